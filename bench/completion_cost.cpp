@@ -18,7 +18,8 @@
 namespace bench {
 namespace {
 
-// Few enough that no driver has its caller wait for room in a stream that is held: those have some 1000 places.
+// Few enough that no driver has its caller wait for room in a stream that is held: those have some
+// 1000 places.
 constexpr int batch = 200;
 
 class held_stream {
@@ -28,10 +29,10 @@ class held_stream {
   [[nodiscard]] const weir::stream* operator->() const { return &held_.streams()[0]; }
   void hold() {
     held_.hold(0);
-    while (!held_.has_begun(0)) {
+    while (!held_.has_started(0)) {
     }
   }
-  void let_through() {
+  void release_and_sync() {
     held_.release(0);
     (**this).sync();
   }
@@ -49,7 +50,7 @@ double measure_cost() {
         for (int i = 0; i < batch; ++i) static_cast<void>(stream->completion());
       },
       [&] {
-        stream.let_through();
+        stream.release_and_sync();
         stream.hold();
       });
 }
@@ -68,12 +69,12 @@ double measure_beside_record() {
         for (int i = 0; i < batch; ++i) static_cast<void>(stream->completion());
       },
       [&] {
-        stream.let_through();
+        stream.release_and_sync();
         stream.hold();
       });
 }
 
-detached await_again_and_again(weir::completion what) {
+detached await_repeatedly(weir::completion what) {
   for (int i = 0; i < batch; ++i) co_await what;
 }
 
@@ -82,7 +83,7 @@ double measure_await_done() {
   const weir::stream stream{weir::device{}};
   const weir::completion done = stream.completion();
   done.wait();
-  return fastest(batches, batch, [&] { await_again_and_again(done); });
+  return fastest(batches, batch, [&] { await_repeatedly(done); });
 }
 
 detached count_end(weir::completion what, std::atomic<int>& ended) {
@@ -90,8 +91,8 @@ detached count_end(weir::completion what, std::atomic<int>& ended) {
   ended.fetch_add(1);
 }
 
-// Small sets in a row, with and without a completion behind each, all of them awaited: what the stream takes longer for
-// one, by its own clock.
+// Small sets in a row, with and without a completion behind each, all of them awaited: what the
+// stream takes longer for one, by its own clock.
 double measure_stream_time() {
   constexpr int rounds = 150;
   held_stream stream;
@@ -104,7 +105,7 @@ double measure_stream_time() {
       if (with_completions) count_end(stream->completion(), ended);
     }
     const weir::timed_event end = stream->record_timed();
-    stream.let_through();
+    stream.release_and_sync();
     while (with_completions && ended.load() != batch) std::this_thread::yield();
     stream.hold();
     return weir::elapsed(begin, end) * 1000.0 / batch;
@@ -119,15 +120,20 @@ double measure_stream_time() {
   return median(std::move(added));
 }
 
-const registration cost{
-    {.name = "completion/cost", .unit = "ns", .budget = 350, .budget_on = on::gpu, .measure = measure_cost}};
-const registration beside_record{
-    {.name = "completion/cost/record", .unit = "x cuEventRecord", .measure = measure_beside_record}};
-const registration await_done{{.name = "completion/await_done", .unit = "ns an await", .measure = measure_await_done}};
+const registration cost{{.name = "completion/cost",
+                         .unit = "ns",
+                         .budget = 350,
+                         .budget_on = driver_filter::gpu,
+                         .measure = measure_cost}};
+const registration beside_record{{.name = "completion/cost/record",
+                                  .unit = "x cuEventRecord",
+                                  .measure = measure_beside_record}};
+const registration await_done{
+    {.name = "completion/await_done", .unit = "ns an await", .measure = measure_await_done}};
 const registration stream_time{{.name = "completion/stream_time",
                                 .unit = "us added to the stream",
                                 .budget = 0.05,
-                                .budget_on = on::gpu,
+                                .budget_on = driver_filter::gpu,
                                 .measure = measure_stream_time}};
 
 }  // namespace

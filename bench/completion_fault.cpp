@@ -1,4 +1,5 @@
-// completion_fault.cpp - how long does it take until everybody who waits is told that a kernel has failed?
+// completion_fault.cpp - how long does it take until everybody who waits is told that a kernel has
+// failed?
 #include "completion/detached.hpp"
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
@@ -13,10 +14,10 @@
 #include <weir/completion/completion.hpp>
 #include <weir/core/error.hpp>
 #include <weir/event/event.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/kernel/launch.hpp>
-#include <weir/memory/pinned_buffer.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 namespace bench {
@@ -24,7 +25,7 @@ namespace {
 
 constexpr int streams = 4;
 constexpr int awaits_in_each = 250;
-constexpr int many_long_waits = 60;
+constexpr int long_wait_count = 60;
 constexpr std::chrono::milliseconds length{50};
 
 constexpr const char* source = R"(
@@ -32,16 +33,16 @@ extern "C" __global__ void store(int* x) { *x = 1; }
 )";
 
 struct tally {
-  std::atomic<int> told{0};
-  std::atomic<int> as_failed{0};
+  std::atomic<int> completed{0};
+  std::atomic<int> failed{0};
   std::atomic<long long> last{0};
 };
 
 detached await(weir::completion what, tally& of) {
   const weir::errc outcome = co_await what.outcome();
-  if (outcome == weir::errc::illegal_address) of.as_failed.fetch_add(1);
+  if (outcome == weir::errc::illegal_address) of.failed.fetch_add(1);
   of.last.store(clock::now().time_since_epoch().count());
-  of.told.fetch_add(1);
+  of.completed.fetch_add(1);
 }
 
 // Work that takes so long that whoever looks for its end sleeps between looks.
@@ -49,21 +50,26 @@ void hold_for(const weir::stream& stream, std::chrono::milliseconds time) {
   weir::launch_host(stream, [time] { std::this_thread::sleep_for(time); });
 }
 
-// In the end a kernel writes to an address that is none; who tells of it first is a loop that asks the driver all the time.
+// In the end a kernel writes to an address that is none; who tells of it first is a loop that asks
+// the driver all the time.
 double measure_fault(int long_waits) {
-  weir::on_unraised_error([](std::exception_ptr) noexcept {});  // what is lost with the context is no news
+  weir::set_unhandled_error_handler(
+      [](std::exception_ptr) noexcept {});  // what is lost with the context is no news
   const weir::device gpu;
   const weir::kernel store = weir::program{source}.compile(gpu).kernel("store");
-  std::array<weir::stream, streams> all{weir::stream{gpu}, weir::stream{gpu}, weir::stream{gpu}, weir::stream{gpu}};
+  std::array<weir::stream, streams> all{weir::stream{gpu}, weir::stream{gpu}, weir::stream{gpu},
+                                        weir::stream{gpu}};
   const weir::stream& bad = all.front();
-  const weir::pinned_buffer<int> good{1};                   // to free it would wait for the work that is to fail
-  weir::launch(bad, weir::grid(1, 1), store, good.data());  // what a first launch takes is no part of it
+  const weir::pinned_buffer<int> good{1};  // to free it would wait for the work that is to fail
+  weir::launch(bad, weir::grid(1, 1), store,
+               good.data());  // what a first launch takes is no part of it
   bad.sync();
   for (int i = 0; i < long_waits; ++i) {
     hold_for(bad, length);
-    tally one;
-    await(bad.completion(), one);
-    while (one.told.load() == 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    tally first_tally;
+    await(bad.completion(), first_tally);
+    while (first_tally.completed.load() == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
   hold_for(bad, 4 * length);  // until all are made
   weir::launch(bad, weir::grid(1, 1), store, static_cast<int*>(nullptr));
@@ -78,12 +84,14 @@ double measure_fault(int long_waits) {
   while (raw().cuEventQuery(mark.get()) == weir::abi::CUDA_ERROR_NOT_READY) {
   }
   const long long seen = clock::now().time_since_epoch().count();
-  while (answers.told.load() != streams * awaits_in_each) std::this_thread::yield();
-  if (answers.as_failed.load() != streams * awaits_in_each) throw std::runtime_error{"some were told otherwise"};
+  while (answers.completed.load() != streams * awaits_in_each) std::this_thread::yield();
+  if (answers.failed.load() != streams * awaits_in_each)
+    throw std::runtime_error{"some were told otherwise"};
   return static_cast<double>(answers.last.load() - seen) / 1000;
 }
 
-// Where waits have been long for a while somebody else tells of faults; before that the reactor looks for them.
+// Where waits have been long for a while somebody else tells of faults; before that the reactor
+// looks for them.
 const registration at_first{{.name = "completion/fault/at_first",
                              .unit = "us later than a loop that asks, all of 1000",
                              .budget = 1000,
@@ -93,7 +101,7 @@ const registration fault{{.name = "completion/fault",
                           .unit = "us later than a loop that asks, all of 1000",
                           .budget = 1000,
                           .alone = true,
-                          .measure = [] { return measure_fault(many_long_waits); }}};
+                          .measure = [] { return measure_fault(long_wait_count); }}};
 
 }  // namespace
 }  // namespace bench

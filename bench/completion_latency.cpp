@@ -1,6 +1,7 @@
-// completion_latency.cpp - how long does it take from the end of a stream's work until the program goes on?
+// completion_latency.cpp - how long does it take from the end of a stream's work until the program
+// goes on?
 #include "completion/held_streams.hpp"
-#include "completion/ways.hpp"
+#include "completion/wait_methods.hpp"
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 
@@ -32,76 +33,87 @@ struct setting {
   auto operator<=>(const setting&) const = default;
 };
 
-// All streams are held and awaited; in each round one of them, by chance, is released, and then held and awaited again.
-// The clock begins when the host releases it. That the device takes some 2 us to see that on an H200 is in all figures.
-void measure_turn(way_name name, const setting& how_much, held_streams& streams, std::mt19937& chance, times& to) {
+// All streams are held and awaited; in each round one of them, by chance, is released, and then
+// held and awaited again. The clock begins when the host releases it. That the device takes some 2
+// us to see that on an H200 is in all figures.
+void measure_turn(wait_method_kind name, const setting& settings, held_streams& streams,
+                  std::mt19937& random, times& to) {
   const std::size_t count = streams.streams().size();
   std::vector<arrival> arrivals(count);
-  const std::unique_ptr<way> how = make_way(name, streams.streams(), arrivals);
+  const std::unique_ptr<wait_method> how = make_wait_method(name, streams.streams(), arrivals);
   const auto begin = [&](std::size_t i) {
     arrivals[i].at.store(0);
     streams.hold(i);
     how->await(i);
   };
-  const auto has_arrived = [&](std::size_t i) { return arrivals[i].at.load(std::memory_order_acquire) != 0; };
+  const auto has_arrived = [&](std::size_t i) {
+    return arrivals[i].at.load(std::memory_order_acquire) != 0;
+  };
   for (std::size_t i = 0; i < count; ++i) begin(i);
-  for (int round = -rounds_to_warm_up; round < how_much.rounds; ++round) {
-    std::size_t i = chance() % count;
-    while (!streams.has_begun(i)) i = (i + 1) % count;
-    const auto until = clock::now() + how_much.hold + how_much.hold * (chance() % 256) / 512;
-    while (clock::now() < until) how->meanwhile();
+  for (int round = -rounds_to_warm_up; round < settings.rounds; ++round) {
+    std::size_t i = random() % count;
+    while (!streams.has_started(i)) i = (i + 1) % count;
+    const auto until = clock::now() + settings.hold + settings.hold * (random() % 256) / 512;
+    while (clock::now() < until) how->poll();
     const auto released = clock::now();
     streams.release(i);
-    while (!has_arrived(i)) how->meanwhile();
+    while (!has_arrived(i)) how->poll();
     const auto after = arrivals[i].at.load() - released.time_since_epoch().count();
     if (round >= 0) to.push_back(static_cast<double>(after) / 1000);
     begin(i);
   }
   for (std::size_t i = 0; i < count; ++i) streams.release(i);
   for (std::size_t i = 0; i < count; ++i) {
-    while (!has_arrived(i)) how->meanwhile();
+    while (!has_arrived(i)) how->poll();
   }
 }
 
-using results = std::map<way_name, times>;
+using results = std::map<wait_method_kind, times>;
 
 // The ways take turns, so that all of them meet the same machine.
-results measure_all(const setting& how_much, std::span<const way_name> ways) {
-  held_streams held{how_much.streams};
-  std::mt19937 chance{1};
+results measure_all(const setting& settings, std::span<const wait_method_kind> methods) {
+  held_streams held{settings.streams};
+  std::mt19937 random{1};
   results all;
   for (int turn = 0; turn < turns; ++turn) {
-    for (const way_name name : ways) measure_turn(name, how_much, held, chance, all[name]);
+    for (const wait_method_kind name : methods)
+      measure_turn(name, settings, held, random, all[name]);
   }
   return all;
 }
 
-constexpr std::array all_ways{way_name::coroutine,      way_name::polled,        way_name::waiting,
-                              way_name::sync_wait,      way_name::event_query,   way_name::stream_sync,
-                              way_name::blocking_event, way_name::host_function, way_name::callback};
+constexpr std::array all_methods{wait_method_kind::coroutine,      wait_method_kind::polled,
+                                 wait_method_kind::waiting,        wait_method_kind::sync_wait,
+                                 wait_method_kind::event_query,    wait_method_kind::stream_sync,
+                                 wait_method_kind::blocking_event, wait_method_kind::host_function,
+                                 wait_method_kind::callback};
 // A thread for each of many streams would measure how many processors there are.
-constexpr std::array ways_of_many{way_name::coroutine, way_name::polled, way_name::event_query,
-                                  way_name::host_function};
-constexpr std::array ways_of_long{way_name::coroutine, way_name::waiting, way_name::stream_sync,
-                                  way_name::host_function};
+constexpr std::array methods_for_many_streams{wait_method_kind::coroutine, wait_method_kind::polled,
+                                              wait_method_kind::event_query,
+                                              wait_method_kind::host_function};
+constexpr std::array methods_for_long_work{wait_method_kind::coroutine, wait_method_kind::waiting,
+                                           wait_method_kind::stream_sync,
+                                           wait_method_kind::host_function};
 
-const results& measured(const setting& how_much, std::span<const way_name> ways) {
+const results& measured(const setting& settings, std::span<const wait_method_kind> methods) {
   static std::map<setting, results> known;
-  results& of = known[how_much];
-  if (of.empty()) of = measure_all(how_much, ways);
+  results& of = known[settings];
+  if (of.empty()) of = measure_all(settings, methods);
   return of;
 }
 
 // Of each of the ways; the budgets are the coroutine's.
-void add_figures(std::vector<registration>& to, const std::string& name, const setting& how_much,
-                 std::span<const way_name> ways, double median_budget = no_budget, double p99_budget = no_budget) {
-  for (const way_name each : ways) {
+void add_figures(std::vector<registration>& to, const std::string& name, const setting& settings,
+                 std::span<const wait_method_kind> methods, double median_budget = no_budget,
+                 double p99_budget = no_budget) {
+  for (const wait_method_kind each : methods) {
     const auto add = [&](const char* suffix, const char* unit, double part, double budget) {
-      to.emplace_back(figure{.name = "completion/" + name + "/" + text_of(each) + suffix,
-                             .unit = unit,
-                             .budget = each == way_name::coroutine ? budget : no_budget,
-                             .runs_on = on::gpu,
-                             .measure = [=] { return quantile(measured(how_much, ways).at(each), part); }});
+      to.emplace_back(
+          figure{.name = "completion/" + name + "/" + name_of(each) + suffix,
+                 .unit = unit,
+                 .budget = each == wait_method_kind::coroutine ? budget : no_budget,
+                 .runs_on = driver_filter::gpu,
+                 .measure = [=] { return quantile(measured(settings, methods).at(each), part); }});
     };
     add("", "us, median", 0.5, median_budget);
     add("/p99", "us, 99 of 100", 0.99, p99_budget);
@@ -111,12 +123,12 @@ void add_figures(std::vector<registration>& to, const std::string& name, const s
 const std::vector<registration> figures = [] {
   using namespace std::chrono_literals;
   std::vector<registration> made;
-  add_figures(made, "1", {}, all_ways, 5, 15);
-  add_figures(made, "16", {.streams = 16}, ways_of_many, 10);
-  add_figures(made, "64", {.streams = 64}, ways_of_many, 18);
+  add_figures(made, "1", {}, all_methods, 5, 15);
+  add_figures(made, "16", {.streams = 16}, methods_for_many_streams, 10);
+  add_figures(made, "64", {.streams = 64}, methods_for_many_streams, 18);
   // Of work that takes longer.
-  add_figures(made, "300us", {.hold = 300us, .rounds = 100}, ways_of_long);
-  add_figures(made, "2ms", {.hold = 2ms, .rounds = 25}, ways_of_long);
+  add_figures(made, "300us", {.hold = 300us, .rounds = 100}, methods_for_long_work);
+  add_figures(made, "2ms", {.hold = 2ms, .rounds = 25}, methods_for_long_work);
   return made;
 }();
 

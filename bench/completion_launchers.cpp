@@ -1,10 +1,11 @@
-// completion_launchers.cpp - what does a thread that launches kernels lose beside a reactor that asks the driver?
+// completion_launchers.cpp - what does a thread that launches kernels lose beside a reactor that
+// asks the driver?
 #include "completion/detached.hpp"
 #include "completion/held_streams.hpp"
-#include "os/spin_lock.hpp"
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
+#include "os/spin_lock.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -15,60 +16,63 @@
 #include <utility>
 #include <vector>
 #include <weir/completion/completion.hpp>
+#include <weir/completion/reactor.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/program.hpp>
-#include <weir/completion/reactor.hpp>
 #include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {
 
 // Who asks meanwhile whether the work of other streams is done.
-enum class asking { nobody, reactor, query_loop, only_spins };
-// Calls through weir are seen by the reactor; those that other libraries make are not, nor are those of a table that was asked
-// for once: raw() is seen. Where they are announced the reactor knows of them.
-enum class launching { through_weir, past_weir, announced };
+enum class poller_kind { none, reactor, query_loop, spin_only };
+// Calls through weir are seen by the reactor; those that other libraries make are not, nor are
+// those of a table that was asked for once: raw() is seen. Where they are announced the reactor
+// knows of them.
+enum class launch_path { through_weir, directly, announced };
 
-// Keeps two streams busy with work that overlaps by half, so that there is always a completion pending, and the reactor,
-// for which such waits are short, spins. The same work is queued, and its completions are made, where nobody asks.
+// Keeps two streams busy with work that overlaps by half, so that there is always a completion
+// pending, and the reactor, for which such waits are short, spins. The same work is queued, and its
+// completions are made, where nobody asks.
 class background {
  public:
-  // Memory and code are had before anything runs: a driver may wait with its lock held until nothing does.
-  explicit background(std::chrono::microseconds of_work) : half_{of_work / 2} {
-    pending_for_long_.hold(0);
-    ok(raw().cuEventRecord(asked_, pending_for_long_.streams()[0].get()));
+  // Memory and code are had before anything runs: a driver may wait with its lock held until
+  // nothing does.
+  explicit background(std::chrono::microseconds work_time) : half_{work_time / 2} {
+    always_pending_.hold(0);
+    ok(raw().cuEventRecord(pending_event_, always_pending_.streams()[0].get()));
     thread_ = std::thread{[this] { run(); }};
     queries_ = std::thread{[this] { query(); }};
   }
   background(const background&) = delete;
   background& operator=(const background&) = delete;
   ~background() {
-    ends_ = true;
+    stopping_ = true;
     thread_.join();
     queries_.join();
   }
 
   // Returns when it is so.
-  void let(asking who) {
-    who_ = who;
+  void set_poller(poller_kind poller) {
+    poller_ = poller;
     const int then = rounds_.load() + 10;  // what was asked for before has ended
     while (rounds_.load() < then) std::this_thread::yield();
   }
 
  private:
-  detached note_end(weir::completion what) {
+  detached record_end(weir::completion what) {
     co_await std::move(what);  // as in co_await stream.completion(), which asks the driver nothing
     pending_.fetch_sub(1);
   }
 
   void run() {
     const weir::context_scope current{weir::device{}};
-    for (std::size_t i = 0; !ends_; i = 1 - i) {
+    for (std::size_t i = 0; !stopping_; i = 1 - i) {
       held_.hold(i);
       const weir::completion end = held_.streams()[i].completion();
-      if (who_ == asking::reactor) {
+      if (poller_ == poller_kind::reactor) {
         pending_.fetch_add(1);
-        note_end(end);
+        record_end(end);
       }
       const auto until = clock::now() + half_;
       while (clock::now() < until) {
@@ -85,10 +89,10 @@ class background {
   void query() {
     const weir::context_scope current{weir::device{}};
     const auto& table = raw();
-    while (!ends_) {
-      if (who_ == asking::query_loop) {
-        static_cast<void>(table.cuEventQuery(asked_));
-      } else if (who_ == asking::only_spins) {
+    while (!stopping_) {
+      if (poller_ == poller_kind::query_loop) {
+        static_cast<void>(table.cuEventQuery(pending_event_));
+      } else if (poller_ == poller_kind::spin_only) {
         weir::detail::pause();
         static_cast<void>(clock::now());
       } else {
@@ -99,10 +103,10 @@ class background {
 
   std::chrono::microseconds half_;
   held_streams held_{2};
-  held_streams pending_for_long_{1};
-  raw_event asked_;
-  std::atomic<bool> ends_{false};
-  std::atomic<asking> who_{asking::nobody};
+  held_streams always_pending_{1};
+  raw_event pending_event_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<poller_kind> poller_{poller_kind::none};
   std::atomic<int> rounds_{0};
   std::atomic<int> pending_{0};
   std::thread thread_;
@@ -111,17 +115,17 @@ class background {
 
 constexpr const char* source = R"(extern "C" __global__ void nothing() {})";
 
-// Percent of the launches that a thread makes a second where nobody asks. They take turns; of each, the median of
-// many runs.
-struct losses {
+// Percent of the launches that a thread makes a second where nobody asks. They take turns; of each,
+// the median of many runs.
+struct loss_figures {
   double beside_reactor;
   double beside_query_loop;
   double beside_spinning;
-  double past_weir;  // beside the reactor
+  double directly;   // beside the reactor
   double announced;  // likewise, the reactor being told
 };
 
-losses measure(std::chrono::microseconds of_work) {
+loss_figures measure(std::chrono::microseconds work_time) {
   constexpr int rounds = 60;
   constexpr int launches = 2000;  // some 6 ms: that somebody launches is seen after 0.05
   const weir::device gpu;
@@ -130,72 +134,77 @@ losses measure(std::chrono::microseconds of_work) {
   static const weir::kernel nothing = weir::program{source}.compile(gpu).kernel("nothing");
   weir::launch(stream, {}, nothing);
   stream.sync();
-  background others{of_work};
-  const auto time_of = [&](launching how, asking who) {
-    others.let(who);
+  background background_load{work_time};
+  const auto time_of = [&](launch_path how, poller_kind poller) {
+    background_load.set_poller(poller);
     const auto& table = raw();
     const double time = time_once([&] {
       for (int i = 0; i < launches; ++i) {
-        if (how == launching::through_weir) {
+        if (how == launch_path::through_weir) {
           weir::launch(stream, {}, nothing);
         } else {
-          ok(table.cuLaunchKernel(nothing.get(), 1, 1, 1, 1, 1, 1, 0, stream.get(), nullptr, nullptr));
+          ok(table.cuLaunchKernel(nothing.get(), 1, 1, 1, 1, 1, 1, 0, stream.get(), nullptr,
+                                  nullptr));
         }
       }
     });
     stream.sync();
     return time;
   };
-  std::map<std::pair<launching, asking>, std::vector<double>> times;
+  std::map<std::pair<launch_path, poller_kind>, std::vector<double>> times;
   for (int round = 0; round < rounds; ++round) {
-    for (const auto who : {asking::nobody, asking::reactor, asking::query_loop, asking::only_spins})
-      times[{launching::through_weir, who}].push_back(time_of(launching::through_weir, who));
-    for (const auto who : {asking::nobody, asking::reactor})
-      times[{launching::past_weir, who}].push_back(time_of(launching::past_weir, who));
-    const weir::calls_past_weir said;
-    times[{launching::announced, asking::reactor}].push_back(time_of(launching::past_weir, asking::reactor));
+    for (const auto poller :
+         {poller_kind::none, poller_kind::reactor, poller_kind::query_loop, poller_kind::spin_only})
+      times[{launch_path::through_weir, poller}].push_back(
+          time_of(launch_path::through_weir, poller));
+    for (const auto poller : {poller_kind::none, poller_kind::reactor})
+      times[{launch_path::directly, poller}].push_back(time_of(launch_path::directly, poller));
+    const weir::expect_external_launches expected;
+    times[{launch_path::announced, poller_kind::reactor}].push_back(
+        time_of(launch_path::directly, poller_kind::reactor));
   }
-  const auto loss = [&](launching how, asking who) {
-    const auto alone = how == launching::through_weir ? how : launching::past_weir;
-    return (1 - median(times[{alone, asking::nobody}]) / median(times[{how, who}])) * 100;
+  const auto loss = [&](launch_path how, poller_kind poller) {
+    const auto alone = how == launch_path::through_weir ? how : launch_path::directly;
+    return (1 - median(times[{alone, poller_kind::none}]) / median(times[{how, poller}])) * 100;
   };
-  return {.beside_reactor = loss(launching::through_weir, asking::reactor),
-          .beside_query_loop = loss(launching::through_weir, asking::query_loop),
-          .beside_spinning = loss(launching::through_weir, asking::only_spins),
-          .past_weir = loss(launching::past_weir, asking::reactor),
-          .announced = loss(launching::announced, asking::reactor)};
+  return {.beside_reactor = loss(launch_path::through_weir, poller_kind::reactor),
+          .beside_query_loop = loss(launch_path::through_weir, poller_kind::query_loop),
+          .beside_spinning = loss(launch_path::through_weir, poller_kind::spin_only),
+          .directly = loss(launch_path::directly, poller_kind::reactor),
+          .announced = loss(launch_path::announced, poller_kind::reactor)};
 }
 
-const losses& measured(std::chrono::microseconds of_work) {
-  static std::map<std::chrono::microseconds, losses> known;
-  if (const auto found = known.find(of_work); found != known.end()) return found->second;
-  return known.emplace(of_work, measure(of_work)).first->second;
+const loss_figures& measured(std::chrono::microseconds work_time) {
+  static std::map<std::chrono::microseconds, loss_figures> known;
+  if (const auto found = known.find(work_time); found != known.end()) return found->second;
+  return known.emplace(work_time, measure(work_time)).first->second;
 }
 
-void add_figures(std::vector<registration>& to, const std::string& name, std::chrono::microseconds of_work) {
+void add_figures(std::vector<registration>& to, const std::string& name,
+                 std::chrono::microseconds work_time) {
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name,
                          .unit = "% of launches a second",
                          .budget = 3,
-                         .runs_on = on::gpu,
-                         .measure = [=] { return measured(of_work).beside_reactor; }});
+                         .runs_on = driver_filter::gpu,
+                         .measure = [=] { return measured(work_time).beside_reactor; }});
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/query",
                          .unit = "% beside a query loop",
-                         .runs_on = on::gpu,
-                         .measure = [=] { return measured(of_work).beside_query_loop; }});
+                         .runs_on = driver_filter::gpu,
+                         .measure = [=] { return measured(work_time).beside_query_loop; }});
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/spinning",
                          .unit = "% beside a thread that only spins",
-                         .runs_on = on::gpu,
-                         .measure = [=] { return measured(of_work).beside_spinning; }});
+                         .runs_on = driver_filter::gpu,
+                         .measure = [=] { return measured(work_time).beside_spinning; }});
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/past_weir",
                          .unit = "% of launches a second past weir",
                          .budget = 3,
-                         .runs_on = on::gpu,
-                         .measure = [=] { return measured(of_work).past_weir; }});
+                         .runs_on = driver_filter::gpu,
+                         .measure = [=] { return measured(work_time).directly; }});
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/announced",
                          .unit = "% of launches past weir that are announced",
                          .budget = 3,
-                         .runs_on = on::gpu,
-                         .measure = [=] { return measured(of_work).announced; }});
+                         .runs_on = driver_filter::gpu,
+                         .measure = [=] { return measured(work_time).announced; }});
 }
 
 const std::vector<registration> figures = [] {

@@ -1,4 +1,5 @@
-// completion_many.cpp - what do 100 000 completions cost that are pending at a time, over 32 streams?
+// completion_many.cpp - what do 100 000 completions cost that are pending at a time, over 32
+// streams?
 #include "completion/detached.hpp"
 #include "completion/held_streams.hpp"
 #include "harness/figure.hpp"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr std::size_t streams = 32;
 constexpr std::size_t all = 100'000;
-constexpr std::size_t most_bytes = 256;  // of a frame
+constexpr std::size_t max_frame_bytes = 256;  // of a frame
 constexpr int rounds = 20;
 
 struct costs {
@@ -36,18 +37,21 @@ struct costs {
   double record = bytes;  // nanoseconds of the driver's call, which each of them makes
 };
 
-// Coroutines whose frames lie one behind the other, in memory that is there: what a general allocator takes for each, 40 ns and
-// more, is the program's affair. One crowd at a time.
-struct waiting {
+// Coroutines whose frames lie one behind the other, in memory that is there: what a general
+// allocator takes for each, 40 ns and more, is the program's affair. One crowd at a time.
+struct pooled_coroutine {
   struct promise_type : detached::promise_type {
-    waiting get_return_object() noexcept { return {}; }
+    pooled_coroutine get_return_object() noexcept { return {}; }
     static void* operator new(std::size_t bytes) {
       void* const frame = frames.data() + used;
-      used += (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+      used += (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
+              alignof(std::max_align_t);
       if (used > frames.size()) throw std::bad_alloc{};
       return frame;
     }
-    static void operator delete(void*, std::size_t) noexcept { ended.fetch_add(1, std::memory_order_release); }
+    static void operator delete(void*, std::size_t) noexcept {
+      ended.fetch_add(1, std::memory_order_release);
+    }
   };
 
   static void begin_again() {
@@ -65,7 +69,7 @@ struct tally {
   clock::time_point last;
 };
 
-waiting count_end(weir::completion what, tally& in) {
+pooled_coroutine count_end(weir::completion what, tally& in) {
   co_await std::move(what);  // as in co_await stream.completion()
   if (in.resumed.fetch_add(1, std::memory_order_relaxed) + 1 != all) co_return;
   in.last = clock::now();
@@ -73,19 +77,20 @@ waiting count_end(weir::completion what, tally& in) {
   in.resumed.notify_one();
 }
 
-// On the embedded driver each is of its own point, with a set of 4 bytes before it. A GPU's driver has its caller wait when
-// a stream has some 1000 operations ahead of it, so there each of 125 points of a stream is awaited 25 times.
-class crowd {
+// On the embedded driver each is of its own point, with a set of 4 bytes before it. A GPU's driver
+// has its caller wait when a stream has some 1000 operations ahead of it, so there each of 125
+// points of a stream is awaited 25 times.
+class pending_completions {
  public:
-  crowd() : is_embedded_{weir::current_driver().kind == weir::driver_kind::embedded} {
+  pending_completions() : is_embedded_{weir::current_driver().kind == weir::driver_kind::embedded} {
     points_.reserve(streams * points());
-    waiting::frames.assign(all * most_bytes, std::byte{});
+    pooled_coroutine::frames.assign(all * max_frame_bytes, std::byte{});
     run(false);  // what the sets need is there from now on
   }
 
-  crowd(const crowd&) = delete;
-  crowd& operator=(const crowd&) = delete;
-  ~crowd() { waiting::frames = {}; }
+  pending_completions(const pending_completions&) = delete;
+  pending_completions& operator=(const pending_completions&) = delete;
+  ~pending_completions() { pooled_coroutine::frames = {}; }
 
   costs measure() {
     costs best;
@@ -111,19 +116,19 @@ class crowd {
         ok(raw().cuEventRecord(events_[i], held_.streams()[i % streams].get()));
       }
     });
-    let_all_through();
+    release_all();
     return time / static_cast<double>(events_.size());
   }
 
   void hold_all() {
     for (std::size_t i = 0; i < streams; ++i) held_.hold(i);
     for (std::size_t i = 0; i < streams; ++i) {
-      while (!is_embedded_ && !held_.has_begun(i)) {
+      while (!is_embedded_ && !held_.has_started(i)) {
       }
     }
   }
 
-  void let_all_through() {
+  void release_all() {
     for (std::size_t i = 0; i < streams; ++i) held_.release(i);
     for (const weir::stream& stream : held_.streams()) stream.sync();
   }
@@ -132,7 +137,7 @@ class crowd {
 
   costs run(bool completions) {
     points_.clear();
-    waiting::begin_again();
+    pooled_coroutine::begin_again();
     hold_all();
     tally counted;
     const double before = allocated_bytes();
@@ -147,17 +152,22 @@ class crowd {
       }
     });
     if (completions) {
-      for (std::size_t more = points_.size(); more < all; ++more) count_end(points_[more % points_.size()], counted);
+      for (std::size_t more = points_.size(); more < all; ++more)
+        count_end(points_[more % points_.size()], counted);
     }
     costs of;
-    of.bytes = (allocated_bytes() - before + static_cast<double>(waiting::used)) / static_cast<double>(all);
+    of.bytes = (allocated_bytes() - before + static_cast<double>(pooled_coroutine::used)) /
+               static_cast<double>(all);
     of.nanoseconds = time / static_cast<double>(streams * points());
     const auto opened = clock::now();
-    let_all_through();
+    release_all();
     if (completions) {
-      for (std::size_t now = 0; (now = counted.resumed.load()) != all + 1;) counted.resumed.wait(now);
-      while (waiting::ended.load(std::memory_order_acquire) != all) std::this_thread::yield();
-      of.resumed = static_cast<double>(all) / std::chrono::duration<double, std::micro>{counted.last - opened}.count();
+      for (std::size_t now = 0; (now = counted.resumed.load()) != all + 1;)
+        counted.resumed.wait(now);
+      while (pooled_coroutine::ended.load(std::memory_order_acquire) != all)
+        std::this_thread::yield();
+      of.resumed = static_cast<double>(all) /
+                   std::chrono::duration<double, std::micro>{counted.last - opened}.count();
     }
     return of;
   }
@@ -170,23 +180,26 @@ class crowd {
 };
 
 const costs& measured() {
-  static const costs once = crowd{}.measure();
+  static const costs once = pending_completions{}.measure();
   return once;
 }
 
-const registration bytes{{.name = "completion/many/memory", .unit = "bytes each", .budget = 200, .measure = [] {
-                            return measured().bytes;
-                          }}};
-const registration make{{.name = "completion/many/make", .unit = "ns to make and await", .budget = 300, .measure = [] {
-                           return measured().nanoseconds;
-                         }}};
-const registration record{{.name = "completion/many/record", .unit = "ns a cuEventRecord beside it", .measure = [] {
-                             return measured().record;
-                           }}};
-const registration resume{
-    {.name = "completion/many/resume", .unit = "million a second", .budget = 2, .better = better::more, .measure = [] {
-       return measured().resumed;
+const registration bytes{
+    {.name = "completion/many/memory", .unit = "bytes each", .budget = 200, .measure = [] {
+       return measured().bytes;
      }}};
+const registration make{
+    {.name = "completion/many/make", .unit = "ns to make and await", .budget = 300, .measure = [] {
+       return measured().nanoseconds;
+     }}};
+const registration record{{.name = "completion/many/record",
+                           .unit = "ns a cuEventRecord beside it",
+                           .measure = [] { return measured().record; }}};
+const registration resume{{.name = "completion/many/resume",
+                           .unit = "million a second",
+                           .budget = 2,
+                           .better = better::more,
+                           .measure = [] { return measured().resumed; }}};
 
 }  // namespace
 }  // namespace bench

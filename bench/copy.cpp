@@ -29,7 +29,8 @@ double measure() {
   return ratio(
       rounds,
       [&] {
-        for (int i = 0; i < batch; ++i) ok(table.cuMemcpyAsync(to, from, sizeof(std::uint32_t), stream.get()));
+        for (int i = 0; i < batch; ++i)
+          ok(table.cuMemcpyAsync(to, from, sizeof(std::uint32_t), stream.get()));
       },
       [&] {
         for (int i = 0; i < batch; ++i) weir::copy(stream, host, there);
@@ -37,8 +38,11 @@ double measure() {
       [&] { stream.sync(); });
 }
 
-const registration copy{
-    {.name = "copy", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+const registration copy{{.name = "copy",
+                         .unit = "x the raw call",
+                         .budget = 1.02,
+                         .budget_on = driver_filter::gpu,
+                         .measure = measure}};
 
 }  // namespace
 }  // namespace bench

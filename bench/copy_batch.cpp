@@ -1,4 +1,5 @@
-// copy_batch.cpp - what does queueing a batch of copies cost through weir, beside the driver's own call?
+// copy_batch.cpp - what does queueing a batch of copies cost through weir, beside the driver's own
+// call?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -43,8 +44,8 @@ double measure() {
       rounds,
       [&] {
         for (int i = 0; i < batch; ++i) {
-          ok(table.cuMemcpyBatchAsync_v2(targets.data(), sources.data(), sizes.data(), copies, &attributes, &first, 1,
-                                         stream.get()));
+          ok(table.cuMemcpyBatchAsync_v2(targets.data(), sources.data(), sizes.data(), copies,
+                                         &attributes, &first, 1, stream.get()));
         }
       },
       [&] {
@@ -53,8 +54,11 @@ double measure() {
       [&] { stream.sync(); });
 }
 
-const registration copy_batch{
-    {.name = "copy_batch", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+const registration copy_batch{{.name = "copy_batch",
+                               .unit = "x the raw call",
+                               .budget = 1.02,
+                               .budget_on = driver_filter::gpu,
+                               .measure = measure}};
 
 }  // namespace
 }  // namespace bench

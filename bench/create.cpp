@@ -1,4 +1,5 @@
-// create.cpp - what does making and destroying a stream through weir cost, beside the driver's own calls?
+// create.cpp - what does making and destroying a stream through weir cost, beside the driver's own
+// calls?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -30,8 +31,11 @@ double measure() {
       [] {});
 }
 
-const registration create{
-    {.name = "create", .unit = "x the raw calls", .budget = 1.05, .budget_on = on::gpu, .measure = measure}};
+const registration create{{.name = "create",
+                           .unit = "x the raw calls",
+                           .budget = 1.05,
+                           .budget_on = driver_filter::gpu,
+                           .measure = measure}};
 
 }  // namespace
 }  // namespace bench

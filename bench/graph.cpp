@@ -1,15 +1,16 @@
-// graph.cpp - what do captures, launches and updates of graphs through weir cost, beside the driver's own calls?
+// graph.cpp - what do captures, launches and updates of graphs through weir cost, beside the
+// driver's own calls?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/stream.hpp>
 
 namespace bench {
@@ -43,7 +44,8 @@ double measure_capture() {
       [&] {
         CUgraph graph = nullptr;
         ok(table.cuStreamBeginCapture_v2(stream.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-        for (int i = 0; i < operations; ++i) ok(table.cuMemsetD32Async(address, 1, 1, stream.get()));
+        for (int i = 0; i < operations; ++i)
+          ok(table.cuMemsetD32Async(address, 1, 1, stream.get()));
         ok(table.cuStreamEndCapture(stream.get(), &graph));
         ok(table.cuGraphDestroy(graph));
       },
@@ -103,22 +105,25 @@ double measure_update() {
       [] {});
 }
 
-const registration capture{
-    {.name = "capture", .unit = "x the raw calls", .budget = 1.05, .budget_on = on::gpu, .measure = measure_capture}};
+const registration capture{{.name = "capture",
+                            .unit = "x the raw calls",
+                            .budget = 1.05,
+                            .budget_on = driver_filter::gpu,
+                            .measure = measure_capture}};
 const registration launch{{.name = "graph_launch",
                            .unit = "x the raw call",
                            .budget = 1.02,
-                           .budget_on = on::gpu,
+                           .budget_on = driver_filter::gpu,
                            .measure = measure_launch}};
 const registration upload{{.name = "graph_upload",
                            .unit = "x the raw call",
                            .budget = 1.02,
-                           .budget_on = on::gpu,
+                           .budget_on = driver_filter::gpu,
                            .measure = measure_upload}};
 const registration update{{.name = "graph_update",
                            .unit = "x the raw call",
                            .budget = 1.02,
-                           .budget_on = on::gpu,
+                           .budget_on = driver_filter::gpu,
                            .measure = measure_update}};
 
 }  // namespace

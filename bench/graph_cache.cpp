@@ -1,4 +1,5 @@
-// graph_cache.cpp - what does a use of a graph cache that replays add to the launch, beside the driver's own call?
+// graph_cache.cpp - what does a use of a graph cache that replays add to the launch, beside the
+// driver's own call?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -7,11 +8,11 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_cache.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/stream.hpp>
 
 namespace bench {
@@ -20,8 +21,8 @@ namespace {
 constexpr std::size_t rounds = 500;
 constexpr int batch = 32;
 
-// Nanoseconds a launch that the cache adds, with so many keys used in turn: batches of the raw call and of the cache's
-// alternate, and the median of the differences of neighbours counts.
+// Nanoseconds a launch that the cache adds, with so many keys used in turn: batches of the raw call
+// and of the cache's alternate, and the median of the differences of neighbours counts.
 double measure_hit(int keys) {
   const weir::device device;
   const weir::stream stream{device};
@@ -36,7 +37,8 @@ double measure_hit(int keys) {
   stream.sync();
   const auto& table = raw();
   const auto launch = [&] {
-    for (int i = 0; i < batch; ++i) ok(table.cuGraphLaunch(execs[static_cast<std::size_t>(i % keys)], stream));
+    for (int i = 0; i < batch; ++i)
+      ok(table.cuGraphLaunch(execs[static_cast<std::size_t>(i % keys)], stream));
   };
   const auto use = [&] {
     for (int i = 0; i < batch; ++i) cache.run(stream, i % keys, body);
@@ -53,17 +55,19 @@ double measure_hit(int keys) {
     const double second = raw_first ? timed(use) : timed(launch);
     added.push_back(raw_first ? second - first : first - second);
   }
-  if (cache.counts().replayed != rounds * batch) throw std::runtime_error{"not every use was a replay"};
+  if (cache.counts().replayed != rounds * batch)
+    throw std::runtime_error{"not every use was a replay"};
   return median(std::move(added));
 }
 
-const registration hit{{.name = "graph_cache/hit", .unit = "ns added to the raw launch", .budget = 100, .measure = [] {
-                          return measure_hit(1);
-                        }}};
-const registration hit_of_many{
-    {.name = "graph_cache/hit_of_32", .unit = "ns added to the raw launch", .budget = 100, .measure = [] {
-       return measure_hit(32);
+const registration hit{
+    {.name = "graph_cache/hit", .unit = "ns added to the raw launch", .budget = 100, .measure = [] {
+       return measure_hit(1);
      }}};
+const registration hit_of_many{{.name = "graph_cache/hit_of_32",
+                                .unit = "ns added to the raw launch",
+                                .budget = 100,
+                                .measure = [] { return measure_hit(32); }}};
 
 }  // namespace
 }  // namespace bench

@@ -40,7 +40,8 @@ double measure() {
 }
 
 // A tenth of a percent is what waking once to look at the clock costs.
-const registration idle{{.name = "idle", .unit = "% of a processor", .budget = 0.1, .measure = measure}};
+const registration idle{
+    {.name = "idle", .unit = "% of a processor", .budget = 0.1, .measure = measure}};
 
 }  // namespace
 }  // namespace bench

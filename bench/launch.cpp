@@ -1,5 +1,5 @@
-// launch.cpp - what does a launch through weir cost, its checks included, beside the driver's own call? And what does it
-// take to have a kernel that was compiled before?
+// launch.cpp - what does a launch through weir cost, its checks included, beside the driver's own
+// call? And what does it take to have a kernel that was compiled before?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <weir/memory/buffer.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <unistd.h>
@@ -45,30 +45,35 @@ double measure_launch() {
           const float* from = y.data();
           float by = 2.0f;
           void* values[] = {&to, &from, &by, &i};
-          ok(table.cuLaunchKernel(touch.get(), 1, 1, 1, 32, 1, 1, 0, stream.get(), values, nullptr));
+          ok(table.cuLaunchKernel(touch.get(), 1, 1, 1, 32, 1, 1, 0, stream.get(), values,
+                                  nullptr));
         }
       },
       [&] {
-        for (int i = 0; i < batch; ++i) weir::launch(stream, config, touch, weir::inout(x), weir::in(y), 2.0f, i);
+        for (int i = 0; i < batch; ++i)
+          weir::launch(stream, config, touch, weir::inout(x), weir::in(y), 2.0f, i);
       },
       [&] { stream.sync(); });
 }
 
-const registration launch{
-    {.name = "launch", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure_launch}};
+const registration launch{{.name = "launch",
+                           .unit = "x the raw call",
+                           .budget = 1.02,
+                           .budget_on = driver_filter::gpu,
+                           .measure = measure_launch}};
 
 // A folder of its own, so that the first compilation is one.
-class own_cache {
+class temporary_cache {
  public:
-  own_cache() {
+  temporary_cache() {
     const char* const set = std::getenv("WEIR_CACHE");
     if (set != nullptr) before_ = set;
     folder_ = std::filesystem::temp_directory_path() / ("weir-bench-" + std::to_string(::getpid()));
     ::setenv("WEIR_CACHE", folder_.c_str(), 1);
   }
-  own_cache(const own_cache&) = delete;
-  own_cache& operator=(const own_cache&) = delete;
-  ~own_cache() {
+  temporary_cache(const temporary_cache&) = delete;
+  temporary_cache& operator=(const temporary_cache&) = delete;
+  ~temporary_cache() {
     before_.empty() ? ::unsetenv("WEIR_CACHE") : ::setenv("WEIR_CACHE", before_.c_str(), 1);
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
@@ -83,22 +88,24 @@ template <class Work>
 double milliseconds(const Work& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double, std::milli>{std::chrono::steady_clock::now() - start}.count();
+  return std::chrono::duration<double, std::milli>{std::chrono::steady_clock::now() - start}
+      .count();
 }
 
 double measure_first_compile() {
-  const own_cache empty;
+  const temporary_cache empty;
   const weir::device device;
   return milliseconds([&] { static_cast<void>(weir::program{source}.image_for(device)); });
 }
 
 double measure_from_cache() {
-  const own_cache empty;
+  const temporary_cache empty;
   const weir::device device;
   static_cast<void>(weir::program{source}.image_for(device));
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {
-    best = std::min(best, milliseconds([&] { static_cast<void>(weir::program{source}.image_for(device)); }));
+    best = std::min(
+        best, milliseconds([&] { static_cast<void>(weir::program{source}.image_for(device)); }));
   }
   return best;
 }
@@ -106,12 +113,12 @@ double measure_from_cache() {
 const registration first_compile{{.name = "first compile of a small kernel",
                                   .unit = "ms",
                                   .budget = 1500,
-                                  .budget_on = on::embedded,
+                                  .budget_on = driver_filter::embedded,
                                   .measure = measure_first_compile}};
 const registration from_cache{{.name = "compile, found in the cache",
                                .unit = "ms",
                                .budget = 2,
-                               .budget_on = on::any,
+                               .budget_on = driver_filter::any,
                                .measure = measure_from_cache}};
 
 }  // namespace

@@ -1,4 +1,5 @@
-// pocl.cpp - how much less does the embedded driver take than PoCL, the OpenCL driver for processors, for the same?
+// pocl.cpp - how much less does the embedded driver take than PoCL, the OpenCL driver for
+// processors, for the same?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -19,7 +20,8 @@ class pocl_words {
  public:
   void set(cl_uint value) {
     const cl_mem word = word_.get();
-    fine(queue_.calls().fill_buffer(queue_.get(), word, &value, sizeof value, 0, sizeof value, 0, nullptr, nullptr));
+    check_opencl(queue_.calls().fill_buffer(queue_.get(), word, &value, sizeof value, 0,
+                                            sizeof value, 0, nullptr, nullptr));
   }
   void sync() { queue_.sync(); }
 
@@ -39,8 +41,8 @@ class weir_words {
   raw_memory word_{4};
 };
 
-// The two take turns: PoCL's threads are still awake for a while after its turn, and one long turn of each would measure
-// that.
+// The two take turns: PoCL's threads are still awake for a while after its turn, and one long turn
+// of each would measure that.
 constexpr int rounds = 200;
 
 template <class Queue>
@@ -78,7 +80,7 @@ double measure_round_trip() {
 
 #else
 
-double measure_operation() { throw not_here{"built without OpenCL's headers (opencl-headers)"}; }
+double measure_operation() { throw unavailable{"built without OpenCL's headers (opencl-headers)"}; }
 double measure_round_trip() { return measure_operation(); }
 
 #endif
@@ -87,13 +89,13 @@ const registration pocl_operation{{.name = "pocl/operation",
                                    .unit = "x as fast as PoCL",
                                    .budget = 10,
                                    .better = better::more,
-                                   .runs_on = on::embedded,
+                                   .runs_on = driver_filter::embedded,
                                    .measure = measure_operation}};
 const registration pocl_round_trip{{.name = "pocl/round_trip",
                                     .unit = "x as fast as PoCL",
                                     .budget = 50,
                                     .better = better::more,
-                                    .runs_on = on::embedded,
+                                    .runs_on = driver_filter::embedded,
                                     .measure = measure_round_trip}};
 
 }  // namespace

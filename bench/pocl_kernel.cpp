@@ -1,4 +1,5 @@
-// pocl_kernel.cpp - how fast does the embedded driver run a kernel with barriers, beside PoCL with the same kernel?
+// pocl_kernel.cpp - how fast does the embedded driver run a kernel with barriers, beside PoCL with
+// the same kernel?
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 
@@ -11,10 +12,10 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-#include <weir/memory/buffer.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/stream/stream.hpp>
 #endif
 
@@ -23,7 +24,8 @@ namespace {
 
 #if __has_include(<CL/cl.h>)
 
-// c = a * b, all of them n by n, n a multiple of the tile: the kernel that every course begins with.
+// c = a * b, all of them n by n, n a multiple of the tile: the kernel that every course begins
+// with.
 constexpr unsigned n = 1024;
 constexpr unsigned tile = 16;
 
@@ -84,18 +86,18 @@ class pocl_product {
     cl_int code = CL_SUCCESS;
     const char* source = opencl_source;
     program_ = cl_.create_program(queue_.context(), 1, &source, nullptr, &code);
-    fine(code);
+    check_opencl(code);
     const cl_device_id device = queue_.device();
-    fine(cl_.build_program(program_, 1, &device, "", nullptr, nullptr));
+    check_opencl(cl_.build_program(program_, 1, &device, "", nullptr, nullptr));
     kernel_ = cl_.create_kernel(program_, "product", &code);
-    fine(code);
+    check_opencl(code);
     write(a_, a);
     write(b_, b);
     const cl_int size = n;
-    fine(cl_.set_argument(kernel_, 0, sizeof size, &size));
+    check_opencl(cl_.set_argument(kernel_, 0, sizeof size, &size));
     cl_uint next = 1;
     for (const cl_mem memory : {a_.get(), b_.get(), c_.get()}) {
-      fine(cl_.set_argument(kernel_, next++, sizeof memory, &memory));
+      check_opencl(cl_.set_argument(kernel_, next++, sizeof memory, &memory));
     }
   }
   pocl_product(const pocl_product&) = delete;
@@ -108,19 +110,22 @@ class pocl_product {
   void run() {
     const std::size_t all[] = {n, n};
     const std::size_t group[] = {tile, tile};
-    fine(cl_.enqueue_kernel(queue_.get(), kernel_, 2, nullptr, all, group, 0, nullptr, nullptr));
+    check_opencl(
+        cl_.enqueue_kernel(queue_.get(), kernel_, 2, nullptr, all, group, 0, nullptr, nullptr));
     queue_.sync();
   }
 
   [[nodiscard]] std::vector<float> result() {
     std::vector<float> c(std::size_t{n} * n);
-    fine(cl_.enqueue_read(queue_.get(), c_.get(), CL_TRUE, 0, bytes, c.data(), 0, nullptr, nullptr));
+    check_opencl(
+        cl_.enqueue_read(queue_.get(), c_.get(), CL_TRUE, 0, bytes, c.data(), 0, nullptr, nullptr));
     return c;
   }
 
  private:
   void write(const pocl_memory& to, const std::vector<float>& from) {
-    fine(cl_.enqueue_write(queue_.get(), to.get(), CL_TRUE, 0, bytes, from.data(), 0, nullptr, nullptr));
+    check_opencl(cl_.enqueue_write(queue_.get(), to.get(), CL_TRUE, 0, bytes, from.data(), 0,
+                                   nullptr, nullptr));
   }
 
   static constexpr std::size_t bytes = sizeof(float) * n * n;
@@ -144,7 +149,8 @@ class weir_product {
 
   void run() {
     const weir::launch_config config{.grid = {n / tile, n / tile}, .block = {tile, tile}};
-    weir::launch(stream_, config, kernel_, static_cast<int>(n), weir::in(a_), weir::in(b_), weir::out(c_));
+    weir::launch(stream_, config, kernel_, static_cast<int>(n), weir::in(a_), weir::in(b_),
+                 weir::out(c_));
     stream_.sync();
   }
 
@@ -164,7 +170,8 @@ class weir_product {
   weir::buffer<float> c_{stream_, std::size_t{n} * n};
 };
 
-// The two take turns, each with the processors for itself: the threads of the one that has ended sleep.
+// The two take turns, each with the processors for itself: the threads of the one that has ended
+// sleep.
 double measure_tiled_product() {
   const std::vector<float> a = factor(1);
   const std::vector<float> b = factor(2);
@@ -175,14 +182,17 @@ double measure_tiled_product() {
   const std::vector<float> theirs = pocl.result();
   const std::vector<float> mine = ours.result();
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    if (!(std::abs(mine[i] - theirs[i]) <= 1e-4f * theirs[i])) throw std::runtime_error{"the products differ"};
+    if (!(std::abs(mine[i] - theirs[i]) <= 1e-4f * theirs[i]))
+      throw std::runtime_error{"the products differ"};
   }
   return times;
 }
 
 #else
 
-double measure_tiled_product() { throw not_here{"built without OpenCL's headers (opencl-headers)"}; }
+double measure_tiled_product() {
+  throw unavailable{"built without OpenCL's headers (opencl-headers)"};
+}
 
 #endif
 
@@ -190,7 +200,7 @@ const registration tiled_product{{.name = "pocl/tiled_product",
                                   .unit = "x as fast as PoCL",
                                   .budget = 1,
                                   .better = better::more,
-                                  .runs_on = on::embedded,
+                                  .runs_on = driver_filter::embedded,
                                   .measure = measure_tiled_product}};
 
 }  // namespace

@@ -1,4 +1,5 @@
-// pool.cpp - what does memory of a pool in stream order cost through weir, beside the driver's own calls?
+// pool.cpp - what does memory of a pool in stream order cost through weir, beside the driver's own
+// calls?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -35,8 +36,11 @@ double measure() {
       [&] { stream.sync(); });
 }
 
-const registration pool{
-    {.name = "pool", .unit = "x the raw calls", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+const registration pool{{.name = "pool",
+                         .unit = "x the raw calls",
+                         .budget = 1.02,
+                         .budget_on = driver_filter::gpu,
+                         .measure = measure}};
 
 }  // namespace
 }  // namespace bench

@@ -1,4 +1,5 @@
-// query.cpp - what does asking a stream or an event whether it is done cost, beside the driver's own calls?
+// query.cpp - what does asking a stream or an event whether it is done cost, beside the driver's
+// own calls?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -51,10 +52,13 @@ double measure_event() {
 const registration stream_query{{.name = "query/stream",
                                  .unit = "x the raw call",
                                  .budget = 1.02,
-                                 .budget_on = on::gpu,
+                                 .budget_on = driver_filter::gpu,
                                  .measure = measure_stream}};
-const registration event_query{
-    {.name = "query/event", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure_event}};
+const registration event_query{{.name = "query/event",
+                                .unit = "x the raw call",
+                                .budget = 1.02,
+                                .budget_on = driver_filter::gpu,
+                                .measure = measure_event}};
 
 }  // namespace
 }  // namespace bench

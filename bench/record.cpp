@@ -29,8 +29,11 @@ double measure() {
       [&] { stream.sync(); });
 }
 
-const registration record{
-    {.name = "record", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+const registration record{{.name = "record",
+                           .unit = "x the raw call",
+                           .budget = 1.02,
+                           .budget_on = driver_filter::gpu,
+                           .measure = measure}};
 
 }  // namespace
 }  // namespace bench

@@ -1,5 +1,5 @@
-// request_server.cpp - how many requests does a server answer that has a coroutine for each, beside one with a thread for
-// each, and one that host functions wake?
+// request_server.cpp - how many requests does a server answer that has a coroutine for each, beside
+// one with a thread for each, and one that host functions wake?
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 #include "server/requests.hpp"
@@ -29,7 +29,8 @@ struct answered {
 
 constexpr std::array weirs{server::coroutines, server::coroutines_on_4, server::coroutines_in_8,
                            server::coroutines_gathered};
-// With a thread asleep for each request, or none. Threads that spin are shown beside them: they take all processors there are.
+// With a thread asleep for each request, or none. Threads that spin are shown beside them: they
+// take all processors there are.
 constexpr std::array others{server::threads, server::host_functions, server::host_functions_on_4};
 constexpr std::array servers{weirs[0],
                              weirs[1],
@@ -45,17 +46,18 @@ constexpr std::array servers{weirs[0],
 using results = std::map<server, answered>;
 
 // The servers take turns, so that all of them meet the same machine.
-results measure(std::size_t places, queued how) {
-  requests all{places, how};
+results measure(std::size_t slots, submit_mode how) {
+  requests all{slots, how};
   std::map<server, std::vector<double>> times;
   std::map<server, double> seconds;
   std::map<server, double> processor;
   for (int turn = 0; turn < turns; ++turn) {
     for (const server which : servers) {
-      record one{places, length};
+      server_run one{slots, length};
       const auto used = processor_clock::now();
       run(which, all, one);
-      processor[which] += std::chrono::duration<double, std::micro>{processor_clock::now() - used}.count();
+      processor[which] +=
+          std::chrono::duration<double, std::micro>{processor_clock::now() - used}.count();
       seconds[which] += one.seconds();
       for (const std::vector<double>& part : one.times()) {
         times[which].insert(times[which].end(), part.begin(), part.end());
@@ -71,53 +73,59 @@ results measure(std::size_t places, queued how) {
   return of;
 }
 
-const results& measured(std::size_t places, queued how) {
-  static std::map<std::pair<std::size_t, queued>, results> known;
-  results& of = known[{places, how}];
-  if (of.empty()) of = measure(places, how);
+const results& measured(std::size_t slots, submit_mode how) {
+  static std::map<std::pair<std::size_t, submit_mode>, results> known;
+  results& of = known[{slots, how}];
+  if (of.empty()) of = measure(slots, how);
   return of;
 }
 
 const answered& best(const results& of, std::span<const server> among) {
-  const auto less = [&](server a, server b) { return of.at(a).thousand_a_second < of.at(b).thousand_a_second; };
+  const auto less = [&](server a, server b) {
+    return of.at(a).thousand_a_second < of.at(b).thousand_a_second;
+  };
   return of.at(*std::ranges::max_element(among, less));
 }
 
-void add_figures(std::vector<registration>& to, std::size_t places, queued how, on where) {
-  const std::string name = "server/" + std::to_string(places) + (how == queued::from_graph ? "/from_graph" : "") + "/";
+void add_figures(std::vector<registration>& to, std::size_t slots, submit_mode how,
+                 driver_filter where) {
+  const std::string name = "server/" + std::to_string(slots) +
+                           (how == submit_mode::from_graph ? "/from_graph" : "") + "/";
   for (const server which : servers) {
-    to.emplace_back(figure{.name = name + text_of(which),
-                           .unit = "thousand a second",
-                           .better = better::more,
-                           .runs_on = where,
-                           .measure = [=] { return measured(places, how).at(which).thousand_a_second; }});
     to.emplace_back(
-        figure{.name = name + text_of(which) + "/p99", .unit = "us, 99 of 100", .runs_on = where, .measure = [=] {
-                 return measured(places, how).at(which).p99;
-               }});
+        figure{.name = name + text_of(which),
+               .unit = "thousand a second",
+               .better = better::more,
+               .runs_on = where,
+               .measure = [=] { return measured(slots, how).at(which).thousand_a_second; }});
+    to.emplace_back(figure{.name = name + text_of(which) + "/p99",
+                           .unit = "us, 99 of 100",
+                           .runs_on = where,
+                           .measure = [=] { return measured(slots, how).at(which).p99; }});
     to.emplace_back(figure{.name = name + text_of(which) + "/processor",
                            .unit = "us of a processor each",
                            .runs_on = where,
-                           .measure = [=] { return measured(places, how).at(which).processor; }});
+                           .measure = [=] { return measured(slots, how).at(which).processor; }});
   }
   // Graphs of a request each are slower than their parts in every way: shown, and held to nothing.
-  if (places != 256 || how == queued::from_graph) return;
+  if (slots != 256 || how == submit_mode::from_graph) return;
   to.emplace_back(figure{.name = name + "gain",
                          .unit = "x the best other",
                          .budget = 2,
                          .better = better::more,
                          .runs_on = where,
-                         .budget_on = on::gpu,
+                         .budget_on = driver_filter::gpu,
                          .measure = [=] {
-                           const results& of = measured(places, how);
-                           return best(of, weirs).thousand_a_second / best(of, others).thousand_a_second;
+                           const results& of = measured(slots, how);
+                           return best(of, weirs).thousand_a_second /
+                                  best(of, others).thousand_a_second;
                          }});
   to.emplace_back(figure{.name = name + "gain_gathered",
                          .unit = "x host functions that are gathered, too",
                          .better = better::more,
                          .runs_on = where,
                          .measure = [=] {
-                           const results& of = measured(places, how);
+                           const results& of = measured(slots, how);
                            return of.at(server::coroutines_gathered).thousand_a_second /
                                   of.at(server::host_functions_gathered).thousand_a_second;
                          }});
@@ -125,21 +133,22 @@ void add_figures(std::vector<registration>& to, std::size_t places, queued how, 
                          .unit = "x that of the best other",
                          .budget = 1,
                          .runs_on = where,
-                         .budget_on = on::gpu,
+                         .budget_on = driver_filter::gpu,
                          .measure = [=] {
-                           const results& of = measured(places, how);
+                           const results& of = measured(slots, how);
                            return best(of, weirs).p99 / best(of, others).p99;
                          }});
 }
 
 const std::vector<registration> figures = [] {
   std::vector<registration> made;
-  // What the others would add on the embedded driver, where the one that waits does the work, is little.
-  add_figures(made, 16, queued::each_time, on::any);
-  add_figures(made, 64, queued::each_time, on::gpu);
-  add_figures(made, 256, queued::each_time, on::any);
-  add_figures(made, 1024, queued::each_time, on::gpu);
-  add_figures(made, 256, queued::from_graph, on::gpu);
+  // What the others would add on the embedded driver, where the one that waits does the work, is
+  // little.
+  add_figures(made, 16, submit_mode::each_time, driver_filter::any);
+  add_figures(made, 64, submit_mode::each_time, driver_filter::gpu);
+  add_figures(made, 256, submit_mode::each_time, driver_filter::any);
+  add_figures(made, 1024, submit_mode::each_time, driver_filter::gpu);
+  add_figures(made, 256, submit_mode::from_graph, driver_filter::gpu);
   return made;
 }();
 

@@ -24,16 +24,16 @@ class in_memory {
  public:
   in_memory() {
     const scan::findings expected = scan::scan_on_host(file_, plan_).found;
-    if (job_.run(scan::way::replayed, [](std::size_t) {}).found != expected) {
+    if (job_.run(scan::launch_mode::replayed, [](std::size_t) {}).found != expected) {
       throw std::runtime_error{"the device found out something else than the host"};
     }
   }
 
   // The best of some passes.
-  [[nodiscard]] double seconds(scan::way how, scan::parts which) {
+  [[nodiscard]] double seconds(scan::launch_mode mode, scan::parts which) {
     double best = std::numeric_limits<double>::infinity();
     for (int pass = 0; pass < passes; ++pass) {
-      best = std::min(best, job_.run_in_memory(how, which, plan_.chunks(file_bytes)));
+      best = std::min(best, job_.run_in_memory(mode, which, plan_.chunks(file_bytes)));
     }
     return best;
   }
@@ -47,28 +47,31 @@ class in_memory {
 };
 
 // The throughput of the job, beside that of the slower of copies and kernels alone.
-double measure_overlap(scan::way how) {
+double measure_overlap(scan::launch_mode mode) {
   in_memory job;
-  const double slower = std::max(job.seconds(how, {.kernels = false}), job.seconds(how, {.copies = false}));
-  return slower / job.seconds(how, {});
+  const double slower =
+      std::max(job.seconds(mode, {.kernels = false}), job.seconds(mode, {.copies = false}));
+  return slower / job.seconds(mode, {});
 }
 
 double measure_kernels() {
-  return static_cast<double>(file_bytes) / in_memory{}.seconds(scan::way::queued, {.copies = false}) / 1e9;
+  return static_cast<double>(file_bytes) /
+         in_memory{}.seconds(scan::launch_mode::queued, {.copies = false}) / 1e9;
 }
 
 const registration overlap{{.name = "scan/overlap",
                             .unit = "of the slower alone",
                             .budget = 0.9,
                             .better = better::more,
-                            .budget_on = on::gpu,
-                            .measure = [] { return measure_overlap(scan::way::queued); }}};
-const registration overlap_graph{{.name = "scan/overlap_graph",
-                                  .unit = "of the slower alone",
-                                  .budget = 0.9,
-                                  .better = better::more,
-                                  .budget_on = on::gpu,
-                                  .measure = [] { return measure_overlap(scan::way::replayed); }}};
+                            .budget_on = driver_filter::gpu,
+                            .measure = [] { return measure_overlap(scan::launch_mode::queued); }}};
+const registration overlap_graph{
+    {.name = "scan/overlap_graph",
+     .unit = "of the slower alone",
+     .budget = 0.9,
+     .better = better::more,
+     .budget_on = driver_filter::gpu,
+     .measure = [] { return measure_overlap(scan::launch_mode::replayed); }}};
 const registration kernels{
     {.name = "scan/kernels", .unit = "GB/s", .better = better::more, .measure = measure_kernels}};
 

@@ -27,14 +27,16 @@ const measurement& measured() {
 }
 
 // What could lose something is the engine; a GPU would take minutes.
-const registration lost{
-    {.name = "soak/lost", .unit = "effects lost", .budget = 0, .runs_on = on::embedded, .measure = [] {
-       return measured().lost;
-     }}};
-const registration growth{
-    {.name = "soak/memory", .unit = "MiB of growth", .budget = 4, .runs_on = on::embedded, .measure = [] {
-       return measured().growth_mib;
-     }}};
+const registration lost{{.name = "soak/lost",
+                         .unit = "effects lost",
+                         .budget = 0,
+                         .runs_on = driver_filter::embedded,
+                         .measure = [] { return measured().lost; }}};
+const registration growth{{.name = "soak/memory",
+                           .unit = "MiB of growth",
+                           .budget = 4,
+                           .runs_on = driver_filter::embedded,
+                           .measure = [] { return measured().growth_mib; }}};
 
 }  // namespace
 }  // namespace bench

@@ -1,10 +1,11 @@
-// stage.cpp - what do several streams give the main job, what does a graph, and what does weir take?
+// stage.cpp - what do several streams give the main job, what does a graph, and what does weir
+// take?
 #include "by_hand/raw_whole_job.hpp"
 #include "harness/figure.hpp"
 #include "harness/sample_file.hpp"
 #include "harness/timing.hpp"
 #include "input_file.hpp"
-#include "stage/device_part.hpp"
+#include "stage/device_only.hpp"
 #include "stage/plan.hpp"
 #include "stage/whole_job.hpp"
 
@@ -19,11 +20,12 @@ namespace {
 constexpr std::uint64_t file_bytes = std::uint64_t{256} << 20;
 constexpr int passes = 5;
 
-// The copies alone, of a file that is in pinned memory: how many times as fast with four streams as with one.
+// The copies alone, of a file that is in pinned memory: how many times as fast with four streams as
+// with one.
 double measure_device_part() {
   const sample_file sample{file_bytes};
   const weir::tool::plan several;
-  weir::tool::device_part part{weir::tool::input_file{sample.path()}, several.device};
+  weir::tool::device_only part{weir::tool::input_file{sample.path()}, several.device};
   double one_stream = std::numeric_limits<double>::infinity();
   double more = one_stream;
   for (int pass = 0; pass < passes; ++pass) {
@@ -34,17 +36,20 @@ double measure_device_part() {
   return one_stream / more;
 }
 
-// The whole job, beside the same pipeline written on the driver's calls: which part of its throughput is left.
+// The whole job, beside the same pipeline written on the driver's calls: which part of its
+// throughput is left.
 double measure_whole_job() {
   const sample_file sample{file_bytes};
   const weir::tool::input_file file{sample.path()};
   const weir::tool::plan plan;
-  const raw_job by_hand{sample.descriptor(), file_bytes, plan.chunk_bytes, static_cast<std::size_t>(plan.in_flight)};
+  const raw_job by_hand{sample.descriptor(), file_bytes, plan.chunk_bytes,
+                        static_cast<std::size_t>(plan.in_flight)};
   double ours = std::numeric_limits<double>::infinity();
   double raw = ours;
   for (int pass = 0; pass < passes; ++pass) {
     const raw_job_result r = run_raw_whole_job(by_hand);
-    const weir::tool::whole_result w = weir::tool::run_whole_job(file, plan, [](std::span<const std::byte>) {});
+    const weir::tool::whole_result w =
+        weir::tool::run_whole_job(file, plan, [](std::span<const std::byte>) {});
     if (r.file_crc != r.returned_crc || !w.verified() || w.file_crc != r.file_crc) {
       throw std::runtime_error{"what came back is not what was sent"};
     }
@@ -62,13 +67,15 @@ double measure_graph(std::size_t chunk_bytes) {
   const weir::tool::plan queued{.chunk_bytes = chunk_bytes};
   const weir::tool::plan replayed = queued.with_graph();
   const auto seconds = [&](const weir::tool::plan& plan) {
-    const weir::tool::whole_result result = weir::tool::run_whole_job(file, plan, [](std::span<const std::byte>) {});
+    const weir::tool::whole_result result =
+        weir::tool::run_whole_job(file, plan, [](std::span<const std::byte>) {});
     if (!result.verified() || plan.graph != (result.replay.launches > 0)) {
       throw std::runtime_error{"what came back is not what was sent, or not as it was to be sent"};
     }
     return result.seconds;
   };
-  // What the jobs are made of takes as long as they do, and is in no time: so this is no ratio() of two pieces of work.
+  // What the jobs are made of takes as long as they do, and is in no time: so this is no ratio() of
+  // two pieces of work.
   std::vector<double> quotients;
   for (std::size_t pair = 0; pair < pairs; ++pair) {
     const bool queued_first = pair % 2 == 0;
@@ -79,26 +86,28 @@ double measure_graph(std::size_t chunk_bytes) {
   return median(std::move(quotients));
 }
 
-const registration device_part{{.name = "stage/device_part",
+const registration device_only{{.name = "stage/device_part",
                                 .unit = "x one stream",
                                 .budget = 1.6,
                                 .better = better::more,
-                                .budget_on = on::gpu,
+                                .budget_on = driver_filter::gpu,
                                 .measure = measure_device_part}};
 const registration whole_job{{.name = "stage/whole_job",
                               .unit = "x the raw version",
                               .budget = 0.9,
                               .better = better::more,
-                              .budget_on = on::gpu,
+                              .budget_on = driver_filter::gpu,
                               .measure = measure_whole_job}};
-const registration graph{
-    {.name = "stage/graph", .unit = "x without a graph", .budget = 0.98, .better = better::more, .measure = [] {
-       return measure_graph(weir::tool::plan{}.chunk_bytes);
-     }}};
-const registration graph_64k{
-    {.name = "stage/graph_64k", .unit = "x without a graph", .budget = 0.98, .better = better::more, .measure = [] {
-       return measure_graph(std::size_t{64} << 10);
-     }}};
+const registration graph{{.name = "stage/graph",
+                          .unit = "x without a graph",
+                          .budget = 0.98,
+                          .better = better::more,
+                          .measure = [] { return measure_graph(weir::tool::plan{}.chunk_bytes); }}};
+const registration graph_64k{{.name = "stage/graph_64k",
+                              .unit = "x without a graph",
+                              .budget = 0.98,
+                              .better = better::more,
+                              .measure = [] { return measure_graph(std::size_t{64} << 10); }}};
 
 }  // namespace
 }  // namespace bench

@@ -1,4 +1,5 @@
-// tbb.cpp - how much less does the embedded driver take for a node of a graph than oneTBB's flow graph, for the same?
+// tbb.cpp - how much less does the embedded driver take for a node of a graph than oneTBB's flow
+// graph, for the same?
 #include "harness/figure.hpp"
 #include "harness/raw_graph.hpp"
 #include "harness/timing.hpp"
@@ -14,26 +15,29 @@ namespace {
 
 constexpr std::size_t nodes = 1000;
 constexpr std::size_t rounds = 100;
-// A batch shows how a graph is replayed. By single turns, each side would mostly time how the other's threads, which still look
-// for work, leave it a processor to wake up on.
+// A batch shows how a graph is replayed. By single turns, each side would mostly time how the
+// other's threads, which still look for work, leave it a processor to wake up on.
 constexpr int batch = 10;
 
 // The other side, from the library that was built beside this program.
-std::unique_ptr<flow_graph> make_peer([[maybe_unused]] graph_shape shape, [[maybe_unused]] void (*function)(void*),
+std::unique_ptr<flow_graph> make_peer([[maybe_unused]] graph_shape shape,
+                                      [[maybe_unused]] void (*function)(void*),
                                       [[maybe_unused]] unsigned* word) {
 #ifdef WEIR_BENCH_FLOW_GRAPH
   static void* const library = ::dlopen(WEIR_BENCH_FLOW_GRAPH, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw not_here{std::string{"oneTBB's side cannot be loaded: "} + ::dlerror()};
+  if (library == nullptr)
+    throw unavailable{std::string{"oneTBB's side cannot be loaded: "} + ::dlerror()};
   const auto make = reinterpret_cast<make_flow_graph*>(::dlsym(library, make_flow_graph_name));
   if (make == nullptr) throw std::runtime_error{"oneTBB's side has no graphs"};
   return std::unique_ptr<flow_graph>{make(shape, nodes, function, word)};
 #else
-  throw not_here{"built without oneTBB (libtbb-dev)"};
+  throw unavailable{"built without oneTBB (libtbb-dev)"};
 #endif
 }
 
 void count_call(void* data) {
-  if (data != nullptr) std::atomic_ref{*static_cast<unsigned*>(data)}.store(1, std::memory_order_relaxed);
+  if (data != nullptr)
+    std::atomic_ref{*static_cast<unsigned*>(data)}.store(1, std::memory_order_relaxed);
 }
 
 double measure(graph_shape shape, void (*function)(void*)) {
@@ -53,18 +57,24 @@ double measure(graph_shape shape, void (*function)(void*)) {
 
 constexpr const char* as_fast = "x as fast as oneTBB";
 
-const registration sets{
-    {.name = "tbb/sets", .unit = as_fast, .budget = 2, .better = better::more, .runs_on = on::embedded, .measure = [] {
-       return measure(graph_shape::line, nullptr);
-     }}};
-const registration hosts{
-    {.name = "tbb/hosts", .unit = as_fast, .budget = 2, .better = better::more, .runs_on = on::embedded, .measure = [] {
-       return measure(graph_shape::line, count_call);
-     }}};
-const registration wide{
-    {.name = "tbb/wide", .unit = as_fast, .budget = 2, .better = better::more, .runs_on = on::embedded, .measure = [] {
-       return measure(graph_shape::wide, nullptr);
-     }}};
+const registration sets{{.name = "tbb/sets",
+                         .unit = as_fast,
+                         .budget = 2,
+                         .better = better::more,
+                         .runs_on = driver_filter::embedded,
+                         .measure = [] { return measure(graph_shape::line, nullptr); }}};
+const registration hosts{{.name = "tbb/hosts",
+                          .unit = as_fast,
+                          .budget = 2,
+                          .better = better::more,
+                          .runs_on = driver_filter::embedded,
+                          .measure = [] { return measure(graph_shape::line, count_call); }}};
+const registration wide{{.name = "tbb/wide",
+                         .unit = as_fast,
+                         .budget = 2,
+                         .better = better::more,
+                         .runs_on = driver_filter::embedded,
+                         .measure = [] { return measure(graph_shape::wide, nullptr); }}};
 
 }  // namespace
 }  // namespace bench

@@ -1,4 +1,5 @@
-// value_write.cpp - what do writes of values and waits for them cost through weir, beside the driver's own calls?
+// value_write.cpp - what do writes of values and waits for them cost through weir, beside the
+// driver's own calls?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -15,19 +16,20 @@ namespace {
 constexpr std::size_t rounds = 1000;
 constexpr int batch = 128;
 
-CUdeviceptr address_of(const weir::word<std::uint32_t>& word) {
+CUdeviceptr address_of(const weir::wait_word<std::uint32_t>& word) {
   return static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(word.get()));
 }
 
 double measure_write() {
   const weir::stream stream{weir::device{}};
-  const weir::word<std::uint32_t> word;
+  const weir::wait_word<std::uint32_t> word;
   const CUdeviceptr address = address_of(word);
   const auto& table = raw();
   return ratio(
       rounds,
       [&] {
-        for (int i = 0; i < batch; ++i) ok(table.cuStreamWriteValue32_v2(stream.get(), address, 1, 0));
+        for (int i = 0; i < batch; ++i)
+          ok(table.cuStreamWriteValue32_v2(stream.get(), address, 1, 0));
       },
       [&] {
         for (int i = 0; i < batch; ++i) weir::write_value(stream, word, 1);
@@ -35,11 +37,12 @@ double measure_write() {
       [&] { stream.sync(); });
 }
 
-// Waits that hold nothing, so that only queueing is measured; in turns on two streams, as a word is mostly used.
+// Waits that hold nothing, so that only queueing is measured; in turns on two streams, as a word is
+// mostly used.
 double measure_wait() {
   const weir::stream first{weir::device{}};
   const weir::stream second{weir::device{}};
-  const weir::word<std::uint32_t> word{1};
+  const weir::wait_word<std::uint32_t> word{1};
   const CUdeviceptr address = address_of(word);
   const auto& table = raw();
   return ratio(
@@ -62,10 +65,16 @@ double measure_wait() {
       });
 }
 
-const registration write{
-    {.name = "value_write", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure_write}};
-const registration wait{
-    {.name = "value_wait", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure_wait}};
+const registration write{{.name = "value_write",
+                          .unit = "x the raw call",
+                          .budget = 1.02,
+                          .budget_on = driver_filter::gpu,
+                          .measure = measure_write}};
+const registration wait{{.name = "value_wait",
+                         .unit = "x the raw call",
+                         .budget = 1.02,
+                         .budget_on = driver_filter::gpu,
+                         .measure = measure_wait}};
 
 }  // namespace
 }  // namespace bench

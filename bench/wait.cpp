@@ -1,4 +1,5 @@
-// wait.cpp - what does making a stream wait for an event through weir cost, beside the driver's own call?
+// wait.cpp - what does making a stream wait for an event through weir cost, beside the driver's own
+// call?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -31,8 +32,11 @@ double measure() {
       [&] { second.sync(); });
 }
 
-const registration wait{
-    {.name = "wait", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+const registration wait{{.name = "wait",
+                         .unit = "x the raw call",
+                         .budget = 1.02,
+                         .budget_on = driver_filter::gpu,
+                         .measure = measure}};
 
 }  // namespace
 }  // namespace bench

@@ -1,4 +1,5 @@
-// wait_stream.cpp - what does stream.wait(stream) cost, beside a record and a wait with an event that is kept?
+// wait_stream.cpp - what does stream.wait(stream) cost, beside a record and a wait with an event
+// that is kept?
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -35,8 +36,11 @@ double measure() {
       });
 }
 
-const registration wait_stream{
-    {.name = "wait_stream", .unit = "x raw record + wait", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+const registration wait_stream{{.name = "wait_stream",
+                                .unit = "x raw record + wait",
+                                .budget = 1.02,
+                                .budget_on = driver_filter::gpu,
+                                .measure = measure}};
 
 }  // namespace
 }  // namespace bench

@@ -26,6 +26,12 @@ target_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<BOOL:${WEIR_WERROR}>:-Werror>)
 
+# weir_unity_build(TARGET) has its sources compiled several at a time, which halves the time of a build from nothing. Names in
+# unnamed namespaces are then unique in a target; the preset debug, which compiles each source by itself, is for editors.
+function(weir_unity_build target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEIR_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # What a shared library of ours is. It exports only what the linker script names, and it lacks no symbol. It stays loaded
 # after dlclose, because the driver's threads, and what runs when a thread of the program ends, go on.
 function(weir_shared_library target script)

@@ -14,7 +14,8 @@ int main() {
   weir::copy(s, x, y);
   const weir::timed_event end = s.record_timed();
 
-  // elapsed() does not wait: it throws not_ready while the copy runs. sync_elapsed() waits for both first.
+  // elapsed() does not wait: it throws not_ready while the copy runs. sync_elapsed() waits for both
+  // first.
   const float milliseconds = weir::sync_elapsed(start, end);
   std::printf("copying 32 MiB on %s took %.3f ms\n", gpu.name(), milliseconds);
 

@@ -12,8 +12,9 @@ int main() {
   weir::buffer<int> there{s, 100};
   weir::pinned_buffer<int> here{100, gpu};
 
-  // Runs on a thread of the driver's when the copy before it is done, so it may read what was copied. It may make no
-  // CUDA call and use no stream; weir refuses both with an exception instead of a deadlock.
+  // Runs on a thread of the driver's when the copy before it is done, so it may read what was
+  // copied. It may make no CUDA call and use no stream; weir refuses both with an exception instead
+  // of a deadlock.
   int sum = 0;
   weir::fill(s, there, 7);
   weir::copy(s, there, here);
@@ -30,7 +31,8 @@ int main() {
   weir::add_callback(s, [&](weir::errc result) { status = result; });
   s.sync();
 
-  // What a host function throws comes out of the next sync of its stream. Work that was queued behind it still runs.
+  // What a host function throws comes out of the next sync of its stream. Work that was queued
+  // behind it still runs.
   weir::launch_host(s, [] { throw std::runtime_error{"no more numbers"}; });
   try {
     s.sync();

@@ -19,7 +19,8 @@ int main() {
   // false: the time passed first. The work is still there, and goes on.
   const bool done_in_time = s.sync_for(2ms);
   const bool reached_in_time = end.sync_until(std::chrono::steady_clock::now() + 2ms);
-  std::printf("done at once: %d, after 2 ms: %d, %d\n", done_at_once, done_in_time, reached_in_time);
+  std::printf("done at once: %d, after 2 ms: %d, %d\n", done_at_once, done_in_time,
+              reached_in_time);
 
   open = true;
   open.notify_one();

@@ -17,14 +17,15 @@ int main() {
   const weir::device gpu;
   weir::stream s{gpu};
 
-  // One type for all of them. It has the driver's code, the call that failed, what it was called on, the line of this
-  // program, and what to do. It is a std::system_error too.
+  // One type for all of them. It has the driver's code, the call that failed, what it was called
+  // on, the line of this program, and what to do. It is a std::system_error too.
   bool refused = false;
   try {
     weir::buffer<char> too_much{s, std::numeric_limits<std::size_t>::max() / 2};
   } catch (const weir::error& e) {
     refused = e.result() == weir::errc::out_of_memory || e.result() == weir::errc::invalid_value;
-    std::printf("code %d from %s, called in line %u\n", e.code().value(), e.call(), e.where().line());
+    std::printf("code %d from %s, called in line %u\n", e.code().value(), e.call(),
+                e.where().line());
     std::printf("%s\n", e.what());
   }
 
@@ -40,9 +41,9 @@ int main() {
     closed = e.result() == weir::errc::closed;
   }
 
-  // close() reports what a destructor cannot throw. What fails in a destructor goes to a hook, which by default writes
-  // a line to standard error; a service puts its own there.
-  weir::on_unraised_error(count_surprise);
+  // close() reports what a destructor cannot throw. What fails in a destructor goes to a hook,
+  // which by default writes a line to standard error; a service puts its own there.
+  weir::set_unhandled_error_handler(count_surprise);
   t.close();
   t.close();  // nothing, the second time
   return refused && closed && t.closed() && surprises == 0 ? 0 : 1;

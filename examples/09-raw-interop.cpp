@@ -4,10 +4,12 @@
 
 namespace {
 
-// Stands for a function of a CUDA library. Its stream is the driver's own type, which is also cudaStream_t.
+// Stands for a function of a CUDA library. Its stream is the driver's own type, which is also
+// cudaStream_t.
 CUstream_st* library_call(CUstream_st* stream) { return stream; }
 
-// A stream type of another library, as cuda::stream_ref and rmm::cuda_stream_view: made from a handle, gives it back.
+// A stream type of another library, as cuda::stream_ref and rmm::cuda_stream_view: made from a
+// handle, gives it back.
 class their_stream {
  public:
   explicit their_stream(CUstream_st* handle) : handle_{handle} {}
@@ -29,7 +31,8 @@ int main() {
   // Out: a weir stream goes where a handle goes, in kernel<<<grid, block, 0, s>>>() too.
   CUstream_st* const raw = library_call(s);
 
-  // In, borrowed: a handle, or another library's stream, becomes a stream_ref by itself. weir destroys neither.
+  // In, borrowed: a handle, or another library's stream, becomes a stream_ref by itself. weir
+  // destroys neither.
   const their_stream theirs{raw};
   if (id_of(raw) != id || id_of(theirs) != id) return 1;
 
@@ -37,9 +40,10 @@ int main() {
   const their_stream again = static_cast<their_stream>(s);
   if (again.get() != raw) return 1;
 
-  // Given away: destroying it is then the caller's. Taken over, by name: from now on it is weir's to destroy.
-  CUstream_st* const given = s.release();
-  const weir::stream taken = weir::stream::adopt(given);
-  std::printf("%s was given away and taken over\n", weir::to_string(taken).c_str());
-  return s.closed() && taken.get() == given ? 0 : 1;
+  // Given away: destroying it is then the caller's. Taken over, by name: from now on it is weir's
+  // to destroy.
+  CUstream_st* const raw_handle = s.release();
+  const weir::stream adopted = weir::stream::adopt(raw_handle);
+  std::printf("%s was given away and taken over\n", weir::to_string(adopted).c_str());
+  return s.closed() && adopted.get() == raw_handle ? 0 : 1;
 }

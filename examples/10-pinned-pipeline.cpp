@@ -9,10 +9,11 @@ namespace {
 constexpr std::size_t chunk = 64 * 1024;
 constexpr int chunks = 40;
 
-// What one chunk on its way occupies. A handful of them is enough: the host waits for the oldest before it uses it
-// again, and for nothing else.
+// What one chunk on its way occupies. A handful of them is enough: the host waits for the oldest
+// before it uses it again, and for nothing else.
 struct slot {
-  slot(weir::stream_ref s, weir::device gpu) : in{chunk, gpu}, out{chunk, gpu}, there{s, chunk}, done{gpu} {}
+  slot(weir::stream_ref s, weir::device gpu)
+      : in{chunk, gpu}, out{chunk, gpu}, there{s, chunk}, done{gpu} {}
 
   weir::pinned_buffer<int> in;
   weir::pinned_buffer<int> out;
@@ -42,7 +43,8 @@ int main() {
     copying_out.wait(copying_in);
     weir::copy(copying_out, s.there, s.out);
     checking.wait(copying_out);
-    weir::launch_host(checking, [&s, i] { s.correct = std::count(s.out.begin(), s.out.end(), i) == chunk; });
+    weir::launch_host(checking,
+                      [&s, i] { s.correct = std::count(s.out.begin(), s.out.end(), i) == chunk; });
     checking.record(s.done);
   }
   checking.sync();

@@ -1,4 +1,5 @@
-// Lesson 11: hand-over by a word of memory: all work is queued beforehand, and the host paces it by storing numbers.
+// Lesson 11: hand-over by a word of memory: all work is queued beforehand, and the host paces it by
+// storing numbers.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -18,8 +19,8 @@ int main() {
   weir::pinned_buffer<std::uint32_t> in{chunk, gpu};
   weir::pinned_buffer<std::uint32_t> out{chunk, gpu};
   weir::buffer<std::uint32_t> there{s, chunk};
-  weir::word<std::uint32_t> filled;  // the host has filled `in` so many times
-  weir::word<std::uint32_t> done;    // the device has copied it out so many times
+  weir::wait_word<std::uint32_t> filled;  // the host has filled `in` so many times
+  weir::wait_word<std::uint32_t> done;    // the device has copied it out so many times
 
   // Queued once, before there is any data. From here on the host makes no driver call for a chunk.
   for (std::uint32_t i = 1; i <= chunks; ++i) {

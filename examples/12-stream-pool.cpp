@@ -1,4 +1,5 @@
-// Lesson 12: a pool of streams: requests that come by the hundred, and a handful of streams that serve them.
+// Lesson 12: a pool of streams: requests that come by the hundred, and a handful of streams that
+// serve them.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -29,7 +30,8 @@ bool serve(const weir::stream_pool& pool, int number) {
 
 int main() {
   const weir::device gpu;
-  const weir::stream_pool pool{gpu, {{.name = "requests", .limit = 3}, {.name = "reports", .limit = 1}}};
+  const weir::stream_pool pool{gpu,
+                               {{.name = "requests", .limit = 3}, {.name = "reports", .limit = 1}}};
 
   std::atomic<int> served{0};
   std::vector<std::thread> threads;
@@ -45,6 +47,6 @@ int main() {
   weir::launch_host(pool.next("reports"), [&] { report = served; });
   pool.next("reports").sync();
   const weir::stream_pool::counts counts = pool.count("requests");
-  std::printf("%d requests on %u streams, %u still lent\n", report, counts.made, counts.lent);
-  return report == 300 && counts.made <= 3 && counts.lent == 0 ? 0 : 1;
+  std::printf("%d requests on %u streams, %u still lent\n", report, counts.created, counts.leased);
+  return report == 300 && counts.created <= 3 && counts.leased == 0 ? 0 : 1;
 }

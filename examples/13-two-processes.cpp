@@ -1,5 +1,5 @@
-// Lesson 13: two processes on one device: memory that both have, handed to and fro by an event, without a copy and without
-// a host that waits in between.
+// Lesson 13: two processes on one device: memory that both have, handed to and fro by an event,
+// without a copy and without a host that waits in between.
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -27,57 +27,62 @@ struct invitation {
 };
 
 template <class Value>
-void tell(int line, const Value& value) {
-  if (write(line, &value, sizeof value) != sizeof value) throw std::runtime_error{"the other process is gone"};
+void send(int line, const Value& value) {
+  if (write(line, &value, sizeof value) != sizeof value)
+    throw std::runtime_error{"the other process is gone"};
 }
 
 template <class Value>
-Value heard(int line) {
+Value receive(int line) {
   Value value;
-  if (recv(line, &value, sizeof value, MSG_WAITALL) != sizeof value) throw std::runtime_error{"nothing to hear"};
+  if (recv(line, &value, sizeof value, MSG_WAITALL) != sizeof value)
+    throw std::runtime_error{"nothing to hear"};
   return value;
 }
 
 // The other process: adds its share to the memory in each round.
 void help(int line) {
-  const auto [memory_name, turn_name] = heard<invitation>(line);
+  const auto [memory_name, turn_name] = receive<invitation>(line);
   auto shared = weir::ipc_buffer<std::uint32_t>::open(memory_name);
   const auto turn = weir::ipc_event::open(turn_name, weir::device{});
   const weir::stream s{weir::device{}};
   for (std::uint32_t round = 1; round <= rounds; ++round) {
-    heard<char>(line);  // the maker's work is queued, which is not to say done
+    receive<char>(line);  // the maker's work is queued, which is not to say done
     s.wait(turn);
     weir::fill(s, shared, 100 + round);
     s.record(turn);
-    tell(line, 'q');  // and so is ours
+    send(line, 'q');  // and so is ours
   }
   s.sync();
 }
 
-// The process that was started: makes memory and event, invites another one, and looks at what comes of it.
+// The process that was started: makes memory and event, invites another one, and looks at what
+// comes of it.
 std::uint32_t make(int line) {
   const weir::stream s{weir::device{}};
   weir::ipc_buffer<std::uint32_t> shared{size};
   const weir::ipc_event turn{weir::device{}};
-  tell(line, invitation{shared.handle(), turn.handle()});
+  send(line, invitation{shared.handle(), turn.handle()});
   std::vector<std::uint32_t> seen(size);
   std::uint32_t right = 0;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     weir::fill(s, shared, 0u);
     s.record(turn);
-    tell(line, 'q');
-    heard<char>(line);
+    send(line, 'q');
+    receive<char>(line);
     s.wait(turn);  // the device waits for the other process's work, the host does not
     weir::copy(s, shared, seen);
     s.sync();
-    if (std::count(seen.begin(), seen.end(), 100 + round) == static_cast<std::ptrdiff_t>(size)) ++right;
+    if (std::count(seen.begin(), seen.end(), 100 + round) == static_cast<std::ptrdiff_t>(size))
+      ++right;
   }
   return right;
 }
 
 }  // namespace
 
-// The other process is this program again. It is started anew, not forked: a copy of a process that uses a GPU has none.
+// The other process is this program again. It is started anew, not forked: a copy of a process that
+// uses a GPU has none.
 int main(int, char** arguments) {
   constexpr int line_of_helper = 3;
   if (arguments[1] != nullptr) {

@@ -6,12 +6,13 @@
 
 int main() {
   const weir::device gpu;
-  const weir::sm_part whole = weir::sm_part::of(gpu);
+  const weir::sm_resource whole = weir::sm_resource::of(gpu);
 
-  // A quarter for what is urgent, the rest for everything else. Both come from one division, so they have nothing in common.
+  // A quarter for what is urgent, the rest for everything else. Both come from one division, so
+  // they have nothing in common.
   const weir::sm_split by = whole.split(1, whole.count() / 4);
   const weir::green_context urgent{by.groups[0]};
-  const weir::green_context ordinary{by.rest};
+  const weir::green_context ordinary{by.remainder};
   std::printf("%u multiprocessors: %u for urgent work, %u for the rest\n", whole.count(),
               urgent.multiprocessors().count(), ordinary.multiprocessors().count());
 
@@ -22,11 +23,11 @@ int main() {
   weir::buffer<int> reply{answers, 256};
 
   for (int i = 0; i < 100; ++i) weir::fill(background, table, i);
-  const weir::timed_event asked = answers.record_timed();
+  const weir::timed_event requested = answers.record_timed();
   weir::fill(answers, reply, 42);
   const weir::timed_event answered = answers.record_timed();
   std::printf("answered in %.3f ms while the background worked\n",
-              static_cast<double>(weir::sync_elapsed(asked, answered)));
+              static_cast<double>(weir::sync_elapsed(requested, answered)));
 
   // One mark for all streams of a context: the answers go on when the background is through.
   const weir::event through{gpu};

@@ -6,7 +6,8 @@
 
 namespace {
 
-// One step of a loop that should only queue work. Two of its lines make the host wait, one of them in disguise.
+// One step of a loop that should only queue work. Two of its lines make the host wait, one of them
+// in disguise.
 void step(weir::stream_ref s, weir::buffer<float>& x, std::vector<float>& result) {
   weir::fill(s, x, 1.0f);
   weir::copy(s, x, result);  // pageable memory: the driver stages it, and the caller waits
@@ -27,9 +28,9 @@ int main() {
   // Watch: everything goes on as ever, and the guard keeps the lines.
   std::size_t waits = 0;
   {
-    const weir::allow_sync watch{weir::syncs::reported};
+    const weir::sync_guard watch{weir::sync_rule::reported};
     three_steps(s, x, result);
-    for (const weir::allow_sync::wait& w : watch.seen()) {
+    for (const weir::sync_guard::wait& w : watch.waits()) {
       std::printf("line %u waits: %s, %zu times\n", w.where.line(), w.call, w.times);
       waits += w.times;
     }
@@ -38,7 +39,7 @@ int main() {
   // Forbid: the first wait throws, and says which guard forbids it.
   bool refused = false;
   try {
-    const weir::allow_sync none{false};
+    const weir::sync_guard none{false};
     three_steps(s, x, result);
   } catch (const weir::error& e) {
     refused = e.result() == weir::errc::not_permitted;

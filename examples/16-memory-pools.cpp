@@ -8,8 +8,9 @@ int main() {
   const weir::stream s{gpu};
   weir::set_name(s, "worker");
 
-  // A pool of our own: at most 256 MiB, and what lies idle is kept. By default a pool gives idle memory back whenever
-  // somebody has waited for work, so that a loop like the one below would pay the device's price in every round.
+  // A pool of our own: at most 256 MiB, and what lies idle is kept. By default a pool gives idle
+  // memory back whenever somebody has waited for work, so that a loop like the one below would pay
+  // the device's price in every round.
   const weir::memory_pool pool{gpu, {.max_size = 256 << 20, .release_threshold = weir::keep_all}};
   weir::set_name(pool, "of the lesson");
 
@@ -20,10 +21,12 @@ int main() {
     s.sync();
   }
   const weir::pool_usage usage = pool.usage();
-  std::printf("%llu bytes in use, %llu at most, %llu kept\n", usage.used, usage.used_high, usage.reserved);
+  std::printf("%llu bytes in use, %llu at most, %llu kept\n", usage.used, usage.used_high,
+              usage.reserved);
   if (usage.used != 0 || usage.reserved < (sizeof(int) << 20)) return 1;
 
-  // When there is none left: an error that names the pool. A patient pool waits for frees that are queued, first.
+  // When there is none left: an error that names the pool. A patient pool waits for frees that are
+  // queued, first.
   try {
     const weir::buffer<char> too_much{pool.retrying(), s, 512 << 20};
     return 1;
@@ -41,7 +44,8 @@ int main() {
   batch.enqueue(s);
 
   // A container of the standard library in memory that the device reaches where it is.
-  const weir::memory_pool pinned{gpu, {.memory = weir::pool_memory::pinned, .release_threshold = weir::keep_all}};
+  const weir::memory_pool pinned{
+      gpu, {.memory = weir::pool_memory::pinned, .release_threshold = weir::keep_all}};
   std::vector<int, weir::pinned_allocator<int>> result(second.size(), 0, pinned);
   weir::copy(s, y, result);
   s.sync();

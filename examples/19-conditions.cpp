@@ -13,21 +13,23 @@ int main() {
   weir::buffer<int> x{s, 1};
   weir::pinned_buffer<int> home{1};
 
-  // A switch with three bodies. The condition has a value at each launch, which kernels of the graph may change
-  // (cudaGraphSetConditional) before the node looks at it.
+  // A switch with three bodies. The condition has a value at each launch, which kernels of the
+  // graph may change (cudaGraphSetConditional) before the node looks at it.
   const auto choose = [&](unsigned which) {
     weir::graph g;
     const weir::condition c{g, which};
     const weir::fill_node before = g.add(weir::fill_parameters{x, -1});
     const weir::conditional_node node = g.add(weir::switch_parameters{c, 3}, {before});
-    for (int i = 0; i < 3; ++i) node.body(static_cast<std::size_t>(i)).add(weir::fill_parameters{x, 10 * i});
+    for (int i = 0; i < 3; ++i)
+      node.body(static_cast<std::size_t>(i)).add(weir::fill_parameters{x, 10 * i});
     g.add(weir::copy_parameters{x, home}, {node});
     g.instantiate().launch(s);
     s.sync();
     std::printf("case %u: %d\n", which, home[0]);
     return home[0];
   };
-  const bool chosen = choose(0) == 0 && choose(2) == 20 && choose(7) == -1;  // no such case: nothing runs
+  const bool chosen =
+      choose(0) == 0 && choose(2) == 20 && choose(7) == -1;  // no such case: nothing runs
 
   // What a body cannot hold is refused when it is added, not when the graph is launched.
   weir::graph g;

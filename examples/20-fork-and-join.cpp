@@ -1,4 +1,5 @@
-// Lesson 20: work divided over several streams and brought together, at once and in a graph; and graphs that grow.
+// Lesson 20: work divided over several streams and brought together, at once and in a graph; and
+// graphs that grow.
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -9,12 +10,15 @@ namespace {
 constexpr std::size_t size = 1000;
 
 // A function of a library: it does not know whether its stream captures, and works either way.
-void add_margin(weir::stream_ref s, weir::buffer<float> scratch, weir::pinned_buffer<float>& margin) {
-  std::optional<weir::outer_capture> outer;
+void add_margin(weir::stream_ref s, weir::buffer<float> scratch,
+                weir::pinned_buffer<float>& margin) {
+  std::optional<weir::capture_participant> outer;
   if (weir::capture_status_of(s) != weir::capture_status::none) outer.emplace(s);
   weir::fill(s, scratch, 0.5f);
   weir::copy(s, scratch, margin);
-  if (outer) outer->keep(std::move(scratch));  // for as long as their graph can run; it ends the capture itself
+  if (outer)
+    outer->keep(
+        std::move(scratch));  // for as long as their graph can run; it ends the capture itself
 }
 
 }  // namespace
@@ -24,7 +28,8 @@ int main() {
   const weir::stream s{gpu};
   const weir::stream_pool pool{gpu, {.limit = 4}};
   weir::buffer<float> part[3] = {{s, size}, {s, size}, {s, size}};
-  weir::pinned_buffer<float> home[3] = {weir::pinned_buffer<float>{size}, weir::pinned_buffer<float>{size},
+  weir::pinned_buffer<float> home[3] = {weir::pinned_buffer<float>{size},
+                                        weir::pinned_buffer<float>{size},
                                         weir::pinned_buffer<float>{size}};
 
   // Three streams, s among them: each comes after what s had to do, and s comes after all of them.
@@ -47,7 +52,8 @@ int main() {
   s.sync();
   const bool replayed = home[0][0] == 5.0f && home[2][0] == 7.0f;
 
-  // A graph that is built by hand goes on with what a capture records, behind the nodes that are named.
+  // A graph that is built by hand goes on with what a capture records, behind the nodes that are
+  // named.
   weir::graph g;
   const auto first = g.add(weir::fill_parameters{part[0], 9.0f});
   weir::capture_to(
@@ -63,7 +69,8 @@ int main() {
   // Nodes added by hand take their place in the stream's order.
   const weir::graph mixed = weir::capture(s, [&](weir::capture_scope& scope) {
     weir::fill(scope, part[1], 1.0f);
-    const auto by_hand = scope.graph().add(weir::fill_parameters{part[1], 2.0f}, scope.graph().nodes());
+    const auto by_hand =
+        scope.graph().add(weir::fill_parameters{part[1], 2.0f}, scope.graph().nodes());
     weir::update_capture_dependencies(scope, by_hand, weir::dependency_update::set);
     weir::copy(scope, part[1], home[1]);
   });

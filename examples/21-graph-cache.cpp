@@ -1,4 +1,5 @@
-// Lesson 21: work that comes back in a few shapes, captured when a shape is first seen and replayed from then on.
+// Lesson 21: work that comes back in a few shapes, captured when a shape is first seen and replayed
+// from then on.
 #include <cstdio>
 #include <memory>
 #include <weir/weir.hpp>
@@ -10,7 +11,8 @@ int main() {
   // The memory belongs to whoever needs it: this program, and the graphs that use it.
   const auto x = std::make_shared<weir::buffer<float>>(s, home.size());
 
-  // A step of so many fills, the last of which leaves the value. It queues what it does in the stream that it is given.
+  // A step of so many fills, the last of which leaves the value. It queues what it does in the
+  // stream that it is given.
   const auto step = [&](int fills, float value) {
     return [&, fills, value](weir::cache_scope& scope) {
       for (int i = 1; i < fills; ++i) weir::fill(scope, *x, 0.0f);
@@ -29,12 +31,14 @@ int main() {
     right = right && home[0] == 1.0f;
   }
 
-  // The version is what else it depends on: here the value. Another one updates the executable in place.
+  // The version is what else it depends on: here the value. Another one updates the executable in
+  // place.
   for (const unsigned version : {2u, 2u, 3u}) {
     const auto value = static_cast<float>(version);
     const weir::cache_use how = steps.run(s, 10, version, step(10, value));
     s.sync();
-    std::printf("version %u: %s\n", version, how == weir::cache_use::replayed ? "replayed" : "captured again");
+    std::printf("version %u: %s\n", version,
+                how == weir::cache_use::replayed ? "replayed" : "captured again");
     right = right && home[0] == value;
   }
 
@@ -49,8 +53,9 @@ int main() {
   if (const auto why = steps.last_failure()) std::printf("%s\n", why->what());
 
   const weir::graph_cache_counts counts = steps.counts();
-  std::printf("%llu captured, %llu updated, %llu replayed, %llu run as they are\n", counts.captured, counts.updated,
-              counts.replayed, counts.eager);
-  right = right && counts.captured == 2 && counts.updated == 2 && counts.replayed == 4 && counts.eager == 1;
+  std::printf("%llu captured, %llu updated, %llu replayed, %llu run as they are\n", counts.captured,
+              counts.updated, counts.replayed, counts.eager);
+  right = right && counts.captured == 2 && counts.updated == 2 && counts.replayed == 4 &&
+          counts.eager == 1;
   return right ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-// Lesson 22: the same work with other parameters, three ways: captured and made anew, captured and updated, one node set.
+// Lesson 22: the same work with other parameters, three ways: captured and made anew, captured and
+// updated, one node set.
 #include <chrono>
 #include <cstdio>
 #include <weir/weir.hpp>
@@ -20,9 +21,10 @@ int main() {
     weir::copy(s, x, home);
   };
 
-  // A way is right if each of its rounds brings home its own value. What a round costs the host, before it is launched:
+  // A way is right if each of its rounds brings home its own value. What a round costs the host,
+  // before it is launched:
   bool right = true;
-  const auto measure = [&](const char* way, auto prepare) {
+  const auto measure = [&](const char* method, auto prepare) {
     microseconds spent{0};
     for (int round = 1; round <= rounds; ++round) {
       const clock::time_point begin = clock::now();
@@ -32,28 +34,32 @@ int main() {
       s.sync();
       right = right && home[0] == round;
     }
-    std::printf("%-28s %7.1f us a round\n", way, spent.count() / rounds);
+    std::printf("%-28s %7.1f us a round\n", method, spent.count() / rounds);
     return spent;
   };
 
   // A new executable each time: what a program does that only knows capture.
   weir::graph_exec anew = weir::capture_exec(s, [&] { work(0); });
-  const auto re_instantiated = measure("captured and made anew", [&](int value) -> const weir::graph_exec& {
-    anew = weir::capture_exec(s, [&] { work(value); });
-    return anew;
-  });
+  const auto re_instantiated =
+      measure("captured and made anew", [&](int value) -> const weir::graph_exec& {
+        anew = weir::capture_exec(s, [&] { work(value); });
+        return anew;
+      });
 
-  // The same capture, but the executable stays, and takes the new parameters over. The body may be a library's.
-  weir::graph_exec kept = weir::capture_exec(s, [&] { work(0); });
+  // The same capture, but the executable stays, and takes the new parameters over. The body may be
+  // a library's.
+  weir::graph_exec reused = weir::capture_exec(s, [&] { work(0); });
   measure("captured and updated", [&](int value) -> const weir::graph_exec& {
-    right = right && kept.update(weir::capture(s, [&] { work(value); }));
-    return kept;
+    right = right && reused.update(weir::capture(s, [&] { work(value); }));
+    return reused;
   });
 
-  // No capture at all: the node that changes is known, by its tag, and set. Of a captured graph it is looked for once.
+  // No capture at all: the node that changes is known, by its tag, and set. Of a captured graph it
+  // is looked for once.
   const weir::graph recorded = weir::capture(s, [&](weir::capture_scope& scope) {
     work(0);
-    scope.graph().tag(weir::capture_info_of(s).frontier.at(0).node.dependencies().at(0).from, "value");
+    scope.graph().tag(weir::capture_info_of(s).frontier.at(0).node.dependencies().at(0).from,
+                      "value");
   });
   weir::graph_exec changed = recorded.instantiate();
   const auto last = changed.find("value").as<weir::fill_node>();

@@ -5,7 +5,8 @@
 
 namespace {
 
-// The condition is whether x was still far away. NVRTC has to be told of the function; the driver of the device has it.
+// The condition is whether x was still far away. NVRTC has to be told of the function; the driver
+// of the device has it.
 constexpr char source[] = R"(
   extern "C" __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value);
 

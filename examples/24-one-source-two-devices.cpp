@@ -1,4 +1,5 @@
-// Lesson 24: a kernel as CUDA C source, compiled when the program runs, for a GPU or for the machine without one.
+// Lesson 24: a kernel as CUDA C source, compiled when the program runs, for a GPU or for the
+// machine without one.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ int main() {
   )"};
   const weir::kernel saxpy = source.compile(gpu).kernel("saxpy");  // keeps the module that it is of
   // [/compile]
-  std::printf("%s runs it on %s\n", gpu.is_embedded() ? "the host's compiler" : "NVRTC", gpu.name());
+  std::printf("%s runs it on %s\n", gpu.is_embedded() ? "the host's compiler" : "NVRTC",
+              gpu.name());
 
   // [launch]
   weir::buffer<float> x{s, n};
@@ -33,24 +35,27 @@ int main() {
   bool right = true;
   for (const float v : result) right = right && v == 7.0f;
 
-  // Arguments are not converted: 3.0 is eight bytes, and a float has four. Nothing was launched, and the error says which.
+  // Arguments are not converted: 3.0 is eight bytes, and a float has four. Nothing was launched,
+  // and the error says which.
   bool refused = false;
   try {
     weir::launch(s, weir::grid(n), saxpy, 3.0, weir::in(x), weir::inout(y), n);
   } catch (const weir::error& e) {
     refused = e.result() == weir::errc::invalid_value;
-    std::printf("%s\n", e.advice().c_str());
+    std::printf("%s\n", e.hint().c_str());
   }
 
   // A mistake in the source is told with its own lines, whichever compiler found it.
-  bool told = false;
+  bool log_names_error = false;
   try {
-    static_cast<void>(weir::program{"\n__global__ void broken() { nonsense; }\n", {.name = "broken.cu"}}.compile(gpu));
+    static_cast<void>(
+        weir::program{"\n__global__ void broken() { nonsense; }\n", {.name = "broken.cu"}}.compile(
+            gpu));
   } catch (const weir::compile_error& e) {
-    told = e.log().find("nonsense") != std::string::npos;
+    log_names_error = e.log().find("nonsense") != std::string::npos;
     std::printf("%s says:\n%s\n", e.compiler().c_str(), e.log().c_str());
   }
 
-  std::printf("%s\n", right && refused && told ? "as it should be" : "WRONG");
-  return right && refused && told ? 0 : 1;
+  std::printf("%s\n", right && refused && log_names_error ? "as it should be" : "WRONG");
+  return right && refused && log_names_error ? 0 : 1;
 }

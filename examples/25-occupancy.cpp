@@ -1,4 +1,5 @@
-// Lesson 25: what a kernel needs of a device, how many of its blocks run at a time, and launches that follow from that.
+// Lesson 25: what a kernel needs of a device, how many of its blocks run at a time, and launches
+// that follow from that.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -15,16 +16,16 @@ int main() {
   const weir::kernel halve = source.compile(gpu).kernel("halve");
 
   const weir::kernel_attributes has = halve.attributes();
-  std::printf("%d registers, %d bytes of shared memory, at most %d threads a block\n", has.registers, has.shared_bytes,
-              has.max_threads_per_block);
+  std::printf("%d registers, %d bytes of shared memory, at most %d threads a block\n",
+              has.registers, has.shared_bytes, has.max_threads_per_block);
 
   // The block size that keeps the device busiest, and the fewest blocks of it that fill the device.
   // [suggest]
   const weir::block_suggestion best = halve.suggest_block();
   const weir::launch_config config{.grid = {best.blocks}, .block = {best.threads}};
   // [/suggest]
-  std::printf("%u blocks of %u threads fill %s, %u blocks a multiprocessor\n", best.blocks, best.threads, gpu.name(),
-              halve.max_active_blocks(best.threads));
+  std::printf("%u blocks of %u threads fill %s, %u blocks a multiprocessor\n", best.blocks,
+              best.threads, gpu.name(), halve.max_active_blocks(best.threads));
 
   constexpr int n = 1000000;
   weir::buffer<float> x{s, n};
@@ -33,7 +34,9 @@ int main() {
   // For a kernel with an element a thread: as many blocks of that size as it takes.
   weir::launch(s, weir::grid(n), halve, x, n);
   // All blocks at the same time, which more than the device can run at a time cannot be.
-  weir::launch(s, {.grid = {halve.max_cooperative_blocks(128)}, .block = {128}, .cooperative = true}, halve, x, n);
+  weir::launch(s,
+               {.grid = {halve.max_cooperative_blocks(128)}, .block = {128}, .cooperative = true},
+               halve, x, n);
 
   std::vector<float> result(n);
   weir::copy(s, x, result);

@@ -1,4 +1,5 @@
-// Lesson 26: instances of a kernel template, by the name that the source would call them by, and variables of a module.
+// Lesson 26: instances of a kernel template, by the name that the source would call them by, and
+// variables of a module.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -25,7 +26,8 @@ int main() {
 
   // Only the instances that somebody names are compiled.
   // [names]
-  const weir::program source{R"(
+  const weir::program source{
+      R"(
     __constant__ int weights[4] = {1, 1, 1, 1};
 
     namespace math {
@@ -35,12 +37,13 @@ int main() {
     }
     }
   )",
-                             {.name = "weigh.cu", .name_expressions = {"math::weigh<float>", "math::weigh<int>"}}};
+      {.name = "weigh.cu", .name_expressions = {"math::weigh<float>", "math::weigh<int>"}}};
   const weir::module code = source.compile(gpu);
   const weir::kernel weigh_floats = code.kernel("math::weigh<float>");
   const weir::kernel weigh_ints = code.kernel("math::weigh<int>");
   // [/names]
-  for (const std::string& name : code.kernel_names()) std::printf("the linker knows %s\n", name.c_str());
+  for (const std::string& name : code.kernel_names())
+    std::printf("the linker knows %s\n", name.c_str());
 
   const bool ones = through<int>(s, weigh_ints, {5, 6, 7, 8}) == std::vector<int>{5, 6, 7, 8};
 
@@ -49,7 +52,8 @@ int main() {
   const std::vector<int> weights{10, 20, 30, 40};
   weir::copy(s, weights, code.global<int[4]>("weights"));
   // [/variable]
-  const bool weighed = through<float>(s, weigh_floats, {1, 1, 1, 1}) == std::vector<float>{10, 20, 30, 40};
+  const bool weighed =
+      through<float>(s, weigh_floats, {1, 1, 1, 1}) == std::vector<float>{10, 20, 30, 40};
 
   std::printf("%s\n", ones && weighed ? "as it should be" : "WRONG");
   return ones && weighed ? 0 : 1;

@@ -1,5 +1,6 @@
-// Lesson 27: kernels that nvcc compiled with the program. They take weir's streams as they are, and weir takes them with
-// checked arguments, also into graphs. Built where there is a CUDA toolkit; it needs a GPU.
+// Lesson 27: kernels that nvcc compiled with the program. They take weir's streams as they are, and
+// weir takes them with checked arguments, also into graphs. Built where there is a CUDA toolkit; it
+// needs a GPU.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -38,7 +39,7 @@ int main() {
     weir::launch(s, weir::grid(n), scale_floats, weir::inout(x), 3.0, n);
   } catch (const weir::error& e) {
     refused = e.result() == weir::errc::invalid_value;
-    std::printf("%s\n", e.advice().c_str());
+    std::printf("%s\n", e.hint().c_str());
   }
 
   // Both kinds of launch are captured.

@@ -1,4 +1,5 @@
-// Lesson 28: a coroutine that awaits the work of a stream, and how soon it goes on when the work is done.
+// Lesson 28: a coroutine that awaits the work of a stream, and how soon it goes on when the work is
+// done.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -17,7 +18,8 @@ using microseconds = std::chrono::duration<double, std::micro>;
 
 constexpr std::size_t size = 1000;
 
-// What it needs is in its frame, and stays there while it waits. If the work fails, co_await throws what it failed with.
+// What it needs is in its frame, and stays there while it waits. If the work fails, co_await throws
+// what it failed with.
 weir::task<int> sum_of(weir::stream_ref s, int value) {
   weir::buffer<int> there{s, size};
   weir::pinned_buffer<int> home{size};
@@ -28,7 +30,9 @@ weir::task<int> sum_of(weir::stream_ref s, int value) {
 }
 
 // Coroutines await each other as they await streams.
-weir::task<int> difference(weir::stream_ref s) { co_return co_await sum_of(s, 7) - co_await sum_of(s, 2); }
+weir::task<int> difference(weir::stream_ref s) {
+  co_return co_await sum_of(s, 7) - co_await sum_of(s, 2);
+}
 
 constexpr char source[] = R"(
   extern "C" __global__ void hold(volatile unsigned* begun, const volatile unsigned* go, unsigned number) {
@@ -40,9 +44,12 @@ constexpr char source[] = R"(
 // Work that lasts until the host lets it end, so that the host knows when that was.
 class held_work {
  public:
-  explicit held_work(weir::device gpu) : kernel_{weir::program{source}.compile(gpu).kernel("hold")} {}
+  explicit held_work(weir::device gpu)
+      : kernel_{weir::program{source}.compile(gpu).kernel("hold")} {}
 
-  void queue(weir::stream_ref s) { weir::launch(s, {}, kernel_, begun_.get(), go_.get(), ++number_); }
+  void queue(weir::stream_ref s) {
+    weir::launch(s, {}, kernel_, begun_.get(), go_.get(), ++number_);
+  }
 
   clock::time_point end() {
     while (begun_.load() != number_) std::this_thread::yield();
@@ -53,7 +60,7 @@ class held_work {
 
  private:
   weir::kernel kernel_;
-  weir::word<std::uint32_t> begun_, go_;
+  weir::wait_word<std::uint32_t> begun_, go_;
   std::uint32_t number_ = 0;
 };
 
@@ -93,7 +100,8 @@ int main() {
   const int other = weir::sync_wait(difference(s));
   std::printf("the sums are %d and %d\n", sum, other);
 
-  // Without a coroutine: a value that is there when the work is done. Until then weir keeps it, and so its memory.
+  // Without a coroutine: a value that is there when the work is done. Until then weir keeps it, and
+  // so its memory.
   weir::future<weir::pinned_buffer<int>> answer = s.enqueue_async([&] {
     weir::pinned_buffer<int> home{size};
     weir::fill(s, home, 4);
@@ -103,9 +111,10 @@ int main() {
 
   // Or a function that is called then, on a thread of weir's, and is told how the work has ended.
   std::promise<weir::errc> outcome;
-  std::future<weir::errc> told = outcome.get_future();
-  s.completion().then([outcome = std::move(outcome)](weir::errc how) mutable { outcome.set_value(how); });
-  const bool succeeded = told.get() == weir::errc::success;
+  std::future<weir::errc> outcome_future = outcome.get_future();
+  s.completion().then(
+      [outcome = std::move(outcome)](weir::errc how) mutable { outcome.set_value(how); });
+  const bool succeeded = outcome_future.get() == weir::errc::success;
 
   held_work work{gpu};
   std::vector<microseconds> coroutine, host_function;
@@ -115,7 +124,8 @@ int main() {
   }
   std::printf("after the end of the work, on %s:\n", gpu.name());
   std::printf("%8.1f us until a coroutine goes on\n", median(coroutine));
-  std::printf("%8.1f us until a thread does that a function of the host wakes\n", median(host_function));
+  std::printf("%8.1f us until a thread does that a function of the host wakes\n",
+              median(host_function));
 
   return sum == 3000 && other == 5000 && home[size - 1] == 4 && succeeded ? 0 : 1;
 }

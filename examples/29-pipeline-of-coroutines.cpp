@@ -1,4 +1,5 @@
-// Lesson 29: a pipeline written as coroutines: each takes a chunk through all stages, and they overlap each other.
+// Lesson 29: a pipeline written as coroutines: each takes a chunk through all stages, and they
+// overlap each other.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,9 +13,11 @@ namespace {
 constexpr std::size_t chunk = 16 * 1024;
 constexpr std::size_t chunks = 32;
 
-// What a chunk on its way occupies: a stream, and memory on both sides. Made once, as pinned memory is slow to make.
+// What a chunk on its way occupies: a stream, and memory on both sides. Made once, as pinned memory
+// is slow to make.
 struct slot {
-  explicit slot(weir::device gpu) : s{gpu}, in{chunk, gpu}, out{chunk, gpu}, x{s, chunk}, root{s, chunk} {}
+  explicit slot(weir::device gpu)
+      : s{gpu}, in{chunk, gpu}, out{chunk, gpu}, x{s, chunk}, root{s, chunk} {}
 
   weir::stream s;
   weir::pinned_buffer<unsigned> in, out;
@@ -36,8 +39,8 @@ weir::task<> find_roots(const weir::kernel& roots, slot& at) {
   co_await at.s.completion();
 }
 
-// From the input through the device to the output. All of them run on the thread in sync_wait(), so what they share needs
-// no lock. While one waits for the device, another one reads or writes.
+// From the input through the device to the output. All of them run on the thread in sync_wait(), so
+// what they share needs no lock. While one waits for the device, another one reads or writes.
 weir::task<> worker(job& work, slot& at) {
   while (work.next < chunks) {
     const auto begin = static_cast<std::ptrdiff_t>(chunk * work.next++);
@@ -83,7 +86,8 @@ int main() {
   job work{.roots = source.compile(gpu).kernel("roots"),
            .input = std::vector<unsigned>(chunk * chunks),
            .output = std::vector<unsigned>(chunk * chunks)};
-  for (std::size_t i = 0; i < work.input.size(); ++i) work.input[i] = static_cast<unsigned>(i * i % 10007);
+  for (std::size_t i = 0; i < work.input.size(); ++i)
+    work.input[i] = static_cast<unsigned>(i * i % 10007);
 
   std::deque<slot> slots;
   for (int i = 0; i < 4; ++i) slots.emplace_back(gpu);
@@ -95,7 +99,8 @@ int main() {
     std::fill(work.output.begin(), work.output.end(), 0U);
     const double spent = run(work, slots, workers);
     if (workers == 1) alone = spent;
-    std::printf("%zu at a time: %6.2f ms, %.2f times as fast as one by one\n", workers, spent, alone / spent);
+    std::printf("%zu at a time: %6.2f ms, %.2f times as fast as one by one\n", workers, spent,
+                alone / spent);
     right = right && correct(work);
   }
   std::printf("%s\n", right ? "as it should be" : "WRONG");

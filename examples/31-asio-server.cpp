@@ -1,4 +1,5 @@
-// Lesson 31: a server on one thread, whose requests are answered by a device. Asio's coroutines await sockets and streams alike.
+// Lesson 31: a server on one thread, whose requests are answered by a device. Asio's coroutines
+// await sockets and streams alike.
 #include <algorithm>
 #include <array>
 #include <asio/awaitable.hpp>
@@ -50,7 +51,8 @@ asio::awaitable<void> session(server& home, tcp::socket peer) {
     co_await asio::async_read(peer, asio::buffer(in.data(), request_size), use_awaitable);
     weir::copy(s, in, x);
     weir::fill(s, counts, 0U);
-    weir::launch(s, weir::grid(request_size), home.count, weir::in(x), request_size, weir::inout(counts));
+    weir::launch(s, weir::grid(request_size), home.count, weir::in(x), request_size,
+                 weir::inout(counts));
     weir::copy(s, counts, out);
     home.most_on_device = std::max(home.most_on_device, ++home.on_device);
     co_await weir::async_wait(s.completion(), use_awaitable);  // meanwhile the thread serves others
@@ -84,7 +86,8 @@ asio::awaitable<void> client(tcp::endpoint server, unsigned seed, bool& right) {
   histogram expected, answer;
   for (int i = 0; i < requests_each; ++i) {
     expected.fill(0);
-    for (unsigned char& each : request) ++expected[each = static_cast<unsigned char>(random() % 200)];
+    for (unsigned char& each : request)
+      ++expected[each = static_cast<unsigned char>(random() % 200)];
     co_await asio::async_write(peer, asio::buffer(request), use_awaitable);
     co_await asio::async_read(peer, asio::buffer(answer), use_awaitable);
     right = right && answer == expected;
@@ -110,9 +113,10 @@ int main() {
   });
   bool right = true;
   for (unsigned i = 1; i <= clients; ++i) {
-    asio::co_spawn(io, client(acceptor.local_endpoint(), i, right), [](const std::exception_ptr& failure) {
-      if (failure != nullptr) std::rethrow_exception(failure);
-    });
+    asio::co_spawn(io, client(acceptor.local_endpoint(), i, right),
+                   [](const std::exception_ptr& failure) {
+                     if (failure != nullptr) std::rethrow_exception(failure);
+                   });
   }
 
   using clock = std::chrono::steady_clock;
@@ -120,8 +124,8 @@ int main() {
   io.run();  // until nobody waits for anything, be it a socket or a stream
   const double spent = std::chrono::duration<double, std::milli>{clock::now() - begin}.count();
 
-  std::printf("%d requests of %d clients in %.0f ms, on one thread, up to %d at a time on %s\n", home.answered, clients,
-              spent, home.most_on_device, gpu.name());
+  std::printf("%d requests of %d clients in %.0f ms, on one thread, up to %d at a time on %s\n",
+              home.answered, clients, spent, home.most_on_device, gpu.name());
   right = right && home.answered == clients * requests_each;
   std::printf("%s\n", right ? "as it should be" : "WRONG");
   return right ? 0 : 1;

@@ -18,7 +18,9 @@ namespace {
 
 class pinned_memory {
  public:
-  explicit pinned_memory(std::size_t bytes) { ok(raw().cuMemHostAlloc(&address_, bytes, CU_MEMHOSTALLOC_PORTABLE)); }
+  explicit pinned_memory(std::size_t bytes) {
+    ok(raw().cuMemHostAlloc(&address_, bytes, CU_MEMHOSTALLOC_PORTABLE));
+  }
   pinned_memory(const pinned_memory&) = delete;
   pinned_memory& operator=(const pinned_memory&) = delete;
   ~pinned_memory() { static_cast<void>(raw().cuMemFreeHost(address_)); }
@@ -56,10 +58,12 @@ void check_slot(void* data) {
 
 void read_chunk(const raw_job& job, std::uint64_t chunk, slot& s) {
   const std::uint64_t begin = chunk * job.chunk_bytes;
-  s.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(job.chunk_bytes, job.file_bytes - begin));
+  s.bytes =
+      static_cast<std::size_t>(std::min<std::uint64_t>(job.chunk_bytes, job.file_bytes - begin));
   std::size_t done = 0;
   while (done < s.bytes) {
-    const ssize_t got = ::pread(job.file, s.source.get() + done, s.bytes - done, static_cast<off_t>(begin + done));
+    const ssize_t got =
+        ::pread(job.file, s.source.get() + done, s.bytes - done, static_cast<off_t>(begin + done));
     if (got <= 0) throw std::runtime_error{"cannot read the file to stage"};
     done += static_cast<std::size_t>(got);
   }
@@ -70,7 +74,8 @@ class pipeline {
  public:
   explicit pipeline(const raw_job& job) {
     for (std::size_t i = 0; i < job.in_flight; ++i) slots_.emplace_back(job.chunk_bytes);
-    // A set returns before it is done, and these streams do not wait for the default stream that it runs on.
+    // A set returns before it is done, and these streams do not wait for the default stream that it
+    // runs on.
     ok(raw().cuCtxSynchronize());
   }
   ~pipeline() { static_cast<void>(raw().cuCtxSynchronize()); }
@@ -83,10 +88,12 @@ class pipeline {
       if (chunk >= slots_.size()) retire(s);
       read_chunk(job, chunk, s);
       send(s);
-      result_.file_crc = static_cast<std::uint32_t>(::crc32_z(result_.file_crc, s.source.get(), s.bytes));
+      result_.file_crc =
+          static_cast<std::uint32_t>(::crc32_z(result_.file_crc, s.source.get(), s.bytes));
     }
     const std::uint64_t left = std::min<std::uint64_t>(chunks, slots_.size());
-    for (std::uint64_t chunk = chunks - left; chunk < chunks; ++chunk) retire(slots_[chunk % slots_.size()]);
+    for (std::uint64_t chunk = chunks - left; chunk < chunks; ++chunk)
+      retire(slots_[chunk % slots_.size()]);
     result_.seconds = std::chrono::duration<double>{clock::now() - start}.count();
     return result_;
   }

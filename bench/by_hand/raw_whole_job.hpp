@@ -19,8 +19,9 @@ struct raw_job_result {
   double seconds;
 };
 
-// The pipeline as a careful CUDA programmer writes it: four streams, one a step, an event between two steps, and a
-// fixed number of chunks in flight. In the primary context of device 0, which is current. Throws std::runtime_error.
+// The pipeline as a careful CUDA programmer writes it: four streams, one a step, an event between
+// two steps, and a fixed number of chunks in flight. In the primary context of device 0, which is
+// current. Throws std::runtime_error.
 [[nodiscard]] raw_job_result run_raw_whole_job(const raw_job& job);
 
 }  // namespace bench

@@ -21,8 +21,8 @@ extern "C" __global__ void hold(volatile unsigned* released, volatile unsigned* 
 }
 )";
 
-// One for all, which stays loaded: a driver that unloads a module waits for all kernels, too, and those here wait for the
-// host.
+// One for all, which stays loaded: a driver that unloads a module waits for all kernels, too, and
+// those here wait for the host.
 const weir::kernel& hold_kernel() {
   static const weir::kernel made = weir::program{source}.compile(weir::device{}).kernel("hold");
   return made;
@@ -31,13 +31,15 @@ const weir::kernel& hold_kernel() {
 }  // namespace
 
 held_streams::held_streams(std::size_t count)
-    : words_{count * words_each}, by_kernel_{weir::current_driver().kind == weir::driver_kind::cuda} {
+    : words_{count * words_per_stream},
+      uses_kernel_{weir::current_driver().kind == weir::driver_kind::cuda} {
   const weir::device gpu;
-  // Pinned memory of earlier ones is freed by a thread of weir's. A driver waits for all kernels then, with its lock held.
+  // Pinned memory of earlier ones is freed by a thread of weir's. A driver waits for all kernels
+  // then, with its lock held.
   weir::drain_deferred();
   std::ranges::fill(words_, 0u);
   for (std::size_t i = 0; i < count; ++i) streams_.emplace_back(gpu);
-  if (!by_kernel_ || count == 0) return;
+  if (!uses_kernel_ || count == 0) return;
   code_ = hold_kernel();
   // A driver loads code at its first launch, and may wait, with its lock held, until nothing runs.
   hold(0);
@@ -47,29 +49,33 @@ held_streams::held_streams(std::size_t count)
 
 held_streams::~held_streams() {
   for (std::size_t i = 0; i < streams_.size(); ++i) release(i);
-  for (const weir::stream& each : streams_) static_cast<void>(raw().cuStreamSynchronize(each.get()));
+  for (const weir::stream& each : streams_)
+    static_cast<void>(raw().cuStreamSynchronize(each.get()));
 }
 
 void held_streams::hold(std::size_t i) {
   const std::uint32_t round = released(i).load() + 1;
-  std::uint32_t* const word = words_.data() + i * words_each;
-  if (by_kernel_) {
+  std::uint32_t* const word = words_.data() + i * words_per_stream;
+  if (uses_kernel_) {
     weir::launch(streams_[i], {}, code_, word, word + 1, round);
   } else {
-    weir::wait_value(streams_[i], weir::word_ref<std::uint32_t>{word}, weir::until::geq, round);
-    begun(i).store(round);
+    weir::wait_value(streams_[i], weir::wait_word_ref<std::uint32_t>{word}, weir::until::geq,
+                     round);
+    started(i).store(round);
   }
 }
 
-bool held_streams::has_begun(std::size_t i) const { return begun(i).load() == released(i).load() + 1; }
+bool held_streams::has_started(std::size_t i) const {
+  return started(i).load() == released(i).load() + 1;
+}
 
 void held_streams::release(std::size_t i) { released(i).fetch_add(1); }
 
 std::atomic_ref<std::uint32_t> held_streams::released(std::size_t i) const {
-  return std::atomic_ref{words_[i * words_each]};
+  return std::atomic_ref{words_[i * words_per_stream]};
 }
-std::atomic_ref<std::uint32_t> held_streams::begun(std::size_t i) const {
-  return std::atomic_ref{words_[i * words_each + 1]};
+std::atomic_ref<std::uint32_t> held_streams::started(std::size_t i) const {
+  return std::atomic_ref{words_[i * words_per_stream + 1]};
 }
 
 }  // namespace bench

@@ -12,9 +12,10 @@
 
 namespace bench {
 
-// Each is held once at a time. On a GPU by a kernel that looks at a word in pinned memory: a wait for a value would stop
-// the hardware's queue, which streams share, and with it those that are to go on. On the embedded driver by such a wait,
-// which has no thread; a kernel that spins would have one of the processors.
+// Each is held once at a time. On a GPU by a kernel that looks at a word in pinned memory: a wait
+// for a value would stop the hardware's queue, which streams share, and with it those that are to
+// go on. On the embedded driver by such a wait, which has no thread; a kernel that spins would have
+// one of the processors.
 class held_streams {
  public:
   explicit held_streams(std::size_t count);
@@ -27,19 +28,19 @@ class held_streams {
   // Gives the stream work that lasts until it is released.
   void hold(std::size_t i);
   // Has the device come to it? Others may be ahead in the hardware's queue.
-  [[nodiscard]] bool has_begun(std::size_t i) const;
+  [[nodiscard]] bool has_started(std::size_t i) const;
   void release(std::size_t i);
 
  private:
-  static constexpr std::size_t words_each = 32;  // a line of the GPU's for each stream
+  static constexpr std::size_t words_per_stream = 32;  // a line of the GPU's for each stream
 
   // How often the stream was released, and in which round its work has begun last.
   [[nodiscard]] std::atomic_ref<std::uint32_t> released(std::size_t i) const;
-  [[nodiscard]] std::atomic_ref<std::uint32_t> begun(std::size_t i) const;
+  [[nodiscard]] std::atomic_ref<std::uint32_t> started(std::size_t i) const;
 
   mutable weir::pinned_buffer<std::uint32_t> words_;
   weir::kernel code_;
-  bool by_kernel_;
+  bool uses_kernel_;
   std::vector<weir::stream> streams_;
 };
 

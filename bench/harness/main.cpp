@@ -1,6 +1,7 @@
-// harness/main.cpp - weir_bench [FILTER] [--json FILE]: measures the figures whose names contain FILTER.
+// harness/main.cpp - weir_bench [FILTER] [--json FILE]: measures the figures whose names contain
+// FILTER.
 #include "harness/figure.hpp"
-#include "harness/own_process.hpp"
+#include "harness/fresh_process.hpp"
 #include "harness/report.hpp"
 
 #include <fmt/format.h>
@@ -10,17 +11,17 @@
 #include <exception>
 #include <string>
 #include <vector>
+#include <weir/core/driver.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
-#include <weir/core/driver.hpp>
 
 namespace {
 
-bool applies(bench::on where, weir::driver_kind driver) {
+bool applies(bench::driver_filter where, weir::driver_kind driver) {
   switch (where) {
-    case bench::on::any: return true;
-    case bench::on::embedded: return driver == weir::driver_kind::embedded;
-    case bench::on::gpu: return driver == weir::driver_kind::cuda;
+    case bench::driver_filter::any: return true;
+    case bench::driver_filter::embedded: return driver == weir::driver_kind::embedded;
+    case bench::driver_filter::gpu: return driver == weir::driver_kind::cuda;
   }
   return false;
 }
@@ -32,18 +33,18 @@ bench::outcome measure(const bench::figure& figure, weir::driver_kind driver) {
   if (applies(figure.budget_on, driver)) outcome.budget = figure.budget;
   try {
     outcome.value = figure.alone ? bench::measure_alone(figure) : figure.measure();
-  } catch (const bench::not_here& missing) {
-    outcome.why_not = missing.what();
+  } catch (const bench::unavailable& missing) {
+    outcome.reason = missing.what();
   } catch (const std::exception& failure) {
     outcome.failed = true;
-    outcome.why_not = std::string{"failed: "} + failure.what();
+    outcome.reason = std::string{"failed: "} + failure.what();
   }
   return outcome;
 }
 
 int measure_this_alone(const std::string& name) {
   const weir::context_scope current{weir::device{}};
-  bench::be_alone(name);
+  bench::run_alone(name);
 }
 
 int run(const std::string& filter, const std::string& json) {
@@ -67,7 +68,8 @@ int run(const std::string& filter, const std::string& json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program{"Measures what weir costs, and says whether that is within its budgets", "weir_bench"};
+  CLI::App program{"Measures what weir costs, and says whether that is within its budgets",
+                   "weir_bench"};
   std::string filter;
   std::string json;
   program.add_option("FILTER", filter, "Measure only the figures whose names contain this");

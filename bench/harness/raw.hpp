@@ -20,11 +20,13 @@ using namespace weir::abi;
 // A measurement of calls that fail measures nothing.
 inline void ok(CUresult result) {
   if (result != CUDA_SUCCESS)
-    throw std::runtime_error{"a driver call failed with " + std::to_string(static_cast<int>(result))};
+    throw std::runtime_error{"a driver call failed with " +
+                             std::to_string(static_cast<int>(result))};
 }
 
-// A stream and an event as the driver gives them, in the primary context of device 0. As in every figure, the context
-// is current for the thread that measures: the program's main function makes it so.
+// A stream and an event as the driver gives them, in the primary context of device 0. As in every
+// figure, the context is current for the thread that measures: the program's main function makes it
+// so.
 class raw_stream {
  public:
   raw_stream() { ok(raw().cuStreamCreate(&handle_, CU_STREAM_NON_BLOCKING)); }
@@ -40,7 +42,9 @@ class raw_stream {
 
 class raw_event {
  public:
-  explicit raw_event(unsigned flags = CU_EVENT_DISABLE_TIMING) { ok(raw().cuEventCreate(&handle_, flags)); }
+  explicit raw_event(unsigned flags = CU_EVENT_DISABLE_TIMING) {
+    ok(raw().cuEventCreate(&handle_, flags));
+  }
   raw_event(const raw_event&) = delete;
   raw_event& operator=(const raw_event&) = delete;
   ~raw_event() { static_cast<void>(raw().cuEventDestroy_v2(handle_)); }

@@ -9,7 +9,8 @@
 
 namespace bench {
 
-// Nodes that set the word, or each so many bytes behind those of the one before, or call a function.
+// Nodes that set the word, or each so many bytes behind those of the one before, or call a
+// function.
 class raw_graph {
  public:
   raw_graph(graph_shape shape, std::size_t nodes, CUdeviceptr word, CUhostFn function = nullptr,

@@ -14,7 +14,11 @@ namespace {
 
 std::string number(double value) {
   const double magnitude = std::abs(value);
-  return fmt::format("{:.{}f}", value, magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : magnitude >= 2 ? 2 : 3);
+  return fmt::format("{:.{}f}", value,
+                     magnitude >= 100  ? 0
+                     : magnitude >= 10 ? 1
+                     : magnitude >= 2  ? 2
+                                       : 3);
 }
 
 std::string budget_text(const outcome& o) {
@@ -22,9 +26,9 @@ std::string budget_text(const outcome& o) {
   return fmt::format("{} {:g}", o.what->better == better::less ? "<=" : ">=", o.budget);
 }
 
-std::string met_text(const outcome& o) {
-  const std::optional<bool> met = o.met();
-  return !met ? "-" : *met ? "yes" : "NO";
+std::string within_budget_text(const outcome& o) {
+  const std::optional<bool> is_within_budget = o.is_within_budget();
+  return !is_within_budget ? "-" : *is_within_budget ? "yes" : "NO";
 }
 
 template <class T>
@@ -39,10 +43,10 @@ nlohmann::ordered_json json_of(const outcome& o) {
       {"unit", o.what->unit},
       {"budget", o.has_budget() ? nlohmann::ordered_json(o.budget) : nlohmann::ordered_json{}},
       {"better", o.what->better == better::less ? "less" : "more"},
-      {"met", json_or_null(o.met())},
+      {"met", json_or_null(o.is_within_budget())},
       {"device", o.device},
   };
-  if (!o.value) json["note"] = o.why_not;
+  if (!o.value) json["note"] = o.reason;
   return json;
 }
 
@@ -50,18 +54,19 @@ nlohmann::ordered_json json_of(const outcome& o) {
 
 bool outcome::has_budget() const { return !std::isnan(budget); }
 
-std::optional<bool> outcome::met() const {
+std::optional<bool> outcome::is_within_budget() const {
   if (!value || !has_budget()) return std::nullopt;
   return what->better == better::less ? *value <= budget : *value >= budget;
 }
 
 void print_head() {
-  fmt::print("{:<34}{:>10} {:<22}{:>10}  {:<5}{}\n", "name", "value", "unit", "budget", "met", "device");
+  fmt::print("{:<34}{:>10} {:<22}{:>10}  {:<5}{}\n", "name", "value", "unit", "budget", "met",
+             "device");
 }
 
 void print_line(const outcome& o) {
-  fmt::print("{:<34}{:>10} {:<22}{:>10}  {:<5}{}\n", o.what->name, o.value ? number(*o.value) : "-", o.what->unit,
-             budget_text(o), met_text(o), o.value ? o.device : o.why_not);
+  fmt::print("{:<34}{:>10} {:<22}{:>10}  {:<5}{}\n", o.what->name, o.value ? number(*o.value) : "-",
+             o.what->unit, budget_text(o), within_budget_text(o), o.value ? o.device : o.reason);
   std::fflush(stdout);
 }
 

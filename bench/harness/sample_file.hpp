@@ -8,8 +8,8 @@
 
 namespace bench {
 
-// A file of that many bytes, none like its neighbours, in the host's memory: reading it costs the same each time. It
-// goes with this object.
+// A file of that many bytes, none like its neighbours, in the host's memory: reading it costs the
+// same each time. It goes with this object.
 class sample_file {
  public:
   explicit sample_file(std::uint64_t bytes);

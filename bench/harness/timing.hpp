@@ -33,14 +33,16 @@ template <class Clock = clock, class Work>
   return std::chrono::duration<double, std::nano>{Clock::now() - start}.count();
 }
 
-// Nanoseconds a piece of a batch: `work()` does `pieces` of them. The fastest batch counts: whatever else the machine
-// does can only make one slower. `settle()` runs after each batch and is not timed.
-template <class Clock = clock, class Work, class Settle>
-[[nodiscard]] double fastest(int batches, std::size_t pieces, Work&& work, Settle&& settle) {
+// Nanoseconds a piece of a batch: `work()` does `pieces` of them. The fastest batch counts:
+// whatever else the machine does can only make one slower. `after_batch()` runs after each batch
+// and is not timed.
+template <class Clock = clock, class Work, class AfterBatch>
+[[nodiscard]] double fastest(int batches, std::size_t pieces, Work&& work,
+                             AfterBatch&& after_batch) {
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < batches; ++i) {
     best = std::min(best, time_once<Clock>(work));
-    settle();
+    after_batch();
   }
   return best / static_cast<double>(pieces);
 }
@@ -50,19 +52,19 @@ template <class Work>
   return fastest(batches, pieces, work, [] {});
 }
 
-// How many times as long `ours` takes as `raw`. Batches of the two alternate, and which of them goes first alternates
-// too. The median of the quotients of neighbours counts: a clock that changes changes both, and what else the machine
-// does disturbs few pairs.
-template <class Raw, class Ours, class Settle>
-[[nodiscard]] double ratio(std::size_t rounds, Raw&& raw, Ours&& ours, Settle&& settle) {
+// How many times as long `ours` takes as `raw`. Batches of the two alternate, and which of them
+// goes first alternates too. The median of the quotients of neighbours counts: a clock that changes
+// changes both, and what else the machine does disturbs few pairs.
+template <class Raw, class Ours, class AfterBatch>
+[[nodiscard]] double ratio(std::size_t rounds, Raw&& raw, Ours&& ours, AfterBatch&& after_batch) {
   const auto timed = [&](auto& work) {
     const double time = time_once(work);
-    settle();
+    after_batch();
     return time;
   };
   raw();
   ours();
-  settle();
+  after_batch();
   std::vector<double> quotients(rounds);
   for (std::size_t round = 0; round < rounds; ++round) {
     const bool raw_first = round % 2 == 0;
@@ -75,16 +77,20 @@ template <class Raw, class Ours, class Settle>
   return *middle;
 }
 
-// The one that so large a part of them is not above: 0.99 gives the one of a hundred that only one exceeds.
+// The one that so large a part of them is not above: 0.99 gives the one of a hundred that only one
+// exceeds.
 [[nodiscard]] inline double quantile(std::vector<double> times, double part) {
   const auto rank = static_cast<std::ptrdiff_t>(static_cast<double>(times.size()) * part);
-  const auto place = times.begin() + std::min(rank, static_cast<std::ptrdiff_t>(times.size()) - 1);
-  std::nth_element(times.begin(), place, times.end());
-  return *place;
+  const auto position =
+      times.begin() + std::min(rank, static_cast<std::ptrdiff_t>(times.size()) - 1);
+  std::nth_element(times.begin(), position, times.end());
+  return *position;
 }
 
 // The middle one of them.
-[[nodiscard]] inline double median(std::vector<double> times) { return quantile(std::move(times), 0.5); }
+[[nodiscard]] inline double median(std::vector<double> times) {
+  return quantile(std::move(times), 0.5);
+}
 
 // Adds the nanoseconds of `count` calls, one by one, after a tenth as many that are not counted.
 template <class Work>

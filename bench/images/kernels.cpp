@@ -52,5 +52,5 @@ constexpr weir_kernel kernels[] = {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default")))
-const weir_module_table weir_module = {weir_module_version, 4, 0, 0, kernels, nullptr, &services, "", ""};
+extern "C" __attribute__((visibility("default"))) const weir_module_table weir_module = {
+    weir_module_version, 4, 0, 0, kernels, nullptr, &services, "", ""};

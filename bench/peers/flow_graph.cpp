@@ -1,4 +1,5 @@
-// peers/flow_graph.cpp - graphs of oneTBB, with the least that it can do for a node: no message but "go on".
+// peers/flow_graph.cpp - graphs of oneTBB, with the least that it can do for a node: no message but
+// "go on".
 #include "peers/flow_graph.hpp"
 
 #include <tbb/flow_graph.h>
@@ -41,13 +42,12 @@ class tbb_graph : public flow_graph {
 }  // namespace
 }  // namespace bench
 
-extern "C" [[gnu::visibility("default")]] bench::flow_graph* weir_bench_make_flow_graph(bench::graph_shape shape,
-                                                                                        std::size_t nodes,
-                                                                                        void (*function)(void*),
-                                                                                        unsigned* word) {
+extern "C" [[gnu::visibility("default")]] bench::flow_graph* weir_bench_make_flow_graph(
+    bench::graph_shape shape, std::size_t nodes, void (*function)(void*), unsigned* word) {
   if (function != nullptr) {
     return new bench::tbb_graph{shape, nodes, [=](const bench::continue_msg&) { function(word); }};
   }
-  return new bench::tbb_graph{
-      shape, nodes, [=](const bench::continue_msg&) { std::atomic_ref{*word}.store(1, std::memory_order_relaxed); }};
+  return new bench::tbb_graph{shape, nodes, [=](const bench::continue_msg&) {
+                                std::atomic_ref{*word}.store(1, std::memory_order_relaxed);
+                              }};
 }

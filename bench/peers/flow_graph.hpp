@@ -1,5 +1,5 @@
-// peers/flow_graph.hpp - the seam between weir_bench and oneTBB's flow graph, which is a library of its own: a program
-// that needs oneTBB to start would not run where it is missing.
+// peers/flow_graph.hpp - the seam between weir_bench and oneTBB's flow graph, which is a library of
+// its own: a program that needs oneTBB to start would not run where it is missing.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ class flow_graph {
 };
 
 // Nodes that call the function, or without one write the word.
-using make_flow_graph = flow_graph*(graph_shape shape, std::size_t nodes, void (*function)(void*), unsigned* word);
+using make_flow_graph = flow_graph*(graph_shape shape, std::size_t nodes, void (*function)(void*),
+                                    unsigned* word);
 inline constexpr const char* make_flow_graph_name = "weir_bench_make_flow_graph";
 
 }  // namespace bench

@@ -1,4 +1,5 @@
-// peers/host_wakers.hpp - coroutines that a function called by the driver wakes: the way of most other libraries.
+// peers/host_wakers.hpp - coroutines that a function called by the driver wakes: the way of most
+// other libraries.
 #pragma once
 
 #include "harness/raw.hpp"
@@ -15,58 +16,59 @@
 namespace bench {
 
 // Threads that call what they are given, and sleep without any.
-class woken_threads {
+class resume_threads {
  public:
-  explicit woken_threads(std::size_t count = 1) {
+  explicit resume_threads(std::size_t count = 1) {
     for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
   }
-  woken_threads(const woken_threads&) = delete;
-  woken_threads& operator=(const woken_threads&) = delete;
-  ~woken_threads() {
+  resume_threads(const resume_threads&) = delete;
+  resume_threads& operator=(const resume_threads&) = delete;
+  ~resume_threads() {
     {
-      const std::lock_guard hold{lock_};
-      ends_ = true;
+      const std::lock_guard lock{mutex_};
+      stopping_ = true;
     }
-    news_.notify_all();
+    work_available_.notify_all();
     for (std::thread& each : threads_) each.join();
   }
 
   void call(weir::continuation what) {
     {
-      const std::lock_guard hold{lock_};
+      const std::lock_guard lock{mutex_};
       ready_.push_back(what);
     }
-    news_.notify_one();
+    work_available_.notify_one();
   }
   void resume(std::coroutine_handle<> what) {
-    call({[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); }, what.address()});
+    call({[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
+          what.address()});
   }
 
  private:
   void run() {
-    std::unique_lock hold{lock_};
+    std::unique_lock lock{mutex_};
     for (;;) {
-      news_.wait(hold, [this] { return ends_ || !ready_.empty(); });
+      work_available_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
       if (ready_.empty()) return;
       const weir::continuation next = ready_.front();
       ready_.pop_front();
-      hold.unlock();
+      lock.unlock();
       next();
-      hold.lock();
+      lock.lock();
     }
   }
 
-  std::mutex lock_;
-  std::condition_variable news_;
+  std::mutex mutex_;
+  std::condition_variable work_available_;
   std::deque<weir::continuation> ready_;
-  bool ends_ = false;
+  bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
 
 // co_await host_waker{stream, threads}: until a host function behind the stream's work has run.
 class host_waker {
  public:
-  host_waker(CUstream stream, woken_threads& on) : stream_{stream}, on_{&on} {}
+  host_waker(CUstream stream, resume_threads& on) : stream_{stream}, on_{&on} {}
   [[nodiscard]] bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> awaiting) {
     awaiting_ = awaiting;
@@ -81,14 +83,14 @@ class host_waker {
   }
 
   CUstream stream_;
-  woken_threads* on_;
+  resume_threads* on_;
   std::coroutine_handle<> awaiting_;
 };
 
 // The same by a status callback, the driver's older way.
 class callback_waker {
  public:
-  callback_waker(CUstream stream, woken_threads& on) : stream_{stream}, on_{&on} {}
+  callback_waker(CUstream stream, resume_threads& on) : stream_{stream}, on_{&on} {}
   [[nodiscard]] bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> awaiting) {
     awaiting_ = awaiting;
@@ -103,7 +105,7 @@ class callback_waker {
   }
 
   CUstream stream_;
-  woken_threads* on_;
+  resume_threads* on_;
   std::coroutine_handle<> awaiting_;
 };
 

@@ -14,12 +14,12 @@
 
 namespace bench {
 
-// The functions of OpenCL that are needed, found in the library at run time: a program that needs it to start would not
-// run where it is missing.
+// The functions of OpenCL that are needed, found in the library at run time: a program that needs
+// it to start would not run where it is missing.
 class opencl {
  public:
   opencl() : library_{::dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL)} {
-    if (library_ == nullptr) throw not_here{"there is no libOpenCL.so.1"};
+    if (library_ == nullptr) throw unavailable{"there is no libOpenCL.so.1"};
     find(get_platforms, "clGetPlatformIDs");
     find(platform_info, "clGetPlatformInfo");
     find(get_devices, "clGetDeviceIDs");
@@ -67,14 +67,15 @@ class opencl {
   template <class Function>
   void find(Function& function, const char* name) {
     function = reinterpret_cast<Function>(::dlsym(library_, name));
-    if (function == nullptr) throw not_here{std::string{"libOpenCL.so.1 has no "} + name};
+    if (function == nullptr) throw unavailable{std::string{"libOpenCL.so.1 has no "} + name};
   }
 
   void* library_;  // stays open: PoCL has threads in it
 };
 
-inline void fine(cl_int code) {
-  if (code != CL_SUCCESS) throw std::runtime_error{"an OpenCL call failed with " + std::to_string(code)};
+inline void check_opencl(cl_int code) {
+  if (code != CL_SUCCESS)
+    throw std::runtime_error{"an OpenCL call failed with " + std::to_string(code)};
 }
 
 // A queue of PoCL's device.
@@ -83,9 +84,9 @@ class pocl_queue {
   pocl_queue() : device_{find_device()} {
     cl_int code = CL_SUCCESS;
     context_ = cl_.create_context(nullptr, 1, &device_, nullptr, nullptr, &code);
-    fine(code);
+    check_opencl(code);
     queue_ = cl_.create_queue(context_, device_, 0, &code);
-    fine(code);
+    check_opencl(code);
   }
   pocl_queue(const pocl_queue&) = delete;
   pocl_queue& operator=(const pocl_queue&) = delete;
@@ -98,24 +99,25 @@ class pocl_queue {
   [[nodiscard]] cl_device_id device() const { return device_; }
   [[nodiscard]] cl_context context() const { return context_; }
   [[nodiscard]] cl_command_queue get() const { return queue_; }
-  void sync() const { fine(cl_.finish(queue_)); }
+  void sync() const { check_opencl(cl_.finish(queue_)); }
 
  private:
   cl_device_id find_device() {
     cl_uint count = 0;
     if (cl_.get_platforms(0, nullptr, &count) != CL_SUCCESS) count = 0;
     std::vector<cl_platform_id> platforms(count);
-    if (count > 0) fine(cl_.get_platforms(count, platforms.data(), nullptr));
+    if (count > 0) check_opencl(cl_.get_platforms(count, platforms.data(), nullptr));
     for (const cl_platform_id platform : platforms) {
       std::string name(256, '\0');
-      fine(cl_.platform_info(platform, CL_PLATFORM_NAME, name.size(), name.data(), nullptr));
+      check_opencl(
+          cl_.platform_info(platform, CL_PLATFORM_NAME, name.size(), name.data(), nullptr));
       cl_device_id device = nullptr;
       if (name.find("Portable Computing Language") != std::string::npos &&
           cl_.get_devices(platform, CL_DEVICE_TYPE_CPU, 1, &device, nullptr) == CL_SUCCESS) {
         return device;
       }
     }
-    throw not_here{"PoCL is not installed (pocl-opencl-icd)"};
+    throw unavailable{"PoCL is not installed (pocl-opencl-icd)"};
   }
 
   opencl cl_;
@@ -130,7 +132,7 @@ class pocl_memory {
   pocl_memory(const pocl_queue& queue, std::size_t bytes) : cl_{queue.calls()} {
     cl_int code = CL_SUCCESS;
     memory_ = cl_.create_buffer(queue.context(), CL_MEM_READ_WRITE, bytes, nullptr, &code);
-    fine(code);
+    check_opencl(code);
   }
   pocl_memory(const pocl_memory&) = delete;
   pocl_memory& operator=(const pocl_memory&) = delete;

@@ -7,53 +7,57 @@
 #include <optional>
 #include <span>
 #include <vector>
-#include <weir/memory/buffer.hpp>
 #include <weir/completion/completion.hpp>
-#include <weir/memory/copy_batch.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/kernel/kernel.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy_batch.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream.hpp>
 
 namespace bench {
 
-enum class queued { each_time, from_graph };
+enum class submit_mode { each_time, from_graph };
 
 // The copies of requests that are queued together; good for others when those are done.
-struct together {
+struct batch_copies {
   weir::copy_batch in;
   weir::copy_batch out;
 };
 
-// The memory of requests that are under way at a time, over at most 32 streams. Each place serves one request at a time;
-// different places from different threads.
+// The memory of requests that are under way at a time, over at most 32 streams. Each place serves
+// one request at a time; different places from different threads.
 class requests {
  public:
-  requests(std::size_t places, queued how);
-  [[nodiscard]] std::size_t places() const { return work_.size(); }
+  requests(std::size_t slots, submit_mode mode);
+  [[nodiscard]] std::size_t slots() const { return work_.size(); }
 
   // Queues the work of another request: through weir, or by the driver's own calls.
-  [[nodiscard]] weir::completion queue(std::size_t place);
-  void queue_raw(std::size_t place);
-  // The work of several in one stream: the copies in by one call, a kernel for each, and the copies out by one call.
-  void queue_together(std::span<const std::size_t> places, const weir::stream& stream, together& copies);
-  [[nodiscard]] const weir::stream& stream_of(std::size_t place) const { return streams_[place % streams_.size()]; }
+  [[nodiscard]] weir::completion queue(std::size_t slot);
+  void queue_raw(std::size_t slot);
+  // The work of several in one stream: the copies in by one call, a kernel for each, and the copies
+  // out by one call.
+  void queue_batch(std::span<const std::size_t> slots, const weir::stream& stream,
+                   batch_copies& copies);
+  [[nodiscard]] const weir::stream& stream_of(std::size_t slot) const {
+    return streams_[slot % streams_.size()];
+  }
 
   // Returns when all that was queued is done, and so are the host functions behind it.
   void sync() const;
 
   // Throws if the answer is not that of the request that was queued last, and is done.
-  void check(std::size_t place) const;
+  void check(std::size_t slot) const;
 
  private:
-  static constexpr std::size_t most_streams = 32;
+  static constexpr std::size_t max_streams = 32;
   static constexpr std::size_t words = (64 << 10) / sizeof(float);
   static constexpr std::size_t words_checked = 1000;
 
   struct work {
-    std::span<float> asked;
-    std::span<float> there;
-    std::span<float> answered;
+    std::span<float> input;
+    std::span<float> device_data;
+    std::span<float> output;
     std::optional<weir::graph_exec> all = {};  // of all that is queued, if it is replayed
     float number = 0;
   };
@@ -62,12 +66,12 @@ class requests {
   void launch(const work& of, const weir::stream& stream) const;
 
   weir::kernel answer_;
-  weir::pinned_buffer<float> asked_;
-  weir::pinned_buffer<float> answered_;
+  weir::pinned_buffer<float> input_;
+  weir::pinned_buffer<float> output_;
   std::vector<weir::stream> streams_;
-  weir::buffer<float> there_;
+  weir::buffer<float> device_data_;
   std::vector<work> work_;
-  queued how_;
+  submit_mode mode_;
 };
 
 }  // namespace bench

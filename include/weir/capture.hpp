@@ -4,5 +4,5 @@
 #include <weir/capture/capture.hpp>
 #include <weir/capture/capture_exec.hpp>
 #include <weir/capture/capture_frontier.hpp>
+#include <weir/capture/capture_participant.hpp>
 #include <weir/capture/capture_to.hpp>
-#include <weir/capture/outer_capture.hpp>

@@ -10,7 +10,7 @@
 #include <weir/memory/ipc_pool.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/managed_memory.hpp>
-#include <weir/memory/memory_place.hpp>
+#include <weir/memory/memory_location.hpp>
 #include <weir/memory/memory_pool.hpp>
 #include <weir/memory/memory_resource.hpp>
 #include <weir/memory/pinned_allocator.hpp>

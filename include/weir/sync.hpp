@@ -1,8 +1,9 @@
-// weir/sync.hpp - waits for values in memory and semaphores of other APIs: all headers in weir/sync/.
+// weir/sync.hpp - waits for values in memory and semaphores of other APIs: all headers in
+// weir/sync/.
 #pragma once
 
 #include <weir/sync/external_semaphore.hpp>
 #include <weir/sync/shared_semaphore.hpp>
 #include <weir/sync/value_batch.hpp>
 #include <weir/sync/value_wait.hpp>
-#include <weir/sync/word.hpp>
+#include <weir/sync/wait_word.hpp>

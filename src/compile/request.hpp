@@ -1,4 +1,5 @@
-// compile/request.hpp - what is asked of a compiler of CUDA C source, for whichever device, and what comes of it.
+// compile/request.hpp - what is asked of a compiler of CUDA C source, for whichever device, and
+// what comes of it.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@ struct request {
   bool debug = false;  // for a debugger, and misaligned accesses are found where the device can
   bool fast_math = false;
   bool line_info = false;
-  unsigned max_registers = 0;                 // a GPU's alone
-  std::string architecture;                   // GPU: "sm_90"; host: as -march= has it, empty for the host's own
+  unsigned max_registers = 0;  // a GPU's alone
+  std::string architecture;    // GPU: "sm_90"; host: as -march= has it, empty for the host's own
   std::vector<std::string> name_expressions;  // "scale<float>", "&table"
   std::vector<std::string> extra;             // the compiler's own options, as they are
 };
@@ -28,15 +29,17 @@ struct request {
 struct product {
   std::vector<std::byte> image;  // for cuModuleLoadData
   std::string log;               // the compiler's warnings; empty if it had none
-  // For each name expression, in order, the linker's name: cuModuleGetFunction's and cuModuleGetGlobal's.
+  // For each name expression, in order, the linker's name: cuModuleGetFunction's and
+  // cuModuleGetGlobal's.
   std::vector<std::pair<std::string, std::string>> lowered_names;
 };
 
 // What was in the way of an image.
 enum class obstacle { source, no_compiler, machine };
 
-// No image came of a source. what() is one line; log() is all that the compiler said, with the user's own file names
-// and line numbers; compiler() is the program or library that was asked, empty where none was found.
+// No image came of a source. what() is one line; log() is all that the compiler said, with the
+// user's own file names and line numbers; compiler() is the program or library that was asked,
+// empty where none was found.
 class failure : public std::runtime_error {
  public:
   failure(obstacle why, const std::string& what, std::string log, std::string compiler)
@@ -52,12 +55,12 @@ class failure : public std::runtime_error {
   std::string compiler_;
 };
 
-// For the embedded device, by the C++ compiler of this machine: WEIR_CXX if that is set, else g++, clang++ or c++ of
-// PATH. Throws failure. Any number of threads and processes may call it at once.
+// For the embedded device, by the C++ compiler of this machine: WEIR_CXX if that is set, else g++,
+// clang++ or c++ of PATH. Throws failure. Any number of threads and processes may call it at once.
 [[nodiscard]] product for_host(const request& what);
 
-// What else the product of for_host depends on: compiler, its version, the CPU, weir's own headers. For a cache's key.
-// Throws failure where there is no compiler.
+// What else the product of for_host depends on: compiler, its version, the CPU, weir's own headers.
+// For a cache's key. Throws failure where there is no compiler.
 [[nodiscard]] std::string host_identity();
 
 // For a GPU, by the vendor's run-time compiler, which is opened at the first use. Throws failure.

@@ -1,7 +1,9 @@
-// driver/abi.hpp - the CUDA driver API's types, enumerators and layouts, so that no toolkit is needed to build.
+// driver/abi.hpp - the CUDA driver API's types, enumerators and layouts, so that no toolkit is
+// needed to build.
 //
-// Names, numbers and layouts are those of <cuda.h> 13.0, inside namespace weir::abi, so that a file may include both.
-// tests/seam/abi_layout_test.cpp compares every one of them with that header where it is on the machine.
+// Names, numbers and layouts are those of <cuda.h> 13.0, inside namespace weir::abi, so that a file
+// may include both. tests/seam/abi_layout_test.cpp compares every one of them with that header
+// where it is on the machine.
 #pragma once
 
 #include "driver/abi/constants.hpp"

@@ -5,7 +5,8 @@
 
 namespace weir::detail {
 
-// How many captures begun through weir are open. While there are any, what could break one is put off.
-inline constinit std::atomic<int> open_captures{0};
+// How many captures begun through weir are open. While there are any, what could break one is put
+// off.
+inline constinit std::atomic<int> active_capture_count{0};
 
 }  // namespace weir::detail

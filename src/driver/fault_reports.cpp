@@ -1,4 +1,5 @@
-// driver/fault_reports.cpp - faults as NVML tells of them. Declared here, as it is not needed to build.
+// driver/fault_reports.cpp - faults as NVML tells of them. Declared here, as it is not needed to
+// build.
 #include "driver/fault_reports.hpp"
 
 #include <dlfcn.h>
@@ -25,30 +26,34 @@ struct nvml_event {
 struct nvml {
   nvml_result (*init)();
   nvml_result (*device_by_bus_id)(const char* bus_id, nvml_handle* device);
-  nvml_result (*make_set)(nvml_handle* set);
-  nvml_result (*register_events)(nvml_handle device, unsigned long long types, nvml_handle set);
+  nvml_result (*create_event_set)(nvml_handle* set);
+  nvml_result (*register_nvml_events)(nvml_handle device, unsigned long long types,
+                                      nvml_handle set);
   nvml_result (*wait)(nvml_handle set, nvml_event* event, unsigned milliseconds);
 };
 
 template <class Function>
-bool find(void* library, const char* symbol, Function& out) noexcept {
+bool find_nvml_function(void* library, const char* symbol, Function& out) noexcept {
   out = reinterpret_cast<Function>(::dlsym(library, symbol));
   return out != nullptr;
 }
 
-// Null if it is not there, or does not begin. It stays open: somebody may be waiting in it while the process ends.
+// Null if it is not there, or does not begin. It stays open: somebody may be waiting in it while
+// the process ends.
 const nvml* open_nvml() noexcept {
   static nvml calls;
-  const char* const named = std::getenv("WEIR_NVML");
-  const char* const file = named != nullptr && *named != '\0' ? named : "libnvidia-ml.so.1";
+  const char* const library_name = std::getenv("WEIR_NVML");
+  const char* const file =
+      library_name != nullptr && *library_name != '\0' ? library_name : "libnvidia-ml.so.1";
   void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
-  const bool is_whole = find(library, "nvmlInit_v2", calls.init) &&
-                        find(library, "nvmlDeviceGetHandleByPciBusId_v2", calls.device_by_bus_id) &&
-                        find(library, "nvmlEventSetCreate", calls.make_set) &&
-                        find(library, "nvmlDeviceRegisterEvents", calls.register_events) &&
-                        find(library, "nvmlEventSetWait_v2", calls.wait);
-  return is_whole && calls.init() == nvml_success ? &calls : nullptr;
+  const bool has_all_symbols =
+      find_nvml_function(library, "nvmlInit_v2", calls.init) &&
+      find_nvml_function(library, "nvmlDeviceGetHandleByPciBusId_v2", calls.device_by_bus_id) &&
+      find_nvml_function(library, "nvmlEventSetCreate", calls.create_event_set) &&
+      find_nvml_function(library, "nvmlDeviceRegisterEvents", calls.register_nvml_events) &&
+      find_nvml_function(library, "nvmlEventSetWait_v2", calls.wait);
+  return has_all_symbols && calls.init() == nvml_success ? &calls : nullptr;
 }
 
 const nvml* library() noexcept {
@@ -56,31 +61,31 @@ const nvml* library() noexcept {
   return opened;
 }
 
-void* collect(const char* bus_id) noexcept {
+void* register_events(const char* bus_id) noexcept {
   const nvml* const calls = library();
   nvml_handle device = nullptr;
   nvml_handle set = nullptr;
   if (calls == nullptr || calls->device_by_bus_id(bus_id, &device) != nvml_success ||
-      calls->make_set(&set) != nvml_success ||
-      calls->register_events(device, xid_critical_error, set) != nvml_success) {
+      calls->create_event_set(&set) != nvml_success ||
+      calls->register_nvml_events(device, xid_critical_error, set) != nvml_success) {
     return nullptr;
   }
   return set;
 }
 
-fault_report wait(void* collected) noexcept {
+fault_report wait(void* event_set) noexcept {
   constexpr unsigned second = 1'000;
   nvml_event event{};
-  const nvml_result answer = library()->wait(collected, &event, second);
-  if (answer == nvml_timeout) return fault_report::none_yet;
-  return answer == nvml_success ? fault_report::fault : fault_report::no_more;
+  const nvml_result answer = library()->wait(event_set, &event, second);
+  if (answer == nvml_timeout) return fault_report::none;
+  return answer == nvml_success ? fault_report::fault : fault_report::unavailable;
 }
 
 }  // namespace
 
 const fault_reports& vendor_fault_reports() noexcept {
-  static constexpr fault_reports of_nvml{&collect, &wait};
-  return of_nvml;
+  static constexpr fault_reports nvml_reports{&register_events, &wait};
+  return nvml_reports;
 }
 
 }  // namespace weir::detail

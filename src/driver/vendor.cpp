@@ -1,4 +1,5 @@
-// driver/vendor.cpp - opens the vendor's library, asks it for every function, and finds out whether it has a device.
+// driver/vendor.cpp - opens the vendor's library, asks it for every function, and finds out whether
+// it has a device.
 #include "driver/vendor.hpp"
 
 #include "driver/results.hpp"
@@ -11,10 +12,10 @@ namespace {
 
 // Stands in for what the library lacks, so that the table has no null in it.
 template <class Function>
-struct lacking;
+struct missing_function;
 
 template <class... Arguments>
-struct lacking<CUresult (*)(Arguments...)> {
+struct missing_function<CUresult (*)(Arguments...)> {
   static CUresult call(Arguments...) noexcept { return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER; }
 };
 
@@ -24,42 +25,46 @@ bool find(void* library, const char* symbol, Function& out) noexcept {
   return out != nullptr;
 }
 
-// Fills the table by base name and version, which gives each function in the form that functions.def has it, however
-// new the driver is.
-void fill(vendor_driver& driver, decltype(driver_table::cuGetProcAddress_v2) get_proc) {
-  const auto ask = [&](const char* base, int version) -> void* {
+// Fills the table by base name and version, which gives each function in the form that
+// functions.def has it, however new the driver is.
+void fill_table(vendor_driver& driver, decltype(driver_table::cuGetProcAddress_v2) get_proc) {
+  const auto get_address = [&](const char* base, int version) -> void* {
     void* address = nullptr;
-    const CUresult result = get_proc(base, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, nullptr);
+    const CUresult result =
+        get_proc(base, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, nullptr);
     return result == CUDA_SUCCESS ? address : nullptr;
   };
-  const auto place = [&]<class Function>(Function& member, void* address, std::string_view symbol) {
+  const auto set_member = [&]<class Function>(Function& member, void* address,
+                                              std::string_view symbol) {
     if (address != nullptr) {
       member = reinterpret_cast<Function>(address);
     } else {
-      member = &lacking<Function>::call;
+      member = &missing_function<Function>::call;
       driver.missing_functions.push_back(symbol);
     }
   };
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
-  place(driver.table.symbol, ask(#base, version), #symbol);
+  set_member(driver.table.symbol, get_address(#base, version), #symbol);
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 }
 
-std::string file_of(void* function, const char* asked_for) {
+std::string library_path_of(void* function, const char* requested) {
   Dl_info info{};
-  return ::dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : asked_for;
+  return ::dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : requested;
 }
 
-void fail(vendor_driver& driver, CUresult code, const char* call, std::string problem) {
+void set_problem(vendor_driver& driver, CUresult code, const char* call, std::string problem) {
   driver.code = code;
   driver.call = call;
   driver.problem = std::move(problem);
 }
 
-void fail_call(vendor_driver& driver, CUresult code, const char* call) {
-  const result_words words = words_of(code);
-  fail(driver, code, call, fmt::format("{} of {} answers {} ({})", call, driver.library, words.name, words.text));
+void set_call_problem(vendor_driver& driver, CUresult code, const char* call) {
+  const result_text words = result_text_of(code);
+  set_problem(
+      driver, code, call,
+      fmt::format("{} of {} answers {} ({})", call, driver.library, words.name, words.text));
 }
 
 }  // namespace
@@ -70,43 +75,48 @@ vendor_driver open_vendor(const char* file) {
 
   void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    const char* const why = ::dlerror();
-    fail(driver, CUDA_ERROR_FILE_NOT_FOUND, "dlopen",
-         fmt::format("its library cannot be opened: {}", why != nullptr ? why : file));
+    const char* const problem = ::dlerror();
+    set_problem(
+        driver, CUDA_ERROR_FILE_NOT_FOUND, "dlopen",
+        fmt::format("its library cannot be opened: {}", problem != nullptr ? problem : file));
     return driver;
   }
 
   driver_table& table = driver.table;
-  if (!find(library, "cuInit", table.cuInit) || !find(library, "cuDriverGetVersion", table.cuDriverGetVersion)) {
-    fail(driver, CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, "dlsym",
-         fmt::format("{} is not a CUDA driver: it has no function cuInit or cuDriverGetVersion", file));
+  if (!find(library, "cuInit", table.cuInit) ||
+      !find(library, "cuDriverGetVersion", table.cuDriverGetVersion)) {
+    set_problem(
+        driver, CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, "dlsym",
+        fmt::format("{} is not a CUDA driver: it has no function cuInit or cuDriverGetVersion",
+                    file));
     return driver;
   }
-  driver.library = file_of(reinterpret_cast<void*>(table.cuInit), file);
+  driver.library = library_path_of(reinterpret_cast<void*>(table.cuInit), file);
 
   if (const CUresult code = table.cuDriverGetVersion(&driver.version); code != CUDA_SUCCESS) {
-    fail_call(driver, code, "cuDriverGetVersion");
+    set_call_problem(driver, code, "cuDriverGetVersion");
     return driver;
   }
   decltype(table.cuGetProcAddress_v2) get_proc = nullptr;
-  if (driver.version < oldest_vendor_version || !find(library, "cuGetProcAddress_v2", get_proc)) {
-    fail(driver, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "cuDriverGetVersion",
-         fmt::format("{} is too old: it is for CUDA {}.{}, and weir needs {}.{} or later", driver.library,
-                     driver.version / 1000, driver.version % 1000 / 10, oldest_vendor_version / 1000,
-                     oldest_vendor_version % 1000 / 10));
+  if (driver.version < min_driver_version || !find(library, "cuGetProcAddress_v2", get_proc)) {
+    set_problem(driver, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "cuDriverGetVersion",
+                fmt::format("{} is too old: it is for CUDA {}.{}, and weir needs {}.{} or later",
+                            driver.library, driver.version / 1000, driver.version % 1000 / 10,
+                            min_driver_version / 1000, min_driver_version % 1000 / 10));
     return driver;
   }
-  fill(driver, get_proc);
+  fill_table(driver, get_proc);
 
   if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
-    fail_call(driver, code, "cuInit");
+    set_call_problem(driver, code, "cuInit");
     return driver;
   }
   int devices = 0;
   if (const CUresult code = table.cuDeviceGetCount(&devices); code != CUDA_SUCCESS) {
-    fail_call(driver, code, "cuDeviceGetCount");
+    set_call_problem(driver, code, "cuDeviceGetCount");
   } else if (devices == 0) {
-    fail(driver, CUDA_ERROR_NO_DEVICE, "cuDeviceGetCount", fmt::format("{} has no device", driver.library));
+    set_problem(driver, CUDA_ERROR_NO_DEVICE, "cuDeviceGetCount",
+                fmt::format("{} has no device", driver.library));
   }
   return driver;
 }

@@ -16,44 +16,48 @@
 namespace weir::detail {
 namespace {
 
-enum class kind {
-  other,      // queues nothing
-  operation,  // is waited for
-  holding,    // may hold its stream until the program does something else
-  taking,     // takes something over that it keeps whatever becomes of the stream
+enum class call_kind {
+  other,            // queues nothing
+  operation,        // is waited for
+  may_block,        // may hold its stream until the program does something else
+  takes_ownership,  // takes something over that it keeps whatever becomes of the stream
 };
 
-// Whatever has a stream among its parameters queues something there, but for the functions about streams themselves.
-[[nodiscard]] constexpr kind kind_of(std::string_view symbol) noexcept {
+// Whatever has a stream among its parameters queues something there, but for the functions about
+// streams themselves.
+[[nodiscard]] constexpr call_kind call_kind_of(std::string_view symbol) noexcept {
   if (symbol.starts_with("cuStreamWaitValue") || symbol.starts_with("cuStreamBatchMemOp") ||
       symbol.starts_with("cuWaitExternalSemaphores")) {
-    return kind::holding;
+    return call_kind::may_block;
   }
-  if (symbol == "cuStreamAddCallback" || symbol == "cuLaunchHostFunc" || symbol.starts_with("cuMemAlloc")) {
-    return kind::taking;
+  if (symbol == "cuStreamAddCallback" || symbol == "cuLaunchHostFunc" ||
+      symbol.starts_with("cuMemAlloc")) {
+    return call_kind::takes_ownership;
   }
-  if (symbol == "cuStreamWaitEvent" || symbol == "cuStreamAttachMemAsync" || symbol.starts_with("cuStreamWriteValue")) {
-    return kind::operation;
+  if (symbol == "cuStreamWaitEvent" || symbol == "cuStreamAttachMemAsync" ||
+      symbol.starts_with("cuStreamWriteValue")) {
+    return call_kind::operation;
   }
-  if (symbol.starts_with("cuOccupancy")) return kind::other;  // asks about a launch
-  return symbol.starts_with("cuStream") ? kind::other : kind::operation;
+  if (symbol.starts_with("cuOccupancy")) return call_kind::other;  // asks about a launch
+  return symbol.starts_with("cuStream") ? call_kind::other : call_kind::operation;
 }
 
-constinit std::atomic<const driver_table*> below{nullptr};
-thread_local constinit found found_last = found::by_the_call;
+constinit std::atomic<const driver_table*> underlying_table{nullptr};
+thread_local constinit failure_phase last_failure_phase = failure_phase::by_call;
 
-// Streams that were not waited for to their end. Few, and only ever looked at by a program that looks for a mistake.
-class held_streams {
+// Streams that were not waited for to their end. Few, and only ever looked at by a program that
+// looks for a mistake.
+class blocked_streams {
  public:
-  [[nodiscard]] bool has(CUstream stream) const {
+  [[nodiscard]] bool contains(CUstream stream) const {
     const std::lock_guard lock{lock_};
     return std::ranges::find(streams_, stream) != streams_.end();
   }
-  void put(CUstream stream) {
+  void insert(CUstream stream) {
     const std::lock_guard lock{lock_};
     if (std::ranges::find(streams_, stream) == streams_.end()) streams_.push_back(stream);
   }
-  void take(CUstream stream) {
+  void erase(CUstream stream) {
     const std::lock_guard lock{lock_};
     std::erase(streams_, stream);
   }
@@ -64,19 +68,20 @@ class held_streams {
 };
 
 // Operations come while statics are destroyed.
-held_streams& held() {
-  static auto* const the_streams = new held_streams;
+blocked_streams& blocked() {
+  static auto* const the_streams = new blocked_streams;
   return *the_streams;
 }
 
-// Asks until the stream is done or has failed, or time is over. Others may capture meanwhile, and this thread too: it
-// says that a question does no harm.
-[[nodiscard]] CUresult look(const driver_table& driver, CUstream stream, std::chrono::nanoseconds patience) {
+// Asks until the stream is done or has failed, or time is over. Others may capture meanwhile, and
+// this thread too: it says that a question does no harm.
+[[nodiscard]] CUresult poll_stream(const driver_table& driver, CUstream stream,
+                                   std::chrono::nanoseconds timeout) {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   if (driver.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
   const auto begin = std::chrono::steady_clock::now();
   CUresult answer = driver.cuStreamQuery(stream);
-  while (answer == CUDA_ERROR_NOT_READY && std::chrono::steady_clock::now() - begin < patience) {
+  while (answer == CUDA_ERROR_NOT_READY && std::chrono::steady_clock::now() - begin < timeout) {
     std::this_thread::yield();
     answer = driver.cuStreamQuery(stream);
   }
@@ -84,111 +89,119 @@ held_streams& held() {
   return answer;
 }
 
-// What the work of the stream has failed with so far; success if nobody can tell yet, or if looking would break a capture.
-[[nodiscard]] CUresult outcome(const driver_table& driver, CUstream stream, kind after) {
+// What the work of the stream has failed with so far; success if nobody can tell yet, or if looking
+// would break a capture.
+[[nodiscard]] CUresult stream_status(const driver_table& driver, CUstream stream, call_kind after) {
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult asked = driver.cuStreamIsCapturing(stream, &capturing);
-  if (loses_context(asked)) return asked;
-  if (asked != CUDA_SUCCESS || capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
-  const bool is_held = held().has(stream);
-  const bool once = is_held || after == kind::holding;
-  const std::chrono::nanoseconds patience{once ? 0 : verification_patience.load(std::memory_order_relaxed)};
-  const CUresult answer = look(driver, stream, patience);
+  const CUresult status = driver.cuStreamIsCapturing(stream, &capturing);
+  if (loses_context(status)) return status;
+  if (status != CUDA_SUCCESS || capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
+  const bool is_blocked = blocked().contains(stream);
+  const bool poll_once = is_blocked || after == call_kind::may_block;
+  const std::chrono::nanoseconds timeout{
+      poll_once ? 0 : verification_timeout.load(std::memory_order_relaxed)};
+  const CUresult answer = poll_stream(driver, stream, timeout);
   if (answer == CUDA_ERROR_NOT_READY) {
-    if (!is_held) held().put(stream);
+    if (!is_blocked) blocked().insert(stream);
     return CUDA_SUCCESS;
   }
-  if (is_held) held().take(stream);
+  if (is_blocked) blocked().erase(stream);
   return answer;
 }
 
 // Nothing thrown passes the seam: where there is no memory to remember a stream it goes unverified.
-[[nodiscard]] CUresult outcome_or_success(const driver_table& driver, CUstream stream, kind after) noexcept {
+[[nodiscard]] CUresult stream_status_or_success(const driver_table& driver, CUstream stream,
+                                                call_kind after) noexcept {
   try {
-    return outcome(driver, stream, after);
+    return stream_status(driver, stream, after);
   } catch (...) {
     return CUDA_SUCCESS;
   }
 }
 
-[[nodiscard]] CUresult answer_with(CUresult answer, found when) noexcept {
-  found_last = answer == CUDA_SUCCESS ? found::by_the_call : when;
+[[nodiscard]] CUresult answer_with(CUresult answer, failure_phase when) noexcept {
+  last_failure_phase = answer == CUDA_SUCCESS ? failure_phase::by_call : when;
   return answer;
 }
 
 template <class T>
-inline constexpr bool names_stream = std::is_same_v<T, CUstream> || std::is_same_v<T, const CUlaunchConfig*>;
+inline constexpr bool is_stream_argument =
+    std::is_same_v<T, CUstream> || std::is_same_v<T, const CUlaunchConfig*>;
 
 // A launch has its stream among its settings, which the driver refuses if they are null.
-[[nodiscard]] CUstream named_by(CUstream stream) noexcept { return stream; }
-[[nodiscard]] CUstream named_by(const CUlaunchConfig* config) noexcept {
+[[nodiscard]] CUstream stream_of(CUstream stream) noexcept { return stream; }
+[[nodiscard]] CUstream stream_of(const CUlaunchConfig* config) noexcept {
   return config != nullptr ? config->hStream : nullptr;
 }
 
 template <class First, class... Rest>
-[[nodiscard]] CUstream stream_among(First first, Rest... rest) noexcept {
-  if constexpr (names_stream<First>) {
-    return named_by(first);
+[[nodiscard]] CUstream find_stream_argument(First first, Rest... rest) noexcept {
+  if constexpr (is_stream_argument<First>) {
+    return stream_of(first);
   } else {
-    return stream_among(rest...);
+    return find_stream_argument(rest...);
   }
 }
 
-template <kind Kind, auto Member>
+template <call_kind Kind, auto Member>
 struct wrapper;
 
-template <kind Kind, class... Arguments, CUresult (*driver_table::*Member)(Arguments...)>
+template <call_kind Kind, class... Arguments, CUresult (*driver_table::*Member)(Arguments...)>
 struct wrapper<Kind, Member> {
   static CUresult call(Arguments... arguments) {
-    const driver_table& driver = *below.load(std::memory_order_acquire);
-    if constexpr (Kind != kind::other && (names_stream<Arguments> || ...)) {
+    const driver_table& driver = *underlying_table.load(std::memory_order_acquire);
+    if constexpr (Kind != call_kind::other && (is_stream_argument<Arguments> || ...)) {
       if (verifying()) return call_and_wait(driver, arguments...);
     }
     return (driver.*Member)(arguments...);
   }
 
   static CUresult call_and_wait(const driver_table& driver, Arguments... arguments) {
-    const CUstream stream = stream_among(arguments...);
-    const CUresult before = outcome_or_success(driver, stream, kind::operation);
-    if (before != CUDA_SUCCESS) return answer_with(before, found::before_it);
+    const CUstream stream = find_stream_argument(arguments...);
+    const CUresult before = stream_status_or_success(driver, stream, call_kind::operation);
+    if (before != CUDA_SUCCESS) return answer_with(before, failure_phase::before_call);
     const CUresult answer = (driver.*Member)(arguments...);
-    if (answer != CUDA_SUCCESS) return answer_with(answer, found::by_the_call);
-    const CUresult after = outcome_or_success(driver, stream, Kind);
-    if constexpr (Kind == kind::taking) return CUDA_SUCCESS;  // the next operation tells
-    return answer_with(after, found::after_it);
+    if (answer != CUDA_SUCCESS) return answer_with(answer, failure_phase::by_call);
+    const CUresult after = stream_status_or_success(driver, stream, Kind);
+    if constexpr (Kind == call_kind::takes_ownership)
+      return CUDA_SUCCESS;  // the next operation tells
+    return answer_with(after, failure_phase::after_call);
   }
 };
 
-constexpr driver_table wrapped{
+constexpr driver_table verifying_table{
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
-  &wrapper<kind_of(#symbol), &driver_table::symbol>::call,
+  &wrapper<call_kind_of(#symbol), &driver_table::symbol>::call,
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 };
 
-std::mutex changing;              // held while the table is put in or taken out
-constinit bool is_there = false;  // under `changing`: in use, or under the one in use
+std::mutex table_mutex;               // held while the table is put in or taken out
+constinit bool is_installed = false;  // under `table_mutex`: in use, or under the one in use
 
 }  // namespace
 
 void set_verification(bool on) {
   static_cast<void>(driver());  // there is one from here on
-  const std::lock_guard lock{changing};
+  const std::lock_guard lock{table_mutex};
   const driver_table* const now = table_in_use.load(std::memory_order_acquire);
   verification_on.store(on, std::memory_order_relaxed);
-  if (on && !is_there) {
-    below.store(now, std::memory_order_release);
-    table_in_use.store(&wrapped, std::memory_order_release);
-    is_there = true;
-  } else if (!on && is_there) {
-    const driver_table* mine = &wrapped;
-    is_there = !table_in_use.compare_exchange_strong(mine, below.load(std::memory_order_relaxed));
+  if (on && !is_installed) {
+    underlying_table.store(now, std::memory_order_release);
+    table_in_use.store(&verifying_table, std::memory_order_release);
+    is_installed = true;
+  } else if (!on && is_installed) {
+    const driver_table* expected = &verifying_table;
+    is_installed = !table_in_use.compare_exchange_strong(
+        expected, underlying_table.load(std::memory_order_relaxed));
   }
 }
 
-found take_found() noexcept { return std::exchange(found_last, found::by_the_call); }
+failure_phase take_failure_phase() noexcept {
+  return std::exchange(last_failure_phase, failure_phase::by_call);
+}
 
-wished_verification parse_verify(std::string_view value) {
+verification_setting parse_verification_setting(std::string_view value) {
   if (value.empty() || value == "0") return {};
   if (value == "1") return {true, {}};
   return {false, fmt::format("its value is '{}', and it may be 0 or 1", value)};

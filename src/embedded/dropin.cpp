@@ -1,4 +1,5 @@
-// embedded/dropin.cpp - libcuda.so.1 without a GPU: the embedded driver under the CUDA driver API's own names.
+// embedded/dropin.cpp - libcuda.so.1 without a GPU: the embedded driver under the CUDA driver API's
+// own names.
 #include "embedded/entry/entries.hpp"
 #include "embedded/entry/proc_table.hpp"
 
@@ -14,8 +15,10 @@ namespace entry = weir::embedded::entry;
 // The functions that weir knows.
 #define WEIR_PLAIN(symbol, parameters, arguments) \
   WEIR_SHOWN CUresult symbol parameters { return entry::entries.symbol arguments; }
-#define WEIR_VARIANT(name, symbol, parameters, arguments) \
-  WEIR_SHOWN CUresult name parameters { return entry::per_thread<entry::entries.symbol>::call arguments; }
+#define WEIR_VARIANT(name, symbol, parameters, arguments)            \
+  WEIR_SHOWN CUresult name parameters {                              \
+    return entry::per_thread<entry::entries.symbol>::call arguments; \
+  }
 #define WEIR_VARIANT_none(symbol, parameters, arguments)
 #define WEIR_VARIANT_ptsz(symbol, parameters, arguments) \
   WEIR_VARIANT(WEIR_NAME_ptsz(symbol), symbol, parameters, arguments)
@@ -28,14 +31,16 @@ namespace entry = weir::embedded::entry;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 
-// All others. They take whatever arguments they are given, since it is the caller that clears them away.
+// All others. They take whatever arguments they are given, since it is the caller that clears them
+// away.
 #define WEIR_REFUSED(name) \
   WEIR_SHOWN CUresult name() { return CUDA_ERROR_NOT_SUPPORTED; }
 #define WEIR_REFUSED_none(symbol)
 #define WEIR_REFUSED_ptsz(symbol) WEIR_REFUSED(WEIR_NAME_ptsz(symbol))
 #define WEIR_REFUSED_ptds(symbol) WEIR_REFUSED(WEIR_NAME_ptds(symbol))
 
-#define WEIR_UNSUPPORTED(symbol, base, version, variant) WEIR_REFUSED(symbol) WEIR_REFUSED_##variant(symbol)
+#define WEIR_UNSUPPORTED(symbol, base, version, variant) \
+  WEIR_REFUSED(symbol) WEIR_REFUSED_##variant(symbol)
 #include "embedded/entry/unsupported.def"
 #undef WEIR_UNSUPPORTED
 
@@ -49,7 +54,8 @@ namespace {
   {#base, version, WEIR_ADDRESS(symbol), WEIR_ADDRESS_##variant(symbol)},
 
 const entry::proc exported_procs[] = {
-#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) WEIR_PROC(symbol, base, version, variant)
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  WEIR_PROC(symbol, base, version, variant)
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 #define WEIR_UNSUPPORTED WEIR_PROC

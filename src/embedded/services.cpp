@@ -15,66 +15,80 @@ namespace weir::embedded {
 namespace {
 
 using namespace abi;
-using detail::engine_notice;
-using detail::work_home;
-using detail::work_point;
+using detail::engine_callback;
+using detail::timeline_point;
+using detail::work_context;
 
-engine::point to_point(const work_point& point) noexcept {
+engine::point to_point(const timeline_point& point) noexcept {
   return {static_cast<engine::timeline*>(point.line), point.count};
 }
 
-CUresult end_of(CUstream handle, work_point& end, work_home& home) noexcept {
+CUresult end_of_stream(CUstream handle, timeline_point& end, work_context& home) noexcept {
   return entry::guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = entry::find_stream_to_ask(p, handle, found); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_broken_capture(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = entry::find_stream_for_query(p, handle, found);
+        status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = model::check_capture_valid(*found); status != CUDA_SUCCESS)
+      return status;
     if (found->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     const engine::point at = found->record();
     end = {at.line, at.count};
-    home = {&found->owner(), found->owner().life()};
+    home = {&found->owner(), found->owner().generation()};
     return CUDA_SUCCESS;
   });
 }
 
-CUresult end_of_event(CUevent handle, work_point& end, work_home& home) noexcept {
+CUresult end_of_event(CUevent handle, timeline_point& end, work_context& home) noexcept {
   return entry::guarded([&](model::process& p) -> CUresult {
     model::event* found = nullptr;
-    if (const CUresult status = entry::find_event(p, handle, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = entry::find_event(p, handle, found); status != CUDA_SUCCESS)
+      return status;
     if (found->shared()) return CUDA_ERROR_NOT_SUPPORTED;
     const engine::point at = found->recorded_point();
     end = {at.line, at.count};
-    home = {&found->owner(), found->owner().life()};
+    home = {&found->owner(), found->owner().generation()};
     return CUDA_SUCCESS;
   });
 }
 
-bool reached(const work_point& point) noexcept { return to_point(point).reached(); }
+bool reached(const timeline_point& point) noexcept { return to_point(point).reached(); }
 
-CUresult health(const work_home& home) noexcept {
+CUresult context_status(const work_context& home) noexcept {
   const auto* const context = static_cast<const model::context*>(home.context);
   const CUresult status = context->status();
   // A primary context that was reset is the same object in another life.
-  return status == CUDA_SUCCESS && context->life() != home.life ? CUDA_ERROR_CONTEXT_IS_DESTROYED : status;
+  return status == CUDA_SUCCESS && context->generation() != home.life
+             ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+             : status;
 }
 
-bool wait_awake(const work_point& point) noexcept { return engine::wait_awake_for_host(to_point(point)); }
+bool wait_spinning(const timeline_point& point) noexcept {
+  return engine::try_wait_for_host(to_point(point));
+}
 
-bool help(const work_point& point) noexcept { return engine::help_once(to_point(point)); }
+bool run_pending_work(const timeline_point& point) noexcept {
+  return engine::help_once(to_point(point));
+}
 
-bool tell(const work_point& point, engine_notice& whom) { return to_point(point).line->add_notice(whom, point.count); }
+bool notify_at(const timeline_point& point, engine_callback& callback) {
+  return to_point(point).line->add_notice(callback, point.count);
+}
 
-bool untell(const work_point& point, engine_notice& whom) noexcept { return to_point(point).line->remove_notice(whom); }
+bool cancel_notification(const timeline_point& point, engine_callback& callback) noexcept {
+  return to_point(point).line->remove_notice(callback);
+}
 
 constexpr detail::engine_services all{
-    .end_of = &end_of,
+    .end_of_stream = &end_of_stream,
     .end_of_event = &end_of_event,
     .reached = &reached,
-    .health = &health,
-    .wait_awake = &wait_awake,
-    .help = &help,
-    .tell = &tell,
-    .untell = &untell,
-    .on_failure = &engine::call_on_failure,
+    .context_status = &context_status,
+    .wait_spinning = &wait_spinning,
+    .run_pending_work = &run_pending_work,
+    .notify_at = &notify_at,
+    .cancel_notification = &cancel_notification,
+    .on_failure = &engine::add_failure_hook,
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// embedded/services.hpp - what the embedded driver offers programs that have it in their own process.
+// embedded/services.hpp - what the embedded driver offers programs that have it in their own
+// process.
 #pragma once
 
 #include "driver/engine_services.hpp"

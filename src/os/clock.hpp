@@ -13,9 +13,9 @@ namespace weir::detail {
 
 // The deadline that lies so far ahead.
 [[nodiscard]] inline long long deadline_after(long long nanoseconds) noexcept {
-  constexpr long long never = 0x7fff'ffff'ffff'ffff;
+  constexpr long long max_deadline = 0x7fff'ffff'ffff'ffff;
   const long long now = steady_nanoseconds();
-  return nanoseconds >= never - now ? never : now + nanoseconds;
+  return nanoseconds >= max_deadline - now ? max_deadline : now + nanoseconds;
 }
 
 }  // namespace weir::detail

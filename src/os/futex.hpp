@@ -16,7 +16,8 @@ namespace weir::detail {
 
 // Sleeps while `word` is `expected`; may return early for no reason.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
+          nullptr, 0);
 }
 
 // The same, for at most `limit`.
@@ -24,11 +25,13 @@ inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expec
                            std::chrono::nanoseconds limit) noexcept {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
   const timespec relative{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &relative, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected,
+          &relative, nullptr, 0);
 }
 
 inline void futex_wake(std::atomic<std::uint32_t>& word, int threads) noexcept {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, threads, nullptr,
+          nullptr, 0);
 }
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));

@@ -1,4 +1,5 @@
-// os/semaphore_page.hpp - a semaphore in shared memory, which embedded devices import and host threads use.
+// os/semaphore_page.hpp - a semaphore in shared memory, which embedded devices import and host
+// threads use.
 #pragma once
 
 #include <atomic>
@@ -13,42 +14,50 @@
 
 namespace weir::detail {
 
-// What lies at the beginning of a shared memory segment of at least 4096 bytes. Everything about a semaphore is in
-// these words, so any process and any language may take part; docs/guide/external-semaphores.md describes them.
+// What lies at the beginning of a shared memory segment of at least 4096 bytes. Everything about a
+// semaphore is in these words, so any process and any language may take part;
+// docs/guide/external-semaphores.md describes them.
 struct semaphore_page {
-  static constexpr std::uint64_t known_mark = 0x3130'6d65'7372'6577;  // "wersem01", the first byte first
+  static constexpr std::uint64_t magic_number =
+      0x3130'6d65'7372'6577;  // "wersem01", the first byte first
   static constexpr std::uint32_t binary = 1;
   static constexpr std::uint32_t timeline = 2;
   static constexpr std::size_t bytes = 4096;
 
-  std::uint64_t mark;
+  std::uint64_t magic;
   std::uint32_t kind;
-  std::atomic<std::uint32_t> changes;  // a futex word: who has changed the value adds 1 and wakes all who sleep on it
-  std::atomic<std::uint64_t> value;    // binary: 0 or 1; timeline: any, and it should only grow
+  std::atomic<std::uint32_t>
+      changes;  // a futex word: who has changed the value adds 1 and wakes all who sleep on it
+  std::atomic<std::uint64_t> value;  // binary: 0 or 1; timeline: any, and it should only grow
 
   // Sets the value and wakes whoever sleeps until it changes, in any process.
   void set(std::uint64_t to) noexcept {
     value.store(to, std::memory_order_release);
     changes.fetch_add(1, std::memory_order_release);
     // Not FUTEX_WAKE_PRIVATE: the sleepers may be of another process.
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAKE, INT_MAX, nullptr,
+            nullptr, 0);
   }
 
   // Is it there? A binary semaphore is taken by whoever sees it: true for one of several.
-  [[nodiscard]] bool take(std::uint64_t wanted) noexcept {
+  [[nodiscard]] bool try_acquire(std::uint64_t wanted) noexcept {
     if (kind == timeline) return value.load(std::memory_order_acquire) >= wanted;
     std::uint64_t signalled = 1;
-    return value.compare_exchange_strong(signalled, 0, std::memory_order_acquire, std::memory_order_relaxed);
+    return value.compare_exchange_strong(signalled, 0, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
   }
 
-  // Sleeps while `changes` is `seen`, until the relative time is over; may return early for no reason.
-  void sleep(std::uint32_t seen, const timespec* at_most) noexcept {
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAIT, seen, at_most, nullptr, 0);
+  // Sleeps while `changes` is `seen`, until the relative time is over; may return early for no
+  // reason.
+  void wait_for_change(std::uint32_t seen, const timespec* timeout) noexcept {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAIT, seen, timeout,
+            nullptr, 0);
   }
 };
 
 static_assert(offsetof(semaphore_page, kind) == 8 && offsetof(semaphore_page, changes) == 12);
 static_assert(offsetof(semaphore_page, value) == 16 && sizeof(semaphore_page) == 24);
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
 
 }  // namespace weir::detail

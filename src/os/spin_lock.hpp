@@ -1,4 +1,5 @@
-// os/spin_lock.hpp - a lock for sections of a few nanoseconds, and the pause that polite spinning uses.
+// os/spin_lock.hpp - a lock for sections of a few nanoseconds, and the pause that polite spinning
+// uses.
 #pragma once
 
 #include <sched.h>
@@ -19,7 +20,8 @@ inline void pause() noexcept {
 #endif
 }
 
-// A test-and-set lock. Gives the processor away after a while, because the holder may have been descheduled.
+// A test-and-set lock. Gives the processor away after a while, because the holder may have been
+// descheduled.
 class spin_lock {
  public:
   void lock() noexcept {

@@ -1,8 +1,8 @@
 // reactor/run_loop.cpp - continuations that run on the thread that blocks for them.
 #include "reactor/run_loop.hpp"
 
-#include "os/futex.hpp"
 #include "os/clock.hpp"
+#include "os/futex.hpp"
 #include "reactor/reactor.hpp"
 #include "reactor/sleeping_thread.hpp"
 
@@ -14,175 +14,177 @@ namespace weir::detail {
 namespace {
 
 constinit thread_local run_loop* innermost = nullptr;
-constinit std::mutex pool_lock;
+constinit std::mutex loop_pool_lock;
 constinit run_loop* pool = nullptr;  // under the lock
 
 }  // namespace
 
 run_loop& run_loop::enter() {
-  run_loop* entered = nullptr;
+  run_loop* loop = nullptr;
   {
-    const std::lock_guard hold{pool_lock};
+    const std::lock_guard hold{loop_pool_lock};
     if (pool != nullptr) {
-      entered = pool;
-      pool = entered->next_;
+      loop = pool;
+      pool = loop->next_;
     }
   }
-  if (entered == nullptr) entered = new run_loop;
+  if (loop == nullptr) loop = new run_loop;
   {
-    const std::lock_guard hold{entered->lock_};
-    entered->runs_ = true;
-    entered->pooled_ = false;
-    entered->reactors_ = {};
+    const std::lock_guard hold{loop->lock_};
+    loop->is_running_ = true;
+    loop->is_pooled_ = false;
+    loop->reactors_ = {};
   }
-  entered->finished_.store(false);
-  entered->helped_count_ = 0;
-  entered->outer_ = innermost;
-  innermost = entered;
-  return *entered;
+  loop->finished_.store(false);
+  loop->engine_queue_count_ = 0;
+  loop->outer_ = innermost;
+  innermost = loop;
+  return *loop;
 }
 
-// Who still waits has nobody to look after him but the reactor's thread, which is needed until the last of them is told.
-// Mostly there is nobody, and the thread sleeps on.
+// Who still waits has nobody to look after him but the reactor's thread, which is needed until the
+// last of them is told. Mostly there is nobody, and the thread sleeps on.
 void run_loop::leave() noexcept {
   innermost = outer_;
-  note_pending(1);  // so that the loop stays ours until the end of this
-  waiter_list left;
+  adjust_pending(1);  // so that the loop stays ours until the end of this
+  waiter_list deferred;
   {
     const std::lock_guard hold{lock_};
     if (pending_.load() > 1) {
-      need(1);
-      leaves_some_ = true;
+      adjust_demand(1);
+      has_left_waiters_ = true;
     }
-    runs_ = false;
-    left = ready_;
+    is_running_ = false;
+    deferred = ready_;
     ready_ = {};
   }
-  while (completion_waiter* const next = left.take()) {
+  while (completion_waiter* const next = deferred.pop()) {
     reactor& found_by = *next->found_by;
     next->loop = nullptr;
     waiter_list one;
     one.append(*next);
-    found_by.deliver(one, callers::any);
+    found_by.deliver(one, caller_kind::other);
   }
-  note_pending(-1);
+  adjust_pending(-1);
 }
 
-void run_loop::give_back_if_over() noexcept {
+void run_loop::release_if_unused() noexcept {
   {
     const std::lock_guard hold{lock_};
-    if (runs_ || pooled_ || pending_.load() != 0) return;
-    pooled_ = true;
-    ++life_;
-    if (leaves_some_) need(-1);
-    leaves_some_ = false;
+    if (is_running_ || is_pooled_ || pending_.load() != 0) return;
+    is_pooled_ = true;
+    ++generation_;
+    if (has_left_waiters_) adjust_demand(-1);
+    has_left_waiters_ = false;
   }
-  const std::lock_guard hold{pool_lock};
+  const std::lock_guard hold{loop_pool_lock};
   next_ = pool;
   pool = this;
 }
 
-void run_loop::need(int change) noexcept {
+void run_loop::adjust_demand(int change) noexcept {
   for (reactor* const one : reactors_) {
-    if (one != nullptr) one->need(change);
+    if (one != nullptr) one->adjust_demand(change);
   }
 }
 
-bool run_loop::drives(reactor& one) noexcept {
-  for (reactor*& place : reactors_) {
-    if (place == nullptr) place = &one;
-    if (place == &one) return true;
+bool run_loop::add_reactor(reactor& one) noexcept {
+  for (reactor*& slot : reactors_) {
+    if (slot == nullptr) slot = &one;
+    if (slot == &one) return true;
   }
   return false;
 }
 
-void run_loop::join(completion_waiter& who, lane& where) noexcept {
-  run_loop* const mine = innermost;
-  if (mine == nullptr || !mine->drives(where.home())) return;
-  who.loop = mine;
-  who.loop_life = mine->life_;
-  if (where.is_told()) mine->help(where);
+void run_loop::join(completion_waiter& waiter, completion_queue& queue) noexcept {
+  run_loop* const loop = innermost;
+  if (loop == nullptr || !loop->add_reactor(queue.owner())) return;
+  waiter.loop = loop;
+  waiter.loop_generation = loop->generation_;
+  if (queue.uses_engine()) loop->add_engine_queue(queue);
 }
 
-bool run_loop::is_inside() noexcept { return innermost != nullptr; }
+bool run_loop::is_on_this_thread() noexcept { return innermost != nullptr; }
 
-// Of so many lanes that not all of them find room others see to the rest: the engine's workers, or whoever makes its steps.
-void run_loop::help(lane& where) noexcept {
-  lane** const end = helped_.data() + helped_count_;
-  if (std::find(helped_.data(), end, &where) != end) return;
-  if (helped_count_ < helped_.size()) ++helped_count_;
-  helped_[helped_count_ - 1] = &where;
+// Of so many lanes that not all of them find room others see to the rest: the engine's workers, or
+// whoever makes its steps.
+void run_loop::add_engine_queue(completion_queue& queue) noexcept {
+  completion_queue** const end = engine_queues_.data() + engine_queue_count_;
+  if (std::find(engine_queues_.data(), end, &queue) != end) return;
+  if (engine_queue_count_ < engine_queues_.size()) ++engine_queue_count_;
+  engine_queues_[engine_queue_count_ - 1] = &queue;
 }
 
 // One of the lanes has the engine run something for it.
-lane::help run_loop::help_next() noexcept {
-  lane::help of_this_thread = lane::help::of_no_use;
-  while (helped_count_ != 0 && of_this_thread == lane::help::of_no_use) {
-    helped_turn_ = (helped_turn_ + 1) % helped_count_;
-    of_this_thread = helped_[helped_turn_]->help_engine();
-    if (of_this_thread == lane::help::of_no_use) helped_[helped_turn_] = helped_[--helped_count_];
+completion_queue::engine_help run_loop::help_engine() noexcept {
+  completion_queue::engine_help help_state = completion_queue::engine_help::not_needed;
+  while (engine_queue_count_ != 0 && help_state == completion_queue::engine_help::not_needed) {
+    next_engine_queue_ = (next_engine_queue_ + 1) % engine_queue_count_;
+    help_state = engine_queues_[next_engine_queue_]->help_engine();
+    if (help_state == completion_queue::engine_help::not_needed)
+      engine_queues_[next_engine_queue_] = engine_queues_[--engine_queue_count_];
   }
-  return of_this_thread;
+  return help_state;
 }
 
-void run_loop::note_pending(int change) noexcept {
-  if (pending_.fetch_add(change) + change == 0 && change < 0) give_back_if_over();
+void run_loop::adjust_pending(int change) noexcept {
+  if (pending_.fetch_add(change) + change == 0 && change < 0) release_if_unused();
 }
 
-bool run_loop::post(completion_waiter& who, reactor& found_by) noexcept {
-  run_loop& to = *who.loop;
+bool run_loop::post(completion_waiter& waiter, reactor& found_by) noexcept {
+  run_loop& loop = *waiter.loop;
   {
-    const std::lock_guard hold{to.lock_};
-    if (!to.runs_ || to.life_ != who.loop_life) return false;
-    who.found_by = &found_by;
-    to.ready_.append(who);
+    const std::lock_guard hold{loop.lock_};
+    if (!loop.is_running_ || loop.generation_ != waiter.loop_generation) return false;
+    waiter.found_by = &found_by;
+    loop.ready_.append(waiter);
   }
-  to.news_.fetch_add(1);
-  if (to.asleep_.load() != 0) futex_wake(to.news_, 1);
+  loop.signals_.fetch_add(1);
+  if (loop.asleep_.load() != 0) futex_wake(loop.signals_, 1);
   return true;
 }
 
 void run_loop::finish() noexcept {
   finished_.store(true);
-  news_.fetch_add(1);
-  if (asleep_.load() != 0) futex_wake(news_, 1);
+  signals_.fetch_add(1);
+  if (asleep_.load() != 0) futex_wake(signals_, 1);
 }
 
-completion_waiter* run_loop::take() noexcept {
+completion_waiter* run_loop::pop_ready() noexcept {
   const std::lock_guard hold{lock_};
-  return ready_.take();
+  return ready_.pop();
 }
 
 void run_loop::run() noexcept {
   long long since = steady_nanoseconds();
   unsigned spins = 0;
   for (;;) {
-    const std::uint32_t seen = news_.load();  // first: what is finished after this is news
+    const std::uint32_t seen = signals_.load();  // first: what is finished after this is news
     if (finished_.load()) break;
-    if (completion_waiter* const next = take()) {
+    if (completion_waiter* const next = pop_ready()) {
       const long long waited = steady_nanoseconds() - since;
       if (next->outcome != errc::not_ready) {
-        budget_.learn(waited);
+        budget_.record_wait(waited);
       } else {
-        budget_.learn_vain(waited);
+        budget_.record_timeout(waited);
       }
-      next->told(*next, next->outcome);
+      next->on_complete(*next, next->outcome);
       since = steady_nanoseconds();
       continue;
     }
     for (reactor* const one : reactors_) {
-      if (one != nullptr) static_cast<void>(one->drive(callers::any));
+      if (one != nullptr) static_cast<void>(one->run_once(caller_kind::other));
     }
     // It runs the program's code anyway; but others' only where nobody else would.
-    const bool nobody_else_drives = reactor::is_left_to_this_thread();
-    if (nobody_else_drives) reactor::drive_those_left_to_this_thread();
-    const lane::help of_this_thread = help_next();
-    if (news_.load() != seen) continue;
+    const bool must_drive = reactor::this_thread_must_drive();
+    if (must_drive) reactor::run_once_for_this_thread();
+    const completion_queue::engine_help help_state = help_engine();
+    if (signals_.load() != seen) continue;
     const long long elapsed = steady_nanoseconds() - since;
     if (elapsed < budget_.nanoseconds()) {
-      spin_on(spins, of_this_thread != lane::help::of_no_use, elapsed);
-    } else if (nobody_else_drives || of_this_thread == lane::help::alone) {
-      futex_wait_for(news_, seen, std::chrono::microseconds{20});
+      spin_pause(spins, help_state != completion_queue::engine_help::not_needed, elapsed);
+    } else if (must_drive || help_state == completion_queue::engine_help::exclusive) {
+      futex_wait_for(signals_, seen, std::chrono::microseconds{20});
     } else {
       sleep(seen);
     }
@@ -192,16 +194,17 @@ void run_loop::run() noexcept {
 // The reactor's thread looks after those who wait, meanwhile.
 void run_loop::sleep(std::uint32_t seen) noexcept {
   for (reactor* const one : reactors_) {
-    if (one != nullptr) one->need_asleep(1);
+    if (one != nullptr) one->adjust_sleeping_demand(1);
   }
   {
-    const sleeping_thread here{news_};
+    const sleeping_thread listed{signals_};
     asleep_.store(1);
-    while (news_.load() == seen && !reactor::is_left_to_this_thread()) futex_wait(news_, seen);
+    while (signals_.load() == seen && !reactor::this_thread_must_drive())
+      futex_wait(signals_, seen);
     asleep_.store(0);
   }
   for (reactor* const one : reactors_) {
-    if (one != nullptr) one->need_asleep(-1);
+    if (one != nullptr) one->adjust_sleeping_demand(-1);
   }
 }
 

@@ -1,4 +1,5 @@
-// reactor/sleeping_thread.hpp - threads that sleep until they are told, and are woken where nobody is left to tell them.
+// reactor/sleeping_thread.hpp - threads that sleep until they are told, and are woken where nobody
+// is left to tell them.
 #pragma once
 
 #include "os/forked_child.hpp"
@@ -11,12 +12,14 @@
 
 namespace weir::detail {
 
-// For as long as the calling thread may sleep on that word. The reactors' threads end while statics are destroyed, and a
-// destructor may join a thread that sleeps: 2 is added to its word then, and it goes on by itself. A forked child, where the list
-// may be in the middle of a change and has threads that are not there, takes no part.
+// For as long as the calling thread may sleep on that word. The reactors' threads end while statics
+// are destroyed, and a destructor may join a thread that sleeps: 2 is added to its word then, and
+// it goes on by itself. A forked child, where the list may be in the middle of a change and has
+// threads that are not there, takes no part.
 class sleeping_thread {
  public:
-  explicit sleeping_thread(std::atomic<std::uint32_t>& word) noexcept : word_{word}, listed_{!in_forked_child()} {
+  explicit sleeping_thread(std::atomic<std::uint32_t>& word) noexcept
+      : word_{word}, listed_{!in_forked_child()} {
     if (!listed_) return;
     const std::lock_guard hold{lock};
     next_ = newest;

@@ -12,7 +12,8 @@
 
 namespace weir::detail {
 
-// The earliest first, in a heap whose entries know their places. Thread safety: all members, from any thread.
+// The earliest first, in a heap whose entries know their places. Thread safety: all members, from
+// any thread.
 class timer_queue {
  public:
   static constexpr long long never = std::numeric_limits<long long>::max();
@@ -23,16 +24,18 @@ class timer_queue {
   bool remove(wait_timer& timer) noexcept;
 
   // The earliest deadline, or never: one load.
-  [[nodiscard]] long long earliest() const noexcept { return earliest_.load(std::memory_order_acquire); }
+  [[nodiscard]] long long earliest() const noexcept {
+    return earliest_.load(std::memory_order_acquire);
+  }
 
   // Takes out one whose time has come; null if there is none.
-  [[nodiscard]] wait_timer* take_expired(long long now) noexcept;
+  [[nodiscard]] wait_timer* pop_expired(long long now) noexcept;
 
  private:
-  void put(std::size_t place, wait_timer& timer) noexcept;
-  void sift_up(std::size_t place) noexcept;
-  void sift_down(std::size_t place) noexcept;
-  void take_out(std::size_t place) noexcept;
+  void place_at(std::size_t index, wait_timer& timer) noexcept;
+  void sift_up(std::size_t index) noexcept;
+  void sift_down(std::size_t index) noexcept;
+  void remove_at(std::size_t index) noexcept;
 
   spin_lock lock_;
   std::vector<wait_timer*> heap_;

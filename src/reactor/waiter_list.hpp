@@ -10,14 +10,14 @@ class waiter_list {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
 
-  void append(completion_waiter& who) noexcept {
-    who.next = nullptr;
-    (last_ != nullptr ? last_->next : first_) = &who;
-    last_ = &who;
+  void append(completion_waiter& waiter) noexcept {
+    waiter.next = nullptr;
+    (last_ != nullptr ? last_->next : first_) = &waiter;
+    last_ = &waiter;
   }
 
   // The first of them, taken out; null if there is none.
-  [[nodiscard]] completion_waiter* take() noexcept {
+  [[nodiscard]] completion_waiter* pop() noexcept {
     completion_waiter* const taken = first_;
     if (taken == nullptr) return nullptr;
     first_ = taken->next;

@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/own_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace weir::compile {
 namespace {
@@ -31,20 +31,20 @@ product some_product(std::size_t bytes = 100, unsigned char fill = 7) {
   return made;
 }
 
-void expect_same(const std::optional<product>& found, const product& wanted) {
+void expect_same(const std::optional<product>& found, const product& expected) {
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->image, wanted.image);
-  EXPECT_EQ(found->log, wanted.log);
-  EXPECT_EQ(found->lowered_names, wanted.lowered_names);
+  EXPECT_EQ(found->image, expected.image);
+  EXPECT_EQ(found->log, expected.log);
+  EXPECT_EQ(found->lowered_names, expected.lowered_names);
 }
 
 class Cache : public ::testing::Test {
  protected:
-  test::own_folder folder;
+  test::temporary_folder folder;
   disk_cache cache{folder.path() / "made" / "when needed"};
 };
 
-TEST_F(Cache, GivesWhatWasPut) {
+TEST_F(Cache, AnEntryIsFoundByItsKey) {
   EXPECT_FALSE(cache.find("key"));
   cache.put("key", some_product());
   expect_same(cache.find("key"), some_product());
@@ -53,17 +53,18 @@ TEST_F(Cache, GivesWhatWasPut) {
   expect_same(cache.find("key"), some_product(0));
 }
 
-TEST_F(Cache, KeepsItToItself) {
+TEST_F(Cache, FilesOfTheCacheArePrivate) {
   cache.put("key", some_product());
   EXPECT_EQ(fs::status(cache.folder()).permissions(), fs::perms::owner_all);
   EXPECT_EQ(fs::status(fs::path{cache.folder()} / "key.weir").permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
-  fs::permissions(fs::path{cache.folder()} / "key.weir", fs::perms::group_write, fs::perm_options::add);
+  fs::permissions(fs::path{cache.folder()} / "key.weir", fs::perms::group_write,
+                  fs::perm_options::add);
   EXPECT_FALSE(cache.find("key")) << "somebody else may have written it";
 }
 
 // Cut at any byte, longer, with any bit changed, or another key's.
-TEST_F(Cache, WhatIsNotWholeIsMadeAnew) {
+TEST_F(Cache, ADamagedEntryIsNotFound) {
   const fs::path path = fs::path{cache.folder()} / "key.weir";
   cache.put("key", some_product());
   std::ifstream in{path, std::ios::binary};
@@ -86,7 +87,7 @@ TEST_F(Cache, WhatIsNotWholeIsMadeAnew) {
   EXPECT_FALSE(cache.find("key"));
 }
 
-TEST_F(Cache, TheOldestGoWhereThereAreTooMany) {
+TEST_F(Cache, TheOldestEntriesAreEvicted) {
   const disk_cache small{folder.path(), 10000};
   for (const char* const key : {"a", "b", "c"}) {
     small.put(key, some_product(3000));
@@ -102,7 +103,7 @@ TEST_F(Cache, TheOldestGoWhereThereAreTooMany) {
 }
 
 // Somebody may name a folder that is not its own.
-TEST_F(Cache, FilesOfOthersStay) {
+TEST_F(Cache, ForeignFilesAreNotRemoved) {
   const disk_cache small{folder.path(), 10000};
   const fs::path letter = folder.path() / "letter.txt", draft = folder.path() / ".new-draft";
   for (const fs::path& file : {letter, draft}) {
@@ -117,7 +118,7 @@ TEST_F(Cache, FilesOfOthersStay) {
 }
 
 // It could be written by nobody and waited for, or be larger than any memory.
-TEST_F(Cache, WhatIsNoProductIsNotReadForLong) {
+TEST_F(Cache, AnInvalidFileIsRejectedQuickly) {
   cache.put("key", some_product());
   const fs::path path = fs::path{cache.folder()} / "key.weir";
   fs::remove(path);
@@ -133,7 +134,7 @@ TEST_F(Cache, WhatIsNoProductIsNotReadForLong) {
   EXPECT_FALSE(cache.find("key"));
 }
 
-TEST_F(Cache, LeftoversGo) {
+TEST_F(Cache, AbandonedTemporaryFilesAreRemoved) {
   std::ofstream{folder.path() / ".weir-new-abandoned"} << "half";
   std::ofstream{folder.path() / ".weir-new-under way"} << "half";
   const fs::path abandoned = folder.path() / ".weir-new-abandoned";
@@ -143,7 +144,7 @@ TEST_F(Cache, LeftoversGo) {
   EXPECT_TRUE(fs::exists(folder.path() / ".weir-new-under way"));
 }
 
-TEST_F(Cache, WithoutAFolderThereIsNothing) {
+TEST_F(Cache, ACacheWithoutAFolderIsEmpty) {
   std::ofstream{folder.path() / "file"} << "no folder";
   const disk_cache nowhere{folder.path() / "file" / "below"};
   nowhere.put("key", some_product());
@@ -151,7 +152,7 @@ TEST_F(Cache, WithoutAFolderThereIsNothing) {
 }
 
 // Whoever reads finds a whole product or none, whatever others write.
-TEST_F(Cache, IsForSeveralAtOnce) {
+TEST_F(Cache, ThreadsReadWholeEntriesOnly) {
   std::vector<std::thread> threads;
   for (unsigned char t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -167,7 +168,7 @@ TEST_F(Cache, IsForSeveralAtOnce) {
   EXPECT_TRUE(cache.find("key"));
 }
 
-TEST_F(Cache, IsForSeveralProcesses) {
+TEST_F(Cache, ProcessesReadWholeEntriesOnly) {
   std::vector<pid_t> children;
   for (unsigned char c = 0; c < 4; ++c) {
     const pid_t child = ::fork();
@@ -191,7 +192,7 @@ TEST_F(Cache, IsForSeveralProcesses) {
   EXPECT_TRUE(cache.find("key"));
 }
 
-TEST(CacheKey, IsOfEverythingThatMatters) {
+TEST(CacheKey, TheKeyDependsOnAllInputs) {
   request what;
   what.source = "int a;";
   std::set<std::string> keys{cache_key(what, "compiler").value()};
@@ -222,12 +223,13 @@ TEST(CacheKey, IsOfEverythingThatMatters) {
   };
   for (const auto change : changes) {
     change(what);
-    EXPECT_TRUE(keys.insert(cache_key(what, "compiler").value()).second) << "change " << keys.size();
+    EXPECT_TRUE(keys.insert(cache_key(what, "compiler").value()).second)
+        << "change " << keys.size();
   }
 }
 
-TEST(CacheKey, IsOfIncludedFiles) {
-  const test::own_folder folder;
+TEST(CacheKey, TheKeyDependsOnIncludedFiles) {
+  const test::temporary_folder folder;
   request what;
   what.source = "#include \"a.h\"\n";
   what.include_paths = {folder.path()};
@@ -242,8 +244,8 @@ TEST(CacheKey, IsOfIncludedFiles) {
 }
 
 // By whichever way the compiler is told where they are.
-TEST(CacheKey, IsOfFilesThatOptionsAndTheEnvironmentTellOf) {
-  const test::own_folder folder;
+TEST(CacheKey, TheKeyDependsOnFilesNamedByOptionsAndEnvironment) {
+  const test::temporary_folder folder;
   const auto changes_with_the_file = [&](const request& what) {
     std::ofstream{folder.path() / "a.h"} << "1";
     const auto one = cache_key(what, "");
@@ -260,7 +262,8 @@ TEST(CacheKey, IsOfFilesThatOptionsAndTheEnvironmentTellOf) {
   EXPECT_TRUE(changes_with_the_file(what));
   what.extra = {"--include-path=" + folder.path().string()};
   EXPECT_TRUE(changes_with_the_file(what));
-  for (const char* const option : {"-I", "-include", "-isystem", "-iquote", "@options", "--pre-include=a.h"}) {
+  for (const char* const option :
+       {"-I", "-include", "-isystem", "-iquote", "@options", "--pre-include=a.h"}) {
     what.extra = {option, folder.path()};
     EXPECT_FALSE(cache_key(what, "")) << option;
   }
@@ -270,8 +273,8 @@ TEST(CacheKey, IsOfFilesThatOptionsAndTheEnvironmentTellOf) {
 }
 
 // The environment, which is the process's: one test changes it, and puts it back.
-TEST(CacheOfTheEnvironment, IsWhereItSays) {
-  const test::own_folder folder;
+TEST(CacheEnvironment, TheEnvironmentNamesTheCacheFolder) {
+  const test::temporary_folder folder;
   const std::string path = folder.path();
   const auto saved = [](const char* name) -> std::optional<std::string> {
     const char* const value = std::getenv(name);
@@ -290,7 +293,8 @@ TEST(CacheOfTheEnvironment, IsWhereItSays) {
   EXPECT_EQ(disk_cache::of_environment()->folder(), path + "/xdg/weir");
   set("XDG_CACHE_HOME", "relative");
   if (std::getenv("HOME") != nullptr) {
-    EXPECT_EQ(disk_cache::of_environment()->folder(), std::string{std::getenv("HOME")} + "/.cache/weir");
+    EXPECT_EQ(disk_cache::of_environment()->folder(),
+              std::string{std::getenv("HOME")} + "/.cache/weir");
   }
 
   request what;

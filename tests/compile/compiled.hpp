@@ -1,4 +1,5 @@
-// tests/compile/compiled.hpp - what the tests of the language share: each runs with every compiler that is there.
+// tests/compile/compiled.hpp - what the tests of the language share: each runs with every compiler
+// that is there.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -15,18 +15,20 @@ namespace weir::test {
 
 class HostCompiler : public Compiled {};
 
-TEST_P(HostCompiler, ErrorsHaveTheUsersNameAndLine) {
+TEST_P(HostCompiler, ErrorsNameTheFileAndLineOfTheUser) {
   compile::request what;
   what.name = "kernels/scale.cu";
   what.source =
-      "#include \"part.h\"\n__global__ void __launch_bounds__(32)\nscale(float* x) {\n  x[0] = part() + missing;\n}\n";
+      "#include \"part.h\"\n__global__ void __launch_bounds__(32)\nscale(float* x) {\n  x[0] = "
+      "part() + missing;\n}\n";
   what.headers = {{"part.h", "__device__ float part() { return 1; }\n"}};
   try {
     (void)compile::for_host(what);
     FAIL();
   } catch (const compile::failure& f) {
     EXPECT_NE(f.log().find("kernels/scale.cu:4:19: error: "), std::string::npos) << f.log();
-    EXPECT_NE(std::string(f.what()).find("kernels/scale.cu:4:19: error: "), std::string::npos) << f.what();
+    EXPECT_NE(std::string(f.what()).find("kernels/scale.cu:4:19: error: "), std::string::npos)
+        << f.what();
     EXPECT_EQ(f.compiler(), compile::find_program(GetParam()));
   }
   what.headers = {{"part.h", "\n__device__ float part() { return nothing; }\n"}};
@@ -39,12 +41,16 @@ TEST_P(HostCompiler, ErrorsHaveTheUsersNameAndLine) {
     EXPECT_NE(f.log().find("/somewhere/else/scale.cu:1"), std::string::npos) << f.log();
     EXPECT_EQ(f.log().find("weir-headers"), std::string::npos) << f.log();
   }
-  EXPECT_NE(refused("#include \"nowhere.h\"\n").find("program.cu:1:10: fatal error: "), std::string::npos);
-  EXPECT_NE(refused("__global__ void k(int* x) {\n  if (x[0]) {\n  x[0] = 1;\n}\n").find("program.cu:4:"),
+  EXPECT_NE(refused("#include \"nowhere.h\"\n").find("program.cu:1:10: fatal error: "),
             std::string::npos);
-  EXPECT_EQ(refused("__global__ void k(int* x) {\n  x[0] = (1;\n}\n").find("weir_module"), std::string::npos);
+  EXPECT_NE(
+      refused("__global__ void k(int* x) {\n  if (x[0]) {\n  x[0] = 1;\n}\n").find("program.cu:4:"),
+      std::string::npos);
+  EXPECT_EQ(refused("__global__ void k(int* x) {\n  x[0] = (1;\n}\n").find("weir_module"),
+            std::string::npos);
   EXPECT_NE(refused("\n#error on purpose\n").find("program.cu:2:2: error: "), std::string::npos);
-  EXPECT_NE(refused("__device__ int f(int);\n__global__ void k(int* x) { *x = f(1); }").find("undefined reference"),
+  EXPECT_NE(refused("__device__ int f(int);\n__global__ void k(int* x) { *x = f(1); }")
+                .find("undefined reference"),
             std::string::npos);
 }
 
@@ -61,7 +67,7 @@ TEST_P(HostCompiler, NamesMayBeginWithADash) {
   }
 }
 
-TEST_P(HostCompiler, HeadersAreBelowTheSource) {
+TEST_P(HostCompiler, HeadersOutsideTheSourceFolderAreRefused) {
   for (const char* name : {"", ".", "../part.h", "/part.h", "deep/../../part.h"}) {
     compile::request what;
     what.headers = {{name, "#define ONE 1\n"}};
@@ -70,12 +76,14 @@ TEST_P(HostCompiler, HeadersAreBelowTheSource) {
       ADD_FAILURE() << name;
     } catch (const compile::failure& f) {
       EXPECT_EQ(f.why(), compile::obstacle::source);
-      EXPECT_NE(std::string(f.what()).find("header \"" + std::string(name) + "\""), std::string::npos) << f.what();
+      EXPECT_NE(std::string(f.what()).find("header \"" + std::string(name) + "\""),
+                std::string::npos)
+          << f.what();
     }
   }
 }
 
-TEST_P(HostCompiler, AnEmptyIncludePathIsNone) {
+TEST_P(HostCompiler, AnEmptyIncludePathIsIgnored) {
   compile::request what;
   what.source = "__global__ void k(int* x) { *x = 1; }\n";
   what.include_paths = {"", "no such folder"};
@@ -93,12 +101,13 @@ TEST_P(HostCompiler, WarningsAreInTheLog) {
   }
 }
 
-TEST_P(HostCompiler, OptionsArePassedOn) {
+TEST_P(HostCompiler, OptionsReachTheCompiler) {
   const compile::private_folder folder;
   folder.write("include/answer.h", "#define ANSWER 42\n");
   compile::request what;
   what.source =
-      "#include <answer.h>\n#include <sub/own.h>\nextern \"C\" __global__ void k(int* x) { x[0] = ANSWER; x[1] = OWN; "
+      "#include <answer.h>\n#include <sub/own.h>\nextern \"C\" __global__ void k(int* x) { x[0] = "
+      "ANSWER; x[1] = OWN; "
       "x[2] = DEFINED; "
       "x[3] = EMPTY; x[4] = __cplusplus >= 202002L; }";
   what.include_paths = {(folder.path() / "include").string()};
@@ -118,8 +127,9 @@ TEST_P(HostCompiler, OptionsArePassedOn) {
   EXPECT_EQ(x[4], 1);
 }
 
-// What a program defines is for its own source, whatever the device's own headers call their things.
-TEST_P(HostCompiler, DefinesMayBeAnyWord) {
+// What a program defines is for its own source, whatever the device's own headers call their
+// things.
+TEST_P(HostCompiler, DefinesDoNotAffectTheDeviceHeaders) {
   compile::request what;
   what.source = "extern \"C\" __global__ void k(int* x) { x[0] = A + N + T(5) + sizeof(F); }";
   what.defines = {"A", "N=20", "T(n)=(n * 100)", "F=short"};
@@ -129,24 +139,25 @@ TEST_P(HostCompiler, DefinesMayBeAnyWord) {
   EXPECT_EQ(x, 523);
 }
 
-TEST_P(HostCompiler, LeavesNothingBehind) {
+TEST_P(HostCompiler, TheCompilerLeavesNoFiles) {
   const compile::private_folder folder;
   made("__global__ void k() {}");  // the device's headers stay until the process ends
   const char* const before = std::getenv("TMPDIR");
-  const std::string kept = before != nullptr ? before : "";
+  const std::string old_value = before != nullptr ? before : "";
   setenv("TMPDIR", folder.path().c_str(), 1);
   made("__global__ void k() {}");
   (void)refused("__global__ void k() { syntax }");
   (void)refused("__global__ void k() { asm(\"ptx\"); }");
   if (before != nullptr)
-    setenv("TMPDIR", kept.c_str(), 1);
+    setenv("TMPDIR", old_value.c_str(), 1);
   else
     unsetenv("TMPDIR");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-// The device's headers are written once, and again for a process that is forked or where somebody has removed them.
-TEST_P(HostCompiler, WritesTheDevicesHeadersOnce) {
+// The device's headers are written once, and again for a process that is forked or where somebody
+// has removed them.
+TEST_P(HostCompiler, DeviceHeadersAreWrittenOncePerProcess) {
   const std::filesystem::path first = compile::headers_folder();
   EXPECT_EQ(compile::headers_folder(), first);
   const pid_t child = fork();
@@ -166,7 +177,7 @@ TEST_P(HostCompiler, WritesTheDevicesHeadersOnce) {
   EXPECT_NE(compile::headers_folder(), first);
 }
 
-TEST_P(HostCompiler, IsGivenNoFilesOfTheProgram) {
+TEST_P(HostCompiler, TheCompilerInheritsNoDescriptors) {
   const int own = open("/dev/null", O_RDONLY);
   ASSERT_GT(own, 2);
   const compile::process_result seen = compile::run_process({"/bin/ls", "/proc/self/fd"}, "/");
@@ -174,9 +185,10 @@ TEST_P(HostCompiler, IsGivenNoFilesOfTheProgram) {
   EXPECT_EQ(seen.output, "0\n1\n2\n3\n");  // the last is that of the folder that is listed
 }
 
-TEST_P(HostCompiler, IsFoundByARelativePath) {
+TEST_P(HostCompiler, TheCompilerIsFoundByARelativePath) {
   const compile::private_folder folder;
-  std::filesystem::create_symlink(compile::find_program(GetParam()), folder.path() / "own-compiler");
+  std::filesystem::create_symlink(compile::find_program(GetParam()),
+                                  folder.path() / "own-compiler");
   const std::string path = std::getenv("PATH");
   setenv("PATH", (std::filesystem::proximate(folder.path()).string() + ":" + path).c_str(), 1);
   setenv("WEIR_CXX", "own-compiler", 1);
@@ -185,18 +197,20 @@ TEST_P(HostCompiler, IsFoundByARelativePath) {
 }
 
 // Also where the folder for temporary files has a name that a shell would take apart.
-TEST_P(HostCompiler, TakesAnyPath) {
+TEST_P(HostCompiler, PathsMayContainSpecialCharacters) {
   const compile::private_folder folder;
   const std::filesystem::path odd = folder.path() / "a b'c\"d$e;f";
   std::filesystem::create_directories(odd);
   std::ofstream{odd / "part.h"} << "#define PART 3\n";
   const char* const before = std::getenv("TMPDIR");
-  const std::string kept = before != nullptr ? before : "/tmp";
+  const std::string old_value = before != nullptr ? before : "/tmp";
   setenv("TMPDIR", odd.c_str(), 1);
   compile::request what;
   what.name = (odd / "k.cu").string();
   what.include_paths = {odd.string()};
-  what.source = "#include \"part.h\"\nextern \"C\" __global__ void k(int* x) { __syncthreads(); *x = PART; }\n";
+  what.source =
+      "#include \"part.h\"\nextern \"C\" __global__ void k(int* x) { __syncthreads(); *x = PART; "
+      "}\n";
   device_image image{compile::for_host(what)};
   int x = 0;
   image.launch("k", {}, &x);
@@ -208,15 +222,15 @@ TEST_P(HostCompiler, TakesAnyPath) {
   } catch (const compile::failure& f) {
     EXPECT_NE(f.log().find("k.cu:3:"), std::string::npos) << f.log();
   }
-  setenv("TMPDIR", kept.c_str(), 1);
+  setenv("TMPDIR", old_value.c_str(), 1);
 }
 
-TEST_P(HostCompiler, ImagesOfOneSourceAreTheSame) {
+TEST_P(HostCompiler, EqualSourcesHaveEqualImages) {
   const std::string source = "__device__ int x; __global__ void k(int* p) { *p = x; }";
   EXPECT_EQ(made(source).image, made(source).image);
 }
 
-TEST(HostCompilerChoice, SaysWhatIsMissing) {
+TEST(HostCompilerChoice, AnErrorNamesTheMissingCompiler) {
   setenv("WEIR_CXX", "no-such-compiler", 1);
   try {
     (void)compile::host_identity();
@@ -248,7 +262,7 @@ TEST(HostCompilerChoice, SaysWhatIsMissing) {
   setenv("PATH", path.c_str(), 1);
 }
 
-TEST(HostCompilerChoice, IdentityIsOfTheCompiler) {
+TEST(HostCompilerChoice, EachCompilerHasItsOwnIdentity) {
   std::vector<std::string> all;
   for (const std::string& c : compilers()) {
     setenv("WEIR_CXX", c.c_str(), 1);

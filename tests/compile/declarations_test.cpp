@@ -1,4 +1,5 @@
-// tests/compile/declarations_test.cpp - the ways in which sources write functions and variables of the device.
+// tests/compile/declarations_test.cpp - the ways in which sources write functions and variables of
+// the device.
 #include "compiled.hpp"
 
 namespace weir::test {
@@ -6,7 +7,7 @@ namespace weir::test {
 class Declarations : public Compiled {};
 
 // __forceinline__ says inline, and so may another word of the declaration.
-TEST_P(Declarations, OfInlineFunctionsHaveTheirWordsInAnyOrder) {
+TEST_P(Declarations, InlineFunctionsTakeSpecifiersInAnyOrder) {
   device_image image{made(R"(inline __device__ __forceinline__ int a() { return 1; }
 __device__ __forceinline__ inline int b() { return 2; }
 __forceinline__ __device__ constexpr int c() { return 4; }
@@ -19,7 +20,7 @@ extern "C" __global__ void all(int* x) { *x = a() + b() + c() + d(8) + s().e() +
   EXPECT_EQ(x, 127);
 }
 
-TEST_P(Declarations, OfVariablesAreFoundInTheTable) {
+TEST_P(Declarations, DeclaredVariablesAreInTheTable) {
   device_image image{made(R"(struct pair { int a, b; };
 struct point { int x, y; __host__ __device__ constexpr point(int x, int y) : x(x), y(y) {} };
 __device__ constexpr float steps[3] = {1, 2, 3};
@@ -57,9 +58,10 @@ extern "C" __global__ void all(float* x) {
 }
 
 // They have no constructor that runs.
-TEST_P(Declarations, OfVariablesThatNeedCodeAreRefused) {
+TEST_P(Declarations, VariablesWithDynamicInitializersAreRefused) {
   const std::string log = refused(
-      "struct counted { int n; __device__ counted() : n(next()) {} static __device__ int next(); };\n"
+      "struct counted { int n; __device__ counted() : n(next()) {} static __device__ int next(); "
+      "};\n"
       "__device__ counted one;\n"
       "extern \"C\" __global__ void k() {}\n");
   EXPECT_NE(log.find("program.cu:2:"), log.npos) << log;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t stack_bytes = 256 * 1024;
 
-struct lane_thread {
+struct block_thread {
   ucontext_t context;
   std::unique_ptr<char[]> stack;
   enum { ready, at_barrier, at_exchange, at_active_mask, ended } state = ready;
@@ -35,7 +35,7 @@ struct launch_state {
   const weir_kernel* kernel = nullptr;
   const weir_block* block = nullptr;
   const void* const* arguments = nullptr;
-  std::vector<lane_thread> threads;
+  std::vector<block_thread> threads;
   std::size_t now = 0;
   ucontext_t scheduler;
   bool failed = false;
@@ -47,19 +47,20 @@ launch_state& state() {
   return s;
 }
 
-lane_thread& self() { return state().threads[state().now]; }
-void give_turn() { swapcontext(&self().context, &state().scheduler); }
+block_thread& self() { return state().threads[state().now]; }
+void switch_to_scheduler() { swapcontext(&self().context, &state().scheduler); }
 
 unsigned block_barrier(weir_barrier kind, unsigned predicate) {
-  lane_thread& t = self();
-  t.state = lane_thread::at_barrier, t.kind = kind, t.predicate = predicate;
-  give_turn();
+  block_thread& t = self();
+  t.state = block_thread::at_barrier, t.kind = kind, t.predicate = predicate;
+  switch_to_scheduler();
   return t.answer;
 }
-const unsigned long long* warp_exchange(unsigned mask, unsigned long long value, unsigned* present) {
-  lane_thread& t = self();
-  t.state = lane_thread::at_exchange, t.mask = mask, t.value = value;
-  give_turn();
+const unsigned long long* warp_exchange(unsigned mask, unsigned long long value,
+                                        unsigned* present) {
+  block_thread& t = self();
+  t.state = block_thread::at_exchange, t.mask = mask, t.value = value;
+  switch_to_scheduler();
   *present = t.present;
   return t.values;
 }
@@ -68,9 +69,9 @@ void warp_barrier(unsigned mask) {
   warp_exchange(mask, 0, &present);
 }
 unsigned active_mask(const void* place) {
-  lane_thread& t = self();
-  t.state = lane_thread::at_active_mask, t.place = place;
-  give_turn();
+  block_thread& t = self();
+  t.state = block_thread::at_active_mask, t.place = place;
+  switch_to_scheduler();
   return t.answer;
 }
 void no_barrier() { block_barrier(weir_barrier_plain, 0); }
@@ -78,7 +79,7 @@ void* same_address(const void* address, unsigned) { return const_cast<void*>(add
 void fail(weir_fault why, const char* what) {
   launch_state& s = state();
   s.failed = true, s.why = why, s.text = what != nullptr ? what : "";
-  for (;;) self().state = lane_thread::ended, give_turn();
+  for (;;) self().state = block_thread::ended, switch_to_scheduler();
 }
 int print(const char* format, va_list arguments) {
   char line[4096];
@@ -99,79 +100,82 @@ const weir_services services{block_barrier, warp_barrier, warp_exchange, active_
                              no_barrier,    same_address, fail,          print,       now,
                              now,           sleep,        allocate,      release,     no_condition};
 
-bool in_turns(const weir_kernel& k) {
-  return (k.flags & weir_kernel_waits) != 0 && !(device_image::whole && (k.flags & weir_kernel_whole) != 0);
+bool needs_thread_contexts(const weir_kernel& k) {
+  return (k.flags & weir_kernel_waits) != 0 &&
+         !(device_image::whole && (k.flags & weir_kernel_whole) != 0);
 }
 
 void thread_main() {
   launch_state& s = state();
   const weir_extent size = s.block->size;
-  if (in_turns(*s.kernel))
+  if (needs_thread_contexts(*s.kernel))
     s.kernel->run(s.block, s.arguments, static_cast<unsigned>(s.now), 1);
   else
     s.kernel->run(s.block, s.arguments, 0, size.x * size.y * size.z);
-  self().state = lane_thread::ended;
-  give_turn();
+  self().state = block_thread::ended;
+  switch_to_scheduler();
 }
 
 // Lets go everybody whom everybody has come for. False where nobody could be.
-bool let_go() {
+bool release_waiting() {
   launch_state& s = state();
   bool any = false;
   const std::size_t n = s.threads.size();
   for (std::size_t w = 0; w < n; w += 32) {
     const std::size_t end = std::min(n, w + 32);
     for (std::size_t i = w; i < end; ++i) {
-      lane_thread& t = s.threads[i];
-      if (t.state != lane_thread::at_exchange) continue;
+      block_thread& t = s.threads[i];
+      if (t.state != block_thread::at_exchange) continue;
       bool all = true;
       for (std::size_t k = w; k < end; ++k)
-        if ((t.mask >> (k - w) & 1) && s.threads[k].state != lane_thread::ended &&
-            !(s.threads[k].state == lane_thread::at_exchange && s.threads[k].mask == t.mask))
+        if ((t.mask >> (k - w) & 1) && s.threads[k].state != block_thread::ended &&
+            !(s.threads[k].state == block_thread::at_exchange && s.threads[k].mask == t.mask))
           all = false;
       if (!all) continue;
       const unsigned mask = t.mask;
       unsigned long long values[32] = {};
       unsigned present = 0;
       for (std::size_t k = w; k < end; ++k)
-        if ((mask >> (k - w) & 1) && s.threads[k].state == lane_thread::at_exchange)
+        if ((mask >> (k - w) & 1) && s.threads[k].state == block_thread::at_exchange)
           present |= 1u << (k - w), values[k - w] = s.threads[k].value;
       for (std::size_t k = w; k < end; ++k) {
         if (!(present >> (k - w) & 1)) continue;
         std::memcpy(s.threads[k].values, values, sizeof values);
         s.threads[k].present = present;
-        s.threads[k].state = lane_thread::ready;
+        s.threads[k].state = block_thread::ready;
         any = true;
       }
     }
     if (any) continue;
     for (std::size_t i = w; i < end; ++i) {
-      if (s.threads[i].state != lane_thread::at_active_mask) continue;
+      if (s.threads[i].state != block_thread::at_active_mask) continue;
       unsigned mask = 0;
       const void* const place = s.threads[i].place;
       for (std::size_t k = w; k < end; ++k)
-        if (s.threads[k].state == lane_thread::at_active_mask && s.threads[k].place == place) mask |= 1u << (k - w);
+        if (s.threads[k].state == block_thread::at_active_mask && s.threads[k].place == place)
+          mask |= 1u << (k - w);
       for (std::size_t k = w; k < end; ++k)
-        if (mask >> (k - w) & 1) s.threads[k].answer = mask, s.threads[k].state = lane_thread::ready, any = true;
+        if (mask >> (k - w) & 1)
+          s.threads[k].answer = mask, s.threads[k].state = block_thread::ready, any = true;
       break;
     }
   }
   if (any) return true;
   unsigned count = 0, all = 1, waiting = 0;
-  for (const lane_thread& t : s.threads) {
-    if (t.state == lane_thread::ended) continue;
-    if (t.state != lane_thread::at_barrier) return false;
+  for (const block_thread& t : s.threads) {
+    if (t.state == block_thread::ended) continue;
+    if (t.state != block_thread::at_barrier) return false;
     ++waiting;
     count += t.predicate != 0;
     all &= t.predicate != 0;
   }
-  for (lane_thread& t : s.threads) {
-    if (t.state != lane_thread::at_barrier) continue;
+  for (block_thread& t : s.threads) {
+    if (t.state != block_thread::at_barrier) continue;
     t.answer = t.kind == weir_barrier_count ? count
                : t.kind == weir_barrier_and ? all
                : t.kind == weir_barrier_or  ? count != 0
                                             : 0;
-    t.state = lane_thread::ready;
+    t.state = block_thread::ready;
   }
   return waiting > 0;
 }
@@ -179,9 +183,9 @@ bool let_go() {
 void run_block() {
   launch_state& s = state();
   const weir_extent size = s.block->size;
-  const bool waits = in_turns(*s.kernel);
-  s.threads = std::vector<lane_thread>(waits ? std::size_t{size.x} * size.y * size.z : 1);
-  for (lane_thread& t : s.threads) {
+  const bool waits = needs_thread_contexts(*s.kernel);
+  s.threads = std::vector<block_thread>(waits ? std::size_t{size.x} * size.y * size.z : 1);
+  for (block_thread& t : s.threads) {
     t.stack = std::make_unique<char[]>(stack_bytes);
     getcontext(&t.context);
     t.context.uc_stack.ss_sp = t.stack.get();
@@ -191,10 +195,11 @@ void run_block() {
   }
   do {
     for (s.now = 0; s.now < s.threads.size() && !s.failed; ++s.now)
-      if (self().state == lane_thread::ready) swapcontext(&s.scheduler, &self().context);
-  } while (!s.failed && let_go());
-  for (const lane_thread& t : s.threads)
-    if (!s.failed && t.state != lane_thread::ended) throw std::runtime_error("threads of a block wait for ever");
+      if (self().state == block_thread::ready) swapcontext(&s.scheduler, &self().context);
+  } while (!s.failed && release_waiting());
+  for (const block_thread& t : s.threads)
+    if (!s.failed && t.state != block_thread::ended)
+      throw std::runtime_error("threads of a block wait for ever");
 }
 
 }  // namespace
@@ -231,7 +236,8 @@ void device_image::run(const weir_kernel& k, shape how, const void* const* argum
   s.kernel = &k, s.arguments = arguments, s.failed = false;
   s.output.clear();
   std::vector<unsigned char> bytes(how.shared + 256);
-  unsigned char* const memory = bytes.data() + (128 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 128);
+  unsigned char* const memory =
+      bytes.data() + (128 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 128);
   for (unsigned z = 0; z < how.grid.z; ++z)
     for (unsigned y = 0; y < how.grid.y; ++y)
       for (unsigned x = 0; x < how.grid.x; ++x) {

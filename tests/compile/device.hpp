@@ -1,5 +1,6 @@
-// tests/compile/device.hpp - a device for images, in the plainest way: blocks one after the other, and the threads of a block
-// that wait for each other as contexts of one thread of the host, which take turns.
+// tests/compile/device.hpp - a device for images, in the plainest way: blocks one after the other,
+// and the threads of a block that wait for each other as contexts of one thread of the host, which
+// take turns.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ namespace weir::test {
 
 // What a kernel reported by weir_services::fail.
 struct kernel_fault : std::runtime_error {
-  kernel_fault(weir_fault reason, const std::string& text) : std::runtime_error(text), why{reason} {}
+  kernel_fault(weir_fault reason, const std::string& text)
+      : std::runtime_error(text), why{reason} {}
   weir_fault why;
 };
 
@@ -28,7 +30,8 @@ class device_image {
   device_image& operator=(const device_image&) = delete;
 
   [[nodiscard]] const weir_module_table& table() const { return *table_; }
-  [[nodiscard]] const weir_kernel& kernel(const std::string& name) const;      // fails the test where there is none
+  [[nodiscard]] const weir_kernel& kernel(
+      const std::string& name) const;  // fails the test where there is none
   [[nodiscard]] const weir_variable& variable(const std::string& name) const;  // the same
 
   struct shape {
@@ -40,7 +43,8 @@ class device_image {
     const void* pointers[sizeof...(A) + 1] = {&arguments...};
     run(kernel(name), how, pointers);
   }
-  void run(const weir_kernel& kernel, shape how, const void* const* arguments);  // throws kernel_fault
+  void run(const weir_kernel& kernel, shape how,
+           const void* const* arguments);  // throws kernel_fault
 
   // Whether kernels that can are run by one call a block.
   static bool whole;

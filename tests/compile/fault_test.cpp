@@ -5,7 +5,7 @@ namespace weir::test {
 
 class Fault : public Compiled {};
 
-TEST_P(Fault, KernelsPrint) {
+TEST_P(Fault, KernelsPrintToStdout) {
   device_image image{made(R"(#include <stdio.h>
 extern "C" __global__ void say(int x) {
   printf("thread %d of %s: %.2f\n", threadIdx.x, __func__, x * 0.5);
@@ -14,10 +14,11 @@ extern "C" __global__ void say(int x) {
   printf("%c%c\n", 'o', 'k');
 })")};
   image.launch("say", {{1, 1, 1}, {2, 1, 1}}, 7);
-  EXPECT_EQ(image.output(), "thread 0 of say: 3.50\nplain\nseven\nok\nthread 1 of say: 3.50\nplain\nseven\nok\n");
+  EXPECT_EQ(image.output(),
+            "thread 0 of say: 3.50\nplain\nseven\nok\nthread 1 of say: 3.50\nplain\nseven\nok\n");
 }
 
-TEST_P(Fault, AssertionsTellWhereAndWho) {
+TEST_P(Fault, AnAssertionNamesItsLineAndThread) {
   device_image image{made(R"(extern "C" __global__ void check(int limit) {
   assert(threadIdx.x + blockIdx.x * blockDim.x < limit);
 })")};
@@ -27,12 +28,12 @@ TEST_P(Fault, AssertionsTellWhereAndWho) {
     FAIL();
   } catch (const kernel_fault& f) {
     EXPECT_EQ(f.why, weir_fault_assert);
-    EXPECT_STREQ(f.what(),
-                 GetParam() == "g++"
-                     ? "program.cu:2: void check(int): block: [1,0,0], thread: [2,0,0] Assertion `threadIdx.x + "
-                       "blockIdx.x * blockDim.x < limit` failed."
-                     : "program.cu:2: void check(int): block: [1,0,0], thread: [2,0,0] Assertion `threadIdx.x + "
-                       "blockIdx.x * blockDim.x < limit` failed.");
+    EXPECT_STREQ(f.what(), GetParam() == "g++" ? "program.cu:2: void check(int): block: [1,0,0], "
+                                                 "thread: [2,0,0] Assertion `threadIdx.x + "
+                                                 "blockIdx.x * blockDim.x < limit` failed."
+                                               : "program.cu:2: void check(int): block: [1,0,0], "
+                                                 "thread: [2,0,0] Assertion `threadIdx.x + "
+                                                 "blockIdx.x * blockDim.x < limit` failed.");
   }
   compile::request quiet;
   quiet.source = "extern \"C\" __global__ void check() { assert(false); }";
@@ -53,8 +54,9 @@ TEST_P(Fault, TrapsEndTheLaunch) {
 }
 
 // A compiler that knows of an access to null that nobody makes it would leave out the whole kernel.
-TEST_P(Fault, AccessesToNullAreMade) {
-  device_image image{made("extern \"C\" __global__ void store() { *static_cast<int*>(nullptr) = 3; }")};
+TEST_P(Fault, AccessesToNullAreNotOptimizedAway) {
+  device_image image{
+      made("extern \"C\" __global__ void store() { *static_cast<int*>(nullptr) = 3; }")};
   EXPECT_DEATH(image.launch("store", {}), "");
 }
 

@@ -1,11 +1,12 @@
-// tests/compile/fission_test.cpp - kernels with barriers that become loops: the same answers as with a stack a thread.
-#include "both_ways.hpp"
+// tests/compile/fission_test.cpp - kernels with barriers that become loops: the same answers as
+// with a stack a thread.
+#include "both_barrier_modes.hpp"
 
 namespace weir::test {
 
-class Fission : public BothWays {};
+class Fission : public BothBarrierModes {};
 
-TEST_P(Fission, GivesTheSameAnswers) {
+TEST_P(Fission, LoopsComputeTheSameResults) {
   device_image image{made(R"(#define T 8
 extern __shared__ float at_file_scope[];
 struct pair { float a, b; };
@@ -149,22 +150,22 @@ extern "C" __global__ void histogram(const float* x, float* out, int n) {
   if (threadIdx.x < 16) out[threadIdx.x] = bins[threadIdx.x];
 })",
                           {"reversed<float, 64>"})};
-  same(image, "product", {{4, 4, 1}, {8, 8, 1}});
-  same(image, "reduce", {{4, 1, 1}, {128, 1, 1}, 512});
-  same(image, "scan", {{1, 1, 1}, {64, 1, 1}, 512});
-  same(image, "leaves", {{1, 1, 1}, {64, 1, 1}});
-  same(image, "leaves", {{1, 1, 1}, {64, 1, 1}}, 50);
-  same(image, "sorts", {{1, 1, 1}, {64, 1, 1}});
-  same(image, "_Z8reversedIfLi64EEvPKT_PS0_i", {{3, 1, 1}, {64, 1, 1}});
-  same(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}});
-  same(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}}, 250);
-  same(image, "shares_within", {{1, 1, 1}, {64, 1, 1}});
-  same(image, "keeps_from_turn_to_turn", {{1, 1, 1}, {64, 1, 1}});
-  same(image, "histogram", {{1, 1, 1}, {32, 2, 1}}, 500);
+  expect_same_results(image, "product", {{4, 4, 1}, {8, 8, 1}});
+  expect_same_results(image, "reduce", {{4, 1, 1}, {128, 1, 1}, 512});
+  expect_same_results(image, "scan", {{1, 1, 1}, {64, 1, 1}, 512});
+  expect_same_results(image, "leaves", {{1, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "leaves", {{1, 1, 1}, {64, 1, 1}}, 50);
+  expect_same_results(image, "sorts", {{1, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "_Z8reversedIfLi64EEvPKT_PS0_i", {{3, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}}, 250);
+  expect_same_results(image, "shares_within", {{1, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "keeps_from_turn_to_turn", {{1, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "histogram", {{1, 1, 1}, {32, 2, 1}}, 500);
 }
 
 // What is not certain to be right keeps a stack a thread.
-TEST_P(Fission, LeavesAloneWhatItDoesNotUnderstand) {
+TEST_P(Fission, UnsupportedKernelsAreNotTransformed) {
   device_image image{made(R"(__device__ void inside() { __syncthreads(); }
 extern "C" __global__ void in_a_function() { inside(); }
 extern "C" __global__ void divergent(int* x) { if (threadIdx.x < 32) { __syncthreads(); } x[0] = 1; }
@@ -186,11 +187,13 @@ extern "C" __global__ void by_thread(int* x) { int n = threadIdx.x; for (int i =
 extern "C" __global__ void changed(int* x) { int n = 4; n += x[0]; for (int i = 0; i < n; ++i) __syncthreads(); }
 )")};
   for (unsigned i = 0; i < image.table().kernel_count; ++i)
-    EXPECT_EQ(image.table().kernels[i].flags, unsigned{weir_kernel_waits}) << image.table().kernels[i].name;
+    EXPECT_EQ(image.table().kernels[i].flags, unsigned{weir_kernel_waits})
+        << image.table().kernels[i].name;
 }
 
-// Where the loops do not compile, here for what they would need of the stack, the source does as it stands.
-TEST_P(Fission, FallsBackToTheSourceAsItStands) {
+// Where the loops do not compile, here for what they would need of the stack, the source does as it
+// stands.
+TEST_P(Fission, TheCompilerFallsBackToTheOriginalSource) {
   const compile::product product = made(R"(extern "C" __global__ void large(int* x) {
   int own[1000];
   own[threadIdx.x] = 7;

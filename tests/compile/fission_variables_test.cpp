@@ -1,13 +1,13 @@
-// tests/compile/fission_variables_test.cpp - what lives across barriers in kernels that become loops: nothing is taken for
-// the same that is not.
-#include "both_ways.hpp"
+// tests/compile/fission_variables_test.cpp - what lives across barriers in kernels that become
+// loops: nothing is taken for the same that is not.
+#include "both_barrier_modes.hpp"
 
 namespace weir::test {
 
-class FissionVariables : public BothWays {};
+class FissionVariables : public BothBarrierModes {};
 
 // Each thread's own, however it is changed.
-TEST_P(FissionVariables, AreChangedInManyWays) {
+TEST_P(FissionVariables, VariablesAreModifiedInManyWays) {
   device_image image{made(R"(#define BUMP(v, d) ((v) += (d))
 struct reader { const float* at; __device__ float next() { return *at++; } };
 struct writer { float* at; __device__ float& operator[](int i) { return at[i]; } __device__ void skip(int n) { at += n; } };
@@ -52,14 +52,15 @@ extern "C" __global__ void made(const float* x, float* out, int n) {
   out[threadIdx.x] = *own;
   delete own;
 })")};
-  for (const char* const name :
-       {"by_macro", "by_reference", "parameter_moves", "parameter_has_state", "constructed", "made"})
-    same(image, name, {{1, 1, 1}, {64, 1, 1}});
+  for (const char* const name : {"by_macro", "by_reference", "parameter_moves",
+                                 "parameter_has_state", "constructed", "made"})
+    expect_same_results(image, name, {{1, 1, 1}, {64, 1, 1}});
 }
 
 // What a function gives may be something else behind the barrier.
-TEST_P(FissionVariables, CallFunctionsOnce) {
-  device_image image{made(R"(struct view { float* at; __device__ float get(int i) const { return at[i]; } };
+TEST_P(FissionVariables, InitializersCallFunctionsOnce) {
+  device_image image{
+      made(R"(struct view { float* at; __device__ float get(int i) const { return at[i]; } };
 extern "C" __global__ void reads(const float* x, view v, int n) {
   int t = threadIdx.x;
   v.at[t] = t;
@@ -70,11 +71,11 @@ extern "C" __global__ void reads(const float* x, view v, int n) {
   __syncthreads();
   v.at[t + 64] = mine;
 })")};
-  same(image, "reads", {{1, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "reads", {{1, 1, 1}, {64, 1, 1}});
 }
 
 // A name means what it means where it stands.
-TEST_P(FissionVariables, AreToldFromOthersOfTheirName) {
+TEST_P(FissionVariables, ShadowedVariablesAreDistinguished) {
   device_image image{made(R"(struct pair { float e[2]; };
 extern "C" __global__ void in_a_block(const float* x, float* out, int n) {
   __shared__ float s[64];
@@ -120,7 +121,7 @@ extern "C" __global__ void of_a_binding(const float* x, float* out, int n) {
   }
 })")};
   const device_image::shape how{{1, 1, 1}, {64, 1, 1}};
-  same(image, "in_a_block", how);
+  expect_same_results(image, "in_a_block", how);
   std::vector<float> x(64), out(64);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
   image.launch("of_a_loop", how, x.data(), out.data(), 0);
@@ -131,9 +132,11 @@ extern "C" __global__ void of_a_binding(const float* x, float* out, int n) {
   EXPECT_EQ(out[10], 3 + 10 * 2);
 }
 
-// A division that a return keeps from being one by zero, which would be a fault, is not made before it.
-TEST_P(FissionVariables, AreNotComputedForThreadsThatHaveEnded) {
-  device_image image{made(R"(extern "C" __global__ void ends_here(const float* x, float* out, int n) {
+// A division that a return keeps from being one by zero, which would be a fault, is not made before
+// it.
+TEST_P(FissionVariables, VariablesAreNotComputedForEndedThreads) {
+  device_image image{
+      made(R"(extern "C" __global__ void ends_here(const float* x, float* out, int n) {
   __shared__ float s[64];
   int m = n - 512;
   out[threadIdx.x] = 1;
@@ -166,13 +169,13 @@ extern "C" __global__ void some_ended(const float* x, float* out, int n) {
   out[t] = s[63 - t] + q;
 })")};
   for (const char* const name : {"ends_here", "ended_before", "some_ended"}) {
-    same(image, name, {{1, 1, 1}, {64, 1, 1}});
-    same(image, name, {{1, 1, 1}, {64, 1, 1}}, 600);
+    expect_same_results(image, name, {{1, 1, 1}, {64, 1, 1}});
+    expect_same_results(image, name, {{1, 1, 1}, {64, 1, 1}}, 600);
   }
 }
 
 // A kernel that is not understood does not keep others from becoming loops.
-TEST_P(FissionVariables, AreEachKernelsOwn) {
+TEST_P(FissionVariables, EachKernelIsTransformedIndependently) {
   device_image image{made(R"(struct window { float w[2]; };
 extern "C" __global__ void writes_to_a_part(window p, float* out, int n) {
   p.w[0] = threadIdx.x;
@@ -190,7 +193,7 @@ extern "C" __global__ void plain(const float* x, float* out, int n) {
   std::vector<float> out(64);
   image.launch("writes_to_a_part", {{1, 1, 1}, {64, 1, 1}}, p, out.data(), 0);
   EXPECT_EQ(out[63], 63);
-  same(image, "plain", {{1, 1, 1}, {64, 1, 1}});
+  expect_same_results(image, "plain", {{1, 1, 1}, {64, 1, 1}});
 }
 
 WEIR_WITH_EVERY_COMPILER(FissionVariables);

@@ -1,11 +1,12 @@
-// included_files_test.cpp - the files that a source includes: all of them, or a word that not all are known.
+// included_files_test.cpp - the files that a source includes: all of them, or a word that not all
+// are known.
 #include "compile/cache/included_files.hpp"
 
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "support/own_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace weir::compile {
 namespace {
@@ -22,10 +23,10 @@ class IncludedFiles : public ::testing::Test {
     what.include_paths = {folder.path()};
     return included_by(what);
   }
-  test::own_folder folder;
+  test::temporary_folder folder;
 };
 
-TEST_F(IncludedFiles, AreFoundThroughEachOther) {
+TEST_F(IncludedFiles, NestedIncludesAreFound) {
   write("a.h", "#pragma once\n# include <sub/b.h>\n");
   write("sub/b.h", "#include \"c.h\"\n#include \"../a.h\"\n");
   write("sub/c.h", "int c;");
@@ -37,12 +38,12 @@ TEST_F(IncludedFiles, AreFoundThroughEachOther) {
   EXPECT_EQ(found.files[2].text, "int c;");
 }
 
-TEST_F(IncludedFiles, OnesThatAreNotCompiledCountToo) {
+TEST_F(IncludedFiles, InactiveIncludesAreFound) {
   write("a.h", "");
   EXPECT_EQ(of("#if 0\n#include \"a.h\"\n#endif\n").files.size(), 1u);
 }
 
-TEST_F(IncludedFiles, WhatOnlyAPreprocessorKnowsIsSaid) {
+TEST_F(IncludedFiles, UnresolvableIncludesAreReportedAsIncomplete) {
   EXPECT_FALSE(of("#define H <a.h>\n#include H\n").is_complete);
   EXPECT_FALSE(of("#if __has_include(<a.h>)\n#endif\n").is_complete);
   EXPECT_FALSE(of("/* x */ #include <a.h>\n").is_complete);

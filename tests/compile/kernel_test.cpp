@@ -8,15 +8,17 @@ namespace weir::test {
 
 class Kernel : public Compiled {};
 
-TEST_P(Kernel, OfCLinkageRuns) {
-  device_image image{made(R"(extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
+TEST_P(Kernel, AKernelOfCLinkageRuns) {
+  device_image image{
+      made(R"(extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i] + y[i];
 })")};
   std::vector<float> x(1000), y(1000, 1.0f);
   std::iota(x.begin(), x.end(), 0.0f);
   image.launch("saxpy", {{4, 1, 1}, {256, 1, 1}}, 1000, 2.0f, x.data(), y.data());
-  for (int i = 0; i < 1000; ++i) ASSERT_EQ(y[static_cast<size_t>(i)], 2.0f * static_cast<float>(i) + 1.0f);
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(y[static_cast<size_t>(i)], 2.0f * static_cast<float>(i) + 1.0f);
   const weir_kernel& k = image.kernel("saxpy");
   EXPECT_EQ(k.flags, 0u);
   ASSERT_EQ(k.parameter_count, 4u);
@@ -25,7 +27,7 @@ TEST_P(Kernel, OfCLinkageRuns) {
   EXPECT_EQ(k.max_threads, 1024u);
 }
 
-TEST_P(Kernel, BuiltInVariablesTellWhereAThreadIs) {
+TEST_P(Kernel, BuiltInVariablesIdentifyAThread) {
   device_image image{made(R"(extern "C" __global__ void where(unsigned* out) {
   unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -49,7 +51,7 @@ TEST_P(Kernel, BuiltInVariablesTellWhereAThreadIs) {
   EXPECT_EQ(out[13], 0u);
 }
 
-TEST_P(Kernel, NamesAreTheLinkers) {
+TEST_P(Kernel, KernelNamesAreMangled) {
   device_image image{made(R"(namespace a { namespace b {
 struct point { float x, y; };
 __global__ void scale(point* p, float by = 2.0f) { p[threadIdx.x].x *= by; }
@@ -80,7 +82,7 @@ __global__ void later(int* x) { *x = 6; }
   EXPECT_EQ(point[0], 6);
 }
 
-TEST_P(Kernel, InstancesOfTemplatesAreAskedForByExpression) {
+TEST_P(Kernel, TemplateInstancesAreRequestedByNameExpression) {
   const compile::product product =
       made(R"(namespace n {
 template <typename T, int N> __global__ void __launch_bounds__(N) fill(T* x, T v) { for (int i = 0; i < N; ++i) x[i] = v; }
@@ -114,7 +116,7 @@ __device__ int counter;)",
   EXPECT_EQ(c, 'c');
 }
 
-TEST_P(Kernel, ParametersLieAsOnAGpu) {
+TEST_P(Kernel, ParametersAreLaidOutAsOnAGpu) {
   device_image image{made(R"(struct big { double d; char c; };
 struct alignas(16) wide { float f[4]; };
 extern "C" __global__ void many(char a, short b, big c, float3 d, char e, wide f, const __grid_constant__ long long g, double* out) {
@@ -162,8 +164,9 @@ extern "C" __launch_bounds__(64) __global__ void before(float* out) {
 }
 
 // As numbers that depend on the template's parameters, too.
-TEST_P(Kernel, AttributesOfInstancesAreTheirTemplates) {
-  device_image image{made(R"(namespace ns {
+TEST_P(Kernel, InstancesHaveTheAttributesOfTheirTemplate) {
+  device_image image{
+      made(R"(namespace ns {
 template <int N, class T = float> __global__ void __launch_bounds__(N * 2, 3) bounded(T* x) { x[0] = N; }
 template <int N> __global__ void __cluster_dims__(N, 1, 1) clustered(float* x) { x[0] = N; }
 template <class T> __global__ void __launch_bounds__(96) fixed(T* x) { x[0] = 1; }
@@ -171,7 +174,7 @@ template __global__ void bounded<16, float>(float*);
 template __global__ void clustered<4>(float*);
 template __global__ void fixed(double*);
 })",
-                          {"ns::bounded<32, double>", "ns::bounded<8>", "ns::clustered<2>", "ns::fixed<int>"})};
+           {"ns::bounded<32, double>", "ns::bounded<8>", "ns::clustered<2>", "ns::fixed<int>"})};
   EXPECT_EQ(image.kernel("_ZN2ns7boundedILi16EfEEvPT0_").max_threads, 32u);
   EXPECT_EQ(image.kernel("_ZN2ns7boundedILi16EfEEvPT0_").min_blocks, 3u);
   EXPECT_EQ(image.kernel("_ZN2ns9clusteredILi4EEEvPf").cluster.x, 4u);
@@ -182,7 +185,7 @@ template __global__ void fixed(double*);
   EXPECT_EQ(image.kernel("_ZN2ns5fixedIiEEvPT_").max_threads, 96u);
 }
 
-TEST_P(Kernel, NamesMayHaveAnyLetters) {
+TEST_P(Kernel, NamesMayContainUnicodeLetters) {
   device_image image{made(R"(// ☃
 __device__ int doppelt(int größe) { return 2 * größe; }
 extern "C" __global__ void letters(int* länge) { __syncthreads(); int größe = 1; länge[0] = doppelt(größe) + sizeof("☃"); }
@@ -192,8 +195,9 @@ extern "C" __global__ void letters(int* länge) { __syncthreads(); int größe =
   EXPECT_EQ(x, 6);
 }
 
-TEST_P(Kernel, CppOfDeviceCodeWorks) {
-  device_image image{made(R"(template <class F> __device__ __forceinline__ int apply(F f, int x) { return f(x); }
+TEST_P(Kernel, DeviceCodeMayUseCpp) {
+  device_image image{
+      made(R"(template <class F> __device__ __forceinline__ int apply(F f, int x) { return f(x); }
 struct base { int k; __device__ __host__ base(int v) : k{v} {} __device__ int operator()(int x) const { return k * x; } };
 struct derived : base { using base::base; __device__ int twice(int x) const { return 2 * (*this)(x); } };
 __device__ __noinline__ int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }

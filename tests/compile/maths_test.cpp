@@ -9,7 +9,7 @@ namespace weir::test {
 
 class Maths : public Compiled {};
 
-TEST_P(Maths, FunctionsByCudasNames) {
+TEST_P(Maths, CudaMathFunctionsComputeTheirResults) {
   device_image image{made(R"(#include <math_constants.h>
 extern "C" __global__ void f(float x, double y, double* out) {
   int k = 0;
@@ -50,10 +50,11 @@ extern "C" __global__ void f(float x, double y, double* out) {
                                0.018795888861416751,
                                1,
                                10 + 10 + 3 - 1 - 3 + 8 + 3};
-  for (int i = 0; i < 22; ++i) EXPECT_NEAR(out[i], expected[i], 2e-7 * (1 + std::fabs(expected[i]))) << i;
+  for (int i = 0; i < 22; ++i)
+    EXPECT_NEAR(out[i], expected[i], 2e-7 * (1 + std::fabs(expected[i]))) << i;
 }
 
-TEST_P(Maths, IntegerIntrinsicsAndCasts) {
+TEST_P(Maths, IntegerIntrinsicsAndCastsComputeTheirResults) {
   device_image image{made(R"(extern "C" __global__ void f(long long* out) {
   int k = 0;
   out[k++] = __popc(0xf0f0u) + __popcll(~0ull);  out[k++] = __clz(1) + __clz(0) + __clzll(1);
@@ -112,8 +113,9 @@ TEST_P(Maths, IntegerIntrinsicsAndCasts) {
 }
 
 // The forms with a rounding, against the same in more bits.
-TEST_P(Maths, RoundedForms) {
-  device_image image{made(R"(extern "C" __global__ void f(const float* a, const float* b, float* out) {
+TEST_P(Maths, RoundedFormsRoundAsNamed) {
+  device_image image{
+      made(R"(extern "C" __global__ void f(const float* a, const float* b, float* out) {
   const int i = threadIdx.x;
   float x = a[i], y = b[i], *o = out + 20 * i;
   o[0] = __fadd_rd(x, y); o[1] = __fadd_ru(x, y); o[2] = __fadd_rz(x, y); o[3] = __fadd_rn(x, y);
@@ -128,7 +130,9 @@ TEST_P(Maths, RoundedForms) {
   std::vector<float> a(200), b(200), out(4000);
   unsigned seed = 7;
   const auto next = [&] {
-    return static_cast<float>(static_cast<int>((seed = seed * 1664525 + 1013904223) >> 8) - (1 << 23)) / 65536.0f;
+    return static_cast<float>(static_cast<int>((seed = seed * 1664525 + 1013904223) >> 8) -
+                              (1 << 23)) /
+           65536.0f;
   };
   for (std::size_t i = 0; i < 200; ++i) a[i] = next(), b[i] = next();
   image.launch("f", {{1, 1, 1}, {200, 1, 1}}, a.data(), b.data(), out.data());
@@ -158,7 +162,7 @@ TEST_P(Maths, RoundedForms) {
   }
 }
 
-TEST_P(Maths, HalfAndBfloat16) {
+TEST_P(Maths, HalfAndBfloat16ComputeTheirResults) {
   device_image image{made(R"(#include <cuda_fp16.h>
 #include <cuda_bf16.h>
 extern "C" __global__ void narrow(const float* in, unsigned short* h, unsigned short* b, float* back) {
@@ -183,11 +187,13 @@ extern "C" __global__ void arithmetic(float* out) {
   __half_raw raw; raw.x = 0x3c00; __half one(raw); out[k++] = float(one++) * 10 + float(one);
   out[k++] = CUDART_INF_FP16 > CUDART_MAX_NORMAL_FP16 && CUDART_ONE_BF16 > CUDART_ZERO_BF16;
 })")};
-  // Every half comes back; between two of them the nearer is taken, and the even one of two that are as near.
+  // Every half comes back; between two of them the nearer is taken, and the even one of two that
+  // are as near.
   std::vector<float> in(512), back(512);
   std::vector<unsigned short> h(512), b(512);
-  const float special[] = {0,        -0.0f,    1,       65504,      65519.996f, 65520,  1e9f,    6e-8f,
-                           2.98e-8f, 2.99e-8f, 6.1e-5f, 1.0004883f, 1.0014648f, 0.333f, INFINITY};
+  const float special[] = {0,       -0.0f,      1,          65504,    65519.996f,
+                           65520,   1e9f,       6e-8f,      2.98e-8f, 2.99e-8f,
+                           6.1e-5f, 1.0004883f, 1.0014648f, 0.333f,   INFINITY};
   const unsigned short halves[] = {0, 0x8000, 0x3c00, 0x7bff, 0x7bff, 0x7c00, 0x7c00, 1,
                                    0, 1,      0x3ff,  0x3c00, 0x3c02, 0x3554, 0x7c00};
   const unsigned short bfloats[] = {0,      0x8000, 0x3f80, 0x4780, 0x4780, 0x4780, 0x4e6e, 0x3381,
@@ -202,8 +208,9 @@ extern "C" __global__ void arithmetic(float* out) {
   EXPECT_EQ(back[7], 0x1p-24f);
   float out[16];
   image.launch("arithmetic", {}, +out);
-  const float expected[16] = {1.75f, 0.375f - 6, 1, 1.875f, 2.75f, 1.25f + 7.5f, 20.625f, 2 + 8 + 2.75f + 2.75f, 4,
-                              12,    18,         1, 1,      1,     12,           1};
+  const float expected[16] = {
+      1.75f, 0.375f - 6, 1, 1.875f, 2.75f, 1.25f + 7.5f, 20.625f, 2 + 8 + 2.75f + 2.75f, 4,
+      12,    18,         1, 1,      1,     12,           1};
   for (int i = 0; i < 16; ++i) EXPECT_EQ(out[i], expected[i]) << i;
 }
 

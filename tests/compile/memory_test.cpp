@@ -35,7 +35,7 @@ extern "C" __global__ void use(float* out) { out[0] = table[3] + origin.y + coun
   EXPECT_EQ(*static_cast<int*>(image.variable("counter").address), 6);
 }
 
-TEST_P(DeviceMemory, SharedIsOfTheBlock) {
+TEST_P(DeviceMemory, EachBlockHasItsOwnSharedMemory) {
   device_image image{made(R"(__shared__ int at_file_scope[4];
 template <class T> __device__ T* scratch() { __shared__ T memory[64]; return memory; }
 extern "C" __global__ void reverse(int* x) {
@@ -55,10 +55,11 @@ extern "C" __global__ void reverse(int* x) {
   std::vector<int> x(128);
   for (int i = 0; i < 128; ++i) x[static_cast<std::size_t>(i)] = i;
   image.launch("reverse", {{2, 1, 1}, {64, 1, 1}}, x.data());
-  for (int i = 0; i < 128; ++i) ASSERT_EQ(x[static_cast<std::size_t>(i)], i / 64 * 64 + 63 - i % 64);
+  for (int i = 0; i < 128; ++i)
+    ASSERT_EQ(x[static_cast<std::size_t>(i)], i / 64 * 64 + 63 - i % 64);
 }
 
-TEST_P(DeviceMemory, DynamicSharedIsWhatTheLaunchGives) {
+TEST_P(DeviceMemory, TheLaunchSetsTheDynamicSharedMemory) {
   device_image image{made(R"(extern __shared__ int at_file_scope[];
 __device__ int helper(int i) { return at_file_scope[i]; }
 __device__ int other(int* at_file_scope) { return at_file_scope[0]; }
@@ -84,7 +85,7 @@ extern "C" __global__ void doubles(double* out) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(d[i], 7 - i);
 }
 
-TEST_P(DeviceMemory, AtomicsOfEveryTypeAndScope) {
+TEST_P(DeviceMemory, AtomicsWorkForEveryTypeAndScope) {
   const std::string source = R"(#include <cuda/atomic>
 #include <cuda_fp16.h>
 extern "C" __global__ void all(int* i, unsigned* u, unsigned long long* l, float* f, double* d, __half* h, unsigned short* s, float4* v) {
@@ -102,8 +103,8 @@ extern "C" __global__ void all(int* i, unsigned* u, unsigned long long* l, float
 })";
   for (const char* const scope : {"", "_block", "_system"}) {
     SCOPED_TRACE(scope);
-    device_image image{
-        made(std::regex_replace(source, std::regex{R"((atomic[A-Z][A-Za-z]+)\()"}, "$1" + std::string{scope} + "("))};
+    device_image image{made(std::regex_replace(source, std::regex{R"((atomic[A-Z][A-Za-z]+)\()"},
+                                               "$1" + std::string{scope} + "("))};
     int i[9] = {0, 100, -1, 0, 0, -1, 0, 0, 0};
     unsigned u[3] = {0, 0, 0};
     unsigned long long l[3] = {};

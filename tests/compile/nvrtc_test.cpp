@@ -1,4 +1,5 @@
-// nvrtc_test.cpp - NVRTC compiles without a GPU: images, messages, names. Skipped where the library is not there.
+// nvrtc_test.cpp - NVRTC compiles without a GPU: images, messages, names. Skipped where the library
+// is not there.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -48,7 +49,7 @@ template <class T> __global__ void scale(T* x, T by, int n) {
 __constant__ int table[4];
 )";
 
-TEST_F(Nvrtc, MakesACubinOrPtx) {
+TEST_F(Nvrtc, NvrtcMakesACubinOrPtx) {
   what.source = "extern \"C\" __global__ void fill(int* x) { *x = VALUE; }";
   what.defines = {"VALUE=42"};
   EXPECT_EQ(image().substr(0, 4), "\177ELF");
@@ -59,25 +60,25 @@ TEST_F(Nvrtc, MakesACubinOrPtx) {
 }
 
 // A device that is newer than the compiler gets text for the newest one that it knows.
-TEST_F(Nvrtc, MakesPtxForWhatItDoesNotKnow) {
+TEST_F(Nvrtc, AnUnknownArchitectureGetsPtx) {
   what.source = "extern \"C\" __global__ void fill(int* x) { *x = 1; }";
   what.architecture = "sm_999";
   EXPECT_NE(image().find(".visible .entry fill"), std::string::npos);
 }
 
-TEST_F(Nvrtc, TellsTheLinesOfTheSource) {
+TEST_F(Nvrtc, ErrorsNameTheLinesOfTheSource) {
   what.source = "int a;\n\n__global__ void f(int* x) { *x = y; }\n";
   const std::string log = log_of_failure();
   EXPECT_NE(log.find("scale.cu(3): error"), std::string::npos) << log;
   EXPECT_NE(log.find("\"y\" is undefined"), std::string::npos) << log;
 }
 
-TEST_F(Nvrtc, TellsWarnings) {
+TEST_F(Nvrtc, WarningsAreInTheLog) {
   what.source = "__global__ void f(int* x) { int unused; *x = 1; }\n";
   EXPECT_NE(with_nvrtc(what).log.find("scale.cu(1): warning"), std::string::npos);
 }
 
-TEST_F(Nvrtc, LowersNames) {
+TEST_F(Nvrtc, NameExpressionsAreLowered) {
   what.source = scale;
   what.name_expressions = {"scale<float>", "scale<double>", "&table"};
   const product made = with_nvrtc(what);
@@ -89,22 +90,24 @@ TEST_F(Nvrtc, LowersNames) {
   EXPECT_NE(log_of_failure().find("nothing"), std::string::npos);
 }
 
-TEST_F(Nvrtc, IncludesWhatItIsGiven) {
+TEST_F(Nvrtc, HeadersOfTheRequestAreIncluded) {
   what.source = "#include \"mine.h\"\n__global__ void f(int* x) { *x = mine; }\n";
   EXPECT_NE(log_of_failure().find("mine.h"), std::string::npos);
   what.headers = {{"mine.h", "constexpr int mine = 3;"}};
   EXPECT_FALSE(with_nvrtc(what).image.empty());
 }
 
-TEST_F(Nvrtc, FindsTheToolkitsHeaders) {
-  if (toolkit_include_paths(find_nvrtc()).empty()) GTEST_SKIP() << "no toolkit's headers are on this machine";
+TEST_F(Nvrtc, ToolkitHeadersAreFound) {
+  if (toolkit_include_paths(find_nvrtc()).empty())
+    GTEST_SKIP() << "no toolkit's headers are on this machine";
   what.source =
       "#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n#include <cuda/std/limits>\n"
-      "__global__ void f(__half* x) { cooperative_groups::this_thread_block().sync(); *x = __float2half(1.0f); }\n";
+      "__global__ void f(__half* x) { cooperative_groups::this_thread_block().sync(); *x = "
+      "__float2half(1.0f); }\n";
   EXPECT_FALSE(with_nvrtc(what).image.empty());
 }
 
-TEST_F(Nvrtc, TakesEveryOption) {
+TEST_F(Nvrtc, EveryOptionIsAccepted) {
   what.source = scale;
   what.name_expressions = {"scale<float>"};
   what.standard = "c++20";
@@ -120,7 +123,7 @@ TEST_F(Nvrtc, TakesEveryOption) {
   EXPECT_NE(log_of_failure().find("no-such-option"), std::string::npos);
 }
 
-TEST_F(Nvrtc, HasAnIdentity) {
+TEST_F(Nvrtc, TheIdentityNamesNvrtc) {
   EXPECT_EQ(nvrtc_identity(), nvrtc_identity());
   EXPECT_NE(nvrtc_identity().find("nvrtc"), std::string::npos);
 }

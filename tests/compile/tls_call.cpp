@@ -1,5 +1,6 @@
-// tests/compile/tls_call.cpp - the call by which code in libraries finds thread-local variables, at its worst: the vector registers
-// that any call may change are changed, as they are when the library's allocator is asked for memory there. Images find it here.
+// tests/compile/tls_call.cpp - the call by which code in libraries finds thread-local variables, at
+// its worst: the vector registers that any call may change are changed, as they are when the
+// library's allocator is asked for memory there. Images find it here.
 #include <dlfcn.h>
 
 namespace {

@@ -1,11 +1,12 @@
-// tests/compile/warp_test.cpp - what threads of a block tell each other: barriers, warps, cooperative groups.
+// tests/compile/warp_test.cpp - what threads of a block tell each other: barriers, warps,
+// cooperative groups.
 #include "compiled.hpp"
 
 namespace weir::test {
 
 class Warp : public Compiled {};
 
-TEST_P(Warp, BarriersCount) {
+TEST_P(Warp, BlockBarriersCountPredicates) {
   device_image image{made(R"(extern "C" __global__ void count(int* out) {
   const int t = threadIdx.x;
   out[t] = __syncthreads_count(t % 3 == 0) * 100 + __syncthreads_and(t < 40) * 10 + __syncthreads_or(t == 39);
@@ -19,7 +20,7 @@ TEST_P(Warp, BarriersCount) {
   EXPECT_EQ(image.kernel("count").flags, weir_kernel_waits);
 }
 
-TEST_P(Warp, FunctionsOfAWarp) {
+TEST_P(Warp, WarpFunctionsComputeTheirResults) {
   device_image image{made(R"(extern "C" __global__ void warp(int* out, float* sums) {
   const int t = threadIdx.x, lane = t & 31;
   int* o = out + t * 16;
@@ -64,7 +65,7 @@ TEST_P(Warp, FunctionsOfAWarp) {
   }
 }
 
-TEST_P(Warp, CooperativeGroups) {
+TEST_P(Warp, CooperativeGroupsSynchronizeAndReduce) {
   device_image image{made(R"(#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>

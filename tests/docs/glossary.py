@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """glossary.py ROOT: are weir's own words ten at most, and are the words that it avoids absent from the names of the code?
 
-docs/internals/glossary.md has both lists. A name is split at underscores and capitals, so `lane_pool` and `LanePool` both
+docs/internals/glossary.md has both lists. A name is split at underscores and capitals, so `completion_queue_pool` and `LanePool` both
 contain `lane`.
 """
 import pathlib
@@ -48,7 +48,7 @@ def main():
             if path.suffix in SUFFIXES:
                 shown = path.relative_to(root).as_posix()
                 problems += [f"{shown}: the file's name contains '{word}'" for word in parts(path.stem) & avoided
-                             if not any(shown.startswith(own_folder) for own_folder in OWN_MEANING.get(word, []))]
+                             if not any(shown.startswith(temporary_folder) for temporary_folder in OWN_MEANING.get(word, []))]
                 problems += uses(path, shown, avoided)
     print("\n".join(problems) or f"{len(own)} words of weir's own; none of {len(avoided)} avoided words is used")
     return 1 if problems else 0

@@ -1,19 +1,19 @@
-// coroutine_order.cpp - prints in which order three coroutines on one thread go on, and what they have queued has run;
-// same_order.sh compares runs.
+// coroutine_order.cpp - prints in which order three coroutines on one thread go on, and what they
+// have queued has run; same_order.sh compares runs.
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
 
 #include <weir/completion/completion.hpp>
-#include <weir/device/device.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/memory/pinned_buffer.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
 #include <weir/completion/when_all_values.hpp>
+#include <weir/device/device.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace {
 
@@ -33,8 +33,10 @@ class noted_order {
   std::vector<int> numbers_;
 };
 
-// The words stay until all have gone on: a thread of weir's frees what ends before, and waits for that, which is a step, too.
-weir::task<> work(weir::stream_ref s, weir::pinned_buffer<int>& words, noted_order& order, int who) {
+// The words stay until all have gone on: a thread of weir's frees what ends before, and waits for
+// that, which is a step, too.
+weir::task<> work(weir::stream_ref s, weir::pinned_buffer<int>& words, noted_order& order,
+                  int who) {
   constexpr int rounds = 8;
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < round; ++i) weir::fill(s, words, i);
@@ -55,7 +57,8 @@ int main() {
   weir::pinned_buffer<int> of_a{1000};
   weir::pinned_buffer<int> of_b{1000};
   weir::pinned_buffer<int> of_c{1000};
-  weir::sync_wait(weir::when_all(work(a, of_a, order, 1), work(b, of_b, order, 2), work(c, of_c, order, 3)));
+  weir::sync_wait(
+      weir::when_all(work(a, of_a, order, 1), work(b, of_b, order, 2), work(c, of_c, order, 3)));
   order.print();
   return EXIT_SUCCESS;
 }

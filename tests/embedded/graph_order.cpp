@@ -1,6 +1,7 @@
-// graph_order.cpp - prints in which order the nodes of two launched graphs ran, chains of two beside each other;
-// same_order.sh compares runs. Each chain sets its own word and then copies all words, so that its copy tells which
-// chains came before: no host function writes that down, because those depend on time (docs/driver/embedded-driver.md).
+// graph_order.cpp - prints in which order the nodes of two launched graphs ran, chains of two
+// beside each other; same_order.sh compares runs. Each chain sets its own word and then copies all
+// words, so that its copy tells which chains came before: no host function writes that down,
+// because those depend on time (docs/driver/embedded-driver.md).
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -54,7 +55,8 @@ int main() {
     CUgraphExec exec = nullptr;
     check(driver.cuGraphCreate(&graph, 0));
     for (std::size_t i = 0; i < chains; ++i) {
-      add_chain(graph, context, reinterpret_cast<CUdeviceptr>(&seen[0][i]), reinterpret_cast<CUdeviceptr>(&seen[0]),
+      add_chain(graph, context, reinterpret_cast<CUdeviceptr>(&seen[0][i]),
+                reinterpret_cast<CUdeviceptr>(&seen[0]),
                 reinterpret_cast<CUdeviceptr>(&seen[i + 1]));
     }
     check(driver.cuGraphInstantiateWithFlags(&exec, graph, 0));

@@ -1,5 +1,5 @@
-// schedule_order.cpp - prints in which order the operations of five streams ran, of which each waits for values that its
-// neighbour writes, and some take long; same_order.sh compares runs.
+// schedule_order.cpp - prints in which order the operations of five streams ran, of which each
+// waits for values that its neighbour writes, and some take long; same_order.sh compares runs.
 // usage: weir_schedule_order [MILLISECONDS of a processor that these take]
 #include <time.h>
 
@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
-#include "embedded/engine/written.hpp"
 #include "embedded/table.hpp"
 
 using namespace weir::embedded;
@@ -56,7 +56,7 @@ struct put {
 
   void run() const noexcept {
     at->store(value);
-    engine::written_for_waiters(at, sizeof *at);
+    engine::notify_written_ordered(at, sizeof *at);
   }
 };
 
@@ -75,10 +75,13 @@ int main(int count, char** arguments) {
     for (std::size_t i = 0; i < streams; ++i) {
       const word& of_neighbour = words[(i + 1) % streams];
       timeline::submission to{*lines[i]};
-      to.add(engine::make_operation(wait_for{&of_neighbour, round / 4}, engine::operation_kind::wait_value));
+      to.add(engine::make_operation(wait_for{&of_neighbour, round / 4},
+                                    engine::operation_kind::wait_value));
       // Every other one on a thread of its own.
-      const auto kind = round % 2 == 0 ? engine::operation_kind::work : engine::operation_kind::long_work;
-      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i), round % 4 == 3 ? slow : 0}, kind));
+      const auto kind =
+          round % 2 == 0 ? engine::operation_kind::work : engine::operation_kind::long_work;
+      to.add(engine::make_operation(
+          note{&order, static_cast<int>(10 * round + i), round % 4 == 3 ? slow : 0}, kind));
       to.add(engine::make_operation(put{&words[i], round}));
     }
   }

@@ -5,18 +5,19 @@
 
 namespace weir::test {
 
-// While one lives, functions that are newer answer CALL_REQUIRES_NEWER_DRIVER, as those that a library lacks do. The version is
-// as cuDriverGetVersion tells it: 12020.
+// While one lives, functions that are newer answer CALL_REQUIRES_NEWER_DRIVER, as those that a
+// library lacks do. The version is as cuDriverGetVersion tells it: 12020.
 class older_driver {
  public:
   explicit older_driver(int version) {
 #define WEIR_FUNCTION(symbol, base, first, variant, parameters, arguments) \
-  if (version < first) calls.fail_from(&detail::driver_table::symbol, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  if (version < first)                                                     \
+    calls.fail_from(&detail::driver_table::symbol, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
   }
 
-  detail::failing_table calls;
+  detail::fault_table calls;
 };
 
 }  // namespace weir::test

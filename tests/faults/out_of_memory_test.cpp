@@ -1,9 +1,10 @@
-// out_of_memory_test.cpp - weir where the program has no memory left: nothing half done, and no end of the program.
-#include <weir/memory/buffer.hpp>
+// out_of_memory_test.cpp - weir where the program has no memory left: nothing half done, and no end
+// of the program.
 #include <weir/core/deferred.hpp>
 #include <weir/core/error.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 #include <weir/stream/stream_attributes.hpp>
 
@@ -13,10 +14,10 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "api/deferred/reclaimer.hpp"
 #include "embedded/core/out_of_memory.hpp"
-#include "support/child.hpp"
+#include "support/fresh_process.hpp"
 
 namespace weir {
 namespace {
@@ -24,16 +25,16 @@ namespace {
 using embedded::out_of_memory;
 
 // weir's thread is started when there is memory for it; what was left to it before waits.
-TEST(OutOfMemory, WhatIsLeftToWeirsThreadWaitsUntilItCanBeStarted) {
+TEST(OutOfMemory, DeferredTasksWaitUntilTheReclaimerThreadCanStart) {
   test::in_a_fresh_process([] {
     static bool done = false;
-    static detail::chore first{nullptr, [](detail::chore&) noexcept {
-                                 done = true;
-                                 return detail::chore_result::done;
-                               }};
+    static detail::deferred_task first{nullptr, [](detail::deferred_task&) noexcept {
+                                         done = true;
+                                         return detail::task_result::done;
+                                       }};
     {
       const out_of_memory now;
-      detail::leave_chore(first);
+      detail::defer_task(first);
     }
     const bool waits = WEIR_HOLDS(deferred_count() == 1u) && WEIR_HOLDS(!done);
     drain_deferred();
@@ -44,27 +45,29 @@ TEST(OutOfMemory, WhatIsLeftToWeirsThreadWaitsUntilItCanBeStarted) {
 int heard = 0;
 void count(std::exception_ptr) noexcept { ++heard; }
 
-// Destructors that have to leave something to that thread, and find no memory to say what, say so to the hook.
-TEST(OutOfMemory, DestructorsNeedNone) {
-  const unraised_error_hook before = on_unraised_error(&count);
+// Destructors that have to leave something to that thread, and find no memory to say what, say so
+// to the hook.
+TEST(OutOfMemory, DestructorsNeedNoMemory) {
+  const unhandled_error_handler before = set_unhandled_error_handler(&count);
   const device gpu;
   const stream s{gpu};
   std::optional<buffer<int>> memory{std::in_place, s, 10};
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   std::optional<event> mark{gpu};
   {
-    const detail::capture_mark captures;
+    const detail::scoped_active_capture captures;
     const out_of_memory now;
     memory.reset();
     pinned.reset();
     mark.reset();
   }
   EXPECT_EQ(heard, 2);
-  on_unraised_error(before);
+  set_unhandled_error_handler(before);
 }
 
-// A failure that finds no memory to be told with sets back what was set before it as any other does.
-TEST(OutOfMemory, AttributesAreSetAllOrNone) {
+// A failure that finds no memory to be told with sets back what was set before it as any other
+// does.
+TEST(OutOfMemory, StreamAttributesAreSetCompletelyOrNotAtAll) {
   const device gpu;
   const stream s{gpu};
   const stream_attributes of_s{s};

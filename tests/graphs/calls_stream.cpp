@@ -1,29 +1,34 @@
-// graphs/calls_stream.cpp - work in streams, questions, and streams and events made and ended in the middle of it all.
-#include "graphs/world.hpp"
+// graphs/calls_stream.cpp - work in streams, questions, and streams and events made and ended in
+// the middle of it all.
+#include "graphs/sequence_state.hpp"
 
 namespace weir::graphs {
 
 // Word by word, so that what has no order never sees half of one.
-void submit(world& w, unsigned thread, number s, const work& what) {
-  number made = -1;
-  const answer expected = w.m.submit(s, what, made);
+void submit(sequence_state& w, unsigned thread, object_id s, const work& what) {
+  object_id made = -1;
+  const expected_result expected = w.m.submit(s, what, made);
   const bool runs = expected.code == CUDA_SUCCESS && made < 0;
-  const CUstream stream = world::at(w.streams, s);
+  const CUstream stream = sequence_state::at(w.streams, s);
   const auto& d = w.driver();
   switch (what.what) {
     case work::kind::host:
       w.call(thread, fmt::format("cuLaunchHostFunc({}, h{})", w.name(s), what.slot), expected,
-             [&d, stream, label = w.label_of(what)] { return d.cuLaunchHostFunc(stream, &lane::ran, label); });
+             [&d, stream, label = w.label_of(what)] {
+               return d.cuLaunchHostFunc(stream, &driver_under_test::log_host_function, label);
+             });
       break;
     case work::kind::set:
-      w.call(thread, fmt::format("cuMemsetD32Async({}, w{} = {})", w.name(s), what.slot, what.value), expected,
-             [&d, stream, to = w.on.address(what.slot), value = what.value] {
+      w.call(thread,
+             fmt::format("cuMemsetD32Async({}, w{} = {})", w.name(s), what.slot, what.value),
+             expected, [&d, stream, to = w.target.address(what.slot), value = what.value] {
                return d.cuMemsetD32Async(to, value, 1, stream);
              });
       break;
     default:
-      w.call(thread, fmt::format("cuMemcpyAsync({}, w{} = w{})", w.name(s), what.slot, what.source), expected,
-             [&d, stream, to = w.on.address(what.slot), from = w.on.address(what.source)] {
+      w.call(thread, fmt::format("cuMemcpyAsync({}, w{} = w{})", w.name(s), what.slot, what.source),
+             expected,
+             [&d, stream, to = w.target.address(what.slot), from = w.target.address(what.source)] {
                return d.cuMemcpyAsync(to, from, sizeof(std::uint32_t), stream);
              });
   }
@@ -35,16 +40,16 @@ namespace {
 // A sequence has so many of each at most.
 constexpr std::size_t most = 6;
 
-std::size_t live(const auto& objects) {
+std::size_t count_alive(const auto& objects) {
   std::size_t count = 0;
-  for (const auto& one : objects) count += one.live ? 1 : 0;
+  for (const auto& one : objects) count += one.is_alive ? 1 : 0;
   return count;
 }
 
 }  // namespace
 
-void work_in_stream(world& w) {
-  const number s = w.any_stream(w.d.below(5) != 0);
+void work_in_stream(sequence_state& w) {
+  const object_id s = w.any_stream(w.d.below(5) != 0);
   const capture_state* const c = w.m.capture_of(s);
   const unsigned thread = w.thread_for(s);
   for (unsigned left = 1 + w.d.below(3); left > 0; --left)
@@ -53,55 +58,59 @@ void work_in_stream(world& w) {
 
 namespace {
 
-void create_stream(world& w) {
-  if (live(w.m.streams) >= most + thread_count) return;
-  const bool blocking = w.d.once_in(3);
+void create_stream(sequence_state& w) {
+  if (count_alive(w.m.streams) >= most + thread_count) return;
+  const bool blocking = w.d.one_in(3);
   w.m.streams.push_back({blocking ? stream_kind::blocking : stream_kind::non_blocking});
-  const auto s = static_cast<number>(w.m.streams.size()) - 1;
-  CUstream& made = world::at(w.streams, s);
-  world::at(w.tails, s) = nullptr;
-  w.call(w.d.below(thread_count), fmt::format("cuStreamCreate() {}", w.name(s)), CUDA_SUCCESS,
-         [&] { return w.driver().cuStreamCreate(&made, blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING); });
+  const auto s = static_cast<object_id>(w.m.streams.size()) - 1;
+  CUstream& made = sequence_state::at(w.streams, s);
+  sequence_state::at(w.tails, s) = nullptr;
+  w.call(w.d.below(thread_count), fmt::format("cuStreamCreate() {}", w.name(s)), CUDA_SUCCESS, [&] {
+    return w.driver().cuStreamCreate(&made, blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING);
+  });
 }
 
-void destroy_stream(world& w) {
-  const number s = w.any(w.m.streams, [&](number one) { return one > static_cast<number>(thread_count); });
+void destroy_stream(sequence_state& w) {
+  const object_id s =
+      w.any(w.m.streams, [&](object_id one) { return one > static_cast<object_id>(thread_count); });
   if (s < 0) return;
   const unsigned thread = w.thread_for(s);
   w.m.end_stream(s);
   w.call(thread, fmt::format("cuStreamDestroy({})", w.name(s)), CUDA_SUCCESS,
-         [&] { return w.driver().cuStreamDestroy_v2(world::at(w.streams, s)); });
+         [&] { return w.driver().cuStreamDestroy_v2(sequence_state::at(w.streams, s)); });
 }
 
-void create_event(world& w) {
-  if (live(w.m.events) >= most) return;
-  w.m.events.push_back({.of_nodes = w.d.once_in(3)});
-  const auto e = static_cast<number>(w.m.events.size()) - 1;
-  CUevent& made = world::at(w.events, e);
+void create_event(sequence_state& w) {
+  if (count_alive(w.m.events) >= most) return;
+  w.m.events.push_back({.of_nodes = w.d.one_in(3)});
+  const auto e = static_cast<object_id>(w.m.events.size()) - 1;
+  CUevent& made = sequence_state::at(w.events, e);
   w.call(w.d.below(thread_count), fmt::format("cuEventCreate() e{}", e), CUDA_SUCCESS,
          [&] { return w.driver().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING); });
 }
 
 // A GPU's driver crashes on a launch of nodes whose event is gone.
-void destroy_event(world& w) {
-  const number e = w.any(w.m.events, [&](number one) { return !w.m.is_named(one); });
+void destroy_event(sequence_state& w) {
+  const object_id e = w.any(w.m.events, [&](object_id one) { return !w.m.is_referenced(one); });
   if (e < 0) return;
-  w.m.event(e).live = false;
+  w.m.event(e).is_alive = false;
   w.call(w.d.below(thread_count), fmt::format("cuEventDestroy(e{})", e), CUDA_SUCCESS,
-         [&] { return w.driver().cuEventDestroy_v2(world::at(w.events, e)); });
+         [&] { return w.driver().cuEventDestroy_v2(sequence_state::at(w.events, e)); });
 }
 
 // What has no more work is ready, and the rest may be.
-answer ready(const answer& expected, bool idle) {
-  return expected.code != CUDA_SUCCESS || idle ? expected : answer{CUDA_SUCCESS, CUDA_ERROR_NOT_READY};
+expected_result ready(const expected_result& expected, bool idle) {
+  return expected.code != CUDA_SUCCESS || idle
+             ? expected
+             : expected_result{CUDA_SUCCESS, CUDA_ERROR_NOT_READY};
 }
 
-void look_at_stream(world& w) {
-  const number s = w.any_stream(w.d.once_in(8));
+void query_stream(sequence_state& w) {
+  const object_id s = w.any_stream(w.d.one_in(8));
   const unsigned thread = w.thread_for(s);
   const bool idle = w.m.idle(s), waits = w.d.below(2) == 0;
-  const answer expected = w.m.look_at_stream(thread, s);
-  const CUstream stream = world::at(w.streams, s);
+  const expected_result expected = w.m.query_stream(thread, s);
+  const CUstream stream = sequence_state::at(w.streams, s);
   if (waits)
     w.call(thread, fmt::format("cuStreamSynchronize({})", w.name(s)), expected,
            [&] { return w.driver().cuStreamSynchronize(stream); });
@@ -110,39 +119,39 @@ void look_at_stream(world& w) {
            [&] { return w.driver().cuStreamQuery(stream); });
 }
 
-void look_at_event(world& w) {
-  const number e = w.any_event(w.d.once_in(3));
+void query_event(sequence_state& w) {
+  const object_id e = w.any_event(w.d.one_in(3));
   if (e < 0) return;
   const unsigned thread = w.d.below(thread_count);
   const bool idle = !w.m.event(e).may_be_pending;
-  const answer expected = w.m.look_at_event(thread, e);
+  const expected_result expected = w.m.query_event(thread, e);
   if (w.d.below(2) == 0)
     w.call(thread, fmt::format("cuEventSynchronize(e{})", e), expected,
-           [&] { return w.driver().cuEventSynchronize(world::at(w.events, e)); });
+           [&] { return w.driver().cuEventSynchronize(sequence_state::at(w.events, e)); });
   else
     w.call(thread, fmt::format("cuEventQuery(e{})", e), ready(expected, idle),
-           [&] { return w.driver().cuEventQuery(world::at(w.events, e)); });
+           [&] { return w.driver().cuEventQuery(sequence_state::at(w.events, e)); });
 }
 
-void break_something(world& w) {
-  const number s = w.any_stream(true);
+void break_something(sequence_state& w) {
+  const object_id s = w.any_stream(true);
   const unsigned thread = w.thread_for(s);
-  const CUstream stream = world::at(w.streams, s);
-  switch (w.d.below(w.with == company::alone ? 5 : 4)) {
+  const CUstream stream = sequence_state::at(w.streams, s);
+  switch (w.d.below(w.concurrency == concurrency_mode::exclusive ? 5 : 4)) {
     case 0: {
-      const answer expected = w.m.wait_for_no_event(s);
+      const expected_result expected = w.m.wait_for_no_event(s);
       return w.call(thread, fmt::format("cuStreamWaitEvent({}, null)", w.name(s)), expected,
                     [&] { return w.driver().cuStreamWaitEvent(stream, nullptr, 0); });
     }
     case 1: {
-      const answer expected = w.m.ask_flags(s);
+      const expected_result expected = w.m.query_flags(s);
       return w.call(thread, fmt::format("cuStreamGetFlags({})", w.name(s)), expected, [&] {
         unsigned flags = 0;
         return w.driver().cuStreamGetFlags(stream, &flags);
       });
     }
     case 2: {
-      const answer expected = w.m.unsafe(thread);
+      const expected_result expected = w.m.call_unsafe(thread);
       return w.call(thread, "cuMemAlloc(64)", expected, [&] {
         CUdeviceptr memory = 0;
         const CUresult r = w.driver().cuMemAlloc_v2(&memory, 64);
@@ -150,23 +159,25 @@ void break_something(world& w) {
       });
     }
     case 3:
-      return w.call(thread, fmt::format("cuLaunchHostFunc({}, null)", w.name(s)), CUDA_ERROR_INVALID_VALUE,
+      return w.call(thread, fmt::format("cuLaunchHostFunc({}, null)", w.name(s)),
+                    CUDA_ERROR_INVALID_VALUE,
                     [&] { return w.driver().cuLaunchHostFunc(stream, nullptr, nullptr); });
     default: {
-      const answer expected = w.m.look_at_context();
-      return w.call(thread, "cuCtxSynchronize()", expected, [&] { return w.driver().cuCtxSynchronize(); });
+      const expected_result expected = w.m.synchronize_context();
+      return w.call(thread, "cuCtxSynchronize()", expected,
+                    [&] { return w.driver().cuCtxSynchronize(); });
     }
   }
 }
 
-void settle(world& w) { w.settle(); }
+void settle(sequence_state& w) { w.settle(); }
 
 }  // namespace
 
 std::span<const action> stream_actions() {
   static constexpr action all[] = {{16, work_in_stream}, {3, create_stream},   {1, destroy_stream},
-                                   {3, create_event},    {1, destroy_event},   {1, look_at_stream},
-                                   {1, look_at_event},   {1, break_something}, {2, settle}};
+                                   {3, create_event},    {1, destroy_event},   {1, query_stream},
+                                   {1, query_event},     {1, break_something}, {2, settle}};
   return all;
 }
 

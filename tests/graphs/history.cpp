@@ -13,8 +13,8 @@ history::vertex history::add(const work& what, std::span<const vertex> before) {
   entry e{what, std::vector<bool>(vertices_.size())};
   for (const vertex v : before) {
     if (v == none) continue;
-    const std::vector<bool>& theirs = vertices_[static_cast<std::size_t>(v)].after;
-    for (std::size_t i = 0; i < theirs.size(); ++i) e.after[i] = e.after[i] || theirs[i];
+    const std::vector<bool>& source = vertices_[static_cast<std::size_t>(v)].after;
+    for (std::size_t i = 0; i < source.size(); ++i) e.after[i] = e.after[i] || source[i];
     e.after[static_cast<std::size_t>(v)] = true;
   }
   vertices_.push_back(std::move(e));
@@ -44,8 +44,9 @@ std::vector<std::uint32_t> history::may_hold(int slot, vertex reader) const {
     for (const vertex w : found->second) {
       if (w == reader || comes_before(reader, w)) continue;
       written = written || comes_before(w, reader);
-      const bool overwritten = std::ranges::any_of(
-          found->second, [&](vertex other) { return comes_before(w, other) && comes_before(other, reader); });
+      const bool overwritten = std::ranges::any_of(found->second, [&](vertex other) {
+        return comes_before(w, other) && comes_before(other, reader);
+      });
       if (overwritten) continue;
       const work& what = vertices_[static_cast<std::size_t>(w)].what;
       if (what.what == work::kind::set) {
@@ -71,13 +72,17 @@ std::string history::check_words(vertex reader, std::span<const std::uint32_t> w
   return {};
 }
 
-// Of each label as many must have run before and after one entry of the log as come before and after its vertex.
-std::string history::check_order(const std::vector<seen>& log, std::size_t at, vertex v) const {
+// Of each label as many must have run before and after one entry of the log as come before and
+// after its vertex.
+std::string history::check_order(const std::vector<observation>& log, std::size_t at,
+                                 vertex v) const {
   for (const auto& [label, vertices] : hosts_) {
-    const auto same = [&](const seen& one) { return one.label == label; };
+    const auto same = [&](const observation& one) { return one.label == label; };
     const auto middle = log.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto earlier = std::ranges::count_if(vertices, [&](vertex other) { return comes_before(other, v); });
-    const auto later = std::ranges::count_if(vertices, [&](vertex other) { return comes_before(v, other); });
+    const auto earlier =
+        std::ranges::count_if(vertices, [&](vertex other) { return comes_before(other, v); });
+    const auto later =
+        std::ranges::count_if(vertices, [&](vertex other) { return comes_before(v, other); });
     if (std::count_if(log.begin(), middle, same) < earlier)
       return fmt::format("h{} ran before all of h{} that it comes after", log[at].label, label);
     if (std::count_if(middle + 1, log.end(), same) < later)
@@ -86,7 +91,8 @@ std::string history::check_order(const std::vector<seen>& log, std::size_t at, v
   return {};
 }
 
-std::string history::check(const std::vector<seen>& log, std::span<const std::uint32_t> at_end) const {
+std::string history::check(const std::vector<observation>& log,
+                           std::span<const std::uint32_t> at_end) const {
   std::map<int, std::vector<std::size_t>> ran;
   for (std::size_t i = 0; i < log.size(); ++i) ran[log[i].label].push_back(i);
   for (const auto& [label, entries] : ran) {
@@ -96,11 +102,13 @@ std::string history::check(const std::vector<seen>& log, std::span<const std::ui
     const std::vector<std::size_t>& entries = ran[label];
     if (entries.size() != vertices.size())
       return fmt::format("h{} ran {} times, not {}", label, entries.size(), vertices.size());
-    // Only of host functions of one label that have an order among themselves it is known which one ran when.
+    // Only of host functions of one label that have an order among themselves it is known which one
+    // ran when.
     const auto unordered = [&](vertex one, vertex next) { return !comes_before(one, next); };
     if (std::ranges::adjacent_find(vertices, unordered) != vertices.end()) continue;
     for (std::size_t i = 0; i < vertices.size(); ++i) {
-      if (std::string found = check_order(log, entries[i], vertices[i]); !found.empty()) return found;
+      if (std::string found = check_order(log, entries[i], vertices[i]); !found.empty())
+        return found;
       if (const std::string found = check_words(vertices[i], log[entries[i]].words); !found.empty())
         return fmt::format("to h{} {}", label, found);
     }

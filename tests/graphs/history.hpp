@@ -1,4 +1,5 @@
-// graphs/history.hpp - work that was submitted and the order that it has, held against what was seen of it.
+// graphs/history.hpp - work that was submitted and the order that it has, held against what was
+// seen of it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace weir::graphs {
 
-// What a vertex does. Host functions are known by their label. Sets and copies write the word of their slot: a number, or
-// what another slot's word holds.
+// What a vertex does. Host functions are known by their label. Sets and copies write the word of
+// their slot: a number, or what another slot's word holds.
 struct work {
   enum class kind { nothing, host, set, copy };
   kind what = kind::nothing;
@@ -22,7 +23,7 @@ struct work {
 };
 
 // A host function that ran, and what it found in the words.
-struct seen {
+struct observation {
   int label;
   std::vector<std::uint32_t> words;
 };
@@ -36,8 +37,10 @@ class history {
   // Something that comes after others, of which some may be none.
   vertex add(const work& what, std::span<const vertex> before);
 
-  // How what was seen, in that order, and the words at the end differ from what may be; empty where they do not.
-  [[nodiscard]] std::string check(const std::vector<seen>& log, std::span<const std::uint32_t> at_end) const;
+  // How what was seen, in that order, and the words at the end differ from what may be; empty where
+  // they do not.
+  [[nodiscard]] std::string check(const std::vector<observation>& log,
+                                  std::span<const std::uint32_t> at_end) const;
 
   [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
   void clear();
@@ -50,7 +53,8 @@ class history {
   [[nodiscard]] bool comes_before(vertex one, vertex other) const;
   [[nodiscard]] std::vector<std::uint32_t> may_hold(int slot, vertex reader) const;
   [[nodiscard]] std::string check_words(vertex reader, std::span<const std::uint32_t> words) const;
-  [[nodiscard]] std::string check_order(const std::vector<seen>& log, std::size_t at, vertex v) const;
+  [[nodiscard]] std::string check_order(const std::vector<observation>& log, std::size_t at,
+                                        vertex v) const;
 
   std::vector<entry> vertices_;
   std::map<int, std::vector<vertex>> hosts_;    // by label

@@ -1,8 +1,8 @@
-// graphs/main.cpp - random captures and graphs on the driver that WEIR_DRIVER names, held against a model. README.md tells
-// how it is used.
+// graphs/main.cpp - random captures and graphs on the driver that WEIR_DRIVER names, held against a
+// model. README.md tells how it is used.
 #include "graphs/sequence.hpp"
 #include "graphs/shrink.hpp"
-#include "graphs/waits.hpp"
+#include "graphs/wait_report.hpp"
 
 #include <weir/core/driver.hpp>
 #include <weir/core/error.hpp>
@@ -25,10 +25,11 @@
 #include <thread>
 
 #if defined(__SANITIZE_THREAD__)
-// Nodes without an order between them write and read the same words on purpose; what they may find is checked.
+// Nodes without an order between them write and read the same words on purpose; what they may find
+// is checked.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:weir::graphs::lane::words\nrace:weir::embedded::model::set_work::run\n"
+  return "race:weir::graphs::driver_under_test::words\nrace:weir::embedded::model::set_work::run\n"
          "race:weir::embedded::model::copy_work::run\n";
 }
 #endif
@@ -39,7 +40,7 @@ using namespace weir::graphs;
 using steady = std::chrono::steady_clock;
 
 constexpr int skipped = 77;
-constexpr unsigned lanes_beside = 3;
+constexpr unsigned concurrent_sequences = 3;
 
 struct options {
   std::uint64_t seed = 1;
@@ -48,21 +49,21 @@ struct options {
   unsigned limit = 120;
   unsigned shrink = 60;
   double minutes = 0;
-  std::optional<unsigned> patience;
+  std::optional<unsigned> wait_limit;
   bool verbose = false;
-  int lane = -1;
+  int sequence = -1;
   std::set<unsigned> without;
 };
 
 // For one that hangs or crashes.
 volatile std::uint64_t seed_now = 0;
-const journal* journals[lanes_beside] = {};
-std::atomic<bool> told = false;
+const call_log* call_logs[concurrent_sequences] = {};
+std::atomic<bool> reported = false;
 
-void tell_now(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
+void write_now(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
 
 // printf is not for a signal's handler.
-void tell_now(std::uint64_t number) {
+void write_now(std::uint64_t number) {
   char digits[20];
   char* first = std::end(digits);
   do {
@@ -73,57 +74,62 @@ void tell_now(std::uint64_t number) {
 }
 
 // The last call is one that has not returned, or what came after it crashed.
-extern "C" void tell_calls(int signal) {
-  if (told.exchange(true)) return;
-  for (const journal* const calls : journals) {
+extern "C" void report_calls(int signal) {
+  if (reported.exchange(true)) return;
+  for (const call_log* const calls : call_logs) {
     if (calls == nullptr || calls->end() == 0) continue;
-    tell_now("calls so far:\n");
+    write_now("calls so far:\n");
     calls->write_to(STDERR_FILENO);
-    tell_now("\n");
+    write_now("\n");
   }
-  tell_now("signal ");
-  tell_now(static_cast<std::uint64_t>(signal));
-  tell_now(" in seed ");
-  tell_now(seed_now);
-  tell_now("\n");
+  write_now("signal ");
+  write_now(static_cast<std::uint64_t>(signal));
+  write_now(" in seed ");
+  write_now(seed_now);
+  write_now("\n");
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
 
 // At once, as a sequence beside this one may never end.
-void tell(const result& r, std::uint64_t seed, bool has_printed) {
+void report(const result& r, std::uint64_t seed, bool has_printed) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock{one_at_a_time};
   std::printf("seed %llu%s\n%s%s\n", static_cast<unsigned long long>(seed),
-              has_printed ? " finds" : ", all calls:", has_printed ? "" : r.text.c_str(), r.finding->c_str());
+              has_printed ? " finds" : ", all calls:", has_printed ? "" : r.text.c_str(),
+              r.finding->c_str());
   std::fflush(stdout);
 }
 
-// Even seeds are alone and may break what they want; odd ones are sequences beside each other, or one of these.
-bool passes(std::uint64_t seed, const options& o, std::vector<std::unique_ptr<lane>>& lanes, waits& waited,
-            unsigned& failing_lane) {
+// Even seeds are alone and may break what they want; odd ones are sequences beside each other, or
+// one of these.
+bool passes(std::uint64_t seed, const options& o,
+            std::vector<std::unique_ptr<driver_under_test>>& drivers, wait_report& waited,
+            unsigned& failing_sequence) {
   seed_now = seed;
   ::alarm(o.limit);
-  for (const std::unique_ptr<lane>& one : lanes) one->calls().clear();
-  const auto passes_in = [&](unsigned in, company with, std::uint64_t of) {
-    const result r = run(*lanes[in], with, of, o.length, o.without);
-    if (r.finding) tell(r, seed, o.verbose);
+  for (const std::unique_ptr<driver_under_test>& one : drivers) one->calls().clear();
+  const auto passes_in = [&](unsigned in, concurrency_mode concurrency, std::uint64_t of) {
+    const result r = run(*drivers[in], concurrency, of, o.length, o.without);
+    if (r.finding) report(r, seed, o.verbose);
     waited.add(r.waited, seed);
     return !r.finding;
   };
-  if (seed % 2 == 0) return passes_in(0, company::alone, seed);
-  std::array<bool, lanes_beside> passed;
+  if (seed % 2 == 0) return passes_in(0, concurrency_mode::exclusive, seed);
+  std::array<bool, concurrent_sequences> passed;
   passed.fill(true);
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < lanes_beside; ++i) {
-    if (o.lane >= 0 && static_cast<unsigned>(o.lane) != i) continue;
-    threads.emplace_back([&, i] { passed[i] = passes_in(i, company::beside, seed * lanes_beside + i); });
+  for (unsigned i = 0; i < concurrent_sequences; ++i) {
+    if (o.sequence >= 0 && static_cast<unsigned>(o.sequence) != i) continue;
+    threads.emplace_back([&, i] {
+      passed[i] = passes_in(i, concurrency_mode::concurrent, seed * concurrent_sequences + i);
+    });
   }
   for (std::thread& t : threads) t.join();
   ::alarm(0);
   const auto found = std::ranges::find(passed, false);
   if (found == passed.end()) return true;
-  failing_lane = static_cast<unsigned>(found - passed.begin());
+  failing_sequence = static_cast<unsigned>(found - passed.begin());
   return false;
 }
 
@@ -153,11 +159,11 @@ options parse(int count, char** arguments) {
     else if (name == "--shrink")
       o.shrink = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
     else if (name == "--lane")
-      o.lane = static_cast<int>(std::strtoul(value, nullptr, 10));
+      o.sequence = static_cast<int>(std::strtoul(value, nullptr, 10));
     else if (name == "--without")
       o.without = numbers(value);
     else if (name == "--patience")
-      o.patience = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+      o.wait_limit = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
     else if (name == "--minutes")
       o.minutes = std::strtod(value, nullptr);
     else if (name == "--verbose")
@@ -168,39 +174,42 @@ options parse(int count, char** arguments) {
   return o;
 }
 
-// A GPU's driver may have no place for more work than so much, and wait. The embedded driver never does; it has the time
-// that a thread may be kept from running where the machine has more to do.
-patience patience_with(weir::driver_kind driver, const options& o) {
+// A GPU's driver may have no place for more work than so much, and wait. The embedded driver never
+// does; it has the time that a thread may be kept from running where the machine has more to do.
+wait_limit wait_limit_for(weir::driver_kind driver, const options& o) {
   const bool is_finding = driver == weir::driver_kind::embedded;
-  return {std::chrono::seconds{o.patience.value_or(is_finding ? 20 : 1)}, is_finding};
+  return {std::chrono::seconds{o.wait_limit.value_or(is_finding ? 20 : 1)}, is_finding};
 }
 
-int run_all(const options& o, const patience& with) {
-  std::vector<std::unique_ptr<lane>> lanes;
-  waits waited;
-  for (unsigned i = 0; i < lanes_beside; ++i) {
-    lanes.push_back(std::make_unique<lane>(with));
-    if (o.verbose) lanes[i]->calls().print_as("sequence " + std::to_string(i) + ": ");
-    journals[i] = &lanes[i]->calls();
+int run_all(const options& o, const wait_limit& limit) {
+  std::vector<std::unique_ptr<driver_under_test>> drivers;
+  wait_report waited;
+  for (unsigned i = 0; i < concurrent_sequences; ++i) {
+    drivers.push_back(std::make_unique<driver_under_test>(limit));
+    if (o.verbose) drivers[i]->calls().print_as("sequence " + std::to_string(i) + ": ");
+    call_logs[i] = &drivers[i]->calls();
   }
   const steady::time_point until =
-      steady::now() + std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>{o.minutes * 60});
+      steady::now() +
+      std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>{o.minutes * 60});
   std::uint64_t done = 0;
   for (; o.minutes > 0 ? steady::now() < until : done < o.count; ++done) {
     unsigned failing = 0;
     if (o.verbose) std::printf("seed %llu\n", static_cast<unsigned long long>(o.seed + done));
-    if (passes(o.seed + done, o, lanes, waited, failing)) continue;
+    if (passes(o.seed + done, o, drivers, waited, failing)) continue;
     ::alarm(0);
     waited.print();
-    if (o.shrink > 0) shrink({o.seed + done, failing, o.length, o.limit, with.time, o.without}, o.shrink);
+    if (o.shrink > 0)
+      shrink({o.seed + done, failing, o.length, o.limit, limit.time, o.without}, o.shrink);
     // What there is in the driver stays as it was found.
     std::fflush(stdout);
     ::_exit(1);
   }
   ::alarm(o.limit);
-  for (const journal*& calls : journals) calls = nullptr;
-  lanes.clear();
-  std::printf("%llu seeds of %u steps, from %llu on: nothing found\n", static_cast<unsigned long long>(done), o.length,
+  for (const call_log*& calls : call_logs) calls = nullptr;
+  drivers.clear();
+  std::printf("%llu seeds of %u steps, from %llu on: nothing found\n",
+              static_cast<unsigned long long>(done), o.length,
               static_cast<unsigned long long>(o.seed));
   waited.print();
   return 0;
@@ -209,18 +218,21 @@ int run_all(const options& o, const patience& with) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  for (const int signal : {SIGALRM, SIGTERM, SIGINT, SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, tell_calls);
+  for (const int signal : {SIGALRM, SIGTERM, SIGINT, SIGSEGV, SIGABRT, SIGBUS})
+    std::signal(signal, report_calls);
   // Nothing is lost with a process that a driver crashes.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  // Read by a GPU's driver when it starts: what is loaded at the first use would wait for streams that are held.
+  // Read by a GPU's driver when it starts: what is loaded at the first use would wait for streams
+  // that are held.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {
     const options o = parse(count, arguments);
-    return run_all(o, patience_with(weir::current_driver().kind, o));
+    return run_all(o, wait_limit_for(weir::current_driver().kind, o));
   } catch (const weir::error& failure) {
     std::fprintf(stderr, "weir_graphs: %s\n", failure.what());
-    const bool absent = failure.result() == weir::errc::no_device || failure.result() == weir::errc::file_not_found;
+    const bool absent =
+        failure.result() == weir::errc::no_device || failure.result() == weir::errc::file_not_found;
     return absent ? skipped : 2;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "weir_graphs: %s\n", e.what());

@@ -8,57 +8,65 @@ namespace weir::graphs {
 
 bool model::blocking_stream_captures() {
   return std::ranges::any_of(streams, [](const stream_state& s) {
-    return s.live && s.capture >= 0 && (s.kind == stream_kind::blocking || s.kind == stream_kind::per_thread);
+    return s.is_alive && s.capture >= 0 &&
+           (s.kind == stream_kind::blocking || s.kind == stream_kind::per_thread);
   });
 }
 
 // While a blocking stream captures, any use of the legacy stream breaks its capture (10.6).
-CUresult model::use(number s) {
+CUresult model::use(object_id s) {
   if (stream(s).kind != stream_kind::legacy || !blocking_stream_captures()) return CUDA_SUCCESS;
   for (const stream_state& other : streams) {
-    if (other.live && other.capture >= 0 && other.kind != stream_kind::non_blocking)
+    if (other.is_alive && other.capture >= 0 && other.kind != stream_kind::non_blocking)
       capture(other.capture).valid = false;
   }
   return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-answer model::begin(unsigned thread, number s, CUstreamCaptureMode mode) {
+expected_result model::begin(unsigned thread, object_id s, CUstreamCaptureMode mode) {
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   if (stream(s).kind == stream_kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream(s).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
-  const number g = make_graph();
-  const auto made = static_cast<number>(captures.size());
-  captures.push_back({.origin = s, .graph = g, .thread = thread, .mode = mode, .given = false});
+  const object_id g = make_graph();
+  const auto made = static_cast<object_id>(captures.size());
+  captures.push_back(
+      {.origin = s, .graph = g, .thread = thread, .mode = mode, .to_existing_graph = false});
   captures.back().frontiers[s] = {};
   graph(g).capture = made;
   stream(s).capture = made;
   return CUDA_SUCCESS;
 }
 
-answer model::begin_to(unsigned thread, number s, number g, std::span<const number> behind, CUstreamCaptureMode mode) {
+expected_result model::begin_to(unsigned thread, object_id s, object_id g,
+                                std::span<const object_id> behind, CUstreamCaptureMode mode) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   if (stream(s).kind == stream_kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream(s).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
-  if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != g; })) return CUDA_ERROR_INVALID_VALUE;
+  if (std::ranges::any_of(behind, [&](object_id n) { return node(n).graph != g; }))
+    return CUDA_ERROR_INVALID_VALUE;
   if (graph(g).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
-  const auto made = static_cast<number>(captures.size());
-  captures.push_back({.origin = s, .graph = g, .thread = thread, .mode = mode, .given = true});
+  const auto made = static_cast<object_id>(captures.size());
+  captures.push_back(
+      {.origin = s, .graph = g, .thread = thread, .mode = mode, .to_existing_graph = true});
   captures.back().frontiers[s] = {behind.begin(), behind.end()};
   graph(g).capture = made;
   stream(s).capture = made;
   return CUDA_SUCCESS;
 }
 
-// What the streams owe must lead to another node, or the first one has come to it, once at least (9.3, 24.12).
+// What the streams owe must lead to another node, or the first one has come to it, once at least
+// (9.3, 24.12).
 bool model::joined(const capture_state& c) {
-  std::set<number> lead_on = c.left;
-  for (const number n : graph(c.graph).nodes) lead_on.insert(node(n).before.begin(), node(n).before.end());
-  const std::vector<number>& first = c.frontiers.at(c.origin);
+  std::set<object_id> lead_on = c.dropped_by_origin;
+  for (const object_id n : graph(c.graph).nodes)
+    lead_on.insert(node(n).before.begin(), node(n).before.end());
+  const std::vector<object_id>& first = c.frontiers.at(c.origin);
   lead_on.insert(first.begin(), first.end());
-  return std::ranges::all_of(c.owed, [&](const auto& of) {
-    return of.first == c.origin || std::ranges::all_of(of.second, [&](number n) { return lead_on.contains(n); });
+  return std::ranges::all_of(c.unjoined, [&](const auto& of) {
+    return of.first == c.origin ||
+           std::ranges::all_of(of.second, [&](object_id n) { return lead_on.contains(n); });
   });
 }
 
@@ -66,13 +74,13 @@ bool model::joined(const capture_state& c) {
 void model::close(capture_state& c, bool keep) {
   c.open = c.valid = false;
   for (const auto& [s, frontier] : c.frontiers) {
-    if (stream(s).live) stream(s).capture = -1;
+    if (stream(s).is_alive) stream(s).capture = -1;
   }
   graph(c.graph).capture = -1;
   if (!keep) end_graph(c.graph);
 }
 
-answer model::end(unsigned thread, number s, bool wanted, number& made) {
+expected_result model::end(unsigned thread, object_id s, bool wanted, object_id& made) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   capture_state* const c = capture_of(s);
   if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
@@ -94,8 +102,9 @@ answer model::end(unsigned thread, number s, bool wanted, number& made) {
 }
 
 // Asking about the legacy stream breaks nothing (8.8).
-answer model::ask_status(number s, CUstreamCaptureStatus& status) {
-  if (stream(s).kind == stream_kind::legacy && blocking_stream_captures()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+expected_result model::query_status(object_id s, CUstreamCaptureStatus& status) {
+  if (stream(s).kind == stream_kind::legacy && blocking_stream_captures())
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   const capture_state* const c = capture_of(s);
   status = c == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
            : c->valid   ? CU_STREAM_CAPTURE_STATUS_ACTIVE
@@ -103,29 +112,32 @@ answer model::ask_status(number s, CUstreamCaptureStatus& status) {
   return CUDA_SUCCESS;
 }
 
-answer model::update_frontier(number s, std::span<const number> behind, unsigned flags) {
+expected_result model::update_frontier(object_id s, std::span<const object_id> behind,
+                                       unsigned flags) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   capture_state* const c = capture_of(s);
   if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (!c->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
-  if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != c->graph; })) return CUDA_ERROR_INVALID_VALUE;
-  std::vector<number>& frontier = c->frontiers[s];
+  if (std::ranges::any_of(behind, [&](object_id n) { return node(n).graph != c->graph; }))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::vector<object_id>& frontier = c->frontiers[s];
   if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
-    if (s == c->origin) c->left.insert(frontier.begin(), frontier.end());
-    c->owed[s].clear();
+    if (s == c->origin) c->dropped_by_origin.insert(frontier.begin(), frontier.end());
+    c->unjoined[s].clear();
     frontier.clear();
   }
-  for (const number n : behind) {
+  for (const object_id n : behind) {
     if (std::ranges::find(frontier, n) == frontier.end()) frontier.push_back(n);
   }
   return CUDA_SUCCESS;
 }
 
-// The capture that began in it ends with it. What it added to another's must still be joined (9.11).
-void model::end_stream(number s) {
+// The capture that began in it ends with it. What it added to another's must still be joined
+// (9.11).
+void model::end_stream(object_id s) {
   if (capture_state* const c = capture_of(s); c != nullptr && c->origin == s) close(*c, false);
-  stream(s).live = false;
+  stream(s).is_alive = false;
   stream(s).capture = -1;
 }
 

@@ -23,12 +23,13 @@ std::vector<std::size_t> in_order(const shape& of) {
 }
 
 bool has_cycle(const shape& of) {
-  return in_order(of).size() != of.entries.size() || std::ranges::any_of(of.entries, [](const shape::entry& e) {
+  return in_order(of).size() != of.entries.size() ||
+         std::ranges::any_of(of.entries, [](const shape::entry& e) {
            return e.inside != nullptr && has_cycle(*e.inside);
          });
 }
 
-int count_records(const shape& of, number event) {
+int count_records(const shape& of, object_id event) {
   int count = 0;
   for (const shape::entry& e : of.entries) {
     if (e.kind == node_kind::record && e.event == event) ++count;
@@ -38,12 +39,13 @@ int count_records(const shape& of, number event) {
 }
 
 // Made the same way: an update pairs node with node.
-bool alike(const shape& one, const shape& other) {
+bool has_same_shape(const shape& one, const shape& other) {
   return !one.edited && !other.edited &&
-         std::ranges::equal(one.entries, other.entries, [](const shape::entry& a, const shape::entry& b) {
-           return a.kind == b.kind && a.captured == b.captured && a.before == b.before &&
-                  (a.inside == nullptr || alike(*a.inside, *b.inside));
-         });
+         std::ranges::equal(
+             one.entries, other.entries, [](const shape::entry& a, const shape::entry& b) {
+               return a.kind == b.kind && a.captured == b.captured && a.before == b.before &&
+                      (a.inside == nullptr || has_same_shape(*a.inside, *b.inside));
+             });
 }
 
 // What an update must not change, however it pairs.
@@ -61,16 +63,18 @@ std::vector<std::size_t> profile(const shape& of) {
 }
 
 bool any_disabled(const shape& of) {
-  return std::ranges::any_of(
-      of.entries, [](const shape::entry& e) { return !e.enabled || (e.inside != nullptr && any_disabled(*e.inside)); });
+  return std::ranges::any_of(of.entries, [](const shape::entry& e) {
+    return !e.enabled || (e.inside != nullptr && any_disabled(*e.inside));
+  });
 }
 
 // What an update changes: not which nodes there are, nor which are switched off.
-void take_over(shape& mine, const shape& theirs) {
-  for (std::size_t i = 0; i < mine.entries.size(); ++i) {
-    mine.entries[i].what = theirs.entries[i].what;
-    mine.entries[i].event = theirs.entries[i].event;
-    if (mine.entries[i].inside != nullptr) take_over(*mine.entries[i].inside, *theirs.entries[i].inside);
+void copy_parameters(shape& target, const shape& source) {
+  for (std::size_t i = 0; i < target.entries.size(); ++i) {
+    target.entries[i].what = source.entries[i].what;
+    target.entries[i].event = source.entries[i].event;
+    if (target.entries[i].inside != nullptr)
+      copy_parameters(*target.entries[i].inside, *source.entries[i].inside);
   }
 }
 
@@ -89,50 +93,54 @@ void forget_origins(shape& of) {
 
 }  // namespace
 
-std::shared_ptr<shape> model::shape_of(number g) {
+std::shared_ptr<shape> model::shape_of(object_id g) {
   auto made = std::make_shared<shape>();
   made->edited = graph(g).edited;
-  std::map<number, std::size_t> places;
-  for (const number n : graph(g).nodes) places.emplace(n, places.size());
-  for (const number n : graph(g).nodes) {
+  std::map<object_id, std::size_t> places;
+  for (const object_id n : graph(g).nodes) places.emplace(n, places.size());
+  for (const object_id n : graph(g).nodes) {
     const node_state& s = node(n);
-    shape::entry e{.origin = n, .kind = s.kind, .what = s.what, .event = s.event, .captured = s.captured};
-    for (const number before : s.before) e.before.push_back(places.at(before));
+    shape::entry e{
+        .origin = n, .kind = s.kind, .what = s.what, .event = s.event, .captured = s.captured};
+    for (const object_id before : s.before) e.before.push_back(places.at(before));
     if (s.inside >= 0) e.inside = shape_of(s.inside);
     made->entries.push_back(std::move(e));
   }
   return made;
 }
 
-answer model::instantiate(unsigned thread, number g, number& made) {
-  if (const answer refused = unsafe(thread); refused.code != CUDA_SUCCESS) return refused;
+expected_result model::instantiate(unsigned thread, object_id g, object_id& made) {
+  if (const expected_result refused = call_unsafe(thread); refused.code != CUDA_SUCCESS)
+    return refused;
   if (graph(g).parent >= 0) return CUDA_ERROR_NOT_SUPPORTED;
   std::shared_ptr<shape> what = shape_of(g);
   if (has_cycle(*what)) return CUDA_ERROR_INVALID_VALUE;
-  made = static_cast<number>(execs.size());
+  made = static_cast<object_id>(execs.size());
   execs.push_back({.what = std::move(what)});
   return CUDA_SUCCESS;
 }
 
-answer model::destroy_exec(unsigned thread, number x) {
-  const answer refused = unsafe(thread);
-  if (refused.code == CUDA_SUCCESS) exec(x).live = false;
+expected_result model::destroy_exec(unsigned thread, object_id x) {
+  const expected_result refused = call_unsafe(thread);
+  if (refused.code == CUDA_SUCCESS) exec(x).is_alive = false;
   return refused;
 }
 
 // All nodes of a graph, and a vertex behind them.
 history::vertex model::run(const shape& what, history::vertex behind, const shape& whole,
-                           std::map<number, int>& records) {
+                           std::map<object_id, int>& records) {
   std::vector<history::vertex> done(what.entries.size());
   std::vector<history::vertex> all{behind};
   for (const std::size_t i : in_order(what)) {
     const shape::entry& e = what.entries[i];
     std::vector<history::vertex> before{behind};
     for (const std::size_t b : e.before) before.push_back(done[b]);
-    // It waits for the record that the event has at the launch (13.11); of one in the graph it is open when that is.
-    if (e.kind == node_kind::wait && records.try_emplace(e.event, count_records(whole, e.event)).first->second == 0)
+    // It waits for the record that the event has at the launch (13.11); of one in the graph it is
+    // open when that is.
+    if (e.kind == node_kind::wait &&
+        records.try_emplace(e.event, count_records(whole, e.event)).first->second == 0)
       before.push_back(event(e.event).at);
-    done[i] = ran.add(e.enabled ? e.what : work{}, before);
+    done[i] = executed.add(e.enabled ? e.what : work{}, before);
     if (e.inside != nullptr) done[i] = run(*e.inside, done[i], whole, records);
     if (e.kind == node_kind::record) {
       event_state& recorded = event(e.event);
@@ -141,40 +149,41 @@ history::vertex model::run(const shape& what, history::vertex behind, const shap
     }
     all.push_back(done[i]);
   }
-  return ran.add({}, all);
+  return executed.add({}, all);
 }
 
-answer model::launch(number x, number s) {
-  if (const answer refused = ask_flags(s); refused.code != CUDA_SUCCESS) return refused;
-  const bool works = has_work(*exec(x).what);  // launches without work are ordered by their streams only (13.7)
+expected_result model::launch(object_id x, object_id s) {
+  if (const expected_result refused = query_flags(s); refused.code != CUDA_SUCCESS) return refused;
+  const bool works =
+      has_work(*exec(x).what);  // launches without work are ordered by their streams only (13.7)
   const history::vertex begin = run(s, {}, works ? exec(x).last : history::none);
-  std::map<number, int> records;
+  std::map<object_id, int> records;
   stream(s).last = run(*exec(x).what, begin, *exec(x).what, records);
   if (works) exec(x).last = stream(s).last;
   return CUDA_SUCCESS;
 }
 
-answer model::upload(number s) { return ask_flags(s); }
+expected_result model::upload(object_id s) { return query_flags(s); }
 
-answer model::update(number x, number g) {
+expected_result model::update(object_id x, object_id g) {
   const std::shared_ptr<shape> to = shape_of(g);
-  if (alike(*exec(x).what, *to)) return CUDA_SUCCESS;
+  if (has_same_shape(*exec(x).what, *to)) return CUDA_SUCCESS;
   if (profile(*exec(x).what) != profile(*to)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   return {CUDA_SUCCESS, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE};
 }
 
-void model::updated(number x, number g, bool success) {
+void model::updated(object_id x, object_id g, bool success) {
   if (!success) return;
   exec_state& changed = exec(x);
   const std::shared_ptr<shape> to = shape_of(g);
-  if (alike(*changed.what, *to)) return take_over(*changed.what, *to);
+  if (has_same_shape(*changed.what, *to)) return copy_parameters(*changed.what, *to);
   changed.unknown = changed.unknown || any_disabled(*changed.what);
   forget_origins(*to);
   to->edited = true;
   changed.what = to;
 }
 
-shape::entry* model::find(number x, number n) {
+shape::entry* model::find(object_id x, object_id n) {
   for (shape::entry& e : exec(x).what->entries) {
     if (e.origin == n) return &e;
   }

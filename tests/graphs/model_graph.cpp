@@ -5,20 +5,26 @@
 
 namespace weir::graphs {
 
-number model::make_graph(number parent) {
+object_id model::make_graph(object_id parent) {
   graphs.push_back({.parent = parent});
-  return static_cast<number>(graphs.size()) - 1;
+  return static_cast<object_id>(graphs.size()) - 1;
 }
 
-number model::add_node(number g, node_kind kind, const work& what, number event, std::span<const number> behind) {
-  const auto made = static_cast<number>(nodes.size());
-  nodes.push_back({.graph = g, .kind = kind, .what = what, .event = event, .before = {behind.begin(), behind.end()}});
+object_id model::add_node(object_id g, node_kind kind, const work& what, object_id event,
+                          std::span<const object_id> behind) {
+  const auto made = static_cast<object_id>(nodes.size());
+  nodes.push_back({.graph = g,
+                   .kind = kind,
+                   .what = what,
+                   .event = event,
+                   .before = {behind.begin(), behind.end()}});
   graph(g).nodes.push_back(made);
   return made;
 }
 
 // A clone, or the graph itself, which is the node's from then on (12.10, 12.11).
-answer model::add_child(number g, number child, std::span<const number> behind, bool move, number& made) {
+expected_result model::add_child(object_id g, object_id child, std::span<const object_id> behind,
+                                 bool move, object_id& made) {
   if (graph(child).parent >= 0) return CUDA_ERROR_NOT_SUPPORTED;
   made = add_node(g, node_kind::child, {}, -1, behind);
   node(made).inside = move ? child : clone(child, g);
@@ -26,16 +32,16 @@ answer model::add_child(number g, number child, std::span<const number> behind, 
   return CUDA_SUCCESS;
 }
 
-void model::end_node(number n) {
+void model::end_node(object_id n) {
   node_state& gone = node(n);
-  gone.live = false;
+  gone.is_alive = false;
   if (gone.inside >= 0) end_graph(gone.inside);
   graph_state& in = graph(gone.graph);
   std::erase(in.nodes, n);
-  for (const number other : in.nodes) std::erase(node(other).before, n);
+  for (const object_id other : in.nodes) std::erase(node(other).before, n);
 }
 
-answer model::destroy_node(number n) {
+expected_result model::destroy_node(object_id n) {
   graph_state& in = graph(node(n).graph);
   if (in.capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
   end_node(n);
@@ -43,63 +49,69 @@ answer model::destroy_node(number n) {
   return CUDA_SUCCESS;
 }
 
-void model::end_graph(number g) {
-  graph(g).live = false;
-  for (const number n : graph(g).nodes) {
-    node(n).live = false;
+void model::end_graph(object_id g) {
+  graph(g).is_alive = false;
+  for (const object_id n : graph(g).nodes) {
+    node(n).is_alive = false;
     if (node(n).inside >= 0) end_graph(node(n).inside);
   }
 }
 
-answer model::destroy_graph(number g) {
+expected_result model::destroy_graph(object_id g) {
   if (graph(g).parent >= 0) return CUDA_ERROR_INVALID_VALUE;
   if (graph(g).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
   end_graph(g);
   return CUDA_SUCCESS;
 }
 
-number model::clone(number g, number parent) {
-  const number copy = make_graph(parent);
+object_id model::clone(object_id g, object_id parent) {
+  const object_id copy = make_graph(parent);
   graph(copy).edited = graph(g).edited;
-  const std::vector<number> originals = graph(g).nodes;
-  for (const number n : originals) {
-    const number made = add_node(copy, node(n).kind, node(n).what, node(n).event, {});
+  const std::vector<object_id> originals = graph(g).nodes;
+  for (const object_id n : originals) {
+    const object_id made = add_node(copy, node(n).kind, node(n).what, node(n).event, {});
     node(made).captured = node(n).captured;
     node(made).cloned_from = n;
     if (node(n).inside >= 0) {
-      const number inside = clone(node(n).inside, copy);
+      const object_id inside = clone(node(n).inside, copy);
       node(made).inside = inside;
     }
   }
-  for (const number n : graph(copy).nodes) {
-    for (const number before : node(node(n).cloned_from).before) node(n).before.push_back(counterpart(before, copy));
+  for (const object_id n : graph(copy).nodes) {
+    for (const object_id before : node(node(n).cloned_from).before)
+      node(n).before.push_back(counterpart(before, copy));
   }
   return copy;
 }
 
-number model::counterpart(number n, number g) const {
-  for (const number mine : graphs[static_cast<std::size_t>(g)].nodes) {
+object_id model::counterpart(object_id n, object_id g) const {
+  for (const object_id mine : graphs[static_cast<std::size_t>(g)].nodes) {
     if (nodes[static_cast<std::size_t>(mine)].cloned_from == n) return mine;
   }
   return -1;
 }
 
-// Foreign nodes and edges to oneself are found first; an edge that is there, when its turn comes (12.4).
-answer model::add_edges(number g, std::span<const number> from, std::span<const number> to) {
+// Foreign nodes and edges to oneself are found first; an edge that is there, when its turn comes
+// (12.4).
+expected_result model::add_edges(object_id g, std::span<const object_id> from,
+                                 std::span<const object_id> to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (node(from[i]).graph != g || node(to[i]).graph != g || from[i] == to[i]) return CUDA_ERROR_INVALID_VALUE;
+    if (node(from[i]).graph != g || node(to[i]).graph != g || from[i] == to[i])
+      return CUDA_ERROR_INVALID_VALUE;
   }
   for (std::size_t i = 0; i < from.size(); ++i) {
-    std::vector<number>& before = node(to[i]).before;
+    std::vector<object_id>& before = node(to[i]).before;
     if (std::ranges::find(before, from[i]) != before.end()) return CUDA_ERROR_INVALID_VALUE;
     before.push_back(from[i]);
   }
   return CUDA_SUCCESS;
 }
 
-answer model::remove_edges(number g, std::span<const number> from, std::span<const number> to) {
+expected_result model::remove_edges(object_id g, std::span<const object_id> from,
+                                    std::span<const object_id> to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (node(from[i]).graph != g || node(to[i]).graph != g || from[i] == to[i]) return CUDA_ERROR_INVALID_VALUE;
+    if (node(from[i]).graph != g || node(to[i]).graph != g || from[i] == to[i])
+      return CUDA_ERROR_INVALID_VALUE;
   }
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (std::erase(node(to[i]).before, from[i]) == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -108,23 +120,25 @@ answer model::remove_edges(number g, std::span<const number> from, std::span<con
   return CUDA_SUCCESS;
 }
 
-std::vector<number> model::after(number n) const {
-  std::vector<number> found;
-  for (const number other : graphs[static_cast<std::size_t>(nodes[static_cast<std::size_t>(n)].graph)].nodes) {
-    const std::vector<number>& before = nodes[static_cast<std::size_t>(other)].before;
+std::vector<object_id> model::after(object_id n) const {
+  std::vector<object_id> found;
+  for (const object_id other :
+       graphs[static_cast<std::size_t>(nodes[static_cast<std::size_t>(n)].graph)].nodes) {
+    const std::vector<object_id>& before = nodes[static_cast<std::size_t>(other)].before;
     if (std::ranges::find(before, n) != before.end()) found.push_back(other);
   }
   return found;
 }
 
-number model::root_of(number g) const {
-  while (graphs[static_cast<std::size_t>(g)].parent >= 0) g = graphs[static_cast<std::size_t>(g)].parent;
+object_id model::root_of(object_id g) const {
+  while (graphs[static_cast<std::size_t>(g)].parent >= 0)
+    g = graphs[static_cast<std::size_t>(g)].parent;
   return g;
 }
 
 namespace {
 
-bool names(const shape& s, number event) {
+bool names(const shape& s, object_id event) {
   return std::ranges::any_of(s.entries, [&](const shape::entry& e) {
     return e.event == event || (e.inside != nullptr && names(*e.inside, event));
   });
@@ -132,9 +146,11 @@ bool names(const shape& s, number event) {
 
 }  // namespace
 
-bool model::is_named(number event) const {
-  return std::ranges::any_of(nodes, [&](const node_state& n) { return n.live && n.event == event; }) ||
-         std::ranges::any_of(execs, [&](const exec_state& x) { return x.live && names(*x.what, event); });
+bool model::is_referenced(object_id event) const {
+  return std::ranges::any_of(nodes,
+                             [&](const node_state& n) { return n.is_alive && n.event == event; }) ||
+         std::ranges::any_of(
+             execs, [&](const exec_state& x) { return x.is_alive && names(*x.what, event); });
 }
 
 }  // namespace weir::graphs

@@ -1,4 +1,5 @@
-// graphs/model_stream.cpp - work, events and questions, in streams that capture and in others (rules 4, 5, 9, 10).
+// graphs/model_stream.cpp - work, events and questions, in streams that capture and in others
+// (rules 4, 5, 9, 10).
 #include "graphs/model.hpp"
 
 #include <algorithm>
@@ -7,36 +8,39 @@
 namespace weir::graphs {
 
 // Work is refused by a broken capture before its arguments are looked at (10.7).
-CUresult model::use_for_work(number s) {
+CUresult model::use_for_work(object_id s) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   const capture_state* const c = capture_of(s);
   return c == nullptr || c->valid ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
 // A node behind what the stream has come to.
-number model::capture_node(number s, node_kind kind, const work& what, number event) {
+object_id model::capture_node(object_id s, node_kind kind, const work& what, object_id event) {
   capture_state& c = *capture_of(s);
-  const number made = add_node(c.graph, kind, what, event, c.frontiers[s]);
+  const object_id made = add_node(c.graph, kind, what, event, c.frontiers[s]);
   node(made).captured = true;
   c.frontiers[s] = {made};
-  c.owed[s] = {made};
+  c.unjoined[s] = {made};
   return made;
 }
 
-// Something that runs: behind what is in the stream, and the legacy stream and the blocking ones behind each other (4.1).
-history::vertex model::run(number s, const work& what, history::vertex also) {
+// Something that runs: behind what is in the stream, and the legacy stream and the blocking ones
+// behind each other (4.1).
+history::vertex model::run(object_id s, const work& what, history::vertex also) {
   std::vector<history::vertex> before{stream(s).last, also};
   for (const stream_state& other : streams) {
-    const bool blocks = other.kind == stream_kind::blocking || other.kind == stream_kind::per_thread;
-    const bool waits = stream(s).kind == stream_kind::legacy
-                           ? blocks && other.live
-                           : stream(s).kind != stream_kind::non_blocking && other.kind == stream_kind::legacy;
+    const bool blocks =
+        other.kind == stream_kind::blocking || other.kind == stream_kind::per_thread;
+    const bool waits =
+        stream(s).kind == stream_kind::legacy
+            ? blocks && other.is_alive
+            : stream(s).kind != stream_kind::non_blocking && other.kind == stream_kind::legacy;
     if (waits) before.push_back(other.last);
   }
-  return stream(s).last = ran.add(what, before);
+  return stream(s).last = executed.add(what, before);
 }
 
-answer model::submit(number s, const work& what, number& made) {
+expected_result model::submit(object_id s, const work& what, object_id& made) {
   if (const CUresult refused = use_for_work(s); refused != CUDA_SUCCESS) return refused;
   constexpr std::array kinds{node_kind::empty, node_kind::host, node_kind::set, node_kind::copy};
   if (stream(s).capture >= 0)
@@ -46,7 +50,7 @@ answer model::submit(number s, const work& what, number& made) {
   return CUDA_SUCCESS;
 }
 
-answer model::record(number e, number s, unsigned flags, number& made) {
+expected_result model::record(object_id e, object_id s, unsigned flags, object_id& made) {
   if (const CUresult refused = use_for_work(s); refused != CUDA_SUCCESS) return refused;
   if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   if (capture_state* const c = capture_of(s)) {
@@ -65,64 +69,67 @@ answer model::record(number e, number s, unsigned flags, number& made) {
   return CUDA_SUCCESS;
 }
 
-answer model::wait(number s, number e, unsigned flags, number& made) {
+expected_result model::wait(object_id s, object_id e, unsigned flags, object_id& made) {
   if (const CUresult refused = use_for_work(s); refused != CUDA_SUCCESS) return refused;
   if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  capture_state* const mine = capture_of(s);
-  capture_state* const theirs = event(e).capture < 0 ? nullptr : &capture(event(e).capture);
-  const auto join = [&](number with) {
+  capture_state* const own_capture = capture_of(s);
+  capture_state* const event_capture = event(e).capture < 0 ? nullptr : &capture(event(e).capture);
+  const auto join = [&](object_id with) {
     stream(s).capture = with;
     capture_state& c = capture(with);
-    std::vector<number>& frontier = c.frontiers[s];
-    for (const number n : c.recorded[e]) {
+    std::vector<object_id>& frontier = c.frontiers[s];
+    for (const object_id n : c.recorded[e]) {
       if (std::ranges::find(frontier, n) == frontier.end()) frontier.push_back(n);
       if (s == c.origin) continue;
-      for (auto& [other, owed] : c.owed) {
-        if (other != c.origin && other != s && owed.erase(n) != 0) c.owed[s].insert(n);
+      for (auto& [other, unjoined] : c.unjoined) {
+        if (other != c.origin && other != s && unjoined.erase(n) != 0) c.unjoined[s].insert(n);
       }
     }
     return CUDA_SUCCESS;
   };
-  if (mine != nullptr) {
+  if (own_capture != nullptr) {
     if (flags == CU_EVENT_WAIT_EXTERNAL) {
       made = capture_node(s, node_kind::wait, {}, e);
       return CUDA_SUCCESS;
     }
-    if (theirs == mine) return join(event(e).capture);
-    if (theirs == nullptr && !event(e).recorded) return CUDA_SUCCESS;  // it holds nothing (24.13)
-    mine->valid = false;
-    if (theirs == nullptr) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
-    if (!theirs->valid) return CUDA_ERROR_INVALID_VALUE;
-    theirs->valid = false;
+    if (event_capture == own_capture) return join(event(e).capture);
+    if (event_capture == nullptr && !event(e).recorded)
+      return CUDA_SUCCESS;  // it holds nothing (24.13)
+    own_capture->valid = false;
+    if (event_capture == nullptr) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    if (!event_capture->valid) return CUDA_ERROR_INVALID_VALUE;
+    event_capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   }
-  if (theirs != nullptr && !theirs->valid) return CUDA_ERROR_INVALID_VALUE;
+  if (event_capture != nullptr && !event_capture->valid) return CUDA_ERROR_INVALID_VALUE;
   if (flags != 0) return CUDA_ERROR_ILLEGAL_STATE;
-  if (theirs == nullptr) {
+  if (event_capture == nullptr) {
     run(s, {}, event(e).at);
     return CUDA_SUCCESS;
   }
   if (stream(s).kind == stream_kind::legacy) {
-    theirs->valid = false;
+    event_capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
   return join(event(e).capture);
 }
 
 // The one bad argument that breaks a capture (24.14).
-answer model::wait_for_no_event(number s) {
+expected_result model::wait_for_no_event(object_id s) {
   if (const CUresult refused = use_for_work(s); refused != CUDA_SUCCESS) return refused;
   if (capture_state* const c = capture_of(s)) c->valid = false;
   return CUDA_ERROR_INVALID_HANDLE;
 }
 
 // Who prohibits it is broken by it, and goes on prohibiting until it ends (10.3, 10.4).
-answer model::unsafe(unsigned thread) {
+expected_result model::call_unsafe(unsigned thread) {
   bool any = false;
   for (capture_state& c : captures) {
-    if (!c.open || c.mode == CU_STREAM_CAPTURE_MODE_RELAXED || modes[thread] == CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (!c.open || c.mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+        modes[thread] == CU_STREAM_CAPTURE_MODE_RELAXED)
       continue;
-    const bool both_global = c.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && modes[thread] == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    const bool both_global =
+        c.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && modes[thread] == CU_STREAM_CAPTURE_MODE_GLOBAL;
     if (c.thread != thread && !both_global) continue;
     c.valid = false;
     any = true;
@@ -130,7 +137,7 @@ answer model::unsafe(unsigned thread) {
   return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-answer model::look_at_context() {
+expected_result model::synchronize_context() {
   bool any = false;
   for (capture_state& c : captures) {
     if (!c.open) continue;
@@ -140,7 +147,7 @@ answer model::look_at_context() {
   return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-answer model::ask_flags(number s) {
+expected_result model::query_flags(object_id s) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   if (capture_state* const c = capture_of(s)) {
     c->valid = false;
@@ -149,22 +156,22 @@ answer model::ask_flags(number s) {
   return CUDA_SUCCESS;
 }
 
-answer model::look_at_stream(unsigned thread, number s) {
-  const answer refused = ask_flags(s);
-  return refused.code != CUDA_SUCCESS ? refused : unsafe(thread);
+expected_result model::query_stream(unsigned thread, object_id s) {
+  const expected_result refused = query_flags(s);
+  return refused.code != CUDA_SUCCESS ? refused : call_unsafe(thread);
 }
 
-answer model::look_at_event(unsigned thread, number e) {
+expected_result model::query_event(unsigned thread, object_id e) {
   if (event(e).capture >= 0) {
     capture_state& c = capture(event(e).capture);
     if (!c.valid) return CUDA_ERROR_INVALID_VALUE;
     c.valid = false;
     return CUDA_ERROR_CAPTURED_EVENT;
   }
-  return unsafe(thread);
+  return call_unsafe(thread);
 }
 
-bool model::idle(number s) {
+bool model::idle(object_id s) {
   if (stream(s).kind != stream_kind::legacy) return stream(s).last == history::none;
   return std::ranges::all_of(streams, [](const stream_state& other) {
     return other.kind == stream_kind::non_blocking || other.last == history::none;
@@ -172,8 +179,8 @@ bool model::idle(number s) {
 }
 
 // All that was submitted has run.
-void model::settled() {
-  ran.clear();
+void model::complete_all() {
+  executed.clear();
   for (stream_state& s : streams) s.last = history::none;
   for (exec_state& x : execs) x.last = history::none;
   for (event_state& e : events) {

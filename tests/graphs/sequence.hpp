@@ -1,7 +1,7 @@
 // graphs/sequence.hpp - random calls from a seed.
 #pragma once
 
-#include "graphs/world.hpp"
+#include "graphs/sequence_state.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -18,10 +18,10 @@ struct result {
   std::vector<std::string> waited;  // for what was held: names of calls
 };
 
-// A sequence of so many steps, but for those that are left out. The choices of a step depend on the seed and on its number.
-// After a finding all is left as it is: the model does not know it any more, and a GPU's driver crashes on handles of
-// what is gone.
-[[nodiscard]] result run(lane& in, company with, std::uint64_t seed, unsigned steps,
-                         const std::set<unsigned>& left_out = {});
+// A sequence of so many steps, but for those that are left out. The choices of a step depend on the
+// seed and on its number. After a finding all is left as it is: the model does not know it any
+// more, and a GPU's driver crashes on handles of what is gone.
+[[nodiscard]] result run(driver_under_test& in, concurrency_mode concurrency, std::uint64_t seed,
+                         unsigned steps, const std::set<unsigned>& left_out = {});
 
 }  // namespace weir::graphs

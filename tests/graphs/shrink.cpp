@@ -18,32 +18,36 @@ namespace weir::graphs {
 namespace {
 
 std::vector<std::string> options_of(const reproduction& r) {
-  std::vector<std::string> all{fmt::format("--seed={}", r.seed), fmt::format("--length={}", r.length)};
-  if (r.seed % 2 != 0) all.push_back(fmt::format("--lane={}", r.lane));
+  std::vector<std::string> all{fmt::format("--seed={}", r.seed),
+                               fmt::format("--length={}", r.length)};
+  if (r.seed % 2 != 0) all.push_back(fmt::format("--lane={}", r.sequence));
   if (!r.left_out.empty()) all.push_back(fmt::format("--without={}", fmt::join(r.left_out, ",")));
   return all;
 }
 
-// A process of its own: in this one the driver is not what it was. One that crashes or hangs finds something else.
-bool finds(const reproduction& r, bool prints) {
+// A process of its own: in this one the driver is not what it was. One that crashes or hangs finds
+// something else.
+bool reproduces(const reproduction& r, bool print_output) {
   std::vector<std::string> options = options_of(r);
   options.insert(options.begin(), "weir_graphs");
   options.insert(options.end(), {"--count=1", "--shrink=0", fmt::format("--limit={}", r.limit),
-                                 fmt::format("--patience={}", r.patience.count())});
+                                 fmt::format("--patience={}", r.wait_limit.count())});
   std::vector<char*> arguments;
   for (std::string& one : options) arguments.push_back(one.data());
   arguments.push_back(nullptr);
   ::posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  if (!prints) {
+  if (!print_output) {
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
   ::pid_t child = 0;
   int status = 0;
-  const int spawned = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+  const int spawned =
+      ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
-  return spawned == 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1;
+  return spawned == 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 1;
 }
 
 }  // namespace
@@ -51,8 +55,9 @@ bool finds(const reproduction& r, bool prints) {
 void shrink(reproduction of, unsigned seconds) {
   using steady = std::chrono::steady_clock;
   const steady::time_point until = steady::now() + std::chrono::seconds{seconds};
-  if (!finds(of, false)) {
-    std::printf("not found again by: weir_graphs %s\n", fmt::format("{}", fmt::join(options_of(of), " ")).c_str());
+  if (!reproduces(of, false)) {
+    std::printf("not found again by: weir_graphs %s\n",
+                fmt::format("{}", fmt::join(options_of(of), " ")).c_str());
     return;
   }
   // Many steps at a time first, and single ones until none can be left out.
@@ -61,16 +66,17 @@ void shrink(reproduction of, unsigned seconds) {
     for (unsigned end = of.length; end > 0 && steady::now() < until; end -= std::min(end, many)) {
       reproduction shorter = of;
       for (unsigned i = end - std::min(end, many); i < end; ++i) shorter.left_out.insert(i);
-      if (shorter.left_out.size() == of.left_out.size() || !finds(shorter, false)) continue;
+      if (shorter.left_out.size() == of.left_out.size() || !reproduces(shorter, false)) continue;
       of = std::move(shorter);
       less = true;
     }
     if (steady::now() >= until || (many == 1 && !less)) break;
     many = std::max(many / 2, 1u);
   }
-  std::printf("with fewer calls: weir_graphs %s\n", fmt::format("{}", fmt::join(options_of(of), " ")).c_str());
+  std::printf("with fewer calls: weir_graphs %s\n",
+              fmt::format("{}", fmt::join(options_of(of), " ")).c_str());
   std::fflush(stdout);
-  (void)finds(of, true);
+  (void)reproduces(of, true);
 }
 
 }  // namespace weir::graphs

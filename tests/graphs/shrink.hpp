@@ -10,14 +10,15 @@ namespace weir::graphs {
 // A sequence as options of this program.
 struct reproduction {
   std::uint64_t seed;
-  unsigned lane;  // of an odd seed: which of its sequences, alone
+  unsigned sequence;  // of an odd seed: which of its sequences, alone
   unsigned length;
   unsigned limit;  // in seconds, of a try
-  std::chrono::seconds patience;
+  std::chrono::seconds wait_limit;
   std::set<unsigned> left_out{};
 };
 
-// Leaves out what can be left out, for so many seconds, and lets the last process print what it finds.
+// Leaves out what can be left out, for so many seconds, and lets the last process print what it
+// finds.
 void shrink(reproduction of, unsigned seconds);
 
 }  // namespace weir::graphs

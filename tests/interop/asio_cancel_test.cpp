@@ -2,8 +2,8 @@
 #include <weir/interop/asio.hpp>
 
 #include <weir/completion/completion.hpp>
-#include <weir/device/device.hpp>
 #include <weir/completion/future.hpp>
+#include <weir/device/device.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <array>
@@ -36,7 +36,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -45,8 +45,8 @@ namespace {
 using test::gate;
 using namespace std::chrono_literals;
 
-class AsioCancel : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, AsioCancel, ::testing::Values(false, true), test::name_of_way);
+class AsioCancel : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, AsioCancel, ::testing::Values(false, true), test::name_of_mode);
 
 bool was_cancelled(const std::exception_ptr& failure) {
   if (failure == nullptr) return false;
@@ -57,17 +57,17 @@ bool was_cancelled(const std::exception_ptr& failure) {
   }
 }
 
-TEST_P(AsioCancel, EndsTheWaitAndNotTheWork) {
+TEST_P(AsioCancel, CancellationEndsTheWaitAndNotTheWork) {
   using type = asio::cancellation_type;
   for (const type how : {type::terminal, type::partial, type::total, type::all}) {
     asio::io_context io;
     asio::cancellation_signal signal;
-    std::exception_ptr told;
+    std::exception_ptr failure_seen;
     bool inside = true;
     gate held{s};
     const completion c = s.completion();
     async_wait(io, c, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) {
-                 told = failure;
+                 failure_seen = failure;
                  EXPECT_FALSE(inside);
                }));
     signal.emit(type::none);
@@ -76,14 +76,14 @@ TEST_P(AsioCancel, EndsTheWaitAndNotTheWork) {
     signal.emit(how);  // it is on its way already
     inside = false;
     io.run();
-    EXPECT_TRUE(was_cancelled(told));
+    EXPECT_TRUE(was_cancelled(failure_seen));
     EXPECT_EQ(c.status(), errc::not_ready);
     held.open();
     c.wait();
   }
 }
 
-TEST_P(AsioCancel, ComesTooLate) {
+TEST_P(AsioCancel, CancellationAfterTheEndHasNoEffect) {
   asio::io_context io;
   asio::cancellation_signal signal;
   gate held{s};
@@ -101,7 +101,8 @@ TEST_P(AsioCancel, ComesTooLate) {
   // Its place has another one by now, which the old signal does not know.
   gate again{s};
   asio::cancellation_signal other;
-  async_wait(io, s.completion(), asio::bind_cancellation_slot(other.slot(), [&](std::exception_ptr failure) {
+  async_wait(io, s.completion(),
+             asio::bind_cancellation_slot(other.slot(), [&](std::exception_ptr failure) {
                ++called;
                EXPECT_EQ(failure, nullptr);
              }));
@@ -111,66 +112,69 @@ TEST_P(AsioCancel, ComesTooLate) {
   EXPECT_EQ(called, 2);
 }
 
-TEST_P(AsioCancel, WithoutAnExecutorTheReactorTells) {
+TEST_P(AsioCancel, TheReactorThreadReportsACancellationWithoutAnExecutor) {
   asio::cancellation_signal signal;
-  std::promise<std::thread::id> there;
+  std::promise<std::thread::id> handler_thread;
   gate held{s};
-  async_wait(s.completion(), asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) {
+  async_wait(s.completion(),
+             asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) {
                EXPECT_TRUE(was_cancelled(failure));
-               there.set_value(std::this_thread::get_id());
+               handler_thread.set_value(std::this_thread::get_id());
              }));
   signal.emit(asio::cancellation_type::terminal);
-  EXPECT_NE(there.get_future().get(), std::this_thread::get_id());
+  EXPECT_NE(handler_thread.get_future().get(), std::this_thread::get_id());
 }
 
 // The value is kept for the work, and destroyed afterwards.
-TEST_P(AsioCancel, DropsAFuture) {
+TEST_P(AsioCancel, CancellingAWaitDropsItsFuture) {
   asio::io_context io;
   asio::cancellation_signal signal;
-  std::exception_ptr told;
+  std::exception_ptr failure_seen;
   const auto value = std::make_shared<int>(0);
   gate held{s};
   async_wait(io, s.enqueue_async([&] { return value; }),
-             asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure, std::shared_ptr<int> none) {
-               told = failure;
-               EXPECT_EQ(none, nullptr);
-             }));
+             asio::bind_cancellation_slot(
+                 signal.slot(), [&](std::exception_ptr failure, std::shared_ptr<int> none) {
+                   failure_seen = failure;
+                   EXPECT_EQ(none, nullptr);
+                 }));
   signal.emit(asio::cancellation_type::total);
   io.run();
-  EXPECT_TRUE(was_cancelled(told));
+  EXPECT_TRUE(was_cancelled(failure_seen));
   EXPECT_EQ(value.use_count(), 2);
   held.open();
   while (value.use_count() != 1) std::this_thread::yield();
 }
 
-TEST_P(AsioCancel, ACoroutineIsCancelled) {
+TEST_P(AsioCancel, ACoroutineCanBeCancelled) {
   asio::io_context io;
   asio::cancellation_signal signal;
   gate held{s};
-  std::exception_ptr told;
+  std::exception_ptr failure_seen;
   bool through = false;
   const auto work = [&]() -> asio::awaitable<void> {
     co_await async_wait(s.completion(), asio::use_awaitable);
     through = true;
   };
   asio::co_spawn(io, work(),
-                 asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) { told = failure; }));
+                 asio::bind_cancellation_slot(
+                     signal.slot(), [&](std::exception_ptr failure) { failure_seen = failure; }));
   io.poll();
   signal.emit(asio::cancellation_type::terminal);
   io.run();
-  EXPECT_TRUE(was_cancelled(told));
+  EXPECT_TRUE(was_cancelled(failure_seen));
   EXPECT_FALSE(through);
 }
 
 // A deadline, as Asio's users write it.
-TEST_P(AsioCancel, ATimerGoesFirst) {
+TEST_P(AsioCancel, ATimerThatExpiresFirstCancelsTheWait) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context io;
   gate held{s};
   const auto work = [&]() -> asio::awaitable<std::size_t> {
     asio::steady_timer timer{io, 1ms};
-    const auto first =
-        co_await (async_wait(s.completion(), asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+    const auto first = co_await (async_wait(s.completion(), asio::use_awaitable) ||
+                                 timer.async_wait(asio::use_awaitable));
     co_return first.index();
   };
   std::future<std::size_t> first = asio::co_spawn(io, work(), asio::use_future);
@@ -178,14 +182,14 @@ TEST_P(AsioCancel, ATimerGoesFirst) {
   EXPECT_EQ(first.get(), 1U);
 }
 
-TEST_P(AsioCancel, ATimerComesLater) {
+TEST_P(AsioCancel, ACompletionThatEndsFirstCancelsTheTimer) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context io;
   gate held{s};
   const auto work = [&]() -> asio::awaitable<std::size_t> {
     asio::steady_timer timer{io, 1h};
-    const auto first =
-        co_await (async_wait(s.completion(), asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+    const auto first = co_await (async_wait(s.completion(), asio::use_awaitable) ||
+                                 timer.async_wait(asio::use_awaitable));
     co_return first.index();
   };
   std::future<std::size_t> first = asio::co_spawn(io, work(), asio::use_future);
@@ -195,7 +199,7 @@ TEST_P(AsioCancel, ATimerComesLater) {
   EXPECT_EQ(first.get(), 0U);
 }
 
-TEST_P(AsioCancel, AGroupIsCancelled) {
+TEST_P(AsioCancel, AParallelGroupCancelsItsRemainingWait) {
   using namespace asio::experimental;
   asio::io_context io;
   stream t{gpu};
@@ -207,8 +211,9 @@ TEST_P(AsioCancel, AGroupIsCancelled) {
   std::exception_ptr first = std::make_exception_ptr(0);
   std::exception_ptr second;
   make_parallel_group(async_wait(io, c, deferred), async_wait(io, d, deferred))
-      .async_wait(wait_for_one(), asio::bind_executor(io, [&](std::array<std::size_t, 2> in, std::exception_ptr of_c,
-                                                              std::exception_ptr of_d) {
+      .async_wait(wait_for_one(),
+                  asio::bind_executor(io, [&](std::array<std::size_t, 2> in,
+                                              std::exception_ptr of_c, std::exception_ptr of_d) {
                     order = in;
                     first = of_c;
                     second = of_d;
@@ -221,7 +226,7 @@ TEST_P(AsioCancel, AGroupIsCancelled) {
 }
 
 // Whichever comes first: every handler is called once.
-TEST_P(AsioCancel, RacesWithTheEndOfTheWork) {
+TEST_P(AsioCancel, CancellationMayRaceWithTheEndOfTheWork) {
   asio::thread_pool pool{2};
   constexpr int rounds = 200;
   std::atomic<int> called{0};
@@ -231,8 +236,10 @@ TEST_P(AsioCancel, RacesWithTheEndOfTheWork) {
     gate held{s};
     const completion c = s.completion();
     asio::post(strand, [&, c, signal, strand] {
-      async_wait(c, asio::bind_executor(strand, asio::bind_cancellation_slot(
-                                                    signal->slot(), [&, signal](std::exception_ptr) { ++called; })));
+      async_wait(c,
+                 asio::bind_executor(
+                     strand, asio::bind_cancellation_slot(
+                                 signal->slot(), [&, signal](std::exception_ptr) { ++called; })));
       asio::post(strand, [signal] { signal->emit(asio::cancellation_type::terminal); });
     });
     held.open();

@@ -1,8 +1,8 @@
 // asio_context_end_test.cpp - waits of Asio's whose context ends before the work.
 #include <weir/interop/asio.hpp>
 
-#include <weir/memory/buffer.hpp>
 #include <weir/completion/completion.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
 
 #include <asio/awaitable.hpp>
@@ -20,7 +20,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -28,11 +28,11 @@ namespace {
 
 using test::gate;
 
-class AsioContextEnd : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, AsioContextEnd, ::testing::Values(false, true), test::name_of_way);
+class AsioContextEnd : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, AsioContextEnd, ::testing::Values(false, true), test::name_of_mode);
 
 // The handler goes with its context, uncalled, as those of Asio's own operations do.
-TEST_P(AsioContextEnd, TakesItsWaitsAlong) {
+TEST_P(AsioContextEnd, DestroyingAContextDestroysItsHandlers) {
   const auto kept = std::make_shared<int>(0);
   gate held{s};
   const completion c = s.completion();
@@ -41,7 +41,9 @@ TEST_P(AsioContextEnd, TakesItsWaitsAlong) {
     asio::io_context io;
     asio::cancellation_signal signal;
     async_wait(io, c, [&, kept](std::exception_ptr) { called = true; });
-    async_wait(io, c, asio::bind_cancellation_slot(signal.slot(), [&, kept](std::exception_ptr) { called = true; }));
+    async_wait(io, c, asio::bind_cancellation_slot(signal.slot(), [&, kept](std::exception_ptr) {
+                 called = true;
+               }));
     asio::co_spawn(
         io,
         [](completion awaited, std::shared_ptr<int>) -> asio::awaitable<void> {
@@ -57,7 +59,7 @@ TEST_P(AsioContextEnd, TakesItsWaitsAlong) {
   EXPECT_FALSE(called);
 }
 
-TEST_P(AsioContextEnd, MayComeAtAnyTime) {
+TEST_P(AsioContextEnd, AContextCanBeDestroyedAtAnyTime) {
   constexpr int rounds = 200;
   constexpr int waits = 8;
   std::atomic<int> alive{0};
@@ -87,8 +89,9 @@ TEST_P(AsioContextEnd, MayComeAtAnyTime) {
   s.sync();
 }
 
-// The reactor's thread has found the end for all three, and is held up by one of those without a context.
-TEST_P(AsioContextEnd, MayComeBeforeItsWaitIsTold) {
+// The reactor's thread has found the end for all three, and is held up by one of those without a
+// context.
+TEST_P(AsioContextEnd, AContextCanBeDestroyedBeforeItsHandlerIsCalled) {
   auto io = std::make_unique<asio::io_context>();
   const auto kept = std::make_shared<int>(0);
   std::promise<void> entered;

@@ -2,11 +2,11 @@
 #include <weir/interop/asio.hpp>
 
 #include <weir/completion/completion.hpp>
-#include <weir/device/device.hpp>
 #include <weir/core/error.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/device/device.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <asio/awaitable.hpp>
@@ -21,23 +21,23 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
-#include "support/child.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
+using detail::fault_table;
 using test::gate;
 using test::result_of;
 
-class AsioFailure : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, AsioFailure, ::testing::Values(false, true), test::name_of_way);
+class AsioFailure : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, AsioFailure, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(AsioFailure, GivesWhatAHostFunctionHasThrown) {
+TEST_P(AsioFailure, AFutureRethrowsAHostFunctionException) {
   gate held{s};
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
   std::future<void> end = async_wait(s.completion(), asio::use_future);
@@ -46,11 +46,13 @@ TEST_P(AsioFailure, GivesWhatAHostFunctionHasThrown) {
 }
 
 // A fault fails every wait with the device's code, as weir's own exception.
-bool all_waits_fail(bool asked) {
+bool all_waits_fail(bool polled) {
   const device gpu;
-  const kernel store = program{R"(extern "C" __global__ void store(int* x) { *x = 1; })"}.compile(gpu).kernel("store");
-  std::optional<failing_table> calls;
-  if (asked) calls.emplace();
+  const kernel store =
+      program{R"(extern "C" __global__ void store(int* x) { *x = 1; })"}.compile(gpu).kernel(
+          "store");
+  std::optional<fault_table> calls;
+  if (polled) calls.emplace();
   stream s{gpu};
   asio::io_context io;
   gate held{s};
@@ -72,14 +74,15 @@ bool all_waits_fail(bool asked) {
   io.poll();
   held.open();
   io.run();
-  return WEIR_HOLDS(failed == 100) && WEIR_HOLDS(result_of([&] { end.get(); }) == errc::illegal_address);
+  return WEIR_HOLDS(failed == 100) &&
+         WEIR_HOLDS(result_of([&] { end.get(); }) == errc::illegal_address);
 }
 
-TEST(AsioEnd, AFaultFailsAllWaits) {
+TEST(AsioEnd, AFaultFailsAllPendingWaits) {
   test::in_a_fresh_process([] { return all_waits_fail(false); });
 }
 
-TEST(AsioEnd, AFaultFailsAllWaitsThatAreAsked) {
+TEST(AsioEnd, AFaultFailsAllWaitsForPolledCompletions) {
   test::in_a_fresh_process([] { return all_waits_fail(true); });
 }
 

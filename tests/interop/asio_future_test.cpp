@@ -1,13 +1,13 @@
 // asio_future_test.cpp - values of futures in the ways of Asio.
 #include <weir/interop/asio.hpp>
 
-#include <weir/core/allow_sync.hpp>
-#include <weir/memory/buffer.hpp>
-#include <weir/device/device.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/completion/future.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/core/sync_guard.hpp>
+#include <weir/device/device.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <asio/awaitable.hpp>
@@ -28,7 +28,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -38,31 +38,33 @@ namespace {
 using test::gate;
 using namespace std::chrono_literals;
 
-class AsioFuture : public test::completion_ways {
+class AsioFuture : public test::completion_modes {
  protected:
   asio::io_context io;
 };
-INSTANTIATE_TEST_SUITE_P(Ways, AsioFuture, ::testing::Values(false, true), test::name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, AsioFuture, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(AsioFuture, AFutureGivesItsValue) {
+TEST_P(AsioFuture, AFutureReturnsItsValue) {
   gate held{s};
   std::future<int> answer = async_wait(s.enqueue_async([] { return 5; }), asio::use_future);
   int called_with = 0;
-  async_wait(io, s.enqueue_async([] { return 6; }), [&](std::exception_ptr, int value) { called_with = value; });
+  async_wait(io, s.enqueue_async([] { return 6; }),
+             [&](std::exception_ptr, int value) { called_with = value; });
   held.open();
   io.run();
   EXPECT_EQ(answer.get(), 5);
   EXPECT_EQ(called_with, 6);
 }
 
-TEST_P(AsioFuture, AFutureGivesBuffersToo) {
+TEST_P(AsioFuture, AFutureCanReturnABuffer) {
   const auto work = [&]() -> asio::awaitable<int> {
     auto f = s.enqueue_async([](stream_ref t) {
       pinned_buffer<int> x{1};
       fill(t, x, 7);
       return x;
     });
-    auto first = co_await async_wait(std::move(f), asio::use_awaitable);  // there is no pinned buffer without memory
+    auto first = co_await async_wait(
+        std::move(f), asio::use_awaitable);  // there is no pinned buffer without memory
     f = s.enqueue_async([x = std::move(*first)](stream_ref t) mutable {
       fill(t, x, x.data()[0] + 1);
       return std::move(x);
@@ -75,17 +77,17 @@ TEST_P(AsioFuture, AFutureGivesBuffersToo) {
   EXPECT_EQ(answer.get(), 8);
 }
 
-TEST_P(AsioFuture, AFutureWithoutAValueThrows) {
+TEST_P(AsioFuture, AFutureRethrowsAHostFunctionException) {
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
   std::future<int> answer = async_wait(s.enqueue_async([] { return 5; }), asio::use_future);
   EXPECT_THROW(answer.get(), std::runtime_error);
 }
 
 // The handler's thread may be forbidden to wait; what is done needs no wait.
-TEST_P(AsioFuture, AFutureThatIsDoneGivesItsValueWhereWaitsAreForbidden) {
+TEST_P(AsioFuture, ACompletedFutureReturnsItsValueWhereWaitsAreForbidden) {
   future<int> f = s.enqueue_async([] { return 5; });
   s.sync();
-  const allow_sync not_here{false};
+  const sync_guard not_here{false};
   int value = 0;
   async_wait(io, std::move(f), [&](std::exception_ptr failure, int x) {
     EXPECT_EQ(failure, nullptr);
@@ -100,7 +102,7 @@ struct fixed {
   const int value = 0;
 };
 
-TEST_P(AsioFuture, AFutureGivesWhatCannotBeAssigned) {
+TEST_P(AsioFuture, AFutureCanReturnATypeThatIsNotAssignable) {
   EXPECT_EQ(async_wait(s.enqueue_async([] { return fixed{5}; }), asio::use_future).get().value, 5);
 }
 
@@ -111,32 +113,35 @@ struct by_hand {
   int value;
 };
 
-TEST_P(AsioFuture, TheHandlerIsCalledWhereAValueCannotBeMadeOfNothing) {
-  EXPECT_EQ(async_wait(s.enqueue_async([] { return by_hand{5}; }), asio::use_future).get()->value, 5);
+TEST_P(AsioFuture, ATypeWithoutADefaultConstructorIsPassedAsAnOptional) {
+  EXPECT_EQ(async_wait(s.enqueue_async([] { return by_hand{5}; }), asio::use_future).get()->value,
+            5);
   gate held{s};
   asio::cancellation_signal cancel;
   int called = 0;
   async_wait(io, s.enqueue_async([] { return by_hand{5}; }),
-             asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure, std::optional<by_hand> none) {
-               called += failure != nullptr && !none.has_value() ? 1 : 0;
-             }));
+             asio::bind_cancellation_slot(
+                 cancel.slot(), [&](std::exception_ptr failure, std::optional<by_hand> none) {
+                   called += failure != nullptr && !none.has_value() ? 1 : 0;
+                 }));
   cancel.emit(asio::cancellation_type::total);
   io.run();
   EXPECT_EQ(called, 1);
   held.open();
 }
 
-TEST_P(AsioFuture, AFutureWithoutAValueIsRefusedWhereItCanBeCaught) {
-  future<int> gone = s.enqueue_async([] { return 5; });
-  static_cast<void>(std::move(gone).get());
-  const auto failure = test::failure_of([&] { async_wait(std::move(gone), asio::use_future); });
+TEST_P(AsioFuture, AFutureWithoutAValueThrowsFromTheAsyncWaitCall) {
+  future<int> moved_from = s.enqueue_async([] { return 5; });
+  static_cast<void>(std::move(moved_from).get());
+  const auto failure =
+      test::failure_of([&] { async_wait(std::move(moved_from), asio::use_future); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::closed);
   EXPECT_STREQ(failure->call(), "weir::async_wait");
   errc caught = errc::success;
   const auto awaits = [&]() -> asio::awaitable<void> {
     try {
-      static_cast<void>(co_await async_wait(std::move(gone), asio::use_awaitable));
+      static_cast<void>(co_await async_wait(std::move(moved_from), asio::use_awaitable));
     } catch (const error& e) {
       caught = e.result();
     }

@@ -1,11 +1,11 @@
 // asio_test.cpp - completions in the ways of Asio: tokens, executors, memory.
 #include <weir/interop/asio.hpp>
 
-#include <weir/core/allow_sync.hpp>
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/fill.hpp>
+#include <weir/core/sync_guard.hpp>
 #include <weir/graph/graph.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -35,7 +35,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -44,48 +44,50 @@ namespace {
 using test::gate;
 using namespace std::chrono_literals;
 
-class Asio : public test::completion_ways {
+class Asio : public test::completion_modes {
  protected:
   asio::io_context io;
 };
-INSTANTIATE_TEST_SUITE_P(Ways, Asio, ::testing::Values(false, true), test::name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, Asio, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(Asio, ACallbackIsCalledThroughTheExecutorThatIsGiven) {
-  std::thread::id there;
+TEST_P(Asio, ACallbackRunsOnTheGivenExecutor) {
+  std::thread::id handler_thread;
   gate held{s};
   async_wait(io, s.completion(), [&](std::exception_ptr failure) {
     EXPECT_EQ(failure, nullptr);
-    there = std::this_thread::get_id();
+    handler_thread = std::this_thread::get_id();
   });
   EXPECT_EQ(io.poll(), 0U);
   held.open();
   EXPECT_EQ(io.run(), 1U);  // which does not run out of work before
-  EXPECT_EQ(there, std::this_thread::get_id());
+  EXPECT_EQ(handler_thread, std::this_thread::get_id());
 }
 
-TEST_P(Asio, ACallbacksOwnExecutorGoesFirst) {
+TEST_P(Asio, TheAssociatedExecutorOfACallbackTakesPrecedence) {
   asio::io_context other;
   bool called = false;
   gate held{s};
-  async_wait(other, s.completion(), asio::bind_executor(io, [&](std::exception_ptr) { called = true; }));
+  async_wait(other, s.completion(),
+             asio::bind_executor(io, [&](std::exception_ptr) { called = true; }));
   held.open();
   EXPECT_EQ(other.run(), 0U);
   EXPECT_EQ(io.run(), 1U);
   EXPECT_TRUE(called);
 }
 
-TEST_P(Asio, ACallbackWithoutAnExecutorIsCalledByTheReactor) {
-  std::promise<std::thread::id> there;
-  std::future<std::thread::id> called = there.get_future();
+TEST_P(Asio, ACallbackWithoutAnExecutorRunsOnTheReactorThread) {
+  std::promise<std::thread::id> handler_thread;
+  std::future<std::thread::id> called = handler_thread.get_future();
   gate held{s};
-  async_wait(s.completion(), [&](std::exception_ptr) { there.set_value(std::this_thread::get_id()); });
+  async_wait(s.completion(),
+             [&](std::exception_ptr) { handler_thread.set_value(std::this_thread::get_id()); });
   EXPECT_EQ(called.wait_for(0s), std::future_status::timeout);
   held.open();
   EXPECT_NE(called.get(), std::this_thread::get_id());
 }
 
 // Of nothing, and of what is done: told later all the same.
-TEST_P(Asio, IsNeverCalledInsideOfTheWait) {
+TEST_P(Asio, ACallbackIsNeverCalledInsideAsyncWait) {
   const completion done = s.completion();
   done.wait();
   for (const completion& c : {completion{}, done}) {
@@ -96,35 +98,36 @@ TEST_P(Asio, IsNeverCalledInsideOfTheWait) {
     EXPECT_TRUE(called);
     io.restart();
 
-    std::promise<std::thread::id> there;
-    async_wait(c, [&](std::exception_ptr) { there.set_value(std::this_thread::get_id()); });
-    EXPECT_NE(there.get_future().get(), std::this_thread::get_id());
+    std::promise<std::thread::id> handler_thread;
+    async_wait(c,
+               [&](std::exception_ptr) { handler_thread.set_value(std::this_thread::get_id()); });
+    EXPECT_NE(handler_thread.get_future().get(), std::this_thread::get_id());
   }
 }
 
-TEST_P(Asio, AnAwaitableComesAfterTheWork) {
+TEST_P(Asio, AnAwaitableResumesAfterTheWork) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;
   gate held{s};
-  const auto work = [&](std::thread::id& there) -> asio::awaitable<int> {
+  const auto work = [&](std::thread::id& handler_thread) -> asio::awaitable<int> {
     fill(s, x, 3);
     co_await async_wait(s.completion(), asio::use_awaitable);
     const int seen = x.data()[0];
     fill(s, x, 4);
     co_await async_wait(s.completion(), asio::use_awaitable);
-    there = std::this_thread::get_id();
+    handler_thread = std::this_thread::get_id();
     co_return seen * 10 + x.data()[0];
   };
-  std::thread::id there;
-  std::future<int> answer = asio::co_spawn(io, work(there), asio::use_future);
+  std::thread::id handler_thread;
+  std::future<int> answer = asio::co_spawn(io, work(handler_thread), asio::use_future);
   io.poll();
   held.open();
   io.run();
   EXPECT_EQ(answer.get(), 34);
-  EXPECT_EQ(there, std::this_thread::get_id());
+  EXPECT_EQ(handler_thread, std::this_thread::get_id());
 }
 
-TEST_P(Asio, AFutureIsReady) {
+TEST_P(Asio, UseFutureReturnsAFutureOfTheCompletion) {
   gate held{s};
   std::future<void> end = async_wait(s.completion(), asio::use_future);
   EXPECT_EQ(end.wait_for(0s), std::future_status::timeout);
@@ -132,7 +135,7 @@ TEST_P(Asio, AFutureIsReady) {
   end.get();
 }
 
-TEST_P(Asio, ADeferredWaitBeginsWhenItIsCalled) {
+TEST_P(Asio, ADeferredWaitStartsWhenItIsCalled) {
   gate held{s};
   auto later = async_wait(s.completion(), asio::experimental::deferred);
   held.open();
@@ -143,14 +146,14 @@ TEST_P(Asio, ADeferredWaitBeginsWhenItIsCalled) {
   EXPECT_TRUE(called);
 }
 
-TEST_P(Asio, ADetachedWaitKeepsItsContextAtWork) {
+TEST_P(Asio, ADetachedWaitKeepsItsContextRunning) {
   gate held{s};
   async_wait(io, s.completion(), asio::detached);
   held.open();
   io.run();
 }
 
-TEST_P(Asio, AStrandIsKeptTo) {
+TEST_P(Asio, CallbacksRunInTheirStrand) {
   constexpr int many = 200;
   asio::thread_pool pool{4};
   const auto strand = asio::make_strand(pool);
@@ -169,31 +172,33 @@ TEST_P(Asio, AStrandIsKeptTo) {
   EXPECT_EQ(outside, 0);
 }
 
-TEST_P(Asio, ExecutorsOfTheOldKindServeToo) {
+TEST_P(Asio, LegacyExecutorsAreSupported) {
   asio::io_context::strand strand{io};
   bool inside = false;
   gate held{s};
-  async_wait(strand, s.completion(), [&](std::exception_ptr) { inside = strand.running_in_this_thread(); });
+  async_wait(strand, s.completion(),
+             [&](std::exception_ptr) { inside = strand.running_in_this_thread(); });
   held.open();
   io.run();
   EXPECT_TRUE(inside);
 }
 
-TEST_P(Asio, ManyWaitAtOnce) {
+TEST_P(Asio, ManyWaitsCanBePendingAtOnce) {
   constexpr int streams = 8;
   constexpr int waits = 500;
   asio::thread_pool pool{2};
-  std::atomic<int> told{0};
+  std::atomic<int> handler_calls{0};
   std::vector<stream> all;
   std::vector<std::unique_ptr<gate>> held;
   for (int i = 0; i < streams; ++i) {
     all.emplace_back(gpu);
     held.push_back(std::make_unique<gate>(all.back()));
-    for (int k = 0; k < waits; ++k) async_wait(pool, all.back().completion(), [&](std::exception_ptr) { ++told; });
+    for (int k = 0; k < waits; ++k)
+      async_wait(pool, all.back().completion(), [&](std::exception_ptr) { ++handler_calls; });
   }
   for (int i = streams; i-- > 0;) held[i]->open();
   pool.join();
-  EXPECT_EQ(told, streams * waits);
+  EXPECT_EQ(handler_calls, streams * waits);
 }
 
 asio::awaitable<void> wait_often(stream_ref s, int times, std::atomic<int>& done) {
@@ -205,7 +210,7 @@ asio::awaitable<void> wait_often(stream_ref s, int times, std::atomic<int>& done
   ++done;
 }
 
-TEST_P(Asio, CoroutinesOnSeveralThreads) {
+TEST_P(Asio, CoroutinesCanAwaitOnSeveralThreads) {
   constexpr int coroutines = 16;
   asio::thread_pool pool{3};
   std::vector<stream> all;
@@ -218,7 +223,8 @@ TEST_P(Asio, CoroutinesOnSeveralThreads) {
   EXPECT_EQ(done, coroutines);
 }
 
-// A handler is moved and never copied; its memory comes from its allocator, and is there no more when it is called.
+// A handler is moved and never copied; its memory comes from its allocator, and is there no more
+// when it is called.
 struct counts {
   std::size_t allocated = 0;
   std::size_t alive = 0;
@@ -243,13 +249,15 @@ struct counting_allocator {
   std::shared_ptr<counts> of;
 };
 
-TEST_P(Asio, MemoryComesFromTheHandlersAllocator) {
+TEST_P(Asio, MemoryComesFromTheAllocatorOfTheHandler) {
   const auto count = std::make_shared<counts>();
   std::size_t alive = 99;
   gate held{s};
   async_wait(io, s.completion(),
              asio::bind_allocator(counting_allocator<int>{count},
-                                  [&, only = std::make_unique<int>(1)](std::exception_ptr) { alive = count->alive; }));
+                                  [&, only = std::make_unique<int>(1)](std::exception_ptr) {
+                                    alive = count->alive;
+                                  }));
   EXPECT_EQ(count->allocated, 1U);
   held.open();
   io.run();
@@ -257,13 +265,13 @@ TEST_P(Asio, MemoryComesFromTheHandlersAllocator) {
   EXPECT_LE(count->allocated, 2U);  // the executor's part is the second
 }
 
-TEST_P(Asio, IsAllowedBesideCaptures) {
+TEST_P(Asio, AsyncWaitIsAllowedDuringACapture) {
   stream t{gpu};
   gate held{s};
   const completion c = s.completion();
   bool called = false;
   begin_capture(t, capture_options{.mode = capture_mode::global});
-  const allow_sync none{false};
+  const sync_guard none{false};
   async_wait(io, c, [&](const std::exception_ptr&) { called = true; });
   held.open();
   io.run();

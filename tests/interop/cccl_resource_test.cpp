@@ -1,4 +1,5 @@
-// weir's pools as memory resources of CCCL; no header of weir knows CCCL. What CCCL 3.0 has of this is experimental.
+// weir's pools as memory resources of CCCL; no header of weir knows CCCL. What CCCL 3.0 has of this
+// is experimental.
 #define LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
 #include <gtest/gtest.h>
 
@@ -13,12 +14,14 @@ namespace mr = cuda::mr;
 
 #if CCCL_VERSION >= 3001000
 static_assert(mr::resource_with<weir::device_pool_resource, mr::device_accessible>);
-static_assert(mr::resource_with<weir::pinned_pool_resource, mr::device_accessible, mr::host_accessible>);
+static_assert(
+    mr::resource_with<weir::pinned_pool_resource, mr::device_accessible, mr::host_accessible>);
 static_assert(!mr::resource_with<weir::device_pool_resource, mr::host_accessible>);
 using device_resource_ref = mr::resource_ref<mr::device_accessible>;
 #else
 static_assert(mr::async_resource_with<weir::device_pool_resource, mr::device_accessible>);
-static_assert(mr::async_resource_with<weir::pinned_pool_resource, mr::device_accessible, mr::host_accessible>);
+static_assert(mr::async_resource_with<weir::pinned_pool_resource, mr::device_accessible,
+                                      mr::host_accessible>);
 static_assert(!mr::async_resource_with<weir::device_pool_resource, mr::host_accessible>);
 static_assert(mr::resource_with<weir::pinned_pool_resource, mr::host_accessible>);
 using device_resource_ref = mr::async_resource_ref<mr::device_accessible>;
@@ -33,7 +36,7 @@ void* taken_by_cccl(device_resource_ref from, cuda::stream_ref s) {
 #endif
 }
 
-TEST(CcclResource, APoolIsOne) {
+TEST(CcclResource, AMemoryPoolIsACcclMemoryResource) {
   const weir::device gpu;
   const weir::stream s{gpu};
   const weir::memory_pool pool{gpu};

@@ -1,4 +1,5 @@
-// weir's streams and those of CCCL (cuda::stream_ref), into each other and back; no header of weir knows CCCL.
+// weir's streams and those of CCCL (cuda::stream_ref), into each other and back; no header of weir
+// knows CCCL.
 #include <gtest/gtest.h>
 
 #include <cuda/stream_ref>
@@ -14,7 +15,7 @@ static_assert(std::is_convertible_v<const weir::stream&, cuda::stream_ref>);
 static_assert(std::is_convertible_v<weir::stream_ref, cuda::stream_ref>);
 static_assert(std::is_convertible_v<cuda::stream_ref, weir::stream_ref>);
 
-TEST(Cccl, AStreamOfOursIsOneOfTheirs) {
+TEST(Cccl, AWeirStreamConvertsToACudaStreamRef) {
   const weir::stream s{weir::device{}};
   EXPECT_EQ(taken_by_cccl(s), s.get());
   EXPECT_EQ(taken_by_cccl(weir::stream_ref{s}), s.get());
@@ -24,7 +25,7 @@ TEST(Cccl, AStreamOfOursIsOneOfTheirs) {
   EXPECT_EQ(braced.get(), s.get());
 }
 
-TEST(Cccl, AStreamOfTheirsIsAReferenceOfOurs) {
+TEST(Cccl, ACudaStreamRefConvertsToAWeirStreamRef) {
   const weir::stream s{weir::device{}};
   const cuda::stream_ref theirs{s.get()};
   EXPECT_EQ(taken_by_weir(theirs), s.get());
@@ -33,7 +34,7 @@ TEST(Cccl, AStreamOfTheirsIsAReferenceOfOurs) {
   EXPECT_TRUE(ours.done());
 }
 
-TEST(Cccl, AssignmentKeepsTheStream) {
+TEST(Cccl, AssignmentBetweenStreamRefsKeepsTheStream) {
   const weir::stream s{weir::device{}};
   const weir::stream t{weir::device{}};
   cuda::stream_ref theirs = s;

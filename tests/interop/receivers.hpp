@@ -52,7 +52,8 @@ using stoppable_probe = probe<stdexec::inplace_stop_token>;
 // Operations stay where they are made.
 template <class Sender, class Receiver>
 struct held_operation {
-  held_operation(Sender from, Receiver to) : operation{stdexec::connect(std::move(from), std::move(to))} {}
+  held_operation(Sender from, Receiver to)
+      : operation{stdexec::connect(std::move(from), std::move(to))} {}
   decltype(stdexec::connect(std::declval<Sender>(), std::declval<Receiver>())) operation;
 };
 

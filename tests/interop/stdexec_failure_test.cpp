@@ -3,9 +3,9 @@
 
 #include <weir/completion/completion.hpp>
 #include <weir/device/device.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <stdexec/execution.hpp>
@@ -17,17 +17,17 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "receivers.hpp"
-#include "support/child.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
+using detail::fault_table;
 using stdexec::schedule;
 using stdexec::sync_wait;
 using test::completion_sender;
@@ -37,10 +37,10 @@ using test::probe;
 using test::result_of;
 using test::seen;
 
-class SendersFailure : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, SendersFailure, ::testing::Values(false, true), test::name_of_way);
+class SendersFailure : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, SendersFailure, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(SendersFailure, GiveWhatAHostFunctionHasThrown) {
+TEST_P(SendersFailure, ASenderRethrowsAHostFunctionException) {
   gate held{s};
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
   const completion c = s.completion();
@@ -49,11 +49,13 @@ TEST_P(SendersFailure, GiveWhatAHostFunctionHasThrown) {
 }
 
 // A fault fails every sender with the device's code.
-bool all_senders_fail(bool asked) {
+bool all_senders_fail(bool polled) {
   const device gpu;
-  const kernel store = program{R"(extern "C" __global__ void store(int* x) { *x = 1; })"}.compile(gpu).kernel("store");
-  std::optional<failing_table> calls;
-  if (asked) calls.emplace();
+  const kernel store =
+      program{R"(extern "C" __global__ void store(int* x) { *x = 1; })"}.compile(gpu).kernel(
+          "store");
+  std::optional<fault_table> calls;
+  if (polled) calls.emplace();
   stream s{gpu};
   gate held{s};
   launch(s, grid(1, 1), store, static_cast<int*>(nullptr));
@@ -66,16 +68,19 @@ bool all_senders_fail(bool asked) {
   held.open();
   for (seen& end : ends) {
     if (!WEIR_HOLDS(end.how.get_future().get() == 'e')) return false;
-    if (!WEIR_HOLDS(result_of([&] { std::rethrow_exception(end.failure); }) == errc::illegal_address)) return false;
+    if (!WEIR_HOLDS(result_of([&] { std::rethrow_exception(end.failure); }) ==
+                    errc::illegal_address))
+      return false;
   }
-  return WEIR_HOLDS(result_of([&] { sync_wait(schedule(stream_scheduler{s})); }) == errc::illegal_address);
+  return WEIR_HOLDS(result_of([&] { sync_wait(schedule(stream_scheduler{s})); }) ==
+                    errc::illegal_address);
 }
 
-TEST(SendersEnd, AFaultFailsAll) {
+TEST(SendersEnd, AFaultFailsAllPendingSenders) {
   test::in_a_fresh_process([] { return all_senders_fail(false); });
 }
 
-TEST(SendersEnd, AFaultFailsAllThatAreAsked) {
+TEST(SendersEnd, AFaultFailsAllSendersOfPolledCompletions) {
   test::in_a_fresh_process([] { return all_senders_fail(true); });
 }
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "receivers.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -21,10 +21,10 @@ using test::gate;
 using test::seen;
 using test::stoppable_probe;
 
-class SendersStop : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, SendersStop, ::testing::Values(false, true), test::name_of_way);
+class SendersStop : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, SendersStop, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(SendersStop, EndsTheWaitAndNotTheWork) {
+TEST_P(SendersStop, AStopEndsTheWaitAndNotTheWork) {
   gate held{s};
   const completion c = s.completion();
   stdexec::inplace_stop_source source;
@@ -32,7 +32,8 @@ TEST_P(SendersStop, EndsTheWaitAndNotTheWork) {
   seen second;
   seen third;
   auto one = stdexec::connect(as_sender(c), stoppable_probe{&first, source.get_token()});
-  auto two = stdexec::connect(schedule(stream_scheduler{s}), stoppable_probe{&second, source.get_token()});
+  auto two =
+      stdexec::connect(schedule(stream_scheduler{s}), stoppable_probe{&second, source.get_token()});
   auto three = stdexec::connect(as_sender(c), stoppable_probe{&third, source.get_token()});
   stdexec::start(one);
   stdexec::start(two);
@@ -46,13 +47,15 @@ TEST_P(SendersStop, EndsTheWaitAndNotTheWork) {
   c.wait();
 }
 
-TEST_P(SendersStop, ComesTooLate) {
+TEST_P(SendersStop, AStopAfterTheEndHasNoEffect) {
   stdexec::inplace_stop_source source;
   for (const bool scheduled : {false, true}) {
     gate held{s};
     seen end;
-    auto of_completion = stdexec::connect(as_sender(s.completion()), stoppable_probe{&end, source.get_token()});
-    auto of_stream = stdexec::connect(schedule(stream_scheduler{s}), stoppable_probe{&end, source.get_token()});
+    auto of_completion =
+        stdexec::connect(as_sender(s.completion()), stoppable_probe{&end, source.get_token()});
+    auto of_stream =
+        stdexec::connect(schedule(stream_scheduler{s}), stoppable_probe{&end, source.get_token()});
     scheduled ? stdexec::start(of_stream) : stdexec::start(of_completion);
     held.open();
     EXPECT_EQ(end.how.get_future().get(), 'v');
@@ -61,15 +64,17 @@ TEST_P(SendersStop, ComesTooLate) {
 }
 
 // Every receiver is completed once, whoever comes first.
-TEST_P(SendersStop, RacesWithTheEndOfTheWork) {
+TEST_P(SendersStop, AStopMayRaceWithTheEndOfTheWork) {
   constexpr int rounds = 300;
   for (int i = 0; i < rounds; ++i) {
     stdexec::inplace_stop_source source;
     gate held{s};
     seen first;
     seen second;
-    auto one = stdexec::connect(as_sender(s.completion()), stoppable_probe{&first, source.get_token()});
-    auto two = stdexec::connect(schedule(stream_scheduler{s}), stoppable_probe{&second, source.get_token()});
+    auto one =
+        stdexec::connect(as_sender(s.completion()), stoppable_probe{&first, source.get_token()});
+    auto two = stdexec::connect(schedule(stream_scheduler{s}),
+                                stoppable_probe{&second, source.get_token()});
     std::jthread stops{[&] {
       if (i % 3 == 0) held.open();
       source.request_stop();

@@ -3,11 +3,11 @@
 
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/graph/graph.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <stdexec/execution.hpp>
@@ -28,7 +28,7 @@
 #include <gtest/gtest.h>
 
 #include "receivers.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -49,29 +49,31 @@ using test::stoppable_probe;
 using int_sender = decltype(as_sender(std::declval<future<int>>()));
 using schedule_sender = decltype(schedule(std::declval<stream_scheduler>()));
 
-static_assert(stdexec::sender<completion_sender> && stdexec::sender_in<completion_sender, stdexec::env<>>);
+static_assert(stdexec::sender<completion_sender> &&
+              stdexec::sender_in<completion_sender, stdexec::env<>>);
 static_assert(stdexec::sender<int_sender> && stdexec::sender_in<int_sender, stdexec::env<>>);
-static_assert(stdexec::sender<schedule_sender> && stdexec::sender_in<schedule_sender, stdexec::env<>>);
+static_assert(stdexec::sender<schedule_sender> &&
+              stdexec::sender_in<schedule_sender, stdexec::env<>>);
 static_assert(std::copy_constructible<completion_sender> && !std::copy_constructible<int_sender>);
 static_assert(stdexec::receiver<probe<>> && stdexec::receiver<stoppable_probe>);
 static_assert(stdexec::scheduler<stream_scheduler>);
 static_assert(std::is_trivially_copyable_v<stream_scheduler>);
-static_assert(
-    std::same_as<stdexec::completion_signatures_of_t<int_sender, stdexec::env<>>,
-                 stdexec::completion_signatures<stdexec::set_value_t(int), stdexec::set_error_t(std::exception_ptr),
-                                                stdexec::set_stopped_t()>>);
+static_assert(std::same_as<stdexec::completion_signatures_of_t<int_sender, stdexec::env<>>,
+                           stdexec::completion_signatures<stdexec::set_value_t(int),
+                                                          stdexec::set_error_t(std::exception_ptr),
+                                                          stdexec::set_stopped_t()>>);
 
-class Senders : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, Senders, ::testing::Values(false, true), test::name_of_way);
+class Senders : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, Senders, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(Senders, CompleteAfterTheWork) {
+TEST_P(Senders, ASenderCompletesAfterTheWork) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;
   gate held{s};
   fill(s, x, 3);
   seen end;
-  auto operation =
-      stdexec::connect(as_sender(s.completion()) | then([&] { EXPECT_EQ(x.data()[0], 3); }), probe<>{&end});
+  auto operation = stdexec::connect(
+      as_sender(s.completion()) | then([&] { EXPECT_EQ(x.data()[0], 3); }), probe<>{&end});
   stdexec::start(operation);
   std::future<char> how = end.how.get_future();
   EXPECT_EQ(how.wait_for(std::chrono::seconds{0}), std::future_status::timeout);
@@ -80,7 +82,7 @@ TEST_P(Senders, CompleteAfterTheWork) {
   EXPECT_NE(end.where, std::this_thread::get_id());
 }
 
-TEST_P(Senders, CompleteInStartIfTheWorkIsDone) {
+TEST_P(Senders, ASenderOfCompletedWorkCompletesInStart) {
   for (const completion& c : {completion{}, s.completion()}) {
     c.wait();
     seen end;
@@ -91,7 +93,7 @@ TEST_P(Senders, CompleteInStartIfTheWorkIsDone) {
   }
 }
 
-TEST_P(Senders, MayBeConnectedAnyNumberOfTimes) {
+TEST_P(Senders, ASenderCanBeConnectedSeveralTimes) {
   gate held{s};
   const auto sender = as_sender(s.completion());
   seen first;
@@ -105,7 +107,7 @@ TEST_P(Senders, MayBeConnectedAnyNumberOfTimes) {
   EXPECT_EQ(second.how.get_future().get(), 'v');
 }
 
-TEST_P(Senders, ManyAtOnce) {
+TEST_P(Senders, ManySendersCanBePendingAtOnce) {
   constexpr int many = 1000;
   std::vector<stream> all;
   std::vector<std::unique_ptr<gate>> held;
@@ -124,13 +126,13 @@ TEST_P(Senders, ManyAtOnce) {
 }
 
 // The receiver owns what it was connected to.
-TEST_P(Senders, AnOperationMayEndInItsCompletion) {
+TEST_P(Senders, AnOperationCanBeDestroyedInItsCompletion) {
   struct owner {
     using receiver_concept = stdexec::receiver_tag;
     void set_value() && noexcept {
-      std::promise<void>& told = *done;
+      std::promise<void>& completed = *done;
       destroy(self);
-      told.set_value();
+      completed.set_value();
     }
     void set_error(const std::exception_ptr&) && noexcept { std::terminate(); }
     void set_stopped() && noexcept { std::terminate(); }
@@ -142,18 +144,19 @@ TEST_P(Senders, AnOperationMayEndInItsCompletion) {
   gate held{s};
   std::promise<void> done;
   void* const memory = ::operator new(sizeof(held_one));
-  auto* const made = ::new (memory) held_one{as_sender(s.completion()), owner{memory,
-                                                                              [](void* p) {
-                                                                                static_cast<held_one*>(p)->~held_one();
-                                                                                ::operator delete(p);
-                                                                              },
-                                                                              &done}};
+  auto* const made = ::new (memory)
+      held_one{as_sender(s.completion()), owner{memory,
+                                                [](void* p) {
+                                                  static_cast<held_one*>(p)->~held_one();
+                                                  ::operator delete(p);
+                                                },
+                                                &done}};
   stdexec::start(made->operation);
   held.open();
   done.get_future().get();
 }
 
-TEST_P(Senders, GiveTheValueOfAFuture) {
+TEST_P(Senders, ASenderReturnsTheValueOfAFuture) {
   auto [five] = *sync_wait(as_sender(s.enqueue_async([] { return std::make_unique<int>(5); })));
   EXPECT_EQ(*five, 5);
   auto [six] = *sync_wait(as_sender(s.enqueue_async([](stream_ref t) {
@@ -166,7 +169,7 @@ TEST_P(Senders, GiveTheValueOfAFuture) {
 }
 
 // What is done needs no wait, which a host function may not begin.
-TEST_P(Senders, GiveTheValueOfAFutureInHostFunctions) {
+TEST_P(Senders, ASenderReturnsTheValueOfACompletedFutureInAHostFunction) {
   future<int> f = s.enqueue_async([] { return 5; });
   s.sync();
   std::optional<std::tuple<int>> value;
@@ -193,7 +196,7 @@ TEST_P(Senders, AStreamIsAScheduler) {
   EXPECT_EQ(x.data()[0], 4);
 }
 
-TEST_P(Senders, ASchedulerAlwaysGoesOnElsewhere) {
+TEST_P(Senders, ASchedulerNeverCompletesInStart) {
   s.sync();
   seen end;
   auto operation = stdexec::connect(schedule(stream_scheduler{s}), probe<>{&end});
@@ -206,13 +209,15 @@ TEST_P(Senders, SchedulersAreEqualIfTheirStreamsAre) {
   const stream t{gpu};
   EXPECT_EQ(stream_scheduler{s}, stream_scheduler{s});
   EXPECT_NE(stream_scheduler{s}, stream_scheduler{t});
-  EXPECT_EQ(stdexec::get_completion_scheduler<stdexec::set_value_t>(stdexec::get_env(schedule(stream_scheduler{s}))),
+  EXPECT_EQ(stdexec::get_completion_scheduler<stdexec::set_value_t>(
+                stdexec::get_env(schedule(stream_scheduler{s}))),
             stream_scheduler{s});
 }
 
-TEST_P(Senders, ACapturingStreamIsAnError) {
+TEST_P(Senders, SchedulingOnACapturingStreamIsAnError) {
   begin_capture(s);
-  EXPECT_EQ(result_of([&] { sync_wait(schedule(stream_scheduler{s})); }), errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { sync_wait(schedule(stream_scheduler{s})); }),
+            errc::stream_capture_unsupported);
   EXPECT_EQ(end_capture(s).nodes().size(), 0U);
 }
 

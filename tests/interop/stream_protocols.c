@@ -1,4 +1,5 @@
-/* interop/stream_protocols.c - weir's C functions from C: the header is C, and the library has what it says. */
+/* interop/stream_protocols.c - weir's C functions from C: the header is C, and the library has what
+ * it says. */
 #include <weir/interop/stream_protocols.h>
 
 #include <stdio.h>
@@ -25,7 +26,8 @@ int main(void) {
   EXPECT(weir_stream_from_protocol(WEIR_PROTOCOL_PAIR, &pair, "int", &stream) == WEIR_SUCCESS);
   EXPECT(weir_stream_to_dlpack(stream, &number) == WEIR_SUCCESS && number == 1);
 
-  EXPECT(weir_stream_from_protocol(WEIR_PROTOCOL_WRONG_LENGTH, 0, "list", &stream) == WEIR_WRONG_TYPE);
+  EXPECT(weir_stream_from_protocol(WEIR_PROTOCOL_WRONG_LENGTH, 0, "list", &stream) ==
+         WEIR_WRONG_TYPE);
   EXPECT(strstr(weir_last_error(), "list") != 0);
   number = 0;
   EXPECT(weir_stream_from_dlpack(&number, &stream, &wanted) == WEIR_INVALID_VALUE && wanted == -1);

@@ -14,7 +14,9 @@ cells next_generation(const cells& from, int width, int height) {
     for (int x = 0; x < width; ++x) {
       int neighbours = 0;
       for (int k = 0; k < 9; ++k) {
-        if (k != 4) neighbours += from[(y + k / 3 - 1 + height) % height * width + (x + k % 3 - 1 + width) % width];
+        if (k != 4)
+          neighbours +=
+              from[(y + k / 3 - 1 + height) % height * width + (x + k % 3 - 1 + width) % width];
       }
       to[y * width + x] = neighbours == 3 || (neighbours == 2 && from[y * width + x] != 0) ? 1 : 0;
     }
@@ -27,13 +29,14 @@ class Cellular : public kernel_fixture {
   const module& code = kernel_module("cellular");
 };
 
-TEST_F(Cellular, GameOfLife) {
+TEST_F(Cellular, GameOfLifeStepsGenerations) {
   const kernel live = code.kernel("live");
   const int width = 75;
   const int height = 51;
-  const cells start = randoms<std::uint8_t>(width * height, 0, 1);
+  const cells start = random_values<std::uint8_t>(width * height, 0, 1);
   cells expected = start;
-  for (int generation = 0; generation < 4; ++generation) expected = next_generation(expected, width, height);
+  for (int generation = 0; generation < 4; ++generation)
+    expected = next_generation(expected, width, height);
   for (const auto& [bx, by] : {std::pair{32u, 8u}, {10u, 10u}}) {
     trial t{s};
     auto& a = t.array_of(start);
@@ -41,20 +44,21 @@ TEST_F(Cellular, GameOfLife) {
     t.run(
         [&](stream_ref on) {
           for (int pair = 0; pair < 2; ++pair) {
-            run(on, plane(width, height, bx, by), live, a, b, width, height);
-            run(on, plane(width, height, bx, by), live, b, a, width, height);
+            run(on, grid_2d(width, height, bx, by), live, a, b, width, height);
+            run(on, grid_2d(width, height, bx, by), live, b, a, width, height);
           }
         },
         [&] { expect_equal(a.read(), expected); });
   }
 }
 
-TEST_F(Cellular, GameOfLifeInOneBlock) {
+TEST_F(Cellular, GameOfLifeStepsInOneBlock) {
   const kernel live = code.kernel("live_in_a_block<24>");
   const int generations = 9;
-  const cells start = randoms<std::uint8_t>(24 * 24, 0, 1);
+  const cells start = random_values<std::uint8_t>(24 * 24, 0, 1);
   cells expected = start;
-  for (int generation = 0; generation < generations; ++generation) expected = next_generation(expected, 24, 24);
+  for (int generation = 0; generation < generations; ++generation)
+    expected = next_generation(expected, 24, 24);
   for (const unsigned block : {1u, 100u, 576u}) {
     trial t{s};
     auto& world = t.array_of(start);
@@ -63,10 +67,10 @@ TEST_F(Cellular, GameOfLifeInOneBlock) {
   }
 }
 
-TEST_F(Cellular, RowsInWords) {
+TEST_F(Cellular, ElementaryAutomataStepRowsOfBits) {
   const kernel step = code.kernel("step_words");
   const int words = 37;
-  const auto start = randoms<std::uint32_t>(words, 0, UINT32_MAX);
+  const auto start = random_values<std::uint32_t>(words, 0, UINT32_MAX);
   for (const unsigned rule : {30u, 110u, 184u}) {
     const int count = 32 * words;
     std::vector<int> row(count);
@@ -80,27 +84,28 @@ TEST_F(Cellular, RowsInWords) {
       row = next;
     }
     std::vector<std::uint32_t> expected(words);
-    for (int i = 0; i < count; ++i) expected[i / 32] |= static_cast<std::uint32_t>(row[i]) << (i % 32);
+    for (int i = 0; i < count; ++i)
+      expected[i / 32] |= static_cast<std::uint32_t>(row[i]) << (i % 32);
     trial t{s};
     auto& a = t.array_of(start);
     auto& b = t.zeros<std::uint32_t>(words);
     t.run(
         [&](stream_ref on) {
           for (int pair = 0; pair < 3; ++pair) {
-            run(on, line(words, 32), step, a, b, words, rule);
-            run(on, line(words, 7), step, b, a, words, rule);
+            run(on, grid_1d(words, 32), step, a, b, words, rule);
+            run(on, grid_1d(words, 7), step, b, a, words, rule);
           }
         },
         [&] { expect_equal(a.read(), expected); });
   }
 }
 
-TEST_F(Cellular, FireInAWood) {
+TEST_F(Cellular, FireSpreadsInAForest) {
   const kernel burn = code.kernel("burn");
   const int width = 45;
   const int height = 33;
   const int steps = 6;
-  cells wood = randoms<std::uint8_t>(width * height, 0, 9);
+  cells wood = random_values<std::uint8_t>(width * height, 0, 9);
   for (auto& cell : wood) cell = cell == 9 ? 2 : cell < 7 ? 1 : 0;
   cells expected = wood;
   int burning = 0;
@@ -110,8 +115,9 @@ TEST_F(Cellular, FireInAWood) {
       for (int x = 0; x < width; ++x) {
         const int i = y * width + x;
         if (expected[i] != 1) continue;
-        const bool catches = (x > 0 && expected[i - 1] == 2) || (x + 1 < width && expected[i + 1] == 2) ||
-                             (y > 0 && expected[i - width] == 2) || (y + 1 < height && expected[i + width] == 2);
+        const bool catches =
+            (x > 0 && expected[i - 1] == 2) || (x + 1 < width && expected[i + 1] == 2) ||
+            (y > 0 && expected[i - width] == 2) || (y + 1 < height && expected[i + width] == 2);
         next[i] = catches ? 2 : 1;
         burning += catches ? 1 : 0;
       }
@@ -126,8 +132,8 @@ TEST_F(Cellular, FireInAWood) {
     t.run(
         [&](stream_ref on) {
           for (int step = 0; step < steps; step += 2) {
-            run(on, plane(width, height, bx, by), burn, a, b, width, height, count);
-            run(on, plane(width, height, bx, by), burn, b, a, width, height, count);
+            run(on, grid_2d(width, height, bx, by), burn, a, b, width, height, count);
+            run(on, grid_2d(width, height, bx, by), burn, b, a, width, height, count);
           }
         },
         [&] {

@@ -22,14 +22,14 @@ class Checksum : public kernel_fixture {
   const module& code = kernel_module("checksum");
 };
 
-TEST_F(Checksum, Crc32OfChunks) {
+TEST_F(Checksum, Crc32IsComputedByChunks) {
   const auto* const check = reinterpret_cast<const std::uint8_t*>("123456789");
   ASSERT_EQ(crc32_of(check, 9), 0xcbf43926u);
   buffer<std::uint32_t> made{s, 256};
   run(s, {.block = {256}}, code.kernel("make_crc_table"), made);
   copy(s, made, code.global<std::uint32_t[256]>("crc_table"));
   const std::size_t size = 50021;
-  const auto data = randoms<std::uint8_t>(size, 0, 255);
+  const auto data = random_values<std::uint8_t>(size, 0, 255);
   for (const unsigned chunk : {97u, 1024u}) {
     std::vector<std::uint32_t> expected;
     for (std::size_t i = 0; i < size; i += chunk) {
@@ -40,16 +40,19 @@ TEST_F(Checksum, Crc32OfChunks) {
       auto& bytes = t.array_of(data);
       auto& sums = t.zeros<std::uint32_t>(expected.size());
       t.run(
-          [&](stream_ref on) { run(on, line(expected.size(), block), code.kernel("crc32"), bytes, size, chunk, sums); },
+          [&](stream_ref on) {
+            run(on, grid_1d(expected.size(), block), code.kernel("crc32"), bytes, size, chunk,
+                sums);
+          },
           [&] { expect_equal(sums.read(), expected); });
     }
   }
 }
 
-TEST_F(Checksum, Adler32OfBlocks) {
+TEST_F(Checksum, Adler32IsComputedByBlocks) {
   const unsigned size = 30011;
   const unsigned chunk = 4096;
-  const auto data = randoms<std::uint8_t>(size, 0, 255);
+  const auto data = random_values<std::uint8_t>(size, 0, 255);
   std::vector<std::uint32_t> expected;
   for (unsigned begin = 0; begin < size; begin += chunk) {
     std::uint32_t low = 1;
@@ -70,12 +73,13 @@ TEST_F(Checksum, Adler32OfBlocks) {
   }
 }
 
-TEST_F(Checksum, HashesOfStrings) {
+TEST_F(Checksum, StringsAreHashed) {
   const int n = 401;
-  const std::vector<int> lengths = randoms<int>(n, 0, 40);
+  const std::vector<int> lengths = random_values<int>(n, 0, 40);
   std::vector<std::uint32_t> starts{0};
-  for (const int length : lengths) starts.push_back(starts.back() + static_cast<std::uint32_t>(length));
-  const auto text = randoms<char>(starts.back(), -128, 127, 2);
+  for (const int length : lengths)
+    starts.push_back(starts.back() + static_cast<std::uint32_t>(length));
+  const auto text = random_values<char>(starts.back(), -128, 127, 2);
   std::vector<unsigned long long> expected;
   for (int i = 0; i < n; ++i) {
     unsigned long long hash = 0xcbf29ce484222325ULL;
@@ -91,14 +95,15 @@ TEST_F(Checksum, HashesOfStrings) {
   auto& hashes = t.zeros<unsigned long long>(n);
   t.run(
       [&](stream_ref on) {
-        run(on, {.grid = {3}, .block = {50}}, code.kernel("hash_strings"), bytes, places, hashes, n);
+        run(on, {.grid = {3}, .block = {50}}, code.kernel("hash_strings"), bytes, places, hashes,
+            n);
       },
       [&] { expect_equal(hashes.read(), expected); });
 }
 
-// Four zero bytes, and "abcd", as every SHA-256 has them; of all digests the CRC-32 that Python's hashlib and zlib
-// give.
-TEST_F(Checksum, Sha256) {
+// Four zero bytes, and "abcd", as every SHA-256 has them; of all digests the CRC-32 that Python's
+// hashlib and zlib give.
+TEST_F(Checksum, Sha256MatchesTheReferenceDigests) {
   const std::vector<std::uint32_t> of_zeros = {0xdf3f6198, 0x04a92fdb, 0x4057192d, 0xc43dd748,
                                                0xea778adc, 0x52bc498c, 0xe80524c0, 0x14b81119};
   const std::vector<std::uint32_t> of_abcd = {0x88d4266f, 0xd4e6338d, 0x13b845fc, 0xf289579d,
@@ -111,12 +116,13 @@ TEST_F(Checksum, Sha256) {
     auto& abcd = t.zeros<std::uint32_t>(8);
     t.run(
         [&](stream_ref on) {
-          run(on, line(n, block), sha, 0u, n, digests);
-          run(on, line(1, block), sha, 0x61626364u, 1u, abcd);
+          run(on, grid_1d(n, block), sha, 0u, n, digests);
+          run(on, grid_1d(1, block), sha, 0x61626364u, 1u, abcd);
         },
         [&] {
           std::vector<std::uint32_t> all = digests.read();
-          EXPECT_EQ(crc32_of(reinterpret_cast<const std::uint8_t*>(all.data()), all.size() * 4), 0x8ca02e59u);
+          EXPECT_EQ(crc32_of(reinterpret_cast<const std::uint8_t*>(all.data()), all.size() * 4),
+                    0x8ca02e59u);
           all.resize(8);
           expect_equal(all, of_zeros);
           expect_equal(abcd.read(), of_abcd);

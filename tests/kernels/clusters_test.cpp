@@ -13,11 +13,11 @@ class Clusters : public kernel_fixture {
   }
 };
 
-TEST_F(Clusters, ShareAHistogram) {
+TEST_F(Clusters, BlocksOfAClusterShareAHistogram) {
   const kernel count = kernel_module("clusters").kernel("count_in_clusters");
   const int of_cluster = 1003;
   const unsigned clusters = 3;
-  const auto x = randoms<std::uint8_t>(of_cluster * clusters, 0, 255);
+  const auto x = random_values<std::uint8_t>(of_cluster * clusters, 0, 255);
   for (const unsigned size : {1u, 2u, 8u}) {
     const unsigned bins = 16 * size;
     std::vector<std::uint32_t> expected(clusters * bins);
@@ -26,19 +26,20 @@ TEST_F(Clusters, ShareAHistogram) {
       trial t{s};
       auto& xs = t.array_of(x);
       auto& counts = t.zeros<std::uint32_t>(expected.size());
-      const launch_config config{.grid = {clusters * size}, .block = {block}, .cluster = {size, 1, 1}};
+      const launch_config config{
+          .grid = {clusters * size}, .block = {block}, .cluster = {size, 1, 1}};
       t.run([&](stream_ref on) { run(on, config, count, xs, of_cluster, counts); },
             [&] { expect_equal(counts.read(), expected); });
     }
   }
 }
 
-TEST_F(Clusters, PassNumbersOn) {
+TEST_F(Clusters, BlocksOfAClusterPassNumbersOn) {
   const kernel pass_on = kernel_module("clusters").kernel("pass_on");
   const int rounds = 6;
   for (const unsigned block : {1u, 48u}) {
     const unsigned n = 8 * block;
-    const std::vector<int> x = randoms<int>(n, -1000, 1000);
+    const std::vector<int> x = random_values<int>(n, -1000, 1000);
     std::vector<int> expected(n);
     for (unsigned i = 0; i < n; ++i) {
       const unsigned rank = i / block;
@@ -49,7 +50,8 @@ TEST_F(Clusters, PassNumbersOn) {
     auto& xs = t.array_of(x);
     auto& ys = t.zeros<int>(n);
     const launch_config config{.grid = {8}, .block = {block}, .shared_bytes = block * 4};
-    t.run([&](stream_ref on) { run(on, config, pass_on, xs, ys, rounds); }, [&] { expect_equal(ys.read(), expected); });
+    t.run([&](stream_ref on) { run(on, config, pass_on, xs, ys, rounds); },
+          [&] { expect_equal(ys.read(), expected); });
   }
 }
 

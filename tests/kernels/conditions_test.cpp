@@ -1,7 +1,7 @@
 // conditions_test.cpp - kernels that set the conditions of their graphs.
 #include <weir/capture/capture_to.hpp>
-#include <weir/graph/nodes/conditional_node.hpp>
 #include <weir/graph/graph_nodes.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
 #include <weir/graph/nodes/kernel_node.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
@@ -32,7 +32,7 @@ class Conditions : public kernel_fixture {
 };
 
 // Each launch goes round until the kernel says that it has converged.
-TEST_F(Conditions, ALoopEndsWhenItsKernelSaysSo) {
+TEST_F(Conditions, ALoopEndsWhenItsKernelClearsTheCondition) {
   pinned_buffer<double> x{1};
   graph g;
   const condition again{g, 1};
@@ -48,7 +48,7 @@ TEST_F(Conditions, ALoopEndsWhenItsKernelSaysSo) {
 }
 
 // The threads of several blocks, and the executable has outlived the graph.
-TEST_F(Conditions, AnyThreadMaySetThem) {
+TEST_F(Conditions, AnyThreadMaySetACondition) {
   pinned_buffer<std::uint32_t> words{2};
   words[0] = words[1] = 0;
   const graph_exec run = [&] {
@@ -76,7 +76,8 @@ TEST_F(Conditions, AKernelChoosesTheBody) {
   const condition which{g, 7};
   const condition whether{g, 0};
   const kernel_node first = g.add(kernel_parameters{one, set_to, which.handle(), choice});
-  const kernel_node second = g.add(kernel_parameters{one, set_to, whether.handle(), choice}, {first});
+  const kernel_node second =
+      g.add(kernel_parameters{one, set_to, whether.handle(), choice}, {first});
   const conditional_node cases = g.add(switch_parameters{which, 3}, {second});
   for (unsigned i = 0; i < 3; ++i) {
     cases.body(i).add(kernel_parameters{one, add_to, sums.data() + i, 1u});
@@ -94,7 +95,7 @@ TEST_F(Conditions, AKernelChoosesTheBody) {
 }
 
 // A loop in a loop: the inner one's condition is set again in each round of the outer one.
-TEST_F(Conditions, LoopsAreNested) {
+TEST_F(Conditions, LoopsNest) {
   pinned_buffer<std::uint32_t> words{4};
   const std::uint32_t per_round = 3;
   std::ranges::fill(words, 0u);
@@ -105,12 +106,16 @@ TEST_F(Conditions, LoopsAreNested) {
   const conditional_node loop = g.add(while_parameters{outer});
   const graph_ref body = loop.body();
   // words: 0 counts the inner rounds, 1 those of the outer loop, 2 is scratch, 3 stays 1.
-  const kernel_node begin = body.add(kernel_parameters{one, set_to, inner.handle(), words.data() + 3});
+  const kernel_node begin =
+      body.add(kernel_parameters{one, set_to, inner.handle(), words.data() + 3});
   const fill_node clear = body.add(fill_parameters{std::span{words.data() + 2, 1}, 0u}, {begin});
   const conditional_node inside = body.add(while_parameters{inner}, {clear});
   const kernel_node round = inside.body().add(kernel_parameters{one, add_to, words.data(), 1u});
-  inside.body().add(kernel_parameters{one, code.kernel("count"), inner.handle(), words.data() + 2, per_round}, {round});
-  body.add(kernel_parameters{one, code.kernel("count"), outer.handle(), words.data() + 1, 4u}, {inside});
+  inside.body().add(
+      kernel_parameters{one, code.kernel("count"), inner.handle(), words.data() + 2, per_round},
+      {round});
+  body.add(kernel_parameters{one, code.kernel("count"), outer.handle(), words.data() + 1, 4u},
+           {inside});
   launch_and_wait(g.instantiate());
   EXPECT_EQ(words[0], 4 * per_round);
   EXPECT_EQ(words[1], 4u);

@@ -14,44 +14,47 @@ class Convolution : public kernel_fixture {
   const module& code = kernel_module("convolution");
 };
 
-TEST_F(Convolution, OfASignal) {
-  const std::vector<float> taps = randoms<float>(9, 0.0f, 0.2f);
+TEST_F(Convolution, ASignalIsConvolved) {
+  const std::vector<float> taps = random_values<float>(9, 0.0f, 0.2f);
   set(taps, code.global<float[9]>("taps"));
   for (const int n : {1, 5, 3001}) {
-    const std::vector<float> in = randoms<float>(n, -1.0f, 1.0f, 2);
+    const std::vector<float> in = random_values<float>(n, -1.0f, 1.0f, 2);
     std::vector<float> expected(n);
     for (int i = 0; i < n; ++i) {
       for (int k = 0; k < 9; ++k) {
-        if (i + k >= 4 && i + k - 4 < n) expected[i] = std::fma(in[i + k - 4], taps[k], expected[i]);
+        if (i + k >= 4 && i + k - 4 < n)
+          expected[i] = std::fma(in[i + k - 4], taps[k], expected[i]);
       }
     }
     trial t{s};
     auto& from = t.array_of(in);
     auto& to = t.zeros<float>(n);
-    t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("filter"), from, to, n); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("filter"), from, to, n); },
           [&] { expect_equal(to.read(), expected); });  // fma is said in the source
   }
 }
 
-TEST_F(Convolution, AlongRowsAndThenColumns) {
-  const std::vector<float> taps = whole_randoms<float>(9, -10, 10, 3);
+TEST_F(Convolution, ASeparableFilterRunsAlongRowsAndColumns) {
+  const std::vector<float> taps = random_integers<float>(9, -10, 10, 3);
   set(taps, code.global<float[9]>("taps"));
   const int width = 83;
   const int height = 37;
-  const std::vector<float> in = whole_randoms<float>(width * height, -100, 100, 4);
+  const std::vector<float> in = random_integers<float>(width * height, -100, 100, 4);
   std::vector<float> rows(in.size());
   std::vector<float> expected(in.size());
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       for (int k = 0; k < 9; ++k) {
-        if (x + k >= 4 && x + k - 4 < width) rows[y * width + x] += in[y * width + x + k - 4] * taps[k];
+        if (x + k >= 4 && x + k - 4 < width)
+          rows[y * width + x] += in[y * width + x + k - 4] * taps[k];
       }
     }
   }
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       for (int k = 0; k < 9; ++k) {
-        if (y + k >= 4 && y + k - 4 < height) expected[y * width + x] += rows[(y + k - 4) * width + x] * taps[k];
+        if (y + k >= 4 && y + k - 4 < height)
+          expected[y * width + x] += rows[(y + k - 4) * width + x] * taps[k];
       }
     }
   }
@@ -66,24 +69,26 @@ TEST_F(Convolution, AlongRowsAndThenColumns) {
     t.run(
         [&](stream_ref on) {
           run(on, along, code.kernel("filter_rows"), from, between, width);
-          run(on, plane(width, height, 32, 4), code.kernel("filter_columns"), between, to, width, height);
+          run(on, grid_2d(width, height, 32, 4), code.kernel("filter_columns"), between, to, width,
+              height);
         },
         [&] { expect_within(0, to.read(), expected); });  // whole numbers below 2^24
   }
 }
 
-TEST_F(Convolution, OfAPictureInAMirror) {
-  const std::vector<int> weights = randoms<int>(25, -6, 12, 5);
+TEST_F(Convolution, AnImageIsConvolvedWithMirroredBorders) {
+  const std::vector<int> weights = random_values<int>(25, -6, 12, 5);
   set(weights, code.global<int[25]>("kernel_2d"));
   for (const auto& [width, height] : {std::pair{3, 2}, {67, 45}}) {
-    const auto in = randoms<std::uint8_t>(width * height, 0, 255, 6);
+    const auto in = random_values<std::uint8_t>(width * height, 0, 255, 6);
     const auto mirrored = [](int i, int n) { return i < 0 ? -i - 1 : i < n ? i : 2 * n - 1 - i; };
     std::vector<std::uint8_t> expected(in.size());
     for (int y = 0; y < height; ++y) {
       for (int x = 0; x < width; ++x) {
         int sum = 0;
         for (int k = 0; k < 25; ++k) {
-          sum += weights[k] * in[mirrored(y + k / 5 - 2, height) * width + mirrored(x + k % 5 - 2, width)];
+          sum += weights[k] *
+                 in[mirrored(y + k / 5 - 2, height) * width + mirrored(x + k % 5 - 2, width)];
         }
         expected[y * width + x] = static_cast<std::uint8_t>(std::clamp(sum / 64, 0, 255));
       }
@@ -91,16 +96,19 @@ TEST_F(Convolution, OfAPictureInAMirror) {
     trial t{s};
     auto& from = t.array_of(in);
     auto& to = t.zeros<std::uint8_t>(in.size());
-    const launch_config config = plane(width, height, 16, 16);
-    t.run([&](stream_ref on) { run(on, config, code.kernel("filter_picture"), from, to, width, height); },
-          [&] { expect_equal(to.read(), expected); });
+    const launch_config config = grid_2d(width, height, 16, 16);
+    t.run(
+        [&](stream_ref on) {
+          run(on, config, code.kernel("filter_picture"), from, to, width, height);
+        },
+        [&] { expect_equal(to.read(), expected); });
   }
 }
 
-TEST_F(Convolution, Slopes) {
+TEST_F(Convolution, TheSobelFilterFindsSlopes) {
   const int width = 65;
   const int height = 31;
-  const auto in = randoms<std::uint8_t>(width * height, 0, 255, 7);
+  const auto in = random_values<std::uint8_t>(width * height, 0, 255, 7);
   std::vector<std::uint16_t> expected(2 * in.size());
   for (int y = 1; y < height - 1; ++y) {
     for (int x = 1; x < width - 1; ++x) {
@@ -108,7 +116,8 @@ TEST_F(Convolution, Slopes) {
       const int gx = at(1, -1) + 2 * at(1, 0) + at(1, 1) - at(-1, -1) - 2 * at(-1, 0) - at(-1, 1);
       const int gy = at(-1, 1) + 2 * at(0, 1) + at(1, 1) - at(-1, -1) - 2 * at(0, -1) - at(1, -1);
       expected[2 * (y * width + x)] = static_cast<std::uint16_t>(std::abs(gx) + std::abs(gy));
-      expected[2 * (y * width + x) + 1] = static_cast<std::uint16_t>((gx < 0 ? 1 : 0) + (gy < 0 ? 2 : 0));
+      expected[2 * (y * width + x) + 1] =
+          static_cast<std::uint16_t>((gx < 0 ? 1 : 0) + (gy < 0 ? 2 : 0));
     }
   }
   for (const auto& [bx, by] : {std::pair{32u, 8u}, {9u, 9u}}) {
@@ -117,7 +126,8 @@ TEST_F(Convolution, Slopes) {
     auto& to = t.zeros<std::uint16_t>(expected.size());
     t.run(
         [&](stream_ref on) {
-          run(on, plane(width - 2, height - 2, bx, by), code.kernel("sobel"), from, to, width, height);
+          run(on, grid_2d(width - 2, height - 2, bx, by), code.kernel("sobel"), from, to, width,
+              height);
         },
         [&] { expect_equal(to.read(), expected); });
   }

@@ -14,44 +14,51 @@ class ElementWise : public kernel_fixture {
   const module& code = kernel_module("element_wise");
 };
 
-TEST_F(ElementWise, Saxpy) {
+TEST_F(ElementWise, SaxpyScalesAndAdds) {
   const kernel saxpy = code.kernel("saxpy");
   for (const unsigned block : {1u, 96u, 256u, 1024u}) {
     for (const int n : {1, 255, 10007}) {
       if (block == 1 && n > 255) continue;
-      const std::vector<float> x = randoms<float>(n, 0.0f, 1.0f, 1);
-      const std::vector<float> y = randoms<float>(n, 0.0f, 1.0f, 2);
+      const std::vector<float> x = random_values<float>(n, 0.0f, 1.0f, 1);
+      const std::vector<float> y = random_values<float>(n, 0.0f, 1.0f, 2);
       std::vector<float> expected(n);
-      for (int i = 0; i < n; ++i) expected[i] = static_cast<float>(2.5 * double{x[i]} + double{y[i]});
+      for (int i = 0; i < n; ++i)
+        expected[i] = static_cast<float>(2.5 * double{x[i]} + double{y[i]});
       trial t{s};
       auto& xs = t.array_of(x);
       auto& ys = t.array_of(y);
-      // The product is rounded before the sum, or not: nothing is negative, so half an ulp of the sum each.
-      t.run([&](stream_ref on) { run(on, line(n, block), saxpy, n, 2.5f, xs, ys); },
+      // The product is rounded before the sum, or not: nothing is negative, so half an ulp of the
+      // sum each.
+      t.run([&](stream_ref on) { run(on, grid_1d(n, block), saxpy, n, 2.5f, xs, ys); },
             [&] { expect_within(1, ys.read(), expected); });
     }
   }
 }
 
-TEST_F(ElementWise, ClampsWithAGridOfAnySize) {
+TEST_F(ElementWise, AGridStrideLoopClampsAllElements) {
   const kernel clamp_all = code.kernel("clamp_all");
   const std::size_t n = 5003;
-  const std::vector<long long> values = randoms<long long>(n, -1'000'000'000'000, 1'000'000'000'000);
+  const std::vector<long long> values =
+      random_values<long long>(n, -1'000'000'000'000, 1'000'000'000'000);
   std::vector<long long> expected = values;
   for (long long& value : expected) value = std::clamp(value, -5'000'000'000LL, 300'000'000'000LL);
-  for (const launch_config& config : {launch_config{}, {.grid = {3}, .block = {33}}, {.grid = {64}, .block = {128}}}) {
+  for (const launch_config& config :
+       {launch_config{}, {.grid = {3}, .block = {33}}, {.grid = {64}, .block = {128}}}) {
     trial t{s};
     auto& a = t.array_of(values);
-    t.run([&](stream_ref on) { run(on, config, clamp_all, a, n, -5'000'000'000LL, 300'000'000'000LL); },
-          [&] { expect_equal(a.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, config, clamp_all, a, n, -5'000'000'000LL, 300'000'000'000LL);
+        },
+        [&] { expect_equal(a.read(), expected); });
   }
 }
 
-TEST_F(ElementWise, MultipliesComplexNumbers) {
+TEST_F(ElementWise, ComplexNumbersAreMultiplied) {
   const kernel multiply = code.kernel("multiply_complex");
   const int n = 1001;
-  const std::vector<float> a = whole_randoms<float>(2 * n, -1000, 1000, 1);
-  const std::vector<float> b = whole_randoms<float>(2 * n, -1000, 1000, 2);
+  const std::vector<float> a = random_integers<float>(2 * n, -1000, 1000, 1);
+  const std::vector<float> b = random_integers<float>(2 * n, -1000, 1000, 2);
   std::vector<float> expected(2 * n);
   for (int i = 0; i < n; ++i) {
     expected[2 * i] = a[2 * i] * b[2 * i] - a[2 * i + 1] * b[2 * i + 1];
@@ -62,31 +69,32 @@ TEST_F(ElementWise, MultipliesComplexNumbers) {
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& c = t.zeros<float>(2 * n);
-    t.run([&](stream_ref on) { run(on, line(n, block), multiply, as, bs, c, n); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, block), multiply, as, bs, c, n); },
           [&] { expect_within(0, c.read(), expected); });  // every sum of products is below 2^24
   }
 }
 
-TEST_F(ElementWise, TurnsColoursIntoGrey) {
+TEST_F(ElementWise, ColoursAreConvertedToGrey) {
   const kernel to_grey = code.kernel("to_grey");
   const int n = 4099;
-  const auto pixels = randoms<std::uint8_t>(4 * n, 0, 255);
+  const auto pixels = random_values<std::uint8_t>(4 * n, 0, 255);
   std::vector<std::uint8_t> expected(n);
   for (int i = 0; i < n; ++i) {
     const std::uint8_t* p = &pixels[4 * i];
-    expected[i] = static_cast<std::uint8_t>(((77 * p[0] + 150 * p[1] + 29 * p[2]) * p[3] / 255) >> 8);
+    expected[i] =
+        static_cast<std::uint8_t>(((77 * p[0] + 150 * p[1] + 29 * p[2]) * p[3] / 255) >> 8);
   }
   trial t{s};
   auto& from = t.array_of(pixels);
   auto& to = t.zeros<std::uint8_t>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 192), to_grey, from, to, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 192), to_grey, from, to, n); },
         [&] { expect_equal(to.read(), expected); });
 }
 
-TEST_F(ElementWise, EvaluatesAPolynomial) {
+TEST_F(ElementWise, HornersMethodEvaluatesAPolynomial) {
   const kernel horner = code.kernel("horner");
   const int n = 2049;
-  const std::vector<double> x = randoms<double>(n, -2.0, 2.0);
+  const std::vector<double> x = random_values<double>(n, -2.0, 2.0);
   std::vector<double> expected(n);
   for (int i = 0; i < n; ++i) {
     double sum = 0.125;
@@ -96,37 +104,39 @@ TEST_F(ElementWise, EvaluatesAPolynomial) {
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<double>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 128), horner, xs, ys, n); },
-        [&] { expect_equal(ys.read(), expected); });  // fma is said in the source: one rounding everywhere
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), horner, xs, ys, n); },
+        [&] {
+          expect_equal(ys.read(), expected);
+        });  // fma is said in the source: one rounding everywhere
 }
 
-TEST_F(ElementWise, Gathers) {
+TEST_F(ElementWise, AGatherReadsIndexedElements) {
   const kernel gather = code.kernel("gather");
   const int n = 3001;
-  const std::vector<double> x = randoms<double>(777, -1.0, 1.0);
-  const std::vector<int> from = randoms<int>(n, 0, 776);
+  const std::vector<double> x = random_values<double>(777, -1.0, 1.0);
+  const std::vector<int> from = random_values<int>(n, 0, 776);
   std::vector<double> expected(n);
   for (int i = 0; i < n; ++i) expected[i] = x[from[i]];
   trial t{s};
   auto& index = t.array_of(from);
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<double>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 512), gather, index, xs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 512), gather, index, xs, ys, n); },
         [&] { expect_equal(ys.read(), expected); });
 }
 
-TEST_F(ElementWise, AddsFourAtATime) {
+TEST_F(ElementWise, VectorTypesAddFourElements) {
   const kernel add = code.kernel("add_four_wide");
   for (const unsigned n : {1u, 4u, 1022u, 4099u}) {
-    const std::vector<float> a = randoms<float>(n, -1.0f, 1.0f, 1);
-    const std::vector<float> b = randoms<float>(n, -1.0f, 1.0f, 2);
+    const std::vector<float> a = random_values<float>(n, -1.0f, 1.0f, 1);
+    const std::vector<float> b = random_values<float>(n, -1.0f, 1.0f, 2);
     std::vector<float> expected(n);
     for (unsigned i = 0; i < n; ++i) expected[i] = a[i] + b[i];
     trial t{s};
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& c = t.zeros<float>(n);
-    t.run([&](stream_ref on) { run(on, line(blocks_for(n, 4), 128), add, as, bs, c, n); },
+    t.run([&](stream_ref on) { run(on, grid_1d(blocks_for(n, 4), 128), add, as, bs, c, n); },
           [&] { expect_equal(c.read(), expected); });  // one rounding
   }
 }

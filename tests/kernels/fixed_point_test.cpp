@@ -13,11 +13,11 @@ class FixedPoint : public kernel_fixture {
   const module& code = kernel_module("fixed_point");
 };
 
-TEST_F(FixedPoint, MultipliesAndAddsWithoutOverflow) {
+TEST_F(FixedPoint, FixedPointArithmeticSaturates) {
   const int n = 2003;
-  const auto a = randoms<int>(n, -100 * 65536, 100 * 65536, 1);
-  const auto b = randoms<int>(n, -500 * 65536, 500 * 65536, 2);
-  const auto c = randoms<int>(n, INT32_MIN, INT32_MAX, 3);
+  const auto a = random_values<int>(n, -100 * 65536, 100 * 65536, 1);
+  const auto b = random_values<int>(n, -500 * 65536, 500 * 65536, 2);
+  const auto c = random_values<int>(n, INT32_MIN, INT32_MAX, 3);
   std::vector<int> expected;
   const auto held = [](double v) { return std::clamp(v, -0x1p31, 0x1p31 - 1); };
   for (int i = 0; i < n; ++i) {
@@ -30,14 +30,19 @@ TEST_F(FixedPoint, MultipliesAndAddsWithoutOverflow) {
     auto& bs = t.array_of(b);
     auto& cs = t.array_of(c);
     auto& result = t.zeros<int>(n);
-    t.run([&](stream_ref on) { run(on, line(n, block), code.kernel("multiply_add"), as, bs, cs, result, n); },
-          [&] { expect_equal(result.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(n, block), code.kernel("multiply_add"), as, bs, cs, result, n);
+        },
+        [&] { expect_equal(result.read(), expected); });
   }
 }
 
-TEST_F(FixedPoint, SquareRoots) {
-  auto x = randoms<std::uint64_t>(1000, 0, UINT64_MAX);
-  for (const std::uint64_t v : {0ULL, 1ULL, 2ULL, 4ULL, 0xfffffffe00000000ULL, 0xfffffffe00000001ULL}) x.push_back(v);
+TEST_F(FixedPoint, IntegerSquareRootsAreExact) {
+  auto x = random_values<std::uint64_t>(1000, 0, UINT64_MAX);
+  for (const std::uint64_t v :
+       {0ULL, 1ULL, 2ULL, 4ULL, 0xfffffffe00000000ULL, 0xfffffffe00000001ULL})
+    x.push_back(v);
   std::vector<std::uint32_t> expected;
   for (const std::uint64_t v : x) {
     auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<long double>(v)));
@@ -49,14 +54,14 @@ TEST_F(FixedPoint, SquareRoots) {
   trial t{s};
   auto& xs = t.array_of(x);
   auto& roots = t.zeros<std::uint32_t>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 128), code.kernel("square_roots"), xs, roots, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), code.kernel("square_roots"), xs, roots, n); },
         [&] { expect_equal(roots.read(), expected); });
 }
 
-TEST_F(FixedPoint, PowersModuloANumber) {
+TEST_F(FixedPoint, ModularPowersAreExact) {
   const int n = 503;
-  const auto bases = randoms<std::uint32_t>(n, 0, UINT32_MAX, 1);
-  const auto exponents = randoms<std::uint32_t>(n, 0, UINT32_MAX, 2);
+  const auto bases = random_values<std::uint32_t>(n, 0, UINT32_MAX, 1);
+  const auto exponents = random_values<std::uint32_t>(n, 0, UINT32_MAX, 2);
   for (const std::uint32_t modulus : {3u, 1000003u, 4294967291u}) {
     std::vector<std::uint32_t> expected;
     for (int i = 0; i < n; ++i) {
@@ -71,16 +76,20 @@ TEST_F(FixedPoint, PowersModuloANumber) {
     auto& b = t.array_of(bases);
     auto& e = t.array_of(exponents);
     auto& results = t.zeros<std::uint32_t>(n);
-    t.run([&](stream_ref on) { run(on, line(n, 64), code.kernel("powers"), b, e, modulus, results, n); },
-          [&] { expect_equal(results.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(n, 64), code.kernel("powers"), b, e, modulus, results, n);
+        },
+        [&] { expect_equal(results.read(), expected); });
   }
 }
 
-TEST_F(FixedPoint, AddsNumbersOf256Bits) {
+TEST_F(FixedPoint, NumbersOf256BitsAreAdded) {
   const int n = 301;
-  auto a = randoms<std::uint32_t>(8 * n, 0, UINT32_MAX, 1);
-  const auto b = randoms<std::uint32_t>(8 * n, 0, UINT32_MAX, 2);
-  for (int k = 0; k < 8; ++k) a[8 * 5 + k] = ~b[8 * 5 + k] + (k == 0 ? 1 : 0);  // carries all the way
+  auto a = random_values<std::uint32_t>(8 * n, 0, UINT32_MAX, 1);
+  const auto b = random_values<std::uint32_t>(8 * n, 0, UINT32_MAX, 2);
+  for (int k = 0; k < 8; ++k)
+    a[8 * 5 + k] = ~b[8 * 5 + k] + (k == 0 ? 1 : 0);  // carries all the way
   std::vector<std::uint32_t> expected(8 * n);
   std::vector<std::uint8_t> carries(n);
   for (int i = 0; i < n; ++i) {
@@ -96,14 +105,17 @@ TEST_F(FixedPoint, AddsNumbersOf256Bits) {
   auto& bs = t.array_of(b);
   auto& sum = t.zeros<std::uint32_t>(8 * n);
   auto& carried = t.zeros<std::uint8_t>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 50), code.kernel("add_wide"), as, bs, sum, carried, n); },
-        [&] {
-          expect_equal(sum.read(), expected);
-          expect_equal(carried.read(), carries);
-        });
+  t.run(
+      [&](stream_ref on) {
+        run(on, grid_1d(n, 50), code.kernel("add_wide"), as, bs, sum, carried, n);
+      },
+      [&] {
+        expect_equal(sum.read(), expected);
+        expect_equal(carried.read(), carries);
+      });
 }
 
-TEST_F(FixedPoint, Primes) {
+TEST_F(FixedPoint, ASieveFindsPrimes) {
   const unsigned words = 201;
   std::vector<bool> composite(32 * words);
   std::vector<std::uint32_t> expected(words);
@@ -114,7 +126,7 @@ TEST_F(FixedPoint, Primes) {
   }
   trial t{s};
   auto& bits = t.zeros<std::uint32_t>(words);
-  t.run([&](stream_ref on) { run(on, line(words, 32), code.kernel("primes"), bits, words); },
+  t.run([&](stream_ref on) { run(on, grid_1d(words, 32), code.kernel("primes"), bits, words); },
         [&] { expect_equal(bits.read(), expected); });
 }
 

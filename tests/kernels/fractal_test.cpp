@@ -1,4 +1,5 @@
-// fractal_test.cpp - kernels that draw fractals. The references round each operation, as the kernels say that they do.
+// fractal_test.cpp - kernels that draw fractals. The references round each operation, as the
+// kernels say that they do.
 #include <cmath>
 #include <cstdint>
 
@@ -12,7 +13,7 @@ class Fractal : public kernel_fixture {
   const module& code = kernel_module("fractal");
 };
 
-TEST_F(Fractal, Mandelbrot) {
+TEST_F(Fractal, TheMandelbrotSetIsComputed) {
   const int width = 77;
   const int height = 45;
   const int limit = 300;
@@ -38,7 +39,7 @@ TEST_F(Fractal, Mandelbrot) {
   for (const auto& [bx, by] : {std::pair{16u, 16u}, {32u, 1u}, {5u, 7u}}) {
     trial t{s};
     auto& steps = t.zeros<std::uint16_t>(expected.size());
-    const launch_config config = plane(width, height, bx, by);
+    const launch_config config = grid_2d(width, height, bx, by);
     t.run(
         [&](stream_ref on) {
           run(on, config, code.kernel("mandelbrot"), steps, width, height, -2.2, 1.0, pixel, limit);
@@ -47,7 +48,7 @@ TEST_F(Fractal, Mandelbrot) {
   }
 }
 
-TEST_F(Fractal, Julia) {
+TEST_F(Fractal, JuliaSetsAreComputed) {
   const int side = 61;
   for (const int power : {2, 3, 5}) {
     std::vector<std::uint8_t> expected;
@@ -73,13 +74,16 @@ TEST_F(Fractal, Julia) {
     for (const unsigned block : {64u, 250u}) {
       trial t{s};
       auto& steps = t.zeros<std::uint8_t>(expected.size());
-      t.run([&](stream_ref on) { run(on, line(side * side, block), julia, steps, side, -0.4f, 0.6f); },
-            [&] { expect_equal(steps.read(), expected); });
+      t.run(
+          [&](stream_ref on) {
+            run(on, grid_1d(side * side, block), julia, steps, side, -0.4f, 0.6f);
+          },
+          [&] { expect_equal(steps.read(), expected); });
     }
   }
 }
 
-TEST_F(Fractal, Newton) {
+TEST_F(Fractal, NewtonFractalsAreComputed) {
   const int side = 53;
   std::vector<std::int8_t> expected;
   for (int i = 0; i < side * side; ++i) {
@@ -98,8 +102,11 @@ TEST_F(Fractal, Newton) {
   }
   trial t{s};
   auto& roots = t.zeros<std::int8_t>(expected.size());
-  t.run([&](stream_ref on) { run(on, plane(side, side, 16, 8), code.kernel("newton"), roots, side); },
-        [&] { expect_equal(roots.read(), expected); });
+  t.run(
+      [&](stream_ref on) {
+        run(on, grid_2d(side, side, 16, 8), code.kernel("newton"), roots, side);
+      },
+      [&] { expect_equal(roots.read(), expected); });
 }
 
 }  // namespace

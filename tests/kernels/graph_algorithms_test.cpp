@@ -19,7 +19,7 @@ struct neighbours {
 
   explicit neighbours(int count) {
     std::vector<std::set<int>> lists(nodes);
-    const std::vector<int> ends = randoms<int>(2 * count, 0, nodes - 1, 11);
+    const std::vector<int> ends = random_values<int>(2 * count, 0, nodes - 1, 11);
     for (int i = 0; i < count; ++i) {
       const int a = ends[2 * i];
       const int b = ends[2 * i + 1];
@@ -39,7 +39,7 @@ class GraphAlgorithms : public kernel_fixture {
   const module& code = kernel_module("graph_algorithms");
 };
 
-TEST_F(GraphAlgorithms, LevelsOfASearch) {
+TEST_F(GraphAlgorithms, BreadthFirstSearchFindsLevels) {
   const kernel next_level = code.kernel("next_level");
   const neighbours g{400};
   std::vector<int> expected(g.nodes, -1);
@@ -69,15 +69,15 @@ TEST_F(GraphAlgorithms, LevelsOfASearch) {
     t.run(
         [&](stream_ref on) {
           for (int level = 0; level <= depth; ++level) {
-            run(on, {.grid = {2}, .block = {block}}, next_level, starts, targets, *lists[level], size.data() + level,
-                *lists[level + 1], size.data() + level + 1, levels, level + 1);
+            run(on, {.grid = {2}, .block = {block}}, next_level, starts, targets, *lists[level],
+                size.data() + level, *lists[level + 1], size.data() + level + 1, levels, level + 1);
           }
         },
         [&] { expect_equal(levels.read(), expected); });
   }
 }
 
-TEST_F(GraphAlgorithms, Components) {
+TEST_F(GraphAlgorithms, LabelPropagationFindsComponents) {
   const neighbours g{200};
   std::vector<int> expected(g.nodes);
   std::iota(expected.begin(), expected.end(), 0);
@@ -101,19 +101,20 @@ TEST_F(GraphAlgorithms, Components) {
     auto& parents = t.array_of(own);
     t.run(
         [&](stream_ref on) {
-          run(on, line(count, block), code.kernel("unite"), edges, count, parents);
-          run(on, line(g.nodes, block), code.kernel("flatten"), parents, g.nodes);
+          run(on, grid_1d(count, block), code.kernel("unite"), edges, count, parents);
+          run(on, grid_1d(g.nodes, block), code.kernel("flatten"), parents, g.nodes);
         },
         [&] { expect_equal(parents.read(), expected); });
   }
 }
 
-TEST_F(GraphAlgorithms, Distances) {
+TEST_F(GraphAlgorithms, RelaxationFindsShortestDistances) {
   const neighbours g{900};
   const int count = static_cast<int>(g.edges.size());
   std::vector<int> edges;
-  const std::vector<int> lengths = randoms<int>(count, 1, 50, 12);
-  for (int i = 0; i < count; ++i) edges.insert(edges.end(), {g.edges[i], g.edges[i ^ 1], lengths[i]});
+  const std::vector<int> lengths = random_values<int>(count, 1, 50, 12);
+  for (int i = 0; i < count; ++i)
+    edges.insert(edges.end(), {g.edges[i], g.edges[i ^ 1], lengths[i]});
   std::vector<std::uint32_t> start(g.nodes, ~0u);
   start[5] = 0;
   std::vector<std::uint32_t> expected = start;
@@ -139,9 +140,9 @@ TEST_F(GraphAlgorithms, Distances) {
   t.run(
       [&](stream_ref on) {
         for (int round = 0; round < rounds; ++round) {
-          run(on, line(count, 128), code.kernel("relax_edges"), e, count, distances, changed);
+          run(on, grid_1d(count, 128), code.kernel("relax_edges"), e, count, distances, changed);
         }
-        run(on, line(count, 96), code.kernel("relax_edges"), e, count, distances, at_last);
+        run(on, grid_1d(count, 96), code.kernel("relax_edges"), e, count, distances, at_last);
       },
       [&] {
         expect_equal(distances.read(), expected);
@@ -150,16 +151,17 @@ TEST_F(GraphAlgorithms, Distances) {
       });
 }
 
-TEST_F(GraphAlgorithms, AllDistances) {
+TEST_F(GraphAlgorithms, FloydWarshallFindsAllDistances) {
   const int n = 45;
-  std::vector<std::uint16_t> start = randoms<std::uint16_t>(n * n, 1, 5000);
+  std::vector<std::uint16_t> start = random_values<std::uint16_t>(n * n, 1, 5000);
   for (int i = 0; i < n; ++i) start[i * n + i] = 0;
   std::vector<std::uint16_t> expected = start;
   for (int via = 0; via < n; ++via) {
     for (int from = 0; from < n; ++from) {
       for (int to = 0; to < n; ++to) {
         const int way = expected[from * n + via] + expected[via * n + to];
-        expected[from * n + to] = static_cast<std::uint16_t>(std::min<int>(expected[from * n + to], way));
+        expected[from * n + to] =
+            static_cast<std::uint16_t>(std::min<int>(expected[from * n + to], way));
       }
     }
   }
@@ -167,16 +169,18 @@ TEST_F(GraphAlgorithms, AllDistances) {
   auto& distances = t.array_of(start);
   t.run(
       [&](stream_ref on) {
-        for (int via = 0; via < n; ++via) run(on, plane(n, n, 16, 16), code.kernel("through"), distances, n, via);
+        for (int via = 0; via < n; ++via)
+          run(on, grid_2d(n, n, 16, 16), code.kernel("through"), distances, n, via);
       },
       [&] { expect_equal(distances.read(), expected); });
 }
 
-TEST_F(GraphAlgorithms, Triangles) {
+TEST_F(GraphAlgorithms, IntersectionCountsTriangles) {
   const neighbours g{4000};
   std::uint64_t expected = 0;
   const auto linked = [&](int a, int b) {
-    return std::binary_search(g.targets.begin() + g.starts[a], g.targets.begin() + g.starts[a + 1], b);
+    return std::binary_search(g.targets.begin() + g.starts[a], g.targets.begin() + g.starts[a + 1],
+                              b);
   };
   for (int a = 0; a < g.nodes; ++a) {
     for (int b = a + 1; b < g.nodes; ++b) {
@@ -192,7 +196,8 @@ TEST_F(GraphAlgorithms, Triangles) {
     auto& count = t.zeros<std::uint64_t>(1);
     t.run(
         [&](stream_ref on) {
-          run(on, line(g.nodes, block), code.kernel("triangles"), starts, targets, g.nodes, count);
+          run(on, grid_1d(g.nodes, block), code.kernel("triangles"), starts, targets, g.nodes,
+              count);
         },
         [&] { expect_equal(count.read(), {expected}); });
   }

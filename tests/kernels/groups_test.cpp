@@ -13,7 +13,7 @@ class Groups : public kernel_fixture {
   const module& code = kernel_module("groups");
 };
 
-TEST_F(Groups, TellPlaces) {
+TEST_F(Groups, GroupsReportTheRankOfAThread) {
   const int n = 203;
   for (const unsigned block : {32u, 72u}) {
     std::vector<int> expected;
@@ -23,16 +23,16 @@ TEST_F(Groups, TellPlaces) {
     }
     trial t{s};
     auto& told = t.zeros<int>(4 * n);
-    t.run([&](stream_ref on) { run(on, line(n, block), code.kernel("places"), told, n); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, block), code.kernel("places"), told, n); },
           [&] { expect_equal(told.read(), expected); });
   }
 }
 
-TEST_F(Groups, SumOfTiles) {
+TEST_F(Groups, TilesSumTheirElements) {
   for (const unsigned size : {2u, 4u, 16u, 32u}) {
     for (const unsigned block : {32u, 160u}) {
       const unsigned n = 3 * block;
-      const std::vector<int> x = randoms<int>(n, -1000, 1000);
+      const std::vector<int> x = random_values<int>(n, -1000, 1000);
       std::vector<int> expected(n / size);
       for (unsigned i = 0; i < n; ++i) {
         const unsigned taken = i / block * block + block - 1 - i % block;
@@ -42,15 +42,15 @@ TEST_F(Groups, SumOfTiles) {
       auto& xs = t.array_of(x);
       auto& sums = t.zeros<int>(expected.size());
       const kernel sum = code.kernel("sum_tiles<" + std::to_string(size) + ">");
-      t.run([&](stream_ref on) { run(on, line(n, block, block * 4), sum, xs, sums); },
+      t.run([&](stream_ref on) { run(on, grid_1d(n, block, block * 4), sum, xs, sums); },
             [&] { expect_equal(sums.read(), expected); });
     }
   }
 }
 
-TEST_F(Groups, ThoseWhoComeTakePlacesTogether) {
+TEST_F(Groups, CoalescedThreadsAppendTogether) {
   const int n = 2005;
-  const std::vector<int> x = randoms<int>(n, 0, 100000);
+  const std::vector<int> x = random_values<int>(n, 0, 100000);
   std::vector<int> expected;
   std::ranges::copy_if(x, std::back_inserter(expected), [](int v) { return v % 2 == 0; });
   std::ranges::sort(expected);
@@ -77,7 +77,7 @@ TEST_F(Groups, ThoseWhoComeTakePlacesTogether) {
 TEST_F(Groups, TilesVoteAndShuffle) {
   const unsigned block = 96;
   const unsigned n = 3 * block;
-  const std::vector<int> x = randoms<int>(n, -100, 100);
+  const std::vector<int> x = random_values<int>(n, -100, 100);
   std::vector<std::uint32_t> expected(n);
   for (unsigned i = 0; i < n; ++i) {
     const int* tile = &x[i / 16 * 16];
@@ -89,14 +89,14 @@ TEST_F(Groups, TilesVoteAndShuffle) {
   trial t{s};
   auto& xs = t.array_of(x);
   auto& answers = t.zeros<std::uint32_t>(n);
-  t.run([&](stream_ref on) { run(on, line(n, block), code.kernel("ask"), xs, answers); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, block), code.kernel("ask"), xs, answers); },
         [&] { expect_equal(answers.read(), expected); });
 }
 
-TEST_F(Groups, ReduceScanAndPart) {
+TEST_F(Groups, GroupsReduceScanAndPartition) {
   for (const unsigned block : {32u, 160u}) {
     const unsigned n = 2 * block;
-    const std::vector<int> x = randoms<int>(n, -1000, 1000);
+    const std::vector<int> x = random_values<int>(n, -1000, 1000);
     std::vector<int> expected;
     for (unsigned i = 0; i < n; ++i) {
       const auto begin = x.begin() + i / 32 * 32;
@@ -110,26 +110,28 @@ TEST_F(Groups, ReduceScanAndPart) {
         ++part;
         rank += other < x.begin() + i ? 1 : 0;
       }
-      expected.insert(expected.end(), {std::accumulate(begin, end, 0), std::accumulate(begin, x.begin() + i, 0),
-                                       greatest, part * 100 + rank});
+      expected.insert(expected.end(),
+                      {std::accumulate(begin, end, 0), std::accumulate(begin, x.begin() + i, 0),
+                       greatest, part * 100 + rank});
     }
     trial t{s};
     auto& xs = t.array_of(x);
     auto& told = t.zeros<int>(4 * n);
-    t.run([&](stream_ref on) { run(on, line(n, block), code.kernel("gather"), xs, told); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, block), code.kernel("gather"), xs, told); },
           [&] { expect_equal(told.read(), expected); });
   }
 }
 
-TEST_F(Groups, TheGridWaitsForItself) {
+TEST_F(Groups, TheGridSynchronizes) {
   const int n = 1001;
   const int steps = 6;
-  const std::vector<double> start = whole_randoms<double>(n, -1000, 1000);
+  const std::vector<double> start = random_integers<double>(n, -1000, 1000);
   std::vector<double> expected = start;
   for (int step = 0; step < steps; ++step) {
     std::vector<double> next(n);
     for (int i = 0; i < n; ++i) {
-      next[i] = 0.25 * (i > 0 ? expected[i - 1] : 0) + 0.5 * expected[i] + 0.25 * (i + 1 < n ? expected[i + 1] : 0);
+      next[i] = 0.25 * (i > 0 ? expected[i - 1] : 0) + 0.5 * expected[i] +
+                0.25 * (i + 1 < n ? expected[i + 1] : 0);
     }
     expected = next;
   }
@@ -143,9 +145,9 @@ TEST_F(Groups, TheGridWaitsForItself) {
   }
 }
 
-TEST_F(Groups, TheGridSumsAndShares) {
+TEST_F(Groups, TheGridNormalisesByItsSum) {
   const int n = 1500;
-  const std::vector<int> x = randoms<int>(n, 1, 1000);
+  const std::vector<int> x = random_values<int>(n, 1, 1000);
   const int total = std::accumulate(x.begin(), x.end(), 0);
   std::vector<int> expected;
   for (const int v : x) expected.push_back(static_cast<int>(1000LL * v / total));

@@ -16,7 +16,8 @@ double value_of(half bits) {
   const int fraction = bits & 1023;
   const double sign = bits >> 15 != 0 ? -1.0 : 1.0;
   if (exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
-  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+  return sign *
+         (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
 }
 
 // The nearest half, of two that are as near the even one.
@@ -27,7 +28,8 @@ half nearest_half(double v) {
   if (v >= 65520.0) return sign | 0x7c00;
   const int exponent = std::max(v == 0 ? -14 : std::ilogb(v), -14);
   const auto steps = static_cast<int>(std::nearbyint(std::ldexp(v, 10 - exponent)));
-  return static_cast<half>(sign | (((exponent + 14) << 10) + steps));  // a carry goes to the exponent
+  return static_cast<half>(sign |
+                           (((exponent + 14) << 10) + steps));  // a carry goes to the exponent
 }
 
 half nearest_bfloat(float v) {
@@ -37,7 +39,7 @@ half nearest_bfloat(float v) {
 
 std::vector<half> random_halves(int n, float low, float high, unsigned seed) {
   std::vector<half> values;
-  for (const float v : randoms<float>(n, low, high, seed)) values.push_back(nearest_half(v));
+  for (const float v : random_values<float>(n, low, high, seed)) values.push_back(nearest_half(v));
   return values;
 }
 
@@ -46,7 +48,7 @@ class HalfPrecision : public kernel_fixture {
   const module& code = kernel_module("half_precision");
 };
 
-TEST_F(HalfPrecision, ConvertsThereAndBack) {
+TEST_F(HalfPrecision, HalfValuesConvertInBothDirections) {
   std::vector<half> all;
   std::vector<float> values;
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
@@ -54,9 +56,10 @@ TEST_F(HalfPrecision, ConvertsThereAndBack) {
     all.push_back(static_cast<half>(bits));
     values.push_back(static_cast<float>(value_of(all.back())));
   }
-  std::vector<float> between = randoms<float>(2000, -70000.0f, 70000.0f);
-  for (float v : randoms<float>(2000, -1.0f, 1.0f, 2)) between.push_back(std::ldexp(v, -13));
-  for (const float v : {65519.99f, 65520.0f, 0x1p-25f, 0x1.000002p-25f, 1e-10f, -0.0f, INFINITY}) between.push_back(v);
+  std::vector<float> between = random_values<float>(2000, -70000.0f, 70000.0f);
+  for (float v : random_values<float>(2000, -1.0f, 1.0f, 2)) between.push_back(std::ldexp(v, -13));
+  for (const float v : {65519.99f, 65520.0f, 0x1p-25f, 0x1.000002p-25f, 1e-10f, -0.0f, INFINITY})
+    between.push_back(v);
   std::vector<half> rounded;
   for (const float v : between) rounded.push_back(nearest_half(v));
   const int n = static_cast<int>(all.size());
@@ -68,8 +71,8 @@ TEST_F(HalfPrecision, ConvertsThereAndBack) {
   auto& out = t.zeros<half>(m);
   t.run(
       [&](stream_ref on) {
-        run(on, line(n, 256), code.kernel("from_half"), halves, floats, n);
-        run(on, line(m, 96), code.kernel("to_half"), in, out, m);
+        run(on, grid_1d(n, 256), code.kernel("from_half"), halves, floats, n);
+        run(on, grid_1d(m, 96), code.kernel("to_half"), in, out, m);
       },
       [&] {
         expect_equal(floats.read(), values);
@@ -77,7 +80,7 @@ TEST_F(HalfPrecision, ConvertsThereAndBack) {
       });
 }
 
-TEST_F(HalfPrecision, RoundsEachResultOnce) {
+TEST_F(HalfPrecision, EachHalfResultIsRoundedOnce) {
   const int n = 1501;
   const auto a = random_halves(n, -100.0f, 100.0f, 1);
   const auto b = random_halves(n, -100.0f, 100.0f, 2);
@@ -98,11 +101,11 @@ TEST_F(HalfPrecision, RoundsEachResultOnce) {
   auto& as = t.array_of(a);
   auto& bs = t.array_of(b);
   auto& y = t.zeros<half>(8 * n);
-  t.run([&](stream_ref on) { run(on, line(n, 128), code.kernel("arithmetic"), as, bs, y, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), code.kernel("arithmetic"), as, bs, y, n); },
         [&] { expect_equal(y.read(), expected); });
 }
 
-TEST_F(HalfPrecision, TwoAtATime) {
+TEST_F(HalfPrecision, PackedHalvesAreComputedInPairs) {
   const int pairs = 777;
   const auto x = random_halves(2 * pairs, 0.0f, 10.0f, 1);
   const auto y = random_halves(2 * pairs, 0.0f, 10.0f, 2);
@@ -113,19 +116,23 @@ TEST_F(HalfPrecision, TwoAtATime) {
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.array_of(y);
-  t.run([&](stream_ref on) { run(on, line(pairs, 64), code.kernel("axpy_pairs"), factor, xs, ys, pairs); },
-        [&] {
-          // One ulp where the sum is rounded to single precision first, which a device without the instruction does.
-          const std::vector<half> actual = ys.read();
-          for (int i = 0; i < 2 * pairs; ++i) ASSERT_LE(std::abs(actual[i] - expected[i]), 1) << i;
-        });
+  t.run(
+      [&](stream_ref on) {
+        run(on, grid_1d(pairs, 64), code.kernel("axpy_pairs"), factor, xs, ys, pairs);
+      },
+      [&] {
+        // One ulp where the sum is rounded to single precision first, which a device without the
+        // instruction does.
+        const std::vector<half> actual = ys.read();
+        for (int i = 0; i < 2 * pairs; ++i) ASSERT_LE(std::abs(actual[i] - expected[i]), 1) << i;
+      });
 }
 
-TEST_F(HalfPrecision, SumsInSinglePrecision) {
+TEST_F(HalfPrecision, HalfProductsAreSummedInSinglePrecision) {
   const int pairs = 1001;
   std::vector<half> a, b;
-  for (const int v : randoms<int>(2 * pairs, -50, 50, 1)) a.push_back(nearest_half(v));
-  for (const int v : randoms<int>(2 * pairs, -50, 50, 2)) b.push_back(nearest_half(v));
+  for (const int v : random_values<int>(2 * pairs, -50, 50, 1)) a.push_back(nearest_half(v));
+  for (const int v : random_values<int>(2 * pairs, -50, 50, 2)) b.push_back(nearest_half(v));
   double expected = 0;
   for (int i = 0; i < 2 * pairs; ++i) expected += value_of(a[i]) * value_of(b[i]);
   for (const unsigned block : {32u, 160u}) {
@@ -133,14 +140,17 @@ TEST_F(HalfPrecision, SumsInSinglePrecision) {
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& sum = t.zeros<float>(1);
-    t.run([&](stream_ref on) { run(on, {.block = {block}}, code.kernel("dot"), as, bs, sum, pairs); },
-          [&] { expect_within(0, sum.read(), {static_cast<float>(expected)}); });  // whole numbers below 2^24
+    t.run(
+        [&](stream_ref on) { run(on, {.block = {block}}, code.kernel("dot"), as, bs, sum, pairs); },
+        [&] {
+          expect_within(0, sum.read(), {static_cast<float>(expected)});
+        });  // whole numbers below 2^24
   }
 }
 
-TEST_F(HalfPrecision, Bfloat) {
+TEST_F(HalfPrecision, Bfloat16ValuesAreRoundedToNearest) {
   const int n = 1203;
-  const std::vector<float> x = randoms<float>(n, -1e5f, 1e5f);
+  const std::vector<float> x = random_values<float>(n, -1e5f, 1e5f);
   std::vector<half> rounded, scaled;
   std::vector<float> back;
   for (const float v : x) {
@@ -153,7 +163,7 @@ TEST_F(HalfPrecision, Bfloat) {
   auto& r = t.zeros<half>(n);
   auto& b = t.zeros<float>(n);
   auto& f = t.zeros<half>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("bfloat"), xs, r, b, f, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("bfloat"), xs, r, b, f, n); },
         [&] {
           expect_equal(r.read(), rounded);
           expect_equal(b.read(), back);
@@ -161,7 +171,7 @@ TEST_F(HalfPrecision, Bfloat) {
         });
 }
 
-TEST_F(HalfPrecision, Softmax) {
+TEST_F(HalfPrecision, SoftmaxIsComputedInHalfPrecision) {
   const unsigned rows = 13;
   const int columns = 77;
   const auto in = random_halves(static_cast<int>(rows) * columns, -4.0f, 4.0f, 1);
@@ -169,18 +179,22 @@ TEST_F(HalfPrecision, Softmax) {
   for (unsigned row = 0; row < rows; ++row) {
     double sum = 0;
     for (int i = 0; i < columns; ++i) sum += std::exp(value_of(in[row * columns + i]));
-    for (int i = 0; i < columns; ++i) expected.push_back(nearest_half(std::exp(value_of(in[row * columns + i])) / sum));
+    for (int i = 0; i < columns; ++i)
+      expected.push_back(nearest_half(std::exp(value_of(in[row * columns + i])) / sum));
   }
   for (const unsigned block : {32u, 100u}) {
     trial t{s};
     auto& from = t.array_of(in);
     auto& to = t.zeros<half>(in.size());
     t.run(
-        [&](stream_ref on) { run(on, {.grid = {rows}, .block = {block}}, code.kernel("softmax"), from, to, columns); },
+        [&](stream_ref on) {
+          run(on, {.grid = {rows}, .block = {block}}, code.kernel("softmax"), from, to, columns);
+        },
         [&] {
           // Single precision is 13 bits finer: what is off is at most the last rounding.
           const std::vector<half> actual = to.read();
-          for (std::size_t i = 0; i < actual.size(); ++i) ASSERT_LE(std::abs(actual[i] - expected[i]), 1) << i;
+          for (std::size_t i = 0; i < actual.size(); ++i)
+            ASSERT_LE(std::abs(actual[i] - expected[i]), 1) << i;
         });
   }
 }

@@ -12,11 +12,11 @@ class Histogram : public kernel_fixture {
   const module& code = kernel_module("histogram");
 };
 
-TEST_F(Histogram, OfBytes) {
+TEST_F(Histogram, BytesAreCounted) {
   const kernel each = code.kernel("count_bytes");
   const kernel by_blocks = code.kernel("count_bytes_by_blocks");
   for (const std::size_t n : {std::size_t{4}, std::size_t{20012}}) {
-    const auto in = randoms<std::uint8_t>(n, 0, 255);
+    const auto in = random_values<std::uint8_t>(n, 0, 255);
     std::vector<std::uint32_t> expected(256);
     for (const std::uint8_t byte : in) ++expected[byte];
     for (const auto& [grid, block] : {std::pair{1u, 64u}, {7u, 100u}, {30u, 256u}}) {
@@ -37,10 +37,10 @@ TEST_F(Histogram, OfBytes) {
   }
 }
 
-TEST_F(Histogram, OfNibblesWithABinAThread) {
+TEST_F(Histogram, EachThreadCountsOneNibble) {
   const kernel count = code.kernel("count_nibbles");
   const int n = 6007;
-  const auto words = randoms<std::uint32_t>(n, 0, UINT32_MAX / 3);
+  const auto words = random_values<std::uint32_t>(n, 0, UINT32_MAX / 3);
   std::vector<unsigned long long> expected(16);
   for (const std::uint32_t word : words) {
     for (int k = 0; k < 8; ++k) ++expected[word >> (4 * k) & 15];
@@ -54,13 +54,13 @@ TEST_F(Histogram, OfNibblesWithABinAThread) {
   }
 }
 
-TEST_F(Histogram, OfWeightsInAPlane) {
+TEST_F(Histogram, WeightsAreSummedInAPlane) {
   const kernel weigh = code.kernel("weigh");
   const int n = 5001;
   const int width = 13;
   const int height = 9;
-  const std::vector<float> points = randoms<float>(2 * n, -0.1f, 1.1f, 1);
-  const std::vector<float> weights = whole_randoms<float>(n, 0, 100, 2);
+  const std::vector<float> points = random_values<float>(2 * n, -0.1f, 1.1f, 1);
+  const std::vector<float> weights = random_integers<float>(n, 0, 100, 2);
   std::vector<float> fields(width * height);
   int outside = 0;
   for (int i = 0; i < n; ++i) {
@@ -77,24 +77,24 @@ TEST_F(Histogram, OfWeightsInAPlane) {
   auto& w = t.array_of(weights);
   auto& f = t.zeros<float>(fields.size());
   auto& o = t.zeros<int>(1);
-  t.run([&](stream_ref on) { run(on, line(n, 96), weigh, p, w, n, f, width, height, o); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 96), weigh, p, w, n, f, width, height, o); },
         [&] {
           expect_equal(f.read(), fields);  // whole numbers: the order does not matter
           expect_equal(o.read(), {outside});
         });
 }
 
-TEST_F(Histogram, WarpsCountEqualOnesFirst) {
+TEST_F(Histogram, WarpsCountEqualElementsFirst) {
   const kernel count = code.kernel("count_words");
   const int n = 2501;
-  const auto in = randoms<std::uint32_t>(n, 0, 40);
+  const auto in = random_values<std::uint32_t>(n, 0, 40);
   std::vector<std::uint32_t> expected(41);
   for (const std::uint32_t v : in) ++expected[v];
   for (const unsigned block : {32u, 128u, 480u}) {
     trial t{s};
     auto& values = t.array_of(in);
     auto& bins = t.zeros<std::uint32_t>(41);
-    t.run([&](stream_ref on) { run(on, line(n, block), count, values, n, bins); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, block), count, values, n, bins); },
           [&] { expect_equal(bins.read(), expected); });
   }
 }

@@ -1,5 +1,5 @@
-// interrupted_test.cpp - threads of a block that wait for each other by looking at memory all have their turn, and what waits
-// for ever ends with a launch that fails.
+// interrupted_test.cpp - threads of a block that wait for each other by looking at memory all have
+// their turn, and what waits for ever ends with a launch that fails.
 #include <pthread.h>
 #include <signal.h>
 #include <weir/core/error.hpp>
@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "kernels/harness/kernel_fixture.hpp"
-#include "support/child.hpp"
 #include "support/errors.hpp"
+#include "support/fresh_process.hpp"
 
 namespace weir::test {
 namespace {
@@ -24,13 +24,14 @@ class Interrupted : public kernel_fixture {
   void SetUp() override {
     kernel_fixture::SetUp();
 #if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer keeps signals from a thread that only computes, so what spins is not interrupted";
+    GTEST_SKIP() << "ThreadSanitizer keeps signals from a thread that only computes, so what spins "
+                    "is not interrupted";
 #endif
   }
 };
 
 // Whatever a thread holds in registers is there when it goes on.
-TEST_F(Interrupted, ThreadsOfABlockHaveTurns) {
+TEST_F(Interrupted, SpinningThreadsOfABlockTakeTurns) {
   const kernel pass_on = kernel_module("interrupted").kernel("pass_on");
   for (const unsigned threads : {2u, 33u}) {
     const unsigned blocks = 2;
@@ -42,13 +43,15 @@ TEST_F(Interrupted, ThreadsOfABlockHaveTurns) {
     const std::vector<word> seen = contents(s, order);
     const std::vector<float> values = contents(s, sums);
     for (unsigned block = 0; block < blocks; ++block) {
-      EXPECT_EQ(std::vector(seen.begin() + block * threads, seen.begin() + (block + 1) * threads), expected);
-      for (unsigned i = 0; i < threads; ++i) EXPECT_EQ(values[block * threads + i], static_cast<float>(i));
+      EXPECT_EQ(std::vector(seen.begin() + block * threads, seen.begin() + (block + 1) * threads),
+                expected);
+      for (unsigned i = 0; i < threads; ++i)
+        EXPECT_EQ(values[block * threads + i], static_cast<float>(i));
     }
   }
 }
 
-TEST_F(Interrupted, ThreadsNeedNoBarrierForThat) {
+TEST_F(Interrupted, ThreadsOfABlockTakeTurnsWithoutABarrier) {
   pinned_buffer<word> words{3};
   std::ranges::fill(words, 0u);
   launch(s, {.block = {64}}, kernel_module("interrupted").kernel("hand_over"), words);
@@ -57,14 +60,15 @@ TEST_F(Interrupted, ThreadsNeedNoBarrierForThat) {
 }
 
 // Begun, and then held up by nothing but a word that nobody writes.
-void start(const stream& on, const launch_config& config, const kernel& what, pinned_buffer<word>& words) {
+void start(const stream& on, const launch_config& config, const kernel& what,
+           pinned_buffer<word>& words) {
   std::ranges::fill(words, 0u);
   launch(on, config, what, words);
   while (std::atomic_ref{words[1]}.load() == 0) std::this_thread::yield();
 }
 
 // A kernel of another stream fails.
-TEST_F(Interrupted, WhatSpinsEndsWithTheDevice) {
+TEST_F(Interrupted, ASpinningKernelEndsWhenTheDeviceFails) {
   for (const char* name : {"wait_for_ever", "wait_for_ever_together"}) {
     in_a_fresh_process([&] {
       const stream spinning{device{}};
@@ -81,7 +85,7 @@ TEST_F(Interrupted, WhatSpinsEndsWithTheDevice) {
 
 // The program's own signals of that number go to its own handler, and no others do.
 std::atomic<int> heard{0};
-TEST_F(Interrupted, TheProgramsSignalsAreItsOwn) {
+TEST_F(Interrupted, TheProgramKeepsItsSignalHandlers) {
   in_a_fresh_process([] {
     ::signal(SIGURG, [](int) { ++heard; });
     const stream own{device{}};
@@ -96,13 +100,13 @@ TEST_F(Interrupted, TheProgramsSignalsAreItsOwn) {
 }
 
 // Another block of the same launch fails.
-TEST_F(Interrupted, BlocksThatSpinEndWithTheirLaunch) {
+TEST_F(Interrupted, SpinningBlocksEndWhenTheirLaunchFails) {
   in_a_fresh_process([] {
     const stream own{device{}};
     pinned_buffer<word> words{2};
     std::ranges::fill(words, 0u);
-    launch(own, {.grid = {3}, .block = {4}, .cooperative = true}, kernel_module("interrupted").kernel("fail_beside"),
-           words);
+    launch(own, {.grid = {3}, .block = {4}, .cooperative = true},
+           kernel_module("interrupted").kernel("fail_beside"), words);
     return WEIR_HOLDS(result_of([&] { own.sync(); }) == errc::launch_failed);
   });
 }

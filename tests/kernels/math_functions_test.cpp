@@ -1,4 +1,5 @@
-// math_functions_test.cpp - the functions of <math.h> on the device, as exact as CUDA promises them.
+// math_functions_test.cpp - the functions of <math.h> on the device, as exact as CUDA promises
+// them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,27 +15,31 @@ namespace {
 template <class F, class Wide>
 struct function_row {
   const char* name;
-  // What the CUDA C++ Programming Guide allows, or glibc's manual if that is more, and one for the reference's rounding.
+  // What the CUDA C++ Programming Guide allows, or glibc's manual if that is more, and one for the
+  // reference's rounding.
   std::uint64_t ulps;
   Wide (*of)(Wide);
 };
 
 template <class F, class Wide>
-void expect_rows(const std::vector<F>& x, const std::vector<F>& y, const std::vector<function_row<F, Wide>>& rows) {
+void expect_rows(const std::vector<F>& x, const std::vector<F>& y,
+                 const std::vector<function_row<F, Wide>>& rows) {
   ASSERT_EQ(y.size(), x.size() * rows.size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
     SCOPED_TRACE(rows[row].name);
     const auto begin = y.begin() + static_cast<std::ptrdiff_t>(row * x.size());
     std::vector<F> expected;
     for (const F v : x) expected.push_back(static_cast<F>(rows[row].of(v)));
-    expect_within(rows[row].ulps, std::vector<F>(begin, begin + static_cast<std::ptrdiff_t>(x.size())), expected);
+    expect_within(rows[row].ulps,
+                  std::vector<F>(begin, begin + static_cast<std::ptrdiff_t>(x.size())), expected);
   }
 }
 
 // By Newton's method.
 double inverse_of_erf(double y) {
   double x = 0;
-  for (int step = 0; step < 60; ++step) x -= (std::erf(x) - y) * std::sqrt(std::numbers::pi) / 2 * std::exp(x * x);
+  for (int step = 0; step < 60; ++step)
+    x -= (std::erf(x) - y) * std::sqrt(std::numbers::pi) / 2 * std::exp(x * x);
   return x;
 }
 
@@ -43,7 +48,7 @@ class MathFunctions : public kernel_fixture {
   const module& code = kernel_module("math_functions");
 };
 
-TEST_F(MathFunctions, SinglePrecision) {
+TEST_F(MathFunctions, SinglePrecisionFunctionsAreAccurate) {
   using d = double;
   const std::vector<function_row<float, double>> rows = {
       {"sinf", 3, [](d v) { return std::sin(v); }},
@@ -76,17 +81,20 @@ TEST_F(MathFunctions, SinglePrecision) {
       {"sincosf, cosine", 3, [](d v) { return std::cos(v); }},
   };
   const int n = 2003;
-  const std::vector<float> x = randoms<float>(n, 0.05f, 8.0f);
+  const std::vector<float> x = random_values<float>(n, 0.05f, 8.0f);
   for (const unsigned block : {64u, 416u}) {
     trial t{s};
     auto& xs = t.array_of(x);
     auto& ys = t.zeros<float>(n * rows.size());
-    t.run([&](stream_ref on) { run(on, line(n, block), code.kernel("single_precision"), xs, ys, n); },
-          [&] { expect_rows(x, ys.read(), rows); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(n, block), code.kernel("single_precision"), xs, ys, n);
+        },
+        [&] { expect_rows(x, ys.read(), rows); });
   }
 }
 
-TEST_F(MathFunctions, DoublePrecision) {
+TEST_F(MathFunctions, DoublePrecisionFunctionsAreAccurate) {
   using w = long double;
   const std::vector<function_row<double, long double>> rows = {
       {"sin", 3, [](w v) { return std::sin(v); }},
@@ -104,15 +112,15 @@ TEST_F(MathFunctions, DoublePrecision) {
       {"erf", 3, [](w v) { return std::erf(v); }},
   };
   const int n = 1001;
-  const std::vector<double> x = randoms<double>(n, 0.05, 8.0);
+  const std::vector<double> x = random_values<double>(n, 0.05, 8.0);
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<double>(n * rows.size());
-  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("double_precision"), xs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("double_precision"), xs, ys, n); },
         [&] { expect_rows(x, ys.read(), rows); });
 }
 
-TEST_F(MathFunctions, ThoseWithOneRightAnswer) {
+TEST_F(MathFunctions, ExactFunctionsAreExact) {
   using f = float;
   const std::vector<std::function<f(f)>> rows = {
       [](f v) { return std::floor(v); },
@@ -139,9 +147,9 @@ TEST_F(MathFunctions, ThoseWithOneRightAnswer) {
       [](f v) { return std::signbit(v) ? 1.0f : 0.0f; },
       [](f v) { return std::isfinite(v) ? v - std::trunc(v) : 0.0f; },
   };
-  std::vector<float> x = randoms<float>(997, -100.0f, 100.0f);
-  for (const float v :
-       {0.0f, -0.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 8388609.0f, 1e30f, 1e-40f, -1e-40f, INFINITY, -INFINITY, NAN}) {
+  std::vector<float> x = random_values<float>(997, -100.0f, 100.0f);
+  for (const float v : {0.0f, -0.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 8388609.0f, 1e30f, 1e-40f,
+                        -1e-40f, INFINITY, -INFINITY, NAN}) {
     x.push_back(v);
   }
   const int n = static_cast<int>(x.size());
@@ -151,15 +159,18 @@ TEST_F(MathFunctions, ThoseWithOneRightAnswer) {
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<float>(expected.size());
   // Zero ulps rather than the same bits: which NaN comes out is not told.
-  t.run([&](stream_ref on) { run(on, line(n, 128), code.kernel("exact"), xs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), code.kernel("exact"), xs, ys, n); },
         [&] { expect_within(0, ys.read(), expected); });
 }
 
-TEST_F(MathFunctions, ConversionsRoundAsTheySay) {
-  std::vector<float> x = randoms<float>(500, -1e6f, 1e6f);
-  for (const float v : {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 1e20f, -1e20f, 2147483648.0f, 0.0f}) x.push_back(v);
+TEST_F(MathFunctions, ConversionsRoundAsNamed) {
+  std::vector<float> x = random_values<float>(500, -1e6f, 1e6f);
+  for (const float v : {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 1e20f, -1e20f, 2147483648.0f, 0.0f})
+    x.push_back(v);
   const int n = static_cast<int>(x.size());
-  const auto whole = [](double v) { return static_cast<int>(std::clamp(v, -2147483648.0, 2147483647.0)); };
+  const auto whole = [](double v) {
+    return static_cast<int>(std::clamp(v, -2147483648.0, 2147483647.0));
+  };
   std::vector<std::vector<int>> rows(11);
   for (int i = 0; i < n; ++i) {
     const float v = x[i];
@@ -168,8 +179,8 @@ TEST_F(MathFunctions, ConversionsRoundAsTheySay) {
     rows[1].push_back(whole(std::trunc(v)));
     rows[2].push_back(whole(std::ceil(v)));
     rows[3].push_back(whole(std::floor(v)));
-    rows[4].push_back(static_cast<int>(
-        static_cast<std::uint32_t>(std::min(std::rint(std::fabs(static_cast<double>(v))), 4294967295.0))));
+    rows[4].push_back(static_cast<int>(static_cast<std::uint32_t>(
+        std::min(std::rint(std::fabs(static_cast<double>(v))), 4294967295.0))));
     rows[5].push_back(static_cast<int>(bits));
     rows[6].push_back(std::bit_cast<int>(static_cast<float>(static_cast<int>(bits))));
     float down = static_cast<float>(bits);
@@ -178,7 +189,9 @@ TEST_F(MathFunctions, ConversionsRoundAsTheySay) {
     rows[8].push_back(static_cast<int>(std::bit_cast<std::uint64_t>(static_cast<double>(v)) >> 32));
     rows[9].push_back(static_cast<int>(0x3ff123456789abcdULL + static_cast<unsigned>(i)));
     const double low = std::floor(static_cast<double>(v));
-    const long long wide = low >= 0x1p63 ? INT64_MAX : low < -0x1p63 ? INT64_MIN : static_cast<long long>(low);
+    const long long wide = low >= 0x1p63   ? INT64_MAX
+                           : low < -0x1p63 ? INT64_MIN
+                                           : static_cast<long long>(low);
     rows[10].push_back(static_cast<int>(wide >> 3));
   }
   std::vector<int> expected;
@@ -186,14 +199,14 @@ TEST_F(MathFunctions, ConversionsRoundAsTheySay) {
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<int>(expected.size());
-  t.run([&](stream_ref on) { run(on, line(n, 64), code.kernel("convert"), xs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 64), code.kernel("convert"), xs, ys, n); },
         [&] { expect_equal(ys.read(), expected); });
 }
 
-TEST_F(MathFunctions, OperationsRoundAsTheySay) {
+TEST_F(MathFunctions, OperationsRoundAsNamed) {
   const int n = 1501;
-  std::vector<float> a = randoms<float>(n, -2.0f, 2.0f, 1);
-  std::vector<float> b = randoms<float>(n, 1.0f, 2.0f, 2);
+  std::vector<float> a = random_values<float>(n, -2.0f, 2.0f, 1);
+  std::vector<float> b = random_values<float>(n, 1.0f, 2.0f, 2);
   for (int i = 0; i < n; ++i) {  // at most 20 bits: sums and products are exact in double precision
     a[i] = std::ldexp(std::rint(std::ldexp(a[i], 18)), -18);
     b[i] = std::ldexp(std::rint(std::ldexp(b[i], 19)), -19);
@@ -217,8 +230,10 @@ TEST_F(MathFunctions, OperationsRoundAsTheySay) {
     expected[4 * n + i] = to_zero(u * v - 2.5);
     expected[5 * n + i] = up(u * v + 1.0);
     const float quotient = a[i] / b[i];
-    expected[6 * n + i] = exactly(quotient, b[i]) > u ? std::nextafter(quotient, -INFINITY) : quotient;
-    expected[7 * n + i] = exactly(quotient, b[i]) < u ? std::nextafter(quotient, INFINITY) : quotient;
+    expected[6 * n + i] =
+        exactly(quotient, b[i]) > u ? std::nextafter(quotient, -INFINITY) : quotient;
+    expected[7 * n + i] =
+        exactly(quotient, b[i]) < u ? std::nextafter(quotient, INFINITY) : quotient;
     const float root = std::sqrt(b[i]);
     expected[8 * n + i] = exactly(root, root) > v ? std::nextafter(root, 0.0f) : root;
     expected[9 * n + i] = down(u * v);
@@ -228,19 +243,22 @@ TEST_F(MathFunctions, OperationsRoundAsTheySay) {
   auto& as = t.array_of(a);
   auto& bs = t.array_of(b);
   auto& ys = t.zeros<float>(expected.size());
-  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("rounded"), as, bs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("rounded"), as, bs, ys, n); },
         [&] { expect_within(0, ys.read(), expected); });
 }
 
-TEST_F(MathFunctions, RarerOnes) {
+TEST_F(MathFunctions, SpecialFunctionsAreAccurate) {
   using d = double;
   const std::vector<function_row<float, double>> rows = {
       {"erfcf", 5, [](d v) { return std::erfc(v); }},
       {"normcdff", 6,
-       [](d v) { return std::erfc(-static_cast<d>(static_cast<float>(v) - 2.0f) / std::sqrt(2.0)) / 2; }},
+       [](d v) {
+         return std::erfc(-static_cast<d>(static_cast<float>(v) - 2.0f) / std::sqrt(2.0)) / 2;
+       }},
       {"norm3df", 4, [](d v) { return std::sqrt(v * v + 5); }},
       {"rhypotf", 3, [](d v) { return 1 / std::sqrt(v * v + 4); }},
-      {"erfinvf", 3, [](d v) { return inverse_of_erf(static_cast<d>(static_cast<float>(v) / 8.5f)); }},
+      {"erfinvf", 3,
+       [](d v) { return inverse_of_erf(static_cast<d>(static_cast<float>(v) / 8.5f)); }},
       {"lgammaf", 7, [](d v) { return std::lgamma(static_cast<d>(static_cast<float>(v) + 3.0f)); }},
       {"atanhf", 4, [](d v) { return std::atanh(static_cast<d>(static_cast<float>(v) / 8.5f)); }},
       {"asinhf", 4, [](d v) { return std::asinh(v); }},
@@ -248,23 +266,25 @@ TEST_F(MathFunctions, RarerOnes) {
       {"lgamma", 1, [](d v) { return std::lgamma(v + 3.0); }},
   };
   const int n = 1003;
-  const std::vector<float> x = randoms<float>(n, 0.05f, 6.0f);
+  const std::vector<float> x = random_values<float>(n, 0.05f, 6.0f);
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<float>(n * rows.size());
-  t.run([&](stream_ref on) { run(on, line(n, 128), code.kernel("special"), xs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), code.kernel("special"), xs, ys, n); },
         [&] { expect_rows(x, ys.read(), rows); });
 }
 
-TEST_F(MathFunctions, FastOnesAreRoughlyRight) {
+TEST_F(MathFunctions, FastFunctionsAreApproximatelyCorrect) {
   const int n = 1000;
-  const std::vector<float> x = randoms<float>(n, 0.05f, 6.0f);
+  const std::vector<float> x = random_values<float>(n, 0.05f, 6.0f);
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<float>(6 * n);
   const auto check = [&] {
     const std::vector<float> y = ys.read();
-    const auto row = [&](int r) { return std::vector<float>(y.begin() + r * n, y.begin() + (r + 1) * n); };
+    const auto row = [&](int r) {
+      return std::vector<float>(y.begin() + r * n, y.begin() + (r + 1) * n);
+    };
     const auto of = [&](const std::function<double(double)>& f) {
       std::vector<float> expected;
       for (const float v : x) expected.push_back(static_cast<float>(f(v)));
@@ -273,14 +293,19 @@ TEST_F(MathFunctions, FastOnesAreRoughlyRight) {
     // __expf: 2 + |1.173 x| ulps; __fdividef: 2; one more for the reference's own rounding.
     expect_within(10, row(0), of([](double v) { return std::exp(v); }));
     expect_within(3, row(1), of([](double v) { return 1 / v; }));
-    // __sinf: 2^-21.41 from -pi to pi, where the sum that begins with 2 has ulps of 2^-23 and 2^-22.
-    expect_within(5, row(2), of([](double v) { return std::sin(static_cast<float>(v) - 3.0f) + 2; }));
-    // __powf is exp2f(1.5 * __log2f(x)) of at most 3.9, so an error e of the logarithm becomes one of about 4e.
+    // __sinf: 2^-21.41 from -pi to pi, where the sum that begins with 2 has ulps of 2^-23 and
+    // 2^-22.
+    expect_within(5, row(2),
+                  of([](double v) { return std::sin(static_cast<float>(v) - 3.0f) + 2; }));
+    // __powf is exp2f(1.5 * __log2f(x)) of at most 3.9, so an error e of the logarithm becomes one
+    // of about 4e.
     expect_within(64, row(3), of([](double v) { return std::pow(v, 1.5); }));
     expect_within(4, row(4), of([](double v) { return std::log2(static_cast<float>(v) + 2.0f); }));
-    expect_within(0, row(5), of([](double v) { return std::clamp(static_cast<float>(v) - 0.5f, 0.0f, 1.0f); }));
+    expect_within(0, row(5), of([](double v) {
+                    return std::clamp(static_cast<float>(v) - 0.5f, 0.0f, 1.0f);
+                  }));
   };
-  t.run([&](stream_ref on) { run(on, line(n, 128), code.kernel("fast"), xs, ys, n); }, check);
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), code.kernel("fast"), xs, ys, n); }, check);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ std::vector<T> product_of(const std::vector<T>& a, const std::vector<T>& b, int 
   std::vector<T> c(m * n);
   for (int row = 0; row < m; ++row) {
     for (int i = 0; i < k; ++i) {
-      for (int column = 0; column < n; ++column) c[row * n + column] += a[row * k + i] * b[i * n + column];
+      for (int column = 0; column < n; ++column)
+        c[row * n + column] += a[row * k + i] * b[i * n + column];
     }
   }
   return c;
@@ -25,29 +26,32 @@ class Matrix : public kernel_fixture {
   const module& code = kernel_module("matrix");
 };
 
-TEST_F(Matrix, Product) {
+TEST_F(Matrix, EachThreadComputesOneProductElement) {
   const int m = 37;
   const int n = 41;
   const int k = 29;
-  const auto a = whole_randoms<double>(m * k, -1000, 1000, 1);
-  const auto b = whole_randoms<double>(k * n, -1000, 1000, 2);
+  const auto a = random_integers<double>(m * k, -1000, 1000, 1);
+  const auto b = random_integers<double>(k * n, -1000, 1000, 2);
   const auto expected = product_of(a, b, m, n, k);
   for (const auto& [bx, by] : {std::pair{16u, 16u}, {40u, 3u}}) {
     trial t{s};
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& c = t.zeros<double>(m * n);
-    t.run([&](stream_ref on) { run(on, plane(n, m, bx, by), code.kernel("product"), as, bs, c, m, n, k); },
-          [&] { expect_within(0, c.read(), expected); });  // whole numbers below 2^53
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_2d(n, m, bx, by), code.kernel("product"), as, bs, c, m, n, k);
+        },
+        [&] { expect_within(0, c.read(), expected); });  // whole numbers below 2^53
   }
 }
 
-TEST_F(Matrix, ProductByTiles) {
+TEST_F(Matrix, TilesComputeAProduct) {
   const int m = 50;
   const int n = 71;
   const int k = 43;
-  const auto a = randoms<float>(m * k, 0.5f, 1.0f, 1);
-  const auto b = randoms<float>(k * n, 0.5f, 1.0f, 2);
+  const auto a = random_values<float>(m * k, 0.5f, 1.0f, 1);
+  const auto b = random_values<float>(k * n, 0.5f, 1.0f, 2);
   const std::vector<double> wide_a(a.begin(), a.end());
   const std::vector<double> wide_b(b.begin(), b.end());
   const auto exact = product_of(wide_a, wide_b, m, n, k);
@@ -58,17 +62,18 @@ TEST_F(Matrix, ProductByTiles) {
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& c = t.zeros<float>(m * n);
-    // Nothing is negative: 43 products and 43 sums are rounded by at most half an ulp of the result each.
-    t.run([&](stream_ref on) { run(on, plane(n, m, tile, tile), tiles, as, bs, c, m, n, k); },
+    // Nothing is negative: 43 products and 43 sums are rounded by at most half an ulp of the result
+    // each.
+    t.run([&](stream_ref on) { run(on, grid_2d(n, m, tile, tile), tiles, as, bs, c, m, n, k); },
           [&] { expect_within(43, c.read(), expected); });
   }
 }
 
-TEST_F(Matrix, TimesVectorByWarps) {
+TEST_F(Matrix, WarpsMultiplyAMatrixAndAVector) {
   const int rows = 45;
   const int columns = 133;
-  const auto a = whole_randoms<float>(rows * columns, -100, 100, 1);
-  const auto x = whole_randoms<float>(columns, -100, 100, 2);
+  const auto a = random_integers<float>(rows * columns, -100, 100, 1);
+  const auto x = random_integers<float>(columns, -100, 100, 2);
   const auto expected = product_of(a, x, rows, 1, columns);
   for (const unsigned block : {32u, 96u, 512u}) {
     trial t{s};
@@ -76,15 +81,19 @@ TEST_F(Matrix, TimesVectorByWarps) {
     auto& xs = t.array_of(x);
     auto& ys = t.zeros<float>(rows);
     t.run(
-        [&](stream_ref on) { run(on, line(32 * rows, block), code.kernel("times_vector"), as, xs, ys, rows, columns); },
+        [&](stream_ref on) {
+          run(on, grid_1d(32 * rows, block), code.kernel("times_vector"), as, xs, ys, rows,
+              columns);
+        },
         [&] { expect_within(0, ys.read(), expected); });  // whole numbers below 2^24
   }
 }
 
-TEST_F(Matrix, Cholesky) {
+TEST_F(Matrix, CholeskyFindsTheFactor) {
   const int n = 33;
-  // The product of a lower triangle of whole numbers with its transpose: the factor is that triangle, and every step is exact.
-  std::vector<double> factor = whole_randoms<double>(n * n, -9, 9);
+  // The product of a lower triangle of whole numbers with its transpose: the factor is that
+  // triangle, and every step is exact.
+  std::vector<double> factor = random_integers<double>(n * n, -9, 9);
   for (int i = 0; i < n; ++i) {
     factor[i * n + i] = 8.0;
     for (int j = i + 1; j < n; ++j) factor[i * n + j] = 0;
@@ -107,10 +116,10 @@ TEST_F(Matrix, Cholesky) {
   }
 }
 
-TEST_F(Matrix, SolvesATriangle) {
+TEST_F(Matrix, ATriangularSystemIsSolved) {
   for (const int n : {1, 50, 300}) {
-    const auto l = randoms<std::uint32_t>(n * n, 0, UINT32_MAX, 1);
-    const auto expected = randoms<std::uint32_t>(n, 0, UINT32_MAX, 2);
+    const auto l = random_values<std::uint32_t>(n * n, 0, UINT32_MAX, 1);
+    const auto expected = random_values<std::uint32_t>(n, 0, UINT32_MAX, 2);
     std::vector<std::uint32_t> b = expected;
     for (int row = 0; row < n; ++row) {
       for (int column = 0; column < row; ++column) b[row] += l[row * n + column] * expected[column];
@@ -122,17 +131,18 @@ TEST_F(Matrix, SolvesATriangle) {
     const unsigned threads = static_cast<unsigned>(n);
     t.run(
         [&](stream_ref on) {
-          run(on, {.block = {threads}, .shared_bytes = threads * 4}, code.kernel("solve_lower"), ls, bs, x, n);
+          run(on, {.block = {threads}, .shared_bytes = threads * 4}, code.kernel("solve_lower"), ls,
+              bs, x, n);
         },
         [&] { expect_equal(x.read(), expected); });
   }
 }
 
-TEST_F(Matrix, Determinants) {
+TEST_F(Matrix, GaussianEliminationFindsDeterminants) {
   const int n = 12;
   const unsigned batch = 9;
   const unsigned prime = 1000003;
-  auto matrices = randoms<std::uint32_t>(batch * n * n, 0, prime - 1);
+  auto matrices = random_values<std::uint32_t>(batch * n * n, 0, prime - 1);
   std::copy_n(&matrices[2 * n * n], n, &matrices[2 * n * n + n]);   // two equal rows: 0
   for (unsigned b = 0; b < batch; b += 3) matrices[b * n * n] = 0;  // has to look for a pivot
   const auto determinant = [&](std::vector<std::uint64_t> m) {
@@ -148,11 +158,13 @@ TEST_F(Matrix, Determinants) {
       result = result * m[c * n + c] % prime;
       for (int r = c + 1; r < n; ++r) {
         std::uint64_t inverse = 1;
-        for (std::uint64_t base = m[c * n + c], e = prime - 2; e != 0; e >>= 1, base = base * base % prime) {
+        for (std::uint64_t base = m[c * n + c], e = prime - 2; e != 0;
+             e >>= 1, base = base * base % prime) {
           if ((e & 1) != 0) inverse = inverse * base % prime;
         }
         const std::uint64_t factor = m[r * n + c] * inverse % prime;
-        for (int i = c; i < n; ++i) m[r * n + i] = (m[r * n + i] + (prime - factor) * m[c * n + i]) % prime;
+        for (int i = c; i < n; ++i)
+          m[r * n + i] = (m[r * n + i] + (prime - factor) * m[c * n + i]) % prime;
       }
     }
     return result % prime;
@@ -168,8 +180,9 @@ TEST_F(Matrix, Determinants) {
     auto& m = t.array_of(matrices);
     auto& results = t.zeros<std::uint32_t>(batch);
     const launch_config config{.grid = {batch}, .block = {block}, .shared_bytes = n * n * 4};
-    t.run([&](stream_ref on) { run(on, config, code.kernel("determinants"), m, results, n, prime); },
-          [&] { expect_equal(results.read(), expected); });
+    t.run(
+        [&](stream_ref on) { run(on, config, code.kernel("determinants"), m, results, n, prime); },
+        [&] { expect_equal(results.read(), expected); });
   }
 }
 

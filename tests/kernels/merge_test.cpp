@@ -11,7 +11,7 @@ namespace {
 class Merge : public kernel_fixture {
  protected:
   [[nodiscard]] static std::vector<int> sorted_randoms(int n, int high, unsigned seed) {
-    std::vector<int> values = randoms<int>(n, 0, high, seed);
+    std::vector<int> values = random_values<int>(n, 0, high, seed);
     std::ranges::sort(values);
     return values;
   }
@@ -24,23 +24,25 @@ class Merge : public kernel_fixture {
   const module& code = kernel_module("merge");
 };
 
-TEST_F(Merge, FindsByHalves) {
+TEST_F(Merge, BinarySearchFindsLowerBounds) {
   const kernel find = code.kernel("find");
   const std::vector<int> sorted = sorted_randoms(1777, 5000, 1);
-  const std::vector<int> wanted = randoms<int>(999, -10, 5010, 2);
+  const std::vector<int> wanted = random_values<int>(999, -10, 5010, 2);
   std::vector<int> expected;
-  for (const int v : wanted) expected.push_back(static_cast<int>(std::ranges::lower_bound(sorted, v) - sorted.begin()));
+  for (const int v : wanted)
+    expected.push_back(static_cast<int>(std::ranges::lower_bound(sorted, v) - sorted.begin()));
   for (const unsigned block : {50u, 256u}) {
     trial t{s};
     auto& values = t.array_of(sorted);
     auto& keys = t.array_of(wanted);
     auto& places = t.zeros<int>(wanted.size());
-    t.run([&](stream_ref on) { run(on, line(999, block), find, values, 1777, keys, 999, places); },
-          [&] { expect_equal(places.read(), expected); });
+    t.run(
+        [&](stream_ref on) { run(on, grid_1d(999, block), find, values, 1777, keys, 999, places); },
+        [&] { expect_equal(places.read(), expected); });
   }
 }
 
-TEST_F(Merge, AlongThePath) {
+TEST_F(Merge, MergePathMergesSortedArrays) {
   const kernel merge = code.kernel("merge");
   for (const auto& [na, nb] : {std::pair{1, 1}, {1000, 3}, {777, 1234}}) {
     const std::vector<int> a = sorted_randoms(na, 400, 1);
@@ -52,14 +54,14 @@ TEST_F(Merge, AlongThePath) {
       auto& as = t.array_of(a);
       auto& bs = t.array_of(b);
       auto& out = t.zeros<int>(na + nb);
-      const launch_config config = line(blocks_for(na + nb, each), 96);
+      const launch_config config = grid_1d(blocks_for(na + nb, each), 96);
       t.run([&](stream_ref on) { run(on, config, merge, as, na, bs, nb, out, each); },
             [&] { expect_equal(out.read(), expected); });
     }
   }
 }
 
-TEST_F(Merge, CountsWhatIsInBoth) {
+TEST_F(Merge, TheIntersectionIsCounted) {
   const kernel count_common = code.kernel("count_common");
   const std::vector<int> a = unique_randoms(2000, 4000, 1);
   const std::vector<int> b = unique_randoms(1500, 4000, 2);
@@ -72,12 +74,15 @@ TEST_F(Merge, CountsWhatIsInBoth) {
     auto& count = t.zeros<std::uint32_t>(1);
     const int na = static_cast<int>(a.size());
     const int nb = static_cast<int>(b.size());
-    t.run([&](stream_ref on) { run(on, line(a.size(), block), count_common, as, na, bs, nb, count); },
-          [&] { expect_equal(count.read(), {static_cast<std::uint32_t>(both.size())}); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(a.size(), block), count_common, as, na, bs, nb, count);
+        },
+        [&] { expect_equal(count.read(), {static_cast<std::uint32_t>(both.size())}); });
   }
 }
 
-TEST_F(Merge, MarksTheFirstOfEqualOnes) {
+TEST_F(Merge, TheFirstOfEqualElementsIsMarked) {
   const kernel heads = code.kernel("heads");
   const int n = 1025;
   const std::vector<int> sorted = sorted_randoms(n, 200, 1);
@@ -86,7 +91,7 @@ TEST_F(Merge, MarksTheFirstOfEqualOnes) {
   trial t{s};
   auto& values = t.array_of(sorted);
   auto& marks = t.zeros<std::uint8_t>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 128), heads, values, n, marks); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), heads, values, n, marks); },
         [&] { expect_equal(marks.read(), expected); });
 }
 

@@ -19,7 +19,8 @@ class pcg {
   std::uint32_t next() {
     const std::uint64_t old = state_;
     state_ = old * 6364136223846793005ULL + increment_;
-    return std::rotr(static_cast<std::uint32_t>((old >> 18 ^ old) >> 27), static_cast<int>(old >> 59));
+    return std::rotr(static_cast<std::uint32_t>((old >> 18 ^ old) >> 27),
+                     static_cast<int>(old >> 59));
   }
 
  private:
@@ -32,7 +33,7 @@ class Random : public kernel_fixture {
   const module& code = kernel_module("random");
 };
 
-TEST_F(Random, Pcg) {
+TEST_F(Random, PcgMatchesTheReference) {
   const int threads = 203;
   const int each = 11;
   std::vector<std::uint32_t> expected(threads * each);
@@ -44,12 +45,15 @@ TEST_F(Random, Pcg) {
   for (const unsigned block : {32u, 75u}) {
     trial t{s};
     auto& out = t.zeros<std::uint32_t>(expected.size());
-    t.run([&](stream_ref on) { run(on, line(threads, block), code.kernel("pcg"), 42ULL, out, threads, each); },
-          [&] { expect_equal(out.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(threads, block), code.kernel("pcg"), 42ULL, out, threads, each);
+        },
+        [&] { expect_equal(out.read(), expected); });
   }
 }
 
-TEST_F(Random, Philox) {
+TEST_F(Random, PhiloxMatchesTheReference) {
   struct {
     std::uint32_t x, y;
   } constexpr key{0, 0};
@@ -70,11 +74,11 @@ TEST_F(Random, Philox) {
   ASSERT_EQ(expected[0], 0x6627e8d5u);  // of its authors' test vectors
   trial t{s};
   auto& out = t.zeros<std::uint32_t>(4 * n);
-  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("philox"), key, out, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("philox"), key, out, n); },
         [&] { expect_equal(out.read(), expected); });
 }
 
-TEST_F(Random, PointsInACircle) {
+TEST_F(Random, PointsInACircleAreCounted) {
   const int each = 40;
   for (const auto& [grid, block] : {std::pair{4u, 128u}, {3u, 32u}}) {
     std::uint64_t expected = 0;
@@ -93,15 +97,16 @@ TEST_F(Random, PointsInACircle) {
     auto& inside = t.zeros<std::uint64_t>(1);
     t.run(
         [&](stream_ref on) {
-          run(on, {.grid = {grid}, .block = {block}}, code.kernel("throw_points"), 7ULL, each, inside);
+          run(on, {.grid = {grid}, .block = {block}}, code.kernel("throw_points"), 7ULL, each,
+              inside);
         },
         [&] { expect_equal(inside.read(), {expected}); });
   }
 }
 
-TEST_F(Random, XorshiftGoesOnWhereItWas) {
+TEST_F(Random, XorshiftContinuesFromItsState) {
   const int n = 257;
-  const auto seeds = randoms<std::uint32_t>(n, 1, UINT32_MAX);
+  const auto seeds = random_values<std::uint32_t>(n, 1, UINT32_MAX);
   std::vector<std::uint32_t> expected = seeds;
   for (auto& x : expected) {
     for (int launch = 0; launch < 3; ++launch) {
@@ -115,7 +120,8 @@ TEST_F(Random, XorshiftGoesOnWhereItWas) {
   auto& out = t.zeros<std::uint32_t>(n);
   t.run(
       [&](stream_ref on) {
-        for (int launch = 0; launch < 3; ++launch) run(on, line(n, 64), code.kernel("xorshift"), states, out, n);
+        for (int launch = 0; launch < 3; ++launch)
+          run(on, grid_1d(n, 64), code.kernel("xorshift"), states, out, n);
       },
       [&] {
         expect_equal(out.read(), expected);
@@ -123,15 +129,16 @@ TEST_F(Random, XorshiftGoesOnWhereItWas) {
       });
 }
 
-TEST_F(Random, RadicalInverse) {
+TEST_F(Random, TheRadicalInverseReversesBits) {
   const unsigned n = 1025;
   std::vector<float> expected(n);
   for (unsigned i = 0; i < n; ++i) {
-    for (int bit = 0; bit < 11; ++bit) expected[i] += (i >> bit & 1) != 0 ? std::ldexp(1.0f, -bit - 1) : 0.0f;
+    for (int bit = 0; bit < 11; ++bit)
+      expected[i] += (i >> bit & 1) != 0 ? std::ldexp(1.0f, -bit - 1) : 0.0f;
   }
   trial t{s};
   auto& out = t.zeros<float>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 160), code.kernel("radical_inverse"), out, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 160), code.kernel("radical_inverse"), out, n); },
         [&] { expect_equal(out.read(), expected); });
 }
 

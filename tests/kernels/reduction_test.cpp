@@ -13,11 +13,11 @@ class Reduction : public kernel_fixture {
   const module& code = kernel_module("reduction");
 };
 
-TEST_F(Reduction, SumsByHalvesInSharedMemory) {
+TEST_F(Reduction, ATreeInSharedMemorySums) {
   const kernel sum_tree = code.kernel("sum_tree");
   for (const unsigned block : {1u, 64u, 100u, 512u}) {
     for (const int n : {1, 1000, 5003}) {
-      const std::vector<int> in = randoms<int>(n, -100000, 100000);
+      const std::vector<int> in = random_values<int>(n, -100000, 100000);
       const int expected = std::accumulate(in.begin(), in.end(), 0);
       trial t{s};
       auto& numbers = t.array_of(in);
@@ -32,8 +32,8 @@ TEST_F(Reduction, SumsByHalvesInSharedMemory) {
       t.run(
           [&](stream_ref on) {
             for (std::size_t level = 0; level + 1 < levels.size(); ++level) {
-              run(on, line(sizes[level], threads, threads * sizeof(int)), sum_tree, *levels[level], *levels[level + 1],
-                  sizes[level]);
+              run(on, grid_1d(sizes[level], threads, threads * sizeof(int)), sum_tree,
+                  *levels[level], *levels[level + 1], sizes[level]);
             }
           },
           [&] { expect_equal(levels.back()->read(), {expected}); });
@@ -41,23 +41,26 @@ TEST_F(Reduction, SumsByHalvesInSharedMemory) {
   }
 }
 
-TEST_F(Reduction, DotProductByShuffles) {
+TEST_F(Reduction, ShufflesComputeADotProduct) {
   const kernel dot = code.kernel("dot_by_shuffles");
   const int n = 9001;
-  const std::vector<double> a = whole_randoms<double>(n, -1000, 1000, 1);
-  const std::vector<double> b = whole_randoms<double>(n, -1000, 1000, 2);
+  const std::vector<double> a = random_integers<double>(n, -1000, 1000, 1);
+  const std::vector<double> b = random_integers<double>(n, -1000, 1000, 2);
   const double expected = std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
   for (const auto& [grid, block] : {std::pair{1u, 32u}, {5u, 224u}, {40u, 256u}}) {
     trial t{s};
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& total = t.zeros<double>(1);
-    t.run([&](stream_ref on) { run(on, {.grid = {grid}, .block = {block}}, dot, as, bs, total, n); },
-          [&] { expect_equal(total.read(), {expected}); });  // whole numbers: the order does not matter
+    t.run(
+        [&](stream_ref on) { run(on, {.grid = {grid}, .block = {block}}, dot, as, bs, total, n); },
+        [&] {
+          expect_equal(total.read(), {expected});
+        });  // whole numbers: the order does not matter
   }
 }
 
-TEST_F(Reduction, FindsTheLeast) {
+TEST_F(Reduction, TheLeastElementIsFound) {
   struct place {
     float value;
     int index;
@@ -65,7 +68,7 @@ TEST_F(Reduction, FindsTheLeast) {
   };
   const kernel least = code.kernel("least");
   for (const int n : {1, 31, 4097}) {
-    const std::vector<float> in = whole_randoms<float>(n, -300, 300);  // the least more than once
+    const std::vector<float> in = random_integers<float>(n, -300, 300);  // the least more than once
     const int index = static_cast<int>(std::ranges::min_element(in) - in.begin());
     for (const unsigned block : {1u, 48u, 1024u}) {
       trial t{s};
@@ -83,21 +86,21 @@ TEST_F(Reduction, TheLastBlockAddsUp) {
   const kernel sum = code.kernel("sum_by_last_block");
   for (const unsigned block : {32u, 80u, 256u}) {
     const int n = 4999;
-    const auto in = randoms<std::uint32_t>(n, 0, UINT32_MAX);
+    const auto in = random_values<std::uint32_t>(n, 0, UINT32_MAX);
     const std::uint64_t expected = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
     trial t{s};
     auto& numbers = t.array_of(in);
     auto& parts = t.zeros<unsigned long long>(blocks_for(n, block));
     auto& total = t.zeros<unsigned long long>(1);
-    t.run([&](stream_ref on) { run(on, line(n, block), sum, numbers, parts, total, n); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, block), sum, numbers, parts, total, n); },
           [&] { expect_equal(total.read(), {expected}); });
   }
 }
 
-TEST_F(Reduction, BarriersCount) {
+TEST_F(Reduction, BarriersCountPredicates) {
   const kernel count_below = code.kernel("count_below");
   const int n = 1999;
-  std::vector<short> in = randoms<short>(n, -20, 20);
+  std::vector<short> in = random_values<short>(n, -20, 20);
   std::fill(in.begin() + 500, in.begin() + 1000, short{-20});
   std::fill(in.begin() + 1000, in.begin() + 1500, short{20});
   for (const unsigned block : {33u, 128u, 250u}) {
@@ -115,26 +118,29 @@ TEST_F(Reduction, BarriersCount) {
     auto& c = t.zeros<int>(blocks);
     auto& every = t.zeros<int>(blocks);
     auto& some = t.zeros<int>(blocks);
-    t.run([&](stream_ref on) { run(on, line(n, block), count_below, numbers, short{5}, n, c, every, some); },
-          [&] {
-            expect_equal(c.read(), counts);
-            expect_equal(every.read(), all);
-            expect_equal(some.read(), any);
-          });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(n, block), count_below, numbers, short{5}, n, c, every, some);
+        },
+        [&] {
+          expect_equal(c.read(), counts);
+          expect_equal(every.read(), all);
+          expect_equal(some.read(), any);
+        });
   }
 }
 
-TEST_F(Reduction, BoundsByAtomics) {
+TEST_F(Reduction, AtomicsFindBounds) {
   const kernel widen = code.kernel("widen");
   const int n = 3001;
-  auto in = randoms<long long>(n, INT64_MIN / 2, INT64_MAX / 2);
+  auto in = random_values<long long>(n, INT64_MIN / 2, INT64_MAX / 2);
   in[n / 2] = INT64_MAX - 1;
   in[n - 1] = INT64_MIN + 1;
   const auto [low, high] = std::ranges::minmax(in);
   trial t{s};
   auto& numbers = t.array_of(in);
   auto& bounds = t.array_of(std::vector<long long>{INT64_MAX, INT64_MIN});
-  t.run([&](stream_ref on) { run(on, line(n, 160), widen, numbers, n, bounds); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 160), widen, numbers, n, bounds); },
         [&] {
           expect_equal(bounds.read(), {low, high});
         });

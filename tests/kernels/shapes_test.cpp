@@ -14,7 +14,7 @@ class Shapes : public kernel_fixture {
   const module& code = kernel_module("shapes");
 };
 
-TEST_F(Shapes, EveryThreadIsThereOnce) {
+TEST_F(Shapes, EveryThreadRunsOnce) {
   struct shape {
     kernel_extent grid, block;
   };
@@ -29,7 +29,8 @@ TEST_F(Shapes, EveryThreadIsThereOnce) {
           for (u32 tz = 0; tz < block.z; ++tz) {
             for (u32 ty = 0; ty < block.y; ++ty) {
               for (u32 tx = 0; tx < block.x; ++tx, ++lane) {
-                expected.insert(expected.end(), {bx << 16 | tx, by << 16 | ty, bz << 16 | tz, lane % 32});
+                expected.insert(expected.end(),
+                                {bx << 16 | tx, by << 16 | ty, bz << 16 | tz, lane % 32});
               }
             }
           }
@@ -39,11 +40,14 @@ TEST_F(Shapes, EveryThreadIsThereOnce) {
     trial t{s};
     auto& told = t.zeros<u32>(expected.size());
     auto& times = t.zeros<int>(expected.size() / 4);
-    t.run([&](stream_ref on) { run(on, {.grid = grid, .block = block}, code.kernel("places"), told, times); },
-          [&] {
-            expect_equal(told.read(), expected);
-            expect_equal(times.read(), std::vector<int>(expected.size() / 4, 1));
-          });
+    t.run(
+        [&](stream_ref on) {
+          run(on, {.grid = grid, .block = block}, code.kernel("places"), told, times);
+        },
+        [&] {
+          expect_equal(told.read(), expected);
+          expect_equal(times.read(), std::vector<int>(expected.size() / 4, 1));
+        });
   }
 }
 
@@ -58,29 +62,36 @@ TEST_F(Shapes, ThreadsLeaveEarly) {
     }
     trial t{s};
     auto& order = t.zeros<int>(expected.size());
-    t.run([&](stream_ref on) { run(on, {.grid = {blocks}, .block = {32 * warps}}, code.kernel("leave_early"), order); },
-          [&] { expect_equal(order.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, {.grid = {blocks}, .block = {32 * warps}}, code.kernel("leave_early"), order);
+        },
+        [&] { expect_equal(order.read(), expected); });
   }
 }
 
-TEST_F(Shapes, SharedMemoryIsCarvedUp) {
+TEST_F(Shapes, SharedMemoryIsDividedByTheKernel) {
   const int n = 707;
-  const std::vector<double> x = randoms<double>(n, -1.0, 1.0);
+  const std::vector<double> x = random_values<double>(n, -1.0, 1.0);
   for (const unsigned block : {32u, 100u, 128u}) {
     std::vector<double> expected = x;
     for (std::size_t i = 0; i < expected.size(); i += block) {
-      std::sort(expected.begin() + static_cast<std::ptrdiff_t>(i),
-                expected.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(i + block, n)));
+      std::sort(
+          expected.begin() + static_cast<std::ptrdiff_t>(i),
+          expected.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(i + block, n)));
     }
     trial t{s};
     auto& xs = t.array_of(x);
     auto& ys = t.zeros<double>(n);
-    t.run([&](stream_ref on) { run(on, line(n, block, block * 10), code.kernel("carve"), xs, ys, n); },
-          [&] { expect_equal(ys.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(n, block, block * 10), code.kernel("carve"), xs, ys, n);
+        },
+        [&] { expect_equal(ys.read(), expected); });
   }
 }
 
-TEST_F(Shapes, ThreadsHaveMemoryOfTheirOwn) {
+TEST_F(Shapes, ThreadsHaveLocalMemory) {
   std::vector<int> expected;
   for (unsigned i = 0; i < 150; ++i) expected.push_back((2 << (i % 50 % 8)) - 1);
   trial t{s};
@@ -89,21 +100,22 @@ TEST_F(Shapes, ThreadsHaveMemoryOfTheirOwn) {
         [&] { expect_equal(moves.read(), expected); });
 }
 
-TEST_F(Shapes, ThreadsAllocate) {
+TEST_F(Shapes, ThreadsAllocateOnTheHeap) {
   const int n = 205;
-  const std::vector<int> sizes = randoms<int>(n, 1, 200);
+  const std::vector<int> sizes = random_values<int>(n, 1, 200);
   std::vector<long long> expected;
-  for (int i = 0; i < n; ++i) expected.push_back(static_cast<long long>(i) * sizes[i] * (sizes[i] - 1) / 2);
+  for (int i = 0; i < n; ++i)
+    expected.push_back(static_cast<long long>(i) * sizes[i] * (sizes[i] - 1) / 2);
   trial t{s};
   auto& in = t.array_of(sizes);
   auto& sums = t.zeros<long long>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 64), code.kernel("on_the_heap"), in, sums, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 64), code.kernel("on_the_heap"), in, sums, n); },
         [&] { expect_equal(sums.read(), expected); });
 }
 
-TEST_F(Shapes, PacketsAreHandedOver) {
+TEST_F(Shapes, PacketsArePassedBetweenThreads) {
   const int n = 307;
-  const std::vector<int> in = randoms<int>(12 * n, -1000000, 1000000);
+  const std::vector<int> in = random_values<int>(12 * n, -1000000, 1000000);
   std::vector<int> expected(in.size());
   for (int i = 0; i < n; ++i) {
     for (int k = 0; k <= i % 12; ++k) expected[12 * i + k] = in[12 * i + k];
@@ -113,14 +125,15 @@ TEST_F(Shapes, PacketsAreHandedOver) {
   auto& from = t.array_of(in);
   auto& to = t.zeros<int>(in.size());
   auto& flags = t.zeros<int>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("hand_over"), from, to, flags, n); },
-        [&] {
-          expect_equal(to.read(), expected);
-          expect_equal(flags.read(), std::vector<int>(n, 1));
-        });
+  t.run(
+      [&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("hand_over"), from, to, flags, n); },
+      [&] {
+        expect_equal(to.read(), expected);
+        expect_equal(flags.read(), std::vector<int>(n, 1));
+      });
 }
 
-TEST_F(Shapes, TimeGoesOn) {
+TEST_F(Shapes, ClocksAdvance) {
   trial t{s};
   auto& went_on = t.zeros<int>(32);
   t.run([&](stream_ref on) { run(on, {.block = {32}}, code.kernel("clocks"), went_on); },

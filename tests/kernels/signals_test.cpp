@@ -15,19 +15,20 @@ class Signals : public kernel_fixture {
   const module& code = kernel_module("signals");
 };
 
-TEST_F(Signals, ProductsOfPolynomials) {
+TEST_F(Signals, NumberTheoreticTransformsMultiplyPolynomials) {
   constexpr std::uint64_t prime = 998244353;
   const unsigned rows = 3;
   for (const unsigned n : {2u, 64u, 512u}) {
-    auto a = randoms<std::uint32_t>(rows * n, 0, prime - 1, 1);
-    auto b = randoms<std::uint32_t>(rows * n, 0, prime - 1, 2);
+    auto a = random_values<std::uint32_t>(rows * n, 0, prime - 1, 1);
+    auto b = random_values<std::uint32_t>(rows * n, 0, prime - 1, 2);
     std::vector<std::uint32_t> expected(rows * n);
     for (unsigned row = 0; row < rows; ++row) {
       for (unsigned i = n / 2; i < n; ++i) a[row * n + i] = b[row * n + i] = 0;
       for (unsigned i = 0; i < n / 2; ++i) {
         for (unsigned k = 0; k < n / 2; ++k) {
           std::uint32_t& to = expected[row * n + i + k];
-          to = static_cast<std::uint32_t>((to + std::uint64_t{a[row * n + i]} * b[row * n + k]) % prime);
+          to = static_cast<std::uint32_t>((to + std::uint64_t{a[row * n + i]} * b[row * n + k]) %
+                                          prime);
         }
       }
     }
@@ -37,16 +38,19 @@ TEST_F(Signals, ProductsOfPolynomials) {
       auto& bs = t.array_of(b);
       auto& c = t.zeros<std::uint32_t>(rows * n);
       const launch_config config{.grid = {rows}, .block = {block}, .shared_bytes = 8 * n};
-      t.run([&](stream_ref on) { run(on, config, code.kernel("multiply_polynomials"), as, bs, c, n); },
-            [&] { expect_equal(c.read(), expected); });
+      t.run(
+          [&](stream_ref on) {
+            run(on, config, code.kernel("multiply_polynomials"), as, bs, c, n);
+          },
+          [&] { expect_equal(c.read(), expected); });
     }
   }
 }
 
-TEST_F(Signals, Fourier) {
+TEST_F(Signals, FastFourierTransformsMatchTheDefinition) {
   const int n = 128;
   const unsigned rows = 4;
-  const std::vector<float> in = randoms<float>(2 * n * rows, -1.0f, 1.0f);
+  const std::vector<float> in = random_values<float>(2 * n * rows, -1.0f, 1.0f);
   std::vector<std::complex<double>> expected(n * rows);
   double power = 0;
   for (unsigned row = 0; row < rows; ++row) {
@@ -67,8 +71,9 @@ TEST_F(Signals, Fourier) {
       for (std::size_t i = 0; i < expected.size(); ++i) {
         error += std::norm(expected[i] - std::complex<double>{out[2 * i], out[2 * i + 1]});
       }
-      // Each of the 7 stages adds at most 4 ulps (2^-23) of a typical element: the error, of which ulps of single elements
-      // say nothing where they cancel, is held against all elements together.
+      // Each of the 7 stages adds at most 4 ulps (2^-23) of a typical element: the error, of which
+      // ulps of single elements say nothing where they cancel, is held against all elements
+      // together.
       EXPECT_LT(std::sqrt(error / power), 7 * 4 * 0x1p-23);
     };
     const launch_config config{.grid = {rows}, .block = {block}, .shared_bytes = 8 * n};
@@ -76,11 +81,11 @@ TEST_F(Signals, Fourier) {
   }
 }
 
-TEST_F(Signals, Echo) {
+TEST_F(Signals, EachThreadAddsAnEchoToAChannel) {
   const int channels = 37;
   const int length = 120;
   const int delay = 9;
-  const auto in = randoms<short>(channels * length, -32768, 32767);
+  const auto in = random_values<short>(channels * length, -32768, 32767);
   std::vector<short> expected(in.size());
   for (int i = 0; i < channels * length; ++i) {
     int v = in[i];
@@ -92,15 +97,17 @@ TEST_F(Signals, Echo) {
     auto& from = t.array_of(in);
     auto& to = t.zeros<short>(in.size());
     t.run(
-        [&](stream_ref on) { run(on, line(channels, block), code.kernel("echo"), from, to, channels, length, delay); },
+        [&](stream_ref on) {
+          run(on, grid_1d(channels, block), code.kernel("echo"), from, to, channels, length, delay);
+        },
         [&] { expect_equal(to.read(), expected); });
   }
 }
 
-TEST_F(Signals, Resize) {
+TEST_F(Signals, ImagesAreResizedBilinearly) {
   const int width = 23;
   const int height = 17;
-  const auto in = randoms<std::uint8_t>(3 * width * height, 0, 255);
+  const auto in = random_values<std::uint8_t>(3 * width * height, 0, 255);
   for (const auto& [new_width, new_height] : {std::pair{1, 1}, {50, 41}, {11, 60}}) {
     std::vector<std::uint8_t> expected;
     for (int y = 0; y < new_height; ++y) {
@@ -112,8 +119,8 @@ TEST_F(Signals, Resize) {
           for (int corner = 0; corner < 4; ++corner) {
             const int cx = std::min(fx / 256 + corner % 2, width - 1);
             const int cy = std::min(fy / 256 + corner / 2, height - 1);
-            const int weight =
-                (corner % 2 != 0 ? fx % 256 : 256 - fx % 256) * (corner / 2 != 0 ? fy % 256 : 256 - fy % 256);
+            const int weight = (corner % 2 != 0 ? fx % 256 : 256 - fx % 256) *
+                               (corner / 2 != 0 ? fy % 256 : 256 - fy % 256);
             sum += weight * in[3 * (cy * width + cx) + part];
           }
           expected.push_back(static_cast<std::uint8_t>(sum >> 16));
@@ -125,17 +132,17 @@ TEST_F(Signals, Resize) {
     auto& to = t.zeros<std::uint8_t>(expected.size());
     t.run(
         [&](stream_ref on) {
-          run(on, plane(new_width, new_height, 16, 6), code.kernel("resize"), from, width, height, to, new_width,
-              new_height);
+          run(on, grid_2d(new_width, new_height, 16, 6), code.kernel("resize"), from, width, height,
+              to, new_width, new_height);
         },
         [&] { expect_equal(to.read(), expected); });
   }
 }
 
-TEST_F(Signals, Knapsack) {
+TEST_F(Signals, DynamicProgrammingFillsAKnapsack) {
   const int count = 40;
   const int room = 500;
-  const std::vector<int> things = randoms<int>(2 * count, 1, 100);
+  const std::vector<int> things = random_values<int>(2 * count, 1, 100);
   std::vector<int> expected(room + 1);
   for (int k = 0; k < count; ++k) {
     for (int here = room; here >= things[2 * k]; --here) {
@@ -146,8 +153,11 @@ TEST_F(Signals, Knapsack) {
     trial t{s};
     auto& in = t.array_of(things);
     auto& best = t.zeros<int>(room + 1);
-    t.run([&](stream_ref on) { run(on, {.block = {block}}, code.kernel("knapsack"), in, count, best, room); },
-          [&] { expect_equal(best.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, {.block = {block}}, code.kernel("knapsack"), in, count, best, room);
+        },
+        [&] { expect_equal(best.read(), expected); });
   }
 }
 

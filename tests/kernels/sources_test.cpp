@@ -1,4 +1,5 @@
-// sources_test.cpp - the suite's sources are CUDA C++: the GPU's compiler takes them, where it is on the machine.
+// sources_test.cpp - the suite's sources are CUDA C++: the GPU's compiler takes them, where it is
+// on the machine.
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,7 @@
 namespace weir::test {
 namespace {
 
-TEST(KernelSources, AreTakenByTheCompilerForGpus) {
+TEST(KernelSources, NvrtcCompilesTheKernelSources) {
   try {
     (void)compile::nvrtc_identity();
   } catch (const compile::failure& missing) {

@@ -16,7 +16,7 @@ struct sparse {
   std::vector<int> row_of;
   std::vector<int> column_of;
   std::vector<float> values;
-  std::vector<float> x = whole_randoms<float>(150, -100, 100, 3);
+  std::vector<float> x = random_integers<float>(150, -100, 100, 3);
   std::vector<float> product;
 
   sparse() {
@@ -50,7 +50,7 @@ class Sparse : public kernel_fixture {
   const module& code = kernel_module("sparse");
 };
 
-TEST_F(Sparse, RowsByThreadsAndByLanes) {
+TEST_F(Sparse, ThreadsAndLanesMultiplyCompressedRows) {
   for (const unsigned block : {32u, 96u, 256u}) {
     trial t{s};
     auto& starts = t.array_of(m.starts);
@@ -62,8 +62,8 @@ TEST_F(Sparse, RowsByThreadsAndByLanes) {
     const csr a{m.rows, starts.data(), columns.data(), values.data()};
     t.run(
         [&](stream_ref on) {
-          run(on, line(m.rows, block), code.kernel("by_threads"), a, x, y);
-          run(on, line(8 * m.rows, block), code.kernel("by_lanes"), a, x, z);
+          run(on, grid_1d(m.rows, block), code.kernel("by_threads"), a, x, y);
+          run(on, grid_1d(8 * m.rows, block), code.kernel("by_lanes"), a, x, z);
         },
         [&] {
           expect_within(0, y.read(), m.product);
@@ -72,7 +72,7 @@ TEST_F(Sparse, RowsByThreadsAndByLanes) {
   }
 }
 
-TEST_F(Sparse, TriplesInAnyOrder) {
+TEST_F(Sparse, TriplesAreMultipliedInAnyOrder) {
   std::vector<std::size_t> order(m.values.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::shuffle(order, std::mt19937{1});
@@ -90,11 +90,14 @@ TEST_F(Sparse, TriplesInAnyOrder) {
   auto& v = t.array_of(values);
   auto& x = t.array_of(std::vector<double>(m.x.begin(), m.x.end()));
   auto& y = t.zeros<double>(m.rows);
-  t.run([&](stream_ref on) { run(on, line(count, 128), code.kernel("by_triples"), count, r, c, v, x, y); },
-        [&] { expect_within(0, y.read(), std::vector<double>(m.product.begin(), m.product.end())); });
+  t.run(
+      [&](stream_ref on) {
+        run(on, grid_1d(count, 128), code.kernel("by_triples"), count, r, c, v, x, y);
+      },
+      [&] { expect_within(0, y.read(), std::vector<double>(m.product.begin(), m.product.end())); });
 }
 
-TEST_F(Sparse, RowsOfOneLength) {
+TEST_F(Sparse, PaddedRowsAreMultiplied) {
   int width = 0;
   for (int row = 0; row < m.rows; ++row) width = std::max(width, m.starts[row + 1] - m.starts[row]);
   std::vector<int> columns(width * m.rows, -1);
@@ -110,19 +113,26 @@ TEST_F(Sparse, RowsOfOneLength) {
   auto& v = t.array_of(values);
   auto& x = t.array_of(m.x);
   auto& y = t.zeros<float>(m.rows);
-  t.run([&](stream_ref on) { run(on, line(m.rows, 50), code.kernel("by_columns"), m.rows, width, c, v, x, y); },
-        [&] { expect_within(0, y.read(), m.product); });
+  t.run(
+      [&](stream_ref on) {
+        run(on, grid_1d(m.rows, 50), code.kernel("by_columns"), m.rows, width, c, v, x, y);
+      },
+      [&] { expect_within(0, y.read(), m.product); });
 }
 
-TEST_F(Sparse, WhereRowsBegin) {
+TEST_F(Sparse, RowStartsAreFound) {
   const int count = static_cast<int>(m.row_of.size());
   for (const unsigned block : {1u, 60u, 512u}) {
     trial t{s};
     auto& rows = t.array_of(m.row_of);
     auto& starts = t.zeros<int>(m.rows + 1);
-    const launch_config config{.block = {block}, .shared_bytes = static_cast<unsigned>(m.rows * sizeof(int))};
-    t.run([&](stream_ref on) { run(on, config, code.kernel("starts_of"), rows, count, m.rows, starts); },
-          [&] { expect_equal(starts.read(), m.starts); });
+    const launch_config config{.block = {block},
+                               .shared_bytes = static_cast<unsigned>(m.rows * sizeof(int))};
+    t.run(
+        [&](stream_ref on) {
+          run(on, config, code.kernel("starts_of"), rows, count, m.rows, starts);
+        },
+        [&] { expect_equal(starts.read(), m.starts); });
   }
 }
 

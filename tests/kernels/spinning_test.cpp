@@ -1,4 +1,5 @@
-// spinning_test.cpp - kernels that wait for memory to be written hold up nothing but their own streams.
+// spinning_test.cpp - kernels that wait for memory to be written hold up nothing but their own
+// streams.
 #include <weir/event/event.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
@@ -22,8 +23,8 @@ void wait_until_set(word& flag) {
 
 class Spinning : public kernel_fixture {
  protected:
-  // Words that the host and kernels write: 0 lets the kernels go, then those that say that a kernel has begun, and what each
-  // has found.
+  // Words that the host and kernels write: 0 lets the kernels go, then those that say that a kernel
+  // has begun, and what each has found.
   static constexpr unsigned kernels = 5;
   void SetUp() override { std::ranges::fill(words, 0u); }
   void TearDown() override { write(words[0], 1); }
@@ -33,7 +34,8 @@ class Spinning : public kernel_fixture {
 
   // Kernels that spin in streams of their own, all of which have begun.
   void spin(const launch_config& config, const kernel& what) {
-    for (unsigned i = 0; i < kernels; ++i) launch(spinners[i], config, what, begun(i), words.data(), found(i));
+    for (unsigned i = 0; i < kernels; ++i)
+      launch(spinners[i], config, what, begun(i), words.data(), found(i));
     for (unsigned i = 0; i < kernels; ++i) wait_until_set(*begun(i));
   }
   void let_go(word value) {
@@ -45,13 +47,14 @@ class Spinning : public kernel_fixture {
   }
 
   pinned_buffer<word> words{2 + 2 * kernels};
-  std::array<stream, kernels> spinners{stream{gpu}, stream{gpu}, stream{gpu}, stream{gpu}, stream{gpu}};
+  std::array<stream, kernels> spinners{stream{gpu}, stream{gpu}, stream{gpu}, stream{gpu},
+                                       stream{gpu}};
   const module& code = kernel_module("spinning");
   const kernel write_word = code.kernel("write_word");
 };
 
 // Other streams' kernels and copies run, and calls that wait for them return.
-TEST_F(Spinning, OtherStreamsGoOn) {
+TEST_F(Spinning, OtherStreamsContinueBesideSpinningKernels) {
   for (const char* name : {"wait_for_word", "wait_for_word_together"}) {
     SCOPED_TRACE(name);
     std::ranges::fill(words, 0u);
@@ -67,7 +70,7 @@ TEST_F(Spinning, OtherStreamsGoOn) {
 }
 
 // The host sees what a kernel has written without a call.
-TEST_F(Spinning, TheHostSeesWhatOthersWrite) {
+TEST_F(Spinning, TheHostSeesWritesOfRunningKernels) {
   spin({}, code.kernel("wait_for_word"));
   word& seen = words[1 + 2 * kernels];
   launch(s, {}, write_word, &seen, 4u);
@@ -77,7 +80,7 @@ TEST_F(Spinning, TheHostSeesWhatOthersWrite) {
 }
 
 // A kernel of another stream, launched later, writes what they wait for.
-TEST_F(Spinning, AKernelLetsOthersGo) {
+TEST_F(Spinning, AKernelReleasesSpinningKernels) {
   for (unsigned i = 0; i < kernels; ++i) {
     launch(spinners[i], {}, code.kernel("wait_for_word"), begun(i), words.data(), found(i));
   }
@@ -86,7 +89,7 @@ TEST_F(Spinning, AKernelLetsOthersGo) {
 }
 
 // What waits for the kernel's stream waits.
-TEST_F(Spinning, EventsBehindThemWait) {
+TEST_F(Spinning, EventsBehindSpinningKernelsWait) {
   word& seen = words[1 + 2 * kernels];
   spin({}, code.kernel("wait_for_word"));
   const event behind = spinners[0].record();
@@ -104,11 +107,12 @@ TEST_F(Spinning, EventsBehindThemWait) {
 }
 
 // The same where the kernels are those of a graph.
-TEST_F(Spinning, GraphsWithThemHoldUpNobody) {
+TEST_F(Spinning, GraphsThatSpinDoNotBlockOtherStreams) {
   std::vector<graph_exec> running;
   for (unsigned i = 0; i < kernels; ++i) {
-    const graph recorded = capture(
-        spinners[i], [&] { launch(spinners[i], {}, code.kernel("wait_for_word"), begun(i), words.data(), found(i)); });
+    const graph recorded = capture(spinners[i], [&] {
+      launch(spinners[i], {}, code.kernel("wait_for_word"), begun(i), words.data(), found(i));
+    });
     running.push_back(recorded.instantiate());
     running.back().launch(spinners[i]);
   }
@@ -121,8 +125,9 @@ TEST_F(Spinning, GraphsWithThemHoldUpNobody) {
 }
 
 // In memory that moves.
-TEST_F(Spinning, TheHostWritesManagedMemory) {
-  if (!gpu.attribute(device_attribute::concurrent_managed_access)) GTEST_SKIP() << "not while a kernel runs";
+TEST_F(Spinning, TheHostReleasesKernelsThroughManagedMemory) {
+  if (!gpu.attribute(device_attribute::concurrent_managed_access))
+    GTEST_SKIP() << "not while a kernel runs";
   managed_buffer<word> shared{3};
   std::ranges::fill(shared, 0u);
   launch(s, {}, code.kernel("wait_for_word"), shared.data(), shared.data() + 1, shared.data() + 2);

@@ -11,7 +11,8 @@ namespace {
 class Templates : public kernel_fixture {
  protected:
   template <class T, class Operation>
-  void combines(const char* name, const std::vector<T>& a, const std::vector<T>& b, const Operation& operation) {
+  void combines(const char* name, const std::vector<T>& a, const std::vector<T>& b,
+                const Operation& operation) {
     SCOPED_TRACE(name);
     const int n = static_cast<int>(a.size());
     std::vector<T> expected(n);
@@ -20,7 +21,7 @@ class Templates : public kernel_fixture {
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& c = t.zeros<T>(n);
-    t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel(name), as, bs, c, n); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel(name), as, bs, c, n); },
           [&] { expect_equal(c.read(), expected); });
   }
 
@@ -38,31 +39,38 @@ class Templates : public kernel_fixture {
   const module& code = kernel_module("templates");
 };
 
-TEST_F(Templates, OneKernelForEveryTypeAndOperation) {
+TEST_F(Templates, OneTemplateServesEveryTypeAndOperation) {
   const int n = 1001;
-  combines("arithmetic::combine<float, arithmetic::plus>", randoms<float>(n, -1.0f, 1.0f, 1),
-           randoms<float>(n, -1.0f, 1.0f, 2), [](float a, float b) { return a + b; });
-  combines("arithmetic::combine<unsigned short, arithmetic::plus>", randoms<std::uint16_t>(n, 0, 65535, 1),
-           randoms<std::uint16_t>(n, 0, 65535, 2), [](int a, int b) { return static_cast<std::uint16_t>(a + b); });
-  combines("arithmetic::combine<long long, arithmetic::greater>", randoms<long long>(n, INT64_MIN, INT64_MAX, 1),
-           randoms<long long>(n, INT64_MIN, INT64_MAX, 2), [](long long a, long long b) { return std::max(a, b); });
+  combines("arithmetic::combine<float, arithmetic::plus>", random_values<float>(n, -1.0f, 1.0f, 1),
+           random_values<float>(n, -1.0f, 1.0f, 2), [](float a, float b) { return a + b; });
+  combines("arithmetic::combine<unsigned short, arithmetic::plus>",
+           random_values<std::uint16_t>(n, 0, 65535, 1),
+           random_values<std::uint16_t>(n, 0, 65535, 2),
+           [](int a, int b) { return static_cast<std::uint16_t>(a + b); });
+  combines("arithmetic::combine<long long, arithmetic::greater>",
+           random_values<long long>(n, INT64_MIN, INT64_MAX, 1),
+           random_values<long long>(n, INT64_MIN, INT64_MAX, 2),
+           [](long long a, long long b) { return std::max(a, b); });
 }
 
-TEST_F(Templates, Lambdas) {
+TEST_F(Templates, KernelsCallLambdas) {
   const int n = 1300;
-  const std::vector<int> x = randoms<int>(n, INT32_MIN, INT32_MAX);
+  const std::vector<int> x = random_values<int>(n, INT32_MIN, INT32_MAX);
   std::vector<long long> expected;
   for (int i = 0; i < n; ++i) expected.push_back(static_cast<long long>(x[i]) * -3 + i);
   for (const unsigned block : {32u, 100u}) {
     trial t{s};
     auto& xs = t.array_of(x);
     auto& ys = t.zeros<long long>(n);
-    t.run([&](stream_ref on) { run(on, {.grid = {4}, .block = {block}}, code.kernel("by_lambdas"), xs, ys, n, -3); },
-          [&] { expect_equal(ys.read(), expected); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, {.grid = {4}, .block = {block}}, code.kernel("by_lambdas"), xs, ys, n, -3);
+        },
+        [&] { expect_equal(ys.read(), expected); });
   }
 }
 
-TEST_F(Templates, StructsByValue) {
+TEST_F(Templates, StructsArePassedByValue) {
   struct options {
     int matrix[3][3];
     short offset[3];
@@ -73,7 +81,7 @@ TEST_F(Templates, StructsByValue) {
   const char first = 7;
   const short last = -1000;
   const int n = 403;
-  const std::vector<int> points = randoms<int>(3 * n, -1000, 1000);
+  const std::vector<int> points = random_values<int>(3 * n, -1000, 1000);
   std::vector<int> expected;
   for (int i = 0; i < n; ++i) {
     int p[3] = {};
@@ -87,19 +95,22 @@ TEST_F(Templates, StructsByValue) {
   trial t{s};
   auto& ps = t.array_of(points);
   auto& results = t.zeros<int>(3 * n);
-  t.run([&](stream_ref on) { run(on, line(n, 64), code.kernel("transform"), first, o, ps, results, last, n); },
-        [&] { expect_equal(results.read(), expected); });
+  t.run(
+      [&](stream_ref on) {
+        run(on, grid_1d(n, 64), code.kernel("transform"), first, o, ps, results, last, n);
+      },
+      [&] { expect_equal(results.read(), expected); });
 }
 
-TEST_F(Templates, LimitsOfTypes) {
+TEST_F(Templates, KernelsReadNumericLimits) {
   has_limits<float>("limits<float>", std::numeric_limits<float>::epsilon());
   has_limits<std::int8_t>("limits<signed char>", 63);
   has_limits<std::uint64_t>("limits<unsigned long>", UINT64_MAX / 2);
 }
 
-TEST_F(Templates, VirtualFunctions) {
+TEST_F(Templates, KernelsCallVirtualFunctions) {
   const int n = 500;
-  std::vector<int> sides = randoms<int>(2 * n, 1, 1000);
+  std::vector<int> sides = random_values<int>(2 * n, 1, 1000);
   for (int i = 0; i < n; i += 3) sides[2 * i + 1] = 0;
   std::vector<int> expected;
   for (int i = 0; i < n; ++i) {
@@ -108,7 +119,7 @@ TEST_F(Templates, VirtualFunctions) {
   trial t{s};
   auto& in = t.array_of(sides);
   auto& results = t.zeros<int>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 128), code.kernel("areas"), in, results, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 128), code.kernel("areas"), in, results, n); },
         [&] { expect_equal(results.read(), expected); });
 }
 

@@ -12,9 +12,11 @@ namespace weir::test {
 namespace {
 
 std::vector<char> some_text(std::size_t size) {
-  constexpr std::string_view words[] = {"the ", "quick", " brown-", "Fox, ", "jumps\n", "over ", "a", "Dog. ", "x9"};
+  constexpr std::string_view words[] = {"the ",  "quick", " brown-", "Fox, ", "jumps\n",
+                                        "over ", "a",     "Dog. ",   "x9"};
   std::vector<char> text;
-  for (const int word : randoms<int>(size, 0, 8)) text.insert(text.end(), words[word].begin(), words[word].end());
+  for (const int word : random_values<int>(size, 0, 8))
+    text.insert(text.end(), words[word].begin(), words[word].end());
   text.resize(size);
   return text;
 }
@@ -24,17 +26,17 @@ class Text : public kernel_fixture {
   const module& code = kernel_module("text");
 };
 
-TEST_F(Text, ToUpper) {
+TEST_F(Text, LettersAreConvertedToUpperCase) {
   const std::vector<char> text = some_text(3001);
   std::vector<char> expected = text;
   for (char& c : expected) c = static_cast<char>(std::toupper(c));
   trial t{s};
   auto& bytes = t.array_of(text);
-  t.run([&](stream_ref on) { run(on, line(3001, 128), code.kernel("to_upper"), bytes, 3001); },
+  t.run([&](stream_ref on) { run(on, grid_1d(3001, 128), code.kernel("to_upper"), bytes, 3001); },
         [&] { expect_equal(bytes.read(), expected); });
 }
 
-TEST_F(Text, CountsWords) {
+TEST_F(Text, WordsAreCounted) {
   const std::vector<char> text = some_text(5003);
   std::uint32_t expected = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -44,15 +46,19 @@ TEST_F(Text, CountsWords) {
     trial t{s};
     auto& bytes = t.array_of(text);
     auto& words = t.zeros<std::uint32_t>(1);
-    t.run([&](stream_ref on) { run(on, line(5003, block), code.kernel("count_words"), bytes, 5003, words); },
-          [&] { expect_equal(words.read(), {expected}); });
+    t.run(
+        [&](stream_ref on) {
+          run(on, grid_1d(5003, block), code.kernel("count_words"), bytes, 5003, words);
+        },
+        [&] { expect_equal(words.read(), {expected}); });
   }
 }
 
-TEST_F(Text, HexAndBase64) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+TEST_F(Text, BytesAreEncodedInHexAndBase64) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (const unsigned n : {1u, 2u, 3u, 1000u}) {
-    const auto bytes = randoms<std::uint8_t>(n, 0, 255);
+    const auto bytes = random_values<std::uint8_t>(n, 0, 255);
     std::vector<char> hex;
     for (const std::uint8_t byte : bytes) {
       hex.push_back("0123456789abcdef"[byte / 16]);
@@ -73,8 +79,8 @@ TEST_F(Text, HexAndBase64) {
     auto& as_base64 = t.zeros<char>(base64.size());
     t.run(
         [&](stream_ref on) {
-          run(on, line(n, 96), code.kernel("to_hex"), in, static_cast<int>(n), as_hex);
-          run(on, line(blocks_for(n, 3), 50), code.kernel("to_base64"), in, n, as_base64);
+          run(on, grid_1d(n, 96), code.kernel("to_hex"), in, static_cast<int>(n), as_hex);
+          run(on, grid_1d(blocks_for(n, 3), 50), code.kernel("to_base64"), in, n, as_base64);
         },
         [&] {
           expect_equal(as_hex.read(), hex);
@@ -83,7 +89,7 @@ TEST_F(Text, HexAndBase64) {
   }
 }
 
-TEST_F(Text, FindsAPattern) {
+TEST_F(Text, APatternIsFound) {
   struct pattern {
     char text[12];
     int length;
@@ -101,20 +107,23 @@ TEST_F(Text, FindsAPattern) {
   auto& bytes = t.array_of(text);
   auto& places = t.zeros<int>(n);
   auto& count = t.zeros<int>(1);
-  t.run([&](stream_ref on) { run(on, line(n, 160), code.kernel("find_all"), bytes, n, wanted, places, count); },
-        [&] {
-          const int found = count.read()[0];
-          ASSERT_EQ(found, static_cast<int>(expected.size()));
-          std::vector<int> sorted = places.read();
-          sorted.resize(found);
-          std::ranges::sort(sorted);
-          expect_equal(sorted, expected);
-        });
+  t.run(
+      [&](stream_ref on) {
+        run(on, grid_1d(n, 160), code.kernel("find_all"), bytes, n, wanted, places, count);
+      },
+      [&] {
+        const int found = count.read()[0];
+        ASSERT_EQ(found, static_cast<int>(expected.size()));
+        std::vector<int> sorted = places.read();
+        sorted.resize(found);
+        std::ranges::sort(sorted);
+        expect_equal(sorted, expected);
+      });
 }
 
-TEST_F(Text, CountsCodePoints) {
+TEST_F(Text, CodePointsAreCounted) {
   std::string text;
-  for (const int kind : randoms<int>(1500, 0, 3))
+  for (const int kind : random_values<int>(1500, 0, 3))
     text += std::string{kind == 0 ? "a" : kind == 1 ? "é" : kind == 2 ? "€" : "😀"};
   text.resize(text.size() / 4 * 4);
   int expected = 0;
@@ -126,13 +135,14 @@ TEST_F(Text, CountsCodePoints) {
     auto& count = t.zeros<int>(1);
     t.run(
         [&](stream_ref on) {
-          run(on, {.grid = {3}, .block = {block}}, code.kernel("count_code_points"), bytes, n, count);
+          run(on, {.grid = {3}, .block = {block}}, code.kernel("count_code_points"), bytes, n,
+              count);
         },
         [&] { expect_equal(count.read(), {expected}); });
   }
 }
 
-TEST_F(Text, EditDistance) {
+TEST_F(Text, TheEditDistanceIsComputed) {
   const std::vector<char> a = some_text(75);
   std::vector<char> b = some_text(113);
   std::rotate(b.begin(), b.begin() + 7, b.end());
@@ -154,9 +164,13 @@ TEST_F(Text, EditDistance) {
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& distance = t.zeros<int>(1);
-    const launch_config config{.block = {block}, .shared_bytes = static_cast<unsigned>(3 * (na + 1) * sizeof(int))};
-    t.run([&](stream_ref on) { run(on, config, code.kernel("edit_distance"), as, na, bs, nb, distance); },
-          [&] { expect_equal(distance.read(), {row.back()}); });
+    const launch_config config{.block = {block},
+                               .shared_bytes = static_cast<unsigned>(3 * (na + 1) * sizeof(int))};
+    t.run(
+        [&](stream_ref on) {
+          run(on, config, code.kernel("edit_distance"), as, na, bs, nb, distance);
+        },
+        [&] { expect_equal(distance.read(), {row.back()}); });
   }
 }
 

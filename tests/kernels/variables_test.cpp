@@ -13,7 +13,7 @@ class Variables : public kernel_fixture {
   const module& code = kernel_module("variables");
 };
 
-TEST_F(Variables, CountOnFromLaunchToLaunch) {
+TEST_F(Variables, CountersKeepTheirValueBetweenLaunches) {
   const auto counter = code.global<int>("counter");
   std::vector<int> value(1);
   copy(s, counter, value);
@@ -34,28 +34,29 @@ TEST_F(Variables, CountOnFromLaunchToLaunch) {
   set(std::vector{40}, counter);
 }
 
-TEST_F(Variables, TablesAndWhatIsConstant) {
+TEST_F(Variables, KernelsReadTablesAndConstants) {
   const int n = 777;
-  const std::vector<int> x = randoms<int>(n, -50, 50);
+  const std::vector<int> x = random_values<int>(n, -50, 50);
   const int primes[] = {2, 3, 5, 7, 11, 13};
   const auto scale = code.global<double>("scale");
   for (const double factor : {2.0, -0.5}) {
     set(std::vector{factor}, scale);
     std::vector<double> expected;
     for (const int v : x) {
-      expected.push_back(factor * (v & 15) * (v & 15) + std::clamp(v, -10, 10) + primes[static_cast<unsigned>(v) % 6]);
+      expected.push_back(factor * (v & 15) * (v & 15) + std::clamp(v, -10, 10) +
+                         primes[static_cast<unsigned>(v) % 6]);
     }
     trial t{s};
     auto& xs = t.array_of(x);
     auto& ys = t.zeros<double>(n);
-    t.run([&](stream_ref on) { run(on, line(n, 64), code.kernel("look_up"), xs, ys, n); },
+    t.run([&](stream_ref on) { run(on, grid_1d(n, 64), code.kernel("look_up"), xs, ys, n); },
           [&] { expect_within(0, ys.read(), expected); });
   }
 }
 
-TEST_F(Variables, AddUpAcrossLaunches) {
+TEST_F(Variables, SumsAccumulateAcrossLaunches) {
   const int n = 1501;
-  const auto x = randoms<std::uint32_t>(n, 0, UINT32_MAX);
+  const auto x = random_values<std::uint32_t>(n, 0, UINT32_MAX);
   std::vector<unsigned long long> expected(4);
   for (int i = 0; i < n; ++i) expected[i & 3] += 3ULL * x[i];
   for (const unsigned block : {32u, 250u}) {
@@ -64,7 +65,8 @@ TEST_F(Variables, AddUpAcrossLaunches) {
     auto& sums = t.zeros<unsigned long long>(4);
     t.run(
         [&](stream_ref on) {
-          for (int launch = 0; launch < 3; ++launch) run(on, line(n, block), code.kernel("add_up"), xs, n);
+          for (int launch = 0; launch < 3; ++launch)
+            run(on, grid_1d(n, block), code.kernel("add_up"), xs, n);
           run(on, {.block = {32}}, code.kernel("take_sums"), sums);
         },
         [&] { expect_equal(sums.read(), expected); });
@@ -81,7 +83,7 @@ TEST_F(Variables, ArraysAreSetAndRead) {
   factors = {1, 2, 3, 4, 5, 6};
   set(factors, weights);
   const int n = 301;
-  const std::vector<float> x = whole_randoms<float>(2 * n, -100, 100);
+  const std::vector<float> x = random_integers<float>(2 * n, -100, 100);
   std::vector<float> expected;
   for (int i = 0; i < n; ++i) {
     expected.push_back(x[2 * i] * factors[i % 3 * 2] + x[2 * i + 1] * factors[i % 3 * 2 + 1]);
@@ -89,12 +91,12 @@ TEST_F(Variables, ArraysAreSetAndRead) {
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<float>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("weigh"), xs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("weigh"), xs, ys, n); },
         [&] { expect_within(0, ys.read(), expected); });
   set(std::vector{0.5f, 1.0f, 1.5f, 2.0f, 2.5f, 3.0f}, weights);
 }
 
-TEST_F(Variables, ManagedOnesAreTheHostsToo) {
+TEST_F(Variables, TheHostUsesManagedVariables) {
   const auto shared = code.global<int[8]>("shared_with_host");
   int base = 0;
   trial t{s};
@@ -107,15 +109,15 @@ TEST_F(Variables, ManagedOnesAreTheHostsToo) {
         });
 }
 
-TEST_F(Variables, PointersToFunctions) {
+TEST_F(Variables, KernelsCallThroughFunctionPointers) {
   const int n = 201;
-  const std::vector<int> x = randoms<int>(n, -1000, 1000);
+  const std::vector<int> x = random_values<int>(n, -1000, 1000);
   std::vector<int> expected;
   for (int i = 0; i < n; ++i) expected.push_back((i % 2 == 0 ? 2 * x[i] : -x[i]) + 1);
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<int>(n);
-  t.run([&](stream_ref on) { run(on, line(n, 64), code.kernel("call"), xs, ys, n); },
+  t.run([&](stream_ref on) { run(on, grid_1d(n, 64), code.kernel("call"), xs, ys, n); },
         [&] { expect_equal(ys.read(), expected); });
 }
 

@@ -1,4 +1,5 @@
-// fake_profiler.c - a tool in the place of a profiler: it is loaded by NVTX's protocol and writes down what it hears.
+// fake_profiler.c - a tool in the place of a profiler: it is loaded by NVTX's protocol and writes
+// down what it hears.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +26,21 @@ static int pop(void) {
   note("pop", "");
   return 0;
 }
-static void name_thread(uint32_t thread, const char* name) { note(thread != 0 ? "thread" : "no thread", name); }
-static void name_device(int device, const char* name) { note(device == 0 ? "device 0" : "device", name); }
-static void name_context(void* context, const char* name) { note(context != NULL ? "context" : "no context", name); }
-static void name_stream(void* stream, const char* name) { note(stream != NULL ? "stream" : "no stream", name); }
-static void name_event(void* event, const char* name) { note(event != NULL ? "event" : "no event", name); }
+static void name_thread(uint32_t thread, const char* name) {
+  note(thread != 0 ? "thread" : "no thread", name);
+}
+static void name_device(int device, const char* name) {
+  note(device == 0 ? "device 0" : "device", name);
+}
+static void name_context(void* context, const char* name) {
+  note(context != NULL ? "context" : "no context", name);
+}
+static void name_stream(void* stream, const char* name) {
+  note(stream != NULL ? "stream" : "no stream", name);
+}
+static void name_event(void* event, const char* name) {
+  note(event != NULL ? "event" : "no event", name);
+}
 
 // Fills one place of a module. As real tools do, it looks whether there is such a place.
 static int fill(const struct callbacks* from, unsigned module, unsigned which, function with) {
@@ -44,12 +55,13 @@ static int fill(const struct callbacks* from, unsigned module, unsigned which, f
 int InitializeInjectionNvtx2(const void* (*give_table)(uint32_t)) {
   const struct callbacks* from = give_table(1);
   const size_t* version = give_table(3);
-  if (from == NULL || from->size < sizeof *from || version == NULL || give_table(99) != NULL) return 0;
+  if (from == NULL || from->size < sizeof *from || version == NULL || give_table(99) != NULL)
+    return 0;
   if (from->module(99, NULL, NULL)) return 0;
-  return fill(from, 1, 2, (function)mark) && fill(from, 1, 9, (function)push) && fill(from, 1, 11, (function)pop) &&
-         fill(from, 1, 14, (function)name_thread) && fill(from, 2, 1, (function)name_device) &&
-         fill(from, 2, 3, (function)name_context) && fill(from, 2, 5, (function)name_stream) &&
-         fill(from, 2, 7, (function)name_event);
+  return fill(from, 1, 2, (function)mark) && fill(from, 1, 9, (function)push) &&
+         fill(from, 1, 11, (function)pop) && fill(from, 1, 14, (function)name_thread) &&
+         fill(from, 2, 1, (function)name_device) && fill(from, 2, 3, (function)name_context) &&
+         fill(from, 2, 5, (function)name_stream) && fill(from, 2, 7, (function)name_event);
 }
 
 // For the test: what was heard since the last call.

@@ -1,7 +1,7 @@
 // profiler_test.cpp - what a profiler hears of names, ranges and marks.
 #include <weir/device/context.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/profiler/name.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <dlfcn.h>
@@ -18,7 +18,8 @@ namespace {
 std::string heard() {
   static const auto ask = [] {
     void* const tool = ::dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
-    return tool != nullptr ? reinterpret_cast<const char* (*)()>(::dlsym(tool, "what_was_heard")) : nullptr;
+    return tool != nullptr ? reinterpret_cast<const char* (*)()>(::dlsym(tool, "what_was_heard"))
+                           : nullptr;
   }();
   return ask != nullptr ? ask() : "there is no tool";
 }

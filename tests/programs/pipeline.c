@@ -1,6 +1,7 @@
-/* programs/pipeline.c - a program in C on the CUDA driver API that knows nothing of weir: streams, events, a memory pool,
-   host functions, value waits, a captured graph, and errors. It prints the same on a GPU and on the embedded driver;
-   pipeline.expected has it, and pipeline.rs is the same program in Rust. */
+/* programs/pipeline.c - a program in C on the CUDA driver API that knows nothing of weir: streams,
+   events, a memory pool, host functions, value waits, a captured graph, and errors. It prints the
+   same on a GPU and on the embedded driver; pipeline.expected has it, and pipeline.rs is the same
+   program in Rust. */
 #include "driver.h"
 
 #include <inttypes.h>
@@ -71,8 +72,8 @@ static void add_up(void* user_data) {
   for (int i = 0; i < words; ++i) s->is += s->of[i];
 }
 
-/* Chunks go in on one stream, are worked on by a second and come out on a third; memory is taken and given back in
-   stream order, and a host function adds up what came out. */
+/* Chunks go in on one stream, are worked on by a second and come out on a third; memory is taken
+   and given back in stream order, and a host function adds up what came out. */
 static void pipeline(void) {
   const CUstream in = new_stream(), work = new_stream(), out = new_stream();
   const CUmemoryPool pool = new_pool();
@@ -143,7 +144,8 @@ static void values(void) {
   MUST(cuLaunchHostFunc(t, step, "c"));
   MUST(cuStreamSynchronize(t));
   MUST(cuStreamSynchronize(s));
-  printf(", steps %.*s, word %u, then %s\n", step_count, steps, (unsigned)*word, name_of(cuStreamQuery(s)));
+  printf(", steps %.*s, word %u, then %s\n", step_count, steps, (unsigned)*word,
+         name_of(cuStreamQuery(s)));
   MUST(cuMemFreeHost(word));
   MUST(cuStreamDestroy(s));
   MUST(cuStreamDestroy(t));
@@ -177,7 +179,8 @@ static void graph(void) {
   MUST(cuGraphDestroy(captured)); /* the executable one stands on its own */
   for (int i = 0; i < 3; ++i) MUST(cuGraphLaunch(exec, s));
   MUST(cuStreamSynchronize(s));
-  printf("graph: %zu nodes, %d runs, %u and %u\n", nodes, runs, (unsigned)result[0], (unsigned)result[words - 1]);
+  printf("graph: %zu nodes, %d runs, %u and %u\n", nodes, runs, (unsigned)result[0],
+         (unsigned)result[words - 1]);
 
   MUST(cuGraphExecDestroy(exec));
   MUST(cuMemFree(memory));

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "support/fault_table.hpp"
-#include "support/child.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
 
 namespace weir::detail {
@@ -25,7 +25,7 @@ namespace {
 using test::gate;
 
 // The line of a file of /proc that begins so, without that.
-std::string line_of(const std::filesystem::path& file, const std::string& begin) {
+std::string value_in_file(const std::filesystem::path& file, const std::string& begin) {
   std::ifstream in{file};
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with(begin)) return line.substr(begin.size());
@@ -37,17 +37,17 @@ std::string line_of(const std::filesystem::path& file, const std::string& begin)
 long times_asleep() {
   long times = 0;
   for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
-    if (line_of(thread.path() / "comm", "").starts_with("weir-reactor")) {
-      times += std::stol(line_of(thread.path() / "status", "voluntary_ctxt_switches:"));
+    if (value_in_file(thread.path() / "comm", "").starts_with("weir-reactor")) {
+      times += std::stol(value_in_file(thread.path() / "status", "voluntary_ctxt_switches:"));
     }
   }
   return times;
 }
 
-bool sleeps_through_what_nobody_awaits(bool asked) {
+bool thread_sleeps_while_nothing_is_awaited(bool polled) {
   const device gpu;
-  std::optional<failing_table> calls;
-  if (asked) calls.emplace();
+  std::optional<fault_table> calls;
+  if (polled) calls.emplace();
   const stream s{gpu};
   pinned_buffer<int> x{1};
   std::atomic<bool> called{false};
@@ -57,27 +57,30 @@ bool sleeps_through_what_nobody_awaits(bool asked) {
   }
   while (!called) std::this_thread::yield();
   if (!WEIR_HOLDS(times_asleep() > 0)) return false;
-  // It may still be about to fall asleep at first; one that looks from time to time would be awake in each of the attempts.
-  // Each takes a while, and not a number of rounds: on a busy machine a round may take a thousand times as long.
+  // It may still be about to fall asleep at first; one that looks from time to time would be awake
+  // in each of the attempts. Each takes a while, and not a number of rounds: on a busy machine a
+  // round may take a thousand times as long.
   using clock = std::chrono::steady_clock;
   constexpr int attempts = 10;
   constexpr std::chrono::milliseconds a_while{40};
   for (int i = 0; i < attempts; ++i) {
     const long before = times_asleep();
-    const int questions = asked ? calls->count(&driver_table::cuEventQuery) : 0;
+    const int questions = polled ? calls->count(&driver_table::cuEventQuery) : 0;
     const clock::time_point until = clock::now() + a_while;
     do {
       fill(s, x, i);
       s.sync();
     } while (clock::now() < until);
-    if (times_asleep() == before && (!asked || calls->count(&driver_table::cuEventQuery) == questions)) return true;
+    if (times_asleep() == before &&
+        (!polled || calls->count(&driver_table::cuEventQuery) == questions))
+      return true;
   }
   return WEIR_HOLDS(!"woken in each attempt, though nobody awaited anything");
 }
 
-TEST(ReactorThread, SleepsThroughWhatNobodyAwaits) {
-  for (const bool asked : {false, true}) {
-    test::in_a_fresh_process([asked] { return sleeps_through_what_nobody_awaits(asked); });
+TEST(ReactorThread, TheReactorThreadSleepsThroughUnawaitedWork) {
+  for (const bool polled : {false, true}) {
+    test::in_a_fresh_process([polled] { return thread_sleeps_while_nothing_is_awaited(polled); });
   }
 }
 

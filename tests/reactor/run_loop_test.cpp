@@ -26,23 +26,23 @@ namespace {
 using test::gate;
 
 // Is told on a thread that it notes, and ends a loop if it has one.
-struct noting : completion_waiter {
-  noting() {
-    by = teller::loop;
-    told = [](completion_waiter& self, errc) noexcept {
-      auto& me = static_cast<noting&>(self);
-      me.there = std::this_thread::get_id();
-      if (me.ends != nullptr) me.ends->finish();
-      ++me.times;
+struct recording_waiter : completion_waiter {
+  recording_waiter() {
+    policy = resume_policy::waiting_thread;
+    on_complete = [](completion_waiter& self, errc) noexcept {
+      auto& me = static_cast<recording_waiter&>(self);
+      me.thread = std::this_thread::get_id();
+      if (me.loop_to_finish != nullptr) me.loop_to_finish->finish();
+      ++me.notifications;
     };
   }
   void wait_for(int wanted) const {
-    while (times != wanted) std::this_thread::yield();
+    while (notifications != wanted) std::this_thread::yield();
   }
 
-  run_loop* ends = nullptr;
-  std::thread::id there;
-  std::atomic<int> times{0};
+  run_loop* loop_to_finish = nullptr;
+  std::thread::id thread;
+  std::atomic<int> notifications{0};
 };
 
 // Once as it comes, and once with points that are asked.
@@ -53,120 +53,122 @@ class RunLoop : public ::testing::TestWithParam<bool> {
   }
 
   // Waits for what the stream has so far.
-  void add(completion_waiter& who) const {
+  void add(completion_waiter& waiter) const {
     const completion c = s.completion();
-    ASSERT_TRUE(add_waiter(*completion_access::where(c), completion_access::ticket(c), who));
+    ASSERT_TRUE(add_waiter(*completion_access::queue(c), completion_access::ticket(c), waiter));
   }
 
   device gpu;
-  std::optional<failing_table> calls;
+  std::optional<fault_table> calls;
   stream s{gpu};
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, RunLoop, ::testing::Values(false, true),
                          [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
 
-TEST_P(RunLoop, TellsHere) {
+TEST_P(RunLoop, ARunLoopNotifiesOnItsOwnThread) {
   gate held{s};
   run_loop& loop = run_loop::enter();
-  noting first;
-  noting last;
-  last.ends = &loop;
+  recording_waiter first;
+  recording_waiter last;
+  last.loop_to_finish = &loop;
   add(first);
   add(last);
   held.open();
   loop.run();
   loop.leave();
-  EXPECT_EQ(last.there, std::this_thread::get_id());
+  EXPECT_EQ(last.thread, std::this_thread::get_id());
   first.wait_for(1);
 }
 
-TEST_P(RunLoop, WhoStillWaitsIsToldElsewhere) {
+TEST_P(RunLoop, WaitersLeftByARunLoopAreNotifiedOnAnotherThread) {
   gate held{s};
   run_loop& loop = run_loop::enter();
-  noting who;
-  add(who);
+  recording_waiter waiter;
+  add(waiter);
   loop.finish();
   loop.run();
   loop.leave();
-  EXPECT_EQ(who.times, 0);
+  EXPECT_EQ(waiter.notifications, 0);
   held.open();
-  who.wait_for(1);
-  EXPECT_NE(who.there, std::this_thread::get_id());
+  waiter.wait_for(1);
+  EXPECT_NE(waiter.thread, std::this_thread::get_id());
 }
 
-TEST_P(RunLoop, AWaiterMayWaitAgainOutside) {
-  noting who;
+TEST_P(RunLoop, AWaiterCanWaitAgainOutsideTheRunLoop) {
+  recording_waiter waiter;
   {
     gate held{s};
     run_loop& loop = run_loop::enter();
-    who.ends = &loop;
-    add(who);
+    waiter.loop_to_finish = &loop;
+    add(waiter);
     held.open();
     loop.run();
     loop.leave();
   }
-  who.wait_for(1);
-  who.ends = nullptr;
+  waiter.wait_for(1);
+  waiter.loop_to_finish = nullptr;
   gate held{s};
-  add(who);
+  add(waiter);
   held.open();
-  who.wait_for(2);
-  EXPECT_NE(who.there, std::this_thread::get_id());
+  waiter.wait_for(2);
+  EXPECT_NE(waiter.thread, std::this_thread::get_id());
 }
 
-TEST_P(RunLoop, TheInnermostTells) {
+TEST_P(RunLoop, TheInnermostRunLoopNotifiesItsOwnWaiters) {
   gate first{s};
   run_loop& outer = run_loop::enter();
-  noting waits_outside;
-  waits_outside.ends = &outer;
+  recording_waiter waits_outside;
+  waits_outside.loop_to_finish = &outer;
   add(waits_outside);
   run_loop& inner = run_loop::enter();
-  noting waits_inside;
-  waits_inside.ends = &inner;
+  recording_waiter waits_inside;
+  waits_inside.loop_to_finish = &inner;
   add(waits_inside);
   first.open();
   inner.run();
   inner.leave();
-  EXPECT_EQ(waits_inside.there, std::this_thread::get_id());
-  EXPECT_EQ(waits_outside.times, 0);
+  EXPECT_EQ(waits_inside.thread, std::this_thread::get_id());
+  EXPECT_EQ(waits_outside.notifications, 0);
   outer.run();
   outer.leave();
-  EXPECT_EQ(waits_outside.there, std::this_thread::get_id());
+  EXPECT_EQ(waits_outside.thread, std::this_thread::get_id());
 }
 
-// Ends loops that it is given, one after the other, and sleeps in between: each time it may be anywhere.
-class ender {
+// Ends loops that it is given, one after the other, and sleeps in between: each time it may be
+// anywhere.
+class finisher {
  public:
   void end(run_loop& one) {
     {
       const std::lock_guard hold{lock_};
       next_ = &one;
     }
-    is_there_.notify_one();
+    has_next_.notify_one();
   }
 
  private:
-  void run(const std::stop_token& over) {
+  void run(const std::stop_token& stop) {
     std::unique_lock hold{lock_};
-    while (is_there_.wait(hold, over, [this] { return next_ != nullptr; })) std::exchange(next_, nullptr)->finish();
+    while (has_next_.wait(hold, stop, [this] { return next_ != nullptr; }))
+      std::exchange(next_, nullptr)->finish();
   }
 
   std::mutex lock_;
-  std::condition_variable_any is_there_;
+  std::condition_variable_any has_next_;
   run_loop* next_ = nullptr;
-  std::jthread thread_{[this](const std::stop_token& over) { run(over); }};
+  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};
 };
 
-// Another thread may end it at any moment, also between its looks and its sleep. There are more threads than some machines have
-// processors for, so that some are interrupted just there.
-TEST(RunLoopEnd, ComesFromAnotherThreadAtAnyMoment) {
+// Another thread may end it at any moment, also between its looks and its sleep. There are more
+// threads than some machines have processors for, so that some are interrupted just there.
+TEST(RunLoopEnd, AnotherThreadCanEndARunLoopAtAnyMoment) {
   constexpr int rounds = 50'000;
   constexpr int pairs = 4;
   std::vector<std::jthread> all;
   for (int i = 0; i < pairs; ++i) {
     all.emplace_back([] {
-      ender another;
+      finisher another;
       for (int round = 0; round < rounds; ++round) {
         run_loop& loop = run_loop::enter();
         another.end(loop);

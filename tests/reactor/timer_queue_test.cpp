@@ -1,4 +1,5 @@
-// timer_queue_test.cpp - deadlines come in their order, each once, and not when they are taken back.
+// timer_queue_test.cpp - deadlines come in their order, each once, and not when they are taken
+// back.
 #include "reactor/timer_queue.hpp"
 
 #include <algorithm>
@@ -16,22 +17,22 @@ namespace weir::detail {
 namespace {
 
 struct step {
-  int what;  // 0 and 1: add or take back; 2: time passes
-  std::size_t who;
+  int kind;  // 0 and 1: add or take back; 2: time passes
+  std::size_t which;
   long long when;
 };
 
 void showValue(const step& s, std::ostream& os) {  // NOLINT: the name that RapidCheck looks for
-  if (s.what == 2) {
+  if (s.kind == 2) {
     os << "it is " << s.when;
   } else {
-    os << s.who << " comes for " << s.when << ", or goes";
+    os << s.which << " comes for " << s.when << ", or goes";
   }
 }
 
 rc::Gen<step> any_step() {
-  return rc::gen::build<step>(rc::gen::set(&step::what, rc::gen::inRange(0, 3)),
-                              rc::gen::set(&step::who, rc::gen::inRange<std::size_t>(0, 12)),
+  return rc::gen::build<step>(rc::gen::set(&step::kind, rc::gen::inRange(0, 3)),
+                              rc::gen::set(&step::which, rc::gen::inRange<std::size_t>(0, 12)),
                               rc::gen::set(&step::when, rc::gen::inRange<long long>(0, 40)));
 }
 
@@ -40,21 +41,21 @@ class model {
  public:
   void check(const timer_queue& queue) const {
     long long earliest = timer_queue::never;
-    for (const auto& [who, when] : waiting) earliest = std::min(earliest, when);
+    for (const auto& [which, when] : waiting) earliest = std::min(earliest, when);
     RC_ASSERT(queue.earliest() == earliest);
   }
 
   std::map<const wait_timer*, long long> waiting;
 };
 
-RC_GTEST_PROP(TimerQueue, TellsTheEarliestFirstAndEachOnce, ()) {
+RC_GTEST_PROP(TimerQueue, TimersExpireInOrderAndExactlyOnce, ()) {
   const auto steps = *rc::gen::container<std::vector<step>>(any_step());
   std::vector<wait_timer> timers(12);
   timer_queue queue;
   model m;
   for (const step& s : steps) {
-    wait_timer& timer = timers[s.who];
-    if (s.what != 2) {
+    wait_timer& timer = timers[s.which];
+    if (s.kind != 2) {
       if (m.waiting.contains(&timer)) {
         RC_ASSERT(queue.remove(timer));
         m.waiting.erase(&timer);
@@ -67,7 +68,7 @@ RC_GTEST_PROP(TimerQueue, TellsTheEarliestFirstAndEachOnce, ()) {
       continue;
     }
     long long before = 0;
-    while (wait_timer* const expired = queue.take_expired(s.when)) {
+    while (wait_timer* const expired = queue.pop_expired(s.when)) {
       RC_ASSERT(m.waiting.contains(expired));
       const long long deadline = m.waiting.at(expired);
       RC_ASSERT(deadline <= s.when);
@@ -79,51 +80,51 @@ RC_GTEST_PROP(TimerQueue, TellsTheEarliestFirstAndEachOnce, ()) {
     }
     RC_ASSERT(queue.earliest() > s.when);
   }
-  while (wait_timer* const expired = queue.take_expired(timer_queue::never)) {
+  while (wait_timer* const expired = queue.pop_expired(timer_queue::never)) {
     RC_ASSERT(m.waiting.erase(expired) == 1U);
   }
   RC_ASSERT(m.waiting.empty());
 }
 
 // One that is taken back at its time is either told or taken back, whoever comes first.
-TEST(TimerQueue, ThreadsAgreeOnWhoIsTold) {
+TEST(TimerQueue, ATimerEitherExpiresOrIsRemovedExactlyOnce) {
   constexpr int threads = 4;
   constexpr int rounds = 5'000;
   struct counted : wait_timer {
-    std::atomic<int> told{0};
+    std::atomic<int> fired{0};
   };
   timer_queue queue;
   std::atomic<int> running{threads};
-  std::atomic<int> taken_back{0};
-  std::atomic<int> told{0};
-  const auto tell = [&] {
-    while (wait_timer* const expired = queue.take_expired(rounds)) {
-      ++told;
-      ++static_cast<counted*>(expired)->told;
+  std::atomic<int> removed{0};
+  std::atomic<int> fired{0};
+  const auto fire = [&] {
+    while (wait_timer* const expired = queue.pop_expired(rounds)) {
+      ++fired;
+      ++static_cast<counted*>(expired)->fired;
     }
   };
   std::vector<std::jthread> all;
   for (int i = 0; i < threads; ++i) {
     all.emplace_back([&, i] {
-      counted mine;
+      counted timer;
       for (int round = 0; round < rounds; ++round) {
-        mine.told = 0;
-        queue.add(mine, (round * threads + i) % rounds);
-        if (queue.remove(mine)) {
-          ++taken_back;
-          EXPECT_EQ(mine.told, 0);
+        timer.fired = 0;
+        queue.add(timer, (round * threads + i) % rounds);
+        if (queue.remove(timer)) {
+          ++removed;
+          EXPECT_EQ(timer.fired, 0);
         } else {
-          while (mine.told == 0) std::this_thread::yield();
+          while (timer.fired == 0) std::this_thread::yield();
         }
       }
       --running;
     });
   }
   all.emplace_back([&] {
-    while (running != 0) tell();
+    while (running != 0) fire();
   });
   all.clear();
-  EXPECT_EQ(told + taken_back, threads * rounds);
+  EXPECT_EQ(fired + removed, threads * rounds);
   EXPECT_EQ(queue.earliest(), timer_queue::never);
 }
 

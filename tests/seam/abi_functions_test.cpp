@@ -1,4 +1,5 @@
-// Every function of functions.def has the signature that <cuda.h> gives it, up to the types of abi.hpp.
+// Every function of functions.def has the signature that <cuda.h> gives it, up to the types of
+// abi.hpp.
 #include "driver/table.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,8 @@ constexpr bool layout_is_checked<abi::CUstreamBatchMemOpParams> = true;
 template <>
 constexpr bool layout_is_checked<abi::CUlaunchAttributeValue> = true;
 
-// Is a parameter passed in the same way, and does it mean the same? Pointers are followed to what they point to.
+// Is a parameter passed in the same way, and does it mean the same? Pointers are followed to what
+// they point to.
 template <class Ours, class Theirs>
 constexpr bool same_parameter();
 
@@ -43,7 +45,8 @@ constexpr bool same_signature(abi::CUresult (*)(Ours...), ::CUresult (*)(Theirs.
   }
 }
 
-// A function that the driver calls: compared by its parameters too. Its result is void in every one of them.
+// A function that the driver calls: compared by its parameters too. Its result is void in every one
+// of them.
 template <class... Ours, class... Theirs>
 constexpr bool same_callback(void (*)(Ours...), void (*)(Theirs...)) {
   if constexpr (sizeof...(Ours) == sizeof...(Theirs)) {
@@ -78,9 +81,10 @@ constexpr bool same_parameter() {
   }
 }
 
-static_assert(!same_parameter<int, unsigned>() && !same_parameter<int*, int>() && !same_parameter<const int*, int*>());
+static_assert(!same_parameter<int, unsigned>() && !same_parameter<int*, int>() &&
+              !same_parameter<const int*, int*>());
 
-TEST(Functions, HaveTheHeadersSignatures) {
+TEST(Functions, FunctionsHaveTheSignaturesOfTheHeader) {
   constexpr weir::detail::driver_table table;
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
   EXPECT_TRUE(same_signature(table.symbol, static_cast<decltype(&::symbol)>(nullptr))) << #symbol;
@@ -89,10 +93,11 @@ TEST(Functions, HaveTheHeadersSignatures) {
 }
 
 // cudaTypedefs.h names the type of each form of a function after its base name and version.
-TEST(Functions, HaveTheHeadersVersions) {
+TEST(Functions, FunctionsHaveTheVersionsOfTheHeader) {
   constexpr weir::detail::driver_table table;
-#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
-  EXPECT_TRUE(same_signature(table.symbol, static_cast<PFN_##base##_v##version>(nullptr))) << #symbol;
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments)               \
+  EXPECT_TRUE(same_signature(table.symbol, static_cast<PFN_##base##_v##version>(nullptr))) \
+      << #symbol;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 }

@@ -24,13 +24,14 @@ struct tokens {
 
 #include <cuda.h>
 
-static_assert(CUDA_VERSION == 13000, "abi.hpp describes CUDA 13.0; CMake builds this test with that header only");
+static_assert(CUDA_VERSION == 13000,
+              "abi.hpp describes CUDA 13.0; CMake builds this test with that header only");
 
 namespace {
 
 namespace abi = weir::abi;
 
-TEST(Abi, ResultsHaveTheHeadersNumbers) {
+TEST(Abi, ResultsHaveTheNumbersOfTheHeader) {
   EXPECT_EQ(sizeof(abi::CUresult), sizeof(::CUresult));
 #define WEIR_RESULT(name, number, errc, text) EXPECT_EQ(static_cast<int>(::name), number) << #name;
 #include "driver/results.def"
@@ -38,12 +39,14 @@ TEST(Abi, ResultsHaveTheHeadersNumbers) {
 }
 
 template <class Ours, class Theirs>
-constexpr bool same_integer = sizeof(Ours) == sizeof(Theirs) && std::is_signed_v<std::underlying_type_t<Ours>> ==
-                                                                    std::is_signed_v<std::underlying_type_t<Theirs>>;
+constexpr bool same_integer =
+    sizeof(Ours) == sizeof(Theirs) && std::is_signed_v<std::underlying_type_t<Ours>> ==
+                                          std::is_signed_v<std::underlying_type_t<Theirs>>;
 
-TEST(Abi, EnumeratorsHaveTheHeadersNumbers) {
+TEST(Abi, EnumeratorsHaveTheNumbersOfTheHeader) {
 #define WEIR_ENUM(type, underlying) EXPECT_TRUE((same_integer<abi::type, ::type>)) << #type;
-#define WEIR_VALUE(name, number) EXPECT_EQ(static_cast<long long>(abi::name), static_cast<long long>(::name)) << #name;
+#define WEIR_VALUE(name, number) \
+  EXPECT_EQ(static_cast<long long>(abi::name), static_cast<long long>(::name)) << #name;
 #define WEIR_ENUM_END
 #include "driver/abi/all_enums.def"
 #undef WEIR_ENUM
@@ -52,7 +55,7 @@ TEST(Abi, EnumeratorsHaveTheHeadersNumbers) {
 }
 
 // The name is the header's macro here, the value is ours.
-TEST(Abi, ConstantsHaveTheHeadersValues) {
+TEST(Abi, ConstantsHaveTheValuesOfTheHeader) {
 #define WEIR_CONSTANT(type, name, value) \
   EXPECT_EQ(static_cast<long long>(name), static_cast<long long>(value)) << #name;
 #include "driver/abi/constants.def"
@@ -77,7 +80,8 @@ void expect_same_shape(const char* type) {
   EXPECT_EQ(alignof(Ours), alignof(Theirs)) << type;
 }
 
-void expect_same_members(const char* type, const std::vector<member>& ours, const std::vector<member>& theirs) {
+void expect_same_members(const char* type, const std::vector<member>& ours,
+                         const std::vector<member>& theirs) {
   for (std::size_t i = 0; i < ours.size(); ++i) {
     EXPECT_EQ(ours[i].offset, theirs[i].offset) << type << "::" << ours[i].name;
     EXPECT_EQ(ours[i].size, theirs[i].size) << type << "::" << ours[i].name;
@@ -85,7 +89,8 @@ void expect_same_members(const char* type, const std::vector<member>& ours, cons
 }
 
 // A member that layouts.def forgot leaves a hole that padding does not explain.
-void expect_no_holes(const char* type, const std::vector<member>& members, std::size_t size, std::size_t alignment) {
+void expect_no_holes(const char* type, const std::vector<member>& members, std::size_t size,
+                     std::size_t alignment) {
   std::size_t end = 0;
   for (const member& m : members) {
     EXPECT_LT(m.offset - end, m.alignment) << "before " << type << "::" << m.name;
@@ -100,14 +105,16 @@ void expect_no_holes(const char* type, const std::vector<member>& members, std::
 #define WEIR_MEMBERS(type, ...) \
   std::vector<member> { WEIR_FOR_EACH(WEIR_MEMBER, type, __VA_ARGS__) }
 
-TEST(Abi, StructuresHaveTheHeadersLayout) {
-#define WEIR_LAYOUT(type, ...)                                                                         \
-  expect_same_shape<abi::type, ::type>(#type);                                                         \
-  expect_same_members(#type, WEIR_MEMBERS(abi::type, __VA_ARGS__), WEIR_MEMBERS(::type, __VA_ARGS__)); \
+TEST(Abi, StructuresHaveTheLayoutOfTheHeader) {
+#define WEIR_LAYOUT(type, ...)                                     \
+  expect_same_shape<abi::type, ::type>(#type);                     \
+  expect_same_members(#type, WEIR_MEMBERS(abi::type, __VA_ARGS__), \
+                      WEIR_MEMBERS(::type, __VA_ARGS__));          \
   expect_no_holes(#type, WEIR_MEMBERS(::type, __VA_ARGS__), sizeof(::type), alignof(::type));
-#define WEIR_UNION(type, ...)                  \
-  expect_same_shape<abi::type, ::type>(#type); \
-  expect_same_members(#type, WEIR_MEMBERS(abi::type, __VA_ARGS__), WEIR_MEMBERS(::type, __VA_ARGS__));
+#define WEIR_UNION(type, ...)                                      \
+  expect_same_shape<abi::type, ::type>(#type);                     \
+  expect_same_members(#type, WEIR_MEMBERS(abi::type, __VA_ARGS__), \
+                      WEIR_MEMBERS(::type, __VA_ARGS__));
 #include "seam/layouts.def"
 #undef WEIR_LAYOUT
 #undef WEIR_UNION

@@ -1,7 +1,8 @@
-// A call chooses the driver, else the environment, else what the machine has; each wrong wish has its own answer.
-#include "driver/choice.hpp"
+// A call chooses the driver, else the environment, else what the machine has; each wrong wish has
+// its own answer.
+#include "driver/driver_selection.hpp"
 
-#include "seam/beside.hpp"
+#include "seam/sibling_path.hpp"
 
 #include <gmock/gmock.h>
 #include <cstdio>
@@ -17,62 +18,71 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// What report_driver prints in a process of its own: a driver is chosen once, so each case needs a new one.
+// What report_driver prints in a process of its own: a driver is chosen once, so each case needs a
+// new one.
 std::string report(const std::string& environment, const std::string& words = "print") {
-  const std::string command = "env -u WEIR_DRIVER -u WEIR_LIBCUDA -u WEIR_VERIFY " + environment + " '" +
-                              beside("report_driver") + "' " + words + " 2>&1";
+  const std::string command = "env -u WEIR_DRIVER -u WEIR_LIBCUDA -u WEIR_VERIFY " + environment +
+                              " '" + sibling_path("report_driver") + "' " + words + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), pclose};
   std::string output;
-  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) output += static_cast<char>(c);
+  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get()))
+    output += static_cast<char>(c);
   return output;
 }
 
-std::string fake(const char* name) { return "WEIR_LIBCUDA='" + beside(name) + "'"; }
+std::string fake(const char* name) { return "WEIR_LIBCUDA='" + sibling_path(name) + "'"; }
 
-TEST(Choice, WordsOfTheEnvironment) {
+TEST(Choice, WeirDriverAcceptsAutoCudaAndEmbeddedOnly) {
   using weir::driver_kind;
-  using weir::detail::parse_wish;
-  EXPECT_EQ(parse_wish("").kind, std::nullopt);
-  EXPECT_EQ(parse_wish("auto").kind, std::nullopt);
-  EXPECT_EQ(parse_wish("cuda").kind, driver_kind::cuda);
-  EXPECT_EQ(parse_wish("embedded").kind, driver_kind::embedded);
-  for (const char* good : {"", "auto", "cuda", "embedded"}) EXPECT_EQ(parse_wish(good).problem, "") << good;
-  for (const char* bad : {"CUDA", "gpu", " cuda", "cuda,embedded"}) EXPECT_NE(parse_wish(bad).problem, "") << bad;
+  using weir::detail::parse_driver_setting;
+  EXPECT_EQ(parse_driver_setting("").kind, std::nullopt);
+  EXPECT_EQ(parse_driver_setting("auto").kind, std::nullopt);
+  EXPECT_EQ(parse_driver_setting("cuda").kind, driver_kind::cuda);
+  EXPECT_EQ(parse_driver_setting("embedded").kind, driver_kind::embedded);
+  for (const char* good : {"", "auto", "cuda", "embedded"})
+    EXPECT_EQ(parse_driver_setting(good).problem, "") << good;
+  for (const char* bad : {"CUDA", "gpu", " cuda", "cuda,embedded"})
+    EXPECT_NE(parse_driver_setting(bad).problem, "") << bad;
 }
 
-TEST(Choice, WrongWordIsRefusedWithTheRightOnes) {
-  EXPECT_THAT(report("WEIR_DRIVER=gpu"), AllOf(StartsWith("error=1 "), HasSubstr("WEIR_DRIVER"), HasSubstr("'gpu'"),
-                                               HasSubstr("auto, cuda or embedded")));
+TEST(Choice, AWrongWeirDriverValueIsRefusedAndTheValidOnesAreNamed) {
+  EXPECT_THAT(report("WEIR_DRIVER=gpu"),
+              AllOf(StartsWith("error=1 "), HasSubstr("WEIR_DRIVER"), HasSubstr("'gpu'"),
+                    HasSubstr("auto, cuda or embedded")));
 }
 
-TEST(Choice, EmbeddedByTheEnvironment) {
-  EXPECT_THAT(report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so")),
-              AllOf(HasSubstr("kind=embedded\nwhy=WEIR_DRIVER=embedded asks for it\nversion=13000\nlibrary=\n"),
-                    HasSubstr("problem=\n")));
+TEST(Choice, WeirDriverCanSelectTheEmbeddedDriver) {
+  EXPECT_THAT(
+      report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so")),
+      AllOf(HasSubstr(
+                "kind=embedded\nwhy=WEIR_DRIVER=embedded asks for it\nversion=13000\nlibrary=\n"),
+            HasSubstr("problem=\n")));
 }
 
-TEST(Choice, TheVendorsDriverWhereItHasADevice) {
+TEST(Choice, TheVendorDriverIsUsedIfItHasADevice) {
   EXPECT_THAT(report(fake("libfake-12-2.so")),
               AllOf(HasSubstr("kind=cuda\nwhy=the vendor's driver has a device\nversion=12020\n"),
-                    HasSubstr("library=" + beside("libfake-12-2.so") + "\n")));
+                    HasSubstr("library=" + sibling_path("libfake-12-2.so") + "\n")));
 }
 
 // Absence is a value.
-TEST(Choice, TheEmbeddedDriverWhereTheVendorsIsAbsent) {
+TEST(Choice, TheEmbeddedDriverIsUsedIfTheVendorDriverIsAbsent) {
   EXPECT_THAT(report("WEIR_LIBCUDA=libno-such-driver.so.1"),
-              AllOf(StartsWith("kind=embedded\n"), HasSubstr("problem=its library cannot be opened: libno-such")));
+              AllOf(StartsWith("kind=embedded\n"),
+                    HasSubstr("problem=its library cannot be opened: libno-such")));
 }
 
-TEST(Choice, TheEmbeddedDriverWhereTheVendorsHasNoDevice) {
+TEST(Choice, TheEmbeddedDriverIsUsedIfTheVendorDriverHasNoDevice) {
   EXPECT_THAT(report("WEIR_DRIVER=auto " + fake("libfake-no-device.so")),
               AllOf(StartsWith("kind=embedded\n"), HasSubstr("CUDA_ERROR_NO_DEVICE")));
 }
 
-TEST(Choice, TheEmbeddedDriverWhereTheVendorsIsTooOld) {
-  EXPECT_THAT(report(fake("libfake-old.so")), AllOf(StartsWith("kind=embedded\n"), HasSubstr("is too old")));
+TEST(Choice, TheEmbeddedDriverIsUsedIfTheVendorDriverIsTooOld) {
+  EXPECT_THAT(report(fake("libfake-old.so")),
+              AllOf(StartsWith("kind=embedded\n"), HasSubstr("is too old")));
 }
 
-TEST(Choice, DemandedVendorsDriverThatIsAbsent) {
+TEST(Choice, RequiringAnAbsentVendorDriverIsAnError) {
   EXPECT_THAT(report("WEIR_DRIVER=cuda WEIR_LIBCUDA=libno-such-driver.so.1"),
               AllOf(StartsWith("error=301 "),
                     HasSubstr("WEIR_DRIVER=cuda asks for the vendor's driver, but its library "
@@ -80,9 +90,10 @@ TEST(Choice, DemandedVendorsDriverThatIsAbsent) {
                     HasSubstr("WEIR_LIBCUDA"), HasSubstr("embedded")));
 }
 
-TEST(Choice, DemandedVendorsDriverWithoutADevice) {
-  EXPECT_THAT(report("WEIR_DRIVER=cuda " + fake("libfake-no-device.so")),
-              AllOf(StartsWith("error=100 "), HasSubstr("cuInit"), HasSubstr("CUDA_ERROR_NO_DEVICE")));
+TEST(Choice, RequiringAVendorDriverWithoutADeviceIsAnError) {
+  EXPECT_THAT(
+      report("WEIR_DRIVER=cuda " + fake("libfake-no-device.so")),
+      AllOf(StartsWith("error=100 "), HasSubstr("cuInit"), HasSubstr("CUDA_ERROR_NO_DEVICE")));
 }
 
 TEST(Choice, ACallOverridesTheEnvironment) {
@@ -95,28 +106,31 @@ TEST(Choice, NamingTheDriverInUseDoesNothing) {
 }
 
 TEST(Choice, TheDriverInUseCannotBeChanged) {
-  EXPECT_THAT(
-      report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so"), "print use-cuda print"),
-      AllOf(HasSubstr("error=401 "), HasSubstr("the embedded driver is in use already"), Not(HasSubstr("kind=cuda"))));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so"), "print use-cuda print"),
+              AllOf(HasSubstr("error=401 "), HasSubstr("the embedded driver is in use already"),
+                    Not(HasSubstr("kind=cuda"))));
 }
 
 // A refusal chooses nothing: what comes next may ask for something else.
-TEST(Choice, ARefusedWishCanBeFollowedByAnother) {
-  EXPECT_THAT(report("WEIR_LIBCUDA=libno-such-driver.so.1", "use-cuda use-embedded print"),
-              AllOf(StartsWith("error=301 "), HasSubstr("kind=embedded\nwhy=the program asks for it\n")));
+TEST(Choice, ARefusedDriverChoiceCanBeFollowedByAnother) {
+  EXPECT_THAT(
+      report("WEIR_LIBCUDA=libno-such-driver.so.1", "use-cuda use-embedded print"),
+      AllOf(StartsWith("error=301 "), HasSubstr("kind=embedded\nwhy=the program asks for it\n")));
 }
 
-TEST(Choice, VerifyModeByTheEnvironment) {
+TEST(Choice, WeirVerifyTurnsVerifyModeOn) {
   EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=1"), HasSubstr("verify=1\n"));
-  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=1", "use-embedded print"), HasSubstr("verify=1\n"));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=1", "use-embedded print"),
+              HasSubstr("verify=1\n"));
   EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=0"), HasSubstr("verify=0\n"));
   EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY="), HasSubstr("verify=0\n"));
   EXPECT_THAT(report("WEIR_DRIVER=embedded"), HasSubstr("verify=0\n"));
   EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=yes"),
-              AllOf(StartsWith("error=1 "), HasSubstr("WEIR_VERIFY"), HasSubstr("'yes'"), HasSubstr("0 or 1")));
+              AllOf(StartsWith("error=1 "), HasSubstr("WEIR_VERIFY"), HasSubstr("'yes'"),
+                    HasSubstr("0 or 1")));
 }
 
-TEST(Choice, BadSettingOfTheEmbeddedDriverIsRefused) {
+TEST(Choice, AnInvalidEmbeddedDriverSettingIsRefused) {
   EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_EMBEDDED_DEVICES=many"),
               AllOf(HasSubstr("error=1 "), HasSubstr("WEIR_EMBEDDED_DEVICES")));
 }

@@ -10,19 +10,20 @@
 namespace {
 
 // A base name has one form a version: cuGetProcAddress could not tell two of them apart.
-TEST(Lists, NoTwoFormsOfAFunctionHaveTheSameVersion) {
+TEST(Lists, EachFormOfAFunctionHasItsOwnVersion) {
   std::set<std::pair<std::string_view, int>> forms;
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
   EXPECT_TRUE(forms.insert({#base, version}).second) << #symbol;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
-#define WEIR_UNSUPPORTED(symbol, base, version, variant) EXPECT_TRUE(forms.insert({#base, version}).second) << #symbol;
+#define WEIR_UNSUPPORTED(symbol, base, version, variant) \
+  EXPECT_TRUE(forms.insert({#base, version}).second) << #symbol;
 #include "embedded/entry/unsupported.def"
 #undef WEIR_UNSUPPORTED
 }
 
 // A symbol is its base name, or that and a number.
-TEST(Lists, SymbolsAreMadeOfBaseNames) {
+TEST(Lists, SymbolsConsistOfABaseNameAndAVersionSuffix) {
   const auto made_of = [](std::string_view symbol, std::string_view base) {
     if (!symbol.starts_with(base)) return false;
     symbol.remove_prefix(base.size());
@@ -32,23 +33,26 @@ TEST(Lists, SymbolsAreMadeOfBaseNames) {
   EXPECT_TRUE(made_of(#symbol, #base)) << #symbol;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
-#define WEIR_UNSUPPORTED(symbol, base, version, variant) EXPECT_TRUE(made_of(#symbol, #base)) << #symbol;
+#define WEIR_UNSUPPORTED(symbol, base, version, variant) \
+  EXPECT_TRUE(made_of(#symbol, #base)) << #symbol;
 #include "embedded/entry/unsupported.def"
 #undef WEIR_UNSUPPORTED
 }
 
-TEST(Lists, WhatIsLaterIsAFunction) {
+TEST(Lists, EveryEntryOfLaterDefIsAFunction) {
   std::set<std::string_view> symbols;
-#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) symbols.insert(#symbol);
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  symbols.insert(#symbol);
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
-#define WEIR_LATER(symbol) EXPECT_EQ(symbols.erase(#symbol), 1u) << #symbol << " is no function, or is listed twice";
+#define WEIR_LATER(symbol) \
+  EXPECT_EQ(symbols.erase(#symbol), 1u) << #symbol << " is no function, or is listed twice";
 #include "embedded/entry/later.def"
 #undef WEIR_LATER
 }
 
 // What the embedded driver does not have yet answers that; the table has no null in it.
-TEST(Lists, TheEmbeddedTableIsWhole) {
+TEST(Lists, TheEmbeddedTableHasAnEntryForEveryFunction) {
   constexpr const weir::detail::driver_table& table = weir::embedded::entry::entries;
   const auto call = []<class... Arguments>(weir::abi::CUresult (*function)(Arguments...)) {
     return function(Arguments{}...);
@@ -57,7 +61,8 @@ TEST(Lists, TheEmbeddedTableIsWhole) {
   EXPECT_NE(table.symbol, nullptr) << #symbol;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
-#define WEIR_LATER(symbol) EXPECT_EQ(call(table.symbol), weir::abi::CUDA_ERROR_NOT_SUPPORTED) << #symbol;
+#define WEIR_LATER(symbol) \
+  EXPECT_EQ(call(table.symbol), weir::abi::CUDA_ERROR_NOT_SUPPORTED) << #symbol;
 #include "embedded/entry/later.def"
 #undef WEIR_LATER
 }

@@ -1,4 +1,5 @@
-// cuGetProcAddress's search: by base name, the newest form that is not newer than the version, and the default stream.
+// cuGetProcAddress's search: by base name, the newest form that is not newer than the version, and
+// the default stream.
 #include "embedded/entry/proc_table.hpp"
 
 #include "embedded/entry/entries.hpp"
@@ -15,13 +16,13 @@ const void* address(Function* function) {
   return reinterpret_cast<const void*>(function);
 }
 
-TEST(ProcTable, FindsAFunctionByItsBaseName) {
+TEST(ProcTable, AFunctionIsFoundByItsBaseName) {
   const found_proc found = find_proc("cuMemAlloc", 13000, false);
   EXPECT_EQ(found.address, address(entries.cuMemAlloc_v2));
   EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_SUCCESS);
 }
 
-TEST(ProcTable, KnowsNoOtherName) {
+TEST(ProcTable, OtherNamesAreNotFound) {
   for (const char* name : {"", "cuNoSuchFunction", "cuMemAlloc_v2", "cuStreamQuery_ptsz"}) {
     const found_proc found = find_proc(name, 13000, false);
     EXPECT_EQ(found.address, nullptr) << name;
@@ -29,32 +30,38 @@ TEST(ProcTable, KnowsNoOtherName) {
   }
 }
 
-TEST(ProcTable, TellsAnUnknownNameFromOneThatCameLater) {
+TEST(ProcTable, AFunctionOfALaterVersionIsReportedAsSuch) {
   const found_proc found = find_proc("cuStreamGetId", 11080, false);
   EXPECT_EQ(found.address, nullptr);
   EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 }
 
-TEST(ProcTable, GivesTheFormOfTheVersion) {
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 11030, false).address, address(entries.cuStreamGetCaptureInfo_v2));
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12020, false).address, address(entries.cuStreamGetCaptureInfo_v2));
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12030, false).address, address(entries.cuStreamGetCaptureInfo_v3));
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 13000, false).address, address(entries.cuStreamGetCaptureInfo_v3));
+TEST(ProcTable, TheFormMatchesTheRequestedVersion) {
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 11030, false).address,
+            address(entries.cuStreamGetCaptureInfo_v2));
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12020, false).address,
+            address(entries.cuStreamGetCaptureInfo_v2));
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12030, false).address,
+            address(entries.cuStreamGetCaptureInfo_v3));
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 13000, false).address,
+            address(entries.cuStreamGetCaptureInfo_v3));
 }
 
-TEST(ProcTable, HasAFormForEachDefaultStream) {
+TEST(ProcTable, AFunctionHasAFormForEachDefaultStream) {
   EXPECT_EQ(find_proc("cuStreamQuery", 13000, false).address, address(entries.cuStreamQuery));
   EXPECT_NE(find_proc("cuStreamQuery", 13000, true).address, address(entries.cuStreamQuery));
-  EXPECT_EQ(find_proc("cuStreamCreate", 13000, true).address, address(entries.cuStreamCreate));  // knows no null stream
+  EXPECT_EQ(find_proc("cuStreamCreate", 13000, true).address,
+            address(entries.cuStreamCreate));  // knows no null stream
 }
 
-TEST(ProcTable, FindsWhatIsNotSupported) {
+TEST(ProcTable, UnsupportedFunctionsAreFound) {
   const found_proc found = find_proc("cuTexObjectCreate", 13000, false);
   ASSERT_EQ(found.status, CU_GET_PROC_ADDRESS_SUCCESS);
-  EXPECT_EQ(reinterpret_cast<CUresult (*)()>(const_cast<void*>(found.address))(), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(reinterpret_cast<CUresult (*)()>(const_cast<void*>(found.address))(),
+            CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST(DefaultStream, NullMeansTheThreadsOwnInsideAScopeOnly) {
+TEST(DefaultStream, TheNullStreamIsPerThreadOnlyInsideAScope) {
   EXPECT_FALSE(null_is_per_thread());
   {
     const per_thread_default_scope outer;
@@ -69,7 +76,7 @@ CUresult succeed_where(int per_thread_expected) {
   return null_is_per_thread() == (per_thread_expected != 0) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
-TEST(DefaultStream, AVariantCallsTheSameFunctionInsideTheScope) {
+TEST(DefaultStream, APerThreadVariantCallsTheFunctionInsideAPerThreadScope) {
   EXPECT_EQ(succeed_where(0), CUDA_SUCCESS);
   EXPECT_EQ(per_thread<&succeed_where>::call(1), CUDA_SUCCESS);
   EXPECT_EQ(succeed_where(0), CUDA_SUCCESS);

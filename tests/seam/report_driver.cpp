@@ -1,4 +1,5 @@
-// seam/report_driver.cpp - prints which driver a program gets: for tests, which run it with other environments.
+// seam/report_driver.cpp - prints which driver a program gets: for tests, which run it with other
+// environments.
 #include <weir/core/driver.hpp>
 #include <weir/core/error.hpp>
 #include <weir/core/verify.hpp>
@@ -9,12 +10,13 @@
 namespace {
 
 void print(const weir::driver_info& driver) {
-  std::printf("kind=%s\nwhy=%s\nversion=%d\nlibrary=%s\nproblem=%s\n", weir::to_string(driver.kind).data(),
-              driver.why.c_str(), driver.version, driver.library.c_str(), driver.vendor_problem.c_str());
+  std::printf("kind=%s\nwhy=%s\nversion=%d\nlibrary=%s\nproblem=%s\n",
+              weir::to_string(driver.kind).data(), driver.reason.c_str(), driver.version,
+              driver.library.c_str(), driver.vendor_problem.c_str());
 }
 
 // What a word on the command line asks for.
-void obey(const char* word) {
+void run_command(const char* word) {
   if (std::strcmp(word, "use-cuda") == 0) return weir::use_driver(weir::driver_kind::cuda);
   if (std::strcmp(word, "use-embedded") == 0) return weir::use_driver(weir::driver_kind::embedded);
   print(weir::current_driver());
@@ -27,7 +29,7 @@ void obey(const char* word) {
 int main(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     try {
-      obey(words[i]);
+      run_command(words[i]);
     } catch (const weir::error& failure) {
       std::printf("error=%d %s\n", static_cast<int>(failure.result()), failure.what());
     }

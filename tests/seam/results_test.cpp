@@ -8,14 +8,15 @@
 
 namespace {
 
-TEST(Results, ErrcHasTheDriversNumbers) {
-#define WEIR_RESULT(name, number, code, text) EXPECT_EQ(static_cast<int>(weir::errc::code), number) << #name;
+TEST(Results, ErrorCodesHaveTheNumbersOfTheDriver) {
+#define WEIR_RESULT(name, number, code, text) \
+  EXPECT_EQ(static_cast<int>(weir::errc::code), number) << #name;
 #include "driver/results.def"
 #undef WEIR_RESULT
 }
 
 // The rule of errc.hpp, but for the name that is a macro elsewhere.
-TEST(Results, ErrcIsNamedAfterTheResult) {
+TEST(Results, ErrorCodesAreNamedAfterDriverResults) {
 #define WEIR_RESULT(name, number, code, text) EXPECT_EQ(named_after(#name), #code);
   const auto named_after = [](std::string name) {
     name.erase(0, name.starts_with("CUDA_ERROR_") ? 11 : 5);
@@ -26,18 +27,19 @@ TEST(Results, ErrcIsNamedAfterTheResult) {
 #undef WEIR_RESULT
 }
 
-TEST(Results, NumbersAreDistinct) {
+TEST(Results, ResultNumbersAreDistinct) {
   std::set<int> numbers;
 #define WEIR_RESULT(name, number, code, text) EXPECT_TRUE(numbers.insert(number).second) << #name;
 #include "driver/results.def"
 #undef WEIR_RESULT
 }
 
-TEST(Results, HaveWords) {
-  EXPECT_STREQ(weir::detail::words_of(900).name, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
-  EXPECT_STREQ(weir::detail::words_of(900).text, "operation not permitted when stream is capturing");
-  EXPECT_STREQ(weir::detail::words_of(123456).name, "a result without a name");
-  EXPECT_EQ(weir::detail::known_words_of(123456).name, nullptr);
+TEST(Results, ResultsHaveANameAndAText) {
+  EXPECT_STREQ(weir::detail::result_text_of(900).name, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+  EXPECT_STREQ(weir::detail::result_text_of(900).text,
+               "operation not permitted when stream is capturing");
+  EXPECT_STREQ(weir::detail::result_text_of(123456).name, "a result without a name");
+  EXPECT_EQ(weir::detail::known_result_text_of(123456).name, nullptr);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // sequences/actions.hpp - what a sequence is made of: one call, or a few that belong together.
 #pragma once
 
-#include "sequences/choose.hpp"
+#include "sequences/chosen_arguments.hpp"
 
 #include <span>
 

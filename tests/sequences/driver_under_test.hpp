@@ -15,10 +15,10 @@ struct driver_under_test {
 };
 
 // Both forms of an initialised driver; the second as its cuGetProcAddress gives it.
-[[nodiscard]] driver_under_test both_forms(const driver_table& plain);
+[[nodiscard]] driver_under_test load_both_forms(const driver_table& plain);
 
-// The library that WEIR_LIBCUDA names, else libcuda.so.1, opened and initialised. Ends the process with a message if
-// that does not work.
+// The library that WEIR_LIBCUDA names, else libcuda.so.1, opened and initialised. Ends the process
+// with a message if that does not work.
 [[nodiscard]] driver_under_test open_driver_under_test();
 
 }  // namespace weir::sequences

@@ -1,4 +1,5 @@
-// sequences/fuzz.cpp - libFuzzer chooses the calls, and the embedded driver, linked in, has to survive them.
+// sequences/fuzz.cpp - libFuzzer chooses the calls, and the embedded driver, linked in, has to
+// survive them.
 #include "sequences/sequence.hpp"
 
 #include "embedded/table.hpp"
@@ -17,12 +18,13 @@ process& the_process() {
   // Memory runs out early, in the driver's own way.
   static const int set = ::setenv("WEIR_EMBEDDED_MEMORY", "64M", 0);
   static const CUresult initialised = weir::embedded::table().cuInit(0);
-  static process p{both_forms(weir::embedded::table()), handles::wild};
+  static process p{load_both_forms(weir::embedded::table()), handles::any};
   if (set != 0 || initialised != weir::abi::CUDA_SUCCESS) std::abort();
   return p;
 }
 
-// Where the calls are written down: in the file that WEIR_FUZZ_TEXT names, where they outlive a crash, if it names one.
+// Where the calls are written down: in the file that WEIR_FUZZ_TEXT names, where they outlive a
+// crash, if it names one.
 std::span<char> room_for_text() {
   const char* const file = std::getenv("WEIR_FUZZ_TEXT");
   const int to = file == nullptr ? -1 : ::open(file, O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -37,7 +39,7 @@ std::span<char> room_for_text() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   static const std::span<char> text = room_for_text();
-  draw choices{std::span{bytes, size}};
+  choice_source choices{std::span{bytes, size}};
   (void)run_sequence(the_process(), choices, 100, text);
   return 0;
 }

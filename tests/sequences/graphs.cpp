@@ -6,7 +6,7 @@
 namespace weir::sequences {
 
 std::string add_graph(world& w, graph_object made) {
-  if (live_ones(w.graphs).size() >= most_graphs) {
+  if (live_indices(w.graphs).size() >= max_graphs) {
     (void)w.driver().cuGraphDestroy(made.handle);
     return "one graph too many";
   }

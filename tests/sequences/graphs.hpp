@@ -5,7 +5,7 @@
 
 namespace weir::sequences {
 
-inline constexpr std::size_t most_graphs = 3;
+inline constexpr std::size_t max_graphs = 3;
 
 // Gives a graph its name; destroys it where there are enough of them.
 std::string add_graph(world& w, graph_object made);

@@ -1,4 +1,5 @@
-// sequences/host_log.hpp - what host functions and callbacks saw: which ran, in which order in their stream.
+// sequences/host_log.hpp - what host functions and callbacks saw: which ran, in which order in
+// their stream.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -25,14 +26,14 @@ class host_log {
     return &labels_.emplace_back(label{this, std::move(stream), std::move(text)});
   }
 
-  static void CUDA_CB ran(void* given) {
-    const label& one = *static_cast<label*>(given);
+  static void CUDA_CB ran(void* data) {
+    const label& one = *static_cast<label*>(data);
     const std::lock_guard lock{one.log->mutex_};
     one.log->lines_[one.stream] += " " + one.text;
   }
 
-  static void CUDA_CB called_back(abi::CUstream, abi::CUresult status, void* given) {
-    const label& one = *static_cast<label*>(given);
+  static void CUDA_CB on_callback(abi::CUstream, abi::CUresult status, void* data) {
+    const label& one = *static_cast<label*>(data);
     const std::lock_guard lock{one.log->mutex_};
     one.log->lines_[one.stream] += " " + one.text + (status == abi::CUDA_SUCCESS ? "" : "!");
   }

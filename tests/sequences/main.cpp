@@ -1,5 +1,6 @@
-// sequences/main.cpp - random sequences of calls on a driver: run, recorded, compared. README.md tells how it is used.
-#include "sequences/children.hpp"
+// sequences/main.cpp - random sequences of calls on a driver: run, recorded, compared. README.md
+// tells how it is used.
+#include "sequences/child_processes.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -25,8 +26,9 @@ std::vector<std::uint64_t> seeds_of(const std::string& text) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, end - at);
     const std::size_t dots = part.find("..");
-    const std::uint64_t first = std::stoull(part),
-                        last = dots == std::string::npos ? first : std::stoull(part.substr(dots + 2));
+    const std::uint64_t first = std::stoull(part), last = dots == std::string::npos
+                                                              ? first
+                                                              : std::stoull(part.substr(dots + 2));
     for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
     at = end + 1;
   }
@@ -38,7 +40,8 @@ options parse(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     const std::size_t equal = std::min(argument.find('='), argument.size());
-    const std::string name = argument.substr(0, equal), value = argument.substr(std::min(equal + 1, argument.size()));
+    const std::string name = argument.substr(0, equal),
+                      value = argument.substr(std::min(equal + 1, argument.size()));
     if (name == "--seeds")
       o.work.seeds = seeds_of(value);
     else if (name == "--length")
@@ -48,7 +51,7 @@ options parse(int count, char** arguments) {
     else if (name == "--budget")
       o.work.budget = static_cast<unsigned>(std::stoul(value));
     else if (name == "--wild")
-      o.work.allowed = handles::wild;
+      o.work.allowed = handles::any;
     else if (name == "--out")
       o.out = value;
     else if (name == "--hashes")
@@ -67,12 +70,14 @@ options parse(int count, char** arguments) {
   return o;
 }
 
-// Holds what was found against the hashes of a recording; prints the seeds that differ, the first of them in full.
+// Holds what was found against the hashes of a recording; prints the seeds that differ, the first
+// of them in full.
 int check(const hashes& expected, const recording& found) {
   unsigned different = 0;
   for (const auto& [seed, text] : found) {
     const auto hash = expected.of.find(seed);
-    if (hash == expected.of.end()) throw std::runtime_error{fmt::format("no answer is recorded to seed {}", seed)};
+    if (hash == expected.of.end())
+      throw std::runtime_error{fmt::format("no answer is recorded to seed {}", seed)};
     if (hash->second == short_hash(text)) continue;
     if (different++ == 0)
       fmt::print("seed {} answers otherwise than recorded:\n{}", seed, text);
@@ -107,7 +112,8 @@ int run(options o) {
   if (!o.out.empty()) write_text(found, o.out);
   if (!o.write_hashes.empty()) write_hashes(found, o.write_hashes, o.work.length);
   if (found.size() < o.work.seeds.size())
-    throw std::runtime_error{fmt::format("only {} of {} sequences were reached", found.size(), o.work.seeds.size())};
+    throw std::runtime_error{
+        fmt::format("only {} of {} sequences were reached", found.size(), o.work.seeds.size())};
   if (before) {
     const unsigned different = compare_text(*before, found, o.before);
     fmt::print("{} of {} sequences differ\n", different, found.size());

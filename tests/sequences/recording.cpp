@@ -37,7 +37,8 @@ void print_difference(std::uint64_t seed, const std::vector<std::string>& expect
   std::size_t at = 0;
   while (at < expected.size() && at < found.size() && expected[at] == found[at]) ++at;
   fmt::print("seed {}, line {}\n", seed, at + 1);
-  for (std::size_t i = at > before ? at - before : 0; i < at; ++i) fmt::print("    {}\n", expected[i]);
+  for (std::size_t i = at > before ? at - before : 0; i < at; ++i)
+    fmt::print("    {}\n", expected[i]);
   fmt::print("  - {}\n", at < expected.size() ? expected[at] : "(end)");
   fmt::print("  + {}\n", at < found.size() ? found[at] : "(end)");
 }
@@ -67,7 +68,9 @@ recording read_text(const std::string& file) {
   return parse_text(in);
 }
 
-std::uint32_t short_hash(std::string_view text) { return static_cast<std::uint32_t>(hash_of(text)); }
+std::uint32_t short_hash(std::string_view text) {
+  return static_cast<std::uint32_t>(hash_of(text));
+}
 
 void write_hashes(const recording& from, const std::string& file, unsigned length) {
   std::ofstream out = open_to_write(file);

@@ -26,7 +26,8 @@ struct hashes {
 [[nodiscard]] hashes read_hashes(const std::string& file);
 [[nodiscard]] std::uint32_t short_hash(std::string_view text);
 
-// Prints the first difference of each seed that both have, with the lines before it. Answers how many differ.
+// Prints the first difference of each seed that both have, with the lines before it. Answers how
+// many differ.
 unsigned compare_text(const recording& expected, const recording& found, unsigned lines_before);
 
 }  // namespace weir::sequences

@@ -2,31 +2,33 @@
 #include "sequences/sequence.hpp"
 
 #include "sequences/actions.hpp"
-#include "sequences/contents.hpp"
+#include "sequences/block_contents.hpp"
 
 namespace weir::sequences {
 namespace {
 
 // What a sequence chooses from, each as often as it weighs.
-class choice_of_actions {
+class action_table {
  public:
-  explicit choice_of_actions(handles allowed) {
+  explicit action_table(handles allowed) {
     for (const auto family :
-         {stream_actions(), stream_work_actions(), stream_attribute_actions(), event_actions(), memory_actions(),
-          host_memory_actions(), managed_actions(), pointer_actions(), pool_actions(), copy_actions(),
-          pitched_copy_actions(), set_actions(), value_actions(), context_actions(), device_actions(),
-          capture_actions(), graph_actions(), gate_actions()}) {
+         {stream_actions(), stream_work_actions(), stream_attribute_actions(), event_actions(),
+          memory_actions(), host_memory_actions(), managed_actions(), pointer_actions(),
+          pool_actions(), copy_actions(), pitched_copy_actions(), set_actions(), value_actions(),
+          context_actions(), device_actions(), capture_actions(), graph_actions(),
+          gate_actions()}) {
       add(family);
     }
-    if (allowed == handles::tame) return;
-    for (const auto family : {wild_actions(), wild_memory_actions(), wild_node_actions()}) add(family);
+    if (allowed == handles::checked_only) return;
+    for (const auto family : {wild_actions(), wild_memory_actions(), wild_node_actions()})
+      add(family);
   }
 
-  [[nodiscard]] const action& one(draw& d) const {
-    unsigned place = d.below(weight_);
+  [[nodiscard]] const action& one(choice_source& d) const {
+    unsigned remaining_weight = d.below(weight_);
     for (const action& each : list_) {
-      if (place < each.weight) return each;
-      place -= each.weight;
+      if (remaining_weight < each.weight) return each;
+      remaining_weight -= each.weight;
     }
     return list_.back();
   }
@@ -42,9 +44,9 @@ class choice_of_actions {
 };
 
 void step(world& w) {
-  static const choice_of_actions tame{handles::tame}, wild{handles::wild};
-  if (w.d.once_in(6)) w.thread = w.d.below(thread_count);
-  w.per_thread_form = w.d.once_in(8);
+  static const action_table tame{handles::checked_only}, wild{handles::any};
+  if (w.d.one_in(6)) w.thread = w.d.below(thread_count);
+  w.per_thread_form = w.d.one_in(8);
   const action& chosen = (w.wild() ? wild : tame).one(w.d);
   w.text.thread(w.thread, w.per_thread_form);
   w.p.threads.run(w.thread, [&] { chosen.act(w); });
@@ -54,7 +56,8 @@ void step(world& w) {
 void begin(world& w) {
   w.text.thread(0, false);
   for (unsigned i = 0; i < 2; ++i) {
-    for (const auto family : {stream_actions(), event_actions(), memory_actions()}) family.front().act(w);
+    for (const auto family : {stream_actions(), event_actions(), memory_actions()})
+      family.front().act(w);
   }
 }
 
@@ -63,7 +66,8 @@ void end_captures(world& w) {
   const driver_table& d = w.p.driver.plain;
   CUgraph graph = nullptr;
   const auto end = [&](CUstream stream) {
-    if (d.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph != nullptr) (void)d.cuGraphDestroy(graph);
+    if (d.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph != nullptr)
+      (void)d.cuGraphDestroy(graph);
   };
   for (const stream_object& one : w.streams) end(one.handle);
   for (const CUcontext context : w.p.contexts) {
@@ -73,7 +77,7 @@ void end_captures(world& w) {
 }
 
 // A thread as the next sequence expects it: the primary context is current, and nothing below it.
-void tidy_thread(world& w) {
+void reset_thread(world& w) {
   const driver_table& d = w.p.driver.plain;
   if (w.wild()) end_captures(w);
   CUcontext popped = nullptr;
@@ -84,7 +88,7 @@ void tidy_thread(world& w) {
   (void)d.cuThreadExchangeStreamCaptureMode(&mode);
 }
 
-void tidy_context(world& w, std::size_t number) {
+void reset_context(world& w, std::size_t number) {
   const driver_table& d = w.p.driver.plain;
   (void)d.cuCtxSetCurrent(w.p.contexts[number]);
   (void)d.cuCtxSetFlags(w.p.flags[number]);
@@ -93,7 +97,7 @@ void tidy_context(world& w, std::size_t number) {
   for (const CUcontext peer : w.p.contexts) (void)d.cuCtxDisablePeerAccess(peer);
 }
 
-void tidy(world& w) {
+void clean_up(world& w) {
   const driver_table& d = w.p.driver.plain;
   for (const exec_object& one : w.execs) {
     if (one.live) (void)d.cuGraphExecDestroy(one.handle);
@@ -107,11 +111,11 @@ void tidy(world& w) {
   for (const event_object& one : w.events) {
     if (one.live) (void)d.cuEventDestroy_v2(one.handle);
   }
-  settle(w);
+  sync_all(w);
   for (block& one : w.blocks) {
-    if (one.live) give_back(w, one);
+    if (one.live) release_block(w, one);
   }
-  settle(w);
+  sync_all(w);
   end_wild_memory(w);
   end_wild_nodes(w);
   CUmemoryPool pool = nullptr;
@@ -124,13 +128,14 @@ void tidy(world& w) {
   }
   (void)d.cuDevicePrimaryCtxSetFlags_v2(w.p.device, 0);
   // A reset took the gate's page away.
-  if (w.wild()) (void)d.cuMemHostRegister_v2(w.p.gate_page.memory.get(), 4096, CU_MEMHOSTREGISTER_PORTABLE);
-  for (std::size_t i = w.p.contexts.size(); i-- > 0;) tidy_context(w, i);
+  if (w.wild())
+    (void)d.cuMemHostRegister_v2(w.p.gate_page.memory.get(), 4096, CU_MEMHOSTREGISTER_PORTABLE);
+  for (std::size_t i = w.p.contexts.size(); i-- > 0;) reset_context(w, i);
 }
 
 // What every block holds and what the host was called for, when all is done.
-void look_back(world& w) {
-  settle(w);
+void record_final_state(world& w) {
+  sync_all(w);
   for (const block& one : w.blocks) {
     if (one.live) w.text.note(contents(w, one));
   }
@@ -139,15 +144,16 @@ void look_back(world& w) {
 
 }  // namespace
 
-std::string_view run_sequence(process& p, draw& d, unsigned length, std::span<char> text) {
+std::string_view run_sequence(process& p, choice_source& d, unsigned length, std::span<char> text) {
   world w{p, d, text};
   begin(w);
-  for (unsigned i = 0; i < length && d.more(); ++i) step(w);
+  for (unsigned i = 0; i < length && d.has_more(); ++i) step(w);
   w.per_thread_form = false;
   w.text.thread(0, false);
-  for (unsigned thread = 0; thread < thread_count; ++thread) p.threads.run(thread, [&] { tidy_thread(w); });
-  look_back(w);
-  tidy(w);
+  for (unsigned thread = 0; thread < thread_count; ++thread)
+    p.threads.run(thread, [&] { reset_thread(w); });
+  record_final_state(w);
+  clean_up(w);
   return w.text.text();
 }
 

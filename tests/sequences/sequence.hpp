@@ -8,8 +8,8 @@
 
 namespace weir::sequences {
 
-// Makes at most `length` steps, as long as there is anything to choose by, and takes back all that they made. Answers
-// with what was called and what came of it, which lies in `text`.
-std::string_view run_sequence(process& p, draw& d, unsigned length, std::span<char> text);
+// Makes at most `length` steps, as long as there is anything to choose by, and takes back all that
+// they made. Answers with what was called and what came of it, which lies in `text`.
+std::string_view run_sequence(process& p, choice_source& d, unsigned length, std::span<char> text);
 
 }  // namespace weir::sequences

@@ -6,7 +6,7 @@
 namespace weir::sequences {
 
 std::string short_name(abi::CUresult result) {
-  std::string_view name = detail::words_of(result).name;
+  std::string_view name = detail::result_text_of(result).name;
   for (const std::string_view prefix : {"CUDA_ERROR_", "CUDA_"}) {
     if (name.starts_with(prefix)) return std::string{name.substr(prefix.size())};
   }

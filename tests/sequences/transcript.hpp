@@ -20,36 +20,40 @@ namespace weir::sequences {
 [[nodiscard]] std::uint64_t hash_of(std::span<const std::uint8_t> bytes) noexcept;
 [[nodiscard]] std::uint64_t hash_of(std::string_view text) noexcept;
 
-// The text of one sequence. A line is "<thread> <call> = <result>" with what the call gave after the result. It is kept
-// where another process sees it: that one tells how far a driver came that crashed.
+// The text of one sequence. A line is "<thread> <call> = <result>" with what the call gave after
+// the result. It is kept where another process sees it: that one tells how far a driver came that
+// crashed.
 class transcript {
  public:
   // The room for one sequence; what goes beyond is left out, on every driver alike.
-  static constexpr std::size_t room = std::size_t{1} << 18;
-  explicit transcript(std::span<char> in) noexcept : in_{in} { in_[0] = '\0'; }
+  static constexpr std::size_t capacity = std::size_t{1} << 18;
+  explicit transcript(std::span<char> in) noexcept : buffer_{in} { buffer_[0] = '\0'; }
 
   // Whose lines follow, and whether null is its own default stream ("1" or "1o").
-  void thread(unsigned number, bool own_default) { thread_ = fmt::format("{}{}", number, own_default ? "o" : ""); }
+  void thread(unsigned number, bool own_default) {
+    thread_ = fmt::format("{}{}", number, own_default ? "o" : "");
+  }
 
   // A call whose answer is certain.
-  void call(abi::CUresult result, std::string_view what, std::string_view gave = {}) {
-    add(fmt::format("{} {} = {}{}{}\n", thread_, what, short_name(result), gave.empty() ? "" : " ", gave));
+  void call(abi::CUresult result, std::string_view what, std::string_view outputs = {}) {
+    add(fmt::format("{} {} = {}{}{}\n", thread_, what, short_name(result),
+                    outputs.empty() ? "" : " ", outputs));
   }
 
   // What is seen without a call.
   void note(std::string_view what) { add(fmt::format("{} {}\n", thread_, what)); }
 
-  [[nodiscard]] std::string_view text() const noexcept { return {in_.data(), used_}; }
+  [[nodiscard]] std::string_view text() const noexcept { return {buffer_.data(), used_}; }
 
  private:
   void add(std::string_view line) noexcept {
-    if (used_ + line.size() >= in_.size()) return;
-    std::memcpy(in_.data() + used_, line.data(), line.size());
+    if (used_ + line.size() >= buffer_.size()) return;
+    std::memcpy(buffer_.data() + used_, line.data(), line.size());
     used_ += line.size();
-    in_[used_] = '\0';
+    buffer_[used_] = '\0';
   }
 
-  std::span<char> in_;
+  std::span<char> buffer_;
   std::size_t used_ = 0;
   std::string thread_ = "0";
 };

@@ -14,11 +14,13 @@ void must(CUresult result, const char* what) {
 }
 
 host_page new_page() {
-  auto* const bytes = static_cast<std::uint8_t*>(std::aligned_alloc(host_page::bytes, host_page::bytes));
+  auto* const bytes =
+      static_cast<std::uint8_t*>(std::aligned_alloc(host_page::bytes, host_page::bytes));
   return {{bytes, &std::free}};
 }
 
-// Uses every kind of work once: a GPU's driver loads what it needs at the first use, for which it may wait for all work.
+// Uses every kind of work once: a GPU's driver loads what it needs at the first use, for which it
+// may wait for all work.
 void warm_up(const driver_table& d) {
   CUstream stream = nullptr;
   CUevent event = nullptr;
@@ -101,7 +103,8 @@ std::string name_of(const world& w, CUmemoryPool pool) {
     if (one.live && one.handle == pool) return one.name;
   }
   CUmemoryPool fallback = nullptr;
-  if (w.p.driver.plain.cuDeviceGetDefaultMemPool(&fallback, w.p.device) == CUDA_SUCCESS && fallback == pool)
+  if (w.p.driver.plain.cuDeviceGetDefaultMemPool(&fallback, w.p.device) == CUDA_SUCCESS &&
+      fallback == pool)
     return "default";
   return "other";
 }
@@ -110,7 +113,8 @@ std::string where(const world& w, CUdeviceptr address) {
   if (address == 0) return "null";
   for (const block& one : w.blocks) {
     if (one.live && address >= one.address && address - one.address < one.size)
-      return address == one.address ? one.name : fmt::format("{}+{}", one.name, address - one.address);
+      return address == one.address ? one.name
+                                    : fmt::format("{}+{}", one.name, address - one.address);
   }
   return "elsewhere";
 }

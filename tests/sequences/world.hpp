@@ -1,11 +1,11 @@
 // sequences/world.hpp - what a sequence has made so far, and the process that it runs in.
 #pragma once
 
-#include "sequences/draw.hpp"
+#include "sequences/choice_source.hpp"
 #include "sequences/driver_under_test.hpp"
 #include "sequences/host_log.hpp"
+#include "sequences/host_threads.hpp"
 #include "sequences/transcript.hpp"
-#include "sequences/turns.hpp"
 
 #include <array>
 #include <deque>
@@ -18,8 +18,8 @@ namespace weir::sequences {
 
 // Which handles the calls may be given.
 enum class handles {
-  tame,  // only those that a GPU's driver checks: it crashes on the others (rules.md, 24.1)
-  wild,  // also destroyed ones, ones of another kind and numbers
+  checked_only,  // only those that a GPU's driver checks: it crashes on the others (rules.md, 24.1)
+  any,           // also destroyed ones, ones of another kind and numbers
 };
 
 // Host memory that is no driver's until it is registered: whole pages, apart from each other.
@@ -28,7 +28,8 @@ struct host_page {
   std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
 };
 
-// What all sequences of a process share. Its contexts are made once, because a GPU takes long to make one.
+// What all sequences of a process share. Its contexts are made once, because a GPU takes long to
+// make one.
 struct process {
   explicit process(const driver_under_test& under_test, handles allowed);
   process(const process&) = delete;
@@ -47,14 +48,16 @@ struct process {
   std::array<unsigned, context_count> flags{};      // as they were made
   std::vector<host_page> pages;
   host_page gate_page;
-  CUdeviceptr gate_word = 0;  // in that page, registered; it only grows, so that no wait for it is for ever
+  CUdeviceptr gate_word =
+      0;  // in that page, registered; it only grows, so that no wait for it is for ever
   volatile std::uint32_t* gate_word_on_host = nullptr;
   std::uint32_t gates = 0;
-  std::deque<std::shared_ptr<host_log>> logs;  // of the latest sequences: a capture that was left open ends later
-  turns threads;
+  std::deque<std::shared_ptr<host_log>>
+      logs;  // of the latest sequences: a capture that was left open ends later
+  host_threads threads;
 };
 
-inline constexpr int settled = -1;  // in place of a stream: nobody's work is pending
+inline constexpr int no_pending_work = -1;  // in place of a stream: nobody's work is pending
 
 struct stream_object {
   CUstream handle = nullptr;
@@ -79,11 +82,11 @@ struct block {
   std::string name{};
   CUdeviceptr address = 0;
   std::size_t size = 0;
-  std::size_t pitch = 0;   // of pitched memory
-  int page = -1;           // of host memory: which
-  bool read_only = false;  // to the device
-  bool in_graph = false;   // work with it was captured, which may be launched at any time
-  int last = settled;      // the stream of the last access, by its number
+  std::size_t pitch = 0;       // of pitched memory
+  int page = -1;               // of host memory: which
+  bool read_only = false;      // to the device
+  bool in_graph = false;       // work with it was captured, which may be launched at any time
+  int last = no_pending_work;  // the stream of the last access, by its number
   bool live = true;
 };
 
@@ -96,16 +99,16 @@ struct pool_object {
 struct graph_object {
   CUgraph handle = nullptr;
   std::string name{};
-  std::vector<std::size_t> touches{};  // numbers of blocks
-  std::vector<std::size_t> events{};   // numbers of those that its nodes record or wait for
-  std::vector<CUgraphNode> nodes{};    // in a line, those that were added by hand
+  std::vector<std::size_t> used_blocks{};  // numbers of blocks
+  std::vector<std::size_t> events{};       // numbers of those that its nodes record or wait for
+  std::vector<CUgraphNode> nodes{};        // in a line, those that were added by hand
   bool live = true;
 };
 
 struct exec_object {
   CUgraphExec handle = nullptr;
   std::string name{};
-  std::vector<std::size_t> touches{};
+  std::vector<std::size_t> used_blocks{};
   std::vector<std::size_t> events{};
   bool live = true;
 };
@@ -119,10 +122,11 @@ struct wild_objects {
 };
 
 struct world {
-  world(process& of, draw& choices, std::span<char> text_in) : p{of}, d{choices}, text{text_in}, host{of.new_log()} {}
+  world(process& of, choice_source& choices, std::span<char> text_in)
+      : p{of}, d{choices}, text{text_in}, host{of.new_log()} {}
 
   process& p;
-  draw& d;
+  choice_source& d;
   transcript text;
   unsigned thread = 0;
   bool per_thread_form = false;  // which form of the functions the action uses
@@ -137,7 +141,7 @@ struct world {
   host_log& host;
   std::vector<unsigned long long> stream_ids;
 
-  [[nodiscard]] bool wild() const noexcept { return p.allowed == handles::wild; }
+  [[nodiscard]] bool wild() const noexcept { return p.allowed == handles::any; }
   [[nodiscard]] const driver_table& driver() const noexcept {
     return per_thread_form ? p.driver.per_thread : p.driver.plain;
   }
@@ -145,7 +149,7 @@ struct world {
 
 // The numbers of the live ones in a list of objects.
 template <class Object>
-std::vector<std::size_t> live_ones(const std::vector<Object>& objects) {
+std::vector<std::size_t> live_indices(const std::vector<Object>& objects) {
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (objects[i].live) numbers.push_back(i);

@@ -1,10 +1,10 @@
-// Graphs with a node of every kind, launched again and again with random changes in between: every launch leaves what it
-// was told to. 2000 launches each; WEIR_SOAK_LAUNCHES says how many else.
+// Graphs with a node of every kind, launched again and again with random changes in between: every
+// launch leaves what it was told to. 2000 launches each; WEIR_SOAK_LAUNCHES says how many else.
+#include <weir/core/to_string.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
 #include <weir/graph/nodes/copy_node.hpp>
 #include <weir/graph/nodes/event_nodes.hpp>
-#include <weir/core/to_string.hpp>
 #include <weir/graph/nodes/value_batch_node.hpp>
 
 #include <cstdlib>
@@ -14,24 +14,28 @@
 
 #include <gtest/gtest.h>
 
-#include "soak/every_kind/scene.hpp"
+#include "soak/every_kind/graph_scenario.hpp"
 
 namespace weir::test {
 namespace {
 
 unsigned launches() {
-  const char* const asked = std::getenv("WEIR_SOAK_LAUNCHES");
-  return asked == nullptr ? 2000 : static_cast<unsigned>(std::strtoul(asked, nullptr, 10));
+  const char* const configured = std::getenv("WEIR_SOAK_LAUNCHES");
+  return configured == nullptr ? 2000
+                               : static_cast<unsigned>(std::strtoul(configured, nullptr, 10));
 }
 
 class every_kind {
  public:
   explicit every_kind(bool by_hand)
-      : scene_{by_hand}, told_{scene_.has()}, g_{scene_.build(now_)}, exec_{g_.instantiate()} {}
+      : scene_{by_hand},
+        expected_state_{scene_.kinds()},
+        g_{scene_.build(now_)},
+        exec_{g_.instantiate()} {}
 
   void launch() {
     scene_.launch(exec_, now_.events);
-    expected_.push_back(told_.launch(now_, on_, scene_.last_awaited()));
+    expected_.push_back(expected_state_.launch(now_, on_, scene_.last_awaited()));
   }
 
   // What came out since the last time is what the launches were told.
@@ -39,7 +43,7 @@ class every_kind {
     const std::vector<outcome> found = scene_.outcomes();
     EXPECT_EQ(found.size(), expected_.size());
     for (std::size_t i = 0; i < found.size() && i < expected_.size(); ++i) {
-      for (std::size_t k = 0; k < place::count; ++k)
+      for (std::size_t k = 0; k < result_offset::count; ++k)
         EXPECT_EQ(found[i][k], expected_[i][k]) << "result " << k << " of launch " << checked_ + i;
     }
     checked_ += found.size();
@@ -49,26 +53,31 @@ class every_kind {
 
   // One node of the executable is told something else, or switched.
   void change() {
-    switch (below(scene_.has().kernels ? 11u : 9u)) {
+    switch (below(scene_.kinds().kernels ? 11u : 9u)) {
       case 0: return fill_with(node<fill_node>("fill"), now_.fill = next());
       case 1: return fill_with(node<fill_node>("rows"), now_.rows = next());
-      case 2: return exec_.set(node<host_function_node>("host"), scene_.host_function(now_.host = next()));
+      case 2:
+        return exec_.set(node<host_function_node>("host"),
+                         scene_.host_function(now_.host = next()));
       case 3:
-        return exec_.set(node<value_batch_node>("batch"), value_batch_parameters{scene_.batch(now_.batch = next())});
+        return exec_.set(node<value_batch_node>("batch"),
+                         value_batch_parameters{scene_.batch(now_.batch = next())});
       case 4: return change_volume();
       case 5:
         now_.events = 1 - now_.events;
         exec_.set(node<event_wait_node>("wait"), event_wait_parameters{scene_.ready(now_.events)});
-        return exec_.set(node<event_record_node>("record"), event_record_parameters{scene_.done(now_.events)});
-      case 6: return turn(exec_.find(below(2) == 0 ? "fill" : "copy"));
-      case 7: return scene_.has().by_hand ? change_child() : turn(exec_.find("rows"));
-      case 8: return scene_.has().by_hand ? change_body() : turn(exec_.find("copy"));
+        return exec_.set(node<event_record_node>("record"),
+                         event_record_parameters{scene_.done(now_.events)});
+      case 6: return toggle(exec_.find(below(2) == 0 ? "fill" : "copy"));
+      case 7: return scene_.kinds().by_hand ? change_child() : toggle(exec_.find("rows"));
+      case 8: return scene_.kinds().by_hand ? change_body() : toggle(exec_.find("copy"));
       case 9: return exec_.set(node<kernel_node>("kernel"), scene_.store(now_.kernel = next()));
-      default: return turn(exec_.find("kernel"));
+      default: return toggle(exec_.find("kernel"));
     }
   }
 
-  // All of them, by another graph of the same shape: its own, changed, or one that is captured anew.
+  // All of them, by another graph of the same shape: its own, changed, or one that is captured
+  // anew.
   void update() {
     now_ = {.fill = next(),
             .rows = next(),
@@ -80,7 +89,7 @@ class every_kind {
             .volume = below(2),
             .events = below(2)};
     for (value& one : now_.bodies) one = next();
-    if (scene_.has().by_hand) {
+    if (scene_.kinds().by_hand) {
       scene_.set(g_, now_);
       expect_updated(g_);
     } else {
@@ -93,7 +102,8 @@ class every_kind {
  private:
   void expect_updated(const graph& to) {
     const graph_update done = exec_.update(to);
-    EXPECT_TRUE(done) << "reason " << static_cast<int>(done.reason) << " at " << to_string(done.node) << ", a "
+    EXPECT_TRUE(done) << "reason " << static_cast<int>(done.reason) << " at "
+                      << to_string(done.node) << ", a "
                       << (done.node ? to_string(done.node.kind()) : "none");
   }
   // Never the same, so that no value is one that was there before.
@@ -102,9 +112,10 @@ class every_kind {
   [[nodiscard]] Node node(const char* tag) const {
     return exec_.find(tag).as<Node>();
   }
-  void fill_with(fill_node n, value told) {
+  void fill_with(fill_node n, value setting) {
     const fill_parameters is = n.parameters();
-    exec_.set(n, fill_parameters{is.address(), told, is.element_bytes(), is.width(), is.height(), is.pitch()});
+    exec_.set(n, fill_parameters{is.address(), setting, is.element_bytes(), is.width(), is.height(),
+                                 is.pitch()});
   }
   void change_volume() {
     const copy_node n = node<copy_node>("volume");
@@ -118,12 +129,12 @@ class every_kind {
     exec_.set(node<child_graph_node>("child"), child_graph_parameters{other});
   }
   void change_body() {
-    const std::size_t i = below(place::cell_count);
+    const std::size_t i = below(result_offset::cell_count);
     if (below(2) == 0) return fill_with(scene_.body(i), now_.bodies[i] = next());
     on_.bodies[i] = !on_.bodies[i];
     on_.bodies[i] ? exec_.enable(scene_.body(i)) : exec_.disable(scene_.body(i));
   }
-  void turn(graph_node n) {
+  void toggle(graph_node n) {
     bool& is = n == exec_.find("fill")     ? on_.fill
                : n == exec_.find("rows")   ? on_.rows
                : n == exec_.find("kernel") ? on_.kernel
@@ -133,10 +144,10 @@ class every_kind {
     EXPECT_EQ(exec_.enabled(n), is);
   }
 
-  scene scene_;
-  account told_;
+  graph_scenario scene_;
+  expected_results expected_state_;
   settings now_;
-  switches on_;
+  enabled_nodes on_;
   graph g_;
   graph_exec exec_;
   std::vector<outcome> expected_;
@@ -145,9 +156,11 @@ class every_kind {
   value values_ = 100;
 };
 
-// Several launches are in flight at a time: what is changed between them concerns the later ones only.
+// Several launches are in flight at a time: what is changed between them concerns the later ones
+// only.
 void soak(bool by_hand) {
-  if (!conditional_support_of_driver().else_and_switch) GTEST_SKIP() << "a driver of before CUDA 12.8";
+  if (!conditional_support_of_driver().else_and_switch)
+    GTEST_SKIP() << "a driver of before CUDA 12.8";
   every_kind graphs{by_hand};
   const unsigned all = launches();
   for (unsigned done = 0; done < all;) {
@@ -160,8 +173,8 @@ void soak(bool by_hand) {
   }
 }
 
-TEST(GraphSoak, EveryKindOfNodeByHand) { soak(true); }
-TEST(GraphSoak, EveryKindOfNodeByCapture) { soak(false); }
+TEST(GraphSoak, GraphsBuiltByHandRunEveryKindOfNode) { soak(true); }
+TEST(GraphSoak, CapturedGraphsRunEveryKindOfNode) { soak(false); }
 
 }  // namespace
 }  // namespace weir::test

@@ -1,11 +1,12 @@
-// Random work on many streams: nothing is lost, nothing is done twice. bench/soak.cpp does a hundred times as much.
+// Random work on many streams: nothing is lost, nothing is done twice. bench/soak.cpp does a
+// hundred times as much.
 #include "soak/soak.hpp"
 
 #include <gtest/gtest.h>
 
 namespace {
 
-TEST(Soak, NothingIsLost) {
+TEST(Soak, ALongRunLosesNoResources) {
   soak::options options;
   options.operations = 100'000;
   int rests = 0;

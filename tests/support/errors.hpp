@@ -10,7 +10,8 @@
 
 namespace weir::test {
 
-// The weir::error that the call throws; none if it throws nothing. Anything else that it throws is the test's failure.
+// The weir::error that the call throws; none if it throws nothing. Anything else that it throws is
+// the test's failure.
 template <class Call>
 [[nodiscard]] std::optional<error> failure_of(Call&& call) {
   try {

@@ -10,102 +10,107 @@ namespace weir::detail {
 namespace {
 
 // The functions by place.
-enum class place : std::size_t {
+enum class function_index : std::size_t {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) symbol,
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
   end
 };
-constexpr auto places = static_cast<std::size_t>(place::end);
-static_assert(sizeof(driver_table) == places * sizeof(void*), "a function's place is its offset in pointers");
+constexpr auto function_count = static_cast<std::size_t>(function_index::end);
+static_assert(sizeof(driver_table) == function_count * sizeof(void*),
+              "a function's place is its offset in pointers");
 
-// What happens to the calls numbered first to last, of those made since the table was put in. The three are changed
-// together, under a lock that is free of contention unless a test fails calls on several threads.
-struct order {
+// What happens to the calls numbered first to last, of those made since the table was put in. The
+// three are changed together, under a lock that is free of contention unless a test fails calls on
+// several threads.
+struct injected_fault {
   int first = 0;
   int last = 0;
   CUresult code = CUDA_SUCCESS;
 };
 
-struct observed {
+struct call_record {
   std::mutex lock;
   int calls = 0;
-  order failing;
+  injected_fault failing;
 };
 
-// Never destroyed and never moved: a thread may be in a wrapper when the table that counts is taken out.
-std::array<observed, places> functions;
-constinit std::atomic<bool> lives{false};
-constinit std::atomic<const driver_table*> real{nullptr};
+// Never destroyed and never moved: a thread may be in a wrapper when the table that counts is taken
+// out.
+std::array<call_record, function_count> functions;
+constinit std::atomic<bool> is_alive{false};
+constinit std::atomic<const driver_table*> wrapped_table{nullptr};
 
 // Counts a call. The code to fail it with, or CUDA_SUCCESS.
-CUresult note_call(std::size_t which) noexcept {
-  observed& seen = functions[which];
-  const std::lock_guard guard{seen.lock};
-  ++seen.calls;
-  const order& o = seen.failing;
-  return o.first <= seen.calls && seen.calls <= o.last ? o.code : CUDA_SUCCESS;
+CUresult record_call(std::size_t which) noexcept {
+  call_record& record = functions[which];
+  const std::lock_guard guard{record.lock};
+  ++record.calls;
+  const injected_fault& o = record.failing;
+  return o.first <= record.calls && record.calls <= o.last ? o.code : CUDA_SUCCESS;
 }
 
-template <place Place, auto Member>
+template <function_index Index, auto Member>
 struct wrapper;
 
-template <place Place, class... Arguments, CUresult (*driver_table::*Member)(Arguments...)>
-struct wrapper<Place, Member> {
+template <function_index Index, class... Arguments, CUresult (*driver_table::*Member)(Arguments...)>
+struct wrapper<Index, Member> {
   static CUresult call(Arguments... arguments) {
-    const CUresult failure = note_call(static_cast<std::size_t>(Place));
+    const CUresult failure = record_call(static_cast<std::size_t>(Index));
     if (failure != CUDA_SUCCESS) return failure;
-    return (real.load(std::memory_order_acquire)->*Member)(arguments...);
+    return (wrapped_table.load(std::memory_order_acquire)->*Member)(arguments...);
   }
 };
 
 constexpr driver_table wrapped{
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
-  &wrapper<place::symbol, &driver_table::symbol>::call,
+  &wrapper<function_index::symbol, &driver_table::symbol>::call,
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 };
 
-void set_order(std::size_t which, int nth, bool once, CUresult code) noexcept {
-  observed& seen = functions[which];
-  const std::lock_guard guard{seen.lock};
-  const int first = seen.calls + nth;
-  seen.failing = {first, once ? first : std::numeric_limits<int>::max(), code};
+void set_fault(std::size_t which, int nth, bool once, CUresult code) noexcept {
+  call_record& record = functions[which];
+  const std::lock_guard guard{record.lock};
+  const int first = record.calls + nth;
+  record.failing = {first, once ? first : std::numeric_limits<int>::max(), code};
 }
 
 }  // namespace
 
-failing_table::failing_table() : before_{&driver()} {
-  if (lives.exchange(true)) throw std::logic_error("a failing_table lives already");
-  for (observed& seen : functions) {
-    const std::lock_guard guard{seen.lock};
-    seen.calls = 0;
-    seen.failing = {};
+fault_table::fault_table() : previous_{&driver()} {
+  if (is_alive.exchange(true)) throw std::logic_error("a failing_table lives already");
+  for (call_record& record : functions) {
+    const std::lock_guard guard{record.lock};
+    record.calls = 0;
+    record.failing = {};
   }
-  real.store(before_, std::memory_order_release);
+  wrapped_table.store(previous_, std::memory_order_release);
   table_in_use.store(&wrapped, std::memory_order_release);
 }
 
-failing_table::~failing_table() {
-  table_in_use.store(before_, std::memory_order_release);
-  lives.store(false);
+fault_table::~fault_table() {
+  table_in_use.store(previous_, std::memory_order_release);
+  is_alive.store(false);
 }
 
-int failing_table::count_all() const noexcept {
+int fault_table::count_all() const noexcept {
   int all = 0;
-  for (std::size_t i = 0; i < places; ++i) all += count_at(i);
+  for (std::size_t i = 0; i < function_count; ++i) all += count_at(i);
   return all;
 }
 
-void failing_table::fail_at(std::size_t place, int nth, CUresult code) noexcept { set_order(place, nth, true, code); }
-
-void failing_table::fail_from_at(std::size_t place, int nth, CUresult code) noexcept {
-  set_order(place, nth, false, code);
+void fault_table::fail_at(std::size_t function_index, int nth, CUresult code) noexcept {
+  set_fault(function_index, nth, true, code);
 }
 
-int failing_table::count_at(std::size_t place) noexcept {
-  const std::lock_guard guard{functions[place].lock};
-  return functions[place].calls;
+void fault_table::fail_from_at(std::size_t function_index, int nth, CUresult code) noexcept {
+  set_fault(function_index, nth, false, code);
+}
+
+int fault_table::count_at(std::size_t function_index) noexcept {
+  const std::lock_guard guard{functions[function_index].lock};
+  return functions[function_index].calls;
 }
 
 }  // namespace weir::detail

@@ -11,10 +11,12 @@
 
 namespace weir::test {
 
-// A capture that begins in the stream and ends with this, at the latest. Unless end() has asked, it has to be whole then.
+// A capture that begins in the stream and ends with this, at the latest. Unless end() has asked, it
+// has to be whole then.
 class foreign_capture {
  public:
-  explicit foreign_capture(stream_ref origin, abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+  explicit foreign_capture(stream_ref origin,
+                           abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
       : origin_{origin.get()} {
     EXPECT_EQ(detail::driver().cuStreamBeginCapture_v2(origin_, mode), abi::CUDA_SUCCESS);
   }

@@ -14,72 +14,75 @@
 #include <stdexcept>
 
 #include "driver/table.hpp"
-#include "support/gate_watch.hpp"
+#include "support/gate_watchdog.hpp"
 
 namespace weir::test {
 
-// Work queued on a stream after a gate waits, on the device, until the gate is opened or destroyed. No thread of the
-// driver waits with it, so other streams and host functions go on; but for streams that share its queue of the hardware
-// (share_a_queue). Declare it after what must outlive the held work.
+// Work queued on a stream after a gate waits, on the device, until the gate is opened or destroyed.
+// No thread of the driver waits with it, so other streams and host functions go on; but for streams
+// that share its queue of the hardware (share_hardware_queue). Declare it after what must outlive
+// the held work.
 //
 // One that is closed for very long opens itself, and the test fails.
 class gate {
  public:
-  explicit gate(stream_ref stream) : place_{next_place()} {
-    std::uint32_t& word = words()[place_];
+  explicit gate(stream_ref stream) : index_{next_index()} {
+    std::uint32_t& word = words()[index_];
     std::atomic_ref{word}.store(0);
     const auto address = static_cast<abi::CUdeviceptr>(reinterpret_cast<std::uintptr_t>(&word));
-    const abi::CUresult result =
-        detail::driver().cuStreamWaitValue32_v2(stream.get(), address, 1, abi::CU_STREAM_WAIT_VALUE_EQ);
+    const abi::CUresult result = detail::driver().cuStreamWaitValue32_v2(
+        stream.get(), address, 1, abi::CU_STREAM_WAIT_VALUE_EQ);
     if (result != abi::CUDA_SUCCESS) throw std::runtime_error{"a gate cannot hold this stream"};
-    gate_watch::instance().closed(place_, word);
+    gate_watchdog::instance().on_close(index_, word);
   }
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
   ~gate() {
     open();
-    if (gate_watch::instance().opened_itself(place_)) {
-      ADD_FAILURE() << "a gate was closed for " << gate_watch::longest.count()
-                    << " s: a call waits for the stream that it held, or another stream shares its queue";
+    if (gate_watchdog::instance().timed_out(index_)) {
+      ADD_FAILURE()
+          << "a gate was closed for " << gate_watchdog::max_closed_time.count()
+          << " s: a call waits for the stream that it held, or another stream shares its queue";
     }
   }
 
   void open() noexcept {
-    gate_watch::instance().opened(place_);
-    std::atomic_ref{words()[place_]}.store(1);
+    gate_watchdog::instance().on_open(index_);
+    std::atomic_ref{words()[index_]}.store(1);
   }
 
  private:
   // Places are used in turn; there are far more of them than gates at a time.
-  static std::size_t next_place() {
+  static std::size_t next_index() {
     static std::atomic<std::size_t> used{0};
-    return used.fetch_add(1) % gate_watch::places;
+    return used.fetch_add(1) % gate_watchdog::capacity;
   }
   static std::uint32_t* words() {
-    static auto* const all = new pinned_buffer<std::uint32_t>{gate_watch::places};
+    static auto* const all = new pinned_buffer<std::uint32_t>{gate_watchdog::capacity};
     return all->data();
   }
 
-  std::size_t place_;
+  std::size_t index_;
 };
 
-// A GPU's streams share some queues, and one that waits for a value stops its queue for other work, be it of the one or
-// of the other stream. Both are without work.
-inline bool share_a_queue(stream_ref one, stream_ref other) {
-  constexpr std::chrono::milliseconds long_enough{200};
+// A GPU's streams share some queues, and one that waits for a value stops its queue for other work,
+// be it of the one or of the other stream. Both are without work.
+inline bool share_hardware_queue(stream_ref one, stream_ref other) {
+  constexpr std::chrono::milliseconds timeout{200};
   pinned_buffer<std::uint32_t> word{1};
-  const auto holds_up = [&](stream_ref held, stream_ref free) {
+  const auto blocks = [&](stream_ref held, stream_ref free) {
     gate holding{held};
     fill(free, word.data(), 1, 1u);  // a record alone is not held up
-    const bool is_held = !free.record().sync_for(long_enough);
+    const bool is_held = !free.record().sync_for(timeout);
     holding.open();
     held.sync();
     free.sync();
     return is_held;
   };
-  const bool they_do = holds_up(one, other) || holds_up(other, one);
-  word.close();  // weir's thread might free it beside the next gate, and wait for the device with the driver's lock held
-  return they_do;
+  const bool is_shared = blocks(one, other) || blocks(other, one);
+  word.close();  // weir's thread might free it beside the next gate, and wait for the device with
+                 // the driver's lock held
+  return is_shared;
 }
 
 }  // namespace weir::test

@@ -1,4 +1,5 @@
-// The main function of every test program: runs the tests against the driver that WEIR_DRIVER names.
+// The main function of every test program: runs the tests against the driver that WEIR_DRIVER
+// names.
 #include <gmock/gmock.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -7,28 +8,32 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <weir/memory/buffer.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/memory/copy_batch.hpp>
 #include <weir/core/driver.hpp>
 #include <weir/core/errc.hpp>
 #include <weir/core/error.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/copy_batch.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include "support/peer.hpp"
 #include "support/time_limit.hpp"
 
 #if defined(__SANITIZE_THREAD__)
-// Copies and sets of any size write words that streams wait for, with plain stores, while others look at them: as on a GPU.
+// Copies and sets of any size write words that streams wait for, with plain stores, while others
+// look at them: as on a GPU.
 extern "C" const char* __tsan_default_suppressions();
-extern "C" const char* __tsan_default_suppressions() { return "race:weir::embedded::model::value_wait::run\n"; }
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:weir::embedded::model::value_wait::run\n";
+}
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
-// A forked child has the parent's memory, but not the threads that hold it: what it ends with is no leak.
+// A forked child has the parent's memory, but not the threads that hold it: what it ends with is no
+// leak.
 namespace {
 const pid_t program = getpid();
 }
@@ -40,30 +45,34 @@ namespace {
 
 constexpr int skipped = 77;  // what CTest is told to take for "skipped"
 
-// A machine without a GPU, or without its driver. Anything else that is wrong with a driver is a failure.
-bool is_absence(weir::errc code) { return code == weir::errc::no_device || code == weir::errc::file_not_found; }
+// A machine without a GPU, or without its driver. Anything else that is wrong with a driver is a
+// failure.
+bool is_missing_driver(weir::errc code) {
+  return code == weir::errc::no_device || code == weir::errc::file_not_found;
+}
 
 template <class T>
 void use_once(weir::stream_ref s) {
   weir::pinned_buffer<T> pinned{64};
   weir::buffer<T> there{s, 64};
-  weir::buffer<T> elsewhere{s, 64};
+  weir::buffer<T> other{s, 64};
   std::array<T, 64> pageable{};
   weir::fill(s, pinned, T{1});
   weir::fill(s, there, T{2});
   weir::copy(s, pinned, there);
-  weir::copy(s, there, elsewhere);
-  weir::copy(s, elsewhere, pinned);
+  weir::copy(s, there, other);
+  weir::copy(s, other, pinned);
   weir::copy(s, pageable, there);
   weir::copy(s, there, pageable);
-  weir::copy_batch{}.add(pinned, there).add(pageable, elsewhere).enqueue(s);
-  weir::copy_batch{}.add(there, pinned).add(elsewhere, pageable).enqueue(s);
-  weir::copy_batch{}.add(there, elsewhere).enqueue(s);
+  weir::copy_batch{}.add(pinned, there).add(pageable, other).enqueue(s);
+  weir::copy_batch{}.add(there, pinned).add(other, pageable).enqueue(s);
+  weir::copy_batch{}.add(there, other).enqueue(s);
   s.sync();
 }
 
-// A GPU's driver loads what a kind of work needs at its first use, and waits for the whole device to do so. A test that
-// holds a stream would wait for ever, so every kind is used once before the first test.
+// A GPU's driver loads what a kind of work needs at its first use, and waits for the whole device
+// to do so. A test that holds a stream would wait for ever, so every kind is used once before the
+// first test.
 void warm_up() {
   const weir::stream s{weir::device{}};
   use_once<std::uint8_t>(s);
@@ -72,13 +81,14 @@ void warm_up() {
   weir::launch_host(s, [] {});
   weir::add_callback(s, [](weir::errc) {});
   s.sync();
-  // cuMemFreeHost of the pinned buffers waits for the device, and other threads' calls wait for it: a role or test that
-  // holds a stream meanwhile could not let it go.
+  // cuMemFreeHost of the pinned buffers waits for the device, and other threads' calls wait for it:
+  // a role or test that holds a stream meanwhile could not let it go.
   weir::drain_deferred();
 }
 
-// What one test leaves to weir's own thread is no part of the next one, which may count driver calls.
-class deferred_is_done : public testing::EmptyTestEventListener {
+// What one test leaves to weir's own thread is no part of the next one, which may count driver
+// calls.
+class drain_before_each_test : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo&) override { weir::drain_deferred(); }
 };
 
@@ -88,9 +98,9 @@ int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   listeners.Append(new weir::test::time_limit);  // first: the others may wait
-  listeners.Append(new deferred_is_done);
-  // Read by a GPU's driver when it starts: load at once, and as many queues in hardware as there are, so that streams
-  // do not wait for each other by accident.
+  listeners.Append(new drain_before_each_test);
+  // Read by a GPU's driver when it starts: load at once, and as many queues in hardware as there
+  // are, so that streams do not wait for each other by accident.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {
@@ -99,8 +109,8 @@ int main(int argc, char** argv) {
     if (driver.kind == weir::driver_kind::cuda) warm_up();
   } catch (const weir::error& failure) {
     std::printf("%s\n", failure.what());
-    return is_absence(failure.result()) ? skipped : 1;
+    return is_missing_driver(failure.result()) ? skipped : 1;
   }
-  if (int status = 0; weir::test::peer_role::played(status)) return status;
+  if (int status = 0; weir::test::peer_role::run_if_requested(status)) return status;
   return RUN_ALL_TESTS();
 }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* variable = "WEIR_TEST_ROLE";
 constexpr int line_descriptor = 3;
-constexpr int patience_ms = 60'000;
+constexpr int timeout_ms = 60'000;
 
 peer_role*& first_role() noexcept {
   static peer_role* first = nullptr;
@@ -58,7 +58,8 @@ int start(const char* role, int socket) {
   environment.push_back(nullptr);
   std::array<char*, 2> arguments{const_cast<char*>(role), nullptr};
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, arguments.data(), environment.data());
+  const int error =
+      posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error{"the other process cannot be started"};
   return pid;
@@ -66,17 +67,20 @@ int start(const char* role, int socket) {
 
 }  // namespace
 
-void peer_line::missing() { throw std::runtime_error{"the other process has ended, or says nothing"}; }
-
-void peer_line::send_bytes(const void* bytes, std::size_t count) const {
-  if (::send(socket_, bytes, count, MSG_NOSIGNAL) != static_cast<ssize_t>(count)) missing();
+void peer_channel::throw_missing_message() {
+  throw std::runtime_error{"the other process has ended, or says nothing"};
 }
 
-bool peer_line::receive_bytes(void* bytes, std::size_t count) const {
+void peer_channel::send_bytes(const void* bytes, std::size_t count) const {
+  if (::send(socket_, bytes, count, MSG_NOSIGNAL) != static_cast<ssize_t>(count))
+    throw_missing_message();
+}
+
+bool peer_channel::receive_bytes(void* bytes, std::size_t count) const {
   auto* to = static_cast<char*>(bytes);
   while (count != 0) {
     pollfd ready{socket_, POLLIN, 0};
-    if (poll(&ready, 1, patience_ms) <= 0) return false;
+    if (poll(&ready, 1, timeout_ms) <= 0) return false;
     const ssize_t got = recv(socket_, to, count, 0);
     if (got <= 0) return false;
     to += got;
@@ -85,31 +89,31 @@ bool peer_line::receive_bytes(void* bytes, std::size_t count) const {
   return true;
 }
 
-void peer_line::send_descriptor(int fd) const {
+void peer_channel::send_descriptor(int fd) const {
   descriptor_message message;
   cmsghdr* control = CMSG_FIRSTHDR(&message.header);
   control->cmsg_level = SOL_SOCKET;
   control->cmsg_type = SCM_RIGHTS;
   control->cmsg_len = CMSG_LEN(sizeof fd);
   std::memcpy(CMSG_DATA(control), &fd, sizeof fd);
-  if (sendmsg(socket_, &message.header, MSG_NOSIGNAL) != 1) missing();
+  if (sendmsg(socket_, &message.header, MSG_NOSIGNAL) != 1) throw_missing_message();
 }
 
-int peer_line::receive_descriptor() const {
+int peer_channel::receive_descriptor() const {
   descriptor_message message;
   pollfd ready{socket_, POLLIN, 0};
-  if (poll(&ready, 1, patience_ms) <= 0) missing();
-  if (recvmsg(socket_, &message.header, MSG_CMSG_CLOEXEC) != 1) missing();
+  if (poll(&ready, 1, timeout_ms) <= 0) throw_missing_message();
+  if (recvmsg(socket_, &message.header, MSG_CMSG_CLOEXEC) != 1) throw_missing_message();
   const cmsghdr* control = CMSG_FIRSTHDR(&message.header);
-  if (control == nullptr || control->cmsg_type != SCM_RIGHTS) missing();
+  if (control == nullptr || control->cmsg_type != SCM_RIGHTS) throw_missing_message();
   int fd = -1;
   std::memcpy(&fd, CMSG_DATA(control), sizeof fd);
   return fd;
 }
 
-peer::peer(const char* role) : peer_line{-1} {
+peer::peer(const char* role) : peer_channel{-1} {
   std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) missing();
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_missing_message();
   socket_ = ends[0];
   try {
     pid_ = start(role, ends[1]);
@@ -133,10 +137,10 @@ int peer::wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-peer_role::peer_role(const char* name, play run) noexcept
+peer_role::peer_role(const char* name, role_function run) noexcept
     : name_{name}, run_{run}, next_{std::exchange(first_role(), this)} {}
 
-bool peer_role::played(int& exit_status) {
+bool peer_role::run_if_requested(int& exit_status) {
   const char* wanted = std::getenv(variable);
   if (wanted == nullptr) return false;
   alarm(120);  // the test that waits for it shall not wait for ever
@@ -144,7 +148,7 @@ bool peer_role::played(int& exit_status) {
   for (const peer_role* role = first_role(); role != nullptr; role = role->next_) {
     if (std::strcmp(role->name_, wanted) != 0) continue;
     try {
-      role->run_(peer_line{line_descriptor});
+      role->run_(peer_channel{line_descriptor});
       exit_status = 0;
     } catch (const std::exception& failed) {
       std::fprintf(stderr, "%s: %s\n", wanted, failed.what());

@@ -1,4 +1,5 @@
-// support/peer.hpp - tests with two processes: the other one is a copy of the test program that plays a role.
+// support/peer.hpp - tests with two processes: the other one is a copy of the test program that
+// plays a role.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +9,11 @@
 
 namespace weir::test {
 
-// A line between the two processes. What is sent is received in that order, in pieces of the same size.
-class peer_line {
+// A line between the two processes. What is sent is received in that order, in pieces of the same
+// size.
+class peer_channel {
  public:
-  explicit peer_line(int socket) noexcept : socket_{socket} {}
+  explicit peer_channel(int socket) noexcept : socket_{socket} {}
 
   template <class Value>
   void send(const Value& value) const {
@@ -30,7 +32,7 @@ class peer_line {
   template <class Value>
   [[nodiscard]] Value receive() const {
     Value value;
-    if (!try_receive(value)) missing();
+    if (!try_receive(value)) throw_missing_message();
     return value;
   }
 
@@ -39,7 +41,7 @@ class peer_line {
   [[nodiscard]] int receive_descriptor() const;
 
  protected:
-  [[noreturn]] static void missing();
+  [[noreturn]] static void throw_missing_message();
 
   int socket_;
 
@@ -48,9 +50,9 @@ class peer_line {
   bool receive_bytes(void* bytes, std::size_t count) const;
 };
 
-// The other process, started anew: nothing of weir has been used in it. It ends when its role does; a role that is in
-// the middle of receive() ends with this object.
-class peer : public peer_line {
+// The other process, started anew: nothing of weir has been used in it. It ends when its role does;
+// a role that is in the middle of receive() ends with this object.
+class peer : public peer_channel {
  public:
   explicit peer(const char* role);
   peer(const peer&) = delete;
@@ -67,23 +69,23 @@ class peer : public peer_line {
 // A role, known by its name in the whole program.
 class peer_role {
  public:
-  using play = void (*)(const peer_line& to_test);
-  peer_role(const char* name, play run) noexcept;
+  using role_function = void (*)(const peer_channel& to_test);
+  peer_role(const char* name, role_function run) noexcept;
 
   // Plays the role that this process was started for. False if it was started for none.
-  static bool played(int& exit_status);
+  static bool run_if_requested(int& exit_status);
 
  private:
   const char* name_;
-  play run_;
+  role_function run_;
   peer_role* next_;
 };
 
 }  // namespace weir::test
 
-// WEIR_PEER_ROLE(name) { ... } - what the other process does; `test` is the line to the one that started it. It has no
-// expectations of its own: what it sees, it sends.
+// WEIR_PEER_ROLE(name) { ... } - what the other process does; `test` is the line to the one that
+// started it. It has no expectations of its own: what it sees, it sends.
 #define WEIR_PEER_ROLE(role)                                                            \
-  static void weir_peer_##role(const ::weir::test::peer_line&);                         \
+  static void weir_peer_##role(const ::weir::test::peer_channel&);                      \
   static const ::weir::test::peer_role weir_peer_role_##role{#role, &weir_peer_##role}; \
-  static void weir_peer_##role([[maybe_unused]] const ::weir::test::peer_line& test)
+  static void weir_peer_##role([[maybe_unused]] const ::weir::test::peer_channel& test)

@@ -16,7 +16,8 @@
 
 namespace weir::test {
 
-// An allocation and its own addresses, as another library would make them. Declare it before what is imported from it.
+// An allocation and its own addresses, as another library would make them. Declare it before what
+// is imported from it.
 class shared_allocation {
  public:
   explicit shared_allocation(device gpu, std::size_t pieces = 1) : gpu_{gpu} {
@@ -26,7 +27,8 @@ class shared_allocation {
     wanted.location = {abi::CU_MEM_LOCATION_TYPE_DEVICE, gpu.ordinal()};
     const abi::CUmemAccessDesc access{wanted.location, abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     const context_scope current{gpu};
-    must(driver().cuMemGetAllocationGranularity(&piece_, &wanted, abi::CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    must(driver().cuMemGetAllocationGranularity(&piece_, &wanted,
+                                                abi::CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     bytes_ = pieces * piece_;
     must(driver().cuMemCreate(&memory_, bytes_, &wanted, 0));
     must(driver().cuMemAddressReserve(&address_, bytes_, 0, 0, 0));
@@ -44,12 +46,15 @@ class shared_allocation {
   // A new descriptor, which is the caller's.
   [[nodiscard]] int descriptor() const {
     int made = -1;
-    must(driver().cuMemExportToShareableHandle(&made, memory_, abi::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    must(driver().cuMemExportToShareableHandle(&made, memory_,
+                                               abi::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     return made;
   }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  [[nodiscard]] std::size_t piece() const noexcept { return piece_; }  // what offsets and sizes are multiples of
+  [[nodiscard]] std::size_t piece() const noexcept {
+    return piece_;
+  }  // what offsets and sizes are multiples of
 
   // `count` elements from an offset on, at the exporter's own addresses.
   template <class T>

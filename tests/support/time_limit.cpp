@@ -15,21 +15,23 @@
 namespace weir::test {
 namespace {
 
-std::array<char, 256> complaint{};
-std::array<char, 16> program{};
+std::array<char, 256> message{};
+std::array<char, 16> process_id{};
 
-void say(const char* what) {
+void write_message(const char* what) {
   if (write(STDERR_FILENO, what, std::strlen(what)) < 0) return;
 }
 
-// Any thread may hold any lock: only what a signal's handler may call, and execlp(), which takes none in glibc.
-void end_of_time(int) {
-  say(complaint.data());
+// Any thread may hold any lock: only what a signal's handler may call, and execlp(), which takes
+// none in glibc.
+void on_timeout(int) {
+  write_message(message.data());
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   const pid_t child = _Fork();
   if (child == 0) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    execlp("gdb", "gdb", "-p", program.data(), "-batch", "-ex", "thread apply all backtrace", nullptr);
+    execlp("gdb", "gdb", "-p", process_id.data(), "-batch", "-ex", "thread apply all backtrace",
+           nullptr);
     _exit(1);
   }
   int status = 0;
@@ -46,10 +48,11 @@ time_limit::time_limit() {
 
 void time_limit::OnTestStart(const testing::TestInfo& test) {
   if (seconds_ == 0) return;
-  std::snprintf(complaint.data(), complaint.size(), "%s.%s, or what comes after it, has not ended after %u s\n",
-                test.test_suite_name(), test.name(), seconds_);
-  std::snprintf(program.data(), program.size(), "%d", getpid());
-  signal(SIGALRM, &end_of_time);
+  std::snprintf(message.data(), message.size(),
+                "%s.%s, or what comes after it, has not ended after %u s\n", test.test_suite_name(),
+                test.name(), seconds_);
+  std::snprintf(process_id.data(), process_id.size(), "%d", getpid());
+  signal(SIGALRM, &on_timeout);
   alarm(seconds_);
 }
 

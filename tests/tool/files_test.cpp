@@ -38,12 +38,15 @@ class ToolFiles : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("weir-files-" + std::to_string(::getpid()));
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("weir-files-" + std::to_string(::getpid()));
 };
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span{text}); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span{text});
+}
 
-TEST_F(ToolFiles, InputIsReadFromWhereItIsAsked) {
+TEST_F(ToolFiles, InputIsReadAtTheRequestedPosition) {
   const input_file file{write("in", "abcdef")};
   std::vector<std::byte> part(3);
   file.read(2, part);
@@ -52,15 +55,16 @@ TEST_F(ToolFiles, InputIsReadFromWhereItIsAsked) {
   EXPECT_EQ(static_cast<char>(part[2]), 'e');
 }
 
-TEST_F(ToolFiles, InputThatShrinksIsTold) {
+TEST_F(ToolFiles, AShrinkingInputFileIsReported) {
   const input_file file{write("in", "abcdef")};
   std::filesystem::resize_file(path("in"), 4);
   std::vector<std::byte> all(6);
   EXPECT_THAT([&] { file.read(0, all); },
-              ThrowsMessage<failure>(HasSubstr("ended after 4 of its 6 bytes: it was truncated while it was read")));
+              ThrowsMessage<failure>(
+                  HasSubstr("ended after 4 of its 6 bytes: it was truncated while it was read")));
 }
 
-TEST_F(ToolFiles, OutputAppearsWhenItIsWhole) {
+TEST_F(ToolFiles, OutputAppearsOnlyWhenComplete) {
   output_file file{path("out"), 6};
   file.write(bytes_of("abc"));
   EXPECT_FALSE(std::filesystem::exists(path("out")));
@@ -70,7 +74,7 @@ TEST_F(ToolFiles, OutputAppearsWhenItIsWhole) {
   EXPECT_EQ(file_count(), 1);
 }
 
-TEST_F(ToolFiles, OutputThatIsGivenUpLeavesWhatWasThere) {
+TEST_F(ToolFiles, AbandonedOutputLeavesTheOldFile) {
   static_cast<void>(write("out", "before"));
   {
     output_file file{path("out"), 3};
@@ -80,7 +84,7 @@ TEST_F(ToolFiles, OutputThatIsGivenUpLeavesWhatWasThere) {
   EXPECT_EQ(file_count(), 1);
 }
 
-TEST_F(ToolFiles, OutputThroughALinkKeepsTheLink) {
+TEST_F(ToolFiles, OutputThroughASymbolicLinkKeepsTheLink) {
   static_cast<void>(write("target", "before"));
   std::filesystem::create_symlink(path("target"), path("out"));
   output_file file{path("out"), 3};
@@ -90,7 +94,7 @@ TEST_F(ToolFiles, OutputThroughALinkKeepsTheLink) {
   EXPECT_EQ(contents("target"), "abc");
 }
 
-TEST_F(ToolFiles, OutputKeepsThePermissionsOfTheFileThatItReplaces) {
+TEST_F(ToolFiles, OutputKeepsThePermissionsOfTheReplacedFile) {
   static_cast<void>(write("out", "before"));
   const auto mode = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
   std::filesystem::permissions(path("out"), mode);
@@ -106,7 +110,7 @@ void write_a_part_and_end(const std::string& path) {
   ::raise(SIGTERM);
 }
 
-TEST_F(ToolFiles, OutputGoesWhenASignalEndsTheProgram) {
+TEST_F(ToolFiles, TemporaryOutputIsRemovedOnASignal) {
   EXPECT_EXIT(write_a_part_and_end(path("out")), testing::KilledBySignal(SIGTERM), "");
   EXPECT_EQ(file_count(), 0);
 }

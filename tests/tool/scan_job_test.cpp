@@ -1,11 +1,12 @@
-// The job of `weir scan`: the same findings in every way, what it queues, and what comes of calls that fail.
+// The job of `weir scan`: the same findings in every way, what it queues, and what comes of calls
+// that fail.
 #include "scan/job.hpp"
 
-#include "support/fault_table.hpp"
 #include "failure.hpp"
 #include "sample.hpp"
-#include "scan/crew.hpp"
 #include "scan/on_host.hpp"
+#include "scan/run_on_threads.hpp"
+#include "support/fault_table.hpp"
 
 #include <gmock/gmock.h>
 
@@ -27,121 +28,125 @@ const kernels& code() {
 }
 
 plan plan_for(const sample& of, int streams, int in_flight, int readers) {
-  return plan{.chunk_bytes = chunk_bytes, .streams = streams, .in_flight = in_flight, .readers = readers}.fitted_to(
-      of.bytes().size());
+  return plan{
+      .chunk_bytes = chunk_bytes, .streams = streams, .in_flight = in_flight, .readers = readers}
+      .fitted_to(of.bytes().size());
 }
 
-const watcher nobody = [](std::size_t) {};
+const progress_callback no_progress = [](std::size_t) {};
 
-TEST(ScanJob, FindsWhatTheHostFindsInEveryWay) {
+TEST(ScanJob, TheDeviceFindsWhatTheHostFindsInEveryLaunchMode) {
   for (const std::size_t size : {1, 999, 1000, 1001, 3000, 20'000, 33'017}) {
     const sample data{size};
     const input_file file{data.path()};
-    for (const auto& [streams, in_flight, readers] : {std::array{1, 1, 1}, {2, 5, 2}, {4, 8, 3}, {3, 8, 8}}) {
+    for (const auto& [streams, in_flight, readers] :
+         {std::array{1, 1, 1}, {2, 5, 2}, {4, 8, 3}, {3, 8, 8}}) {
       const plan p = plan_for(data, streams, in_flight, readers);
       const findings expected = scan_on_host(file, p).found;
       ASSERT_EQ(expected.crc, data.crc());
       job j{file, code(), p};
-      for (const way how : {way::queued, way::replayed, way::queued}) {
-        EXPECT_EQ(j.run(how, nobody).found, expected) << size << ", " << in_flight;
+      for (const launch_mode mode :
+           {launch_mode::queued, launch_mode::replayed, launch_mode::queued}) {
+        EXPECT_EQ(j.run(mode, no_progress).found, expected) << size << ", " << in_flight;
       }
     }
   }
 }
 
-TEST(ScanJob, WatcherHearsOfEveryByteOnce) {
+TEST(ScanJob, ProgressCountsEveryByteOnce) {
   const sample data{20'017};
   const input_file file{data.path()};
-  std::atomic<std::size_t> heard = 0;
+  std::atomic<std::size_t> reported = 0;
   job j{file, code(), plan_for(data, 4, 8, 2)};
-  static_cast<void>(j.run(way::queued, [&](std::size_t bytes) { heard += bytes; }));
-  EXPECT_EQ(heard, 20'017u);
+  static_cast<void>(j.run(launch_mode::queued, [&](std::size_t bytes) { reported += bytes; }));
+  EXPECT_EQ(reported, 20'017u);
 }
 
-TEST(ScanJob, PartsAloneAndInMemory) {
+TEST(ScanJob, CopiesAndKernelsRunAloneInMemory) {
   const sample data{20'017};
   const input_file file{data.path()};
   job j{file, code(), plan_for(data, 4, 8, 2)};
-  EXPECT_GT(j.run_in_memory(way::queued, {}, 100), 0);
-  for (const way how : {way::queued, way::replayed}) {
-    detail::failing_table calls;
-    EXPECT_GT(j.run_in_memory(how, {.copies = false}, 100), 0);
+  EXPECT_GT(j.run_in_memory(launch_mode::queued, {}, 100), 0);
+  for (const launch_mode mode : {launch_mode::queued, launch_mode::replayed}) {
+    detail::fault_table calls;
+    EXPECT_GT(j.run_in_memory(mode, {.copies = false}, 100), 0);
     const int launches = calls.count(&driver_table::cuLaunchKernel);
-    EXPECT_EQ(launches, 2 * (how == way::queued ? 100 : 8));
-    EXPECT_GT(j.run_in_memory(how, {.kernels = false}, 100), 0);
+    EXPECT_EQ(launches, 2 * (mode == launch_mode::queued ? 100 : 8));
+    EXPECT_GT(j.run_in_memory(mode, {.kernels = false}, 100), 0);
     EXPECT_EQ(calls.count(&driver_table::cuLaunchKernel), launches);
   }
   // A run over the file leaves other chunks there; what is expected of them is known anew.
-  EXPECT_EQ(j.run(way::queued, nobody).found.crc, data.crc());
-  EXPECT_GT(j.run_in_memory(way::replayed, {}, 100), 0);
+  EXPECT_EQ(j.run(launch_mode::queued, no_progress).found.crc, data.crc());
+  EXPECT_GT(j.run_in_memory(launch_mode::replayed, {}, 100), 0);
 }
 
 // Each slot has its own; the chunk that is shorter is queued.
-TEST(ScanJob, ReplaysOneLaunchAFullChunk) {
+TEST(ScanJob, EachFullChunkIsOneGraphLaunch) {
   const sample data{20'017};
   const input_file file{data.path()};
   job j{file, code(), plan_for(data, 4, 8, 2)};
-  detail::failing_table calls;
-  static_cast<void>(j.run(way::replayed, nobody));
+  detail::fault_table calls;
+  static_cast<void>(j.run(launch_mode::replayed, no_progress));
   EXPECT_EQ(calls.count(&driver_table::cuGraphInstantiateWithParams), 8);
   EXPECT_EQ(calls.count(&driver_table::cuGraphLaunch), 20);
-  EXPECT_EQ(calls.count(&driver_table::cuLaunchKernel), 8 * 2 + 2);  // captured, and for the last chunk
+  EXPECT_EQ(calls.count(&driver_table::cuLaunchKernel),
+            8 * 2 + 2);  // captured, and for the last chunk
 }
 
 // Of functions that weir's own thread does not call for the jobs before.
-TEST(ScanJob, ACallThatFailsEndsItAndHarmsNoOther) {
+TEST(ScanJob, AFailedCallEndsOnlyItsOwnJob) {
   const sample data{30'000};
   const input_file file{data.path()};
   const plan p = plan_for(data, 3, 8, 2);
   const findings expected = scan_on_host(file, p).found;
   {
-    detail::failing_table faults;
-    const auto expect_failure = [&](auto function, way how) {
+    detail::fault_table faults;
+    const auto expect_failure = [&](auto function, launch_mode mode) {
       for (const int nth : {1, 2, 3}) {
         faults.fail(function, nth, abi::CUDA_ERROR_UNKNOWN);
-        EXPECT_THROW(static_cast<void>(job{file, code(), p}.run(how, nobody)), error) << nth;
+        EXPECT_THROW(static_cast<void>(job{file, code(), p}.run(mode, no_progress)), error) << nth;
       }
     };
-    expect_failure(&driver_table::cuStreamCreateWithPriority, way::queued);
-    expect_failure(&driver_table::cuMemAllocAsync, way::queued);
-    expect_failure(&driver_table::cuMemHostAlloc, way::queued);
-    expect_failure(&driver_table::cuLaunchKernel, way::queued);
-    expect_failure(&driver_table::cuStreamBeginCapture_v2, way::replayed);
-    expect_failure(&driver_table::cuGraphInstantiateWithParams, way::replayed);
-    expect_failure(&driver_table::cuGraphLaunch, way::replayed);
+    expect_failure(&driver_table::cuStreamCreateWithPriority, launch_mode::queued);
+    expect_failure(&driver_table::cuMemAllocAsync, launch_mode::queued);
+    expect_failure(&driver_table::cuMemHostAlloc, launch_mode::queued);
+    expect_failure(&driver_table::cuLaunchKernel, launch_mode::queued);
+    expect_failure(&driver_table::cuStreamBeginCapture_v2, launch_mode::replayed);
+    expect_failure(&driver_table::cuGraphInstantiateWithParams, launch_mode::replayed);
+    expect_failure(&driver_table::cuGraphLaunch, launch_mode::replayed);
   }
   job j{file, code(), p};
-  EXPECT_EQ(j.run(way::replayed, nobody).found, expected);
+  EXPECT_EQ(j.run(launch_mode::replayed, no_progress).found, expected);
 }
 
-TEST(ScanJob, AFileThatShrinksIsTold) {
+TEST(ScanJob, AShrinkingFileIsReported) {
   sample data{30'000};
   const input_file file{data.path()};
   job j{file, code(), plan_for(data, 4, 8, 3)};
   data.shrink(12'345);
-  EXPECT_THAT([&] { static_cast<void>(j.run(way::queued, nobody)); },
+  EXPECT_THAT([&] { static_cast<void>(j.run(launch_mode::queued, no_progress)); },
               testing::ThrowsMessage<failure>(testing::HasSubstr("truncated while it was read")));
 }
 
-TEST(ScanCrew, EveryOneWorksOnce) {
+TEST(RunOnThreads, EveryThreadRunsOnce) {
   std::array<std::atomic<int>, 9> calls{};
-  run_crew(9, [&](int i) { ++calls[static_cast<std::size_t>(i)]; });
+  run_on_threads(9, [&](int i) { ++calls[static_cast<std::size_t>(i)]; });
   for (const auto& each : calls) EXPECT_EQ(each, 1);
 }
 
-TEST(ScanCrew, WhatOneThrowsComesOutWhenAllHaveEnded) {
+TEST(RunOnThreads, AnExceptionIsRethrownAfterAllThreadsEnd) {
   for (const int thrower : {0, 2}) {
     std::atomic<int> ended = 0;
     const auto work = [&](int i) {
       if (i == thrower) throw failure{"no more"};
       ++ended;
     };
-    EXPECT_THROW(run_crew(5, work), failure);
+    EXPECT_THROW(run_on_threads(5, work), failure);
     EXPECT_EQ(ended, 4);
   }
 }
 
-TEST(ScanFindings, Entropy) {
+TEST(ScanFindings, EntropyOfKnownDistributions) {
   histogram counts{};
   counts[7] = 5;
   EXPECT_EQ(entropy_of(counts), 0);

@@ -1,4 +1,5 @@
-// The kernels of `weir scan` on memory of every awkward size and contents, against zlib and a plain loop.
+// The kernels of `weir scan` on memory of every awkward size and contents, against zlib and a plain
+// loop.
 #include "scan/kernels.hpp"
 
 #include "checksum.hpp"
@@ -33,15 +34,15 @@ class ScanKernels : public testing::Test {
     copy(s, bytes, units.last(bytes.size()));
     fill(s, found, 0u);
     code->queue(s, units, {found.data(), found.size()});
-    std::vector<std::uint32_t> told(found_words);
-    copy(s, found, told);
+    std::vector<std::uint32_t> host_words(found_words);
+    copy(s, found, host_words);
     s.sync();
 
-    EXPECT_EQ(~crc32_joined(~0u, told[0], bytes.size()), crc32_of(0, bytes));
+    EXPECT_EQ(~crc32_joined(~0u, host_words[0], bytes.size()), crc32_of(0, bytes));
     std::vector<std::uint32_t> counts(256);
     for (const std::byte b : bytes) ++counts[static_cast<unsigned char>(b)];
     counts[0] += static_cast<std::uint32_t>(whole - bytes.size());
-    EXPECT_TRUE(std::ranges::equal(counts, std::span{told}.subspan(1)));
+    EXPECT_TRUE(std::ranges::equal(counts, std::span{host_words}.subspan(1)));
   }
 
   static std::vector<std::byte> random_bytes(std::size_t size) {
@@ -56,25 +57,27 @@ class ScanKernels : public testing::Test {
 };
 
 // From one byte over all borders of units, rows and tiles.
-TEST_F(ScanKernels, EverySize) {
+TEST_F(ScanKernels, KernelsHandleEverySize) {
   for (const std::size_t size :
-       {1,    2,    15,   16,     17,     31,     32,      33,      511,     512,       513,      1024,
-        8191, 8192, 8193, 16'384, 24'577, 65'536, 100'003, 262'144, 262'145, 1'000'003, 4'194'304}) {
+       {1,      2,      15,      16,      17,      31,        32,       33,
+        511,    512,    513,     1024,    8191,    8192,      8193,     16'384,
+        24'577, 65'536, 100'003, 262'144, 262'145, 1'000'003, 4'194'304}) {
     SCOPED_TRACE(size);
     expect_right(random_bytes(size));
   }
 }
 
-TEST_F(ScanKernels, EveryByteAlone) {
+TEST_F(ScanKernels, KernelsCountEachByteValue) {
   for (int b = 0; b < 256; ++b) expect_right({static_cast<std::byte>(b)});
 }
 
-TEST_F(ScanKernels, AllAlike) {
-  for (const int b : {0x00, 0x01, 0x80, 0xff}) expect_right(std::vector<std::byte>(70'001, static_cast<std::byte>(b)));
+TEST_F(ScanKernels, KernelsHandleEqualBytes) {
+  for (const int b : {0x00, 0x01, 0x80, 0xff})
+    expect_right(std::vector<std::byte>(70'001, static_cast<std::byte>(b)));
 }
 
 // One bit in a sea of zeros has its own remainder wherever it is.
-TEST_F(ScanKernels, OneBitAnywhere) {
+TEST_F(ScanKernels, KernelsDetectOneBitAnywhere) {
   std::vector<std::byte> bytes(40'000);
   for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += 12'347) {
     SCOPED_TRACE(bit);
@@ -84,11 +87,11 @@ TEST_F(ScanKernels, OneBitAnywhere) {
   }
 }
 
-TEST_F(ScanKernels, WhatIsAroundIsNotLookedAt) {
+TEST_F(ScanKernels, KernelsIgnoreBytesOutsideTheChunk) {
   for (const std::size_t size : {1, 4096, 8193}) expect_right(random_bytes(size), 64);
 }
 
-TEST(ScanKernelText, IsTakenByTheCompilerForGpusWithoutAWarning) {
+TEST(ScanKernelText, TheKernelSourceCompilesForGpusWithoutAWarning) {
   try {
     static_cast<void>(compile::nvrtc_identity());
   } catch (const compile::failure& missing) {
@@ -103,18 +106,19 @@ TEST(ScanKernelText, IsTakenByTheCompilerForGpusWithoutAWarning) {
 }
 
 // What was found is added to what is there: two halves into one.
-TEST_F(ScanKernels, Add) {
+TEST_F(ScanKernels, KernelsAddToEarlierResults) {
   const std::vector<std::byte> bytes = random_bytes(20'000);
   buffer<std::byte> room{s, bytes.size()};
   buffer<std::uint32_t> found{s, found_words};
   copy(s, bytes, room);
   fill(s, found, 0u);
-  for (int i = 0; i < 2; ++i) code->queue(s, {room.data(), room.size()}, {found.data(), found.size()});
-  std::vector<std::uint32_t> told(found_words);
-  copy(s, found, told);
+  for (int i = 0; i < 2; ++i)
+    code->queue(s, {room.data(), room.size()}, {found.data(), found.size()});
+  std::vector<std::uint32_t> host_words(found_words);
+  copy(s, found, host_words);
   s.sync();
-  EXPECT_EQ(told[0], 0u);
-  EXPECT_EQ(told[1 + static_cast<unsigned char>(bytes[0])] % 2, 0u);
+  EXPECT_EQ(host_words[0], 0u);
+  EXPECT_EQ(host_words[1 + static_cast<unsigned char>(bytes[0])] % 2, 0u);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// The whole job, queued and replayed: every byte comes back in order, whatever the file, the chunks and the streams are.
+// The whole job, queued and replayed: every byte comes back in order, whatever the file, the chunks
+// and the streams are.
 #include "stage/whole_job.hpp"
 
-#include "support/fault_table.hpp"
 #include "failure.hpp"
 #include "sample.hpp"
+#include "support/fault_table.hpp"
 
 #include <gmock/gmock.h>
 
@@ -56,11 +57,12 @@ TEST_P(WholeJob, EveryByteComesBackQueuedAndReplayed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Streams, WholeJob, testing::Values(1, 2, 3, 4, 8), testing::PrintToStringParamName{});
+INSTANTIATE_TEST_SUITE_P(Streams, WholeJob, testing::Values(1, 2, 3, 4, 8),
+                         testing::PrintToStringParamName{});
 
 // Two executables take turns between two rounds of slots, and one of them was captured for its own.
-TEST(WholeJobGraph, OneCaptureIsLedToAllSlotsInPlaceAndLaunchedOnceARound) {
-  detail::failing_table calls;
+TEST(WholeJobGraph, OneCaptureIsRetargetedToAllSlotsAndLaunchedOncePerRound) {
+  detail::fault_table calls;
   const sample file{100 * chunk_bytes};
   const whole_result result = run(file, plan_for(file, 4, 8).with_graph());
   EXPECT_EQ(result.replay.launches, 23u);
@@ -74,31 +76,32 @@ TEST(WholeJobGraph, OneCaptureIsLedToAllSlotsInPlaceAndLaunchedOnceARound) {
   EXPECT_EQ(calls.count(&driver_table::cuGraphExecHostNodeSetParams), 4);
 }
 
-TEST(WholeJobGraph, IsNotMadeForAFileWithoutRounds) {
-  detail::failing_table calls;
+TEST(WholeJobGraph, AFileWithoutRoundsNeedsNoGraph) {
+  detail::fault_table calls;
   const sample file{11 * chunk_bytes};
   EXPECT_EQ(run(file, plan_for(file, 4, 8).with_graph()).replay.launches, 0u);
   EXPECT_EQ(calls.count(&driver_table::cuGraphInstantiateWithParams), 0);
 }
 
-TEST(WholeJobGraph, ThatCannotBeMadeTellsHowTheJobCanBeDone) {
+TEST(WholeJobGraph, AGraphThatCannotBeCreatedSuggestsRunningWithoutOne) {
   const sample file{30 * chunk_bytes};
   const plan p = plan_for(file, 4, 8).with_graph();
-  detail::failing_table faults;
-  const auto told = AllOf(HasSubstr("without --graph it needs none"), HasSubstr("NOT_SUPPORTED"));
+  detail::fault_table faults;
+  const auto expected_message =
+      AllOf(HasSubstr("without --graph it needs none"), HasSubstr("NOT_SUPPORTED"));
   faults.fail(&driver_table::cuGraphInstantiateWithParams, 2, abi::CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(told));
+  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(expected_message));
   faults.fail(&driver_table::cuGraphExecMemcpyNodeSetParams, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(told));
+  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(expected_message));
   faults.fail(&driver_table::cuStreamBeginCapture_v2, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(told));
+  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(expected_message));
   EXPECT_TRUE(run(file, p).verified());
 }
 
-TEST(WholeJobGraph, ALaunchThatFailsEndsTheJobAndHarmsNoOther) {
+TEST(WholeJobGraph, AFailedLaunchEndsOnlyItsOwnJob) {
   const sample file{30 * chunk_bytes};
   const plan p = plan_for(file, 4, 8).with_graph();
-  detail::failing_table faults;
+  detail::fault_table faults;
   faults.fail(&driver_table::cuGraphLaunch, 3, abi::CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THROW(static_cast<void>(run(file, p)), error);
   EXPECT_TRUE(run(file, p).verified());

@@ -6,7 +6,8 @@
 
 namespace weir::tool {
 
-// Measurements take turns, so that what changes on the machine meanwhile changes all of them; the best of each counts.
+// Measurements take turns, so that what changes on the machine meanwhile changes all of them; the
+// best of each counts.
 class best_time {
  public:
   void add(double seconds) { seconds_ = std::min(seconds_, seconds); }

@@ -10,7 +10,8 @@
 namespace weir::tool {
 
 // The CRC-32 of what `before` is the CRC-32 of, followed by these bytes; of nothing it is 0.
-[[nodiscard]] inline std::uint32_t crc32_of(std::uint32_t before, std::span<const std::byte> bytes) noexcept {
+[[nodiscard]] inline std::uint32_t crc32_of(std::uint32_t before,
+                                            std::span<const std::byte> bytes) noexcept {
   return static_cast<std::uint32_t>(
       ::crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
@@ -18,7 +19,8 @@ namespace weir::tool {
 // The CRC-32 of two parts, from those of each, and the size of the second.
 [[nodiscard]] inline std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second,
                                                 std::size_t second_bytes) noexcept {
-  return static_cast<std::uint32_t>(::crc32_combine(first, second, static_cast<z_off_t>(second_bytes)));
+  return static_cast<std::uint32_t>(
+      ::crc32_combine(first, second, static_cast<z_off_t>(second_bytes)));
 }
 
 }  // namespace weir::tool

@@ -7,8 +7,8 @@
 
 namespace weir::tool {
 
-// One line for standard error; the tool then ends with a non-zero status. The text names what could not be done and to
-// what: "cannot read 'x': Permission denied".
+// One line for standard error; the tool then ends with a non-zero status. The text names what could
+// not be done and to what: "cannot read 'x': Permission denied".
 class failure : public std::runtime_error {
  public:
   explicit failure(const std::string& text) : std::runtime_error{text} {}

@@ -35,7 +35,8 @@ constexpr std::array<std::string_view, 4> formats{"svg", "png", "pdf", "dot"};
 // By the extension; empty if it is no format's.
 std::string format_of(const std::string& output) {
   const std::string extension = std::filesystem::path{output}.extension();
-  const auto known = std::ranges::find(formats, std::string_view{extension}.substr(extension.empty() ? 0 : 1));
+  const auto known =
+      std::ranges::find(formats, std::string_view{extension}.substr(extension.empty() ? 0 : 1));
   return known == formats.end() ? "" : std::string{*known};
 }
 
@@ -52,10 +53,10 @@ unique_fd open_text(const std::string& path) {
 void draw(const options& options) {
   const unique_fd input = open_text(options.file);
   output_file output{options.output, 0};
-  std::string said = run_dot(format_of(options.output), input.get(), output.descriptor());
+  std::string dot_output = run_dot(format_of(options.output), input.get(), output.descriptor());
   output.commit();
-  std::ranges::replace(said, '\n', ' ');
-  if (!said.empty()) fmt::print(stderr, "weir: 'dot' says: {}\n", said);
+  std::ranges::replace(dot_output, '\n', ' ');
+  if (!dot_output.empty()) fmt::print(stderr, "weir: 'dot' says: {}\n", dot_output);
 }
 
 }  // namespace
@@ -63,18 +64,22 @@ void draw(const options& options) {
 void add_graph(CLI::App& program) {
   const CLI::Validator has_format{[](const std::string& name) -> std::string {
                                     if (!format_of(name).empty()) return "";
-                                    return fmt::format("'{}' has to end with .svg, .png, .pdf or .dot", name);
+                                    return fmt::format(
+                                        "'{}' has to end with .svg, .png, .pdf or .dot", name);
                                   },
                                   ""};
-  const auto given = std::make_shared<options>();
+  const auto parsed = std::make_shared<options>();
   CLI::App* const command = program.add_subcommand(
-      "graph", "Draw a graph that was written in the DOT language (drawing_of(), dot()), with Graphviz");
-  command->add_option("FILE", given->file, "The text")->check(refuse_empty)->required();
-  command->add_option("-o,--output", given->output, "The picture: .svg, .png, .pdf, or .dot with places")
+      "graph",
+      "Draw a graph that was written in the DOT language (drawing_of(), dot()), with Graphviz");
+  command->add_option("FILE", parsed->file, "The text")->check(refuse_empty)->required();
+  command
+      ->add_option("-o,--output", parsed->output,
+                   "The picture: .svg, .png, .pdf, or .dot with places")
       ->check(refuse_empty)
       ->check(has_format)
       ->required();
-  command->callback([given] { draw(*given); });
+  command->callback([parsed] { draw(*parsed); });
 }
 
 }  // namespace weir::tool

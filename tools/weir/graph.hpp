@@ -5,7 +5,8 @@
 
 namespace weir::tool {
 
-// Adds the command to the program: draws a graph that was written in the DOT language, with Graphviz.
+// Adds the command to the program: draws a graph that was written in the DOT language, with
+// Graphviz.
 void add_graph(CLI::App& program);
 
 }  // namespace weir::tool

@@ -25,7 +25,9 @@ class child_files {
   child_files& operator=(const child_files&) = delete;
   ~child_files() { ::posix_spawn_file_actions_destroy(&actions_); }
 
-  void give(int ours, int theirs) { ::posix_spawn_file_actions_adddup2(&actions_, ours, theirs); }
+  void redirect(int parent_fd, int child_fd) {
+    ::posix_spawn_file_actions_adddup2(&actions_, parent_fd, child_fd);
+  }
   [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
 
  private:
@@ -55,24 +57,29 @@ std::string run_dot(const std::string& format, int input, int output) {
   const unique_fd words{::memfd_create("dot's words", MFD_CLOEXEC)};
   if (!words) throw failure{"there is no file for what 'dot' says", errno};
   child_files files;
-  files.give(input, STDIN_FILENO);
-  files.give(output, STDOUT_FILENO);
-  files.give(words.get(), STDERR_FILENO);
+  files.redirect(input, STDIN_FILENO);
+  files.redirect(output, STDOUT_FILENO);
+  files.redirect(words.get(), STDERR_FILENO);
   std::string name = "dot";
   std::string option = "-T" + format;
   char* const arguments[] = {name.data(), option.data(), nullptr};
   pid_t child = 0;
-  if (const int answer = ::posix_spawnp(&child, name.c_str(), files.get(), nullptr, arguments, environ); answer != 0) {
+  if (const int answer =
+          ::posix_spawnp(&child, name.c_str(), files.get(), nullptr, arguments, environ);
+      answer != 0) {
     if (answer != ENOENT) throw failure{"cannot run Graphviz's program 'dot'", answer};
-    throw failure{"Graphviz draws graphs, and there is no program 'dot' in PATH: install the package graphviz"};
+    throw failure{
+        "Graphviz draws graphs, and there is no program 'dot' in PATH: install the package "
+        "graphviz"};
   }
   const int status = wait_for(child);
-  std::string said = text_of(words.get());
-  if (WIFSIGNALED(status)) throw failure{fmt::format("'dot' was ended by signal {}: {}", WTERMSIG(status), said)};
+  std::string dot_output = text_of(words.get());
+  if (WIFSIGNALED(status))
+    throw failure{fmt::format("'dot' was ended by signal {}: {}", WTERMSIG(status), dot_output)};
   if (WEXITSTATUS(status) != 0) {
-    throw failure{fmt::format("'dot' ended with status {}: {}", WEXITSTATUS(status), said)};
+    throw failure{fmt::format("'dot' ended with status {}: {}", WEXITSTATUS(status), dot_output)};
   }
-  return said;
+  return dot_output;
 }
 
 }  // namespace weir::tool

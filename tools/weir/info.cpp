@@ -10,8 +10,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <weir/device/device.hpp>
 #include <weir/core/driver.hpp>
+#include <weir/device/device.hpp>
 
 namespace weir::tool {
 namespace {
@@ -27,7 +27,8 @@ constexpr named_attribute attributes[] = {
     {"copy_engines", "copy engines", device_attribute::async_engine_count},
     {"max_threads_per_block", "threads a block", device_attribute::max_threads_per_block},
     {"warp_size", "threads a warp", device_attribute::warp_size},
-    {"shared_memory_per_block", "shared memory a block, bytes", device_attribute::max_shared_memory_per_block},
+    {"shared_memory_per_block", "shared memory a block, bytes",
+     device_attribute::max_shared_memory_per_block},
     {"l2_cache_bytes", "level 2 cache, bytes", device_attribute::l2_cache_bytes},
     {"clock_rate_khz", "clock, kHz", device_attribute::clock_rate_khz},
     {"ecc", "error correction", device_attribute::ecc_enabled},
@@ -37,7 +38,9 @@ constexpr named_attribute attributes[] = {
     {"memory_pools", "memory pools", device_attribute::memory_pools_supported},
 };
 
-std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
 
 std::string uuid_text(const device_uuid& uuid) {
   std::string text;
@@ -79,7 +82,7 @@ nlohmann::ordered_json json_of_machine() {
   for (const weir::device device : weir::device::all()) devices.push_back(json_of(device));
   return {
       {"driver", to_string(driver.kind)},
-      {"why", driver.why},
+      {"why", driver.reason},
       {"version", version_text(driver.version)},
       {"library", driver.library},
       {"vendor_problem", driver.vendor_problem},
@@ -98,10 +101,12 @@ std::string text_of(weir::device device) {
   const priority_range priorities = device.priorities();
   std::string text = line(fmt::format("device {}", device.ordinal()), device.name());
   text += line("  capability", fmt::format("{}.{}", capability.major, capability.minor));
-  text += line("  memory", fmt::format("{}, {} free", bytes_text(memory.total), bytes_text(memory.free)));
+  text += line("  memory",
+               fmt::format("{}, {} free", bytes_text(memory.total), bytes_text(memory.free)));
   text += line("  PCI bus id", device.pci_bus_id());
   text += line("  UUID", uuid_text(device.uuid()));
-  text += line("  priorities", fmt::format("{} (least) to {} (greatest)", priorities.least, priorities.greatest));
+  text += line("  priorities",
+               fmt::format("{} (least) to {} (greatest)", priorities.least, priorities.greatest));
   for (const named_attribute& a : attributes) {
     text += fmt::format("  {:<30}{}\n", a.text, device.attribute(a.which));
   }
@@ -114,11 +119,13 @@ std::string text_of(weir::device device) {
 
 std::string text_of_machine() {
   const driver_info driver = current_driver();
-  std::string text = line("driver", fmt::format("{}, CUDA {}", to_string(driver.kind), version_text(driver.version)));
-  text += line("chosen because", driver.why);
+  std::string text = line(
+      "driver", fmt::format("{}, CUDA {}", to_string(driver.kind), version_text(driver.version)));
+  text += line("chosen because", driver.reason);
   text += line("library", driver.library);
   text += line("vendor's driver", driver.vendor_problem);
-  for (const std::string_view function : driver.missing_functions) text += line("lacks", std::string{function});
+  for (const std::string_view function : driver.missing_functions)
+    text += line("lacks", std::string{function});
   for (const weir::device device : weir::device::all()) text += "\n" + text_of(device);
   return text;
 }
@@ -127,8 +134,8 @@ std::string text_of_machine() {
 
 void add_info(CLI::App& program) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* const command =
-      program.add_subcommand("info", "Tell which driver is in use, why, what was found, and what its devices are");
+  CLI::App* const command = program.add_subcommand(
+      "info", "Tell which driver is in use, why, what was found, and what its devices are");
   command->add_flag("--json", *json, "Print it as JSON");
   command->callback([json] {
     const std::string text = *json ? json_of_machine().dump(2) + "\n" : text_of_machine();

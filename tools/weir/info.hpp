@@ -5,7 +5,8 @@
 
 namespace weir::tool {
 
-// Adds the command to the program: which driver is in use and why, what was found, and what its devices are.
+// Adds the command to the program: which driver is in use and why, what was found, and what its
+// devices are.
 void add_info(CLI::App& program);
 
 }  // namespace weir::tool

@@ -50,22 +50,27 @@ input_file::input_file(std::string path) : path_{std::move(path)} {
   file_ = unique_fd{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (!file_) throw failure{fmt::format("cannot open '{}'", path_), errno};
   struct stat about {};
-  if (::fstat(file_.get(), &about) != 0) throw failure{fmt::format("cannot look at '{}'", path_), errno};
-  if (S_ISDIR(about.st_mode)) throw failure{fmt::format("'{}' is a directory; a file is needed", path_)};
+  if (::fstat(file_.get(), &about) != 0)
+    throw failure{fmt::format("cannot look at '{}'", path_), errno};
+  if (S_ISDIR(about.st_mode))
+    throw failure{fmt::format("'{}' is a directory; a file is needed", path_)};
   if (!S_ISREG(about.st_mode)) throw failure{fmt::format("'{}' is not a regular file", path_)};
-  if (about.st_size == 0) throw failure{fmt::format("'{}' is empty: there is nothing in it", path_)};
+  if (about.st_size == 0)
+    throw failure{fmt::format("'{}' is empty: there is nothing in it", path_)};
   size_ = static_cast<std::uint64_t>(about.st_size);
 }
 
 void input_file::read(std::uint64_t position, std::span<std::byte> to) const {
   std::size_t done = 0;
   while (done < to.size()) {
-    const ssize_t got = ::pread(file_.get(), to.data() + done, to.size() - done, static_cast<off_t>(position + done));
+    const ssize_t got = ::pread(file_.get(), to.data() + done, to.size() - done,
+                                static_cast<off_t>(position + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw failure{fmt::format("cannot read '{}'", path_), errno};
     if (got == 0) {
-      throw failure{fmt::format("'{}' ended after {} of its {} bytes: it was truncated while it was read", path_,
-                                position + done, size_)};
+      throw failure{
+          fmt::format("'{}' ended after {} of its {} bytes: it was truncated while it was read",
+                      path_, position + done, size_)};
     }
     done += static_cast<std::size_t>(got);
   }
@@ -75,7 +80,9 @@ std::string default_input() {
   for (const auto& path : {cc1plus_of_compiler(), cc1plus_of_system()}) {
     if (is_regular_file(path)) return path;
   }
-  throw failure{"no file is named, and this machine has no cc1plus (part of g++) to take instead; name a FILE"};
+  throw failure{
+      "no file is named, and this machine has no cc1plus (part of g++) to take instead; name a "
+      "FILE"};
 }
 
 }  // namespace weir::tool

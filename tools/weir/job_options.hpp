@@ -23,9 +23,9 @@ struct job_options {
   bool json = false;
 };
 
-// Adds FILE, --chunk, --streams, --in-flight, --device, --passes and --json to a command. `given` holds the defaults, and
-// has to be there when the command line is read.
-void add_job_options(CLI::App& command, job_options& given);
+// Adds FILE, --chunk, --streams, --in-flight, --device, --passes and --json to a command. `parsed`
+// holds the defaults, and has to be there when the command line is read.
+void add_job_options(CLI::App& command, job_options& parsed);
 
 // For names of files. An empty one is what a script gives whose variable was never set.
 [[nodiscard]] std::string refuse_empty(const std::string& name);

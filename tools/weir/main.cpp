@@ -19,7 +19,7 @@ namespace {
 constexpr int failed = 1;
 constexpr int misused = 2;
 
-int tell(const char* text, int status) {
+int report_error(const char* text, int status) {
   std::string line{text};
   for (char& c : line) {
     if (c == '\n') c = ' ';
@@ -31,7 +31,7 @@ int tell(const char* text, int status) {
 // What was printed may still be lost: to a full disk, or to a reader that has gone.
 int flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
-  return tell("cannot write to standard output", failed);
+  return report_error("cannot write to standard output", failed);
 }
 
 }  // namespace
@@ -48,13 +48,14 @@ int main(int argc, char** argv) {
     weir::tool::add_graph(program);
     program.parse(argc, argv);
     if (program.get_subcommands().empty())
-      return tell("a command is needed: scan, stage, compile, info or graph; see weir --help", misused);
+      return report_error(
+          "a command is needed: scan, stage, compile, info or graph; see weir --help", misused);
     return flush_output();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return tell(error.what(), misused);
+    if (error.get_exit_code() != 0) return report_error(error.what(), misused);
     program.exit(error);  // --help and --version print what was asked for
     return flush_output();
   } catch (const std::exception& error) {
-    return tell(error.what(), failed);
+    return report_error(error.what(), failed);
   }
 }

@@ -19,14 +19,16 @@
 namespace weir::tool {
 namespace {
 
-// What a signal handler removes. It may only read what is there already, so the name is kept outside of the object.
+// What a signal handler removes. It may only read what is there already, so the name is kept
+// outside of the object.
 std::array<char, PATH_MAX + 1> doomed_path{};
 std::atomic<bool> doomed{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 extern "C" void remove_and_die(int signal) {
   if (doomed.load()) ::unlink(doomed_path.data());
-  // The default action, which SA_RESETHAND has restored, ends the program when this handler returns.
+  // The default action, which SA_RESETHAND has restored, ends the program when this handler
+  // returns.
   ::raise(signal);
 }
 
@@ -38,7 +40,8 @@ void remove_on_signals(const std::string& path) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction before {};
     ::sigaction(signal, &action, &before);
-    if (before.sa_handler == SIG_IGN) ::sigaction(signal, &before, nullptr);  // nohup, and jobs in the background
+    if (before.sa_handler == SIG_IGN)
+      ::sigaction(signal, &before, nullptr);  // nohup, and jobs in the background
   }
   doomed = true;
 }
@@ -60,26 +63,29 @@ mode_t file_mode() {
 
 }  // namespace
 
-output_file::output_file(std::string path, std::uint64_t size) : path_{std::move(path)}, target_{follow_links(path_)} {
+output_file::output_file(std::string path, std::uint64_t size)
+    : path_{std::move(path)}, target_{follow_links(path_)} {
   // A limit on the size of files then gives an error number instead of a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   struct stat about {};
   const bool exists = ::stat(target_.c_str(), &about) == 0;
-  if (exists && S_ISDIR(about.st_mode)) throw failure{fmt::format("cannot write '{}': it is a directory", path_)};
+  if (exists && S_ISDIR(about.st_mode))
+    throw failure{fmt::format("cannot write '{}': it is a directory", path_)};
   if (exists && !S_ISREG(about.st_mode)) {
     file_ = unique_fd{::open(target_.c_str(), O_WRONLY | O_CLOEXEC)};
     if (!file_) throw failure{fmt::format("cannot write '{}'", path_), errno};
     return;
   }
-  if (exists && ::access(target_.c_str(), W_OK) != 0) throw failure{fmt::format("cannot write '{}'", path_), errno};
+  if (exists && ::access(target_.c_str(), W_OK) != 0)
+    throw failure{fmt::format("cannot write '{}'", path_), errno};
   std::string name = target_ + ".XXXXXX";
   file_ = unique_fd{::mkostemp(name.data(), O_CLOEXEC)};
   if (!file_) throw failure{fmt::format("cannot write '{}'", path_), errno};
   temporary_ = std::move(name);
   remove_on_signals(temporary_);
   ::fchmod(file_.get(), exists ? about.st_mode & 07777 : file_mode());
-  if (size != 0 && ::fallocate(file_.get(), 0, 0, static_cast<off_t>(size)) != 0 && errno != EOPNOTSUPP &&
-      errno != ENOSYS) {
+  if (size != 0 && ::fallocate(file_.get(), 0, 0, static_cast<off_t>(size)) != 0 &&
+      errno != EOPNOTSUPP && errno != ENOSYS) {
     const int reason = errno;
     // The destructor of an object that was never finished does not run.
     ::unlink(temporary_.c_str());

@@ -10,12 +10,14 @@
 
 namespace weir::tool {
 
-// Written under another name in the same folder, and renamed when it is whole: under its own name there is the whole
-// file or what was there before. The other file goes with this object, and also if a signal ends the program. What
-// exists and is no regular file (/dev/null, a pipe) is written to as it is. One at a time in a process.
+// Written under another name in the same folder, and renamed when it is whole: under its own name
+// there is the whole file or what was there before. The other file goes with this object, and also
+// if a signal ends the program. What exists and is no regular file (/dev/null, a pipe) is written
+// to as it is. One at a time in a process.
 class output_file {
  public:
-  // Takes the space at once where the file system can; 0 for a size that nobody knows yet. Throws failure.
+  // Takes the space at once where the file system can; 0 for a size that nobody knows yet. Throws
+  // failure.
   output_file(std::string path, std::uint64_t size);
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;

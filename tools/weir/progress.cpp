@@ -17,7 +17,9 @@ constexpr std::size_t width = 40;
 }  // namespace
 
 progress::progress(std::uint64_t total)
-    : total_{std::max<std::uint64_t>(total, 1)}, next_drawing_{clock::now()}, visible_{::isatty(STDERR_FILENO) == 1} {}
+    : total_{std::max<std::uint64_t>(total, 1)},
+      next_drawing_{clock::now()},
+      visible_{::isatty(STDERR_FILENO) == 1} {}
 
 progress::~progress() {
   if (visible_) std::fputs("\r\x1b[K", stderr);
@@ -35,7 +37,8 @@ void progress::advance(std::uint64_t bytes) {
 }
 
 void progress::draw(std::uint64_t done) const {
-  const auto full = static_cast<std::size_t>(static_cast<double>(done) / static_cast<double>(total_) * width);
+  const auto full =
+      static_cast<std::size_t>(static_cast<double>(done) / static_cast<double>(total_) * width);
   const std::string bar = std::string(full, '#') + std::string(width - full, '.');
   const std::string line = fmt::format("\r[{}] {:3} %", bar, done * 100 / total_);
   std::fputs(line.c_str(), stderr);

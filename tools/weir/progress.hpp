@@ -8,8 +8,8 @@
 
 namespace weir::tool {
 
-// One line on standard error, redrawn in place, and only where that is a terminal. It goes when the object does.
-// Thread safety: advance() from any thread.
+// One line on standard error, redrawn in place, and only where that is a terminal. It goes when the
+// object does. Thread safety: advance() from any thread.
 class progress {
  public:
   // `total` is what all advance() calls add up to.

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
-// How many bytes the character has that begins there; 0 where none does, or one that XML does not allow.
+// How many bytes the character has that begins there; 0 where none does, or one that XML does not
+// allow.
 std::size_t length_of_character(std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned first = byte(0);
@@ -23,7 +24,8 @@ std::size_t length_of_character(std::string_view bytes) {
   }
   constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return code < least[length] || code > 0x10ffff || surrogate || (code & 0xfffe) == 0xfffe ? 0 : length;
+  return code < least[length] || code > 0x10ffff || surrogate || (code & 0xfffe) == 0xfffe ? 0
+                                                                                           : length;
 }
 
 std::string_view escaped(char c) {

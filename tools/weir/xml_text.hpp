@@ -6,7 +6,8 @@
 
 namespace weir::tool {
 
-// For text and attributes: what has a meaning in XML is escaped, and what is no UTF-8 or not allowed there becomes U+FFFD.
+// For text and attributes: what has a meaning in XML is escaped, and what is no UTF-8 or not
+// allowed there becomes U+FFFD.
 [[nodiscard]] std::string xml_text(std::string_view bytes);
 
 }  // namespace weir::tool

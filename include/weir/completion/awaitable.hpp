@@ -42,11 +42,12 @@ decltype(auto) awaiter_of(A&& a) {
 }  // namespace detail
 
 template <class A>
-concept awaitable =
-    detail::has_member_co_await<A> || detail::has_free_co_await<A> || detail::awaiter<std::remove_reference_t<A>>;
+concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> ||
+    detail::awaiter<std::remove_reference_t<A>>;
 
 // What `co_await` gives for it.
 template <awaitable A>
-using await_result_t = decltype(std::declval<decltype(detail::awaiter_of(std::declval<A>()))&>().await_resume());
+using await_result_t =
+    decltype(std::declval<decltype(detail::awaiter_of(std::declval<A>()))&>().await_resume());
 
 }  // namespace weir

@@ -3,13 +3,14 @@
 
 namespace weir {
 
-// A line of the caller's source. Every call that can fail takes one as its last argument, by default the line of the
-// call itself; it costs two registers. Code that wraps weir passes its own caller's on:
+// A line of the caller's source. Every call that can fail takes one as its last argument, by
+// default the line of the call itself; it costs two registers. Code that wraps weir passes its own
+// caller's on:
 //
 //   void flush(weir::stream_ref s, weir::call_site at = weir::call_site::current()) { s.sync(at); }
 //
-// It stands in for std::source_location, which clang has only from version 15, so that libraries and programs of either
-// compiler link with each other.
+// It stands in for std::source_location, which clang has only from version 15, so that libraries
+// and programs of either compiler link with each other.
 class call_site {
  public:
   constexpr call_site() noexcept = default;

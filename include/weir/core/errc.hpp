@@ -3,9 +3,10 @@
 
 namespace weir {
 
-// What a driver call answered. The numbers are the driver's own, and the names are its names in lower case without the
-// prefix CUDA_ERROR_ (one differs: CUDA_ERROR_ASSERT is `device_assert`, since `assert` is a macro).
-// A driver that is newer than this list may answer with a number that has no name here; it is kept as it is.
+// What a driver call answered. The numbers are the driver's own, and the names are its names in
+// lower case without the prefix CUDA_ERROR_ (one differs: CUDA_ERROR_ASSERT is `device_assert`,
+// since `assert` is a macro). A driver that is newer than this list may answer with a number that
+// has no name here; it is kept as it is.
 enum class errc : int {
   // Arguments, memory, initialisation.
   success = 0,
@@ -132,8 +133,9 @@ enum class errc : int {
   closed = -1,           // an object that was closed, released or moved from was used
   not_recorded = -2,     // an event that was never recorded was asked for its time
   timing_disabled = -3,  // an event made without timing was asked for its time
-  wrong_type = -4,       // an object is not what it is taken for: one of another language, a node of another kind
-  exhausted = -5,        // a pool of streams has none left to lend
+  wrong_type =
+      -4,  // an object is not what it is taken for: one of another language, a node of another kind
+  exhausted = -5,  // a pool of streams has none left to lend
 };
 
 }  // namespace weir

@@ -1,9 +1,10 @@
 // weir/core/handle.hpp - the driver's handles, declared but not defined.
 #pragma once
 
-// The driver's own types, at global scope as in <cuda.h> and <cuda_runtime_api.h>: `CUstream_st*` is CUstream and
-// cudaStream_t. weir takes and gives these, so that its objects go into every other CUDA interface, and its headers
-// need no CUDA header. Nothing ever defines them; a handle is compared, passed on and never looked into.
+// The driver's own types, at global scope as in <cuda.h> and <cuda_runtime_api.h>: `CUstream_st*`
+// is CUstream and cudaStream_t. weir takes and gives these, so that its objects go into every other
+// CUDA interface, and its headers need no CUDA header. Nothing ever defines them; a handle is
+// compared, passed on and never looked into.
 struct CUctx_st;                       // CUcontext
 struct CUstream_st;                    // CUstream, cudaStream_t
 struct CUevent_st;                     // CUevent, cudaEvent_t

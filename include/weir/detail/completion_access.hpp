@@ -1,4 +1,5 @@
-// weir/detail/completion_access.hpp - completions taken apart, by those that wait for them in a way of their own.
+// weir/detail/completion_access.hpp - completions taken apart, by those that wait for them in a way
+// of their own.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -8,11 +9,12 @@ namespace weir::detail {
 
 class completion_access {
  public:
-  [[nodiscard]] static completion make(lane& where, unsigned long long ticket) noexcept {
-    return completion{&where, ticket};
+  [[nodiscard]] static completion make(completion_queue& queue,
+                                       unsigned long long ticket) noexcept {
+    return completion{&queue, ticket};
   }
   // Null: of nothing.
-  [[nodiscard]] static lane* where(const completion& c) noexcept { return c.where_; }
+  [[nodiscard]] static completion_queue* queue(const completion& c) noexcept { return c.queue_; }
   [[nodiscard]] static unsigned long long ticket(const completion& c) noexcept { return c.ticket_; }
 };
 

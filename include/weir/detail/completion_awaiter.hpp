@@ -1,12 +1,13 @@
-// weir/detail/completion_awaiter.hpp - coroutines, and function objects, that wait for a completion.
+// weir/detail/completion_awaiter.hpp - coroutines, and function objects, that wait for a
+// completion.
 #pragma once
 
-#include <weir/core/call_site.hpp>
-#include <weir/detail/completion_waiter.hpp>
-#include <weir/core/errc.hpp>
 #include <weir/completion/executor.hpp>
+#include <weir/core/call_site.hpp>
+#include <weir/core/errc.hpp>
+#include <weir/detail/completion_waiter.hpp>
+#include <weir/detail/composite_wait.hpp>
 #include <weir/detail/export.hpp>
-#include <weir/detail/joint_wait.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -20,37 +21,42 @@ class completion;
 
 namespace detail {
 
-// Whether who awaits may rely on it that what is known to be done, by means that weir has no part in, goes on at once. Not of a
-// temporary, which has mostly just been made.
-enum class freshness : unsigned char { any, just_made };
+// Whether who awaits may rely on it that what is known to be done, by means that weir has no part
+// in, goes on at once. Not of a temporary, which has mostly just been made.
+enum class query_policy : unsigned char { always, skip_if_polled };
 
-// Suspends a coroutine until a completion is settled. It is part of the coroutine's frame, so it is kept small.
+// Suspends a coroutine until a completion is settled. It is part of the coroutine's frame, so it is
+// kept small.
 class WEIR_EXPORT completion_awaiter : protected completion_waiter {
  public:
-  explicit completion_awaiter(const completion& awaited, freshness is = freshness::any) noexcept;
+  explicit completion_awaiter(const completion& awaited,
+                              query_policy query = query_policy::always) noexcept;
   completion_awaiter(const completion_awaiter&) = delete;
   completion_awaiter& operator=(const completion_awaiter&) = delete;
 
   [[nodiscard]] bool await_ready() noexcept;
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
-    return suspend(awaiting, &resume, teller::loop);
+    return suspend(awaiting, &resume, resume_policy::waiting_thread);
   }
   // Throws what the work failed with, or what a host function of the stream has thrown.
   void await_resume() const { throw_failure({}); }
 
  protected:
-  using told_function = void (*)(completion_waiter& self, errc outcome) noexcept;
-  [[nodiscard]] bool suspend(std::coroutine_handle<> awaiting, told_function told, teller by);
-  [[nodiscard]] errc settled() const noexcept { return outcome; }
+  using completion_function = void (*)(completion_waiter& self, errc outcome) noexcept;
+  [[nodiscard]] bool suspend(std::coroutine_handle<> awaiting, completion_function on_complete,
+                             resume_policy policy);
+  [[nodiscard]] errc status() const noexcept { return outcome; }
   void throw_failure(call_site at) const;
-  static completion_awaiter& of(completion_waiter& self) noexcept { return static_cast<completion_awaiter&>(self); }
+  static completion_awaiter& of(completion_waiter& self) noexcept {
+    return static_cast<completion_awaiter&>(self);
+  }
   static void resume(completion_waiter& self, errc outcome) noexcept;
 
   std::coroutine_handle<> awaiting_;
 
  private:
-  lane* where_;
-  freshness is_;
+  completion_queue* queue_;
+  query_policy query_policy_;
 };
 
 static_assert(sizeof(completion_awaiter) <= 10 * sizeof(void*));
@@ -58,7 +64,7 @@ static_assert(sizeof(completion_awaiter) <= 10 * sizeof(void*));
 // The same; gives the code and throws nothing.
 struct outcome_awaiter : completion_awaiter {
   using completion_awaiter::completion_awaiter;
-  [[nodiscard]] errc await_resume() const noexcept { return settled(); }
+  [[nodiscard]] errc await_resume() const noexcept { return status(); }
 };
 
 // The same, resuming where an executor says.
@@ -68,18 +74,20 @@ class executor_awaiter : public completion_awaiter {
   executor_awaiter(const completion& awaited, E to, call_site at) noexcept
       : completion_awaiter{awaited}, to_{std::move(to)}, at_{at} {}
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
-    return suspend(awaiting, &hand_on, teller::own);
+    return suspend(awaiting, &resume_on_executor, resume_policy::user_code_thread);
   }
   void await_resume() const { throw_failure(at_); }
 
  private:
   // The coroutine may go on, and end this awaiter, before the executor has returned.
-  static void hand_on(completion_waiter& self, errc) noexcept {
+  static void resume_on_executor(completion_waiter& self, errc) noexcept {
     auto& me = static_cast<executor_awaiter&>(of(self));
     const std::coroutine_handle<> awaiting = me.awaiting_;
     E to = std::move(me.to_);
-    give(to, continuation{[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
-                          awaiting.address()});
+    execute_on(to, continuation{[](void* frame) noexcept {
+                                  std::coroutine_handle<>::from_address(frame).resume();
+                                },
+                                awaiting.address()});
   }
 
   E to_;
@@ -87,39 +95,44 @@ class executor_awaiter : public completion_awaiter {
 };
 
 // The same with an end; gives whether the work was done by then.
-class WEIR_EXPORT limited_awaiter : public joint_wait {
+class WEIR_EXPORT timed_awaiter : public composite_wait {
  public:
-  limited_awaiter(const completion& awaited, long long nanoseconds, call_site at) noexcept;
+  timed_awaiter(const completion& awaited, long long nanoseconds, call_site at) noexcept;
 
-  [[nodiscard]] bool await_ready() noexcept { return over_already({&point_, 1}); }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) { return begin({&point_, 1}, awaiting); }
+  [[nodiscard]] bool await_ready() noexcept { return try_complete({&item_, 1}); }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
+    return start({&item_, 1}, awaiting);
+  }
   bool await_resume() const;
 
  private:
-  joint_point point_;
+  wait_item item_;
   call_site at_;
 };
 
 // A function object that is called when a completion is settled, and ends itself.
-struct completion_call : completion_waiter {
+struct completion_callback_base : completion_waiter {
   // Waits; or, if there is nothing to wait for, has it told now. Throws with nothing done.
-  WEIR_EXPORT void begin(const completion& after);
+  WEIR_EXPORT void start(const completion& after);
   // What the function has thrown, for the hook.
   WEIR_EXPORT static void report_exception() noexcept;
 };
 
 template <class F, class E>
-struct call_when_done final : completion_call {
-  call_when_done(F&& function, E&& executor) : f(std::move(function)), to(std::move(executor)) {}
+struct completion_callback final : completion_callback_base {
+  completion_callback(F&& callable, E&& executor)
+      : f(std::move(callable)), to(std::move(executor)) {}
 
-  static void be_told(completion_waiter& self, errc) noexcept {
-    auto& me = static_cast<call_when_done&>(self);
+  static void handle_completion(completion_waiter& self, errc) noexcept {
+    auto& me = static_cast<completion_callback&>(self);
     E to = std::move(me.to);
-    give(to, continuation{[](void* call) noexcept { static_cast<call_when_done*>(call)->run(); }, &me});
+    execute_on(
+        to, continuation{
+                [](void* call) noexcept { static_cast<completion_callback*>(call)->run(); }, &me});
   }
 
   void run() noexcept {
-    const std::unique_ptr<call_when_done> ends{this};
+    const std::unique_ptr<completion_callback> owner{this};
     try {
       if constexpr (std::invocable<F, errc>) {
         std::move(f)(outcome);

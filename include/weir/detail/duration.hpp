@@ -1,4 +1,5 @@
-// weir/detail/duration.hpp - durations and deadlines without <chrono>, which costs a quarter of a second to include.
+// weir/detail/duration.hpp - durations and deadlines without <chrono>, which costs a quarter of a
+// second to include.
 #pragma once
 
 namespace weir::detail {
@@ -26,7 +27,8 @@ constexpr long double exact_nanoseconds(const D& d) {
   return static_cast<long double>(d.count()) * (1e9L * D::period::num / D::period::den);
 }
 
-// In whole nanoseconds, rounded up so that a wait is never too short; what does not fit is `forever`.
+// In whole nanoseconds, rounded up so that a wait is never too short; what does not fit is
+// `forever`.
 constexpr long long whole_nanoseconds(long double exact) {
   if (!(exact > 0)) return 0;
   if (exact >= 9.2e18L) return forever;
@@ -39,7 +41,8 @@ constexpr long long nanoseconds(const D& d) {
   return whole_nanoseconds(exact_nanoseconds(d));
 }
 
-// The nanoseconds from now to a deadline; none if it has passed. Deadlines that their clock's own unit cannot tell do fit.
+// The nanoseconds from now to a deadline; none if it has passed. Deadlines that their clock's own
+// unit cannot tell do fit.
 template <time_point_like T>
 long long nanoseconds_until(const T& deadline) {
   return whole_nanoseconds(exact_nanoseconds(deadline.time_since_epoch()) -

@@ -2,29 +2,30 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/detail/tracked_memory.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
 namespace weir::detail {
 
-// The elements of a buffer, in memory of one of the kinds that derive from tracked_memory. Buffers derive from this and
-// say how they are made and how they end.
+// The elements of a buffer, in memory of one of the kinds that derive from tracked_memory. Buffers
+// derive from this and say how they are made and how they end.
 template <class T, class Memory>
 class typed_memory {
-  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "a buffer holds plain values");
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                "a buffer holds plain values");
 
  public:
   using value_type = T;
 
   [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 
-  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing; for a stream
-  // that weir owns once is enough.
+  // Work was queued on that stream that uses this and that weir did not queue. Call it after
+  // queueing; for a stream that weir owns once is enough.
   void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
+    if (memory_.register_use(stream, at)) memory_.record_use(stream, at);
   }
 
   // The address in this process. That of device memory is for kernels, not for the host to follow.

@@ -10,9 +10,9 @@ namespace weir {
 
 class context_ref;
 
-// The priorities that streams of a device may have. A smaller number is served earlier, so `greatest` is the smaller of
-// the two; both are 0 on a device without priorities. A priority is a hint for scheduling: it pre-empts nothing and
-// does not touch copies.
+// The priorities that streams of a device may have. A smaller number is served earlier, so
+// `greatest` is the smaller of the two; both are 0 on a device without priorities. A priority is a
+// hint for scheduling: it pre-empts nothing and does not touch copies.
 struct priority_range {
   int least = 0;
   int greatest = 0;
@@ -30,7 +30,8 @@ struct priority_range {
 struct compute_capability {
   int major = 0;
   int minor = 0;
-  friend constexpr auto operator<=>(const compute_capability&, const compute_capability&) noexcept = default;
+  friend constexpr auto operator<=>(const compute_capability&,
+                                    const compute_capability&) noexcept = default;
 };
 
 // In bytes.
@@ -44,8 +45,8 @@ struct device_uuid {
   friend constexpr bool operator==(const device_uuid&, const device_uuid&) noexcept = default;
 };
 
-// What device::attribute() can be asked for, with the driver's numbers; any other CUdevice_attribute can be cast to
-// this.
+// What device::attribute() can be asked for, with the driver's numbers; any other
+// CUdevice_attribute can be cast to this.
 enum class device_attribute : int {
   max_threads_per_block = 1,
   max_shared_memory_per_block = 8,
@@ -81,10 +82,11 @@ enum class device_attribute : int {
 
 class device_list;
 
-// One device, by its number. A plain value: it owns nothing and makes no driver call until it is asked something.
-// A number that the driver does not have is found at the first question (errc::invalid_device).
-// Thread safety: all of it, from any thread. In a capture: allowed, unless said otherwise. In a host function: refused.
-// None of it changes which context is current for the caller.
+// One device, by its number. A plain value: it owns nothing and makes no driver call until it is
+// asked something. A number that the driver does not have is found at the first question
+// (errc::invalid_device). Thread safety: all of it, from any thread. In a capture: allowed, unless
+// said otherwise. In a host function: refused. None of it changes which context is current for the
+// caller.
 class WEIR_EXPORT device {
  public:
   constexpr explicit device(int ordinal = 0) noexcept : ordinal_{ordinal} {}
@@ -108,9 +110,11 @@ class WEIR_EXPORT device {
 
   // cuDeviceGetAttribute.
   [[nodiscard]] int attribute(device_attribute which, call_site at = call_site::current()) const;
-  [[nodiscard]] weir::compute_capability compute_capability(call_site at = call_site::current()) const;
+  [[nodiscard]] weir::compute_capability compute_capability(
+      call_site at = call_site::current()) const;
 
-  // The priorities that its streams may have; asked once, then remembered. cuCtxGetStreamPriorityRange.
+  // The priorities that its streams may have; asked once, then remembered.
+  // cuCtxGetStreamPriorityRange.
   [[nodiscard]] priority_range priorities(call_site at = call_site::current()) const;
 
   // What is free now, and what there is. cuMemGetInfo.
@@ -122,14 +126,14 @@ class WEIR_EXPORT device {
   // Is this a device of the embedded driver, with host memory and no GPU?
   [[nodiscard]] bool is_embedded() const noexcept;
 
-  // Its primary context, the one that the CUDA runtime uses too. weir retains it at the first use and keeps it until
-  // the program ends, so that no stream or buffer outlives it; resetting it behind weir's back (cudaDeviceReset)
-  // destroys them all. cuDevicePrimaryCtxRetain.
+  // Its primary context, the one that the CUDA runtime uses too. weir retains it at the first use
+  // and keeps it until the program ends, so that no stream or buffer outlives it; resetting it
+  // behind weir's back (cudaDeviceReset) destroys them all. cuDevicePrimaryCtxRetain.
   [[nodiscard]] context_ref primary_context(call_site at = call_site::current()) const;
 
-  // Blocks the calling thread until all work of the device's primary context is done, whoever queued it; throws what
-  // that work failed with. Returns at once if nothing has used the device. In any capture of that context: the driver
-  // refuses it and drops the capture. cuCtxSynchronize.
+  // Blocks the calling thread until all work of the device's primary context is done, whoever
+  // queued it; throws what that work failed with. Returns at once if nothing has used the device.
+  // In any capture of that context: the driver refuses it and drops the capture. cuCtxSynchronize.
   void sync(call_site at = call_site::current()) const;
 
   friend constexpr bool operator==(device, device) noexcept = default;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
+#include <weir/core/errc.hpp>
+#include <weir/core/handle.hpp>
 #include <weir/detail/closed.hpp>
 #include <weir/detail/direct_call.hpp>
 #include <weir/detail/duration.hpp>
-#include <weir/core/errc.hpp>
 #include <weir/detail/export.hpp>
-#include <weir/core/handle.hpp>
 
 #include <type_traits>
 #include <typeindex>  // the cheapest header with std::hash
@@ -19,60 +19,70 @@ class context_ref;
 class device;
 class stream_ref;
 
-// A point in the work of a stream, borrowed: valid while its owner is. Trivially copyable; pass by value.
-// It is recorded and waited for by streams: stream_ref::record(event_ref), stream_ref::wait(event_ref).
-// Thread safety: any operation from any thread. In a host function: refused (not_permitted).
-// In a capture: an event that was recorded in a capture answers captured_event to all of these, and the capture lives
-// on. After the capture's end such an event answers invalid_value, until it is recorded again. Other events: allowed.
-// Of captures that were begun past weir nothing is known; there the driver refuses, and drops the capture.
+// A point in the work of a stream, borrowed: valid while its owner is. Trivially copyable; pass by
+// value. It is recorded and waited for by streams: stream_ref::record(event_ref),
+// stream_ref::wait(event_ref). Thread safety: any operation from any thread. In a host function:
+// refused (not_permitted). In a capture: an event that was recorded in a capture answers
+// captured_event to all of these, and the capture lives on. After the capture's end such an event
+// answers invalid_value, until it is recorded again. Other events: allowed. Of captures that were
+// started directly through the driver nothing is known; there the driver refuses, and drops the
+// capture.
 class WEIR_EXPORT event_ref {
  public:
   constexpr explicit event_ref(CUevent_st* handle) noexcept : handle_{handle} {}
   event_ref(int) = delete;  // 0 is not an event
 
-  // Has the work before the last record finished? An event never recorded has. Throws what that work failed with: an
-  // error is never "not done". Done means as much as after sync(): what the work wrote can be read. cuEventQuery.
+  // Has the work before the last record finished? An event never recorded has. Throws what that
+  // work failed with: an error is never "not done". Done means as much as after sync(): what the
+  // work wrote can be read. cuEventQuery.
   [[nodiscard]] bool done(call_site at = call_site::current()) const {
     const errc answer = detail::query(handle_);
-    return answer == errc::success || (answer != errc::not_ready && settle_done(answer, at));
+    return answer == errc::success || (answer != errc::not_ready && done_slow(answer, at));
   }
 
-  // The same as a code, for loops that poll: success (done), not_ready (pending), or what went wrong.
+  // The same as a code, for loops that poll: success (done), not_ready (pending), or what went
+  // wrong.
   [[nodiscard]] errc try_done() const noexcept {
     const errc answer = detail::query(handle_);
-    return answer != detail::not_asked ? answer : ask_whether_done();
+    return answer != detail::not_called ? answer : try_done_slow();
   }
 
   // Blocks the calling thread until then, and throws what the work failed with. cuEventSynchronize.
   void sync(call_site at = call_site::current()) const;
 
-  // The same with an end: false if the time passed first. The work goes on. The thread polls at once, later sleeps
-  // between. cuEventQuery.
+  // The same with an end: false if the time passed first. The work goes on. The thread polls at
+  // once, later sleeps between. cuEventQuery.
   template <detail::duration_like Duration>
   [[nodiscard]] bool sync_for(const Duration& timeout, call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds(timeout), at);
   }
   template <detail::time_point_like TimePoint>
-  [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
+  [[nodiscard]] bool sync_until(const TimePoint& deadline,
+                                call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
 
-  // The end of the work before the last record, to be awaited, waited for or asked (weir/completion/completion.hpp). An event never
-  // recorded is complete. It may be recorded again, or destroyed through weir, at any time; a completion that is pending when
-  // it is recorded again may go with the new record. On a GPU it is refused (illegal_state) to record an event in a capture
-  // while one is pending. The reactor of the device that the calling thread uses looks after it, or that of the event's own
-  // device where it is asked for as an event; on a GPU while one is pending all others of the event are where that is. In a capture: as done(). cuEventQuery.
+  // The end of the work before the last record, to be awaited, waited for or asked
+  // (weir/completion/completion.hpp). An event never recorded is complete. It may be recorded
+  // again, or destroyed through weir, at any time; a completion that is pending when it is recorded
+  // again may go with the new record. On a GPU it is refused (illegal_state) to record an event in
+  // a capture while one is pending. The reactor of the device that the calling thread uses looks
+  // after it, or that of the event's own device where it is asked for as an event; on a GPU while
+  // one is pending all others of the event are where that is. In a capture: as done().
+  // cuEventQuery.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
   [[nodiscard]] constexpr CUevent_st* get() const noexcept { return handle_; }
   constexpr operator CUevent_st*() const noexcept { return handle_; }
-  friend constexpr bool operator==(event_ref a, event_ref b) noexcept { return a.handle_ == b.handle_; }
+  friend constexpr bool operator==(event_ref a, event_ref b) noexcept {
+    return a.handle_ == b.handle_;
+  }
 
  private:
-  // After a direct call that did not succeed: throws what it answered, or, if the driver was not asked, makes the whole
-  // call.
-  [[nodiscard]] bool settle_done(errc answer, call_site at) const;
-  [[nodiscard]] errc ask_whether_done() const noexcept;
+  // After a direct call that did not succeed: throws what it answered, or, if the driver was not
+  // asked, makes the whole call.
+  [[nodiscard]] bool done_slow(errc answer, call_site at) const;
+  [[nodiscard]] errc try_done_slow() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
 
   CUevent_st* handle_;
@@ -85,28 +95,34 @@ struct event_options {
   bool blocking_sync = false;
 };
 
-// An event of our own, without timing: recording it costs 223 ns on an H200, and nothing of the GPU's time.
-// Move-only; moved-from and closed ones answer `closed` when used. It converts to its reference and has its operations.
-// Thread safety: the reference's operations from any thread; moving and closing as any object.
+// An event of our own, without timing: recording it costs 223 ns on an H200, and nothing of the
+// GPU's time. Move-only; moved-from and closed ones answer `closed` when used. It converts to its
+// reference and has its operations. Thread safety: the reference's operations from any thread;
+// moving and closing as any object.
 class WEIR_EXPORT event {
  public:
-  // Makes an event that was never recorded. stream_ref::record() makes one that is. In a capture: allowed.
-  // cuEventCreate.
+  // Makes an event that was never recorded. stream_ref::record() makes one that is. In a capture:
+  // allowed. cuEventCreate.
   explicit event(weir::device gpu, event_options options = {}, call_site at = call_site::current());
-  explicit event(context_ref context, event_options options = {}, call_site at = call_site::current());
+  explicit event(context_ref context, event_options options = {},
+                 call_site at = call_site::current());
 
-  // Takes over an event of that context; from now on it is ours to destroy. Null is refused (invalid_handle).
-  [[nodiscard]] static event adopt(CUevent_st* handle, context_ref context, event_options options = {},
-                                   call_site at = call_site::current());
+  // Takes over an event of that context; from now on it is ours to destroy. Null is refused
+  // (invalid_handle).
+  [[nodiscard]] static event adopt(CUevent_st* handle, context_ref context,
+                                   event_options options = {}, call_site at = call_site::current());
 
   event(event&& other) noexcept;
   event& operator=(event&& other) noexcept;
-  // Never blocks: an event that is still pending goes when it completes. What fails goes to on_unraised_error.
+  // Never blocks: an event that is still pending goes when it completes. What fails goes to
+  // set_unhandled_error_handler.
   ~event();
 
   // Destroys it now and reports what fails; does nothing a second time. cuEventDestroy.
   void close(call_site at = call_site::current());
-  [[nodiscard]] bool closed() const noexcept { return handle_ == detail::closed_handle<CUevent_st>(); }
+  [[nodiscard]] bool closed() const noexcept {
+    return handle_ == detail::closed_handle<CUevent_st>();
+  }
 
   // Gives the handle up; its destruction is the caller's. The object is closed.
   [[nodiscard]] CUevent_st* release(call_site at = call_site::current());
@@ -119,7 +135,8 @@ class WEIR_EXPORT event {
     return ref().sync_for(timeout, at);
   }
   template <detail::time_point_like TimePoint>
-  [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
+  [[nodiscard]] bool sync_until(const TimePoint& deadline,
+                                call_site at = call_site::current()) const {
     return ref().sync_until(deadline, at);
   }
 
@@ -149,8 +166,8 @@ class WEIR_EXPORT event {
   event_options options_;
 };
 
-// A point that also has a time, borrowed. A type of its own, so that asking an event without timing for its time does
-// not compile. Trivially copyable; pass by value. It is an event_ref as well.
+// A point that also has a time, borrowed. A type of its own, so that asking an event without timing
+// for its time does not compile. Trivially copyable; pass by value. It is an event_ref as well.
 class timed_event_ref {
  public:
   // The caller vouches that the event was made with timing; elapsed() says so if not.
@@ -160,32 +177,40 @@ class timed_event_ref {
   [[nodiscard]] constexpr CUevent_st* get() const noexcept { return handle_; }
   constexpr operator CUevent_st*() const noexcept { return handle_; }
   constexpr operator event_ref() const noexcept { return event_ref{handle_}; }
-  [[nodiscard]] constexpr bool known_to_be_timed() const noexcept { return ours_; }
-  friend constexpr bool operator==(timed_event_ref a, timed_event_ref b) noexcept { return a.handle_ == b.handle_; }
+  [[nodiscard]] constexpr bool created_with_timing() const noexcept { return created_by_weir_; }
+  friend constexpr bool operator==(timed_event_ref a, timed_event_ref b) noexcept {
+    return a.handle_ == b.handle_;
+  }
 
  private:
   friend class timed_event;
-  constexpr timed_event_ref(CUevent_st* handle, bool ours) noexcept : handle_{handle}, ours_{ours} {}
+  constexpr timed_event_ref(CUevent_st* handle, bool created_by_weir) noexcept
+      : handle_{handle}, created_by_weir_{created_by_weir} {}
 
   CUevent_st* handle_;
-  bool ours_ = false;
+  bool created_by_weir_ = false;
 };
 
 static_assert(std::is_trivially_copyable_v<timed_event_ref>);
 
-// An event of our own, with timing: recording it costs 1357 ns on an H200, and 2 us of the GPU's time.
-// Everything that holds for event holds for it.
+// An event of our own, with timing: recording it costs 1357 ns on an H200, and 2 us of the GPU's
+// time. Everything that holds for event holds for it.
 class WEIR_EXPORT timed_event {
  public:
   // Makes one that was never recorded. stream_ref::record_timed() makes one that is. cuEventCreate.
-  explicit timed_event(weir::device gpu, event_options options = {}, call_site at = call_site::current());
-  explicit timed_event(context_ref context, event_options options = {}, call_site at = call_site::current());
-  [[nodiscard]] static timed_event adopt(CUevent_st* handle, context_ref context, event_options options = {},
+  explicit timed_event(weir::device gpu, event_options options = {},
+                       call_site at = call_site::current());
+  explicit timed_event(context_ref context, event_options options = {},
+                       call_site at = call_site::current());
+  [[nodiscard]] static timed_event adopt(CUevent_st* handle, context_ref context,
+                                         event_options options = {},
                                          call_site at = call_site::current());
 
   void close(call_site at = call_site::current()) { event_.close(at); }
   [[nodiscard]] bool closed() const noexcept { return event_.closed(); }
-  [[nodiscard]] CUevent_st* release(call_site at = call_site::current()) { return event_.release(at); }
+  [[nodiscard]] CUevent_st* release(call_site at = call_site::current()) {
+    return event_.release(at);
+  }
 
   [[nodiscard]] bool done(call_site at = call_site::current()) const { return event_.done(at); }
   [[nodiscard]] errc try_done() const noexcept { return event_.try_done(); }
@@ -195,7 +220,8 @@ class WEIR_EXPORT timed_event {
     return event_.sync_for(timeout, at);
   }
   template <detail::time_point_like TimePoint>
-  [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
+  [[nodiscard]] bool sync_until(const TimePoint& deadline,
+                                call_site at = call_site::current()) const {
     return event_.sync_until(deadline, at);
   }
 
@@ -209,18 +235,24 @@ class WEIR_EXPORT timed_event {
   operator CUevent_st*() const noexcept { return event_.get(); }
   operator event_ref() const noexcept { return event_.ref(); }
   operator timed_event_ref() const noexcept { return ref(); }
-  [[nodiscard]] timed_event_ref ref() const noexcept { return timed_event_ref{event_.get(), ours_}; }
-  friend bool operator==(const timed_event& a, const timed_event& b) noexcept { return a.event_ == b.event_; }
+  [[nodiscard]] timed_event_ref ref() const noexcept {
+    return timed_event_ref{event_.get(), created_by_weir_};
+  }
+  friend bool operator==(const timed_event& a, const timed_event& b) noexcept {
+    return a.event_ == b.event_;
+  }
 
  private:
-  timed_event(event&& event, bool ours) noexcept : event_{static_cast<weir::event&&>(event)}, ours_{ours} {}
+  timed_event(event&& event, bool created_by_weir) noexcept
+      : event_{static_cast<weir::event&&>(event)}, created_by_weir_{created_by_weir} {}
 
   event event_;
-  bool ours_ = true;  // made by weir, so certainly with timing
+  bool created_by_weir_ = true;  // made by weir, so certainly with timing
 };
 
-// The milliseconds between two records, in steps of about half a microsecond; negative if `end` was recorded first.
-// Does not wait, and never answers 0 for an error. In a capture: allowed, for events recorded outside of it. Fails with
+// The milliseconds between two records, in steps of about half a microsecond; negative if `end` was
+// recorded first. Does not wait, and never answers 0 for an error. In a capture: allowed, for
+// events recorded outside of it. Fails with
 //   not_recorded      one of them was never recorded
 //   timing_disabled   one of them, a foreign one, was made without timing
 //   not_ready         one of them is not complete yet

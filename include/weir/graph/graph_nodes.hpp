@@ -23,15 +23,16 @@ namespace weir {
 namespace detail {
 
 // A node with the line that asks.
-struct asked_node {
+struct node_with_call_site {
   template <std::convertible_to<graph_node> Node>
-  asked_node(const Node& asked, call_site from = call_site::current()) noexcept : node{asked}, at{from} {}
+  node_with_call_site(const Node& target, call_site from = call_site::current()) noexcept
+      : node{target}, at{from} {}
   graph_node node;
   call_site at;
 };
 
 template <class... Functions>
-struct choice : Functions... {
+struct overloads : Functions... {
   using Functions::operator()...;
 };
 
@@ -42,15 +43,19 @@ struct choice : Functions... {
 //   weir::visit(
 //       node, [](weir::fill_node n) { ... n.parameters() ... },  //
 //       [](weir::copy_node n) { ... },                           //
-//       [](weir::graph_node n) { ... });                         // all others, and kinds that are newer than weir
+//       [](weir::graph_node n) { ... });                         // all others, and kinds that are
+//       newer than weir
 //
 // One that takes a graph_node has to be there; all give one type. cuGraphNodeGetType.
 template <class... Functions>
-decltype(auto) visit(detail::asked_node asked, Functions&&... functions) {
-  detail::choice<std::decay_t<Functions>...> choose{std::forward<Functions>(functions)...};
-  static_assert(std::is_invocable_v<decltype(choose)&, graph_node>, "one function takes whatever else there is");
-  const auto as = [&]<class View>(View) -> decltype(auto) { return choose(View{detail::known_kind{}, asked.node}); };
-  switch (asked.node.kind(asked.at)) {
+decltype(auto) visit(detail::node_with_call_site target, Functions&&... functions) {
+  detail::overloads<std::decay_t<Functions>...> overloaded{std::forward<Functions>(functions)...};
+  static_assert(std::is_invocable_v<decltype(overloaded)&, graph_node>,
+                "one function takes whatever else there is");
+  const auto as = [&]<class View>(View) -> decltype(auto) {
+    return overloaded(View{detail::known_kind{}, target.node});
+  };
+  switch (target.node.kind(target.at)) {
     case node_kind::kernel: return as(kernel_node{});
     case node_kind::copy: return as(copy_node{});
     case node_kind::fill: return as(fill_node{});
@@ -66,7 +71,7 @@ decltype(auto) visit(detail::asked_node asked, Functions&&... functions) {
     case node_kind::value_batch: return as(value_batch_node{});
     case node_kind::conditional: return as(conditional_node{});
   }
-  return choose(asked.node);
+  return overloaded(target.node);
 }
 
 }  // namespace weir

@@ -1,11 +1,12 @@
-// weir/kernel/launch_argument.hpp - what a kernel is given: values, and memory with what the kernel does to it.
+// weir/kernel/launch_argument.hpp - what a kernel is given: values, and memory with what the kernel
+// does to it.
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/detail/export.hpp>
-#include <weir/detail/kept_owner.hpp>
+#include <weir/detail/keep_alive.hpp>
 #include <weir/detail/tracked_memory.hpp>
+#include <weir/memory/copy.hpp>
 
 #include <cstddef>
 #include <span>
@@ -19,39 +20,44 @@ enum class memory_access : unsigned char { unknown = 0, read = 1, write = 2, rea
 
 namespace detail {
 
-// Memory that kernels reach and that an argument is the address of: weir's buffers, spans, module_variables.
+// Memory that kernels reach and that an argument is the address of: weir's buffers, spans,
+// module_variables.
 template <class R>
-concept device_range = memory_range<R> &&(tracked_range<R> || std::ranges::enable_borrowed_range<std::remove_cv_t<R>>);
+concept device_range = memory_range<R> &&
+    (tracked_range<R> || std::ranges::enable_borrowed_range<std::remove_cv_t<R>>);
 
-// What weir knows of an argument when the program is compiled: a table of these in the type of each launch, for the checks
-// before it, and for whoever orders accesses.
+// What weir knows of an argument when the program is compiled: a table of these in the type of each
+// launch, for the checks before it, and for whoever orders accesses.
 struct argument_shape {
   unsigned size;
   unsigned alignment;
   memory_access access;  // unknown for values, and for plain pointers
 };
 
-// What one argument becomes: the bytes that the driver copies, and, of memory, what has to be remembered of it.
-// Of each kind: shape, value(), region(), keep().
+// What one argument becomes: the bytes that the driver copies, and, of memory, what has to be
+// remembered of it. Of each kind: shape, value(), region(), keep().
 
 // Any value, by its own bytes.
 template <class T>
 class value_argument {
-  static_assert(
-      std::is_trivially_copyable_v<T>,
-      "a kernel takes numbers, pointers, and structs that are copied as bytes; of an object with memory of its "
-      "own pass that: a buffer, or a std::span of memory that the device reaches");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "a kernel takes numbers, pointers, and structs that are copied as bytes; of an "
+                "object with memory of its "
+                "own pass that: a buffer, or a std::span of memory that the device reaches");
   static_assert(!std::is_pointer_v<T> || !std::is_function_v<std::remove_pointer_t<T>>,
                 "the address of a host function means nothing to a device");
-  static_assert(!std::is_array_v<T>, "an array is no argument: copy it to a buffer, or pass a struct that holds it");
+  static_assert(!std::is_array_v<T>,
+                "an array is no argument: copy it to a buffer, or pass a struct that holds it");
 
  public:
   static constexpr argument_shape shape{sizeof(T), alignof(T), memory_access::unknown};
 
   explicit value_argument(const T& value) noexcept : value_{&value} {}
-  [[nodiscard]] void* value() const noexcept { return const_cast<void*>(static_cast<const void*>(value_)); }
+  [[nodiscard]] void* value() const noexcept {
+    return const_cast<void*>(static_cast<const void*>(value_));
+  }
   [[nodiscard]] static constexpr detail::region region() noexcept { return {nullptr, 0, nullptr}; }
-  [[nodiscard]] static owner_share keep() noexcept { return {}; }
+  [[nodiscard]] static keep_alive_ref keep() noexcept { return {}; }
 
  private:
   const T* value_;
@@ -66,21 +72,22 @@ class address_argument {
   explicit address_argument(const detail::region& where) noexcept : region_{where} {}
   [[nodiscard]] void* value() const noexcept { return const_cast<void**>(&region_.address); }
   [[nodiscard]] const detail::region& region() const noexcept { return region_; }
-  [[nodiscard]] static owner_share keep() noexcept { return {}; }
+  [[nodiscard]] static keep_alive_ref keep() noexcept { return {}; }
 
  private:
   detail::region region_;
 };
 
-// The same of an owner that the graph gets where the launch is captured: a temporary buffer, or a shared pointer.
+// The same of an owner that the graph gets where the launch is captured: a temporary buffer, or a
+// shared pointer.
 template <memory_access Access, class Owner>
 class owned_argument : public address_argument<Access> {
  public:
   owned_argument(const detail::region& where, std::remove_reference_t<Owner>& owner) noexcept
       : address_argument<Access>{where}, owner_{&owner} {}
-  [[nodiscard]] owner_share keep() const {
-    using kept = std::remove_cvref_t<Owner>;
-    return owner_share{*new owner_box<kept>{static_cast<Owner&&>(*owner_)}};
+  [[nodiscard]] keep_alive_ref keep() const {
+    using owner_type = std::remove_cvref_t<Owner>;
+    return keep_alive_ref{*new keep_alive_box<owner_type>{static_cast<Owner&&>(*owner_)}};
   }
 
  private:
@@ -88,28 +95,30 @@ class owned_argument : public address_argument<Access> {
 };
 
 // Refuses a shared pointer to nothing.
-[[noreturn]] WEIR_EXPORT void refuse_null_argument(call_site at);
+[[noreturn]] WEIR_EXPORT void throw_null_argument(call_site at);
 
 // What an undeclared range is used for: const elements can only be read.
 template <class Range>
-inline constexpr memory_access natural_access =
+inline constexpr memory_access default_access =
     std::is_const_v<element_of<Range>> ? memory_access::read : memory_access::read_write;
 
 template <memory_access Access, class Range>
 [[nodiscard]] auto argument_of_range(Range&& range, [[maybe_unused]] call_site at) {
-  using given = std::remove_reference_t<Range>;
-  if constexpr (shared_pointer<std::remove_cv_t<given>>) {
-    static_assert(device_range<range_named_by<Range>>, "a shared pointer to memory that a device reaches: a buffer");
-    if (!range) refuse_null_argument(at);
-    return owned_argument<Access, const given&>{region_of(*range), range};
+  using unreferenced = std::remove_reference_t<Range>;
+  if constexpr (shared_pointer<std::remove_cv_t<unreferenced>>) {
+    static_assert(device_range<range_named_by<Range>>,
+                  "a shared pointer to memory that a device reaches: a buffer");
+    if (!range) throw_null_argument(at);
+    return owned_argument<Access, const unreferenced&>{region_of(*range), range};
   } else {
-    static_assert(device_range<given>,
-                  "a device does not reach memory of the host: copy it to a buffer, or use a pinned_buffer or a "
+    static_assert(device_range<unreferenced>,
+                  "a device does not reach memory of the host: copy it to a buffer, or use a "
+                  "pinned_buffer or a "
                   "managed_buffer");
     if constexpr (outlives_call<Range>) {
       return address_argument<Access>{region_of(range)};
     } else {
-      return owned_argument<Access, given>{region_of(range), range};
+      return owned_argument<Access, unreferenced>{region_of(range), range};
     }
   }
 }
@@ -117,7 +126,8 @@ template <memory_access Access, class Range>
 // A range together with what the kernel does to it.
 template <memory_access Access, class Range>
 class declared_range {
-  static_assert(Access == memory_access::read || !std::is_const_v<element_of<range_named_by<Range>>>,
+  static_assert(Access == memory_access::read ||
+                    !std::is_const_v<element_of<range_named_by<Range>>>,
                 "a kernel does not write const elements");
 
  public:
@@ -134,7 +144,8 @@ class declared_range {
 template <memory_access Access, class T>
 class declared_pointer {
  public:
-  constexpr declared_pointer(T* address, std::size_t count) noexcept : address_{address}, count_{count} {}
+  constexpr declared_pointer(T* address, std::size_t count) noexcept
+      : address_{address}, count_{count} {}
   [[nodiscard]] auto argument(call_site) const noexcept {
     return address_argument<Access>{
         detail::region{const_cast<std::remove_cv_t<T>*>(address_), count_ * sizeof(T), nullptr}};
@@ -154,17 +165,19 @@ inline constexpr bool is_declared<declared_pointer<Access, T>> = true;
 
 template <class Argument>
 [[nodiscard]] auto argument_from(Argument&& argument, [[maybe_unused]] call_site at) {
-  using given = std::remove_reference_t<Argument>;
-  if constexpr (is_declared<std::remove_cv_t<given>>) {
+  using unreferenced = std::remove_reference_t<Argument>;
+  if constexpr (is_declared<std::remove_cv_t<unreferenced>>) {
     return argument.argument(at);
-  } else if constexpr (std::is_null_pointer_v<given>) {
-    return address_argument<memory_access::unknown>{detail::region{nullptr, 0, nullptr}};  // whose own bytes may be any
-  } else if constexpr (device_range<given>) {
-    return argument_of_range<natural_access<given>>(std::forward<Argument>(argument), at);
-  } else if constexpr (shared_pointer<std::remove_cv_t<given>>) {
-    return argument_of_range<natural_access<range_named_by<Argument>>>(std::forward<Argument>(argument), at);
+  } else if constexpr (std::is_null_pointer_v<unreferenced>) {
+    return address_argument<memory_access::unknown>{
+        detail::region{nullptr, 0, nullptr}};  // whose own bytes may be any
+  } else if constexpr (device_range<unreferenced>) {
+    return argument_of_range<default_access<unreferenced>>(std::forward<Argument>(argument), at);
+  } else if constexpr (shared_pointer<std::remove_cv_t<unreferenced>>) {
+    return argument_of_range<default_access<range_named_by<Argument>>>(
+        std::forward<Argument>(argument), at);
   } else {
-    return value_argument<std::remove_cv_t<given>>{argument};
+    return value_argument<std::remove_cv_t<unreferenced>>{argument};
   }
 }
 
@@ -173,12 +186,12 @@ using argument_for = decltype(argument_from(std::declval<Argument>(), call_site{
 
 }  // namespace detail
 
-// Arguments of launch() that say what the kernel does to memory: in(x) it reads, out(x) it writes without having read what
-// was there, inout(x) both. Over buffers, spans, module_variables and shared pointers to such, and over an address with a
-// number of elements. It costs nothing. A buffer without a word is read and written, a const one and a span of const
-// elements is read; of a plain pointer nothing is known.
-// A temporary buffer is freed behind the launch, in stream order; in a capture the graph gets it. So does a copy of a
-// shared pointer.
+// Arguments of launch() that say what the kernel does to memory: in(x) it reads, out(x) it writes
+// without having read what was there, inout(x) both. Over buffers, spans, module_variables and
+// shared pointers to such, and over an address with a number of elements. It costs nothing. A
+// buffer without a word is read and written, a const one and a span of const elements is read; of a
+// plain pointer nothing is known. A temporary buffer is freed behind the launch, in stream order;
+// in a capture the graph gets it. So does a copy of a shared pointer.
 template <class Range>
 [[nodiscard]] constexpr auto in(Range&& range) noexcept {
   return detail::declared_range<memory_access::read, Range>{static_cast<Range&&>(range)};

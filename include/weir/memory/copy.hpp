@@ -3,8 +3,8 @@
 
 #include <weir/core/call_site.hpp>
 #include <weir/detail/export.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/detail/tracked_memory.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -38,9 +38,11 @@ concept memory_range = requires(R& r) {
 template <class R>
 using element_of = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
-// Work that is queued reads and writes later, so the memory must not go with the expression that names it.
+// Work that is queued reads and writes later, so the memory must not go with the expression that
+// names it.
 template <class R>
-concept outlives_call = std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
+concept outlives_call =
+    std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
 
 template <class R>
 [[nodiscard]] constexpr region region_of(R& r) noexcept {
@@ -53,31 +55,37 @@ template <class R>
 }
 
 template <class From, class To>
-concept copyable_to = memory_range<std::remove_reference_t<From>> && memory_range<std::remove_reference_t<To>> &&
-    std::same_as<std::remove_cv_t<element_of<From>>, element_of<To>> && std::is_trivially_copyable_v<element_of<To>>;
+concept copyable_to =
+    memory_range<std::remove_reference_t<From>> && memory_range<std::remove_reference_t<To>> &&
+    std::same_as<std::remove_cv_t<element_of<From>>, element_of<To>> &&
+    std::is_trivially_copyable_v<element_of<To>>;
 
 }  // namespace detail
 
-// Queues a copy of all of `from` to the beginning of `to`, and returns. Both are anything with data() and size() whose
-// elements are of one trivially copyable type: buffer, pinned_buffer, std::span, std::vector, std::array. Each may be
-// memory of the host, pinned, managed, or of any device, in any combination; the driver finds out which. `from` may be
-// shorter than `to`; if it is longer nothing is queued (invalid_value). Zero elements queue nothing. Both have to live
-// until the copy is done; weir's buffers take care of that themselves, and a temporary vector does not compile. The
-// stream is not waited for. Memory of the host that is not pinned is staged by the driver, and the call may wait for
-// that. In a capture: allowed, and the copy is made at each launch of the graph; pageable memory is refused by some
-// drivers; between buffers of two devices it is refused (stream_capture_unsupported), and the capture lives on. In a host
-// function: refused. cuMemcpyAsync; cuMemcpyPeerAsync between buffers of two devices.
+// Queues a copy of all of `from` to the beginning of `to`, and returns. Both are anything with
+// data() and size() whose elements are of one trivially copyable type: buffer, pinned_buffer,
+// std::span, std::vector, std::array. Each may be memory of the host, pinned, managed, or of any
+// device, in any combination; the driver finds out which. `from` may be shorter than `to`; if it is
+// longer nothing is queued (invalid_value). Zero elements queue nothing. Both have to live until
+// the copy is done; weir's buffers take care of that themselves, and a temporary vector does not
+// compile. The stream is not waited for. Memory of the host that is not pinned is staged by the
+// driver, and the call may wait for that. In a capture: allowed, and the copy is made at each
+// launch of the graph; pageable memory is refused by some drivers; between buffers of two devices
+// it is refused (stream_capture_unsupported), and the capture lives on. In a host function:
+// refused. cuMemcpyAsync; cuMemcpyPeerAsync between buffers of two devices.
 template <class From, class To>
 requires detail::copyable_to<From, To>
 void copy(stream_ref stream, From&& from, To&& to, call_site at = call_site::current()) {
-  static_assert(detail::outlives_call<From> && detail::outlives_call<To>,
-                "the copy runs later: a temporary would be gone by then; name it, or pass a std::span");
+  static_assert(
+      detail::outlives_call<From> && detail::outlives_call<To>,
+      "the copy runs later: a temporary would be gone by then; name it, or pass a std::span");
   detail::copy_region(stream, detail::region_of(from), detail::region_of(to), at);
 }
 
 // The same for raw addresses of `count` elements.
 template <class T>
-void copy(stream_ref stream, const T* from, T* to, std::size_t count, call_site at = call_site::current()) {
+void copy(stream_ref stream, const T* from, T* to, std::size_t count,
+          call_site at = call_site::current()) {
   copy(stream, std::span<const T>{from, count}, std::span<T>{to, count}, at);
 }
 

@@ -12,18 +12,20 @@
 namespace weir {
 namespace detail {
 
-// For a body that throws: syncs, attaches what that fails with to the exception under way if it is a weir::error, else
-// gives it to on_unraised_error.
+// For a body that throws: syncs, attaches what that fails with to the exception under way if it is
+// a weir::error, else gives it to set_unhandled_error_handler.
 WEIR_EXPORT void sync_after_failure(stream_ref stream, call_site at) noexcept;
 
-// Throws where an allow_sync guard refuses waits: before the body, whose memory would be gone without the wait.
-WEIR_EXPORT void refuse_sync_scope(call_site at);
+// Throws where an sync_guard guard refuses waits: before the body, whose memory would be gone
+// without the wait.
+WEIR_EXPORT void throw_if_sync_scope_forbidden(call_site at);
 
 }  // namespace detail
 
-// Runs body(stream), then waits for the stream, also if the body throws; what the body throws comes first, and what the
-// sync fails with is attached to it if both are of weir, else goes to on_unraised_error (an exception of a host function, say). Gives what the body gives. So memory of the enclosing block can be lent to copies
-// inside:
+// Runs body(stream), then waits for the stream, also if the body throws; what the body throws comes
+// first, and what the sync fails with is attached to it if both are of weir, else goes to
+// set_unhandled_error_handler (an exception of a host function, say). Gives what the body gives. So
+// memory of the enclosing block can be lent to copies inside:
 //
 //   std::vector<float> host(n);
 //   weir::sync_scope(s, [&](weir::stream_ref s) { weir::copy(s, x, host); });
@@ -33,7 +35,7 @@ WEIR_EXPORT void refuse_sync_scope(call_site at);
 template <std::invocable<stream_ref> Body>
 decltype(auto) sync_scope(stream_ref stream, Body&& body, call_site at = call_site::current()) {
   using result = std::invoke_result_t<Body, stream_ref>;
-  detail::refuse_sync_scope(at);
+  detail::throw_if_sync_scope_forbidden(at);
   const auto run = [&]() -> result {
     try {
       return std::forward<Body>(body)(stream);

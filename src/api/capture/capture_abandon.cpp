@@ -1,12 +1,13 @@
-// api/capture/capture_abandon.cpp - captures that come to nothing: ended, and their graphs as they were.
+// api/capture/capture_abandon.cpp - captures that come to nothing: ended, and their graphs as they
+// were.
 #include "api/capture/capture_registry.hpp"
-#include "api/memory/captured_memory.hpp"
-#include "api/graph/driver_edges.hpp"
 #include "api/capture/driver_frontier.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/graph/graph_book.hpp"
+#include "api/graph/driver_edges.hpp"
+#include "api/graph/graph_checks.hpp"
+#include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
-#include "api/graph/graph_use.hpp"
+#include "api/memory/captured_memory.hpp"
 
 #include <weir/graph/graph.hpp>
 
@@ -16,40 +17,45 @@
 namespace weir::detail {
 namespace {
 
-// So that the end does not fail for streams that were not joined, which would destroy the graph: the stream comes after all
-// nodes that there are, and gets none any more.
+// So that the end does not fail for streams that were not joined, which would destroy the graph:
+// the stream comes after all nodes that there are, and gets none any more.
 void join_all_before_end(CUstream stream) noexcept {
   try {
-    capture_part part;
-    if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
-    if (is_lost(part.graph)) return;  // nothing is asked of such a graph
-    std::vector<CUgraphNode> nodes = nodes_of(part.graph, {});
-    static_cast<void>(set_frontier(stream, nodes.data(), nullptr, nodes.size(), CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+    stream_capture_info info;
+    if (try_query_capture(stream, info) != CUDA_SUCCESS ||
+        info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+      return;
+    if (is_lost(info.graph)) return;  // nothing is asked of such a graph
+    std::vector<CUgraphNode> nodes = nodes_of(info.graph, {});
+    static_cast<void>(set_frontier(stream, nodes.data(), nullptr, nodes.size(),
+                                   CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
   } catch (...) {  // the end tells
   }
 }
 
 // Where the driver keeps a node, nothing else can be done.
-void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept {
+void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nodes) noexcept {
   if (is_lost(graph)) return;
-  report_what_fails(subject::graph(graph), "cuGraphDestroyNode", [&] {
+  report_failure_of(subject::graph(graph), "cuGraphDestroyNode", [&] {
     for (const CUgraphNode node : nodes_of(graph, {})) {
-      if (!std::ranges::binary_search(before, node)) graph_ref{graph}.remove(graph_node{node, graph}, {});
+      if (!std::ranges::binary_search(existing_nodes, node))
+        graph_ref{graph}.remove(graph_node{node, graph}, {});
     }
   });
 }
 
 }  // namespace
 
-driver_end end_in_driver(CUstream stream) noexcept {
+driver_end_result end_in_driver(CUstream stream) noexcept {
   CUgraph graph = nullptr;
   const CUresult answer = driver().cuStreamEndCapture(stream, &graph);
   if (answer == CUDA_SUCCESS) return {answer, graph};
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  CUgraph left = nullptr;
-  const bool is_open =
-      driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
-  if (is_open && driver().cuStreamEndCapture(stream, &left) == CUDA_SUCCESS) return {answer, left};
+  CUgraph remaining_graph = nullptr;
+  const bool is_open = driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+                       status != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (is_open && driver().cuStreamEndCapture(stream, &remaining_graph) == CUDA_SUCCESS)
+    return {answer, remaining_graph};
   return {answer, nullptr};  // destroyed by the driver with the capture
 }
 
@@ -58,58 +64,61 @@ bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_
          (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && scope != 0 && id != scope);
 }
 
-CUgraph give_up_recorded(const open_capture& what, const capture_record* record, CUgraph left) noexcept {
-  if (what.given && left != nullptr) {
-    note_captured_graph(what.id, left);  // memory nodes are not let go of
-    if (record != nullptr) take_out_recorded(left, record->before);
+CUgraph discard_recorded(const active_capture& capture, const capture_record* record,
+                         CUgraph remaining_graph) noexcept {
+  if (capture.borrowed && remaining_graph != nullptr) {
+    note_captured_graph(capture.id, remaining_graph);  // memory nodes are not let go of
+    if (record != nullptr) remove_recorded(remaining_graph, record->existing_nodes);
     return nullptr;
   }
-  note_nothing_captured(what.id);
-  if (left != nullptr) destroy_owned(left);
-  if (left == nullptr && what.was_there) note_destroyed(what.graph);
-  return left == nullptr && what.given ? what.graph : nullptr;
+  note_nothing_captured(capture.id);
+  if (remaining_graph != nullptr) destroy_owned_graph(remaining_graph);
+  if (remaining_graph == nullptr && capture.into_existing_graph) mark_destroyed(capture.graph);
+  return remaining_graph == nullptr && capture.borrowed ? capture.graph : nullptr;
 }
 
-bool leave_to_capture(CUgraph graph) noexcept {
-  const auto leave = [&](auto&& with) {
+bool transfer_to_capture(CUgraph graph) noexcept {
+  const auto transfer = [&](auto&& action) {
     bool found = false;
-    capture_registry::instance().each([&](capture_record& record) {
-      if (found || !record.what.given || !is_part_of(record.what.graph, graph)) return;
+    capture_registry::instance().for_each([&](capture_record& record) {
+      if (found || !record.capture.borrowed || !is_part_of(record.capture.graph, graph)) return;
       found = true;
-      with(record);
+      action(record);
     });
     return found;
   };
-  if (!leave([](capture_record&) {})) return false;
-  static_cast<void>(drop_ended_captures());
-  return leave([&](capture_record& record) { record.orphan = graph; });
+  if (!transfer([](capture_record&) {})) return false;
+  static_cast<void>(remove_ended_captures());
+  return transfer([&](capture_record& record) { record.ownerless_graph = graph; });
 }
 
-void destroy_orphan(CUgraph orphan, CUgraph destroyed) noexcept {
-  if (orphan != nullptr && orphan != destroyed) destroy_owned(orphan);
+void destroy_ownerless(CUgraph ownerless_graph, CUgraph destroyed) noexcept {
+  if (ownerless_graph != nullptr && ownerless_graph != destroyed)
+    destroy_owned_graph(ownerless_graph);
 }
 
-bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept {
+bool abandon_capture(stream_ref stream, unsigned long long scope) noexcept {
   if (in_forked_child()) return false;
-  const auto ending = capture_registry::instance().take(scope);
-  if (ending == nullptr) return false;  // it has ended
+  const auto record = capture_registry::instance().remove(scope);
+  if (record == nullptr) return false;  // it has ended
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t id = 0;
   // Past weir: what there is now is none of ours.
-  if (ask_which_capture(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id)) return false;
-  if (ending->what.given) join_all_before_end(stream.get());
-  const driver_end end = end_in_driver(stream.get());
-  const CUgraph destroyed = give_up_recorded(ending->what, ending.get(), end.graph);
+  if (query_capture_id(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id))
+    return false;
+  if (record->capture.borrowed) join_all_before_end(stream.get());
+  const driver_end_result end = end_in_driver(stream.get());
+  const CUgraph destroyed = discard_recorded(record->capture, record.get(), end.graph);
   switch (end.answer) {
     case CUDA_SUCCESS:
     // What the body left behind when it threw is no failure of its own.
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
     case CUDA_ERROR_ILLEGAL_STATE: break;
-    default: report_unraised(static_cast<errc>(end.answer), "cuStreamEndCapture", stream);
+    default: report_unhandled(static_cast<errc>(end.answer), "cuStreamEndCapture", stream);
   }
-  destroy_orphan(ending->orphan, destroyed);
-  return destroyed != nullptr && ending->orphan == nullptr;
+  destroy_ownerless(record->ownerless_graph, destroyed);
+  return destroyed != nullptr && record->ownerless_graph == nullptr;
 }
 
 }  // namespace weir::detail

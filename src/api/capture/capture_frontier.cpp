@@ -1,10 +1,11 @@
-// api/capture/capture_frontier.cpp - the nodes that streams that capture come after, looked at and changed.
+// api/capture/capture_frontier.cpp - the nodes that streams that capture come after, looked at and
+// changed.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/core/to_string.hpp>
 
 #include "api/capture/capture_registry.hpp"
-#include "api/graph/driver_edges.hpp"
 #include "api/capture/driver_frontier.hpp"
+#include "api/graph/driver_edges.hpp"
 #include "api/graph/node_calls.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 
 namespace weir {
 
-using detail::fail;
+using detail::throw_error;
 
 namespace {
 
@@ -33,22 +34,25 @@ std::vector<abi::CUgraphNode> nodes_of(abi::CUgraph graph, call_site at) {
   std::size_t count = 0;
   check(driver().cuGraphGetNodes(graph, nullptr, &count), call, subject::graph(graph), at);
   std::vector<abi::CUgraphNode> nodes(count);
-  if (count != 0) check(driver().cuGraphGetNodes(graph, nodes.data(), &count), call, subject::graph(graph), at);
+  if (count != 0)
+    check(driver().cuGraphGetNodes(graph, nodes.data(), &count), call, subject::graph(graph), at);
   nodes.resize(count);
   return nodes;
 }
 
-driver_frontier::driver_frontier(frontier_list nodes, abi::CUgraph graph, const char* call, call_site at) {
+driver_frontier::driver_frontier(frontier_list nodes, abi::CUgraph graph, const char* call,
+                                 call_site at) {
   std::vector<abi::CUgraphNode> all;
   bool has_data = false;
   nodes_.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto [node, data] = nodes[i];
-    expect_node_of(node, graph, call, at);
+    require_node_of(node, graph, call, at);
     if (node.graph().get() == nullptr) {  // a driver may crash over what is no node
       if (all.empty()) all = nodes_of(graph, at);
       if (std::ranges::find(all, node.get()) == all.end()) {
-        fail(errc::invalid_value, call, to_string(graph_ref{graph}), to_string(node) + " is no node of it", at);
+        throw_error(errc::invalid_value, call, to_string(graph_ref{graph}),
+                    to_string(node) + " is no node of it", at);
       }
     }
     nodes_.push_back(node.get());
@@ -64,28 +68,34 @@ driver_frontier::driver_frontier(frontier_list nodes, abi::CUgraph graph, const 
 
 }  // namespace detail
 
-void update_capture_dependencies(stream_ref stream, frontier_list nodes, dependency_update how, call_site at) {
-  const detail::capture_part part = detail::capture_part_of(detail::usable(stream, update_call, at), at);
-  if (part.status == abi::CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
-    fail(errc::stream_capture_invalidated, update_call, stream, at);
+void update_capture_dependencies(stream_ref stream, frontier_list nodes, dependency_update how,
+                                 call_site at) {
+  const detail::stream_capture_info info =
+      detail::query_capture(detail::require_open(stream, update_call, at), at);
+  if (info.status == abi::CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+    throw_error(errc::stream_capture_invalidated, update_call, stream, at);
   }
-  if (part.status == abi::CU_STREAM_CAPTURE_STATUS_NONE) {
-    fail(errc::illegal_state, update_call, to_string(stream), "it does not capture; only then it comes after nodes",
-         at);
+  if (info.status == abi::CU_STREAM_CAPTURE_STATUS_NONE) {
+    throw_error(errc::illegal_state, update_call, to_string(stream),
+                "it does not capture; only then it comes after nodes", at);
   }
   if (!is_known_kind(how)) {
-    fail(errc::invalid_value, update_call, to_string(stream), "this is none of dependency_update", at);
+    throw_error(errc::invalid_value, update_call, to_string(stream),
+                "this is none of dependency_update", at);
   }
-  detail::driver_frontier after{nodes, part.graph, update_call, at};
+  detail::driver_frontier after{nodes, info.graph, update_call, at};
   const auto flags = static_cast<unsigned>(how);
-  const abi::CUresult answer = detail::set_frontier(stream.get(), after.nodes(), after.data(), after.size(), flags);
+  const abi::CUresult answer =
+      detail::set_frontier(stream.get(), after.nodes(), after.data(), after.size(), flags);
   if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
-    fail(errc::call_requires_newer_driver, update_call, to_string(stream),
-         "data of edges other than 0 need a driver of CUDA 12.3", at);
+    throw_error(errc::call_requires_newer_driver, update_call, to_string(stream),
+                "data of edges other than 0 need a driver of CUDA 12.3", at);
   }
   if (answer == abi::CUDA_ERROR_INVALID_VALUE && after.data() != nullptr) {
-    fail(errc::invalid_value, update_call, to_string(stream),
-         "data other than 0 are for edges between kernels; ports and types are those that both have", at);
+    throw_error(
+        errc::invalid_value, update_call, to_string(stream),
+        "data other than 0 are for edges between kernels; ports and types are those that both have",
+        at);
   }
   detail::check(answer, update_call, stream, at);
 }

@@ -15,17 +15,17 @@ namespace weir::detail {
 namespace {
 
 // Adds all that the nodes come after.
-void add_earlier(std::unordered_set<CUgraphNode>& nodes, const std::vector<graph_edge>& edges) {
-  std::vector<std::pair<CUgraphNode, CUgraphNode>> backwards;
-  backwards.reserve(edges.size());
-  for (const graph_edge& edge : edges) backwards.emplace_back(edge.to.get(), edge.from.get());
-  std::ranges::sort(backwards);
+void add_ancestors(std::unordered_set<CUgraphNode>& nodes, const std::vector<graph_edge>& edges) {
+  std::vector<std::pair<CUgraphNode, CUgraphNode>> reversed;
+  reversed.reserve(edges.size());
+  for (const graph_edge& edge : edges) reversed.emplace_back(edge.to.get(), edge.from.get());
+  std::ranges::sort(reversed);
   std::vector<CUgraphNode> next{nodes.begin(), nodes.end()};
   while (!next.empty()) {
     const CUgraphNode node = next.back();
     next.pop_back();
-    for (auto edge = std::ranges::lower_bound(backwards, std::pair{node, CUgraphNode{}});
-         edge != backwards.end() && edge->first == node; ++edge) {
+    for (auto edge = std::ranges::lower_bound(reversed, std::pair{node, CUgraphNode{}});
+         edge != reversed.end() && edge->first == node; ++edge) {
       if (nodes.insert(edge->second).second) next.push_back(edge->second);
     }
   }
@@ -33,33 +33,38 @@ void add_earlier(std::unordered_set<CUgraphNode>& nodes, const std::vector<graph
 
 }  // namespace
 
-std::vector<CUstream> find_loose(const std::vector<joined_stream>& joined, const capture_part& origin, call_site at) {
-  std::vector<CUstream> loose;
-  if (joined.empty()) return loose;
+std::vector<CUstream> find_unjoined(const std::vector<joined_stream>& joined,
+                                    const stream_capture_info& origin, call_site at) {
+  std::vector<CUstream> unjoined;
+  if (joined.empty()) return unjoined;
   std::unordered_set<CUgraphNode> reached{origin.nodes, origin.nodes + origin.count};
-  add_earlier(reached, graph_ref{origin.graph}.edges(at));
+  add_ancestors(reached, graph_ref{origin.graph}.edges(at));
   for (const joined_stream& each : joined) {
-    capture_part part;
-    if (ask_capture(each.stream, part) != CUDA_SUCCESS || part.id != origin.id) continue;
-    if (std::any_of(part.nodes, part.nodes + part.count, [&](CUgraphNode n) { return !reached.contains(n); })) {
-      loose.push_back(each.stream);
+    stream_capture_info info;
+    if (try_query_capture(each.stream, info) != CUDA_SUCCESS || info.id != origin.id) continue;
+    if (std::any_of(info.nodes, info.nodes + info.count,
+                    [&](CUgraphNode n) { return !reached.contains(n); })) {
+      unjoined.push_back(each.stream);
     }
   }
-  return loose;
+  return unjoined;
 }
 
 void join_leaves(CUstream origin, CUgraph graph, call_site at) {
   std::size_t count = 0;
-  check(driver().cuGraphGetNodes(graph, nullptr, &count), "cuGraphGetNodes", subject::graph(graph), at);
+  check(driver().cuGraphGetNodes(graph, nullptr, &count), "cuGraphGetNodes", subject::graph(graph),
+        at);
   if (count == 0) return;
   std::vector<CUgraphNode> nodes(count);
-  check(driver().cuGraphGetNodes(graph, nodes.data(), &count), "cuGraphGetNodes", subject::graph(graph), at);
+  check(driver().cuGraphGetNodes(graph, nodes.data(), &count), "cuGraphGetNodes",
+        subject::graph(graph), at);
   std::unordered_set<CUgraphNode> inner;
   for (const graph_edge& edge : graph_ref{graph}.edges(at)) inner.insert(edge.from.get());
   std::erase_if(nodes, [&](CUgraphNode node) { return inner.contains(node); });
   if (nodes.empty()) return;
-  check(set_frontier(origin, nodes.data(), nullptr, nodes.size(), CU_STREAM_ADD_CAPTURE_DEPENDENCIES),
-        "cuStreamUpdateCaptureDependencies", stream_ref{origin}, at);
+  check(
+      set_frontier(origin, nodes.data(), nullptr, nodes.size(), CU_STREAM_ADD_CAPTURE_DEPENDENCIES),
+      "cuStreamUpdateCaptureDependencies", stream_ref{origin}, at);
 }
 
 }  // namespace weir::detail

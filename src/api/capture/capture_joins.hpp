@@ -10,10 +10,11 @@
 namespace weir::detail {
 
 // Those of the joined streams whose work the origin, as it is just now, does not come after.
-[[nodiscard]] std::vector<CUstream> find_loose(const std::vector<joined_stream>& joined, const capture_part& origin,
-                                               call_site at);
+[[nodiscard]] std::vector<CUstream> find_unjoined(const std::vector<joined_stream>& joined,
+                                                  const stream_capture_info& origin, call_site at);
 
-// The next operation of the stream that it began in, and so the end, comes after every node that nothing comes after.
+// The next operation of the stream that it began in, and so the end, comes after every node that
+// nothing comes after.
 void join_leaves(CUstream origin, CUgraph graph, call_site at);
 
 }  // namespace weir::detail

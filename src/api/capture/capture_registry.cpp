@@ -1,8 +1,9 @@
-// api/capture/capture_registry.cpp - what is known of each open capture that was begun through weir.
+// api/capture/capture_registry.cpp - what is known of each open capture that was begun through
+// weir.
 #include "api/capture/capture_registry.hpp"
 
-#include "api/stream/host_failures.hpp"
 #include "api/core/never_destroyed.hpp"
+#include "api/stream/host_failures.hpp"
 
 #include <fmt/format.h>
 
@@ -20,44 +21,51 @@ const char* name_of(capture_mode mode) noexcept {
   return "an unknown";
 }
 
-// The record of the capture that the stream takes part in, if weir began it. With the registry's lock held.
-bool takes_part(const capture_record& record, const capture_part& part) noexcept {
-  return part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && record.what.id == part.id;
+// The record of the capture that the stream takes part in, if weir began it. With the registry's
+// lock held.
+bool takes_part(const capture_record& record, const stream_capture_info& info) noexcept {
+  return info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && record.capture.id == info.id;
 }
 
 }  // namespace
 
-bool joined_stream::is(CUstream other) const noexcept {
-  return stream == other && (stream != CU_STREAM_PER_THREAD || thread == thread_number());
+bool joined_stream::matches(CUstream other) const noexcept {
+  return stream == other && (stream != CU_STREAM_PER_THREAD || thread == unique_thread_id());
 }
 
-bool capture_record::begun_in(CUstream stream) const noexcept {
-  return what.origin == stream && (stream != CU_STREAM_PER_THREAD || what.thread == thread_number());
+bool capture_record::has_origin(CUstream stream) const noexcept {
+  return capture.origin == stream &&
+         (stream != CU_STREAM_PER_THREAD || capture.thread == unique_thread_id());
 }
 
-bool capture_record::has(CUstream stream) const noexcept {
-  return begun_in(stream) || std::ranges::any_of(joined, [&](const joined_stream& each) { return each.is(stream); });
+bool capture_record::has_stream(CUstream stream) const noexcept {
+  return has_origin(stream) || std::ranges::any_of(joined, [&](const joined_stream& each) {
+           return each.matches(stream);
+         });
 }
 
 bool capture_record::has_context(CUcontext context) const noexcept {
-  return what.context == context ||
-         std::ranges::any_of(joined, [&](const joined_stream& each) { return each.context == context; });
+  return capture.context == context || std::ranges::any_of(joined, [&](const joined_stream& each) {
+           return each.context == context;
+         });
 }
 
-bool capture_record::can_be_asked() const noexcept {
-  return what.thread == thread_number() ? begun_in(what.origin) : held_ != nullptr;
+bool capture_record::can_be_queried() const noexcept {
+  return capture.thread == unique_thread_id() ? has_origin(capture.origin)
+                                              : origin_state_ != nullptr;
 }
 
 capture_registry& capture_registry::instance() noexcept {
-  static never_destroyed<capture_registry> the_one;
-  return *the_one;
+  static never_destroyed<capture_registry> singleton;
+  return *singleton;
 }
 
 void capture_registry::reserve() {
   const std::lock_guard lock{lock_};
   // Others may add meanwhile; there are never as many threads.
   constexpr std::size_t spare = 64;
-  if (records_.capacity() < records_.size() + spare) records_.reserve(2 * records_.size() + 2 * spare);
+  if (records_.capacity() < records_.size() + spare)
+    records_.reserve(2 * records_.size() + 2 * spare);
 }
 
 void capture_registry::add(std::unique_ptr<capture_record> record) noexcept {
@@ -65,145 +73,156 @@ void capture_registry::add(std::unique_ptr<capture_record> record) noexcept {
   records_.push_back(std::move(record));
 }
 
-std::unique_ptr<capture_record> capture_registry::take(unsigned long long id) noexcept {
+std::unique_ptr<capture_record> capture_registry::remove(unsigned long long id) noexcept {
   std::unique_lock lock{lock_};
   for (;;) {
     const auto found = find(id);
     if (found == records_.end()) return nullptr;
-    if ((*found)->asked == 0) {
-      std::unique_ptr<capture_record> taken = std::move(*found);
+    if ((*found)->active_queries == 0) {
+      std::unique_ptr<capture_record> removed = std::move(*found);
       records_.erase(found);
-      return taken;
+      return removed;
     }
-    answered_.wait(lock);
+    queries_done_.wait(lock);
   }
 }
 
 auto capture_registry::find(unsigned long long id) noexcept -> records::iterator {
-  return std::ranges::find_if(records_, [&](const auto& record) { return record->what.id == id; });
+  return std::ranges::find_if(records_,
+                              [&](const auto& record) { return record->capture.id == id; });
 }
 
-bool capture_registry::enter(unsigned long long id) noexcept {
+bool capture_registry::add_participant(unsigned long long id) noexcept {
   const std::lock_guard lock{lock_};
   const auto found = find(id);
   if (found == records_.end()) return false;
-  ++(*found)->entered;
+  ++(*found)->participant_count;
   return true;
 }
 
-void capture_registry::enter(std::unique_ptr<capture_record>& first) noexcept {
+void capture_registry::add_participant(std::unique_ptr<capture_record>& record) noexcept {
   const std::lock_guard lock{lock_};
-  auto found = find(first->what.id);
-  if (found == records_.end()) found = records_.insert(found, std::move(first));
-  ++(*found)->entered;
+  auto found = find(record->capture.id);
+  if (found == records_.end()) found = records_.insert(found, std::move(record));
+  ++(*found)->participant_count;
 }
 
-void capture_registry::let_go(unsigned long long id) noexcept {
-  std::unique_ptr<capture_record> gone;  // its stream may go with it, for which the driver is called
+void capture_registry::remove_participant(unsigned long long id) noexcept {
+  std::unique_ptr<capture_record>
+      removed;  // its stream may go with it, for which the driver is called
   std::unique_lock lock{lock_};
-  if (const auto found = find(id); found == records_.end() || --(*found)->entered != 0) return;
+  if (const auto found = find(id); found == records_.end() || --(*found)->participant_count != 0)
+    return;
   for (;;) {
     const auto found = find(id);
-    if (found == records_.end() || !(*found)->what.entered) return;  // ended, or weir's own
-    if ((*found)->entered != 0) return;                              // somebody else has come meanwhile
-    if ((*found)->asked == 0) {
-      gone = std::move(*found);
+    if (found == records_.end() || !(*found)->capture.external) return;  // ended, or weir's own
+    if ((*found)->participant_count != 0) return;  // somebody else has come meanwhile
+    if ((*found)->active_queries == 0) {
+      removed = std::move(*found);
       records_.erase(found);
       return;
     }
-    answered_.wait(lock);
+    queries_done_.wait(lock);
   }
 }
 
-// An H200's driver crashes where one thread asks about a capture that another one is ending: so those who ask are waited for.
+// An H200's driver crashes where one thread asks about a capture that another one is ending: so
+// those who ask are waited for.
 void capture_registry::begin_end(unsigned long long id) noexcept {
   std::unique_lock lock{lock_};
-  for (const auto& record : records_) record->ending |= record->what.id == id;
-  answered_.wait(lock, [&] {
-    return std::ranges::none_of(records_,
-                                [&](const auto& record) { return record->what.id == id && record->asked != 0; });
+  for (const auto& record : records_) record->is_ending |= record->capture.id == id;
+  queries_done_.wait(lock, [&] {
+    return std::ranges::none_of(records_, [&](const auto& record) {
+      return record->capture.id == id && record->active_queries != 0;
+    });
   });
 }
 
-void capture_registry::leave(capture_record& record) noexcept {
-  const auto found = std::ranges::find_if(records_, [&](const auto& each) { return each.get() == &record; });
+void capture_registry::detach(capture_record& record) noexcept {
+  const auto found =
+      std::ranges::find_if(records_, [&](const auto& each) { return each.get() == &record; });
   if (found == records_.end()) return;  // another one who asked was faster
-  record.uncount();
-  record.left = std::move(*found);
+  record.stop_counting();
+  record.detached = std::move(*found);
   records_.erase(found);
 }
 
-std::unique_ptr<capture_record> capture_registry::end_asking(capture_record& record) noexcept {
-  if (--record.asked != 0) return nullptr;
-  answered_.notify_all();
-  return std::move(record.left);
+std::unique_ptr<capture_record> capture_registry::end_query(capture_record& record) noexcept {
+  if (--record.active_queries != 0) return nullptr;
+  queries_done_.notify_all();
+  return std::move(record.detached);
 }
 
-CUresult ask_capture(CUstream stream, capture_part& part) noexcept {
-  CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &part.status, &part.id, &part.graph, &part.nodes,
-                                                       &part.edges, &part.count);
+CUresult try_query_capture(CUstream stream, stream_capture_info& info) noexcept {
+  CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &info.status, &info.id, &info.graph,
+                                                       &info.nodes, &info.edges, &info.count);
   if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
-    answer = driver().cuStreamGetCaptureInfo_v2(stream, &part.status, &part.id, &part.graph, &part.nodes, &part.count);
+    answer = driver().cuStreamGetCaptureInfo_v2(stream, &info.status, &info.id, &info.graph,
+                                                &info.nodes, &info.count);
   }
   return answer;
 }
 
-CUresult ask_which_capture(CUstream stream, CUstreamCaptureStatus& status, cuuint64_t& id) noexcept {
-  const CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
+CUresult query_capture_id(CUstream stream, CUstreamCaptureStatus& status, cuuint64_t& id) noexcept {
+  const CUresult answer =
+      driver().cuStreamGetCaptureInfo_v3(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
   if (answer != CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return answer;
   return driver().cuStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, nullptr, nullptr);
 }
 
-capture_part capture_part_of(CUstream stream, call_site at) {
-  capture_part part;
-  check(ask_capture(stream, part), "cuStreamGetCaptureInfo", stream_ref{stream}, at);
-  return part;
+stream_capture_info query_capture(CUstream stream, call_site at) {
+  stream_capture_info info;
+  check(try_query_capture(stream, info), "cuStreamGetCaptureInfo", stream_ref{stream}, at);
+  return info;
 }
 
-void forget_ended(CUstream stream, const capture_part& now) noexcept {
+void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexcept {
   if (now.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return;  // which has no id
   unsigned long long ended = 0;
-  capture_registry::instance().each([&](const capture_record& record) {
-    const bool other = !record.what.scoped && !record.ending && record.begun_in(stream) && record.what.id != now.id;
-    if (other) ended = record.what.id;
+  capture_registry::instance().for_each([&](const capture_record& record) {
+    const bool other = !record.capture.scoped && !record.is_ending && record.has_origin(stream) &&
+                       record.capture.id != now.id;
+    if (other) ended = record.capture.id;
   });
-  if (ended != 0) static_cast<void>(capture_registry::instance().take(ended));
+  if (ended != 0) static_cast<void>(capture_registry::instance().remove(ended));
 }
 
-std::string to_text(const open_capture& capture) {
-  if (capture.entered) {
-    return fmt::format("a capture that was begun past weir, and entered at {}:{}", capture.began.file_name(),
-                       capture.began.line());
+std::string to_text(const active_capture& capture) {
+  if (capture.external) {
+    return fmt::format(
+        "a capture that was started directly through the driver, and entered at {}:{}",
+        capture.begun_at.file_name(), capture.begun_at.line());
   }
-  return fmt::format("the capture begun at {}:{} in {} mode by thread {}", capture.began.file_name(),
-                     capture.began.line(), name_of(capture.options.mode), capture.thread_id);
+  return fmt::format("the capture begun at {}:{} in {} mode by thread {}",
+                     capture.begun_at.file_name(), capture.begun_at.line(),
+                     name_of(capture.options.mode), capture.system_thread_id);
 }
 
-// What happens while captures are open. None of it may fail: the operation has succeeded. Where memory is lacking, less
-// is known.
+// What happens while captures are open. None of it may fail: the operation has succeeded. Where
+// memory is lacking, less is known.
 
-void note_join(CUstream stream) noexcept {
-  capture_part part;
-  if (ask_capture(stream, part) != CUDA_SUCCESS) return;
-  forget_ended(stream, part);
-  if (part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
-  const auto facts = facts_of(stream);
-  capture_registry::instance().each([&](capture_record& record) {
-    if (!takes_part(record, part) || record.has(stream)) return;
+void track_join(CUstream stream) noexcept {
+  stream_capture_info info;
+  if (try_query_capture(stream, info) != CUDA_SUCCESS) return;
+  remove_ended_capture(stream, info);
+  if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+  const auto facts = find_stream_properties(stream);
+  capture_registry::instance().for_each([&](capture_record& record) {
+    if (!takes_part(record, info) || record.has_stream(stream)) return;
     try {
-      record.joined.push_back({stream, facts ? facts->context : nullptr, thread_number()});
+      record.joined.push_back({stream, facts ? facts->context : nullptr, unique_thread_id()});
     } catch (const std::bad_alloc&) {  // its name will be missing
     }
   });
 }
 
-void note_record(CUevent event, CUstream stream) noexcept {
-  capture_part part;
-  const bool asked = ask_capture(stream, part) == CUDA_SUCCESS;
-  if (asked) forget_ended(stream, part);
-  capture_registry::instance().each([&](capture_record& record) {
+void track_event_record(CUevent event, CUstream stream) noexcept {
+  stream_capture_info info;
+  const bool is_known = try_query_capture(stream, info) == CUDA_SUCCESS;
+  if (is_known) remove_ended_capture(stream, info);
+  capture_registry::instance().for_each([&](capture_record& record) {
     std::erase(record.events, event);
-    if (!asked || !takes_part(record, part)) return;
+    if (!is_known || !takes_part(record, info)) return;
     try {
       record.events.push_back(event);
     } catch (const std::bad_alloc&) {  // the driver's own answer will stand
@@ -211,14 +230,16 @@ void note_record(CUevent event, CUstream stream) noexcept {
   });
 }
 
-void forget_event(CUevent event) noexcept {
-  capture_registry::instance().each([&](capture_record& record) { std::erase(record.events, event); });
+void untrack_event(CUevent event) noexcept {
+  capture_registry::instance().for_each(
+      [&](capture_record& record) { std::erase(record.events, event); });
 }
 
 bool is_captured_event(CUevent event) noexcept {
   bool found = false;
-  capture_registry::instance().each(
-      [&](const capture_record& record) { found |= std::ranges::find(record.events, event) != record.events.end(); });
+  capture_registry::instance().for_each([&](const capture_record& record) {
+    found |= std::ranges::find(record.events, event) != record.events.end();
+  });
   return found;
 }
 

@@ -3,8 +3,8 @@
 
 #include "driver/abi.hpp"
 
-#include <weir/core/call_site.hpp>
 #include <weir/capture/capture_frontier.hpp>
+#include <weir/core/call_site.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -19,7 +19,9 @@ class driver_frontier {
 
   [[nodiscard]] abi::CUgraphNode* nodes() noexcept { return nodes_.data(); }
   // Null where all of it is zero, which is how drivers without such data take it.
-  [[nodiscard]] const abi::CUgraphEdgeData* data() const noexcept { return data_.empty() ? nullptr : data_.data(); }
+  [[nodiscard]] const abi::CUgraphEdgeData* data() const noexcept {
+    return data_.empty() ? nullptr : data_.data();
+  }
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
  private:

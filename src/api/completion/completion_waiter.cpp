@@ -1,62 +1,67 @@
 // api/completion/completion_waiter.cpp - lanes, as public headers know them.
 #include <weir/detail/completion_waiter.hpp>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "os/forked_child.hpp"
-#include "reactor/lane.hpp"
+#include "reactor/completion_queue.hpp"
 #include "reactor/reactor.hpp"
 #include "reactor/waiter_list.hpp"
 
 namespace weir::detail {
 namespace {
 
-reactor& home_of(lane* where) { return where != nullptr ? where->home() : reactor::of(0); }
+reactor& reactor_of(completion_queue* queue) {
+  return queue != nullptr ? queue->owner() : reactor::for_device(0);
+}
 
 }  // namespace
 
-errc known_outcome(const lane& where, unsigned long long ticket) noexcept {
-  return in_forked_child() ? errc::not_initialized : where.known(ticket);
+errc known_outcome(const completion_queue& queue, unsigned long long ticket) noexcept {
+  return in_forked_child() ? errc::not_initialized : queue.known_status(ticket);
 }
 
-errc ask_outcome(lane& where, unsigned long long ticket) noexcept {
-  const errc known = known_outcome(where, ticket);
-  if (known != errc::not_ready || inside_host_function) return known;
-  return where.ask(ticket);
+errc query_outcome(completion_queue& queue, unsigned long long ticket) noexcept {
+  const errc known_status = known_outcome(queue, ticket);
+  if (known_status != errc::not_ready || inside_host_function) return known_status;
+  return queue.query(ticket);
 }
 
-errc ask_unless_others_do(lane& where, unsigned long long ticket) noexcept {
-  const errc known = known_outcome(where, ticket);
-  if (known != errc::not_ready || inside_host_function || where.is_being_asked(ticket)) return known;
-  return where.ask(ticket);
+errc query_unless_polled(completion_queue& queue, unsigned long long ticket) noexcept {
+  const errc known_status = known_outcome(queue, ticket);
+  if (known_status != errc::not_ready || inside_host_function || queue.is_polled_by_reactor(ticket))
+    return known_status;
+  return queue.query(ticket);
 }
 
-bool add_waiter(lane& where, unsigned long long ticket, completion_waiter& who) {
+bool add_waiter(completion_queue& queue, unsigned long long ticket, completion_waiter& waiter) {
   if (in_forked_child()) {
-    who.outcome = errc::not_initialized;
+    waiter.outcome = errc::not_initialized;
     return false;
   }
-  where.home().start_thread();
-  who.loop = nullptr;
-  return where.add(who, ticket);
+  queue.owner().start_thread();
+  waiter.loop = nullptr;
+  return queue.add(waiter, ticket);
 }
 
-bool take_back(lane& where, completion_waiter& who) noexcept { return !in_forked_child() && where.remove(who); }
+bool cancel_wait(completion_queue& queue, completion_waiter& waiter) noexcept {
+  return !in_forked_child() && queue.remove(waiter);
+}
 
-void begin_telling(lane* where) {
+void ensure_reactor_thread(completion_queue* queue) {
   if (in_forked_child()) return;
   static_cast<void>(driver());  // there may be none yet
-  home_of(where).start_thread();
+  reactor_of(queue).start_thread();
 }
 
-void tell_soon(lane* where, completion_waiter& who) {
+void post_completion(completion_queue* queue, completion_waiter& waiter) {
   if (in_forked_child()) {
-    who.told(who, who.outcome);
+    waiter.on_complete(waiter, waiter.outcome);
     return;
   }
-  begin_telling(where);
-  waiter_list now;
-  now.append(who);
-  home_of(where).deliver(now, callers::any);
+  ensure_reactor_thread(queue);
+  waiter_list due;
+  due.append(waiter);
+  reactor_of(queue).deliver(due, caller_kind::other);
 }
 
 }  // namespace weir::detail

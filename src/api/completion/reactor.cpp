@@ -2,7 +2,7 @@
 #include <weir/completion/reactor.hpp>
 
 #include "api/core/check.hpp"
-#include "reactor/announced_calls.hpp"
+#include "reactor/external_callers.hpp"
 #include "reactor/reactor.hpp"
 
 #include <atomic>
@@ -10,30 +10,38 @@
 namespace weir {
 namespace {
 
-detail::reactor& reactor_of(device gpu, const char* call, call_site at) {
-  detail::permit(call, gpu, at);
+detail::reactor& find_reactor(device gpu, const char* call, call_site at) {
+  detail::require_outside_host_function(call, gpu, at);
   int devices = 0;
   detail::check(detail::driver().cuDeviceGetCount(&devices), "cuDeviceGetCount", gpu, at);
-  if (gpu.ordinal() < 0 || gpu.ordinal() >= devices) detail::fail(errc::invalid_device, call, gpu, at);
-  return detail::reactor::of(gpu.ordinal());
+  if (gpu.ordinal() < 0 || gpu.ordinal() >= devices)
+    detail::throw_error(errc::invalid_device, call, gpu, at);
+  return detail::reactor::for_device(gpu.ordinal());
 }
 
 }  // namespace
 
-reactor_drive::reactor_drive(device gpu, call_site at) : driven_{&reactor_of(gpu, "weir::reactor_drive", at)} {
-  driven_->begin_driving();
+completion_poller::completion_poller(device gpu, call_site at)
+    : reactor_{&find_reactor(gpu, "weir::completion_poller", at)} {
+  reactor_->add_poller();
 }
 
-reactor_drive::~reactor_drive() { driven_->end_driving(); }
+completion_poller::~completion_poller() { reactor_->remove_poller(); }
 
-std::size_t reactor_drive::poll() { return detail::inside_host_function ? 0 : driven_->poll(); }
+std::size_t completion_poller::poll() {
+  return detail::inside_host_function ? 0 : reactor_->poll();
+}
 
 std::size_t poll_completions(device gpu, call_site at) {
   if (detail::inside_host_function) return 0;
-  return reactor_of(gpu, "weir::poll_completions", at).drive(detail::callers::own);
+  return find_reactor(gpu, "weir::poll_completions", at).run_once(detail::caller_kind::poller);
 }
 
-calls_past_weir::calls_past_weir() noexcept { detail::announced_calls.fetch_add(1, std::memory_order_relaxed); }
-calls_past_weir::~calls_past_weir() { detail::announced_calls.fetch_sub(1, std::memory_order_relaxed); }
+expect_external_launches::expect_external_launches() noexcept {
+  detail::external_callers.fetch_add(1, std::memory_order_relaxed);
+}
+expect_external_launches::~expect_external_launches() {
+  detail::external_callers.fetch_sub(1, std::memory_order_relaxed);
+}
 
 }  // namespace weir

@@ -2,31 +2,31 @@
 #include <weir/completion/sync_wait.hpp>
 
 #include "api/core/check.hpp"
-#include "api/core/may_wait.hpp"
-#include "reactor/driven_here.hpp"
+#include "api/core/sync_allowed.hpp"
 #include "reactor/run_loop.hpp"
+#include "reactor/thread_reactors.hpp"
 
 namespace weir::detail {
 
 constexpr const char* call = "weir::sync_wait";
 
-loop_scope::loop_scope(call_site at) {
-  permit(call, {}, at);
-  may_wait(call, at);
+run_loop_scope::run_loop_scope(call_site at) {
+  require_outside_host_function(call, {}, at);
+  require_sync_allowed(call, at);
   loop_ = &run_loop::enter();
 }
 
-loop_scope::~loop_scope() { loop_->leave(); }
+run_loop_scope::~run_loop_scope() { loop_->leave(); }
 
-void loop_scope::run() noexcept { loop_->run(); }
+void run_loop_scope::run() noexcept { loop_->run(); }
 
-void loop_scope::finish() noexcept { loop_->finish(); }
+void run_loop_scope::finish() noexcept { loop_->finish(); }
 
-bool stands_in_for_a_reactor() noexcept { return driven_by_this_thread().any(); }
+bool polls_a_reactor() noexcept { return this_thread_reactors().any(); }
 
-void fail_used_task() {
-  fail(errc::closed, "co_await weir::task", "", "it was awaited before, or moved from: a task is awaited once",
-       call_site{});
+void throw_used_task() {
+  throw_error(errc::closed, "co_await weir::task", "",
+              "it was awaited before, or moved from: a task is awaited once", call_site{});
 }
 
 }  // namespace weir::detail

@@ -5,8 +5,10 @@
 
 namespace weir::detail {
 
-void refuse_any_of_nothing(std::size_t completions, call_site at) {
-  if (completions == 0) fail(errc::invalid_value, "weir::when_any", "", "there is no first one of no completions", at);
+void throw_if_when_any_is_empty(std::size_t completions, call_site at) {
+  if (completions == 0)
+    throw_error(errc::invalid_value, "weir::when_any", "",
+                "there is no first one of no completions", at);
 }
 
 }  // namespace weir::detail

@@ -28,7 +28,7 @@ class category final : public std::error_category {
       case errc::exhausted: return "exhausted: no stream of the pool is left to lend";
       default: break;
     }
-    const detail::result_words words = detail::words_of(number);
+    const detail::result_text words = detail::result_text_of(number);
     return fmt::format("{}: {}", words.name, words.text);
   }
 
@@ -61,37 +61,38 @@ struct error_details {
   std::atomic<int> holders{1};
   const char* call = "";
   std::string object;
-  std::string advice;
+  std::string hint;
   call_site where;
   std::string text;
   std::vector<error> attached;
 
-  // "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (main.cpp:12). Advice. Then 2 more: ..."
+  // "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (main.cpp:12). Advice. Then 2
+  // more: ..."
   void compose(int code) {
     text = call;
     if (!object.empty()) text += fmt::format(" on {}", object);
     text += fmt::format(": {} ({})", driver_category().message(code), code);
     if (where.line() != 0) text += fmt::format(" at {}:{}", where.file_name(), where.line());
-    if (!advice.empty()) text += fmt::format("; {}", advice);
+    if (!hint.empty()) text += fmt::format("; {}", hint);
     for (const error& later : attached) text += fmt::format(" [then {}]", later.what());
   }
 };
 
-void let_go(error_details* details) noexcept {
+void release_details(error_details* details) noexcept {
   if (details->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete details;
 }
 
 }  // namespace detail
 
-error::error(errc code, const char* call, std::string object, std::string advice, call_site at)
+error::error(errc code, const char* call, std::string object, std::string hint, call_site at)
     : std::system_error{make_error_code(code)} {
-  auto mine = std::make_unique<detail::error_details>();
-  mine->call = call;
-  mine->object = std::move(object);
-  mine->advice = std::move(advice);
-  mine->where = at;
-  mine->compose(this->code().value());
-  details_ = mine.release();
+  auto details = std::make_unique<detail::error_details>();
+  details->call = call;
+  details->object = std::move(object);
+  details->hint = std::move(hint);
+  details->where = at;
+  details->compose(this->code().value());
+  details_ = details.release();
 }
 
 error::error(const error& other) noexcept : std::system_error{other}, details_{other.details_} {
@@ -105,29 +106,30 @@ error& error::operator=(const error& other) noexcept {
   return *this;
 }
 
-error::~error() { detail::let_go(details_); }
+error::~error() { detail::release_details(details_); }
 
 const char* error::call() const noexcept { return details_->call; }
 const std::string& error::object() const noexcept { return details_->object; }
-const std::string& error::advice() const noexcept { return details_->advice; }
+const std::string& error::hint() const noexcept { return details_->hint; }
 call_site error::where() const noexcept { return details_->where; }
 const char* error::what() const noexcept { return details_->text.c_str(); }
 std::span<const error> error::attached() const noexcept { return details_->attached; }
 
-// What is shared never changes, so errors can be read and attached to by any thread that has its own copy, and what is
-// attached to each other is never a circle, which would keep itself alive for ever.
+// What is shared never changes, so errors can be read and attached to by any thread that has its
+// own copy, and what is attached to each other is never a circle, which would keep itself alive for
+// ever.
 void error::attach(const error& later) {
   if (later.details_ == details_) return;  // itself, which is nothing new
   std::vector<error> all{details_->attached};
   all.push_back(later);
-  auto mine = std::make_unique<detail::error_details>();
-  mine->call = details_->call;
-  mine->object = details_->object;
-  mine->advice = details_->advice;
-  mine->where = details_->where;
-  mine->attached = std::move(all);
-  mine->compose(code().value());
-  detail::let_go(std::exchange(details_, mine.release()));
+  auto details = std::make_unique<detail::error_details>();
+  details->call = details_->call;
+  details->object = details_->object;
+  details->hint = details_->hint;
+  details->where = details_->where;
+  details->attached = std::move(all);
+  details->compose(code().value());
+  detail::release_details(std::exchange(details_, details.release()));
 }
 
 }  // namespace weir

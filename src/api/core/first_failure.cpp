@@ -1,4 +1,5 @@
-// api/core/first_failure.cpp - the first thing that fails in work that goes on to its end whatever fails.
+// api/core/first_failure.cpp - the first thing that fails in work that goes on to its end whatever
+// fails.
 #include "api/core/first_failure.hpp"
 
 #include <weir/core/error.hpp>

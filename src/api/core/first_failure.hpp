@@ -1,4 +1,5 @@
-// api/core/first_failure.hpp - the first thing that fails in work that goes on to its end whatever fails.
+// api/core/first_failure.hpp - the first thing that fails in work that goes on to its end whatever
+// fails.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -15,7 +16,9 @@ struct first_failure {
   void note(errc answer, const char* what) noexcept {
     if (code == errc::success && answer != errc::success) *this = {answer, what};
   }
-  void note(abi::CUresult answer, const char* what) noexcept { note(static_cast<errc>(answer), what); }
+  void note(abi::CUresult answer, const char* what) noexcept {
+    note(static_cast<errc>(answer), what);
+  }
 
   // Of the exception that is being handled.
   void note_exception(const char* what) noexcept;
@@ -24,27 +27,28 @@ struct first_failure {
 // What has failed, if anything has, as the exception of the whole.
 inline void check(const first_failure& failure, subject on, call_site at) {
   if (failure.code != errc::success) [[unlikely]] {
-    fail_as_answered(failure.code, failure.call, on, at);
+    throw_driver_error(failure.code, failure.call, on, at);
   }
 }
 
 // The same where nothing can be thrown.
-inline void check_unraised(const first_failure& failure, subject on) noexcept {
+inline void report_if_failed(const first_failure& failure, subject on) noexcept {
   if (failure.code != errc::success) [[unlikely]] {
-    report_unraised(failure.code, failure.call, on);
+    report_unhandled(failure.code, failure.call, on);
   }
 }
 
-// Makes a call that may throw where nothing can be thrown. An exception without a code is for want of memory in `name`.
+// Makes a call that may throw where nothing can be thrown. An exception without a code is for want
+// of memory in `name`.
 template <class Call>
-void report_what_fails(subject on, const char* name, Call&& call) noexcept {
+void report_failure_of(subject on, const char* name, Call&& call) noexcept {
   first_failure failure;
   try {
     call();
   } catch (...) {
     failure.note_exception(name);
   }
-  check_unraised(failure, on);
+  report_if_failed(failure, on);
 }
 
 }  // namespace weir::detail

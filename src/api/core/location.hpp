@@ -3,12 +3,12 @@
 
 #include "driver/abi.hpp"
 
-#include <weir/memory/memory_place.hpp>
+#include <weir/memory/memory_location.hpp>
 
 namespace weir::detail {
 
-[[nodiscard]] constexpr abi::CUmemLocation location_of(memory_place place) noexcept {
-  return {static_cast<abi::CUmemLocationType>(place.type()), place.id()};
+[[nodiscard]] constexpr abi::CUmemLocation location_of(memory_location location) noexcept {
+  return {static_cast<abi::CUmemLocationType>(location.type()), location.id()};
 }
 
 }  // namespace weir::detail

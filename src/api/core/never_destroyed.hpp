@@ -7,8 +7,8 @@
 
 namespace weir::detail {
 
-// A T in place whose destructor never runs: other statics, other threads and the driver's may use it while the process
-// ends. For function-local statics.
+// A T in place whose destructor never runs: other statics, other threads and the driver's may use
+// it while the process ends. For function-local statics.
 template <class T>
 class never_destroyed {
  public:

@@ -3,9 +3,9 @@
 
 #include <weir/profiler/name.hpp>
 #include "api/core/check.hpp"
-#include "api/profiler/names.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/node_notes.hpp"
+#include "api/graph/node_metadata.hpp"
+#include "api/profiler/names.hpp"
 #include "api/stream/stream_state.hpp"
 #include "driver/results.hpp"
 
@@ -21,32 +21,37 @@ std::string to_string(stream_ref stream) {
     return fmt::format("{} default stream{}", detail::is_legacy(handle) ? "legacy" : "per-thread",
                        name.empty() ? name : fmt::format(" \"{}\"", name));
   }
-  const auto known = detail::facts_of(handle);
-  const std::string name = detail::quoted_name(detail::named::stream, handle);
+  const auto known = detail::find_stream_properties(handle);
+  const std::string name = detail::quoted_name(detail::object_kind::stream, handle);
   if (!known) return fmt::format("stream {}{}", name, fmt::ptr(handle));
   return fmt::format("stream {}{} (device {})", name, fmt::ptr(handle), known->device);
 }
 
 std::string to_string(event_ref event) {
   if (event.get() == detail::closed_handle<CUevent_st>()) return "closed event";
-  return fmt::format("event {}{}", detail::quoted_name(detail::named::event, event.get()), fmt::ptr(event.get()));
+  return fmt::format("event {}{}", detail::quoted_name(detail::object_kind::event, event.get()),
+                     fmt::ptr(event.get()));
 }
 
 std::string to_string(device gpu) {
-  const std::string name = detail::find_name(detail::named::device, static_cast<std::uintptr_t>(gpu.ordinal()));
-  return name.empty() ? fmt::format("device {}", gpu.ordinal()) : fmt::format("device {} \"{}\"", gpu.ordinal(), name);
+  const std::string name =
+      detail::find_name(detail::object_kind::device, static_cast<std::uintptr_t>(gpu.ordinal()));
+  return name.empty() ? fmt::format("device {}", gpu.ordinal())
+                      : fmt::format("device {} \"{}\"", gpu.ordinal(), name);
 }
 
 std::string to_string(context_ref context) {
   if (!context) return "no context";
   if (context.get() == detail::closed_handle<CUctx_st>()) return "closed context";
-  return fmt::format("context {}{}", detail::quoted_name(detail::named::context, context.get()),
+  return fmt::format("context {}{}",
+                     detail::quoted_name(detail::object_kind::context, context.get()),
                      fmt::ptr(context.get()));
 }
 
 std::string to_string(memory_pool_ref pool) {
   if (pool.get() == detail::closed_handle<CUmemPoolHandle_st>()) return "closed memory pool";
-  return fmt::format("memory pool {}{} (device {})", detail::quoted_name(detail::named::pool, pool.get()),
+  return fmt::format("memory pool {}{} (device {})",
+                     detail::quoted_name(detail::object_kind::pool, pool.get()),
                      fmt::ptr(pool.get()), pool.device().ordinal());
 }
 
@@ -57,7 +62,7 @@ std::string to_string(graph_ref graph) {
 
 std::string to_string(graph_node node) {
   if (!node) return "no node";
-  const std::string tag = detail::noted_tag(node.graph().get(), node.get());
+  const std::string tag = detail::get_tag(node.graph().get(), node.get());
   return tag.empty() ? fmt::format("node {}", fmt::ptr(node.get()))
                      : fmt::format("node \"{}\" {}", tag, fmt::ptr(node.get()));
 }

@@ -15,8 +15,8 @@ bool verify_operations(bool on, call_site at) {
 
 bool verifying_operations() noexcept { return detail::verifying(); }
 
-void detail::set_verify_patience(long long nanoseconds) noexcept {
-  verification_patience.store(nanoseconds, std::memory_order_relaxed);
+void detail::set_verify_timeout_nanoseconds(long long nanoseconds) noexcept {
+  verification_timeout.store(nanoseconds, std::memory_order_relaxed);
 }
 
 }  // namespace weir

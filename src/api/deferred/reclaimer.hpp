@@ -1,8 +1,9 @@
-// api/deferred/reclaimer.hpp - weir's own thread, for destruction that may not happen where it was asked for.
+// api/deferred/reclaimer.hpp - weir's own thread, for destruction that may not happen where it was
+// asked for.
 #pragma once
 
+#include "api/core/call_restrictions.hpp"
 #include "api/core/check.hpp"
-#include "api/core/guard.hpp"
 
 #include <weir/core/deferred.hpp>
 
@@ -13,57 +14,62 @@
 
 namespace weir::detail {
 
-// Leaves the chore to the thread, which is started at the first one and sleeps when there is none. Never blocks and
-// never fails: a chore whose thread cannot be started waits for the next one's. Chores are begun in order; one that
-// answers busy or capture_open is asked again later. A chore may leave further ones.
-void leave_chore(chore& what) noexcept;
-// The same where it ends objects of the program's. Exit waits for those however long they take, and for a driver's call not.
-void leave_program_chore(chore& what) noexcept;
+// Leaves the chore to the thread, which is started at the first one and sleeps when there is none.
+// Never blocks and never fails: a chore whose thread cannot be started waits for the next one's.
+// Chores are begun in order; one that answers busy or capture_active is asked again later. A chore
+// may leave further ones.
+void defer_task(deferred_task& task) noexcept;
+// The same where it ends objects of the program's. Exit waits for those however long they take, and
+// for a driver's call not.
+void defer_user_destructor(deferred_task& task) noexcept;
 
-// From any thread, before the end of the process. On the main one it will be known there that statics may be destroyed before
-// any is: what is left from then on is waited for before older statics are. Where weir is loaded later the main thread may not
-// be the one that does.
-void expect_exit_here() noexcept;
+// From any thread, before the end of the process. On the main one it will be known there that
+// statics may be destroyed before any is: what is left from then on is waited for before older
+// statics are. Where weir is loaded later the main thread may not be the one that does.
+void install_exit_sentinel() noexcept;
 
 // A chore made of a function object.
 template <class F>
-struct chore_of final : chore {
-  explicit chore_of(F&& f) : chore{nullptr, &call}, work(std::move(f)) {}
-  static chore_result call(chore& self) noexcept {
-    chore_of& me = static_cast<chore_of&>(self);
+struct deferred_function final : deferred_task {
+  explicit deferred_function(F&& f) : deferred_task{nullptr, &call}, work(std::move(f)) {}
+  static task_result call(deferred_task& self) noexcept {
+    deferred_function& task = static_cast<deferred_function&>(self);
     if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-      if (open_captures.load(std::memory_order_relaxed) != 0) return chore_result::capture_open;
-      me.work();
+      if (active_capture_count.load(std::memory_order_relaxed) != 0)
+        return task_result::capture_active;
+      task.work();
     } else {
-      const chore_result result = me.work();
-      if (result != chore_result::done) return result;
+      const task_result result = task.work();
+      if (result != task_result::done) return result;
     }
-    delete &me;
-    return chore_result::done;
+    delete &task;
+    return task_result::done;
   }
   F work;
 };
 
-// Leaves work() to the thread; it answers a chore_result, or nothing if it is done after one run outside of captures.
+// Leaves work() to the thread; it answers a task_result, or nothing if it is done after one run
+// outside of captures.
 template <class F>
 void defer(F work) noexcept {
   static_assert(std::is_nothrow_move_constructible_v<F>);
-  chore* const node = new (std::nothrow) chore_of<F>(std::move(work));
+  deferred_task* const node = new (std::nothrow) deferred_function<F>(std::move(work));
   if (node == nullptr) {
     // What the work holds stays behind: to destroy it here is what may not be.
-    alignas(F) std::byte grave[sizeof(F)];
-    // Not moved from yet: where there is no memory nothing was constructed. NOLINTNEXTLINE(bugprone-use-after-move)
-    ::new (static_cast<void*>(grave)) F(std::move(work));
-    report_unraised(errc::out_of_memory, "weir::defer", {});
+    alignas(F) std::byte leaked[sizeof(F)];
+    // Not moved from yet: where there is no memory nothing was constructed.
+    // NOLINTNEXTLINE(bugprone-use-after-move)
+    ::new (static_cast<void*>(leaked)) F(std::move(work));
+    report_unhandled(errc::out_of_memory, "weir::defer", {});
     return;
   }
-  leave_chore(*node);
+  defer_task(*node);
 }
 
 // Runs work() now if frees are allowed now, else later.
 template <class F>
 void run_or_defer(F work) noexcept {
-  if (may_free()) {
+  if (can_free_now()) {
     work();
   } else {
     defer(std::move(work));
@@ -72,10 +78,10 @@ void run_or_defer(F work) noexcept {
 
 // Leaves work that no capture minds.
 template <class F>
-void leave_work(F work) noexcept {
+void defer_capture_safe(F work) noexcept {
   defer([work = std::move(work)]() mutable noexcept {
     work();
-    return chore_result::done;
+    return task_result::done;
   });
 }
 
@@ -84,7 +90,7 @@ template <class F>
 void run_outside_host_functions(F work) noexcept {
   if (in_forked_child()) return;  // what it is about is the parent's
   if (inside_host_function) {
-    leave_work(std::move(work));
+    defer_capture_safe(std::move(work));
   } else {
     work();
   }
@@ -92,12 +98,12 @@ void run_outside_host_functions(F work) noexcept {
 
 // The same for destructors, which do not wait behind a call of weir's thread either.
 template <class F>
-void destroy_or_leave(F work) noexcept {
+void destroy_or_defer(F work) noexcept {
   if (in_forked_child()) return;
-  if (may_destroy()) {
+  if (can_destroy_now()) {
     work();
   } else {
-    leave_work(std::move(work));
+    defer_capture_safe(std::move(work));
   }
 }
 

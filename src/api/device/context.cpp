@@ -4,45 +4,49 @@
 
 #include "api/capture/captures.hpp"
 #include "api/core/check.hpp"
-#include "api/device/device_call.hpp"
-#include "api/device/make_current.hpp"
-#include "api/core/may_wait.hpp"
-#include "api/device/primary_context.hpp"
+#include "api/core/sync_allowed.hpp"
 #include "api/deferred/reclaimer.hpp"
+#include "api/device/device_wait.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
 
 #include <utility>
 
 namespace weir {
 namespace {
 
-CUctx_st* usable(context_ref context, const char* call, call_site at) {
+CUctx_st* require_open(context_ref context, const char* call, call_site at) {
   const detail::subject on{context.get()};
-  detail::permit(call, on, at);
-  if (context.get() == detail::closed_handle<CUctx_st>()) detail::fail_closed(call, on, at);
-  if (!context) detail::fail(errc::invalid_context, call, on, at);
+  detail::require_outside_host_function(call, on, at);
+  if (context.get() == detail::closed_handle<CUctx_st>()) detail::throw_closed(call, on, at);
+  if (!context) detail::throw_error(errc::invalid_context, call, on, at);
   return context.get();
 }
 
 }  // namespace
 
 weir::device context_ref::device(call_site at) const {
-  return weir::device{detail::place_of(usable(*this, "cuCtxGetDevice", at), at).device};
+  return weir::device{
+      detail::context_info_of(require_open(*this, "cuCtxGetDevice", at), at).device};
 }
 
 void context_ref::sync(call_site at) const {
-  CUctx_st* const context = usable(*this, "cuCtxSynchronize", at);
-  detail::may_wait("cuCtxSynchronize", at);
-  if (detail::captures_open()) detail::refuse_captured_context(context, "cuCtxSynchronize", at);
+  CUctx_st* const context = require_open(*this, "cuCtxSynchronize", at);
+  detail::require_sync_allowed("cuCtxSynchronize", at);
+  if (detail::any_capture_active())
+    detail::throw_if_context_captured(context, "cuCtxSynchronize", at);
   const detail::make_current current{context, at};
-  detail::check(detail::driver().cuCtxSynchronize(), "cuCtxSynchronize", detail::subject{handle_}, at);
+  detail::check(detail::driver().cuCtxSynchronize(), "cuCtxSynchronize", detail::subject{handle_},
+                at);
 }
 
 errc context_ref::status() const noexcept {
-  if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
-  const detail::driver_table* const driver = detail::driver_if_any();
+  if (const errc unusable = detail::check_open(handle_); unusable != errc::success) return unusable;
+  const detail::driver_table* const driver = detail::try_driver();
   if (driver == nullptr) return errc::not_initialized;
   if (handle_ == nullptr) return errc::invalid_context;
-  if (const abi::CUresult pushed = driver->cuCtxPushCurrent_v2(handle_); pushed != abi::CUDA_SUCCESS) {
+  if (const abi::CUresult pushed = driver->cuCtxPushCurrent_v2(handle_);
+      pushed != abi::CUDA_SUCCESS) {
     return static_cast<errc>(pushed);
   }
   std::size_t free = 0;
@@ -53,22 +57,27 @@ errc context_ref::status() const noexcept {
   return static_cast<errc>(answer);
 }
 
-context_ref current_context(call_site at) { return context_ref{detail::current_handle(at)}; }
+context_ref current_context(call_site at) {
+  return context_ref{detail::current_context_handle(at)};
+}
 
 device current_device(call_site at) {
   const context_ref now = current_context(at);
   return now ? now.device(at) : device{0};
 }
 
-context::context(weir::device gpu, call_site at) : handle_{detail::closed_handle<CUctx_st>()}, device_{gpu} {
+context::context(weir::device gpu, call_site at)
+    : handle_{detail::closed_handle<CUctx_st>()}, device_{gpu} {
   abi::CUcontext retained = nullptr;
-  detail::check(detail::driver().cuDevicePrimaryCtxRetain(&retained, detail::driver_device(gpu, at)),
-                "cuDevicePrimaryCtxRetain", gpu, at);
+  detail::check(
+      detail::driver().cuDevicePrimaryCtxRetain(&retained, detail::driver_device(gpu, at)),
+      "cuDevicePrimaryCtxRetain", gpu, at);
   handle_ = retained;
 }
 
 context::context(context&& other) noexcept
-    : handle_{std::exchange(other.handle_, detail::closed_handle<CUctx_st>())}, device_{other.device_} {}
+    : handle_{std::exchange(other.handle_, detail::closed_handle<CUctx_st>())},
+      device_{other.device_} {}
 
 context& context::operator=(context&& other) noexcept {
   context taken{std::move(other)};
@@ -80,9 +89,9 @@ context& context::operator=(context&& other) noexcept {
 context::~context() {
   if (closed()) return;
   detail::run_or_defer([gpu = device_] {
-    if (!detail::may_wait_for_device()) return;
-    detail::check_unraised(detail::driver().cuDevicePrimaryCtxRelease_v2(gpu.ordinal()), "cuDevicePrimaryCtxRelease",
-                           gpu);
+    if (!detail::can_wait_for_device()) return;
+    detail::report_if_failed(detail::driver().cuDevicePrimaryCtxRelease_v2(gpu.ordinal()),
+                             "cuDevicePrimaryCtxRelease", gpu);
   });
 }
 
@@ -90,7 +99,8 @@ void context::close(call_site at) {
   if (closed()) return;
   const abi::CUdevice handle = detail::driver_device(device_, at);
   handle_ = detail::closed_handle<CUctx_st>();
-  detail::check(detail::driver().cuDevicePrimaryCtxRelease_v2(handle), "cuDevicePrimaryCtxRelease", device_, at);
+  detail::check(detail::driver().cuDevicePrimaryCtxRelease_v2(handle), "cuDevicePrimaryCtxRelease",
+                device_, at);
 }
 
 bool context::closed() const noexcept { return handle_ == detail::closed_handle<CUctx_st>(); }
@@ -98,9 +108,10 @@ void context::sync(call_site at) const { context_ref{*this}.sync(at); }
 errc context::status() const noexcept { return context_ref{*this}.status(); }
 
 context_scope::context_scope(context_ref context, call_site at)
-    : pushed_{detail::push_current(usable(context, "cuCtxPushCurrent", at), at)} {}
+    : pushed_{detail::push_current(require_open(context, "cuCtxPushCurrent", at), at)} {}
 
-context_scope::context_scope(weir::device gpu, call_site at) : context_scope{gpu.primary_context(at), at} {}
+context_scope::context_scope(weir::device gpu, call_site at)
+    : context_scope{gpu.primary_context(at), at} {}
 
 context_scope::~context_scope() {
   if (pushed_) detail::pop_current();

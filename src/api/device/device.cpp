@@ -1,7 +1,7 @@
 // api/device/device.cpp - what the driver says of a device.
+#include <weir/core/driver.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
-#include <weir/core/driver.hpp>
 
 #include "api/core/check.hpp"
 #include "api/device/make_current.hpp"
@@ -13,14 +13,14 @@ namespace weir {
 namespace {
 
 // Keeps a text that the driver gave, for good. Of two threads that ask at once one's copy stays.
-const char* keep(std::atomic<const char*>& place, const char* text) {
+const char* cache_text(std::atomic<const char*>& slot, const char* text) {
   const std::size_t size = std::strlen(text) + 1;
   char* const copy = new char[size];
   std::memcpy(copy, text, size);
-  const char* kept = nullptr;
-  if (place.compare_exchange_strong(kept, copy, std::memory_order_acq_rel)) return copy;
+  const char* cached = nullptr;
+  if (slot.compare_exchange_strong(cached, copy, std::memory_order_acq_rel)) return copy;
   delete[] copy;
-  return kept;
+  return cached;
 }
 
 }  // namespace
@@ -31,7 +31,8 @@ int device::count() noexcept {
     int n = 0;
     return detail::driver().cuDeviceGetCount(&n) == abi::CUDA_SUCCESS ? n : 0;
   } catch (...) {
-    // No driver at all, because the environment asks for one that cannot be: then there is no device either.
+    // No driver at all, because the environment asks for one that cannot be: then there is no
+    // device either.
     return 0;
   }
 }
@@ -42,24 +43,26 @@ const char* device::name(call_site at) const {
   detail::device_record& record = detail::record_of(*this, "cuDeviceGetName", at);
   if (const char* known = record.name.load(std::memory_order_acquire)) return known;
   char text[256] = {};
-  detail::check(detail::driver().cuDeviceGetName(text, sizeof text, detail::driver_device(*this, at)),
-                "cuDeviceGetName", *this, at);
-  return keep(record.name, text);
+  detail::check(
+      detail::driver().cuDeviceGetName(text, sizeof text, detail::driver_device(*this, at)),
+      "cuDeviceGetName", *this, at);
+  return cache_text(record.name, text);
 }
 
 const char* device::pci_bus_id(call_site at) const {
   detail::device_record& record = detail::record_of(*this, "cuDeviceGetPCIBusId", at);
   if (const char* known = record.pci_bus_id.load(std::memory_order_acquire)) return known;
   char text[64] = {};
-  detail::check(detail::driver().cuDeviceGetPCIBusId(text, sizeof text, detail::driver_device(*this, at)),
-                "cuDeviceGetPCIBusId", *this, at);
-  return keep(record.pci_bus_id, text);
+  detail::check(
+      detail::driver().cuDeviceGetPCIBusId(text, sizeof text, detail::driver_device(*this, at)),
+      "cuDeviceGetPCIBusId", *this, at);
+  return cache_text(record.pci_bus_id, text);
 }
 
 device_uuid device::uuid(call_site at) const {
   abi::CUuuid raw = {};
-  detail::check(detail::driver().cuDeviceGetUuid_v2(&raw, detail::driver_device(*this, at)), "cuDeviceGetUuid", *this,
-                at);
+  detail::check(detail::driver().cuDeviceGetUuid_v2(&raw, detail::driver_device(*this, at)),
+                "cuDeviceGetUuid", *this, at);
   device_uuid result;
   static_assert(sizeof raw.bytes == sizeof result.bytes);
   std::memcpy(result.bytes, raw.bytes, sizeof raw.bytes);
@@ -68,9 +71,10 @@ device_uuid device::uuid(call_site at) const {
 
 int device::attribute(device_attribute which, call_site at) const {
   int value = 0;
-  detail::check(detail::driver().cuDeviceGetAttribute(&value, static_cast<abi::CUdevice_attribute>(which),
-                                                      detail::driver_device(*this, at)),
-                "cuDeviceGetAttribute", *this, at);
+  detail::check(
+      detail::driver().cuDeviceGetAttribute(&value, static_cast<abi::CUdevice_attribute>(which),
+                                            detail::driver_device(*this, at)),
+      "cuDeviceGetAttribute", *this, at);
   return value;
 }
 
@@ -93,9 +97,9 @@ memory_info device::memory(call_site at) const {
 
 bool device::can_access(device peer, call_site at) const {
   int can = 0;
-  detail::check(
-      detail::driver().cuDeviceCanAccessPeer(&can, detail::driver_device(*this, at), detail::driver_device(peer, at)),
-      "cuDeviceCanAccessPeer", *this, at);
+  detail::check(detail::driver().cuDeviceCanAccessPeer(&can, detail::driver_device(*this, at),
+                                                       detail::driver_device(peer, at)),
+                "cuDeviceCanAccessPeer", *this, at);
   return can != 0;
 }
 
@@ -107,13 +111,16 @@ bool device::is_embedded() const noexcept {
   }
 }
 
-context_ref device::primary_context(call_site at) const { return context_ref{detail::primary_context(*this, at)}; }
+context_ref device::primary_context(call_site at) const {
+  return context_ref{detail::primary_context(*this, at)};
+}
 
 void device::sync(call_site at) const {
   // A context that nobody made has no work; making it now would cost memory and time for nothing.
   unsigned flags = 0;
   int active = 0;
-  detail::check(detail::driver().cuDevicePrimaryCtxGetState(detail::driver_device(*this, at), &flags, &active),
+  detail::check(detail::driver().cuDevicePrimaryCtxGetState(detail::driver_device(*this, at),
+                                                            &flags, &active),
                 "cuDevicePrimaryCtxGetState", *this, at);
   if (active != 0) primary_context(at).sync(at);
 }

@@ -22,14 +22,17 @@ using detail::driver;
 constexpr auto sm = abi::CU_DEV_RESOURCE_TYPE_SM;
 
 unsigned flags_of(sm_split_options options) noexcept {
-  return (options.ignore_coscheduling ? abi::CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING : 0u) |
-         (options.for_the_largest_clusters ? abi::CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE : 0u);
+  return (options.ignore_sm_coscheduling ? abi::CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING
+                                         : 0u) |
+         (options.max_potential_cluster_size
+              ? abi::CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
+              : 0u);
 }
 
 // Destroys a green context that nothing owns yet.
 struct green_delete {
   void operator()(CUgreenCtx_st* green) const noexcept {
-    detail::check_unraised(driver().cuGreenCtxDestroy(green), "cuGreenCtxDestroy", {});
+    detail::report_if_failed(driver().cuGreenCtxDestroy(green), "cuGreenCtxDestroy", {});
   }
 };
 
@@ -39,87 +42,99 @@ struct memory_delete {
 
 }  // namespace
 
-sm_part::sm_part(weir::device gpu, const void* resource) noexcept : device_{gpu} {
+sm_resource::sm_resource(weir::device gpu, const void* resource) noexcept : device_{gpu} {
   static_assert(sizeof resource_ == sizeof(abi::CUdevResource));
   std::memcpy(resource_, resource, sizeof resource_);
-  abi::CUdevResource known;
-  std::memcpy(&known, resource, sizeof known);
-  if (known.type != sm) return;
-  count_ = known.sm.smCount;
-  smallest_ = known.sm.minSmPartitionSize;
-  step_ = known.sm.smCoscheduledAlignment;
+  abi::CUdevResource parsed;
+  std::memcpy(&parsed, resource, sizeof parsed);
+  if (parsed.type != sm) return;
+  count_ = parsed.sm.smCount;
+  min_partition_size_ = parsed.sm.minSmPartitionSize;
+  coscheduled_alignment_ = parsed.sm.smCoscheduledAlignment;
 }
 
-sm_part sm_part::of(weir::device gpu, call_site at) {
+sm_resource sm_resource::of(weir::device gpu, call_site at) {
   abi::CUdevResource found{};
-  check(driver().cuDeviceGetDevResource(detail::driver_device(gpu, at), &found, sm), "cuDeviceGetDevResource", gpu, at);
-  return sm_part{gpu, &found};
+  check(driver().cuDeviceGetDevResource(detail::driver_device(gpu, at), &found, sm),
+        "cuDeviceGetDevResource", gpu, at);
+  return sm_resource{gpu, &found};
 }
 
-sm_part sm_part::of(context_ref context, call_site at) {
+sm_resource sm_resource::of(context_ref context, call_site at) {
   const weir::device gpu = context.device(at);
   abi::CUdevResource found{};
-  check(driver().cuCtxGetDevResource(context.get(), &found, sm), "cuCtxGetDevResource", detail::subject{context.get()},
-        at);
-  return sm_part{gpu, &found};
+  check(driver().cuCtxGetDevResource(context.get(), &found, sm), "cuCtxGetDevResource",
+        detail::subject{context.get()}, at);
+  return sm_resource{gpu, &found};
 }
 
-sm_part sm_part::of(stream_ref stream, call_site at) { return of(stream.context(at), at); }
+sm_resource sm_resource::of(stream_ref stream, call_site at) { return of(stream.context(at), at); }
 
-sm_split sm_part::split(unsigned groups, unsigned least, sm_split_options options, call_site at) const {
+sm_split sm_resource::split(unsigned groups, unsigned min_count, sm_split_options options,
+                            call_site at) const {
   constexpr const char* call = "cuDevSmResourceSplitByCount";
-  detail::permit(call, device_, at);
+  detail::require_outside_host_function(call, device_, at);
   abi::CUdevResource whole;
   std::memcpy(&whole, resource_, sizeof whole);
-  unsigned count = std::min(groups, std::max(count_, 1u));  // there are no more groups than multiprocessors
+  unsigned count =
+      std::min(groups, std::max(count_, 1u));  // there are no more groups than multiprocessors
   std::vector<abi::CUdevResource> made(std::max(count, 1u));
-  abi::CUdevResource rest{};
-  check(driver().cuDevSmResourceSplitByCount(made.data(), &count, &whole, &rest, flags_of(options), least), call,
-        device_, at);
-  sm_split result{{}, sm_part{device_, &rest}};
+  abi::CUdevResource remainder{};
+  check(driver().cuDevSmResourceSplitByCount(made.data(), &count, &whole, &remainder,
+                                             flags_of(options), min_count),
+        call, device_, at);
+  sm_split result{{}, sm_resource{device_, &remainder}};
   result.groups.reserve(count);
-  for (unsigned i = 0; i < count; ++i) result.groups.push_back(sm_part{device_, &made[i]});
+  for (unsigned i = 0; i < count; ++i) result.groups.push_back(sm_resource{device_, &made[i]});
   return result;
 }
 
-unsigned sm_part::groups_of(unsigned least, sm_split_options options, call_site at) const {
+unsigned sm_resource::group_count(unsigned min_count, sm_split_options options,
+                                  call_site at) const {
   constexpr const char* call = "cuDevSmResourceSplitByCount";
-  detail::permit(call, device_, at);
+  detail::require_outside_host_function(call, device_, at);
   abi::CUdevResource whole;
   std::memcpy(&whole, resource_, sizeof whole);
   unsigned count = 0;
-  check(driver().cuDevSmResourceSplitByCount(nullptr, &count, &whole, nullptr, flags_of(options), least), call, device_,
-        at);
+  check(driver().cuDevSmResourceSplitByCount(nullptr, &count, &whole, nullptr, flags_of(options),
+                                             min_count),
+        call, device_, at);
   return count;
 }
 
-green_context::green_context(const sm_part& part, call_site at) : green_context{std::span{&part, 1}, at} {}
+green_context::green_context(const sm_resource& part, call_site at)
+    : green_context{std::span{&part, 1}, at} {}
 
-green_context::green_context(std::span<const sm_part> parts, call_site at) {
+green_context::green_context(std::span<const sm_resource> parts, call_site at) {
   if (parts.empty()) {
-    detail::fail(errc::invalid_value, "cuDevResourceGenerateDesc", "a green context",
-                 "it needs at least one part of a device", at);
+    detail::throw_error(errc::invalid_value, "cuDevResourceGenerateDesc", "a green context",
+                        "it needs at least one part of a device", at);
   }
   const weir::device gpu = parts.front().device();
-  const abi::CUdevice place = detail::driver_device(gpu, at);
-  // Its life would begin and end with the context's: slow, and what others made there would go with it.
+  const abi::CUdevice driver_ordinal = detail::driver_device(gpu, at);
+  // Its life would begin and end with the context's: slow, and what others made there would go with
+  // it.
   static_cast<void>(detail::primary_context(gpu, at));
   std::vector<abi::CUdevResource> resources(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) std::memcpy(&resources[i], parts[i].resource_, sizeof resources[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    std::memcpy(&resources[i], parts[i].resource_, sizeof resources[i]);
   std::unique_ptr<void, memory_delete> memory{::operator new(sizeof(detail::green_state))};
 
   abi::CUdevResourceDesc desc = nullptr;
-  check(driver().cuDevResourceGenerateDesc(&desc, resources.data(), static_cast<unsigned>(resources.size())),
+  check(driver().cuDevResourceGenerateDesc(&desc, resources.data(),
+                                           static_cast<unsigned>(resources.size())),
         "cuDevResourceGenerateDesc", gpu, at);
   abi::CUgreenCtx made = nullptr;
-  check(driver().cuGreenCtxCreate(&made, desc, place, abi::CU_GREEN_CTX_DEFAULT_STREAM), "cuGreenCtxCreate", gpu, at);
+  check(driver().cuGreenCtxCreate(&made, desc, driver_ordinal, abi::CU_GREEN_CTX_DEFAULT_STREAM),
+        "cuGreenCtxCreate", gpu, at);
   std::unique_ptr<CUgreenCtx_st, green_delete> owned{made};
   abi::CUcontext as_context = nullptr;
   check(driver().cuCtxFromGreenCtx(&as_context, made), "cuCtxFromGreenCtx", gpu, at);
   state_ = ::new (memory.release()) detail::green_state{owned.release(), as_context, gpu.ordinal()};
 }
 
-green_context::green_context(green_context&& other) noexcept : state_{std::exchange(other.state_, nullptr)} {}
+green_context::green_context(green_context&& other) noexcept
+    : state_{std::exchange(other.state_, nullptr)} {}
 
 green_context& green_context::operator=(green_context&& other) noexcept {
   green_context taken{std::move(other)};
@@ -128,20 +143,21 @@ green_context& green_context::operator=(green_context&& other) noexcept {
 }
 
 green_context::~green_context() {
-  if (state_ != nullptr) state_->drop();
+  if (state_ != nullptr) state_->release_noexcept();
 }
 
 void green_context::close(call_site at) {
   if (closed()) return;
   const detail::subject on{state_->context};
-  detail::permit("cuGreenCtxDestroy", on, at);
-  const errc answer = std::exchange(state_, nullptr)->let_go();
-  if (answer != errc::success) detail::fail(answer, "cuGreenCtxDestroy", on, at);
+  detail::require_outside_host_function("cuGreenCtxDestroy", on, at);
+  const errc answer = std::exchange(state_, nullptr)->release();
+  if (answer != errc::success) detail::throw_error(answer, "cuGreenCtxDestroy", on, at);
 }
 
 detail::green_state& green_context::open_state(const char* call, call_site at) const {
-  detail::permit(call, {}, at);
-  if (closed()) detail::fail(errc::closed, call, "a green context", "it is closed or moved from", at);
+  detail::require_outside_host_function(call, {}, at);
+  if (closed())
+    detail::throw_error(errc::closed, call, "a green context", "it is closed or moved from", at);
   return *state_;
 }
 
@@ -153,31 +169,33 @@ weir::device green_context::device(call_site at) const {
   return weir::device{open_state("weir::green_context::device", at).device};
 }
 
-sm_part green_context::multiprocessors(call_site at) const {
+sm_resource green_context::multiprocessors(call_site at) const {
   const detail::green_state& open = open_state("cuGreenCtxGetDevResource", at);
   abi::CUdevResource found{};
   check(driver().cuGreenCtxGetDevResource(open.handle, &found, sm), "cuGreenCtxGetDevResource",
         detail::subject{open.context}, at);
-  return sm_part{weir::device{open.device}, &found};
+  return sm_resource{weir::device{open.device}, &found};
 }
 
-void green_context::record(event_ref mark, call_site at) const {
+void green_context::record(event_ref event, call_site at) const {
   constexpr const char* call = "cuGreenCtxRecordEvent";
   const detail::green_state& open = open_state(call, at);
-  if (detail::captures_open()) detail::refuse_captured_context(open.context, call, at);
-  check(driver().cuGreenCtxRecordEvent(open.handle, detail::usable(mark, call, at)), call,
+  if (detail::any_capture_active()) detail::throw_if_context_captured(open.context, call, at);
+  check(driver().cuGreenCtxRecordEvent(open.handle, detail::require_open(event, call, at)), call,
         detail::subject{open.context}, at);
-  if (detail::captures_open()) detail::forget_event(mark.get());
+  if (detail::any_capture_active()) detail::untrack_event(event.get());
 }
 
-void green_context::wait(event_ref mark, call_site at) const {
+void green_context::wait(event_ref event, call_site at) const {
   constexpr const char* call = "cuGreenCtxWaitEvent";
   const detail::green_state& open = open_state(call, at);
-  if (detail::captures_open()) detail::refuse_captured_context(open.context, call, at);
-  check(driver().cuGreenCtxWaitEvent(open.handle, detail::usable(mark, call, at)), call, detail::subject{open.context},
-        at);
+  if (detail::any_capture_active()) detail::throw_if_context_captured(open.context, call, at);
+  check(driver().cuGreenCtxWaitEvent(open.handle, detail::require_open(event, call, at)), call,
+        detail::subject{open.context}, at);
 }
 
-CUgreenCtx_st* green_context::get() const noexcept { return state_ == nullptr ? nullptr : state_->handle; }
+CUgreenCtx_st* green_context::get() const noexcept {
+  return state_ == nullptr ? nullptr : state_->handle;
+}
 
 }  // namespace weir

@@ -2,9 +2,9 @@
 #include "api/device/green_state.hpp"
 
 #include "api/core/check.hpp"
-#include "api/profiler/names.hpp"
-#include "api/device/primary_context.hpp"
 #include "api/deferred/reclaimer.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/profiler/names.hpp"
 #include "os/forked_child.hpp"
 
 #include <mutex>
@@ -34,7 +34,7 @@ green_state* green_state::find(abi::CUcontext context) noexcept {
   return found;
 }
 
-green_state* hold_green(abi::CUcontext context) noexcept {
+green_state* acquire_green_state(abi::CUcontext context) noexcept {
   if (count.load(std::memory_order_acquire) == 0) return nullptr;
   const std::lock_guard hold{lock};
   green_state* const found = green_state::find(context);
@@ -60,38 +60,38 @@ abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
   return primary_context(weir::device{ordinal}, at);
 }
 
-errc green_state::let_go() noexcept {
+errc green_state::release() noexcept {
   if (in_forked_child()) return errc::success;  // the context is the parent's
   {
     // With the lock, so that nobody takes a share in one that ends.
     const std::lock_guard hold{lock};
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
-    green_state** place = &first;
-    while (*place != this) place = &(*place)->next_;
-    *place = next_;
+    green_state** link = &first;
+    while (*link != this) link = &(*link)->next_;
+    *link = next_;
     count.fetch_sub(1, std::memory_order_release);
   }
-  if (may_free()) return destroy();
+  if (can_free_now()) return destroy();
   defer([this] {
     const abi::CUcontext ended = context;
     if (const errc answer = destroy(); answer != errc::success) {
-      report_unraised(answer, "cuGreenCtxDestroy", subject{ended});
+      report_unhandled(answer, "cuGreenCtxDestroy", subject{ended});
     }
   });
   return errc::success;
 }
 
 errc green_state::destroy() noexcept {
-  forget_name(named::context, context);
+  forget_name(object_kind::context, context);
   const abi::CUresult answer = driver().cuGreenCtxDestroy(handle);
   delete this;
   return static_cast<errc>(answer);
 }
 
-void green_state::drop() noexcept {
+void green_state::release_noexcept() noexcept {
   const abi::CUcontext ended = context;
-  if (const errc answer = let_go(); answer != errc::success) {
-    report_unraised(answer, "cuGreenCtxDestroy", subject{ended});
+  if (const errc answer = release(); answer != errc::success) {
+    report_unhandled(answer, "cuGreenCtxDestroy", subject{ended});
   }
 }
 

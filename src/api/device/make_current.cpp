@@ -5,22 +5,22 @@
 
 namespace weir::detail {
 
-CUcontext current_handle(call_site at) {
-  permit("cuCtxGetCurrent", {}, at);
+CUcontext current_context_handle(call_site at) {
+  require_outside_host_function("cuCtxGetCurrent", {}, at);
   CUcontext now = nullptr;
   check(driver().cuCtxGetCurrent(&now), "cuCtxGetCurrent", {}, at);
   return now;
 }
 
 bool push_current(CUcontext context, call_site at) {
-  if (current_handle(at) == context) return false;
+  if (current_context_handle(at) == context) return false;
   check(driver().cuCtxPushCurrent_v2(context), "cuCtxPushCurrent", subject{context}, at);
   return true;
 }
 
 void pop_current() noexcept {
   CUcontext popped = nullptr;
-  check_unraised(driver().cuCtxPopCurrent_v2(&popped), "cuCtxPopCurrent", {});
+  report_if_failed(driver().cuCtxPopCurrent_v2(&popped), "cuCtxPopCurrent", {});
 }
 
 }  // namespace weir::detail

@@ -7,8 +7,8 @@
 
 namespace weir::detail {
 
-// Makes the context current unless it is already, and says whether it did: one look (11 ns) if it is, a push (with its
-// pop 52 ns) if not. Only for calls that need it, which are few.
+// Makes the context current unless it is already, and says whether it did: one look (11 ns) if it
+// is, a push (with its pop 52 ns) if not. Only for calls that need it, which are few.
 [[nodiscard]] bool push_current(abi::CUcontext context, call_site at);
 // Makes current again what was before that push.
 void pop_current() noexcept;
@@ -28,6 +28,6 @@ class make_current {
 };
 
 // The calling thread's current context; null if there is none.
-[[nodiscard]] abi::CUcontext current_handle(call_site at);
+[[nodiscard]] abi::CUcontext current_context_handle(call_site at);
 
 }  // namespace weir::detail

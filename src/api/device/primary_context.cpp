@@ -13,10 +13,10 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::size_t most_devices = 256;
+constexpr std::size_t max_devices = 256;
 
 // No constructor runs and no destructor: the records are there before and after everything static.
-constinit std::array<device_record, most_devices> records;
+constinit std::array<device_record, max_devices> records;
 
 // A pair of small numbers and a mark that they are known, in a word that one store sets.
 constexpr std::uint64_t known = std::uint64_t{1} << 63;
@@ -34,14 +34,14 @@ constexpr int unpack(std::uint64_t bits) noexcept {
 }  // namespace
 
 device_record& record_of(weir::device gpu, const char* call, call_site at) {
-  if (gpu.ordinal() < 0 || static_cast<std::size_t>(gpu.ordinal()) >= most_devices) {
-    fail(errc::invalid_device, call, gpu, at);
+  if (gpu.ordinal() < 0 || static_cast<std::size_t>(gpu.ordinal()) >= max_devices) {
+    throw_error(errc::invalid_device, call, gpu, at);
   }
   return records[static_cast<std::size_t>(gpu.ordinal())];
 }
 
 CUdevice driver_device(weir::device gpu, call_site at) {
-  permit("cuDeviceGet", gpu, at);
+  require_outside_host_function("cuDeviceGet", gpu, at);
   CUdevice handle = 0;
   check(driver().cuDeviceGet(&handle, gpu.ordinal()), "cuDeviceGet", gpu, at);
   return handle;
@@ -49,51 +49,58 @@ CUdevice driver_device(weir::device gpu, call_site at) {
 
 CUcontext primary_context(weir::device gpu, call_site at) {
   device_record& record = record_of(gpu, "cuDevicePrimaryCtxRetain", at);
-  if (const CUcontext kept = record.primary.load(std::memory_order_acquire)) return kept;
+  if (const CUcontext cached = record.primary.load(std::memory_order_acquire)) return cached;
 
-  // Two threads may retain it at once; one reference is kept, the other given back. No lock is held meanwhile.
+  // Two threads may retain it at once; one reference is kept, the other given back. No lock is held
+  // meanwhile.
   const CUdevice handle = driver_device(gpu, at);
   CUcontext context = nullptr;
   check(driver().cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain", gpu, at);
   CUcontext none = nullptr;
   if (!record.primary.compare_exchange_strong(none, context, std::memory_order_acq_rel)) {
-    check_unraised(driver().cuDevicePrimaryCtxRelease_v2(handle), "cuDevicePrimaryCtxRelease", gpu);
+    report_if_failed(driver().cuDevicePrimaryCtxRelease_v2(handle), "cuDevicePrimaryCtxRelease",
+                     gpu);
   }
   return context;
 }
 
 void forget_if_reset(device_record& record) noexcept {
-  CUcontext kept = record.primary.load(std::memory_order_acquire);
-  if (kept == nullptr) return;
+  CUcontext cached = record.primary.load(std::memory_order_acquire);
+  if (cached == nullptr) return;
   unsigned flags = 0;
   int active = 0;
   const auto handle = static_cast<CUdevice>(&record - records.data());
   const CUresult answer = driver().cuDevicePrimaryCtxGetState(handle, &flags, &active);
   if (answer != CUDA_SUCCESS || active != 0) return;
-  if (!record.primary.compare_exchange_strong(kept, nullptr, std::memory_order_acq_rel)) return;
+  if (!record.primary.compare_exchange_strong(cached, nullptr, std::memory_order_acq_rel)) return;
   record.service.store(nullptr, std::memory_order_release);
   record.resets.fetch_add(1, std::memory_order_release);
-  streams_destroyed.fetch_add(1, std::memory_order_release);  // and with them what threads keep for streams
+  streams_destroyed.fetch_add(
+      1, std::memory_order_release);  // and with them what threads keep for streams
 }
 
 void forget_reset_contexts() noexcept {
   for (device_record& record : records) forget_if_reset(record);
 }
 
-context_place place_of(CUcontext context, call_site at) {
-  // Most machines have no more devices than are looked at here, and a look costs less than a driver call.
+context_info context_info_of(CUcontext context, call_site at) {
+  // Most machines have no more devices than are looked at here, and a look costs less than a driver
+  // call.
   for (std::size_t i = 0; i < 16; ++i) {
-    if (records[i].primary.load(std::memory_order_relaxed) == context) return {static_cast<int>(i), true};
+    if (records[i].primary.load(std::memory_order_relaxed) == context)
+      return {static_cast<int>(i), true};
   }
   const make_current current{context, at};
   CUdevice handle = 0;
   check(driver().cuCtxGetDevice(&handle), "cuCtxGetDevice", subject{context}, at);
-  // A device's handle is its ordinal in every driver there is. Where nobody has made the primary context this is
-  // another one, and asking for the primary one would make it, with all the memory that it takes.
+  // A device's handle is its ordinal in every driver there is. Where nobody has made the primary
+  // context this is another one, and asking for the primary one would make it, with all the memory
+  // that it takes.
   const weir::device gpu{handle};
   unsigned flags = 0;
   int active = 0;
-  check(driver().cuDevicePrimaryCtxGetState(handle, &flags, &active), "cuDevicePrimaryCtxGetState", gpu, at);
+  check(driver().cuDevicePrimaryCtxGetState(handle, &flags, &active), "cuDevicePrimaryCtxGetState",
+        gpu, at);
   return {handle, active != 0 && primary_context(gpu, at) == context};
 }
 
@@ -103,21 +110,23 @@ priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) 
   if (packed == 0) {
     const make_current current{context, at};
     priority_range range;
-    check(driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest), "cuCtxGetStreamPriorityRange", gpu, at);
+    check(driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
+          "cuCtxGetStreamPriorityRange", gpu, at);
     packed = pack(range);
     record.priorities.store(packed, std::memory_order_relaxed);
   }
   return {unpack(packed >> 16), unpack(packed)};
 }
 
-void check_priority(weir::device gpu, CUcontext context, int priority, const char* call, call_site at) {
+void check_priority(weir::device gpu, CUcontext context, int priority, const char* call,
+                    call_site at) {
   const priority_range range = priorities_of(gpu, context, at);
   if (range.contains(priority)) return;
-  fail(errc::invalid_value, call, fmt::format("device {}", gpu.ordinal()),
-       fmt::format("priority {} is not in its range, {} (greatest) to {} (least); "
-                   "device.priorities().clamped(p) always is",
-                   priority, range.greatest, range.least),
-       at);
+  throw_error(errc::invalid_value, call, fmt::format("device {}", gpu.ordinal()),
+              fmt::format("priority {} is not in its range, {} (greatest) to {} (least); "
+                          "device.priorities().clamped(p) always is",
+                          priority, range.greatest, range.least),
+              at);
 }
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// api/device/service_stream.hpp - weir's own stream of each device, for calls that want one where the caller names none.
+// api/device/service_stream.hpp - weir's own stream of each device, for calls that want one where
+// the caller names none.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -7,8 +8,8 @@
 
 namespace weir::detail {
 
-// A non-blocking stream of the primary context, made at the first use and kept for as long as the process lives. It
-// gets nothing but allocations and frees.
+// A non-blocking stream of the primary context, made at the first use and kept for as long as the
+// process lives. It gets nothing but allocations and frees.
 [[nodiscard]] stream_ref service_stream(device gpu, call_site at);
 
 }  // namespace weir::detail

@@ -3,14 +3,14 @@
 #include <weir/event/event.hpp>
 
 #include "api/capture/captures.hpp"
-#include "api/core/check.hpp"
 #include "api/completion/event_completion.hpp"
-#include "api/device/make_current.hpp"
-#include "api/core/may_wait.hpp"
-#include "api/profiler/names.hpp"
-#include "api/stream/patience.hpp"
-#include "api/device/primary_context.hpp"
+#include "api/core/check.hpp"
+#include "api/core/sync_allowed.hpp"
 #include "api/deferred/reclaimer.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/profiler/names.hpp"
+#include "api/stream/backoff.hpp"
 
 #include <utility>
 
@@ -18,70 +18,71 @@ namespace weir {
 
 using detail::check;
 using detail::driver;
-using detail::usable;
+using detail::require_open;
 
 namespace {
 
 // Another event may get its handle.
-void forget_what_is_known(CUevent_st* handle) noexcept {
-  detail::forget_name(detail::named::event, handle);
-  if (detail::captures_open()) [[unlikely]] {
-    detail::forget_event(handle);
+void forget_event_state(CUevent_st* handle) noexcept {
+  detail::forget_name(detail::object_kind::event, handle);
+  if (detail::any_capture_active()) [[unlikely]] {
+    detail::untrack_event(handle);
   }
 }
 
 }  // namespace
 
-bool event_ref::settle_done(errc answered, call_site at) const {
-  if (answered != detail::not_asked) detail::fail_as_answered(answered, "cuEventQuery", *this, at);
-  CUevent_st* const mark = usable(*this, "cuEventQuery", at);
-  const detail::harmless_look look{*this, "cuEventQuery", at};
+bool event_ref::done_slow(errc status, call_site at) const {
+  if (status != detail::not_called) detail::throw_driver_error(status, "cuEventQuery", *this, at);
+  CUevent_st* const mark = require_open(*this, "cuEventQuery", at);
+  const detail::relaxed_capture_guard guard{*this, "cuEventQuery", at};
   const abi::CUresult answer = driver().cuEventQuery(mark);
   if (answer == abi::CUDA_ERROR_NOT_READY) return false;
   check(answer, "cuEventQuery", *this, at);
   return true;
 }
 
-errc event_ref::ask_whether_done() const noexcept {
-  if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
-  const detail::driver_table* const driver = detail::driver_if_any();
+errc event_ref::try_done_slow() const noexcept {
+  if (const errc unusable = detail::check_open(handle_); unusable != errc::success) return unusable;
+  const detail::driver_table* const driver = detail::try_driver();
   if (driver == nullptr) return errc::not_initialized;
   try {
-    const detail::harmless_look look{*this, "cuEventQuery", call_site{}};
+    const detail::relaxed_capture_guard guard{*this, "cuEventQuery", call_site{}};
     const errc answer = static_cast<errc>(driver->cuEventQuery(handle_));
-    if (answer != errc::success && detail::captures_open()) {
-      detail::note_failure(answer, "cuEventQuery", *this, call_site{});
+    if (answer != errc::success && detail::any_capture_active()) {
+      detail::attribute_failure(answer, "cuEventQuery", *this, call_site{});
     }
     return answer;
   } catch (...) {
-    return detail::code_of_exception();
+    return detail::current_error_code();
   }
 }
 
 void event_ref::sync(call_site at) const {
-  CUevent_st* const mark = usable(*this, "cuEventSynchronize", at);
-  detail::may_wait("cuEventSynchronize", at);
-  const detail::harmless_look look{*this, "cuEventSynchronize", at};
+  CUevent_st* const mark = require_open(*this, "cuEventSynchronize", at);
+  detail::require_sync_allowed("cuEventSynchronize", at);
+  const detail::relaxed_capture_guard guard{*this, "cuEventSynchronize", at};
   check(driver().cuEventSynchronize(mark), "cuEventSynchronize", *this, at);
 }
 
 bool event_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
-  usable(*this, "cuEventQuery", at);
-  detail::may_wait("weir::event::sync_for", at);
-  const errc answer = detail::ask_patiently(timeout, [this] { return try_done(); });
+  require_open(*this, "cuEventQuery", at);
+  detail::require_sync_allowed("weir::event::sync_for", at);
+  const errc answer = detail::poll_until(timeout, [this] { return try_done(); });
   if (answer == errc::not_ready) return false;
-  if (answer != errc::success) detail::fail(answer, "cuEventQuery", *this, at);
+  if (answer != errc::success) detail::throw_error(answer, "cuEventQuery", *this, at);
   return true;
 }
 
 event event::make(CUctx_st* context, event_options options, timing timing, call_site at) {
   const detail::subject on{context};
-  detail::permit("cuEventCreate", on, at);
-  if (context == detail::closed_handle<CUctx_st>()) detail::fail_closed("cuEventCreate", on, at);
-  if (context == nullptr) detail::fail(errc::invalid_context, "cuEventCreate", on, at);
-  const int device = detail::place_of(context, at).device;
-  const unsigned flags = (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT) |
-                         (timing == timing::off ? abi::CU_EVENT_DISABLE_TIMING : abi::CU_EVENT_DEFAULT);
+  detail::require_outside_host_function("cuEventCreate", on, at);
+  if (context == detail::closed_handle<CUctx_st>()) detail::throw_closed("cuEventCreate", on, at);
+  if (context == nullptr) detail::throw_error(errc::invalid_context, "cuEventCreate", on, at);
+  const int device = detail::context_info_of(context, at).device;
+  const unsigned flags =
+      (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT) |
+      (timing == timing::off ? abi::CU_EVENT_DISABLE_TIMING : abi::CU_EVENT_DEFAULT);
   const detail::make_current current{context, at};
   abi::CUevent handle = nullptr;
   check(driver().cuEventCreate(&handle, flags), "cuEventCreate", on, at);
@@ -95,9 +96,10 @@ event::event(context_ref context, event_options options, call_site at)
     : event{make(context.get(), options, timing::off, at)} {}
 
 event event::adopt(CUevent_st* handle, context_ref context, event_options options, call_site at) {
-  usable(event_ref{handle}, "weir::event::adopt", at);
+  require_open(event_ref{handle}, "weir::event::adopt", at);
   if (handle == nullptr) {
-    detail::fail(errc::invalid_handle, "weir::event::adopt", "null", "there is no event to take over", at);
+    detail::throw_error(errc::invalid_handle, "weir::event::adopt", "null",
+                        "there is no event to take over", at);
   }
   return event{handle, context.get(), context.device(at).ordinal(), options};
 }
@@ -119,33 +121,34 @@ event& event::operator=(event&& other) noexcept {
 
 event::~event() {
   if (closed()) return;
-  forget_what_is_known(handle_);
-  if (detail::leave_to_completion(handle_)) return;
-  detail::destroy_or_leave(
-      [mark = ref()] { detail::check_unraised(driver().cuEventDestroy_v2(mark.get()), "cuEventDestroy", mark); });
+  forget_event_state(handle_);
+  if (detail::leave_event_to_completion(handle_)) return;
+  detail::destroy_or_defer([mark = ref()] {
+    detail::report_if_failed(driver().cuEventDestroy_v2(mark.get()), "cuEventDestroy", mark);
+  });
 }
 
 void event::close(call_site at) {
   if (closed()) return;
-  CUevent_st* const handle = usable(ref(), "cuEventDestroy", at);
+  CUevent_st* const handle = require_open(ref(), "cuEventDestroy", at);
   handle_ = detail::closed_handle<CUevent_st>();
-  forget_what_is_known(handle);
-  if (detail::leave_to_completion(handle)) return;
+  forget_event_state(handle);
+  if (detail::leave_event_to_completion(handle)) return;
   check(driver().cuEventDestroy_v2(handle), "cuEventDestroy", event_ref{handle}, at);
 }
 
 CUevent_st* event::release(call_site at) {
-  if (closed()) detail::fail_closed("weir::event::release", ref(), at);
+  if (closed()) detail::throw_closed("weir::event::release", ref(), at);
   return std::exchange(handle_, detail::closed_handle<CUevent_st>());
 }
 
 weir::device event::device(call_site at) const {
-  if (closed()) detail::fail_closed("weir::event::device", ref(), at);
+  if (closed()) detail::throw_closed("weir::event::device", ref(), at);
   return weir::device{device_};
 }
 
 context_ref event::context(call_site at) const {
-  if (closed()) detail::fail_closed("weir::event::context", ref(), at);
+  if (closed()) detail::throw_closed("weir::event::context", ref(), at);
   return context_ref{context_};
 }
 
@@ -155,7 +158,8 @@ timed_event::timed_event(weir::device gpu, event_options options, call_site at)
 timed_event::timed_event(context_ref context, event_options options, call_site at)
     : event_{event::make(context.get(), options, event::timing::on, at)} {}
 
-timed_event timed_event::adopt(CUevent_st* handle, context_ref context, event_options options, call_site at) {
+timed_event timed_event::adopt(CUevent_st* handle, context_ref context, event_options options,
+                               call_site at) {
   return timed_event{event::adopt(handle, context, options, at), false};
 }
 

@@ -17,36 +17,40 @@ namespace {
 
 // Calls make(event) with the context current, and takes over what that gives.
 template <class Make>
-event taken(context_ref context, event_options options, const char* call, call_site at, const Make& make) {
+event adopt_new(context_ref context, event_options options, const char* call, call_site at,
+                const Make& make) {
   const detail::subject on{context.get()};
-  detail::permit(call, on, at);
-  if (context.get() == nullptr) detail::fail(errc::invalid_context, call, on, at);
-  static_cast<void>(context.device(at));  // asked for first: nothing may fail once the event is there
+  detail::require_outside_host_function(call, on, at);
+  if (context.get() == nullptr) detail::throw_error(errc::invalid_context, call, on, at);
+  static_cast<void>(
+      context.device(at));  // asked for first: nothing may fail once the event is there
   const detail::make_current current{context.get(), at};
-  abi::CUevent made = nullptr;
-  check(make(made), call, on, at);
-  return event::adopt(made, context, options, at);
+  abi::CUevent handle = nullptr;
+  check(make(handle), call, on, at);
+  return event::adopt(handle, context, options, at);
 }
 
-event made(context_ref context, event_options options, call_site at) {
-  const unsigned flags = abi::CU_EVENT_INTERPROCESS | abi::CU_EVENT_DISABLE_TIMING |
-                         (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT);
-  return taken(context, options, "cuEventCreate", at,
-               [&](abi::CUevent& out) { return driver().cuEventCreate(&out, flags); });
+event create(context_ref context, event_options options, call_site at) {
+  const unsigned flags =
+      abi::CU_EVENT_INTERPROCESS | abi::CU_EVENT_DISABLE_TIMING |
+      (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT);
+  return adopt_new(context, options, "cuEventCreate", at,
+                   [&](abi::CUevent& out) { return driver().cuEventCreate(&out, flags); });
 }
 
 }  // namespace
 
 ipc_event::ipc_event(weir::device gpu, event_options options, call_site at)
-    : event_{made(context_ref{detail::primary_context(gpu, at)}, options, at)} {}
+    : event_{create(context_ref{detail::primary_context(gpu, at)}, options, at)} {}
 
-ipc_event::ipc_event(context_ref context, event_options options, call_site at) : event_{made(context, options, at)} {}
+ipc_event::ipc_event(context_ref context, event_options options, call_site at)
+    : event_{create(context, options, at)} {}
 
 ipc_event ipc_event::open(const ipc_event_handle& handle, context_ref context, call_site at) {
   abi::CUipcEventHandle raw;
   std::memcpy(&raw, handle.bytes, sizeof raw);
-  return {taken(context, {}, "cuIpcOpenEventHandle", at,
-                [&](abi::CUevent& out) { return driver().cuIpcOpenEventHandle(&out, raw); }),
+  return {adopt_new(context, {}, "cuIpcOpenEventHandle", at,
+                    [&](abi::CUevent& out) { return driver().cuIpcOpenEventHandle(&out, raw); }),
           true};
 }
 
@@ -56,17 +60,18 @@ ipc_event ipc_event::open(const ipc_event_handle& handle, weir::device gpu, call
 
 ipc_event_handle ipc_event::handle(call_site at) const {
   constexpr const char* call = "cuIpcGetEventHandle";
-  abi::CUevent const mark = detail::usable(ref(), call, at);
+  abi::CUevent const mark = detail::require_open(ref(), call, at);
   if (opened_) {
-    detail::fail(errc::invalid_handle, call, detail::to_text(ref()),
-                 "it was opened here: only the process that made an event gives it away", at);
+    detail::throw_error(errc::invalid_handle, call, detail::to_text(ref()),
+                        "it was opened here: only the process that made an event gives it away",
+                        at);
   }
   const detail::make_current current{context(at).get(), at};
   abi::CUipcEventHandle raw;
   check(driver().cuIpcGetEventHandle(&raw, mark), call, ref(), at);
-  ipc_event_handle told;
-  std::memcpy(told.bytes, &raw, sizeof told.bytes);
-  return told;
+  ipc_event_handle exported;
+  std::memcpy(exported.bytes, &raw, sizeof exported.bytes);
+  return exported;
 }
 
 weir::device ipc_event::device(call_site at) const { return event_.device(at); }

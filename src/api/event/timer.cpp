@@ -2,9 +2,9 @@
 #include <weir/event/timer.hpp>
 
 #include "api/core/check.hpp"
+#include "api/core/unhandled_error.hpp"
+#include "api/event/timing_store.hpp"
 #include "api/stream/stream_state.hpp"
-#include "api/event/timing_book.hpp"
-#include "api/core/unraised.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -14,22 +14,24 @@ namespace weir {
 namespace {
 
 // A captured event has no time, so a section neither begins nor ends in a capture.
-void refuse_capture(stream_ref stream, call_site at) {
+void throw_if_capturing(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::timer";
   abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
-  detail::check(detail::driver().cuStreamIsCapturing(detail::usable(stream, call, at), &status), "cuStreamIsCapturing",
-                stream, at);
-  if (status != abi::CU_STREAM_CAPTURE_STATUS_NONE) detail::fail(errc::stream_capture_unsupported, call, stream, at);
+  detail::check(
+      detail::driver().cuStreamIsCapturing(detail::require_open(stream, call, at), &status),
+      "cuStreamIsCapturing", stream, at);
+  if (status != abi::CU_STREAM_CAPTURE_STATUS_NONE)
+    detail::throw_error(errc::stream_capture_unsupported, call, stream, at);
 }
 
 // A timed event of the stream's context, recorded there.
-abi::CUevent record(detail::timing_book& book, stream_ref stream, abi::CUcontext context, unsigned long long number,
-                    call_site at) {
-  const abi::CUevent event = book.take_event(context, number, at);
+abi::CUevent record(detail::timing_store& store, stream_ref stream, abi::CUcontext context,
+                    unsigned long long number, call_site at) {
+  const abi::CUevent event = store.acquire_event(context, number, at);
   try {
     stream.record(event_ref{event}, at);
   } catch (...) {
-    book.give_back(number, event);
+    store.release_event(number, event);
     throw;
   }
   return event;
@@ -37,28 +39,28 @@ abi::CUevent record(detail::timing_book& book, stream_ref stream, abi::CUcontext
 
 }  // namespace
 
-timings::timings() : book_{new detail::timing_book} {}
+timings::timings() : store_{new detail::timing_store} {}
 
 timings& timings::operator=(timings&& other) noexcept {
   timings taken{std::move(other)};
-  std::swap(book_, taken.book_);
+  std::swap(store_, taken.store_);
   return *this;
 }
 
 timings::~timings() {
-  if (book_ != nullptr) book_->let_go();
+  if (store_ != nullptr) store_->release();
 }
 
-detail::timing_book& timings::book(const char* call, call_site at) const {
-  detail::permit(call, {}, at);
-  if (book_ == nullptr) detail::fail(errc::closed, call, {}, at);
-  return *book_;
+detail::timing_store& timings::store(const char* call, call_site at) const {
+  detail::require_outside_host_function(call, {}, at);
+  if (store_ == nullptr) detail::throw_error(errc::closed, call, {}, at);
+  return *store_;
 }
 
 std::vector<timing> timings::all(call_site at) const {
-  detail::timing_book& mine = book("weir::timings::all", at);
-  mine.collect(at);
-  return mine.all();
+  detail::timing_store& records = store("weir::timings::all", at);
+  records.collect(at);
+  return records.all();
 }
 
 std::optional<timing> timings::of(std::string_view name, call_site at) const {
@@ -68,54 +70,54 @@ std::optional<timing> timings::of(std::string_view name, call_site at) const {
   return std::move(*found);
 }
 
-void timings::sync(call_site at) const { book("weir::timings::sync", at).sync(at); }
+void timings::sync(call_site at) const { store("weir::timings::sync", at).sync(at); }
 
 void timings::clear() noexcept {
-  if (book_ != nullptr) book_->clear();
+  if (store_ != nullptr) store_->clear();
 }
 
 timer::timer(timings& into, std::string_view name, stream_ref stream, call_site at)
-    : book_{&into.book("weir::timer", at)}, stream_{stream} {
-  refuse_capture(stream, at);
+    : store_{&into.store("weir::timer", at)}, stream_{stream} {
+  throw_if_capturing(stream, at);
   context_ = detail::context_of(stream.get(), at);
-  context_number_ = detail::number_of(context_, at);
-  name_ = book_->number_of(name);
-  order_ = book_->next_order();
-  start_ = record(*book_, stream, context_, context_number_, at);
-  book_->hold();
+  context_id_ = detail::context_id_of(context_, at);
+  name_ = store_->index_of(name);
+  order_ = store_->next_order();
+  start_ = record(*store_, stream, context_, context_id_, at);
+  store_->add_ref();
 }
 
 timer::~timer() {
-  if (book_ == nullptr) return;
+  if (store_ == nullptr) return;
   try {
     stop(call_site{});
   } catch (...) {
-    detail::raise_to_hook(std::current_exception());
+    detail::call_unhandled_error_handler(std::current_exception());
   }
 }
 
 void timer::stop(call_site at) {
-  if (book_ == nullptr) return;
+  if (store_ == nullptr) return;
   try {
-    refuse_capture(stream_, at);
-    const abi::CUevent end = record(*book_, stream_, context_, context_number_, at);
+    throw_if_capturing(stream_, at);
+    const abi::CUevent end = record(*store_, stream_, context_, context_id_, at);
     try {
-      book_->add({name_, order_, context_number_, start_, end});
+      store_->add({name_, order_, context_id_, start_, end});
     } catch (...) {
-      book_->give_back(context_number_, end);
+      store_->release_event(context_id_, end);
       throw;
     }
   } catch (...) {
     cancel();
     throw;
   }
-  std::exchange(book_, nullptr)->let_go();
+  std::exchange(store_, nullptr)->release();
 }
 
 void timer::cancel() noexcept {
-  if (book_ == nullptr) return;
-  book_->give_back(context_number_, start_);
-  std::exchange(book_, nullptr)->let_go();
+  if (store_ == nullptr) return;
+  store_->release_event(context_id_, start_);
+  std::exchange(store_, nullptr)->release();
 }
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// api/graph/cache_table.cpp - the executables of a graph cache, by key and context, in the order of their use.
+// api/graph/cache_table.cpp - the executables of a graph cache, by key and context, in the order of
+// their use.
 #include "api/graph/cache_table.hpp"
 
 #include <algorithm>
@@ -8,57 +9,58 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::size_t most_buckets = std::size_t{1} << 16;
-constexpr unsigned most_skipped = 1024;
+constexpr std::size_t max_buckets = std::size_t{1} << 16;
+constexpr unsigned max_retry_interval = 1024;
 
 }  // namespace
 
 bool cache_table::claim::is_exec_in_use() const noexcept {
-  return __atomic_load_n(&mine_.exec.get()->shares, __ATOMIC_ACQUIRE) != 1;
+  return __atomic_load_n(&entry_.exec.get()->shares, __ATOMIC_ACQUIRE) != 1;
 }
 
 void cache_table::claim::drop_exec() noexcept {
-  owner_share gone;
+  keep_alive_ref removed;
   const std::lock_guard lock{table_.lock_};
-  gone = std::move(mine_.exec);
-  mine_.ready = false;
+  removed = std::move(entry_.exec);
+  entry_.ready = false;
 }
 
-owner_share cache_table::claim::made(owner_share exec, unsigned long long version, cache_use how) noexcept {
-  owner_share before;
+keep_alive_ref cache_table::claim::store_exec(keep_alive_ref exec, unsigned long long version,
+                                              cache_use how) noexcept {
+  keep_alive_ref before;
   const std::lock_guard lock{table_.lock_};
-  before = std::exchange(mine_.exec, exec);
-  mine_.version = version;
-  mine_.ready = !mine_.changed;
-  mine_.distance = 0;
-  mine_.skip = 0;
-  table_.add(how);
+  before = std::exchange(entry_.exec, exec);
+  entry_.version = version;
+  entry_.ready = !entry_.is_invalidated;
+  entry_.retry_interval = 0;
+  entry_.skips_left = 0;
+  table_.increment(how);
   return exec;
 }
 
-void cache_table::claim::broke(unsigned long long version, const error& why) noexcept {
+void cache_table::claim::record_failure(unsigned long long version, const error& why) noexcept {
   const std::lock_guard lock{table_.lock_};
-  const bool again = mine_.distance != 0 && mine_.broken_version == version;
-  mine_.distance = again ? std::min(2 * mine_.distance, most_skipped) : 1;
-  mine_.skip = mine_.changed ? 0 : mine_.distance;
-  mine_.broken_version = version;
-  ++table_.counts_.broken;
+  const bool again = entry_.retry_interval != 0 && entry_.failed_version == version;
+  entry_.retry_interval = again ? std::min(2 * entry_.retry_interval, max_retry_interval) : 1;
+  entry_.skips_left = entry_.is_invalidated ? 0 : entry_.retry_interval;
+  entry_.failed_version = version;
+  ++table_.counts_.failed;
   table_.last_failure_ = why;
 }
 
 cache_table::claim::~claim() {
-  taken gone;
+  removed_entries removed;
   const std::lock_guard lock{table_.lock_};
-  mine_.busy = false;
-  if (mine_.gone) {
-    gone.first.reset(&mine_);
-  } else if (!mine_.exec && mine_.distance == 0) {
-    table_.remove(mine_, gone);  // it came to nothing
+  entry_.busy = false;
+  if (entry_.removed) {
+    removed.first.reset(&entry_);
+  } else if (!entry_.exec && entry_.retry_interval == 0) {
+    table_.remove(entry_, removed);  // it came to nothing
   }
 }
 
 cache_table::cache_table(std::size_t capacity)
-    : capacity_{capacity}, buckets_(std::bit_ceil(std::min(capacity, most_buckets))) {}
+    : capacity_{capacity}, buckets_(std::bit_ceil(std::min(capacity, max_buckets))) {}
 
 // Hashes may be plain numbers or addresses; the multiplication spreads them over the upper bits.
 std::size_t cache_table::bucket_of(const cache_key& key) const noexcept {
@@ -68,7 +70,8 @@ std::size_t cache_table::bucket_of(const cache_key& key) const noexcept {
 
 cache_table::entry* cache_table::find(const cache_key& key, unsigned long long context) const {
   entry* each = buckets_[bucket_of(key)].get();
-  while (each != nullptr && (each->context != context || !each->has(key))) each = each->next.get();
+  while (each != nullptr && (each->context != context || !each->matches(key)))
+    each = each->next.get();
   return each;
 }
 
@@ -79,9 +82,9 @@ void cache_table::link(entry& newest) noexcept {
   newest_ = &newest;
 }
 
-void cache_table::unlink(entry& which) noexcept {
-  (which.newer != nullptr ? which.newer->older : newest_) = which.older;
-  (which.older != nullptr ? which.older->newer : oldest_) = which.newer;
+void cache_table::unlink(entry& victim) noexcept {
+  (victim.newer != nullptr ? victim.newer->older : newest_) = victim.older;
+  (victim.older != nullptr ? victim.older->newer : oldest_) = victim.newer;
 }
 
 void cache_table::touch(entry& used) noexcept {
@@ -92,114 +95,117 @@ void cache_table::touch(entry& used) noexcept {
   link(used);
 }
 
-void cache_table::remove(entry& which, taken& gone) noexcept {
-  std::unique_ptr<entry>* place = &buckets_[which.bucket];
-  while (place->get() != &which) place = &(*place)->next;
-  std::unique_ptr<entry> out = std::move(*place);
-  *place = std::move(out->next);
-  unlink(which);
+void cache_table::remove(entry& victim, removed_entries& removed) noexcept {
+  std::unique_ptr<entry>* slot = &buckets_[victim.bucket];
+  while (slot->get() != &victim) slot = &(*slot)->next;
+  std::unique_ptr<entry> out = std::move(*slot);
+  *slot = std::move(out->next);
+  unlink(victim);
   --counts_.size;
-  if (which.busy) {
-    which.gone = true;  // whoever fills it ends it
+  if (victim.busy) {
+    victim.removed = true;  // whoever fills it ends it
     static_cast<void>(out.release());
     return;
   }
-  out->next = std::move(gone.first);
-  gone.first = std::move(out);
+  out->next = std::move(removed.first);
+  removed.first = std::move(out);
 }
 
-bool cache_table::insert(std::unique_ptr<entry>& fresh, taken& gone) noexcept {
+bool cache_table::insert(std::unique_ptr<entry>& fresh, removed_entries& removed) noexcept {
   if (counts_.size == capacity_) {
     entry* last = oldest_;
     while (last != nullptr && last->busy) last = last->newer;
     if (last == nullptr) return false;
-    remove(*last, gone);
+    remove(*last, removed);
     ++counts_.evicted;
   }
   link(*fresh);
-  std::unique_ptr<entry>& place = buckets_[fresh->bucket];
-  fresh->next = std::move(place);
-  place = std::move(fresh);
+  std::unique_ptr<entry>& slot = buckets_[fresh->bucket];
+  fresh->next = std::move(slot);
+  slot = std::move(fresh);
   ++counts_.size;
   return true;
 }
 
-owner_share cache_table::find_ready(const cache_key& key, unsigned long long context, unsigned long long version) {
+keep_alive_ref cache_table::find_ready(const cache_key& key, unsigned long long context,
+                                       unsigned long long version) {
   const std::lock_guard lock{lock_};
-  entry* const there = find(key, context);
-  if (there == nullptr || !there->ready || there->busy || there->version != version) return {};
-  touch(*there);
+  entry* const existing = find(key, context);
+  if (existing == nullptr || !existing->ready || existing->busy || existing->version != version)
+    return {};
+  touch(*existing);
   ++counts_.replayed;
-  return there->exec;
+  return existing->exec;
 }
 
-cache_table::found cache_table::find_or_claim(const cache_key& key, unsigned long long context,
-                                              unsigned long long version) {
+cache_table::lookup_result cache_table::find_or_claim(const cache_key& key,
+                                                      unsigned long long context,
+                                                      unsigned long long version) {
   auto fresh = std::make_unique<entry>(key, context);
   fresh->bucket = bucket_of(key);
-  taken gone;
+  removed_entries removed;
   const std::lock_guard lock{lock_};
-  entry* there = find(key, context);
-  if (there == nullptr) {
-    there = fresh.get();
-    if (!insert(fresh, gone)) return {};
-  } else if (there->busy) {
+  entry* existing = find(key, context);
+  if (existing == nullptr) {
+    existing = fresh.get();
+    if (!insert(fresh, removed)) return {};
+  } else if (existing->busy) {
     return {};
-  } else if (there->ready && there->version == version) {
-    touch(*there);
+  } else if (existing->ready && existing->version == version) {
+    touch(*existing);
     ++counts_.replayed;
-    return {there->exec, nullptr};
-  } else if (there->skip != 0 && there->broken_version == version) {
-    touch(*there);
-    --there->skip;
+    return {existing->exec, nullptr};
+  } else if (existing->skips_left != 0 && existing->failed_version == version) {
+    touch(*existing);
+    --existing->skips_left;
     return {};
   }
-  touch(*there);
-  there->busy = true;
-  there->changed = false;
-  return {{}, there};
+  touch(*existing);
+  existing->busy = true;
+  existing->is_invalidated = false;
+  return {{}, existing};
 }
 
 void cache_table::invalidate(const cache_key& key) {
   const std::lock_guard lock{lock_};
   for (entry* each = buckets_[bucket_of(key)].get(); each != nullptr; each = each->next.get()) {
-    if (!each->has(key)) continue;
-    each->changed = true;
+    if (!each->matches(key)) continue;
+    each->is_invalidated = true;
     each->ready = false;
-    each->skip = 0;
+    each->skips_left = 0;
   }
 }
 
 void cache_table::erase(const cache_key& key) {
-  taken gone;
+  removed_entries removed;
   const std::lock_guard lock{lock_};
   for (entry* each = buckets_[bucket_of(key)].get(); each != nullptr;) {
     entry* const next = each->next.get();
-    if (each->has(key)) remove(*each, gone);
+    if (each->matches(key)) remove(*each, removed);
     each = next;
   }
 }
 
 void cache_table::clear() noexcept {
-  taken gone;
+  removed_entries removed;
   const std::lock_guard lock{lock_};
-  while (oldest_ != nullptr) remove(*oldest_, gone);
+  while (oldest_ != nullptr) remove(*oldest_, removed);
 }
 
-void cache_table::add(cache_use how) noexcept {
+void cache_table::increment(cache_use how) noexcept {
   switch (how) {
     case cache_use::replayed: ++counts_.replayed; break;
     case cache_use::captured: ++counts_.captured; break;
     case cache_use::updated: ++counts_.updated; break;
-    case cache_use::remade: ++counts_.remade; break;
+    case cache_use::reinstantiated: ++counts_.reinstantiated; break;
     case cache_use::eager: ++counts_.eager; break;
     case cache_use::recorded: ++counts_.recorded; break;
   }
 }
 
-void cache_table::count(cache_use how) noexcept {
+void cache_table::record_use(cache_use how) noexcept {
   const std::lock_guard lock{lock_};
-  add(how);
+  increment(how);
 }
 
 graph_cache_counts cache_table::counts() const noexcept {

@@ -2,12 +2,12 @@
 #include "api/graph/conditional_bodies.hpp"
 
 #include "api/core/check.hpp"
-#include "api/graph/graph_book.hpp"
+#include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
 
-#include <weir/graph/graph.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/graph/graph.hpp>
 
 #include <fmt/format.h>
 
@@ -16,20 +16,20 @@ namespace {
 
 // The first node, here or inside of one, of which that is true.
 template <class Predicate>
-graph_node find_inside(CUgraph graph, const Predicate& is_it, call_site at) {
+graph_node find_node_if(CUgraph graph, const Predicate& matches, call_site at) {
   for (const graph_node node : graph_ref{graph}.nodes(at)) {
     const node_kind kind = node.kind(at);
-    if (is_it(kind)) return node;
+    if (matches(kind)) return node;
     if (kind == node_kind::child_graph) {
       CUgraph child = nullptr;
-      check(driver().cuGraphChildGraphNodeGetGraph(node.get(), &child), "cuGraphChildGraphNodeGetGraph",
-            subject::graph(graph), at);
-      if (const graph_node found = find_inside(child, is_it, at)) return found;
+      check(driver().cuGraphChildGraphNodeGetGraph(node.get(), &child),
+            "cuGraphChildGraphNodeGetGraph", subject::graph(graph), at);
+      if (const graph_node found = find_node_if(child, matches, at)) return found;
     } else if (kind == node_kind::conditional) {
-      const auto noted = conditional_noted(graph, node.get());
-      if (!noted) continue;
-      for (const CUgraph body : noted->bodies) {
-        if (const graph_node found = find_inside(body, is_it, at)) return found;
+      const auto conditional = find_conditional_metadata(graph, node.get());
+      if (!conditional) continue;
+      for (const CUgraph body : conditional->bodies) {
+        if (const graph_node found = find_node_if(body, matches, at)) return found;
       }
     }
   }
@@ -38,7 +38,7 @@ graph_node find_inside(CUgraph graph, const Predicate& is_it, call_site at) {
 
 }  // namespace
 
-bool may_be_in_body(node_kind kind) noexcept {
+bool is_allowed_in_body(node_kind kind) noexcept {
   switch (kind) {
     case node_kind::kernel:
     case node_kind::copy:
@@ -50,42 +50,48 @@ bool may_be_in_body(node_kind kind) noexcept {
   }
 }
 
-void refuse_in_body(CUgraph graph, node_kind kind, call_site at) {
-  if (!any_graph_noted() || may_be_in_body(kind) || !is_in_body(graph)) [[likely]] {
+void throw_if_not_allowed_in_body(CUgraph graph, node_kind kind, call_site at) {
+  if (!any_graph_metadata() || is_allowed_in_body(kind) || !is_in_body(graph)) [[likely]] {
     return;
   }
-  fail(errc::not_supported, "cuGraphAddNode", to_string(graph_ref{graph}),
-       fmt::format("{} cannot be in a body of a conditional node, which holds kernels, copies, fills, empty nodes, "
-                   "child graphs and conditional nodes",
-                   one_node(kind)),
-       at);
+  throw_error(errc::not_supported, "cuGraphAddNode", to_string(graph_ref{graph}),
+              fmt::format("{} cannot be in a body of a conditional node, which holds kernels, "
+                          "copies, fills, empty nodes, "
+                          "child graphs and conditional nodes",
+                          describe_kind(kind)),
+              at);
 }
 
-graph_node find_unfit_for_body(CUgraph graph, call_site at) {
-  return find_inside(
-      graph, [](node_kind kind) { return !may_be_in_body(kind); }, at);
+graph_node find_not_allowed_in_body(CUgraph graph, call_site at) {
+  return find_node_if(
+      graph, [](node_kind kind) { return !is_allowed_in_body(kind); }, at);
 }
 
-graph_node find_uncopied(CUgraph graph, call_site at) {
-  return find_inside(
+graph_node find_not_copyable(CUgraph graph, call_site at) {
+  return find_node_if(
       graph,
       [](node_kind kind) {
-        return kind == node_kind::allocation || kind == node_kind::free || kind == node_kind::conditional;
+        return kind == node_kind::allocation || kind == node_kind::free ||
+               kind == node_kind::conditional;
       },
       at);
 }
 
 graph_node find_conditional(CUgraph graph, call_site at) {
-  return find_inside(
+  return find_node_if(
       graph, [](node_kind kind) { return kind == node_kind::conditional; }, at);
 }
 
-void fail_copying(CUresult answer, graph_ref graph, call_site at) {
+void fail_clone(CUresult answer, graph_ref graph, call_site at) {
   constexpr const char* call = "cuGraphClone";
-  if (answer != CUDA_ERROR_NOT_SUPPORTED) fail(static_cast<errc>(answer), call, subject::graph(graph.get()), at);
-  const graph_node uncopied = find_uncopied(graph.get(), at);
-  fail(errc::not_supported, call, to_string(graph),
-       uncopied ? "there is one only of a graph with such a node: " + describe(uncopied) : "", at);
+  if (answer != CUDA_ERROR_NOT_SUPPORTED)
+    throw_error(static_cast<errc>(answer), call, subject::graph(graph.get()), at);
+  const graph_node not_copyable = find_not_copyable(graph.get(), at);
+  throw_error(errc::not_supported, call, to_string(graph),
+              not_copyable
+                  ? "there is one only of a graph with such a node: " + describe(not_copyable)
+                  : "",
+              at);
 }
 
 }  // namespace weir::detail

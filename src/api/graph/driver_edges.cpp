@@ -1,4 +1,5 @@
-// api/graph/driver_edges.cpp - nodes and edges of graphs by the functions that the driver has: those of before CUDA 12.3 know no data.
+// api/graph/driver_edges.cpp - nodes and edges of graphs by the functions that the driver has:
+// those of before CUDA 12.3 know no data.
 #include "api/graph/driver_edges.hpp"
 
 #include <algorithm>
@@ -31,44 +32,48 @@ CUresult get_edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdg
   return with_ordinary(driver().cuGraphGetEdges(graph, from, to, count), data, count);
 }
 
-CUresult get_dependencies(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data, std::size_t* count) noexcept {
+CUresult get_dependencies(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
+                          std::size_t* count) noexcept {
   const CUresult answer = driver().cuGraphNodeGetDependencies_v2(node, nodes, data, count);
   if (answer != lacking) return answer;
   return with_ordinary(driver().cuGraphNodeGetDependencies(node, nodes, count), data, count);
 }
 
-CUresult get_dependents(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data, std::size_t* count) noexcept {
+CUresult get_dependents(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
+                        std::size_t* count) noexcept {
   const CUresult answer = driver().cuGraphNodeGetDependentNodes_v2(node, nodes, data, count);
   if (answer != lacking) return answer;
   return with_ordinary(driver().cuGraphNodeGetDependentNodes(node, nodes, count), data, count);
 }
 
-CUresult connect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data,
-                 std::size_t count) noexcept {
+CUresult connect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                 const CUgraphEdgeData* data, std::size_t count) noexcept {
   const CUresult answer = driver().cuGraphAddDependencies_v2(graph, from, to, data, count);
   if (answer != lacking || !all_ordinary(data, count)) return answer;
   return driver().cuGraphAddDependencies(graph, from, to, count);
 }
 
-CUresult disconnect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data,
-                    std::size_t count) noexcept {
+CUresult disconnect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                    const CUgraphEdgeData* data, std::size_t count) noexcept {
   const CUresult answer = driver().cuGraphRemoveDependencies_v2(graph, from, to, data, count);
   if (answer != lacking || !all_ordinary(data, count)) return answer;
   return driver().cuGraphRemoveDependencies(graph, from, to, count);
 }
 
-CUresult set_frontier(CUstream stream, CUgraphNode* nodes, const CUgraphEdgeData* data, std::size_t count,
-                      unsigned flags) noexcept {
-  const CUresult answer = driver().cuStreamUpdateCaptureDependencies_v2(stream, nodes, data, count, flags);
+CUresult set_frontier(CUstream stream, CUgraphNode* nodes, const CUgraphEdgeData* data,
+                      std::size_t count, unsigned flags) noexcept {
+  const CUresult answer =
+      driver().cuStreamUpdateCaptureDependencies_v2(stream, nodes, data, count, flags);
   if (answer != lacking || !all_ordinary(data, count)) return answer;
   return driver().cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
 }
 
-CUresult add_to_graph(CUgraphNode& made, CUgraph graph, const CUgraphNode* after, std::size_t count,
-                      CUgraphNodeParams& params) noexcept {
-  const CUresult answer = driver().cuGraphAddNode_v2(&made, graph, after, nullptr, count, &params);
+CUresult add_to_graph(CUgraphNode& created, CUgraph graph, const CUgraphNode* after,
+                      std::size_t count, CUgraphNodeParams& params) noexcept {
+  const CUresult answer =
+      driver().cuGraphAddNode_v2(&created, graph, after, nullptr, count, &params);
   if (answer != lacking) return answer;
-  return driver().cuGraphAddNode(&made, graph, after, count, &params);
+  return driver().cuGraphAddNode(&created, graph, after, count, &params);
 }
 
 }  // namespace weir::detail

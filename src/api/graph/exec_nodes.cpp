@@ -1,11 +1,11 @@
 // api/graph/exec_nodes.cpp - single nodes of executable graphs: set, switched off and on, found.
-#include <weir/graph/graph_exec.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/graph/graph_exec.hpp>
 
 #include "api/core/check.hpp"
-#include "api/graph/exec_state.hpp"
-#include "api/graph/graph_use.hpp"
 #include "api/device/make_current.hpp"
+#include "api/graph/exec_state.hpp"
+#include "api/graph/graph_checks.hpp"
 #include "api/graph/node_calls.hpp"
 
 #include <fmt/format.h>
@@ -15,20 +15,23 @@
 namespace weir {
 
 using detail::driver;
-using detail::usable_exec;
+using detail::require_open_exec;
 
 namespace {
 
-[[noreturn, gnu::cold]] void fail_switching(abi::CUresult answer, const char* call, graph_node node, call_site at) {
+[[noreturn, gnu::cold]] void fail_switching(abi::CUresult answer, const char* call, graph_node node,
+                                            call_site at) {
   // A GPU's driver may crash over a node that is gone, when it is asked what that is.
-  detail::fail(static_cast<errc>(answer), call, to_string(node),
-               "kernels, copies and fills can be off, of the graph that the executable was made of", at);
+  detail::throw_error(
+      static_cast<errc>(answer), call, to_string(node),
+      "kernels, copies and fills can be off, of the graph that the executable was made of", at);
 }
 
 void set_enabled(CUgraphExec_st* handle, graph_node node, unsigned enabled, call_site at) {
   constexpr const char* call = "cuGraphNodeSetEnabled";
-  CUgraphExec_st* const exec = usable_exec(handle, call, at);
-  const abi::CUresult answer = driver().cuGraphNodeSetEnabled(exec, detail::usable(node, call, at), enabled);
+  CUgraphExec_st* const exec = require_open_exec(handle, call, at);
+  const abi::CUresult answer =
+      driver().cuGraphNodeSetEnabled(exec, detail::require_open(node, call, at), enabled);
   if (answer != abi::CUDA_SUCCESS) fail_switching(answer, call, node, at);
 }
 
@@ -39,31 +42,34 @@ void graph_exec::enable(graph_node node, call_site at) { set_enabled(handle_, no
 
 bool graph_exec::enabled(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphNodeGetEnabled";
-  CUgraphExec_st* const exec = usable_exec(handle_, call, at);
+  CUgraphExec_st* const exec = require_open_exec(handle_, call, at);
   unsigned enabled = 0;
-  const abi::CUresult answer = driver().cuGraphNodeGetEnabled(exec, detail::usable(node, call, at), &enabled);
+  const abi::CUresult answer =
+      driver().cuGraphNodeGetEnabled(exec, detail::require_open(node, call, at), &enabled);
   if (answer != abi::CUDA_SUCCESS) fail_switching(answer, call, node, at);
   return enabled != 0;
 }
 
 graph_node graph_exec::find(std::string_view tag, call_site at) const {
   constexpr const char* call = "weir::graph_exec::find";
-  usable_exec(handle_, call, at);
+  require_open_exec(handle_, call, at);
   graph_node found;
   if (state_ == nullptr || tag.empty()) return found;
-  const detail::tag_list& noted = state_->tags;
-  for (const auto& [name, node] : noted.tags) {
+  const detail::tag_list& list = state_->tags;
+  for (const auto& [name, node] : list.tags) {
     if (name != tag) continue;
-    if (found) detail::fail(errc::invalid_value, call, "", fmt::format("several nodes are \"{}\"", tag), at);
-    found = graph_node{node, noted.graph};
+    if (found)
+      detail::throw_error(errc::invalid_value, call, "",
+                          fmt::format("several nodes are \"{}\"", tag), at);
+    found = graph_node{node, list.graph};
   }
-  if (found && !detail::is_there(noted, found.get())) {
-    detail::fail(
-        errc::invalid_value, call, "",
-        fmt::format("\"{}\" is gone, with the graph that the executable was made of or out of it; the graph has to "
-                    "be there as long as its nodes are named",
-                    tag),
-        at);
+  if (found && !detail::is_present(list, found.get())) {
+    detail::throw_error(errc::invalid_value, call, "",
+                        fmt::format("\"{}\" is gone, with the graph that the executable was made "
+                                    "of or out of it; the graph has to "
+                                    "be there as long as its nodes are named",
+                                    tag),
+                        at);
   }
   return found;
 }
@@ -72,10 +78,10 @@ graph_node graph_exec::find(std::string_view tag, call_site at) const {
 detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at)
     : node_change{exec, node} {
   constexpr const char* call = "cuGraphExecNodeSetParams";
-  usable_exec(exec.handle_, call, at);
-  usable(node, call, at);
-  const auto is_there = [](const owner_share& share) { return static_cast<bool>(share); };
-  if (exec.state_ == nullptr && std::any_of(owners.first, owners.first + owners.size, is_there)) {
+  require_open_exec(exec.handle_, call, at);
+  require_open(node, call, at);
+  const auto is_present = [](const keep_alive_ref& share) { return static_cast<bool>(share); };
+  if (exec.state_ == nullptr && std::any_of(owners.first, owners.first + owners.size, is_present)) {
     exec.state_ = new exec_state;
   }
   if (exec.state_ != nullptr) exec.state_->reserve(node.get(), owners);
@@ -83,11 +89,11 @@ detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list o
 }
 
 detail::node_change::~node_change() {
-  if (exec_.state_ != nullptr) exec_.state_->give_up();
+  if (exec_.state_ != nullptr) exec_.state_->discard_pending();
   if (pushed_) pop_current();
 }
 
-void detail::node_change::done() noexcept {
+void detail::node_change::commit() noexcept {
   if (exec_.state_ != nullptr) exec_.state_->set(node_.get());
 }
 

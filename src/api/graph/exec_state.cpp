@@ -1,7 +1,8 @@
-// api/graph/exec_state.cpp - owners of an executable's parameters, kept as long as a launch may use them.
+// api/graph/exec_state.cpp - owners of an executable's parameters, kept as long as a launch may use
+// them.
 #include "api/graph/exec_state.hpp"
 
-#include "api/deferred/let_go_after.hpp"
+#include "api/deferred/release_when_idle.hpp"
 
 #include <algorithm>
 #include <span>
@@ -10,7 +11,7 @@
 namespace weir::detail {
 
 exec_state::~exec_state() {
-  if (green_ != nullptr) green_->drop();
+  if (green_ != nullptr) green_->release_noexcept();
 }
 
 void exec_state::end(exec_state* state) noexcept {
@@ -19,30 +20,30 @@ void exec_state::end(exec_state* state) noexcept {
   delete state;
 }
 
-bool exec_state::note_launch(stream_ref stream, call_site at) {
-  captured.note_launch();
-  if (!keeps()) return false;
-  const bool held = current_->note(stream.get(), {}, at);
+bool exec_state::track_launch(stream_ref stream, call_site at) {
+  captured.track_launch();
+  if (!has_owners()) return false;
+  const bool held = current_->register_stream(stream.get(), {}, at);
   launched_.store(true, std::memory_order_relaxed);
   return !held;
 }
 
 void exec_state::reserve(abi::CUgraphNode node, owner_list list) {
-  next_.clear();
-  for (const owner_share& share : std::span{list.first, list.size}) {
-    if (share) next_.push_back(share);
+  pending_owners_.clear();
+  for (const keep_alive_ref& share : std::span{list.first, list.size}) {
+    if (share) pending_owners_.push_back(share);
   }
-  if (next_.empty() && !owners_.contains(node)) return;
-  if (current_ == nullptr) current_ = std::make_shared<use_list>();
-  if (spare_ == nullptr) spare_ = std::make_shared<use_list>();
+  if (pending_owners_.empty() && !owners_.contains(node)) return;
+  if (current_ == nullptr) current_ = std::make_shared<pending_uses>();
+  if (spare_ == nullptr) spare_ = std::make_shared<pending_uses>();
   owners_.try_emplace(node);
 }
 
 void exec_state::set(abi::CUgraphNode node) noexcept {
-  const auto place = owners_.find(node);
-  if (place == owners_.end()) return;
-  retire(std::exchange(place->second, std::exchange(next_, {})));
-  if (place->second.empty()) owners_.erase(place);
+  const auto entry = owners_.find(node);
+  if (entry == owners_.end()) return;
+  retire(std::exchange(entry->second, std::exchange(pending_owners_, {})));
+  if (entry->second.empty()) owners_.erase(entry);
 }
 
 void exec_state::retire_all() noexcept {
@@ -50,26 +51,27 @@ void exec_state::retire_all() noexcept {
   owners all;
   try {
     for (auto& [node, kept] : owners_) {
-      for (owner_share& share : kept) all.push_back(std::move(share));
+      for (keep_alive_ref& share : kept) all.push_back(std::move(share));
     }
   } catch (...) {  // without memory they stay for good: nobody would know when they may go
     for (auto& [node, kept] : owners_) {
-      for (owner_share& share : kept) static_cast<void>(share.release());
+      for (keep_alive_ref& share : kept) static_cast<void>(share.release());
     }
   }
   owners_.clear();
   // The lists go along also where no owners do: their end may call the driver.
-  let_go_after(std::exchange(current_, nullptr), std::exchange(previous_, nullptr), std::move(all));
+  release_when_idle(std::exchange(current_, nullptr), std::exchange(previous_, nullptr),
+                    std::move(all));
   launched_.store(false, std::memory_order_relaxed);
 }
 
-void exec_state::retire(owners&& gone) noexcept {
-  if (gone.empty()) return;
+void exec_state::retire(owners&& retired) noexcept {
+  if (retired.empty()) return;
   if (launched_.load(std::memory_order_relaxed)) {
     previous_ = std::exchange(current_, std::exchange(spare_, nullptr));
     launched_.store(false, std::memory_order_relaxed);
   }
-  let_go_after(nullptr, previous_, std::move(gone));
+  release_when_idle(nullptr, previous_, std::move(retired));
 }
 
 }  // namespace weir::detail

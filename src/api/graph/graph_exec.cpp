@@ -1,20 +1,20 @@
 // api/graph/graph_exec.cpp - executable graphs: made, launched, updated, given up.
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
-#include <weir/core/to_string.hpp>
 
 #include "api/capture/captures.hpp"
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/check.hpp"
-#include "api/graph/exec_state.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/graph/graph_use.hpp"
-#include "api/device/green_state.hpp"
-#include "api/graph/instantiation_failure.hpp"
-#include "api/device/make_current.hpp"
-#include "api/graph/node_notes.hpp"
-#include "api/device/primary_context.hpp"
 #include "api/deferred/reclaimer.hpp"
-#include "api/capture/relaxed_captures.hpp"
+#include "api/device/green_state.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/graph/exec_state.hpp"
+#include "api/graph/graph_checks.hpp"
+#include "api/graph/instantiation_failure.hpp"
+#include "api/graph/node_metadata.hpp"
 
 #include <memory>
 #include <optional>
@@ -24,9 +24,9 @@ namespace weir {
 
 using detail::check;
 using detail::driver;
-using detail::finished;
+using detail::require_not_capturing;
+using detail::require_open_exec;
 using detail::subject;
-using detail::usable_exec;
 
 namespace {
 
@@ -41,60 +41,62 @@ unsigned flags_of(const instantiate_options& options) noexcept {
 // Rule 135, in words.
 void check_options(const instantiate_options& options, graph_ref on, call_site at) {
   if (options.auto_free_on_launch && options.device_launch) {
-    detail::fail(errc::invalid_value, instantiate_call, to_string(on),
-                 "a graph that the device launches cannot free on launch; choose one of the two", at);
+    detail::throw_error(
+        errc::invalid_value, instantiate_call, to_string(on),
+        "a graph that the device launches cannot free on launch; choose one of the two", at);
   }
 }
 
 // Before the driver gives the addresses to others.
-void give_up_memory(detail::exec_state* state) noexcept {
-  if (state != nullptr) state->captured.drop_all();
+void release_captured_memory(detail::exec_state* state) noexcept {
+  if (state != nullptr) state->captured.release_all();
 }
 
 void destroy(CUgraphExec_st* handle) noexcept {
   detail::first_failure failure;
   {
-    const detail::relaxed_captures unharmed{failure};
+    const detail::relaxed_capture_mode guard{failure};
     failure.note(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy");
   }
-  check_unraised(failure, subject::graph_exec(handle));
+  report_if_failed(failure, subject::graph_exec(handle));
 }
 
 }  // namespace
 
-graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags, std::optional<stream_ref> upload_in,
-                            call_site at) {
-  CUgraph_st* const handle = finished(source, instantiate_call, at);
+graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
+                            std::optional<stream_ref> upload_in, call_site at) {
+  CUgraph_st* const handle = require_not_capturing(source, instantiate_call, at);
   abi::CUDA_GRAPH_INSTANTIATE_PARAMS params = {};
   params.flags = flags;
   if (upload_in) {
     params.flags |= abi::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
-    params.hUploadStream = detail::launchable(*upload_in, "cuGraphUpload", at);
+    params.hUploadStream = detail::require_launch_stream(*upload_in, "cuGraphUpload", at);
   }
-  if (context == nullptr) context = detail::current_handle(at);
+  if (context == nullptr) context = detail::current_context_handle(at);
   if (context == nullptr) context = detail::primary_context(device{}, at);
   const detail::make_current current{context, at};
-  const detail::relaxed_captures unharmed{at};
+  const detail::relaxed_capture_mode guard{at};
   struct end_state {
     void operator()(detail::exec_state* unused) const noexcept { detail::exec_state::end(unused); }
   };
   std::unique_ptr<detail::exec_state, end_state> state;
-  if (detail::tag_list tags = detail::noted_tags(handle); !tags.tags.empty()) {
+  if (detail::tag_list tags = detail::get_tags(handle); !tags.tags.empty()) {
     state.reset(new detail::exec_state);
     state->tags = std::move(tags);
   }
   if (detail::is_green(context)) {
     if (state == nullptr) state.reset(new detail::exec_state);
-    if (detail::green_state* const share = detail::hold_green(context)) state->keep_green(*share);
+    if (detail::green_state* const share = detail::acquire_green_state(context))
+      state->keep_green_context(*share);
   }
   if (detail::any_captured_memory()) [[unlikely]] {
     if (state == nullptr) state.reset(new detail::exec_state);
     state->captured.add(handle);
   }
-  abi::CUgraphExec made = nullptr;
-  const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&made, handle, &params);
+  abi::CUgraphExec created = nullptr;
+  const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&created, handle, &params);
   if (answer != abi::CUDA_SUCCESS) detail::fail_instantiation(answer, params, source, at);
-  graph_exec exec{made, context, flags};
+  graph_exec exec{created, context, flags};
   exec.state_ = state.release();
   return exec;
 }
@@ -111,8 +113,10 @@ graph_exec graph::instantiate(instantiate_options options, call_site at) const {
 
 graph_exec graph_exec::adopt(CUgraphExec_st* handle, call_site at) {
   constexpr const char* call = "weir::graph_exec::adopt";
-  usable_exec(handle, call, at);
-  if (handle == nullptr) detail::fail(errc::invalid_handle, call, "null", "there is no executable to take over", at);
+  require_open_exec(handle, call, at);
+  if (handle == nullptr)
+    detail::throw_error(errc::invalid_handle, call, "null", "there is no executable to take over",
+                        at);
   graph_exec adopted{handle, nullptr, 0};
   try {
     adopted.flags_ = flags_of(adopted.options(at));
@@ -134,8 +138,8 @@ graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
 
 graph_exec::~graph_exec() {
   if (closed()) return;
-  detail::destroy_or_leave([handle = handle_, state = state_] {
-    give_up_memory(state);
+  detail::destroy_or_defer([handle = handle_, state = state_] {
+    release_captured_memory(state);
     destroy(handle);
     detail::exec_state::end(state);
   });
@@ -143,8 +147,8 @@ graph_exec::~graph_exec() {
 
 graph_update graph_exec::update(graph_ref source, call_site at) {
   constexpr const char* call = "cuGraphExecUpdate";
-  CUgraphExec_st* const exec = usable_exec(handle_, call, at);
-  CUgraph_st* const from = finished(source, call, at);
+  CUgraphExec_st* const exec = require_open_exec(handle_, call, at);
+  CUgraph_st* const from = require_not_capturing(source, call, at);
   std::size_t shared = 0;
   if (detail::any_captured_memory()) [[unlikely]] {
     if (state_ == nullptr) state_ = new detail::exec_state;
@@ -152,18 +156,19 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
   }
   abi::CUgraphExecUpdateResultInfo info = {};
   const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, from, &info);
-  if (answer != abi::CUDA_SUCCESS && shared != 0) state_->captured.drop(shared);
+  if (answer != abi::CUDA_SUCCESS && shared != 0) state_->captured.release(shared);
   if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
-    return {info.result == abi::CU_GRAPH_EXEC_UPDATE_SUCCESS ? update_reason::other
-                                                             : static_cast<update_reason>(info.result),
+    return {info.result == abi::CU_GRAPH_EXEC_UPDATE_SUCCESS
+                ? update_reason::other
+                : static_cast<update_reason>(info.result),
             graph_node{info.errorNode, from}, graph_node{info.errorFromNode, from}};
   }
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
-    detail::fail(
-        errc::not_supported, call, to_string(source),
-        "a graph that allocates or has conditional nodes has one executable at a time, and this is not it; close "
-        "that, and instantiate",
-        at);
+    detail::throw_error(errc::not_supported, call, to_string(source),
+                        "a graph that allocates or has conditional nodes has one executable at a "
+                        "time, and this is not it; close "
+                        "that, and instantiate",
+                        at);
   }
   check(answer, call, subject::graph_exec(exec), at);
   if (state_ != nullptr) state_->retire_all();
@@ -178,32 +183,34 @@ graph_update graph_exec::update_or_reinstantiate(graph_ref source, call_site at)
 
 instantiate_options graph_exec::options(call_site at) const {
   constexpr const char* call = "cuGraphExecGetFlags";
-  CUgraphExec_st* const exec = usable_exec(handle_, call, at);
+  CUgraphExec_st* const exec = require_open_exec(handle_, call, at);
   abi::cuuint64_t flags = 0;
   check(driver().cuGraphExecGetFlags(exec, &flags), call, subject::graph_exec(exec), at);
   instantiate_options options;
   options.auto_free_on_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
   options.device_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
-  options.node_priorities = ((flags | flags_) & abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0;
+  options.node_priorities =
+      ((flags | flags_) & abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0;
   return options;
 }
 
 void graph_exec::close(call_site at) {
   if (closed()) return;
-  CUgraphExec_st* const handle = usable_exec(handle_, "cuGraphExecDestroy", at);
-  const detail::relaxed_captures unharmed{at};
+  CUgraphExec_st* const handle = require_open_exec(handle_, "cuGraphExecDestroy", at);
+  const detail::relaxed_capture_mode guard{at};
   handle_ = detail::closed_handle<CUgraphExec_st>();
-  give_up_memory(state_);
+  release_captured_memory(state_);
   const abi::CUresult answer = driver().cuGraphExecDestroy(handle);
   detail::exec_state::end(std::exchange(state_, nullptr));
   check(answer, "cuGraphExecDestroy", subject::graph_exec(handle), at);
 }
 
 CUgraphExec_st* graph_exec::release(call_site at) {
-  if (closed()) detail::fail_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
-  if (state_ != nullptr) state_->captured.note_launch();
+  if (closed()) detail::throw_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
+  if (state_ != nullptr) state_->captured.track_launch();
   // What it keeps is kept for good: nobody tells when the executable is gone.
-  if (detail::exec_state* const state = std::exchange(state_, nullptr); state != nullptr && !state->keeps()) {
+  if (detail::exec_state* const state = std::exchange(state_, nullptr);
+      state != nullptr && !state->has_owners()) {
     detail::exec_state::end(state);
   }
   return std::exchange(handle_, detail::closed_handle<CUgraphExec_st>());

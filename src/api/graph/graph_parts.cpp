@@ -1,157 +1,166 @@
 // api/graph/graph_parts.cpp - which graphs are parts of others.
 #include "api/graph/graph_parts.hpp"
 
+#include "api/graph/graph_metadata.hpp"
+#include "api/graph/graph_metadata_store.hpp"
 #include "api/memory/captured_memory.hpp"
-#include "api/graph/graph_book.hpp"
-#include "api/graph/graph_library.hpp"
 
 #include <list>
 #include <utility>
 
 namespace weir::detail {
 
-void note_part(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) {
-  if (locked_library in; in->is_part(part, of, node)) return;
-  room_for_parts{1}.note(part, of, node, kind);
+void add_part(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) {
+  if (locked_metadata_store store; store->is_part(part, of, node)) return;
+  part_reservation{1}.add_library_module(part, of, node, kind);
 }
 
-struct room_for_parts::memory {
-  books entries;  // as many as there are parts, under keys that do not matter
-  std::list<CUgraph> places;
-  notes_by_node notes;  // of one node
+struct part_reservation::storage {
+  graph_metadata_map entries;  // as many as there are parts, under keys that do not matter
+  std::list<CUgraph> part_slots;
+  node_metadata_map metadata;  // of one node
 
-  void put(library& in, CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) noexcept;
+  void insert(graph_metadata_store& store, CUgraph part, CUgraph of, CUgraphNode node,
+              part_kind kind) noexcept;
 };
 
-void room_for_parts::memory::put(library& in, CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) noexcept {
-  book* const whole = in.find(of);
-  if (whole == nullptr) return;
-  book* noted = in.find(part);
-  if (noted == nullptr) {
-    books::node_type entry = entries.extract(entries.begin());
+void part_reservation::storage::insert(graph_metadata_store& store, CUgraph part, CUgraph of,
+                                       CUgraphNode node, part_kind kind) noexcept {
+  graph_metadata* const parent = store.find(of);
+  if (parent == nullptr) return;
+  graph_metadata* part_metadata = store.find(part);
+  if (part_metadata == nullptr) {
+    graph_metadata_map::node_type entry = entries.extract(entries.begin());
     entry.key() = part;
-    noted = &in.all.insert(std::move(entry)).position->second;
-    noted->number = ++in.last_number;
+    part_metadata = &store.graphs.insert(std::move(entry)).position->second;
+    part_metadata->id = ++store.last_id;
   }
-  noted->whole = of;
-  noted->node = node;
-  noted->kind = kind;
-  places.front() = part;
-  whole->parts.splice(whole->parts.end(), places, places.begin());
-  in.count();
+  part_metadata->parent = of;
+  part_metadata->node = node;
+  part_metadata->kind = kind;
+  part_slots.front() = part;
+  parent->parts.splice(parent->parts.end(), part_slots, part_slots.begin());
+  store.update_count();
 }
 
-room_for_parts::room_for_parts(std::size_t parts) : memory_{std::make_unique<memory>()} {
-  memory_->places.resize(parts);
-  for (std::size_t i = 0; i < parts; ++i) memory_->entries[reinterpret_cast<CUgraph>(i)];
-  memory_->notes.try_emplace(nullptr).first->second.conditional.bodies.reserve(parts);
+part_reservation::part_reservation(std::size_t parts) : storage_{std::make_unique<storage>()} {
+  storage_->part_slots.resize(parts);
+  for (std::size_t i = 0; i < parts; ++i) storage_->entries[reinterpret_cast<CUgraph>(i)];
+  storage_->metadata.try_emplace(nullptr).first->second.conditional.bodies.reserve(parts);
 }
 
-room_for_parts::~room_for_parts() = default;
+part_reservation::~part_reservation() = default;
 
-void room_for_parts::note(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) noexcept {
-  const locked_library in;
-  if (in->is_part(part, of, node)) return;
-  in->drop(part);
-  memory_->put(*in, part, of, node, kind);
+void part_reservation::add_library_module(CUgraph part, CUgraph of, CUgraphNode node,
+                                          part_kind kind) noexcept {
+  const locked_metadata_store store;
+  if (store->is_part(part, of, node)) return;
+  store->erase(part);
+  storage_->insert(*store, part, of, node, kind);
 }
 
-void room_for_parts::note_moved(CUgraph part, CUgraph of, CUgraphNode node) noexcept {
-  const locked_library in;
-  memory_->put(*in, part, of, node, part_kind::child);
+void part_reservation::add_moved_part(CUgraph part, CUgraph of, CUgraphNode node) noexcept {
+  const locked_metadata_store store;
+  storage_->insert(*store, part, of, node, part_kind::child);
 }
 
-void room_for_parts::note_conditional(CUgraph graph, CUgraphNode node, unsigned type,
-                                      std::span<const CUgraph> bodies) noexcept {
-  const locked_library in;
-  book* const found = in->find(graph);
+void part_reservation::set_conditional(CUgraph graph, CUgraphNode node, unsigned type,
+                                       std::span<const CUgraph> bodies) noexcept {
+  const locked_metadata_store store;
+  graph_metadata* const found = store->find(graph);
   if (found == nullptr) return;
-  notes_by_node::node_type entry = memory_->notes.extract(memory_->notes.begin());
+  node_metadata_map::node_type entry = storage_->metadata.extract(storage_->metadata.begin());
   entry.key() = node;
-  entry.mapped().number = ++in->last_number;
-  noted_conditional& what = entry.mapped().conditional;
+  entry.mapped().id = ++store->last_id;
+  conditional_metadata& what = entry.mapped().conditional;
   what.type = type;
   what.bodies.assign(bodies.begin(), bodies.end());
   found->nodes.erase(node);
   found->nodes.insert(std::move(entry));
 }
 
-bool is_part_of(CUgraph part, CUgraph whole) noexcept {
-  if (part == whole) return true;
-  if (!any_graph_noted()) return false;
-  const locked_library in;
-  for (const book* b = in->find(part); b != nullptr && b->whole != nullptr; b = in->find(b->whole)) {
-    if (b->whole == whole) return true;
+bool is_part_of(CUgraph part, CUgraph ancestor) noexcept {
+  if (part == ancestor) return true;
+  if (!any_graph_metadata()) return false;
+  const locked_metadata_store store;
+  for (const graph_metadata* current = store->find(part);
+       current != nullptr && current->parent != nullptr; current = store->find(current->parent)) {
+    if (current->parent == ancestor) return true;
   }
   return false;
 }
 
-bool is_part_of_node(CUgraph part, CUgraph whole, CUgraphNode node) noexcept {
-  if (!any_graph_noted()) return false;
-  const locked_library in;
-  for (const book* b = in->find(part); b != nullptr && b->whole != nullptr; b = in->find(b->whole)) {
-    if (b->whole == whole && b->node == node) return true;
+bool is_part_of_node(CUgraph part, CUgraph ancestor, CUgraphNode node) noexcept {
+  if (!any_graph_metadata()) return false;
+  const locked_metadata_store store;
+  for (const graph_metadata* current = store->find(part);
+       current != nullptr && current->parent != nullptr; current = store->find(current->parent)) {
+    if (current->parent == ancestor && current->node == node) return true;
   }
   return false;
 }
 
 bool is_in_body(CUgraph graph) noexcept {
-  if (!any_graph_noted()) return false;
-  const locked_library in;
-  for (const book* b = in->find(graph); b != nullptr && b->whole != nullptr; b = in->find(b->whole)) {
-    if (b->kind == part_kind::body) return true;
+  if (!any_graph_metadata()) return false;
+  const locked_metadata_store store;
+  for (const graph_metadata* current = store->find(graph);
+       current != nullptr && current->parent != nullptr; current = store->find(current->parent)) {
+    if (current->kind == part_kind::body) return true;
   }
   return false;
 }
 
 CUgraph root_of(CUgraph graph) noexcept {
-  if (!any_graph_noted()) return graph;
-  const locked_library in;
-  for (const book* b = in->find(graph); b != nullptr && b->whole != nullptr; b = in->find(graph)) graph = b->whole;
+  if (!any_graph_metadata()) return graph;
+  const locked_metadata_store store;
+  for (const graph_metadata* current = store->find(graph);
+       current != nullptr && current->parent != nullptr; current = store->find(graph))
+    graph = current->parent;
   return graph;
 }
 
-void note_destroyed(CUgraph graph) noexcept {
+void mark_destroyed(CUgraph graph) noexcept {
   const CUgraph root = root_of(graph);
   if (root == graph) note_graph_destroyed(graph);
-  if (!any_graph_noted()) return;
-  const locked_library in;
+  if (!any_graph_metadata()) return;
+  const locked_metadata_store store;
   if (root == graph) {
-    in->drop(graph);
-    in->count();
+    store->erase(graph);
+    store->update_count();
     return;
   }
   // It stays noted as a part of that, so that whoever still has its handle is refused, too.
-  book* const whole = in->find(root);
-  if (whole != nullptr && !std::exchange(whole->lost, true)) graphs_lost.fetch_add(1, std::memory_order_relaxed);
+  graph_metadata* const root_metadata = store->find(root);
+  if (root_metadata != nullptr && !std::exchange(root_metadata->lost, true))
+    lost_graph_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool look_for_lost(CUgraph graph) noexcept {
+bool has_lost_root(CUgraph graph) noexcept {
   const CUgraph root = root_of(graph);
-  const locked_library in;
-  const book* const whole = in->find(root);
-  return whole != nullptr && whole->lost;
+  const locked_metadata_store store;
+  const graph_metadata* const root_metadata = store->find(root);
+  return root_metadata != nullptr && root_metadata->lost;
 }
 
-std::optional<noted_conditional> conditional_noted(CUgraph graph, CUgraphNode node) {
-  if (!any_graph_noted()) return {};
-  const locked_library in;
-  const book* const found = in->find(graph);
+std::optional<conditional_metadata> find_conditional_metadata(CUgraph graph, CUgraphNode node) {
+  if (!any_graph_metadata()) return {};
+  const locked_metadata_store store;
+  const graph_metadata* const found = store->find(graph);
   if (found == nullptr) return {};
-  const auto notes = found->nodes.find(node);
-  if (notes == found->nodes.end() || notes->second.conditional.bodies.empty()) return {};
-  return notes->second.conditional;
+  const auto metadata = found->nodes.find(node);
+  if (metadata == found->nodes.end() || metadata->second.conditional.bodies.empty()) return {};
+  return metadata->second.conditional;
 }
 
-std::vector<std::pair<CUgraphNode, CUgraph>> noted_children(CUgraph graph) {
+std::vector<std::pair<CUgraphNode, CUgraph>> get_child_graphs(CUgraph graph) {
   std::vector<std::pair<CUgraphNode, CUgraph>> children;
-  if (!any_graph_noted()) return children;
-  const locked_library in;
-  const book* const found = in->find(graph);
+  if (!any_graph_metadata()) return children;
+  const locked_metadata_store store;
+  const graph_metadata* const found = store->find(graph);
   if (found == nullptr) return children;
   for (const CUgraph part : found->parts) {
-    const book& noted = *in->find(part);
-    if (noted.kind == part_kind::child) children.emplace_back(noted.node, part);
+    const graph_metadata& part_metadata = *store->find(part);
+    if (part_metadata.kind == part_kind::child) children.emplace_back(part_metadata.node, part);
   }
   return children;
 }

@@ -9,7 +9,8 @@
 namespace weir::detail {
 
 // Throws what the driver answered, with the reason and the node.
-[[noreturn, gnu::cold]] void fail_instantiation(abi::CUresult answer, const abi::CUDA_GRAPH_INSTANTIATE_PARAMS& told,
+[[noreturn, gnu::cold]] void fail_instantiation(abi::CUresult answer,
+                                                const abi::CUDA_GRAPH_INSTANTIATE_PARAMS& params,
                                                 graph_ref source, call_site at);
 
 }  // namespace weir::detail

@@ -3,8 +3,8 @@
 
 #include "api/core/check.hpp"
 
+#include <weir/detail/keep_alive.hpp>
 #include <weir/graph/nodes/graph_node.hpp>
-#include <weir/detail/kept_owner.hpp>
 
 #include <vector>
 
@@ -19,7 +19,7 @@ class node_owners {
   ~node_owners();
 
   // They are the node's now; those before are given up.
-  void keep_for(CUgraphNode node) noexcept;
+  void assign_to(CUgraphNode node) noexcept;
   // They are the graph's, for as long as it is there.
   void keep() noexcept { objects_.clear(); }
 
@@ -28,10 +28,10 @@ class node_owners {
 
   CUgraph graph_;
   std::vector<CUuserObject> objects_;
-  std::vector<shared_owner*> owned_;  // what they hold
+  std::vector<keep_alive*> owned_;  // what they hold
 };
 
 // The graph has so many references less.
-void give_up(CUgraph graph, const std::vector<CUuserObject>& objects) noexcept;
+void release_user_objects(CUgraph graph, const std::vector<CUuserObject>& objects) noexcept;
 
 }  // namespace weir::detail

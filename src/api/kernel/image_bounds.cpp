@@ -17,7 +17,8 @@ bool read(std::span<const std::byte> image, std::uint64_t offset, Header& header
   return true;
 }
 
-bool is_within(std::span<const std::byte> image, std::uint64_t offset, std::uint64_t bytes) noexcept {
+bool is_within(std::span<const std::byte> image, std::uint64_t offset,
+               std::uint64_t bytes) noexcept {
   return offset <= image.size() && bytes <= image.size() - offset;
 }
 
@@ -27,7 +28,8 @@ bool is_whole_elf(std::span<const std::byte> image) noexcept {
   for (unsigned i = 0; i < file.e_shnum; ++i) {
     Elf64_Shdr section;
     if (!read(image, file.e_shoff + std::uint64_t{i} * file.e_shentsize, section)) return false;
-    if (section.sh_type != SHT_NOBITS && !is_within(image, section.sh_offset, section.sh_size)) return false;
+    if (section.sh_type != SHT_NOBITS && !is_within(image, section.sh_offset, section.sh_size))
+      return false;
   }
   for (unsigned i = 0; i < file.e_phnum; ++i) {
     Elf64_Phdr segment;
@@ -48,8 +50,9 @@ constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 
 }  // namespace
 
-bool is_cut_short(std::span<const std::byte> image) noexcept {
-  if (image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0) return !is_whole_elf(image);
+bool is_truncated(std::span<const std::byte> image) noexcept {
+  if (image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0)
+    return !is_whole_elf(image);
   std::uint32_t magic = 0;
   if (!read(image, 0, magic) || magic != fatbin_magic) return false;
   fatbin_header fatbin;

@@ -1,4 +1,5 @@
-// api/kernel/launch_attributes.hpp - what a launch has beyond cuLaunchKernel's arguments, as the driver is told of it.
+// api/kernel/launch_attributes.hpp - what a launch has beyond cuLaunchKernel's arguments, as the
+// driver is told of it.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -14,17 +15,19 @@ class launch_attributes {
  public:
   explicit launch_attributes(const launch_config& config) noexcept {
     if (config.cluster.x != 0) {
-      add(abi::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim = {config.cluster.x, config.cluster.y,
-                                                                    config.cluster.z};
+      add(abi::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim = {
+          config.cluster.x, config.cluster.y, config.cluster.z};
     }
     if (config.cooperative) add(abi::CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
     if (config.priority) add(abi::CU_LAUNCH_ATTRIBUTE_PRIORITY).priority = *config.priority;
     if (config.programmatic) {
-      add(abi::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).programmaticStreamSerializationAllowed = 1;
+      add(abi::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+          .programmaticStreamSerializationAllowed = 1;
     }
   }
 
-  [[nodiscard]] abi::CUlaunchConfig of_launch(const launch_config& config, abi::CUstream stream) noexcept {
+  [[nodiscard]] abi::CUlaunchConfig driver_config(const launch_config& config,
+                                                  abi::CUstream stream) noexcept {
     return {config.grid.x,  config.grid.y,       config.grid.z, config.block.x, config.block.y,
             config.block.z, config.shared_bytes, stream,        all_.data(),    count_};
   }

@@ -1,11 +1,11 @@
 // api/kernel/module.cpp - compiled code loaded onto a device.
 #include <weir/kernel/module.hpp>
 
-#include "api/core/file_bytes.hpp"
-#include "api/kernel/image_bounds.hpp"
+#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/core/read_file.hpp"
 #include "api/device/make_current.hpp"
+#include "api/kernel/image_bounds.hpp"
 #include "api/kernel/module_state.hpp"
-#include "api/capture/relaxed_captures.hpp"
 
 #include <fmt/format.h>
 
@@ -17,15 +17,15 @@ namespace weir {
 
 using detail::check;
 using detail::driver;
-using detail::fail;
 using detail::module_state;
+using detail::throw_error;
 
 namespace {
 
 constexpr const char* load_call = "cuModuleLoadDataEx";
 
-detail::owner_share taken_over(std::unique_ptr<module_state> state) noexcept {
-  return detail::owner_share{*state.release()};
+detail::keep_alive_ref make_owner(std::unique_ptr<module_state> state) noexcept {
+  return detail::keep_alive_ref{*state.release()};
 }
 
 // What the driver's compiler says about PTX.
@@ -38,61 +38,71 @@ struct error_log {
   }
 };
 
-[[noreturn]] void fail_loading(abi::CUresult answer, const std::string& label, const error_log& log, call_site at) {
-  std::string advice = log.trimmed();
-  if (advice.empty()) {
+[[noreturn]] void throw_load_error(abi::CUresult answer, const std::string& label,
+                                   const error_log& log, call_site at) {
+  std::string hint = log.trimmed();
+  if (hint.empty()) {
     switch (static_cast<errc>(answer)) {
       case errc::invalid_image:
       case errc::no_binary_for_gpu:
-        advice =
-            "it is no image for this device: a GPU takes cubins, fatbins and PTX for it, an embedded device what "
+        hint =
+            "it is no image for this device: a GPU takes cubins, fatbins and PTX for it, an "
+            "embedded device what "
             "weir compiled for one; weir::program compiles source for either";
         break;
-      case errc::invalid_ptx: advice = "the driver's compiler does not take this PTX"; break;
+      case errc::invalid_ptx: hint = "the driver's compiler does not take this PTX"; break;
       default: break;
     }
   }
-  if (advice.empty()) check(answer, load_call, {}, at);
-  fail(static_cast<errc>(answer), load_call, label.empty() ? "a module" : fmt::format("module \"{}\"", label),
-       std::move(advice), at);
+  if (hint.empty()) check(answer, load_call, {}, at);
+  throw_error(static_cast<errc>(answer), load_call,
+              label.empty() ? "a module" : fmt::format("module \"{}\"", label), std::move(hint),
+              at);
 }
 
-std::string bytes_of_file(const std::string& path, call_site at) {
+std::string read_image_file(const std::string& path, call_site at) {
   constexpr const char* call = "weir::module::load";
   if (path.find('\n') != std::string::npos) {
-    fail(errc::file_not_found, call, "a file", "this is text, not the name of a file: std::as_bytes(std::span{text})",
-         at);
+    throw_error(errc::file_not_found, call, "a file",
+                "this is text, not the name of a file: std::as_bytes(std::span{text})", at);
   }
-  return detail::file_bytes(path, call, at);
+  return detail::read_file(path, call, at);
 }
 
 }  // namespace
 
-weir::module module::load_as(context_ref context, std::span<const std::byte> image, std::string label,
-                             std::vector<std::pair<std::string, std::string>> lowered_names, call_site at) {
-  detail::permit(load_call, {}, at);
-  if (detail::is_cut_short(image)) {
-    fail(errc::invalid_image, load_call, label.empty() ? "a module" : fmt::format("module \"{}\"", label),
-         fmt::format("of {} bytes there are fewer than the image says; it was cut short", image.size()), at);
+weir::module module::load_as(context_ref context, std::span<const std::byte> image,
+                             std::string label,
+                             std::vector<std::pair<std::string, std::string>> lowered_names,
+                             call_site at) {
+  detail::require_outside_host_function(load_call, {}, at);
+  if (detail::is_truncated(image)) {
+    throw_error(errc::invalid_image, load_call,
+                label.empty() ? "a module" : fmt::format("module \"{}\"", label),
+                fmt::format("of {} bytes there are fewer than the image says; it was cut short",
+                            image.size()),
+                at);
   }
   // Text ends with a zero, and no driver gets to look beyond what the caller gave.
   std::vector<std::byte> whole(image.size() + 16);
   std::ranges::copy(image, whole.begin());
 
-  auto state = std::make_unique<module_state>(nullptr, context.get(), std::move(label), std::move(lowered_names));
+  auto state = std::make_unique<module_state>(nullptr, context.get(), std::move(label),
+                                              std::move(lowered_names));
   const detail::make_current current{context.get(), at};
-  const detail::relaxed_captures unharmed{at};
+  const detail::relaxed_capture_mode guard{at};
   error_log log;
-  std::array<abi::CUjit_option, 2> options{abi::CU_JIT_ERROR_LOG_BUFFER, abi::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<abi::CUjit_option, 2> options{abi::CU_JIT_ERROR_LOG_BUFFER,
+                                           abi::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::array<void*, 2> values{log.text.data(), reinterpret_cast<void*>(log.text.size() - 1)};
   const abi::CUresult answer =
       driver().cuModuleLoadDataEx(&state->handle, whole.data(), 2, options.data(), values.data());
-  if (answer != abi::CUDA_SUCCESS) fail_loading(answer, state->label, log, at);
-  return weir::module{taken_over(std::move(state))};
+  if (answer != abi::CUDA_SUCCESS) throw_load_error(answer, state->label, log, at);
+  return weir::module{make_owner(std::move(state))};
 }
 
 weir::module module::load(weir::device gpu, std::span<const std::byte> image, call_site at) {
-  detail::permit(load_call, gpu, at);
+  detail::require_outside_host_function(load_call, gpu, at);
   return load_as(gpu.primary_context(at), image, {}, {}, at);
 }
 
@@ -101,42 +111,46 @@ weir::module module::load(context_ref context, std::span<const std::byte> image,
 }
 
 weir::module module::load(weir::device gpu, const std::string& path, call_site at) {
-  detail::permit(load_call, gpu, at);
-  const std::string image = bytes_of_file(path, at);
+  detail::require_outside_host_function(load_call, gpu, at);
+  const std::string image = read_image_file(path, at);
   return load_as(gpu.primary_context(at), std::as_bytes(std::span{image}), path, {}, at);
 }
 
 weir::module module::adopt(CUmod_st* handle, context_ref context, call_site at) {
   constexpr const char* call = "weir::module::adopt";
-  detail::permit(call, {}, at);
-  if (handle == nullptr) fail(errc::invalid_handle, call, "null", "there is no module to take over", at);
-  return weir::module{
-      taken_over(std::make_unique<module_state>(handle, context.get(), std::string{}, detail::name_pairs{}))};
+  detail::require_outside_host_function(call, {}, at);
+  if (handle == nullptr)
+    throw_error(errc::invalid_handle, call, "null", "there is no module to take over", at);
+  return weir::module{make_owner(
+      std::make_unique<module_state>(handle, context.get(), std::string{}, detail::name_pairs{}))};
 }
 
 void module::close(call_site at) {
   if (closed()) return;
   constexpr const char* call = "cuModuleUnload";
-  detail::permit(call, {}, at);
+  detail::require_outside_host_function(call, {}, at);
   auto* const known = static_cast<module_state*>(state_.get());
   if (__atomic_load_n(&known->shares, __ATOMIC_ACQUIRE) != 1) {
     state_ = {};
     return;
   }
   const detail::make_current current{known->context, at};
-  const detail::relaxed_captures unharmed{at};
+  const detail::relaxed_capture_mode guard{at};
   static_cast<void>(state_.release());
   const std::unique_ptr<module_state> mine{known};
   check(driver().cuModuleUnload(mine->handle), call, {}, at);
 }
 
 module_state& module::state(const char* call, call_site at) const {
-  detail::permit(call, {}, at);
-  if (closed()) fail(errc::closed, call, "closed module", "keep it open while it is used", at);
+  detail::require_outside_host_function(call, {}, at);
+  if (closed())
+    throw_error(errc::closed, call, "closed module", "keep it open while it is used", at);
   return *static_cast<module_state*>(state_.get());
 }
 
-weir::device module::device(call_site at) const { return context_ref{state("cuCtxGetDevice", at).context}.device(at); }
+weir::device module::device(call_site at) const {
+  return context_ref{state("cuCtxGetDevice", at).context}.device(at);
+}
 
 CUmod_st* module::get() const noexcept {
   return closed() ? nullptr : static_cast<const module_state*>(state_.get())->handle;

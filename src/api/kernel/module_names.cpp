@@ -19,7 +19,7 @@ std::string without_spaces(std::string_view text) {
 }
 
 // Of "void ns::scale<float, (int)3>(float*, float)": "ns::scale<float, (int)3>".
-std::string_view name_within(std::string_view signature) {
+std::string_view function_name_in(std::string_view signature) {
   int depth = 0;  // of template arguments
   std::size_t begin = 0;
   for (std::size_t i = 0; i < signature.size(); ++i) {
@@ -39,25 +39,26 @@ std::string_view name_within(std::string_view signature) {
 
 }  // namespace
 
-std::string readable(const std::string& linker_name) {
+std::string demangled(const std::string& linker_name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text{
       ::abi::__cxa_demangle(linker_name.c_str(), nullptr, nullptr, &status), &std::free};
   return status == 0 && text != nullptr ? text.get() : linker_name;
 }
 
-bool is_name_of(std::string_view source_name, const std::string& linker_name) {
+bool matches_source_name(std::string_view source_name, const std::string& linker_name) {
   const std::string wanted = without_spaces(source_name);
-  const std::string has = without_spaces(name_within(readable(linker_name)));
+  const std::string has = without_spaces(function_name_in(demangled(linker_name)));
   if (has == wanted) return true;
   // All instances of a template have its name.
   return wanted.find('<') == std::string::npos && has.starts_with(wanted + "<");
 }
 
-std::vector<std::string> named_so(std::string_view source_name, const std::vector<std::string>& all) {
+std::vector<std::string> find_matching_names(std::string_view source_name,
+                                             const std::vector<std::string>& all) {
   std::vector<std::string> found;
   for (const std::string& name : all) {
-    if (is_name_of(source_name, name)) found.push_back(name);
+    if (matches_source_name(source_name, name)) found.push_back(name);
   }
   return found;
 }

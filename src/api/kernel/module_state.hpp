@@ -1,11 +1,12 @@
-// api/kernel/module_state.hpp - a loaded module, for as long as anybody has it, its kernels or its variables.
+// api/kernel/module_state.hpp - a loaded module, for as long as anybody has it, its kernels or its
+// variables.
 #pragma once
 
 #include "api/core/check.hpp"
 #include "api/kernel/kernel_state.hpp"
 #include "driver/abi.hpp"
 
-#include <weir/detail/kept_owner.hpp>
+#include <weir/detail/keep_alive.hpp>
 
 #include <map>
 #include <mutex>
@@ -18,7 +19,7 @@ namespace weir::detail {
 
 using name_pairs = std::vector<std::pair<std::string, std::string>>;
 
-struct module_state final : shared_owner {
+struct module_state final : keep_alive {
   // Takes the module over when it is made, not before.
   module_state(CUmodule handle, CUcontext in, std::string label, name_pairs lowered_names);
   module_state(const module_state&) = delete;

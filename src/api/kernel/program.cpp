@@ -1,9 +1,9 @@
 // api/kernel/program.cpp - CUDA C source to a module, by the compiler for the device.
-#include <weir/kernel/program.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/kernel/program.hpp>
 
 #include "api/core/check.hpp"
-#include "api/core/file_bytes.hpp"
+#include "api/core/read_file.hpp"
 #include "compile/cache/cache.hpp"
 #include "compile/request.hpp"
 
@@ -36,7 +36,8 @@ compile::request request_of(const program& what, device gpu, call_site at) {
   wanted.fast_math = o.fast_math;
   wanted.line_info = o.line_info;
   wanted.max_registers = o.max_registers;
-  wanted.architecture = o.architecture.empty() && !gpu.is_embedded() ? architecture_of(gpu, at) : o.architecture;
+  wanted.architecture =
+      o.architecture.empty() && !gpu.is_embedded() ? architecture_of(gpu, at) : o.architecture;
   wanted.name_expressions = o.name_expressions;
   wanted.extra = o.extra;
   return wanted;
@@ -51,38 +52,45 @@ errc code_of(compile::obstacle why) noexcept {
   return errc::invalid_source;
 }
 
-[[noreturn]] void fail_compiling(const program& what, const compile::failure& why, call_site at) {
-  std::string object = what.options().name.empty() ? "a program" : fmt::format("program \"{}\"", what.options().name);
-  std::string advice = why.what();
-  if (!why.log().empty()) advice += ":\n" + why.log();
-  throw compile_error{code_of(why.why()), std::move(object), std::move(advice), why.log(), why.compiler(), at};
+[[noreturn]] void throw_compile_error(const program& what, const compile::failure& why,
+                                      call_site at) {
+  std::string object = what.options().name.empty()
+                           ? "a program"
+                           : fmt::format("program \"{}\"", what.options().name);
+  std::string hint = why.what();
+  if (!why.log().empty()) hint += ":\n" + why.log();
+  throw compile_error{code_of(why.why()), std::move(object), std::move(hint),
+                      why.log(),          why.compiler(),    at};
 }
 
 compile::product product_for(const program& what, device gpu, call_site at) {
-  detail::permit(compile_call, gpu, at);
+  detail::require_outside_host_function(compile_call, gpu, at);
   const compile::request wanted = request_of(what, gpu, at);
   try {
     if (gpu.is_embedded()) {
-      return compile::cached(wanted, compile::host_identity(), [&] { return compile::for_host(wanted); });
+      return compile::cached(wanted, compile::host_identity(),
+                             [&] { return compile::for_host(wanted); });
     }
-    return compile::cached(wanted, compile::nvrtc_identity(), [&] { return compile::with_nvrtc(wanted); });
+    return compile::cached(wanted, compile::nvrtc_identity(),
+                           [&] { return compile::with_nvrtc(wanted); });
   } catch (const compile::failure& why) {
-    fail_compiling(what, why, at);
+    throw_compile_error(what, why, at);
   }
 }
 
 }  // namespace
 
-compile_error::compile_error(errc code, std::string object, std::string advice, std::string log, std::string compiler,
-                             call_site at)
-    : error{code, compile_call, std::move(object), std::move(advice), at},
-      said_{std::make_shared<const std::pair<std::string, std::string>>(std::move(log), std::move(compiler))} {}
+compile_error::compile_error(errc code, std::string object, std::string hint, std::string log,
+                             std::string compiler, call_site at)
+    : error{code, compile_call, std::move(object), std::move(hint), at},
+      compiler_output_{std::make_shared<const std::pair<std::string, std::string>>(
+          std::move(log), std::move(compiler))} {}
 
 program::program(std::string source, program_options options)
     : source_{std::move(source)}, options_{std::move(options)} {}
 
 program program::from_file(const std::string& path, program_options options, call_site at) {
-  std::string source = detail::file_bytes(path, "weir::program::from_file", at);
+  std::string source = detail::read_file(path, "weir::program::from_file", at);
   if (options.name.empty()) options.name = path;
   const std::string folder = std::filesystem::path{path}.parent_path();
   options.include_paths.insert(options.include_paths.begin(), folder.empty() ? "." : folder);
@@ -91,11 +99,16 @@ program program::from_file(const std::string& path, program_options options, cal
 
 weir::module program::compile(device gpu, call_site at) const {
   compile::product made = product_for(*this, gpu, at);
-  return module::load_as(gpu.primary_context(at), made.image, options_.name, std::move(made.lowered_names), at);
+  return module::load_as(gpu.primary_context(at), made.image, options_.name,
+                         std::move(made.lowered_names), at);
 }
 
-std::vector<std::byte> program::image_for(device gpu, call_site at) const { return product_for(*this, gpu, at).image; }
+std::vector<std::byte> program::image_for(device gpu, call_site at) const {
+  return product_for(*this, gpu, at).image;
+}
 
-std::string program::warnings(device gpu, call_site at) const { return product_for(*this, gpu, at).log; }
+std::string program::warnings(device gpu, call_site at) const {
+  return product_for(*this, gpu, at).log;
+}
 
 }  // namespace weir

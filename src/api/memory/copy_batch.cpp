@@ -1,13 +1,13 @@
 // api/memory/copy_batch.cpp - many copies in one call.
 #include <weir/memory/copy_batch.hpp>
 
+#include "api/capture/throw_if_capturing.hpp"
 #include "api/core/check.hpp"
-#include "api/device/green_state.hpp"
 #include "api/core/location.hpp"
+#include "api/core/sync_allowed.hpp"
+#include "api/device/green_state.hpp"
 #include "api/device/make_current.hpp"
-#include "api/core/may_wait.hpp"
 #include "api/memory/operand.hpp"
-#include "api/capture/refuse_in_capture.hpp"
 #include "api/stream/stream_state.hpp"
 
 #include <fmt/format.h>
@@ -27,29 +27,35 @@ struct copy_list {
   // Each set of attributes holds from its first copy on, up to that of the next one.
   std::vector<CUmemcpyAttributes> attributes;
   std::vector<std::size_t> firsts;
-  // Memory of weir's among them, which has to know the streams that use it; and its part in each copy.
+  // Memory of weir's among them, which has to know the streams that use it; and its part in each
+  // copy.
   std::vector<const tracked_memory*> source_owners;
   std::vector<const tracked_memory*> target_owners;
   bool has_owners = false;
 
-  [[nodiscard]] region source(std::size_t i) const noexcept { return side(sources[i], i, source_owners[i]); }
-  [[nodiscard]] region target(std::size_t i) const noexcept { return side(targets[i], i, target_owners[i]); }
+  [[nodiscard]] region source(std::size_t i) const noexcept {
+    return side(sources[i], i, source_owners[i]);
+  }
+  [[nodiscard]] region target(std::size_t i) const noexcept {
+    return side(targets[i], i, target_owners[i]);
+  }
 
   // Room for one more, so that adding it cannot fail halfway.
-  void make_room() {
+  void reserve_more() {
     if (sizes.size() < sizes.capacity()) return;
-    const std::size_t room = sizes.empty() ? 16 : 2 * sizes.size();
-    targets.reserve(room);
-    sources.reserve(room);
-    attributes.reserve(room);
-    firsts.reserve(room);
-    source_owners.reserve(room);
-    target_owners.reserve(room);
-    sizes.reserve(room);  // last: whether there is room is seen by this one
+    const std::size_t capacity = sizes.empty() ? 16 : 2 * sizes.size();
+    targets.reserve(capacity);
+    sources.reserve(capacity);
+    attributes.reserve(capacity);
+    firsts.reserve(capacity);
+    source_owners.reserve(capacity);
+    target_owners.reserve(capacity);
+    sizes.reserve(capacity);  // last: whether there is room is seen by this one
   }
 
  private:
-  [[nodiscard]] region side(CUdeviceptr address, std::size_t i, const tracked_memory* owner) const noexcept {
+  [[nodiscard]] region side(CUdeviceptr address, std::size_t i,
+                            const tracked_memory* owner) const noexcept {
     return region{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), sizes[i], owner};
   }
 };
@@ -60,8 +66,9 @@ constexpr const char* call = "cuMemcpyBatchAsync";
 
 [[nodiscard]] CUmemcpyAttributes attributes_of(copy_options options) noexcept {
   CUmemcpyAttributes attributes{};
-  attributes.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(options.reading);
-  attributes.flags = options.overlap_with_kernels ? CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE : CU_MEMCPY_FLAG_DEFAULT;
+  attributes.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(options.source_access);
+  attributes.flags = options.overlap_with_kernels ? CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE
+                                                  : CU_MEMCPY_FLAG_DEFAULT;
   if (options.source_hint) attributes.srcLocHint = location_of(*options.source_hint);
   if (options.target_hint) attributes.dstLocHint = location_of(*options.target_hint);
   return attributes;
@@ -71,19 +78,22 @@ constexpr const char* call = "cuMemcpyBatchAsync";
   return a.type == b.type && a.id == b.id;
 }
 
-[[nodiscard]] bool promise_the_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
+[[nodiscard]] bool have_same_access(const CUmemcpyAttributes& a,
+                                    const CUmemcpyAttributes& b) noexcept {
   return a.srcAccessOrder == b.srcAccessOrder && a.flags == b.flags;
 }
 
 [[nodiscard]] bool are_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
-  return promise_the_same(a, b) && are_same(a.srcLocHint, b.srcLocHint) && are_same(a.dstLocHint, b.dstLocHint);
+  return have_same_access(a, b) && are_same(a.srcLocHint, b.srcLocHint) &&
+         are_same(a.dstLocHint, b.dstLocHint);
 }
 
-[[noreturn, gnu::cold]] void fail_value(std::string advice, call_site at) {
-  fail(errc::invalid_value, "weir::copy_batch", "the batch", std::move(advice), at);
+[[noreturn, gnu::cold]] void throw_invalid_batch(std::string hint, call_site at) {
+  throw_error(errc::invalid_value, "weir::copy_batch", "the batch", std::move(hint), at);
 }
 
-// The memory of weir's that the copies use away from its home: told before, and again after where it has to be.
+// The memory of weir's that the copies use away from its home: told before, and again after where
+// it has to be.
 class batch_operands {
  public:
   batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
@@ -93,36 +103,38 @@ class batch_operands {
     note(list.target_owners, at);
   }
   void queued(call_site at) const {
-    for (const tracked_memory* const owner : to_mark_) owner->mark_use(stream_, at);
+    for (const tracked_memory* const owner : to_record_) owner->record_use(stream_, at);
   }
   // Is some of it on another device than the stream?
-  [[nodiscard]] bool is_far() const noexcept { return is_far_; }
+  [[nodiscard]] bool crosses_contexts() const noexcept { return crosses_contexts_; }
 
  private:
   void note(const std::vector<const tracked_memory*>& owners, call_site at) {
     for (const tracked_memory* const owner : owners) {
-      if (owner == nullptr || owner->at_home_on(stream_)) continue;
-      if (owner->closed()) fail_closed(call, subject::memory(owner->address()), at);
-      is_far_ = is_far_ || (owner->device_context() != nullptr && owner->device_context() != context_);
-      if (owner->note_use(stream_, at)) to_mark_.push_back(owner);
+      if (owner == nullptr || owner->is_untracked_on(stream_)) continue;
+      if (owner->closed()) throw_closed(call, subject::memory(owner->address()), at);
+      crosses_contexts_ = crosses_contexts_ || (owner->device_context() != nullptr &&
+                                                owner->device_context() != context_);
+      if (owner->register_use(stream_, at)) to_record_.push_back(owner);
     }
   }
 
   stream_ref stream_;
   CUcontext context_;
-  bool is_far_ = false;
-  std::vector<const tracked_memory*> to_mark_;
+  bool crosses_contexts_ = false;
+  std::vector<const tracked_memory*> to_record_;
 };
 
 // For drivers that know no batches, and for memory that they do not take in one.
-void copy_one_by_one(const copy_list& list, stream_ref stream, call_site at) {
-  refuse_in_capture(stream.get(), call, at);
+void copy_each(const copy_list& list, stream_ref stream, call_site at) {
+  throw_if_capturing(stream.get(), call, at);
   for (const CUmemcpyAttributes& attributes : list.attributes) {
-    if (!promise_the_same(attributes, attributes_of({}))) {
-      fail(errc::call_requires_newer_driver, call, stream, at);
+    if (!have_same_access(attributes, attributes_of({}))) {
+      throw_error(errc::call_requires_newer_driver, call, stream, at);
     }
   }
-  for (std::size_t i = 0; i < list.sizes.size(); ++i) copy_region(stream, list.source(i), list.target(i), at);
+  for (std::size_t i = 0; i < list.sizes.size(); ++i)
+    copy_region(stream, list.source(i), list.target(i), at);
 }
 
 // With a guard against waits of the host: would one of the copies wait?
@@ -145,30 +157,36 @@ copy_batch::~copy_batch() = default;
 
 std::size_t copy_batch::size() const noexcept { return list_ != nullptr ? list_->sizes.size() : 0; }
 
-void copy_batch::expect_pairs(std::size_t sources, std::size_t targets, std::size_t options, call_site at) {
-  if (sources != targets) detail::fail_value(fmt::format("{} sources for {} targets", sources, targets), at);
+void copy_batch::check_pair_counts(std::size_t sources, std::size_t targets, std::size_t options,
+                                   call_site at) {
+  if (sources != targets)
+    detail::throw_invalid_batch(fmt::format("{} sources for {} targets", sources, targets), at);
   if (options > 1 && options != sources) {
-    detail::fail_value(
-        fmt::format("{} sets of options for {} copies; give one for all, or one for each", options, sources), at);
+    detail::throw_invalid_batch(
+        fmt::format("{} sets of options for {} copies; give one for all, or one for each", options,
+                    sources),
+        at);
   }
 }
 
-void copy_batch::add_region(const detail::region& from, const detail::region& to, copy_options options, call_site at) {
+void copy_batch::add_region(const detail::region& from, const detail::region& to,
+                            copy_options options, call_site at) {
   for (const detail::region* const side : {&from, &to}) {
     if (side->owner != nullptr && side->owner->closed()) {
-      detail::fail_closed("weir::copy_batch::add", detail::subject::memory(side->address), at);
+      detail::throw_closed("weir::copy_batch::add", detail::subject::memory(side->address), at);
     }
   }
   if (from.bytes != to.bytes) {
-    detail::fail_value(fmt::format("a source of {} bytes for a target of {}; take a part of the longer one "
-                                   "(std::span::first)",
-                                   from.bytes, to.bytes),
-                       at);
+    detail::throw_invalid_batch(
+        fmt::format("a source of {} bytes for a target of {}; take a part of the longer one "
+                    "(std::span::first)",
+                    from.bytes, to.bytes),
+        at);
   }
   if (from.bytes == 0) return;
   if (list_ == nullptr) list_ = std::make_unique<copy_list>();
   copy_list& list = *list_;
-  list.make_room();
+  list.reserve_more();
   const abi::CUmemcpyAttributes attributes = detail::attributes_of(options);
   if (list.attributes.empty() || !detail::are_same(list.attributes.back(), attributes)) {
     list.attributes.push_back(attributes);
@@ -198,31 +216,35 @@ void copy_batch::shrink(std::size_t to) noexcept {
 }
 
 void copy_batch::enqueue(stream_ref stream, call_site at) const {
-  CUstream_st* const handle = detail::usable(stream, detail::call, at);
+  CUstream_st* const handle = detail::require_open(stream, detail::call, at);
   if (empty()) return;
   if (detail::is_legacy(handle)) {
-    detail::fail(errc::invalid_value, detail::call, detail::to_text(stream),
-                 "no batch goes into the legacy default stream; use a stream of your own", at);
+    detail::throw_error(errc::invalid_value, detail::call, detail::to_text(stream),
+                        "no batch goes into the legacy default stream; use a stream of your own",
+                        at);
   }
-  // A driver refuses a batch in a capture, too, and lets the capture live; so nothing need be asked where there is none
-  // of weir's.
-  if (detail::open_captures.load(std::memory_order_relaxed) != 0) detail::refuse_in_capture(handle, detail::call, at);
+  // A driver refuses a batch in a capture, too, and lets the capture live; so nothing need be asked
+  // where there is none of weir's.
+  if (detail::active_capture_count.load(std::memory_order_relaxed) != 0)
+    detail::throw_if_capturing(handle, detail::call, at);
 
   copy_list& list = *list_;
-  if (detail::innermost_guard != nullptr && detail::may_stage(list)) [[unlikely]] {
-    detail::may_wait(detail::call, at);
+  if (detail::current_sync_guard != nullptr && detail::may_stage(list)) [[unlikely]] {
+    detail::require_sync_allowed(detail::call, at);
   }
   CUctx_st* const context = detail::context_of(handle, at);
   const detail::batch_operands operands{list, stream, context, at};
   // Memory of a pool of another device is not taken in a batch, though it can be copied.
-  if (operands.is_far()) return detail::copy_one_by_one(list, stream, at);
+  if (operands.crosses_contexts()) return detail::copy_each(list, stream, at);
 
-  // Without a current context a driver answers invalid_value, although the stream says where to copy.
+  // Without a current context a driver answers invalid_value, although the stream says where to
+  // copy.
   const detail::make_current current{context, at};
   const abi::CUresult answer = detail::driver().cuMemcpyBatchAsync_v2(
-      list.targets.data(), list.sources.data(), list.sizes.data(), list.sizes.size(), list.attributes.data(),
-      list.firsts.data(), list.attributes.size(), handle);
-  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return detail::copy_one_by_one(list, stream, at);
+      list.targets.data(), list.sources.data(), list.sizes.data(), list.sizes.size(),
+      list.attributes.data(), list.firsts.data(), list.attributes.size(), handle);
+  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
+    return detail::copy_each(list, stream, at);
   detail::check(answer, detail::call, stream, at);
   operands.queued(at);
 }

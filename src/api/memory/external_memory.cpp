@@ -1,15 +1,15 @@
 // api/memory/external_memory.cpp - imports, what is mapped from them, and the end of both.
 #include <weir/memory/external_memory.hpp>
 
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/check.hpp"
-#include "api/device/device_call.hpp"
+#include "api/core/duplicated_descriptor.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/device/in_context.hpp"
-#include "api/device/make_current.hpp"
-#include "api/core/offered_descriptor.hpp"
-#include "api/device/primary_context.hpp"
 #include "api/deferred/reclaimer.hpp"
-#include "api/capture/relaxed_captures.hpp"
+#include "api/device/call_in_context.hpp"
+#include "api/device/device_wait.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
 
 #include <unistd.h>
 
@@ -28,44 +28,50 @@ struct external_import {
   CUcontext context;
   std::atomic<int> owners{1};
 
-  void share() noexcept { owners.fetch_add(1, std::memory_order_relaxed); }
+  void add_ref() noexcept { owners.fetch_add(1, std::memory_order_relaxed); }
 
   // True for the last one, who then ends it.
-  [[nodiscard]] bool drop() noexcept { return owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  [[nodiscard]] bool release() noexcept {
+    return owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
 };
 
 namespace {
 
 // Lets go of an import; the last one destroys it.
-void drop(external_import* import, first_failure& failure) noexcept {
-  if (!import->drop()) return;
+void release(external_import* import, first_failure& failure) noexcept {
+  if (!import->release()) return;
   const std::unique_ptr<external_import> last{import};
-  in_context(last->context, failure,
-             [&] { failure.note(driver().cuDestroyExternalMemory(last->handle), "cuDestroyExternalMemory"); });
+  call_in_context(last->context, failure, [&] {
+    failure.note(driver().cuDestroyExternalMemory(last->handle), "cuDestroyExternalMemory");
+  });
 }
 
 void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
   auto* const import = static_cast<external_import*>(owner);
-  const bool freed = waiting_in_context(
-      import->context, failure, [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
-  if (freed) drop(import, failure);  // mappings come first
+  const bool freed = call_blocking_in_context(import->context, failure, [&] {
+    failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree");
+  });
+  if (freed) release(import, failure);  // mappings come first
 }
 
-constexpr memory_end mapping_end{"cuMemFree", &free_mapping};
+constexpr memory_deleter mapping_deleter{"cuMemFree", &free_mapping};
 
 }  // namespace
 
 mapped_memory::mapped_memory(const external_memory& from, std::size_t offset, std::size_t count,
                              std::size_t element_bytes, std::size_t alignment, call_site at) {
   constexpr const char* call = "cuExternalMemoryGetMappedBuffer";
-  if (from.closed()) fail_closed(call, subject{}, at);
+  if (from.closed()) throw_closed(call, subject{}, at);
   external_import& import = *from.import_;
-  permit(call, import.gpu, at);
+  require_outside_host_function(call, import.gpu, at);
   if (count == 0 || count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes) {
-    fail(errc::invalid_value, call, to_text(import.gpu), "map at least one element, and no more than there are", at);
+    throw_error(errc::invalid_value, call, to_text(import.gpu),
+                "map at least one element, and no more than there are", at);
   }
   if (offset % alignment != 0) {
-    fail(errc::invalid_value, call, to_text(import.gpu), "begin at a multiple of the element's alignment", at);
+    throw_error(errc::invalid_value, call, to_text(import.gpu),
+                "begin at a multiple of the element's alignment", at);
   }
   CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
   part.offset = offset;
@@ -73,10 +79,11 @@ mapped_memory::mapped_memory(const external_memory& from, std::size_t offset, st
   CUdeviceptr address = 0;
   {
     const make_current current{import.context, at};
-    check(driver().cuExternalMemoryGetMappedBuffer(&address, import.handle, &part), call, import.gpu, at);
+    check(driver().cuExternalMemoryGetMappedBuffer(&address, import.handle, &part), call,
+          import.gpu, at);
   }
-  import.share();
-  end_ = &mapping_end;
+  import.add_ref();
+  deleter_ = &mapping_deleter;
   owner_ = &import;
   address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
   bytes_ = count * element_bytes;
@@ -92,26 +99,27 @@ using namespace detail;
 external_memory external_memory::import_fd(int descriptor, std::size_t size_bytes, weir::device gpu,
                                            external_memory_options options, call_site at) {
   constexpr const char* call = "cuImportExternalMemory";
-  permit(call, gpu, at);
+  require_outside_host_function(call, gpu, at);
   const CUcontext context = primary_context(gpu, at);
   auto import = std::make_unique<external_import>();
   import->bytes = size_bytes;
   import->gpu = gpu;
   import->context = context;
-  offered_descriptor offer{descriptor};
+  duplicated_descriptor duplicate{descriptor};
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC what{};
   what.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-  what.handle.fd = offer.get();
+  what.handle.fd = duplicate.get();
   what.size = size_bytes;
   what.flags = options.dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
   const make_current current{context, at};
-  const relaxed_captures unharmed{at};
+  const relaxed_capture_mode guard{at};
   check(driver().cuImportExternalMemory(&import->handle, &what), call, gpu, at);
-  if (offer.taken()) ::close(descriptor);
+  if (duplicate.release_to_driver()) ::close(descriptor);
   return external_memory{import.release()};
 }
 
-external_memory::external_memory(external_memory&& other) noexcept : import_{std::exchange(other.import_, nullptr)} {}
+external_memory::external_memory(external_memory&& other) noexcept
+    : import_{std::exchange(other.import_, nullptr)} {}
 
 external_memory& external_memory::operator=(external_memory&& other) noexcept {
   if (this == &other) return *this;
@@ -125,24 +133,26 @@ external_memory::~external_memory() {
   run_or_defer([import = import_] {
     const weir::device gpu = import->gpu;
     first_failure failure;
-    const relaxed_captures unharmed{failure};
-    drop(import, failure);
-    check_unraised(failure, gpu);
+    const relaxed_capture_mode guard{failure};
+    release(import, failure);
+    report_if_failed(failure, gpu);
   });
 }
 
 void external_memory::close(call_site at) {
   if (closed()) return;
   const weir::device gpu = import_->gpu;
-  permit("cuDestroyExternalMemory", gpu, at);
-  const relaxed_captures unharmed{at};
+  require_outside_host_function("cuDestroyExternalMemory", gpu, at);
+  const relaxed_capture_mode guard{at};
   first_failure failure;
-  drop(std::exchange(import_, nullptr), failure);
+  release(std::exchange(import_, nullptr), failure);
   check(failure, gpu, at);
 }
 
 std::size_t external_memory::size_bytes() const noexcept { return closed() ? 0 : import_->bytes; }
-weir::device external_memory::device() const noexcept { return closed() ? weir::device{} : import_->gpu; }
+weir::device external_memory::device() const noexcept {
+  return closed() ? weir::device{} : import_->gpu;
+}
 CUextMemory_st* external_memory::get() const noexcept {
   return closed() ? closed_handle<CUextMemory_st>() : import_->handle;
 }

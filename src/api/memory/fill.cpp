@@ -3,46 +3,50 @@
 #include <weir/memory/fill.hpp>
 
 #include "api/core/check.hpp"
-#include "api/stream/directly.hpp"
 #include "api/memory/operand.hpp"
+#include "api/stream/direct_driver.hpp"
 
 namespace weir::detail {
 namespace {
 
 [[nodiscard]] const char* call_for(std::size_t element_bytes) noexcept {
-  return element_bytes == 1 ? "cuMemsetD8Async" : element_bytes == 2 ? "cuMemsetD16Async" : "cuMemsetD32Async";
+  return element_bytes == 1   ? "cuMemsetD8Async"
+         : element_bytes == 2 ? "cuMemsetD16Async"
+                              : "cuMemsetD32Async";
 }
 
 // Ends in the driver's call, so that a direct call is a jump.
-[[nodiscard, gnu::always_inline]] inline CUresult set(const driver_table& driver, void* address, std::uint32_t bits,
-                                                      std::size_t bytes, CUstream stream, std::size_t element_bytes) {
+[[nodiscard, gnu::always_inline]] inline CUresult set(const driver_table& driver, void* address,
+                                                      std::uint32_t bits, std::size_t bytes,
+                                                      CUstream stream, std::size_t element_bytes) {
   const CUdeviceptr to = device_address(address);
   switch (element_bytes) {
     case 1: return driver.cuMemsetD8Async(to, static_cast<unsigned char>(bits), bytes, stream);
-    case 2: return driver.cuMemsetD16Async(to, static_cast<unsigned short>(bits), bytes / 2, stream);
+    case 2:
+      return driver.cuMemsetD16Async(to, static_cast<unsigned short>(bits), bytes / 2, stream);
     default: return driver.cuMemsetD32Async(to, bits, bytes / 4, stream);
   }
 }
 
 }  // namespace
 
-errc fill_directly(void* address, std::uint32_t bits, std::size_t bytes, CUstream stream, const tracked_memory* owner,
-                   std::size_t element_bytes) {
-  const driver_table* const driver = directly();
+errc fill_directly(void* address, std::uint32_t bits, std::size_t bytes, CUstream stream,
+                   const tracked_memory* owner, std::size_t element_bytes) {
+  const driver_table* const driver = direct_driver();
   if (driver == nullptr || bytes == 0 || !is_open(stream)) [[unlikely]] {
-    return not_asked;
+    return not_called;
   }
-  if (owner != nullptr && !owner->at_home_on(stream)) [[unlikely]] {
-    return not_asked;
+  if (owner != nullptr && !owner->is_untracked_on(stream)) [[unlikely]] {
+    return not_called;
   }
   return static_cast<errc>(set(*driver, address, bits, bytes, stream, element_bytes));
 }
 
-void settle_fill(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes, errc answered,
-                 call_site at) {
+void fill_slow(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes,
+               errc status, call_site at) {
   const char* const call = call_for(element_bytes);
-  if (answered != not_asked) fail_as_answered(answered, call, stream, at);
-  const CUstream handle = usable(stream, call, at);
+  if (status != not_called) throw_driver_error(status, call, stream, at);
+  const CUstream handle = require_open(stream, call, at);
   const operand target{to, stream, call, at};
   if (to.bytes == 0) return;
   check(set(driver(), to.address, bits, to.bytes, handle, element_bytes), call, stream, at);

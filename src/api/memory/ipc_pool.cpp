@@ -1,14 +1,15 @@
-// api/memory/ipc_pool.cpp - pools of other processes: exported, imported, and memory opened from them.
+// api/memory/ipc_pool.cpp - pools of other processes: exported, imported, and memory opened from
+// them.
 #include <weir/memory/ipc_pool.hpp>
 
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
+#include "api/deferred/reclaimer.hpp"
 #include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
 #include "api/memory/pool_allocation.hpp"
 #include "api/memory/pool_imports.hpp"
-#include "api/device/primary_context.hpp"
-#include "api/deferred/reclaimer.hpp"
-#include "api/capture/relaxed_captures.hpp"
 
 #include <fcntl.h>
 
@@ -21,31 +22,33 @@ namespace weir::detail {
 
 namespace {
 
-void close_piece(void* address, void* import, first_failure& failure) noexcept {
-  pool_imports::instance().close(*static_cast<pool_import*>(import), device_address(address), failure);
+void close_opened_memory(void* address, void* import, first_failure& failure) noexcept {
+  pool_imports::instance().close(*static_cast<pool_import*>(import), device_address(address),
+                                 failure);
 }
 
-constexpr memory_end piece_end{"cuMemFree", &close_piece};
+constexpr memory_deleter opened_memory_deleter{"cuMemFree", &close_opened_memory};
 
 }  // namespace
 
-ipc_pool_memory::ipc_pool_memory(const ipc_pool& from, const pool_memory_handle& handle, std::size_t element_bytes,
-                                 call_site at) {
+ipc_pool_memory::ipc_pool_memory(const ipc_pool& from, const pool_memory_handle& handle,
+                                 std::size_t element_bytes, call_site at) {
   constexpr const char* call = "cuMemPoolImportPointer";
-  if (from.closed()) fail_closed(call, subject{}, at);
+  if (from.closed()) throw_closed(call, subject{}, at);
   pool_import& import = *from.import_;
-  permit(call, import.gpu, at);
+  require_outside_host_function(call, import.gpu, at);
   const make_current current{import.context, at};
-  const relaxed_captures unharmed{at};
+  const relaxed_capture_mode guard{at};
   const CUdeviceptr address = pool_imports::instance().open(import, handle, at);
   CUdeviceptr start = 0;
   std::size_t bytes = 0;
-  if (const CUresult answer = driver().cuMemGetAddressRange_v2(&start, &bytes, address); answer != CUDA_SUCCESS) {
+  if (const CUresult answer = driver().cuMemGetAddressRange_v2(&start, &bytes, address);
+      answer != CUDA_SUCCESS) {
     first_failure second;
     pool_imports::instance().close(import, address, second);
-    fail(static_cast<errc>(answer), "cuMemGetAddressRange", import.gpu, at);
+    throw_error(static_cast<errc>(answer), "cuMemGetAddressRange", import.gpu, at);
   }
-  end_ = &piece_end;
+  deleter_ = &opened_memory_deleter;
   owner_ = &import;
   device_context_ = import.context;
   address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -60,11 +63,12 @@ using namespace detail;
 
 int export_fd(memory_pool_ref pool, call_site at) {
   constexpr const char* call = "cuMemPoolExportToShareableHandle";
-  CUmemPoolHandle_st* const handle = usable(pool, call, at);
-  const relaxed_captures unharmed{at};
+  CUmemPoolHandle_st* const handle = require_open(pool, call, at);
+  const relaxed_capture_mode guard{at};
   int made = -1;
-  check(driver().cuMemPoolExportToShareableHandle(&made, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), call,
-        pool, at);
+  check(driver().cuMemPoolExportToShareableHandle(&made, handle,
+                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        call, pool, at);
   fcntl(made, F_SETFD, FD_CLOEXEC);
   return made;
 }
@@ -72,20 +76,20 @@ int export_fd(memory_pool_ref pool, call_site at) {
 pool_memory_handle handle_of(const void* address, call_site at) {
   constexpr const char* call = "cuMemPoolExportPointer";
   const subject on = subject::memory(address);
-  permit(call, on, at);
-  const relaxed_captures unharmed{at};
-  CUmemPoolPtrExportData told;
-  check(driver().cuMemPoolExportPointer(&told, device_address(address)), call, on, at);
+  require_outside_host_function(call, on, at);
+  const relaxed_capture_mode guard{at};
+  CUmemPoolPtrExportData exported;
+  check(driver().cuMemPoolExportPointer(&exported, device_address(address)), call, on, at);
   pool_memory_handle handle;
-  std::memcpy(handle.bytes, &told, sizeof handle.bytes);
+  std::memcpy(handle.bytes, &exported, sizeof handle.bytes);
   return handle;
 }
 
 ipc_pool ipc_pool::import_fd(int descriptor, weir::device gpu, call_site at) {
-  permit("cuMemPoolImportFromShareableHandle", gpu, at);
+  require_outside_host_function("cuMemPoolImportFromShareableHandle", gpu, at);
   CUctx_st* const context = primary_context(gpu, at);
   const make_current current{context, at};
-  const relaxed_captures unharmed{at};
+  const relaxed_capture_mode guard{at};
   return ipc_pool{&pool_imports::instance().import(descriptor, gpu, context, at)};
 }
 
@@ -102,17 +106,17 @@ ipc_pool::~ipc_pool() {
   run_or_defer([import = import_]() noexcept {
     const memory_pool_ref on{import->handle, import->gpu};
     first_failure failure;
-    pool_imports::instance().drop(*import, failure);
-    check_unraised(failure, on);
+    pool_imports::instance().release(*import, failure);
+    report_if_failed(failure, on);
   });
 }
 
 void ipc_pool::close(call_site at) {
   if (closed()) return;
   const memory_pool_ref on{import_->handle, import_->gpu};
-  permit("cuMemPoolDestroy", on, at);
+  require_outside_host_function("cuMemPoolDestroy", on, at);
   first_failure failure;
-  pool_imports::instance().drop(*std::exchange(import_, nullptr), failure);
+  pool_imports::instance().release(*std::exchange(import_, nullptr), failure);
   check(failure, on, at);
 }
 

@@ -1,13 +1,14 @@
-// api/memory/managed_memory.cpp - telling a driver where managed memory will be wanted, and by whom.
+// api/memory/managed_memory.cpp - telling a driver where managed memory will be wanted, and by
+// whom.
 #include <weir/memory/managed_memory.hpp>
 
+#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/throw_if_capturing.hpp"
 #include "api/core/check.hpp"
 #include "api/core/location.hpp"
 #include "api/device/make_current.hpp"
-#include "api/memory/operand.hpp"
 #include "api/device/primary_context.hpp"
-#include "api/capture/refuse_in_capture.hpp"
-#include "api/capture/relaxed_captures.hpp"
+#include "api/memory/operand.hpp"
 
 #include <fmt/format.h>
 
@@ -36,11 +37,11 @@ struct range_list {
   std::vector<CUmemLocation> locations;
   std::vector<std::size_t> firsts;  // the range from which on the location of the same place holds
 
-  range_list(std::span<const region> ranges, std::span<const memory_place> places) {
+  range_list(std::span<const region> ranges, std::span<const memory_location> targets) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       if (ranges[i].bytes == 0) continue;
-      if (!places.empty() && (locations.empty() || places.size() > 1)) {
-        locations.push_back(location_of(places[places.size() > 1 ? i : 0]));
+      if (!targets.empty() && (locations.empty() || targets.size() > 1)) {
+        locations.push_back(location_of(targets[targets.size() > 1 ? i : 0]));
         firsts.push_back(addresses.size());
       }
       addresses.push_back(device_address(ranges[i].address));
@@ -55,64 +56,72 @@ CUresult enqueue(range_operation what, range_list& list, CUstream stream) noexce
   const std::size_t count = list.sizes.size();
   CUmemLocation* const locations = list.locations.data();
   std::size_t* const firsts = list.firsts.data();
-  const std::size_t places = list.locations.size();
+  const std::size_t location_count = list.locations.size();
   switch (what) {
     case range_operation::prefetch:
-      return driver().cuMemPrefetchBatchAsync(addresses, sizes, count, locations, firsts, places, 0, stream);
-    case range_operation::discard: return driver().cuMemDiscardBatchAsync(addresses, sizes, count, 0, stream);
+      return driver().cuMemPrefetchBatchAsync(addresses, sizes, count, locations, firsts,
+                                              location_count, 0, stream);
+    case range_operation::discard:
+      return driver().cuMemDiscardBatchAsync(addresses, sizes, count, 0, stream);
     case range_operation::discard_and_prefetch:
-      return driver().cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, locations, firsts, places, 0, stream);
+      return driver().cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, locations, firsts,
+                                                        location_count, 0, stream);
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
 // Drivers of before CUDA 12.2 name a place by its device.
-CUresult prefetch_one(const region& range, memory_place to, CUstream stream) noexcept {
+CUresult prefetch_one(const region& range, memory_location to, CUstream stream) noexcept {
   const CUmemLocation location = location_of(to);
   const CUdeviceptr address = device_address(range.address);
   const CUresult answer = driver().cuMemPrefetchAsync_v2(address, range.bytes, location, 0, stream);
-  const bool has_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE || location.type == CU_MEM_LOCATION_TYPE_HOST;
+  const bool has_device =
+      location.type == CU_MEM_LOCATION_TYPE_DEVICE || location.type == CU_MEM_LOCATION_TYPE_HOST;
   if (answer != CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER || !has_device) return answer;
-  const CUdevice device = location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
+  const CUdevice device =
+      location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
   return driver().cuMemPrefetchAsync(address, range.bytes, device, stream);
 }
 
-[[noreturn, gnu::cold]] void fail_batch(const char* call, std::string advice, call_site at) {
-  fail(errc::invalid_value, call, "the batch", std::move(advice), at);
+[[noreturn, gnu::cold]] void throw_invalid_batch(const char* call, std::string hint, call_site at) {
+  throw_error(errc::invalid_value, call, "the batch", std::move(hint), at);
 }
 
 }  // namespace
 
-void prefetch_region(stream_ref stream, const region& range, memory_place to, call_site at) {
+void prefetch_region(stream_ref stream, const region& range, memory_location to, call_site at) {
   constexpr const char* call = "cuMemPrefetchAsync";
-  const CUstream handle = usable(stream, call, at);
+  const CUstream handle = require_open(stream, call, at);
   const operand memory{range, stream, call, at};
   if (range.bytes == 0) return;
-  refuse_in_capture(handle, call, at);
+  throw_if_capturing(handle, call, at);
   check(prefetch_one(range, to, handle), call, stream, at);
   memory.queued(at);
 }
 
 void enqueue_regions(stream_ref stream, range_operation what, std::span<const region> ranges,
-                     std::span<const memory_place> places, call_site at) {
+                     std::span<const memory_location> targets, call_site at) {
   const char* const call = name_of(what);
-  const CUstream handle = usable(stream, call, at);
-  if (what != range_operation::discard && places.size() != 1 && places.size() != ranges.size()) {
-    fail_batch(call,
-               fmt::format("{} places for {} ranges; give one for all, or one for each", places.size(), ranges.size()),
-               at);
+  const CUstream handle = require_open(stream, call, at);
+  if (what != range_operation::discard && targets.size() != 1 && targets.size() != ranges.size()) {
+    throw_invalid_batch(call,
+                        fmt::format("{} places for {} ranges; give one for all, or one for each",
+                                    targets.size(), ranges.size()),
+                        at);
   }
   std::vector<operand> operands;
   for (const region& range : ranges) operands.emplace_back(range, stream, call, at);
-  range_list list{ranges, places};
+  range_list list{ranges, targets};
   if (list.sizes.empty()) return;
-  if (is_legacy(handle)) fail_batch(call, "no batch goes into the legacy default stream; use a stream of your own", at);
-  refuse_in_capture(handle, call, at);
+  if (is_legacy(handle))
+    throw_invalid_batch(
+        call, "no batch goes into the legacy default stream; use a stream of your own", at);
+  throw_if_capturing(handle, call, at);
 
   const CUresult answer = enqueue(what, list, handle);
   if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER && what == range_operation::prefetch) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      prefetch_region(stream, ranges[i], places[places.size() > 1 ? i : 0], at);
+      prefetch_region(stream, ranges[i], targets[targets.size() > 1 ? i : 0], at);
     }
   } else {
     check(answer, call, stream, at);
@@ -122,37 +131,39 @@ void enqueue_regions(stream_ref stream, range_operation what, std::span<const re
 
 // Whichever context: the driver wants one, and the memory is of all.
 [[nodiscard]] static CUcontext any_context(call_site at) {
-  const CUcontext context = current_handle(at);
+  const CUcontext context = current_context_handle(at);
   return context != nullptr ? context : primary_context(device{}, at);
 }
 
-void advise_region(const region& range, memory_advice advice, memory_place place, call_site at) {
+void advise_region(const region& range, memory_advice advice, memory_location location,
+                   call_site at) {
   constexpr const char* call = "cuMemAdvise";
-  permit(call, subject::memory(range.address), at);
-  if (range.owner != nullptr && range.owner->closed()) fail_closed(call, subject::memory(range.address), at);
+  require_outside_host_function(call, subject::memory(range.address), at);
+  if (range.owner != nullptr && range.owner->closed())
+    throw_closed(call, subject::memory(range.address), at);
   if (range.bytes == 0) return;
   const make_current current{any_context(at), at};
-  const relaxed_captures unharmed{at};
-  check(driver().cuMemAdvise_v2(device_address(range.address), range.bytes, static_cast<CUmem_advise>(advice),
-                                location_of(place)),
+  const relaxed_capture_mode guard{at};
+  check(driver().cuMemAdvise_v2(device_address(range.address), range.bytes,
+                                static_cast<CUmem_advise>(advice), location_of(location)),
         call, subject::memory(range.address), at);
 }
 
 managed_state state_of_region(const region& range, call_site at) {
   constexpr const char* call = "cuMemRangeGetAttributes";
   const subject on = subject::memory(range.address);
-  permit(call, on, at);
-  if (range.owner != nullptr && range.owner->closed()) fail_closed(call, on, at);
+  require_outside_host_function(call, on, at);
+  if (range.owner != nullptr && range.owner->closed()) throw_closed(call, on, at);
   managed_state state;
   if (range.bytes == 0) return state;
 
-  struct place {
+  struct raw_location {
     int type = 0;
     int id = 0;
   };
   int read_mostly = 0;
-  place preferred;
-  place prefetched;
+  raw_location preferred;
+  raw_location prefetched;
   std::array<int, 257> users{};  // more devices than there can be, and the host
   CUmem_range_attribute kinds[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
                                    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
@@ -160,26 +171,28 @@ managed_state state_of_region(const region& range, call_site at) {
                                    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE,
                                    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID,
                                    CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY};
-  void* data[] = {&read_mostly, &preferred.type, &preferred.id, &prefetched.type, &prefetched.id, users.data()};
-  std::size_t sizes[] = {sizeof(int), sizeof(int), sizeof(int), sizeof(int), sizeof(int), users.size() * sizeof(int)};
+  void* data[] = {&read_mostly,     &preferred.type, &preferred.id,
+                  &prefetched.type, &prefetched.id,  users.data()};
+  std::size_t sizes[] = {sizeof(int), sizeof(int), sizeof(int),
+                         sizeof(int), sizeof(int), users.size() * sizeof(int)};
   const make_current current{any_context(at), at};
-  const relaxed_captures unharmed{at};
-  check(driver().cuMemRangeGetAttributes(data, sizes, kinds, std::size(kinds), device_address(range.address),
-                                         range.bytes),
+  const relaxed_capture_mode guard{at};
+  check(driver().cuMemRangeGetAttributes(data, sizes, kinds, std::size(kinds),
+                                         device_address(range.address), range.bytes),
         call, on, at);
 
-  const auto told = [](const place& where) -> std::optional<memory_place> {
+  const auto to_memory_location = [](const raw_location& where) -> std::optional<memory_location> {
     switch (where.type) {
-      case CU_MEM_LOCATION_TYPE_DEVICE: return memory_place{device{where.id}};
-      case CU_MEM_LOCATION_TYPE_HOST: return memory_place::host();
-      case CU_MEM_LOCATION_TYPE_HOST_NUMA: return memory_place::host_node(where.id);
-      case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return memory_place::host_node_of_caller();
+      case CU_MEM_LOCATION_TYPE_DEVICE: return memory_location{device{where.id}};
+      case CU_MEM_LOCATION_TYPE_HOST: return memory_location::host();
+      case CU_MEM_LOCATION_TYPE_HOST_NUMA: return memory_location::host_node(where.id);
+      case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return memory_location::current_host_node();
       default: return std::nullopt;
     }
   };
   state.read_mostly = read_mostly != 0;
-  state.preferred_place = told(preferred);
-  state.last_prefetch = told(prefetched);
+  state.preferred_location = to_memory_location(preferred);
+  state.last_prefetch = to_memory_location(prefetched);
   for (const int user : users) {
     if (user >= 0) state.accessed_by.emplace_back(user);
     if (user == CU_DEVICE_CPU) state.accessed_by_host = true;
@@ -189,12 +202,13 @@ managed_state state_of_region(const region& range, call_site at) {
 
 void attach_region(stream_ref stream, const region& range, attachment to, call_site at) {
   constexpr const char* call = "cuStreamAttachMemAsync";
-  const CUstream handle = usable(stream, call, at);
+  const CUstream handle = require_open(stream, call, at);
   const operand memory{range, stream, call, at};
   if (range.bytes == 0) return;
-  refuse_in_capture(handle, call, at);
-  const relaxed_captures unharmed{at};
-  check(driver().cuStreamAttachMemAsync(handle, device_address(range.address), range.bytes, static_cast<unsigned>(to)),
+  throw_if_capturing(handle, call, at);
+  const relaxed_capture_mode guard{at};
+  check(driver().cuStreamAttachMemAsync(handle, device_address(range.address), range.bytes,
+                                        static_cast<unsigned>(to)),
         call, stream, at);
   memory.queued(at);
 }

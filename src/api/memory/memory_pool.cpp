@@ -2,13 +2,13 @@
 #include <weir/core/deferred.hpp>
 #include <weir/memory/memory_pool.hpp>
 
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/core/location.hpp"
-#include "api/profiler/names.hpp"
-#include "api/memory/pool_allocation.hpp"
-#include "api/device/primary_context.hpp"
 #include "api/deferred/reclaimer.hpp"
-#include "api/capture/relaxed_captures.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/memory/pool_allocation.hpp"
+#include "api/profiler/names.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ namespace weir {
 
 using detail::check;
 using detail::driver;
-using detail::usable;
+using detail::require_open;
 
 namespace detail {
 namespace {
@@ -27,8 +27,8 @@ namespace {
 template <class Value>
 Value attribute(memory_pool_ref pool, CUmemPool_attribute which, call_site at) {
   constexpr const char* call = "cuMemPoolGetAttribute";
-  const CUmemoryPool handle = usable(pool, call, at);
-  const relaxed_captures unharmed{at};
+  const CUmemoryPool handle = require_open(pool, call, at);
+  const relaxed_capture_mode guard{at};
   Value value{};
   check(driver().cuMemPoolGetAttribute(handle, which, &value), call, pool, at);
   return value;
@@ -37,67 +37,70 @@ Value attribute(memory_pool_ref pool, CUmemPool_attribute which, call_site at) {
 template <class Value>
 void set_attribute(memory_pool_ref pool, CUmemPool_attribute which, Value value, call_site at) {
   constexpr const char* call = "cuMemPoolSetAttribute";
-  const CUmemoryPool handle = usable(pool, call, at);
-  const relaxed_captures unharmed{at};
+  const CUmemoryPool handle = require_open(pool, call, at);
+  const relaxed_capture_mode guard{at};
   check(driver().cuMemPoolSetAttribute(handle, which, &value), call, pool, at);
 }
 
 // Where a pool of such memory is; of managed memory nowhere in particular, unless told.
-CUmemLocation place_of_pool(device gpu, const memory_pool_options& options, call_site at) {
-  const auto refuse_unless = [&](bool fits, const char* advice) {
-    if (!fits) fail(errc::invalid_value, "cuMemPoolCreate", to_text(gpu), advice, at);
+CUmemLocation pool_location(device gpu, const memory_pool_options& options, call_site at) {
+  const auto require = [&](bool fits, const char* hint) {
+    if (!fits) throw_error(errc::invalid_value, "cuMemPoolCreate", to_text(gpu), hint, at);
   };
-  const std::optional<memory_place>& place = options.place;
+  const std::optional<memory_location>& location = options.location;
   switch (options.memory) {
     case pool_memory::device:
-      refuse_unless(!place || *place == memory_place{gpu},
-                    "memory of a device is on that device; leave the place unset");
+      require(!location || *location == memory_location{gpu},
+              "memory of a device is on that device; leave the place unset");
       return location_of(gpu);
     case pool_memory::pinned:
-      refuse_unless(!place || !place->is_device(), "pinned memory is on the host, or on one of its NUMA nodes");
-      return location_of(place.value_or(memory_place::host()));
+      require(!location || !location->is_device(),
+              "pinned memory is on the host, or on one of its NUMA nodes");
+      return location_of(location.value_or(memory_location::host()));
     case pool_memory::managed: break;
-    default: refuse_unless(false, "the kind of memory is none of pool_memory");
+    default: require(false, "the kind of memory is none of pool_memory");
   }
-  return place ? location_of(*place) : CUmemLocation{CU_MEM_LOCATION_TYPE_NONE, 0};
+  return location ? location_of(*location) : CUmemLocation{CU_MEM_LOCATION_TYPE_NONE, 0};
 }
 
 memory_pool_ref create(device gpu, const memory_pool_options& options, call_site at) {
   CUmemPoolProps props{};
-  props.allocType =
-      options.memory == pool_memory::managed ? CU_MEM_ALLOCATION_TYPE_MANAGED : CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.allocType = options.memory == pool_memory::managed ? CU_MEM_ALLOCATION_TYPE_MANAGED
+                                                           : CU_MEM_ALLOCATION_TYPE_PINNED;
   props.handleTypes = static_cast<CUmemAllocationHandleType>(options.sharing);
-  props.location = place_of_pool(gpu, options, at);
+  props.location = pool_location(gpu, options, at);
   props.maxSize = options.max_size;
-  const relaxed_captures unharmed{at};
+  const relaxed_capture_mode guard{at};
   CUmemoryPool made = nullptr;
   check(driver().cuMemPoolCreate(&made, &props), "cuMemPoolCreate", gpu, at);
   return {made, gpu};
 }
 
 void destroy(memory_pool_ref pool, call_site at) {
-  forget_name(named::pool, pool.get());
-  const relaxed_captures unharmed{at};
+  forget_name(object_kind::pool, pool.get());
+  const relaxed_capture_mode guard{at};
   check(driver().cuMemPoolDestroy(pool.get()), "cuMemPoolDestroy", pool, at);
 }
 
-void destroy_unraised(memory_pool_ref pool) noexcept {
-  report_what_fails(pool, "cuMemPoolDestroy", [pool] { destroy(pool, call_site{}); });
+void destroy_noexcept(memory_pool_ref pool) noexcept {
+  report_failure_of(pool, "cuMemPoolDestroy", [pool] { destroy(pool, call_site{}); });
 }
 
 }  // namespace
 }  // namespace detail
 
 void* memory_pool_ref::allocate(stream_ref stream, std::size_t bytes, call_site at) const {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(detail::allocate_from(*this, stream, bytes, at)));
+  return reinterpret_cast<void*>(
+      static_cast<std::uintptr_t>(detail::allocate_from(*this, stream, bytes, at)));
 }
 
 void memory_pool_ref::deallocate(stream_ref stream, void* address, call_site at) const {
   constexpr const char* call = "cuMemFreeAsync";
-  CUstream_st* const handle = usable(stream, call, at);
+  CUstream_st* const handle = require_open(stream, call, at);
   if (address == nullptr) return;
-  const detail::relaxed_in_our_captures unharmed{at};
-  check(driver().cuMemFreeAsync(detail::device_address(address), handle), call, detail::subject::memory(address), at);
+  const detail::relaxed_mode_if_capturing guard{at};
+  check(driver().cuMemFreeAsync(detail::device_address(address), handle), call,
+        detail::subject::memory(address), at);
 }
 
 unsigned long long memory_pool_ref::release_threshold(call_site at) const {
@@ -110,20 +113,24 @@ void memory_pool_ref::set_release_threshold(unsigned long long bytes, call_site 
 
 void memory_pool_ref::trim(std::size_t keep, call_site at) const {
   constexpr const char* call = "cuMemPoolTrimTo";
-  CUmemPoolHandle_st* const handle = usable(*this, call, at);
-  const detail::relaxed_captures unharmed{at};
+  CUmemPoolHandle_st* const handle = require_open(*this, call, at);
+  const detail::relaxed_capture_mode guard{at};
   check(driver().cuMemPoolTrimTo(handle, keep), call, *this, at);
 }
 
 pool_reuse memory_pool_ref::reuse(call_site at) const {
-  const auto is_on = [&](abi::CUmemPool_attribute which) { return detail::attribute<int>(*this, which, at) != 0; };
+  const auto is_on = [&](abi::CUmemPool_attribute which) {
+    return detail::attribute<int>(*this, which, at) != 0;
+  };
   return {is_on(abi::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES),
           is_on(abi::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC),
           is_on(abi::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES)};
 }
 
 void memory_pool_ref::set_reuse(pool_reuse rules, call_site at) const {
-  const auto set = [&](abi::CUmemPool_attribute which, bool on) { detail::set_attribute<int>(*this, which, on, at); };
+  const auto set = [&](abi::CUmemPool_attribute which, bool on) {
+    detail::set_attribute<int>(*this, which, on, at);
+  };
   set(abi::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, rules.follow_event_dependencies);
   set(abi::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, rules.opportunistic);
   set(abi::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, rules.internal_dependencies);
@@ -139,48 +146,51 @@ pool_usage memory_pool_ref::usage(call_site at) const {
           .used_high = bytes(abi::CU_MEMPOOL_ATTR_USED_MEM_HIGH)};
 }
 
-void memory_pool_ref::reset_high_marks(call_site at) const {
+void memory_pool_ref::reset_high_watermarks(call_site at) const {
   detail::set_attribute(*this, abi::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0ull, at);
   detail::set_attribute(*this, abi::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0ull, at);
 }
 
 void memory_pool_ref::set_access(weir::device peer, pool_access access, call_site at) const {
   constexpr const char* call = "cuMemPoolSetAccess";
-  CUmemPoolHandle_st* const handle = usable(*this, call, at);
-  const abi::CUmemAccessDesc wanted{detail::location_of(peer), static_cast<abi::CUmemAccess_flags>(access)};
-  const detail::relaxed_captures unharmed{at};
+  CUmemPoolHandle_st* const handle = require_open(*this, call, at);
+  const abi::CUmemAccessDesc wanted{detail::location_of(peer),
+                                    static_cast<abi::CUmemAccess_flags>(access)};
+  const detail::relaxed_capture_mode guard{at};
   check(driver().cuMemPoolSetAccess(handle, &wanted, 1), call, *this, at);
 }
 
 pool_access memory_pool_ref::access(weir::device peer, call_site at) const {
   constexpr const char* call = "cuMemPoolGetAccess";
-  CUmemPoolHandle_st* const handle = usable(*this, call, at);
-  abi::CUmemLocation place = detail::location_of(peer);
+  CUmemPoolHandle_st* const handle = require_open(*this, call, at);
+  abi::CUmemLocation location = detail::location_of(peer);
   abi::CUmemAccess_flags flags = abi::CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  const detail::relaxed_captures unharmed{at};
-  check(driver().cuMemPoolGetAccess(&flags, handle, &place), call, *this, at);
+  const detail::relaxed_capture_mode guard{at};
+  check(driver().cuMemPoolGetAccess(&flags, handle, &location), call, *this, at);
   return flags == abi::CU_MEM_ACCESS_FLAGS_PROT_NONE ? pool_access::none : pool_access::read_write;
 }
 
 memory_pool::memory_pool(weir::device gpu, memory_pool_options options, call_site at)
     : ref_{detail::closed_handle<CUmemPoolHandle_st>(), gpu} {
-  detail::permit("cuMemPoolCreate", gpu, at);
-  static_cast<void>(detail::primary_context(gpu, at));  // the memory is of the device's, so it has to be awake
+  detail::require_outside_host_function("cuMemPoolCreate", gpu, at);
+  static_cast<void>(
+      detail::primary_context(gpu, at));  // the memory is of the device's, so it has to be awake
   ref_ = detail::create(gpu, options, at);
   try {
     if (options.release_threshold != 0) set_release_threshold(options.release_threshold, at);
     if (options.reuse != pool_reuse{}) set_reuse(options.reuse, at);
     if (options.memory == pool_memory::pinned) set_access(gpu, pool_access::read_write, at);
   } catch (...) {
-    detail::destroy_unraised(ref_);
+    detail::destroy_noexcept(ref_);
     throw;
   }
 }
 
 memory_pool memory_pool::adopt(CUmemPoolHandle_st* handle, weir::device gpu, call_site at) {
   constexpr const char* call = "weir::memory_pool::adopt";
-  usable(memory_pool_ref{handle, gpu}, call, at);
-  if (handle == nullptr) detail::fail(errc::invalid_value, call, "null", "there is no pool to take over", at);
+  require_open(memory_pool_ref{handle, gpu}, call, at);
+  if (handle == nullptr)
+    detail::throw_error(errc::invalid_value, call, "null", "there is no pool to take over", at);
   return memory_pool{memory_pool_ref{handle, gpu}};
 }
 
@@ -194,41 +204,42 @@ memory_pool& memory_pool::operator=(memory_pool&& other) noexcept {
 
 memory_pool::~memory_pool() {
   if (closed()) return;
-  detail::run_or_defer([pool = ref_]() noexcept { detail::destroy_unraised(pool); });
+  detail::run_or_defer([pool = ref_]() noexcept { detail::destroy_noexcept(pool); });
 }
 
 void memory_pool::close(call_site at) {
   if (closed()) return;
-  usable(ref_, "cuMemPoolDestroy", at);
+  require_open(ref_, "cuMemPoolDestroy", at);
   const memory_pool_ref pool = ref_;
   forget();
   detail::destroy(pool, at);
 }
 
 CUmemPoolHandle_st* memory_pool::release(call_site at) {
-  CUmemPoolHandle_st* const handle = usable(ref_, "weir::memory_pool::release", at);
+  CUmemPoolHandle_st* const handle = require_open(ref_, "weir::memory_pool::release", at);
   forget();
   return handle;
 }
 
 memory_pool_ref default_memory_pool(device gpu, call_site at) {
   abi::CUmemoryPool pool = nullptr;
-  check(driver().cuDeviceGetDefaultMemPool(&pool, detail::driver_device(gpu, at)), "cuDeviceGetDefaultMemPool", gpu,
-        at);
+  check(driver().cuDeviceGetDefaultMemPool(&pool, detail::driver_device(gpu, at)),
+        "cuDeviceGetDefaultMemPool", gpu, at);
   return {pool, gpu};
 }
 
 memory_pool_ref current_memory_pool(device gpu, call_site at) {
   abi::CUmemoryPool pool = nullptr;
-  check(driver().cuDeviceGetMemPool(&pool, detail::driver_device(gpu, at)), "cuDeviceGetMemPool", gpu, at);
+  check(driver().cuDeviceGetMemPool(&pool, detail::driver_device(gpu, at)), "cuDeviceGetMemPool",
+        gpu, at);
   return {pool, gpu};
 }
 
 void use(memory_pool_ref pool, call_site at) {
   constexpr const char* call = "cuDeviceSetMemPool";
-  CUmemPoolHandle_st* const handle = usable(pool, call, at);
+  CUmemPoolHandle_st* const handle = require_open(pool, call, at);
   const abi::CUdevice gpu = detail::driver_device(pool.device(), at);
-  const detail::relaxed_captures unharmed{at};
+  const detail::relaxed_capture_mode guard{at};
   check(driver().cuDeviceSetMemPool(gpu, handle), call, pool, at);
 }
 
@@ -238,7 +249,7 @@ memory_pool_scope::memory_pool_scope(memory_pool_ref pool, call_site at)
 }
 
 memory_pool_scope::~memory_pool_scope() {
-  detail::report_what_fails(before_, "cuDeviceSetMemPool", [this] { use(before_); });
+  detail::report_failure_of(before_, "cuDeviceSetMemPool", [this] { use(before_); });
 }
 
 }  // namespace weir

@@ -3,10 +3,10 @@
 #include <weir/memory/memory_resource.hpp>
 #include <weir/memory/pinned_allocator.hpp>
 
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/memory/pool_allocation.hpp"
-#include "api/capture/relaxed_captures.hpp"
 #include "api/device/service_stream.hpp"
+#include "api/memory/pool_allocation.hpp"
 
 #include <fmt/format.h>
 
@@ -17,57 +17,62 @@ namespace weir {
 namespace detail {
 namespace {
 
-void expect_alignment(memory_pool_ref pool, std::size_t alignment, call_site at) {
+void require_alignment(memory_pool_ref pool, std::size_t alignment, call_site at) {
   if (std::has_single_bit(alignment) && alignment <= pool_alignment) return;
-  fail(errc::invalid_value, "weir::memory_resource", to_text(pool),
-       fmt::format("an alignment of {} bytes; pools know powers of two up to {}", alignment, pool_alignment), at);
+  throw_error(errc::invalid_value, "weir::memory_resource", to_text(pool),
+              fmt::format("an alignment of {} bytes; pools know powers of two up to {}", alignment,
+                          pool_alignment),
+              at);
 }
 
 }  // namespace
 
-void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t bytes, std::size_t alignment,
-                       call_site at) {
-  expect_alignment(pool, alignment, at);
+void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t bytes,
+                       std::size_t alignment, call_site at) {
+  require_alignment(pool, alignment, at);
   return pool.allocate(stream, bytes, at);
 }
 
-void deallocate_unraised(memory_pool_ref pool, stream_ref stream, void* address) noexcept {
-  report_what_fails(pool, "cuMemFreeAsync", [&] { pool.deallocate(stream, address, call_site{}); });
+void deallocate_noexcept(memory_pool_ref pool, stream_ref stream, void* address) noexcept {
+  report_failure_of(pool, "cuMemFreeAsync", [&] { pool.deallocate(stream, address, call_site{}); });
 }
 
-void* allocate_for_all(memory_pool_ref pool, std::size_t bytes, std::size_t alignment, call_site at) {
-  expect_alignment(pool, alignment, at);
+void* allocate_synchronously(memory_pool_ref pool, std::size_t bytes, std::size_t alignment,
+                             call_site at) {
+  require_alignment(pool, alignment, at);
   const stream_ref service = service_stream(pool.device(), at);
-  const relaxed_captures unharmed{at};  // the service stream is in none
+  const relaxed_capture_mode guard{at};  // the service stream is in none
   void* const address = pool.allocate(service, bytes, at);
   try {
     // The memory may be one that another stream has freed and that this one was made to wait for.
     service.sync(at);
   } catch (...) {
-    deallocate_for_all(pool, address);
+    deallocate_synchronously(pool, address);
     throw;
   }
   return address;
 }
 
-void deallocate_for_all(memory_pool_ref pool, void* address) noexcept {
-  report_what_fails(pool, "cuMemFreeAsync", [&] {
-    const relaxed_captures unharmed{call_site{}};
+void deallocate_synchronously(memory_pool_ref pool, void* address) noexcept {
+  report_failure_of(pool, "cuMemFreeAsync", [&] {
+    const relaxed_capture_mode guard{call_site{}};
     pool.deallocate(service_stream(pool.device(), call_site{}), address, call_site{});
   });
 }
 
 namespace {
 
-// Does the host reach it, as pinned and managed memory? On a GPU memory of a device would end the program at the first
-// touch. A driver that does not tell is believed.
-bool is_reached_by_host(void* address) noexcept {
+// Does the host reach it, as pinned and managed memory? On a GPU memory of a device would end the
+// program at the first touch. A driver that does not tell is believed.
+bool is_host_accessible(void* address) noexcept {
   int type = 0;
   unsigned managed = 0;
   const CUdeviceptr where = device_address(address);
-  return driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, where) != CUDA_SUCCESS ||
+  return driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, where) !=
+             CUDA_SUCCESS ||
          type != CU_MEMORYTYPE_DEVICE ||
-         (driver().cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, where) == CUDA_SUCCESS &&
+         (driver().cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, where) ==
+              CUDA_SUCCESS &&
           managed != 0);
 }
 
@@ -75,11 +80,13 @@ bool is_reached_by_host(void* address) noexcept {
 
 void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes, std::size_t alignment) {
   try {
-    void* const address = allocate_for_all(pool, bytes, alignment, call_site{});
-    if (address == nullptr || is_reached_by_host(address)) return address;
-    deallocate_for_all(pool, address);
-    fail(errc::invalid_value, "weir::pinned_allocator", to_text(pool),
-         "its memory is a device's, which the host does not reach; give it a pool of pinned memory", call_site{});
+    void* const address = allocate_synchronously(pool, bytes, alignment, call_site{});
+    if (address == nullptr || is_host_accessible(address)) return address;
+    deallocate_synchronously(pool, address);
+    throw_error(
+        errc::invalid_value, "weir::pinned_allocator", to_text(pool),
+        "its memory is a device's, which the host does not reach; give it a pool of pinned memory",
+        call_site{});
   } catch (const error& failure) {
     if (failure.result() == errc::out_of_memory) throw std::bad_alloc{};
     throw;
@@ -94,7 +101,8 @@ void* pinned_memory_resource::do_allocate(std::size_t bytes, std::size_t alignme
   return detail::allocate_or_bad_alloc(resource_.pool(), bytes, alignment);
 }
 
-void pinned_memory_resource::do_deallocate(void* address, std::size_t bytes, std::size_t alignment) {
+void pinned_memory_resource::do_deallocate(void* address, std::size_t bytes,
+                                           std::size_t alignment) {
   resource_.deallocate_sync(address, bytes, alignment);
 }
 

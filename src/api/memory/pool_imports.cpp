@@ -1,9 +1,10 @@
-// api/memory/pool_imports.cpp - pools of other processes: imported once, counted, and ended with their last owner.
+// api/memory/pool_imports.cpp - pools of other processes: imported once, counted, and ended with
+// their last owner.
 #include "api/memory/pool_imports.hpp"
 
-#include "api/device/in_context.hpp"
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/never_destroyed.hpp"
-#include "api/capture/relaxed_captures.hpp"
+#include "api/device/call_in_context.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,14 +14,15 @@
 namespace weir::detail {
 namespace {
 
-std::vector<pool_import::piece>::iterator find(pool_import& in, CUdeviceptr address) noexcept {
-  return std::ranges::find(in.open, address, &pool_import::piece::address);
+std::vector<pool_import::opened_memory>::iterator find(pool_import& in,
+                                                       CUdeviceptr address) noexcept {
+  return std::ranges::find(in.open, address, &pool_import::opened_memory::address);
 }
 
 template <class Call>
-void end_in(const pool_import& import, first_failure& failure, Call call) noexcept {
-  in_context(import.context, failure, [&] {
-    const relaxed_captures unharmed{call_site{}};
+void release_in_context(const pool_import& import, first_failure& failure, Call call) noexcept {
+  call_in_context(import.context, failure, [&] {
+    const relaxed_capture_mode guard{call_site{}};
     call();
   });
 }
@@ -28,16 +30,17 @@ void end_in(const pool_import& import, first_failure& failure, Call call) noexce
 }  // namespace
 
 pool_imports& pool_imports::instance() noexcept {
-  static never_destroyed<pool_imports> the_one;
-  return *the_one;
+  static never_destroyed<pool_imports> singleton;
+  return *singleton;
 }
 
 pool_import& pool_imports::import(int descriptor, device gpu, CUcontext context, call_site at) {
   const std::lock_guard lock{lock_};
   all_.reserve(all_.size() + 1);
   auto fresh = std::make_unique<pool_import>(pool_import{nullptr, gpu, context, 1, {}, 1});
-  void* const told = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
-  check(driver().cuMemPoolImportFromShareableHandle(&fresh->handle, told, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+  void* const exported = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
+  check(driver().cuMemPoolImportFromShareableHandle(&fresh->handle, exported,
+                                                    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
         "cuMemPoolImportFromShareableHandle", gpu, at);
   const auto same = [&](const auto& known) { return known->handle == fresh->handle; };
   if (const auto known = std::ranges::find_if(all_, same); known != all_.end()) {
@@ -52,11 +55,11 @@ pool_import& pool_imports::import(int descriptor, device gpu, CUcontext context,
 CUdeviceptr pool_imports::open(pool_import& from, const pool_memory_handle& handle, call_site at) {
   const std::lock_guard lock{lock_};
   from.open.reserve(from.open.size() + 1);
-  CUmemPoolPtrExportData told;
-  static_assert(sizeof told == sizeof handle.bytes);
-  std::memcpy(&told, handle.bytes, sizeof told);
+  CUmemPoolPtrExportData exported;
+  static_assert(sizeof exported == sizeof handle.bytes);
+  std::memcpy(&exported, handle.bytes, sizeof exported);
   CUdeviceptr address = 0;
-  check(driver().cuMemPoolImportPointer(&address, from.handle, &told), "cuMemPoolImportPointer",
+  check(driver().cuMemPoolImportPointer(&address, from.handle, &exported), "cuMemPoolImportPointer",
         memory_pool_ref{from.handle, from.gpu}, at);
   ++from.owners;
   if (const auto known = find(from, address); known != from.open.end()) {
@@ -71,20 +74,21 @@ void pool_imports::close(pool_import& from, CUdeviceptr address, first_failure& 
   const std::lock_guard lock{lock_};
   if (const auto known = find(from, address); --known->owners == 0) {
     from.open.erase(known);
-    end_in(from, failure, [&] { failure.note(driver().cuMemFree_v2(address), "cuMemFree"); });
+    release_in_context(from, failure,
+                       [&] { failure.note(driver().cuMemFree_v2(address), "cuMemFree"); });
   }
-  drop_locked(from, failure);
+  release_locked(from, failure);
 }
 
-void pool_imports::drop(pool_import& from, first_failure& failure) noexcept {
+void pool_imports::release(pool_import& from, first_failure& failure) noexcept {
   const std::lock_guard lock{lock_};
-  drop_locked(from, failure);
+  release_locked(from, failure);
 }
 
-void pool_imports::drop_locked(pool_import& import, first_failure& failure) noexcept {
+void pool_imports::release_locked(pool_import& import, first_failure& failure) noexcept {
   if (--import.owners != 0) return;
   // All at the end: drivers refuse to while memory of the pool is open.
-  end_in(import, failure, [&] {
+  release_in_context(import, failure, [&] {
     for (; import.imports != 0; --import.imports) {
       failure.note(driver().cuMemPoolDestroy(import.handle), "cuMemPoolDestroy");
     }

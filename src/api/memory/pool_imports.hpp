@@ -1,4 +1,5 @@
-// api/memory/pool_imports.hpp - the pools of other processes that this one has, as often as they were asked for.
+// api/memory/pool_imports.hpp - the pools of other processes that this one has, as often as they
+// were asked for.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -14,9 +15,10 @@
 
 namespace weir::detail {
 
-// A pool as the driver has imported it: one, however often it was asked for. Changed with the lock of all of them.
+// A pool as the driver has imported it: one, however often it was asked for. Changed with the lock
+// of all of them.
 struct pool_import {
-  struct piece {
+  struct opened_memory {
     CUdeviceptr address;
     int owners;
   };
@@ -25,13 +27,14 @@ struct pool_import {
   weir::device gpu;
   CUcontext context;
   int owners;  // of the import: objects, and pieces that are open
-  std::vector<piece> open;
+  std::vector<opened_memory> open;
   int imports;  // as the driver counts them, each to be destroyed
 };
 
-// The driver gives the same handle for the same pool, which ends when it was destroyed as often as it was imported, and the
-// same address for the same memory; so objects are counted here. The lock is held while the driver imports or ends
-// something: else one thread might be given what another one is about to end.
+// The driver gives the same handle for the same pool, which ends when it was destroyed as often as
+// it was imported, and the same address for the same memory; so objects are counted here. The lock
+// is held while the driver imports or ends something: else one thread might be given what another
+// one is about to end.
 class pool_imports {
  public:
   [[nodiscard]] static pool_imports& instance() noexcept;
@@ -44,10 +47,10 @@ class pool_imports {
 
   // One less. Both go on to their end, whatever fails.
   void close(pool_import& from, CUdeviceptr address, first_failure& failure) noexcept;
-  void drop(pool_import& from, first_failure& failure) noexcept;
+  void release(pool_import& from, first_failure& failure) noexcept;
 
  private:
-  void drop_locked(pool_import& import, first_failure& failure) noexcept;
+  void release_locked(pool_import& import, first_failure& failure) noexcept;
 
   std::mutex lock_;
   std::vector<std::unique_ptr<pool_import>> all_;

@@ -2,10 +2,10 @@
 #include <weir/profiler/name.hpp>
 
 #include "api/core/check.hpp"
-#include "api/profiler/names.hpp"
 #include "api/core/never_destroyed.hpp"
-#include "api/profiler/nvtx.hpp"
 #include "api/device/primary_context.hpp"
+#include "api/profiler/names.hpp"
+#include "api/profiler/nvtx.hpp"
 #include "os/forked_child.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 // Nothing is called while the lock is kept.
 struct name_table {
   std::mutex guard;
-  std::map<std::pair<named, std::uintptr_t>, std::string> names;
+  std::map<std::pair<object_kind, std::uintptr_t>, std::string> names;
 };
 
 name_table& table() {
@@ -32,7 +32,7 @@ name_table& table() {
   return *the_table;
 }
 
-void keep_name(named what, std::uintptr_t handle, std::string_view name) {
+void store_name(object_kind what, std::uintptr_t handle, std::string_view name) {
   name_table& all = table();
   const std::lock_guard lock{all.guard};
   if (name.empty()) {
@@ -40,101 +40,109 @@ void keep_name(named what, std::uintptr_t handle, std::string_view name) {
   } else {
     all.names.insert_or_assign({what, handle}, std::string{name});
   }
-  names_given.store(static_cast<int>(all.names.size()), std::memory_order_relaxed);
+  name_count.store(static_cast<int>(all.names.size()), std::memory_order_relaxed);
 }
 
-void expect_open(subject on, const void* handle, call_site at) {
-  if (handle == closed_handle<void>()) fail_closed("weir::set_name", on, at);
+void require_not_closed(subject on, const void* handle, call_site at) {
+  if (handle == closed_handle<void>()) throw_closed("weir::set_name", on, at);
 }
 
 // The legacy default stream has two handles.
-CUstream one_handle(stream_ref stream) noexcept { return is_legacy(stream.get()) ? CU_STREAM_LEGACY : stream.get(); }
+CUstream canonical_handle(stream_ref stream) noexcept {
+  return is_legacy(stream.get()) ? CU_STREAM_LEGACY : stream.get();
+}
 
-template <class Handle, class Tell>
-void give_name(named what, Handle* handle, std::string_view name, Tell profiler::*tell) {
-  keep_name(what, reinterpret_cast<std::uintptr_t>(handle), name);
-  const profiler* const listening = listening_profiler();
-  if (listening != nullptr && listening->*tell != nullptr) (listening->*tell)(handle, std::string{name}.c_str());
+template <class Handle, class Callback>
+void assign_name(object_kind what, Handle* handle, std::string_view name,
+                 Callback profiler::*callback) {
+  store_name(what, reinterpret_cast<std::uintptr_t>(handle), name);
+  const profiler* const tool = loaded_profiler();
+  if (tool != nullptr && tool->*callback != nullptr)
+    (tool->*callback)(handle, std::string{name}.c_str());
 }
 
 }  // namespace
 
-std::string find_name(named what, std::uintptr_t handle) {
-  if (names_given.load(std::memory_order_relaxed) == 0) return {};
+std::string find_name(object_kind what, std::uintptr_t handle) {
+  if (name_count.load(std::memory_order_relaxed) == 0) return {};
   name_table& all = table();
   const std::lock_guard lock{all.guard};
   const auto known = all.names.find({what, handle});
   return known != all.names.end() ? known->second : std::string{};
 }
 
-void drop_name(named what, std::uintptr_t handle) noexcept {
+void erase_name(object_kind what, std::uintptr_t handle) noexcept {
   if (in_forked_child()) return;
   name_table& all = table();
   const std::lock_guard lock{all.guard};
   all.names.erase({what, handle});
-  names_given.store(static_cast<int>(all.names.size()), std::memory_order_relaxed);
+  name_count.store(static_cast<int>(all.names.size()), std::memory_order_relaxed);
 }
 
-std::string quoted_name(named what, const void* handle) {
+std::string quoted_name(object_kind what, const void* handle) {
   const std::string name = find_name(what, reinterpret_cast<std::uintptr_t>(handle));
   return name.empty() ? name : fmt::format("\"{}\" ", name);
 }
 
 }  // namespace detail
 
-using detail::named;
+using detail::object_kind;
 using detail::profiler;
 
 void set_name(stream_ref stream, std::string_view name, call_site at) {
-  detail::expect_open(stream, stream.get(), at);
-  detail::give_name(named::stream, detail::one_handle(stream), name, &profiler::name_stream);
+  detail::require_not_closed(stream, stream.get(), at);
+  detail::assign_name(object_kind::stream, detail::canonical_handle(stream), name,
+                      &profiler::name_stream);
 }
 
 void set_name(event_ref event, std::string_view name, call_site at) {
-  detail::expect_open(event, event.get(), at);
-  detail::give_name(named::event, event.get(), name, &profiler::name_event);
+  detail::require_not_closed(event, event.get(), at);
+  detail::assign_name(object_kind::event, event.get(), name, &profiler::name_event);
 }
 
 void set_name(context_ref context, std::string_view name, call_site at) {
-  detail::expect_open(detail::subject{context.get()}, context.get(), at);
-  detail::give_name(named::context, context.get(), name, &profiler::name_context);
+  detail::require_not_closed(detail::subject{context.get()}, context.get(), at);
+  detail::assign_name(object_kind::context, context.get(), name, &profiler::name_context);
 }
 
 void set_name(memory_pool_ref pool, std::string_view name, call_site at) {
-  detail::expect_open(pool, pool.get(), at);
-  detail::keep_name(named::pool, reinterpret_cast<std::uintptr_t>(pool.get()), name);
+  detail::require_not_closed(pool, pool.get(), at);
+  detail::store_name(object_kind::pool, reinterpret_cast<std::uintptr_t>(pool.get()), name);
 }
 
 void set_name(device gpu, std::string_view name, call_site at) {
   static_cast<void>(detail::record_of(gpu, "weir::set_name", at));
-  detail::keep_name(named::device, static_cast<std::uintptr_t>(gpu.ordinal()), name);
-  const profiler* const listening = detail::listening_profiler();
-  if (listening != nullptr && listening->name_device != nullptr) {
-    listening->name_device(gpu.ordinal(), std::string{name}.c_str());
+  detail::store_name(object_kind::device, static_cast<std::uintptr_t>(gpu.ordinal()), name);
+  const profiler* const tool = detail::loaded_profiler();
+  if (tool != nullptr && tool->name_device != nullptr) {
+    tool->name_device(gpu.ordinal(), std::string{name}.c_str());
   }
 }
 
 void set_thread_name(std::string_view name) {
   constexpr std::size_t most = 15;  // what Linux keeps
   ::pthread_setname_np(::pthread_self(), std::string{name.substr(0, most)}.c_str());
-  const profiler* const listening = detail::listening_profiler();
-  if (listening != nullptr && listening->name_thread != nullptr) {
-    listening->name_thread(static_cast<std::uint32_t>(::syscall(SYS_gettid)), std::string{name}.c_str());
+  const profiler* const tool = detail::loaded_profiler();
+  if (tool != nullptr && tool->name_thread != nullptr) {
+    tool->name_thread(static_cast<std::uint32_t>(::syscall(SYS_gettid)), std::string{name}.c_str());
   }
 }
 
 std::string name_of(stream_ref stream) {
-  return detail::find_name(named::stream, reinterpret_cast<std::uintptr_t>(detail::one_handle(stream)));
+  return detail::find_name(object_kind::stream,
+                           reinterpret_cast<std::uintptr_t>(detail::canonical_handle(stream)));
 }
 std::string name_of(event_ref event) {
-  return detail::find_name(named::event, reinterpret_cast<std::uintptr_t>(event.get()));
+  return detail::find_name(object_kind::event, reinterpret_cast<std::uintptr_t>(event.get()));
 }
 std::string name_of(memory_pool_ref pool) {
-  return detail::find_name(named::pool, reinterpret_cast<std::uintptr_t>(pool.get()));
+  return detail::find_name(object_kind::pool, reinterpret_cast<std::uintptr_t>(pool.get()));
 }
 std::string name_of(context_ref context) {
-  return detail::find_name(named::context, reinterpret_cast<std::uintptr_t>(context.get()));
+  return detail::find_name(object_kind::context, reinterpret_cast<std::uintptr_t>(context.get()));
 }
-std::string name_of(device gpu) { return detail::find_name(named::device, static_cast<std::uintptr_t>(gpu.ordinal())); }
+std::string name_of(device gpu) {
+  return detail::find_name(object_kind::device, static_cast<std::uintptr_t>(gpu.ordinal()));
+}
 
 }  // namespace weir

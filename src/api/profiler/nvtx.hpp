@@ -17,7 +17,8 @@ struct profiler {
   void (*name_event)(void* event, const char* name) = nullptr;
 };
 
-// The tool that the environment names, loaded at the first call; null if there is none or it will not.
-[[nodiscard]] const profiler* listening_profiler() noexcept;
+// The tool that the environment names, loaded at the first call; null if there is none or it will
+// not.
+[[nodiscard]] const profiler* loaded_profiler() noexcept;
 
 }  // namespace weir::detail

@@ -1,5 +1,5 @@
-// api/profiler/nvtx_protocol.hpp - what NVTX 3 and the tools that listen to it agree on: tables and functions by number.
-// A test compares it with NVTX's own headers where they are on the machine.
+// api/profiler/nvtx_protocol.hpp - what NVTX 3 and the tools that listen to it agree on: tables and
+// functions by number. A test compares it with NVTX's own headers where they are on the machine.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +7,37 @@
 
 namespace weir::detail::nvtx {
 
-// The environment names a tool's library, and this is how it is started: it is given a function that gives tables, and
-// answers whether it will listen.
+// The environment names a tool's library, and this is how it is started: it is given a function
+// that gives tables, and answers whether it will listen.
 inline constexpr const char* library_variable = "NVTX_INJECTION64_PATH";
 inline constexpr const char* start_symbol = "InitializeInjectionNvtx2";
-using give_table = const void* (*)(std::uint32_t which);
-using start_tool = int (*)(give_table);
+using get_export_table = const void* (*)(std::uint32_t which);
+using initialize_injection = int (*)(get_export_table);
 
-// The tables of functions that a tool fills: arrays of pointers to places, by the numbers below; the first stays empty.
+// The tables of functions that a tool fills: arrays of pointers to places, by the numbers below;
+// the first stays empty.
 using function = void (*)();
-using places = function**;
+using function_table = function**;
 
-enum class module : unsigned { core = 1, cuda = 2, opencl = 3, cuda_runtime = 4, core2 = 5, sync = 6 };
+enum class module : unsigned {
+  core = 1,
+  cuda = 2,
+  opencl = 3,
+  cuda_runtime = 4,
+  core2 = 5,
+  sync = 6
+};
 // One more than the highest number in each.
-inline constexpr unsigned core_size = 16, cuda_size = 9, opencl_size = 15, cuda_runtime_size = 7, core2_size = 16,
-                          sync_size = 7;
+inline constexpr unsigned core_size = 16, cuda_size = 9, opencl_size = 15, cuda_runtime_size = 7,
+                          core2_size = 16, sync_size = 7;
 
 enum core_function : unsigned { mark = 2, push_range = 9, pop_range = 11, name_thread = 14 };
-enum cuda_function : unsigned { name_device = 1, name_context = 3, name_stream = 5, name_event = 7 };
+enum cuda_function : unsigned {
+  name_device = 1,
+  name_context = 3,
+  name_stream = 5,
+  name_event = 7
+};
 
 // The tables that the tool asks for at its start.
 inline constexpr std::uint32_t callbacks_table_number = 1;
@@ -33,7 +46,7 @@ inline constexpr std::uint32_t version = 3;
 
 struct callbacks_table {
   std::size_t size;
-  int (*module)(unsigned which, places* to, unsigned* size);
+  int (*module)(unsigned which, function_table* to, unsigned* size);
 };
 struct version_table {
   std::size_t size;

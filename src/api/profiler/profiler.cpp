@@ -1,19 +1,19 @@
 // api/profiler/profiler.cpp - telling a profiler which part of a program to record.
 #include <weir/profiler/profiler.hpp>
 
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/device/in_context.hpp"
+#include "api/deferred/reclaimer.hpp"
+#include "api/device/call_in_context.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
-#include "api/deferred/reclaimer.hpp"
-#include "api/capture/relaxed_captures.hpp"
 
 namespace weir {
 namespace {
 
 CUctx_st* context_for(device gpu, const char* call, call_site at) {
-  detail::permit(call, gpu, at);
+  detail::require_outside_host_function(call, gpu, at);
   return detail::primary_context(gpu, at);
 }
 
@@ -21,28 +21,29 @@ CUctx_st* context_for(device gpu, const char* call, call_site at) {
 
 void start_profiler(device gpu, call_site at) {
   const detail::make_current current{context_for(gpu, "cuProfilerStart", at), at};
-  const detail::relaxed_captures unharmed{at};
+  const detail::relaxed_capture_mode guard{at};
   detail::check(detail::driver().cuProfilerStart(), "cuProfilerStart", gpu, at);
 }
 
 void stop_profiler(device gpu, call_site at) {
   const detail::make_current current{context_for(gpu, "cuProfilerStop", at), at};
-  const detail::relaxed_captures unharmed{at};
+  const detail::relaxed_capture_mode guard{at};
   detail::check(detail::driver().cuProfilerStop(), "cuProfilerStop", gpu, at);
 }
 
-profiler_scope::profiler_scope(device gpu, call_site at) : context_{context_for(gpu, "cuProfilerStart", at)} {
+profiler_scope::profiler_scope(device gpu, call_site at)
+    : context_{context_for(gpu, "cuProfilerStart", at)} {
   start_profiler(gpu, at);
 }
 
 profiler_scope::~profiler_scope() {
   detail::run_outside_host_functions([context = context_]() noexcept {
     detail::first_failure failure;
-    detail::in_context(context, failure, [&] {
-      const detail::relaxed_captures unharmed{failure};
+    detail::call_in_context(context, failure, [&] {
+      const detail::relaxed_capture_mode guard{failure};
       failure.note(detail::driver().cuProfilerStop(), "cuProfilerStop");
     });
-    detail::check_unraised(failure, detail::subject{context});
+    detail::report_if_failed(failure, detail::subject{context});
   });
 }
 

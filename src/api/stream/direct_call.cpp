@@ -1,53 +1,54 @@
 // api/stream/direct_call.cpp - the calls that are made most, without a frame.
 #include <weir/detail/direct_call.hpp>
 
-#include "api/stream/directly.hpp"
-#include "api/stream/kept_event.hpp"
+#include "api/stream/direct_driver.hpp"
+#include "api/stream/thread_event.hpp"
 
 namespace weir::detail {
 
-errc query(CUevent mark) {
-  const driver_table* const driver = directly_without_captures();
-  if (driver == nullptr || !is_open(mark)) [[unlikely]] {
-    return not_asked;
+errc query(CUevent event) {
+  const driver_table* const driver = direct_driver_outside_captures();
+  if (driver == nullptr || !is_open(event)) [[unlikely]] {
+    return not_called;
   }
-  return static_cast<errc>(driver->cuEventQuery(mark));
+  return static_cast<errc>(driver->cuEventQuery(event));
 }
 
 errc query(CUstream stream) {
-  const driver_table* const driver = directly_without_captures();
+  const driver_table* const driver = direct_driver_outside_captures();
   if (driver == nullptr || !is_open(stream)) [[unlikely]] {
-    return not_asked;
+    return not_called;
   }
   return static_cast<errc>(driver->cuStreamQuery(stream));
 }
 
-errc record(CUevent mark, CUstream stream) {
-  const driver_table* const driver = directly_without_captures();
-  if (driver == nullptr || !is_open(mark) || !is_open(stream)) [[unlikely]] {
-    return not_asked;
+errc record(CUevent event, CUstream stream) {
+  const driver_table* const driver = direct_driver_outside_captures();
+  if (driver == nullptr || !is_open(event) || !is_open(stream)) [[unlikely]] {
+    return not_called;
   }
-  return static_cast<errc>(driver->cuEventRecord(mark, stream));
+  return static_cast<errc>(driver->cuEventRecord(event, stream));
 }
 
-errc wait_for(CUstream stream, CUevent mark) {
-  const driver_table* const driver = directly_without_captures();
-  if (driver == nullptr || !is_open(stream) || !is_open(mark)) [[unlikely]] {
-    return not_asked;
+errc wait_for(CUstream stream, CUevent event) {
+  const driver_table* const driver = direct_driver_outside_captures();
+  if (driver == nullptr || !is_open(stream) || !is_open(event)) [[unlikely]] {
+    return not_called;
   }
-  return static_cast<errc>(driver->cuStreamWaitEvent(stream, mark, CU_EVENT_WAIT_DEFAULT));
+  return static_cast<errc>(driver->cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT));
 }
 
 errc wait_for(CUstream stream, CUstream awaited) {
-  const driver_table* const driver = directly_without_captures();
-  const CUevent mark = kept_events.find(awaited);
-  if (driver == nullptr || !is_open(stream) || mark == nullptr || stream == awaited) [[unlikely]] {
-    return not_asked;
+  const driver_table* const driver = direct_driver_outside_captures();
+  const CUevent event = thread_events.find(awaited);
+  if (driver == nullptr || !is_open(stream) || event == nullptr || stream == awaited) [[unlikely]] {
+    return not_called;
   }
-  if (const CUresult answer = driver->cuEventRecord(mark, awaited); answer != CUDA_SUCCESS) [[unlikely]] {
-    return failed_record(answer);
+  if (const CUresult answer = driver->cuEventRecord(event, awaited); answer != CUDA_SUCCESS)
+      [[unlikely]] {
+    return encode_record_failure(answer);
   }
-  return static_cast<errc>(driver->cuStreamWaitEvent(stream, mark, CU_EVENT_WAIT_DEFAULT));
+  return static_cast<errc>(driver->cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT));
 }
 
 }  // namespace weir::detail

@@ -1,15 +1,15 @@
 // api/stream/stream.cpp - streams of our own: made, adopted, given up.
-#include <weir/device/context.hpp>
 #include <weir/core/error.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/device/context.hpp>
+#include <weir/stream/stream.hpp>
 
 #include "api/core/check.hpp"
+#include "api/core/sync_allowed.hpp"
+#include "api/deferred/reclaimer.hpp"
 #include "api/device/green_state.hpp"
 #include "api/device/make_current.hpp"
-#include "api/core/may_wait.hpp"
 #include "api/device/primary_context.hpp"
-#include "api/deferred/reclaimer.hpp"
 #include "api/stream/stream_state.hpp"
 
 #include <memory>
@@ -32,16 +32,16 @@ using state_memory = std::unique_ptr<void, state_memory_delete>;
 state_memory allocate_state() { return state_memory{::operator new(sizeof(detail::stream_state))}; }
 
 // weir counts the streams that it makes, far from where a driver would, which saves asking.
-unsigned long long next_number() noexcept {
+unsigned long long next_stream_id() noexcept {
   static constinit std::atomic<unsigned long long> last{1ull << 62};
   return last.fetch_add(1, std::memory_order_relaxed);
 }
 
 // The number of a stream that somebody else made. Drivers before 12.0 have none.
-unsigned long long number_of(abi::CUstream stream, call_site at) {
+unsigned long long stream_id_of(abi::CUstream stream, call_site at) {
   unsigned long long id = 0;
   const abi::CUresult answer = driver().cuStreamGetId(stream, &id);
-  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return next_number();
+  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return next_stream_id();
   check(answer, "cuStreamGetId", stream_ref{stream}, at);
   return id;
 }
@@ -54,54 +54,60 @@ stream::stream(weir::device gpu, stream_options options, call_site at)
 stream::stream(context_ref context, stream_options options, call_site at)
     : handle_{detail::closed_handle<CUstream_st>()}, state_{nullptr} {
   const detail::subject on{context.get()};
-  detail::permit("cuStreamCreateWithPriority", on, at);
-  if (!context) detail::fail(errc::invalid_context, "cuStreamCreateWithPriority", on, at);
+  detail::require_outside_host_function("cuStreamCreateWithPriority", on, at);
+  if (!context) detail::throw_error(errc::invalid_context, "cuStreamCreateWithPriority", on, at);
   const weir::device gpu = context.device(at);
   const bool blocking = options.kind == stream_kind::blocking;
   if (!blocking && options.kind != stream_kind::non_blocking) {
-    detail::fail(errc::invalid_value, "cuStreamCreateWithPriority", to_string(gpu),
-                 "the kind of stream is none of stream_kind", at);
+    detail::throw_error(errc::invalid_value, "cuStreamCreateWithPriority", to_string(gpu),
+                        "the kind of stream is none of stream_kind", at);
   }
   if (blocking && detail::is_green(context.get())) {
-    detail::fail(errc::invalid_value, "cuStreamCreateWithPriority", "a green context",
-                 "its streams take no part in the order of the legacy stream; make a non-blocking one", at);
+    detail::throw_error(
+        errc::invalid_value, "cuStreamCreateWithPriority", "a green context",
+        "its streams take no part in the order of the legacy stream; make a non-blocking one", at);
   }
   detail::check_priority(gpu, context.get(), options.priority, "cuStreamCreateWithPriority", at);
   state_memory memory = allocate_state();
 
   const detail::make_current current{context.get(), at};
   abi::CUstream made = nullptr;
-  check(driver().cuStreamCreateWithPriority(&made, blocking ? abi::CU_STREAM_DEFAULT : abi::CU_STREAM_NON_BLOCKING,
-                                            options.priority),
-        "cuStreamCreateWithPriority", on, at);
-  state_ = ::new (memory.release()) detail::stream_state{
-      made,
-      {context.get(), gpu.ordinal(), options.priority, blocking, next_number(), detail::hold_green(context.get())}};
+  check(
+      driver().cuStreamCreateWithPriority(
+          &made, blocking ? abi::CU_STREAM_DEFAULT : abi::CU_STREAM_NON_BLOCKING, options.priority),
+      "cuStreamCreateWithPriority", on, at);
+  state_ = ::new (memory.release())
+      detail::stream_state{made,
+                           {context.get(), gpu.ordinal(), options.priority, blocking,
+                            next_stream_id(), detail::acquire_green_state(context.get())}};
   handle_ = made;
-  detail::expect_exit_here();
+  detail::install_exit_sentinel();
 }
 
 stream stream::adopt(CUstream_st* handle, call_site at) {
   constexpr const char* call = "weir::stream::adopt";
   const stream_ref borrowed{handle};
-  detail::usable(borrowed, call, at);
+  detail::require_open(borrowed, call, at);
   if (detail::is_default(handle)) {
-    detail::fail(errc::invalid_handle, call, to_string(borrowed),
-                 "default streams are nobody's to destroy; use stream_ref::legacy() or stream_ref::per_thread()", at);
+    detail::throw_error(errc::invalid_handle, call, to_string(borrowed),
+                        "default streams are nobody's to destroy; use stream_ref::legacy() or "
+                        "stream_ref::per_thread()",
+                        at);
   }
-  if (detail::facts_of(handle)) {
-    detail::fail(errc::invalid_handle, call, to_string(borrowed), "a weir::stream owns it already; release() it first",
-                 at);
+  if (detail::find_stream_properties(handle)) {
+    detail::throw_error(errc::invalid_handle, call, to_string(borrowed),
+                        "a weir::stream owns it already; release() it first", at);
   }
   state_memory memory = allocate_state();
-  detail::stream_facts facts;
-  facts.blocking = borrowed.is_blocking(at);  // refused here if it captures, before a question does harm
-  facts.id = number_of(handle, at);
-  facts.priority = borrowed.priority(at);
-  facts.context = borrowed.context(at).get();
-  facts.device = context_ref{facts.context}.device(at).ordinal();
-  facts.green = detail::hold_green(facts.context);
-  return stream{handle, ::new (memory.release()) detail::stream_state{handle, facts}};
+  detail::stream_properties properties;
+  properties.blocking =
+      borrowed.is_blocking(at);  // refused here if it captures, before a question does harm
+  properties.id = stream_id_of(handle, at);
+  properties.priority = borrowed.priority(at);
+  properties.context = borrowed.context(at).get();
+  properties.device = context_ref{properties.context}.device(at).ordinal();
+  properties.green = detail::acquire_green_state(properties.context);
+  return stream{handle, ::new (memory.release()) detail::stream_state{handle, properties}};
 }
 
 stream& stream::operator=(stream&& other) noexcept {
@@ -112,33 +118,37 @@ stream& stream::operator=(stream&& other) noexcept {
 }
 
 stream::~stream() {
-  if (state_ != nullptr) state_->drop(detail::share::user);
+  if (state_ != nullptr) state_->release_noexcept(detail::stream_holder::user);
 }
 
 void stream::close(call_site at) {
   if (closed()) return;
   const stream_ref closing = ref();
-  detail::permit("cuStreamDestroy", closing, at);
+  detail::require_outside_host_function("cuStreamDestroy", closing, at);
   detail::stream_state* const state = state_;
-  forget();
-  if (const errc answer = state->let_go(detail::share::user, true); answer != errc::success) {
-    detail::fail(answer, "cuStreamDestroy", closing, at);
+  reset();
+  if (const errc answer = state->release(detail::stream_holder::user, true);
+      answer != errc::success) {
+    detail::throw_error(answer, "cuStreamDestroy", closing, at);
   }
 }
 
 namespace {
 
-[[noreturn]] void refuse_shared(const char* call, stream_ref s, const detail::stream_state& state, call_site at) {
-  detail::fail(
-      errc::illegal_state, call, to_string(s),
-      state.has_other_users()
-          ? "it is some thread's current stream, or that of a buffer or a capture; end that first, or close() it, "
-            "which "
-            "leaves the destruction to the last of them"
-          : "memory that was used on it is still there (a buffer, pinned or managed memory, a word) and asks it "
-            "when the use is done; end that first, or sync() and close() it, which leaves the destruction to "
-            "the last of them",
-      at);
+[[noreturn]] void throw_still_in_use(const char* call, stream_ref s,
+                                     const detail::stream_state& state, call_site at) {
+  detail::throw_error(errc::illegal_state, call, to_string(s),
+                      state.has_other_users()
+                          ? "it is some thread's current stream, or that of a buffer or a capture; "
+                            "end that first, or close() it, "
+                            "which "
+                            "leaves the destruction to the last of them"
+                          : "memory that was used on it is still there (a buffer, pinned or "
+                            "managed memory, a word) and asks it "
+                            "when the use is done; end that first, or sync() and close() it, which "
+                            "leaves the destruction to "
+                            "the last of them",
+                      at);
 }
 
 }  // namespace
@@ -146,9 +156,9 @@ namespace {
 void stream::shutdown(call_site at) {
   constexpr const char* call = "weir::stream::shutdown";
   if (closed()) return;
-  detail::permit(call, ref(), at);
-  detail::refuse_wait(call, at);
-  if (state_->has_other_holders()) refuse_shared(call, ref(), *state_, at);
+  detail::require_outside_host_function(call, ref(), at);
+  detail::throw_if_sync_forbidden(call, at);
+  if (state_->has_other_holders()) throw_still_in_use(call, ref(), *state_, at);
   try {
     sync(at);
   } catch (error& first) {
@@ -168,10 +178,10 @@ void stream::shutdown(call_site at) {
 
 CUstream_st* stream::release(call_site at) {
   constexpr const char* call = "weir::stream::release";
-  if (closed()) detail::fail_closed(call, ref(), at);
+  if (closed()) detail::throw_closed(call, ref(), at);
   CUstream_st* const handle = handle_;
-  if (!state_->forget()) refuse_shared(call, ref(), *state_, at);
-  forget();
+  if (!state_->disown()) throw_still_in_use(call, ref(), *state_, at);
+  reset();
   return handle;
 }
 

@@ -1,7 +1,7 @@
 // api/stream/stream_fork.cpp - forks of streams and their joins.
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/stream/stream_fork.hpp>
-#include <weir/core/to_string.hpp>
 
 #include "api/capture/capture_registry.hpp"
 #include "api/core/check.hpp"
@@ -15,80 +15,87 @@
 
 namespace weir {
 
-using detail::fail;
-using detail::usable;
+using detail::require_open;
+using detail::throw_error;
 
 namespace {
 
 constexpr const char* fork_call = "weir::stream_fork";
 constexpr const char* join_call = "weir::stream_fork::join";
 
-// Which capture the stream takes part in: 0 for none. A broken one has no number any more, and is an error.
-abi::cuuint64_t capture_of(stream_ref stream, call_site at) {
+// Which capture the stream takes part in: 0 for none. A broken one has no number any more, and is
+// an error.
+abi::cuuint64_t capture_id_of(stream_ref stream, call_site at) {
   constexpr const char* call = "cuStreamGetCaptureInfo";
   abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
   abi::cuuint64_t id = 0;
-  detail::check(detail::ask_which_capture(usable(stream, call, at), status, id), call, stream, at);
+  detail::check(detail::query_capture_id(require_open(stream, call, at), status, id), call, stream,
+                at);
   if (status == abi::CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
-    fail(errc::stream_capture_invalidated, call, stream, at);
+    throw_error(errc::stream_capture_invalidated, call, stream, at);
   }
   return status == abi::CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
 }
 
-void expect_several(stream_ref origin, std::size_t count, call_site at) {
-  usable(origin, fork_call, at);
+void require_two_streams(stream_ref origin, std::size_t count, call_site at) {
+  require_open(origin, fork_call, at);
   if (count >= 2) return;
-  fail(errc::invalid_value, fork_call, to_string(origin),
-       "a fork has at least two streams, of which the origin is the first", at);
+  throw_error(errc::invalid_value, fork_call, to_string(origin),
+              "a fork has at least two streams, of which the origin is the first", at);
 }
 
 }  // namespace
 
 stream_fork::stream_fork(stream_ref origin, unsigned count, call_site at) {
-  expect_several(origin, count, at);
+  require_two_streams(origin, count, at);
   streams_.reserve(count);
   streams_.push_back(origin);
-  made_.reserve(count - 1);
+  own_streams_.reserve(count - 1);
   const context_ref context = origin.context(at);
   const stream_options options{.priority = origin.priority(at)};
-  while (streams_.size() < count) streams_.push_back(made_.emplace_back(context, options, at));
-  spread(at);
+  while (streams_.size() < count)
+    streams_.push_back(own_streams_.emplace_back(context, options, at));
+  fork(at);
 }
 
-stream_fork::stream_fork(stream_ref origin, unsigned count, const stream_pool& pool, std::string_view role,
-                         call_site at) {
-  expect_several(origin, count, at);
+stream_fork::stream_fork(stream_ref origin, unsigned count, const stream_pool& pool,
+                         std::string_view role, call_site at) {
+  require_two_streams(origin, count, at);
   streams_.reserve(count);
   streams_.push_back(origin);
-  lent_.reserve(count - 1);
-  while (streams_.size() < count) streams_.push_back(lent_.emplace_back(pool.acquire(role, at)));
-  spread(at);
+  leases_.reserve(count - 1);
+  while (streams_.size() < count) streams_.push_back(leases_.emplace_back(pool.acquire(role, at)));
+  fork(at);
 }
 
 stream_fork::stream_fork(stream_ref origin, std::span<const stream_ref> others, call_site at) {
-  expect_several(origin, others.size() + 1, at);
+  require_two_streams(origin, others.size() + 1, at);
   streams_.reserve(others.size() + 1);
   streams_.push_back(origin);
   for (const stream_ref other : others) {
-    usable(other, fork_call, at);
+    require_open(other, fork_call, at);
     if (std::ranges::find(streams_, other) != streams_.end()) {
-      fail(errc::invalid_value, fork_call, to_string(other),
-           other == origin ? "it is the origin, which is of the fork by itself" : "it is named twice", at);
+      throw_error(errc::invalid_value, fork_call, to_string(other),
+                  other == origin ? "it is the origin, which is of the fork by itself"
+                                  : "it is named twice",
+                  at);
     }
     streams_.push_back(other);
   }
-  spread(at);
+  fork(at);
 }
 
 // One that fails here has no work of the fork, so that nobody has to wait for it.
-void stream_fork::spread(call_site at) {
-  const abi::cuuint64_t capture = capture_of(origin(), at);
+void stream_fork::fork(call_site at) {
+  const abi::cuuint64_t capture = capture_id_of(origin(), at);
   for (const stream_ref other : std::span{streams_}.subspan(1)) {
-    const abi::cuuint64_t its = capture_of(other, at);
-    if (its == 0 || its == capture) continue;
-    fail(errc::illegal_state, fork_call, to_string(other),
-         fmt::format("it takes part in another capture than {}, which lives on; end that first", to_string(origin())),
-         at);
+    const abi::cuuint64_t other_capture = capture_id_of(other, at);
+    if (other_capture == 0 || other_capture == capture) continue;
+    throw_error(
+        errc::illegal_state, fork_call, to_string(other),
+        fmt::format("it takes part in another capture than {}, which lives on; end that first",
+                    to_string(origin())),
+        at);
   }
   for (const stream_ref other : std::span{streams_}.subspan(1)) other.wait(origin(), at);
 }
@@ -101,23 +108,23 @@ stream_fork::~stream_fork() {
   } catch (...) {
     failure.note_exception(join_call);
   }
-  if (failure.code != errc::stream_capture_invalidated) detail::check_unraised(failure, origin());
+  if (failure.code != errc::stream_capture_invalidated) detail::report_if_failed(failure, origin());
 }
 
 void stream_fork::join(call_site at) {
   if (joined()) return;
-  const abi::cuuint64_t capture = capture_of(origin(), at);
+  const abi::cuuint64_t capture = capture_id_of(origin(), at);
   std::exception_ptr first;
   const auto is_done = [&](stream_ref other) {
     if (other == origin()) return false;
     try {
-      if (capture_of(other, at) != capture) {
-        fail(
-            errc::illegal_state, join_call, to_string(other),
-            fmt::format("it and {} are not in the same capture, as they were at the fork; join before a capture begins "
-                        "or ends",
-                        to_string(origin())),
-            at);
+      if (capture_id_of(other, at) != capture) {
+        throw_error(errc::illegal_state, join_call, to_string(other),
+                    fmt::format("it and {} are not in the same capture, as they were at the fork; "
+                                "join before a capture begins "
+                                "or ends",
+                                to_string(origin())),
+                    at);
       }
       origin().wait(other, at);
       return true;
@@ -128,16 +135,16 @@ void stream_fork::join(call_site at) {
   };
   std::erase_if(streams_, is_done);
   if (first) std::rethrow_exception(first);
-  lent_.clear();
-  made_.clear();
+  leases_.clear();
+  own_streams_.clear();
 }
 
 stream_ref stream_fork::at(std::size_t number, call_site where) const {
   if (number < streams_.size()) return streams_[number];
-  fail(errc::invalid_value, fork_call, to_string(origin()),
-       joined() ? fmt::format("there is no stream {} after the join", number)
-                : fmt::format("there is no stream {} of {}", number, streams_.size()),
-       where);
+  throw_error(errc::invalid_value, fork_call, to_string(origin()),
+              joined() ? fmt::format("there is no stream {} after the join", number)
+                       : fmt::format("there is no stream {} of {}", number, streams_.size()),
+              where);
 }
 
 }  // namespace weir

@@ -1,9 +1,10 @@
-// api/stream/stream_protocols_c.cpp - the C functions for bindings: the C++ ones, with numbers for exceptions.
+// api/stream/stream_protocols_c.cpp - the C functions for bindings: the C++ ones, with numbers for
+// exceptions.
 #include <weir/interop/stream_protocols.h>
 #include <weir/interop/stream_protocols.hpp>
 
 #include "api/core/check.hpp"
-#include "api/core/thread_object.hpp"
+#include "api/core/thread_singleton.hpp"
 
 #include <weir/core/error.hpp>
 
@@ -21,14 +22,15 @@ static_assert(WEIR_WRONG_TYPE == static_cast<int>(errc::wrong_type));
 static_assert(WEIR_PROTOCOL_PAIR == static_cast<int>(protocol_answer::pair));
 static_assert(WEIR_PROTOCOL_NOT_INTEGERS == static_cast<int>(protocol_answer::not_integers));
 
-// The thread's storage of a library that a running program opens is scarce, so the text is elsewhere.
-struct last_failure {
+// The thread's storage of a library that a running program opens is scarce, so the text is
+// elsewhere.
+struct last_error_message {
   std::string text;
 };
 
-int note(errc code, std::string_view text) noexcept {
+int set_last_error(errc code, std::string_view text) noexcept {
   try {
-    detail::thread_object<last_failure>::get().text = text;
+    detail::thread_singleton<last_error_message>::get().text = text;
   } catch (const std::bad_alloc&) {
     // The number says it without the text.
   }
@@ -37,27 +39,28 @@ int note(errc code, std::string_view text) noexcept {
 
 // Runs the body; what it throws becomes a number and the text of weir_last_error().
 template <class Body>
-int answered(Body&& body) noexcept {
+int catch_errors(Body&& body) noexcept {
   try {
     body();
     return WEIR_SUCCESS;
   } catch (const error& e) {
-    return note(e.result(), e.what());
+    return set_last_error(e.result(), e.what());
   } catch (const std::bad_alloc&) {
-    return note(errc::out_of_memory, "out of memory");
+    return set_last_error(errc::out_of_memory, "out of memory");
   } catch (const std::exception& e) {
-    return note(errc::unknown, e.what());  // of a host function that the stream ran
+    return set_last_error(errc::unknown, e.what());  // of a host function that the stream ran
   } catch (...) {
-    return note(errc::unknown, "an exception of no known type");
+    return set_last_error(errc::unknown, "an exception of no known type");
   }
 }
 
 // Refuses to write to nowhere.
-template <class... Places>
-void need(const char* call, const Places*... places) {
-  const bool any_missing = ((places == nullptr) || ...);
+template <class... Pointers>
+void require_non_null(const char* call, const Pointers*... pointers) {
+  const bool any_missing = ((pointers == nullptr) || ...);
   if (any_missing) {
-    detail::fail(errc::invalid_value, call, {}, "a place for the result is null", call_site{});
+    detail::throw_error(errc::invalid_value, call, {}, "a place for the result is null",
+                        call_site{});
   }
 }
 
@@ -66,7 +69,7 @@ std::optional<long long> number_at(const long long* number) noexcept {
 }
 
 // Writes what was imported, or that there is nothing to wait for.
-void give(std::optional<stream_ref> imported, weir_stream* stream, int* wanted) noexcept {
+void assign(std::optional<stream_ref> imported, weir_stream* stream, int* wanted) noexcept {
   *wanted = imported ? 1 : 0;
   if (imported) *stream = imported->get();
 }
@@ -83,64 +86,70 @@ extern "C" {
 
 const char* weir_last_error(void) {
   try {
-    return weir::detail::thread_object<weir::last_failure>::get().text.c_str();
+    return weir::detail::thread_singleton<weir::last_error_message>::get().text.c_str();
   } catch (const std::bad_alloc&) {
     return "";
   }
 }
 
-int weir_stream_from_protocol(int answer, const weir_protocol_stream* found, const char* type, weir_stream* stream) {
-  return weir::answered([&] {
-    weir::need("weir_stream_from_protocol", stream);
-    if (answer == WEIR_PROTOCOL_PAIR) weir::need("weir_stream_from_protocol", found);
-    const weir::protocol_stream pair =
-        found != nullptr ? weir::protocol_stream{found->version, found->handle} : weir::protocol_stream{};
-    *stream = weir::stream_from_protocol(static_cast<weir::protocol_answer>(answer), pair, type, call_site{}).get();
+int weir_stream_from_protocol(int answer, const weir_protocol_stream* found, const char* type,
+                              weir_stream* stream) {
+  return weir::catch_errors([&] {
+    weir::require_non_null("weir_stream_from_protocol", stream);
+    if (answer == WEIR_PROTOCOL_PAIR) weir::require_non_null("weir_stream_from_protocol", found);
+    const weir::protocol_stream pair = found != nullptr
+                                           ? weir::protocol_stream{found->version, found->handle}
+                                           : weir::protocol_stream{};
+    *stream = weir::stream_from_protocol(static_cast<weir::protocol_answer>(answer), pair, type,
+                                         call_site{})
+                  .get();
   });
 }
 
 int weir_stream_to_protocol(weir_stream stream, weir_protocol_stream* pair) {
-  return weir::answered([&] {
-    weir::need("weir_stream_to_protocol", pair);
+  return weir::catch_errors([&] {
+    weir::require_non_null("weir_stream_to_protocol", pair);
     const weir::protocol_stream exported = weir::stream_to_protocol(stream, call_site{});
     *pair = {exported.version, exported.handle};
   });
 }
 
 int weir_stream_from_dlpack(const long long* number, weir_stream* stream, int* wanted) {
-  return weir::answered([&] {
-    weir::need("weir_stream_from_dlpack", stream, wanted);
-    weir::give(weir::stream_from_dlpack(weir::number_at(number), call_site{}), stream, wanted);
+  return weir::catch_errors([&] {
+    weir::require_non_null("weir_stream_from_dlpack", stream, wanted);
+    weir::assign(weir::stream_from_dlpack(weir::number_at(number), call_site{}), stream, wanted);
   });
 }
 
 int weir_stream_to_dlpack(weir_stream stream, long long* number) {
-  return weir::answered([&] {
-    weir::need("weir_stream_to_dlpack", number);
+  return weir::catch_errors([&] {
+    weir::require_non_null("weir_stream_to_dlpack", number);
     *number = weir::stream_to_dlpack(stream, call_site{});
   });
 }
 
 int weir_stream_from_array_interface(const long long* number, weir_stream* stream, int* wanted) {
-  return weir::answered([&] {
-    weir::need("weir_stream_from_array_interface", stream, wanted);
-    weir::give(weir::stream_from_array_interface(weir::number_at(number), call_site{}), stream, wanted);
+  return weir::catch_errors([&] {
+    weir::require_non_null("weir_stream_from_array_interface", stream, wanted);
+    weir::assign(weir::stream_from_array_interface(weir::number_at(number), call_site{}), stream,
+                 wanted);
   });
 }
 
 int weir_stream_to_array_interface(weir_stream stream, long long* number) {
-  return weir::answered([&] {
-    weir::need("weir_stream_to_array_interface", number);
+  return weir::catch_errors([&] {
+    weir::require_non_null("weir_stream_to_array_interface", number);
     *number = weir::stream_to_array_interface(stream, call_site{});
   });
 }
 
 int weir_stream_wait(weir_stream consumer, weir_stream producer) {
-  return weir::answered([&] { weir::stream_ref{consumer}.wait(weir::stream_ref{producer}, call_site{}); });
+  return weir::catch_errors(
+      [&] { weir::stream_ref{consumer}.wait(weir::stream_ref{producer}, call_site{}); });
 }
 
 int weir_stream_sync(weir_stream stream) {
-  return weir::answered([&] { weir::stream_ref{stream}.sync(call_site{}); });
+  return weir::catch_errors([&] { weir::stream_ref{stream}.sync(call_site{}); });
 }
 
 }  // extern "C"

@@ -2,11 +2,11 @@
 #include "api/stream/stream_state.hpp"
 
 #include "api/completion/completion_access.hpp"
+#include "api/deferred/reclaimer.hpp"
 #include "api/device/green_state.hpp"
-#include "api/stream/host_failures.hpp"
 #include "api/device/make_current.hpp"
 #include "api/profiler/names.hpp"
-#include "api/deferred/reclaimer.hpp"
+#include "api/stream/host_failures.hpp"
 #include "os/forked_child.hpp"
 
 #include <array>
@@ -16,8 +16,8 @@
 namespace weir::detail {
 namespace {
 
-// Small tables with a lock each, so that threads with different streams rarely meet. Neither constructed nor destroyed
-// at run time: streams may be static objects.
+// Small tables with a lock each, so that threads with different streams rarely meet. Neither
+// constructed nor destroyed at run time: streams may be static objects.
 struct bucket {
   std::mutex lock;
   stream_state* first = nullptr;
@@ -26,8 +26,10 @@ struct bucket {
 constinit std::array<bucket, 256> buckets;
 
 bucket& bucket_of(CUstream handle) noexcept {
-  // Handles are addresses or numbers with a pattern; the multiplication spreads them over the upper bits.
-  const std::uint64_t mixed = static_cast<std::uint64_t>(device_address(handle)) * 0x9e37'79b9'7f4a'7c15u;
+  // Handles are addresses or numbers with a pattern; the multiplication spreads them over the upper
+  // bits.
+  const std::uint64_t mixed =
+      static_cast<std::uint64_t>(device_address(handle)) * 0x9e37'79b9'7f4a'7c15u;
   return buckets[mixed >> 56];
 }
 
@@ -35,10 +37,12 @@ bucket& bucket_of(CUstream handle) noexcept {
 
 bool is_captured(CUstream stream) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-stream_state::stream_state(CUstream stream, const stream_facts& its_facts) noexcept : handle{stream}, facts{its_facts} {
+stream_state::stream_state(CUstream stream, const stream_properties& initial_properties) noexcept
+    : handle{stream}, properties{initial_properties} {
   bucket& b = bucket_of(handle);
   const std::lock_guard lock{b.lock};
   next_ = b.first;
@@ -50,7 +54,7 @@ stream_state* stream_state::find_in(stream_state* first, CUstream stream) noexce
   return first;
 }
 
-bool stream_state::hold_if_alive() noexcept {
+bool stream_state::acquire_if_alive() noexcept {
   // Zero is final: a stream that is being destroyed is not brought back.
   std::uint32_t now = holders_.load(std::memory_order_relaxed);
   while (now != 0) {
@@ -59,102 +63,104 @@ bool stream_state::hold_if_alive() noexcept {
   return false;
 }
 
-stream_state* hold_stream(CUstream stream, share wanted) noexcept {
+stream_state* acquire_stream_state(CUstream stream, stream_holder holder) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
   stream_state* const found = stream_state::find_in(b.first, stream);
-  if (found == nullptr || !found->hold_if_alive()) return nullptr;
-  if (wanted == share::user) found->users_.fetch_add(1, std::memory_order_relaxed);
+  if (found == nullptr || !found->acquire_if_alive()) return nullptr;
+  if (holder == stream_holder::user) found->users_.fetch_add(1, std::memory_order_relaxed);
   return found;
 }
 
-std::optional<stream_facts> facts_of(CUstream stream) noexcept {
+std::optional<stream_properties> find_stream_properties(CUstream stream) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
-  if (const stream_state* const found = stream_state::find_in(b.first, stream)) return found->facts;
+  if (const stream_state* const found = stream_state::find_in(b.first, stream))
+    return found->properties;
   return std::nullopt;
 }
 
 void remember_priority(CUstream stream, int priority) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
-  if (const stream_state* const found = stream_state::find_in(b.first, stream)) found->facts.priority = priority;
+  if (const stream_state* const found = stream_state::find_in(b.first, stream))
+    found->properties.priority = priority;
 }
 
-lane* lane_of_owned(CUstream stream) noexcept {
+completion_queue* queue_of_owned(CUstream stream) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
   const stream_state* const found = stream_state::find_in(b.first, stream);
-  return found != nullptr ? found->known_lane() : nullptr;
+  return found != nullptr ? found->known_queue() : nullptr;
 }
 
-void remember_lane(CUstream stream, lane& its_lane) noexcept {
+void remember_queue(CUstream stream, completion_queue& queue) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
   if (stream_state* const found = stream_state::find_in(b.first, stream))
-    found->lane_.store(&its_lane, std::memory_order_release);
+    found->lane_.store(&queue, std::memory_order_release);
 }
 
 void stream_state::unlink() noexcept {
   {
     bucket& b = bucket_of(handle);
     const std::lock_guard lock{b.lock};
-    stream_state** place = &b.first;
-    while (*place != this) place = &(*place)->next_;
-    *place = next_;
+    stream_state** link = &b.first;
+    while (*link != this) link = &(*link)->next_;
+    *link = next_;
   }
   streams_destroyed.fetch_add(1, std::memory_order_release);
-  forget_lane(handle);
+  forget_queue(handle);
 }
 
-bool stream_state::forget() noexcept {
-  std::uint32_t only_me = 1;
-  if (!holders_.compare_exchange_strong(only_me, 0, std::memory_order_acq_rel)) return false;
+bool stream_state::disown() noexcept {
+  std::uint32_t single_holder = 1;
+  if (!holders_.compare_exchange_strong(single_holder, 0, std::memory_order_acq_rel)) return false;
   unlink();
-  drop_host_failures(handle, facts.id);
-  if (facts.green != nullptr) facts.green->drop();
+  report_host_failures(handle, properties.id);
+  if (properties.green != nullptr) properties.green->release_noexcept();
   delete this;
   return true;
 }
 
-errc stream_state::let_go(share mine, bool here) noexcept {
+errc stream_state::release(stream_holder holder, bool destroy_now) noexcept {
   if (in_forked_child()) return errc::success;  // the stream is the parent's
-  if (mine == share::user) users_.fetch_sub(1, std::memory_order_release);
+  if (holder == stream_holder::user) users_.fetch_sub(1, std::memory_order_release);
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
   // Unknown before it is destroyed: the driver may give the handle out again at once.
   unlink();
   // With a stream the capture would end that began in it, and nobody would be told.
-  if (here && !is_captured(handle)) return destroy();
+  if (destroy_now && !is_captured(handle)) return destroy();
   defer([this] {
     const CUstream stream = handle;
-    if (is_captured(stream)) return chore_result::capture_open;
+    if (is_captured(stream)) return task_result::capture_active;
     if (const errc answer = destroy(); answer != errc::success) {
-      report_unraised(answer, "cuStreamDestroy", stream_ref{stream});
+      report_unhandled(answer, "cuStreamDestroy", stream_ref{stream});
     }
-    return chore_result::done;
+    return task_result::done;
   });
   return errc::success;
 }
 
 errc stream_state::destroy() noexcept {
-  drop_host_failures(handle, facts.id);
-  forget_name(named::stream, handle);
+  report_host_failures(handle, properties.id);
+  forget_name(object_kind::stream, handle);
   const CUresult answer = driver().cuStreamDestroy_v2(handle);
-  if (facts.green != nullptr) facts.green->drop();
+  if (properties.green != nullptr) properties.green->release_noexcept();
   delete this;
   return static_cast<errc>(answer);
 }
 
-void stream_state::drop(share mine) noexcept {
+void stream_state::release_noexcept(stream_holder holder) noexcept {
   const CUstream stream = handle;
-  if (const errc answer = let_go(mine, may_destroy()); answer != errc::success) {
-    report_unraised(answer, "cuStreamDestroy", stream_ref{stream});
+  if (const errc answer = release(holder, can_destroy_now()); answer != errc::success) {
+    report_unhandled(answer, "cuStreamDestroy", stream_ref{stream});
   }
 }
 
 CUcontext context_of(CUstream stream, call_site at) {
-  if (const auto known = facts_of(stream)) return known->context;
-  if (is_default(stream)) return current_handle(at);
+  if (const auto known = find_stream_properties(stream)) return known->context;
+  if (is_default(stream)) return current_context_handle(at);
   CUcontext context = nullptr;
   check(driver().cuStreamGetCtx(stream, &context), "cuStreamGetCtx", stream_ref{stream}, at);
   return context;

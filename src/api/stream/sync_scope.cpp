@@ -2,7 +2,7 @@
 #include <weir/core/error.hpp>
 #include <weir/stream/sync_scope.hpp>
 
-#include "api/core/unraised.hpp"
+#include "api/core/unhandled_error.hpp"
 
 #include <exception>
 
@@ -18,10 +18,10 @@ void sync_after_failure(stream_ref stream, call_site at) noexcept {
     } catch (error& body) {
       body.attach(second);
     } catch (...) {
-      raise_to_hook(std::make_exception_ptr(second));
+      call_unhandled_error_handler(std::make_exception_ptr(second));
     }
   } catch (...) {
-    raise_to_hook(std::current_exception());
+    call_unhandled_error_handler(std::current_exception());
   }
 }
 

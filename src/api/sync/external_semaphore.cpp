@@ -1,12 +1,12 @@
 // api/sync/external_semaphore.cpp - imported semaphores.
 #include <weir/sync/external_semaphore.hpp>
 
+#include "api/capture/relaxed_capture_mode.hpp"
 #include "api/core/check.hpp"
-#include "api/device/make_current.hpp"
-#include "api/core/offered_descriptor.hpp"
-#include "api/device/primary_context.hpp"
+#include "api/core/duplicated_descriptor.hpp"
 #include "api/deferred/reclaimer.hpp"
-#include "api/capture/relaxed_captures.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
 
 #include <unistd.h>
 
@@ -21,15 +21,17 @@ using detail::check;
 using detail::driver;
 
 // Has the driver take a descriptor of its own.
-abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, detail::offered_descriptor& offer, call_site at) {
+abi::CUexternalSemaphore import(device gpu, semaphore_kind kind,
+                                detail::duplicated_descriptor& duplicate, call_site at) {
   constexpr const char* call = "cuImportExternalSemaphore";
-  detail::permit(call, gpu, at);
+  detail::require_outside_host_function(call, gpu, at);
   abi::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc{};
-  desc.type = kind == semaphore_kind::timeline ? abi::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
-                                               : abi::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
-  desc.handle.fd = offer.get();
+  desc.type = kind == semaphore_kind::timeline
+                  ? abi::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+                  : abi::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
+  desc.handle.fd = duplicate.get();
   const detail::make_current current{detail::primary_context(gpu, at), at};
-  const detail::relaxed_captures unharmed{at};
+  const detail::relaxed_capture_mode guard{at};
   abi::CUexternalSemaphore made = nullptr;
   check(driver().cuImportExternalSemaphore(&made, &desc), call, gpu, at);
   return made;
@@ -37,29 +39,32 @@ abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, detail::offered
 
 // The caller's descriptor goes with success.
 abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, int fd, call_site at) {
-  detail::offered_descriptor offer{fd};
-  const abi::CUexternalSemaphore made = import(gpu, kind, offer, at);
-  if (offer.taken()) ::close(fd);
+  detail::duplicated_descriptor duplicate{fd};
+  const abi::CUexternalSemaphore made = import(gpu, kind, duplicate, at);
+  if (duplicate.release_to_driver()) ::close(fd);
   return made;
 }
 
 // A semaphore of ours keeps its own.
 abi::CUexternalSemaphore import(device gpu, const shared_semaphore& shared, call_site at) {
   const semaphore_kind kind = shared.kind(at);
-  detail::offered_descriptor offer{shared.fd()};
-  if (offer.get() == shared.fd()) {
-    detail::fail(errc::operating_system, "fcntl", "a shared semaphore", std::generic_category().message(errno), at);
+  detail::duplicated_descriptor duplicate{shared.fd()};
+  if (duplicate.get() == shared.fd()) {
+    detail::throw_error(errc::operating_system, "fcntl", "a shared semaphore",
+                        std::generic_category().message(errno), at);
   }
-  const abi::CUexternalSemaphore made = import(gpu, kind, offer, at);
-  offer.taken();
+  const abi::CUexternalSemaphore made = import(gpu, kind, duplicate, at);
+  duplicate.release_to_driver();
   return made;
 }
 
-abi::CUexternalSemaphore usable(abi::CUexternalSemaphore semaphore, const char* call, stream_ref in, call_site at) {
+abi::CUexternalSemaphore require_open(abi::CUexternalSemaphore semaphore, const char* call,
+                                      stream_ref in, call_site at) {
   if (semaphore == detail::closed_handle<CUextSemaphore_st>()) {
-    detail::fail(errc::closed, call, "an external semaphore", "it is closed or moved from", at);
+    detail::throw_error(errc::closed, call, "an external semaphore", "it is closed or moved from",
+                        at);
   }
-  detail::usable(in, call, at);
+  detail::require_open(in, call, at);
   return semaphore;
 }
 
@@ -84,25 +89,28 @@ external_semaphore::~external_semaphore() {
   if (closed()) return;
   detail::run_or_defer([semaphore = handle_] {
     detail::first_failure failure;
-    const detail::relaxed_captures unharmed{failure};
+    const detail::relaxed_capture_mode guard{failure};
     failure.note(driver().cuDestroyExternalSemaphore(semaphore), "cuDestroyExternalSemaphore");
-    detail::check_unraised(failure, {});
+    detail::report_if_failed(failure, {});
   });
 }
 
 void external_semaphore::close(call_site at) {
   if (closed()) return;
-  detail::permit("cuDestroyExternalSemaphore", {}, at);
-  const detail::relaxed_captures unharmed{at};
-  const abi::CUexternalSemaphore semaphore = std::exchange(handle_, detail::closed_handle<CUextSemaphore_st>());
+  detail::require_outside_host_function("cuDestroyExternalSemaphore", {}, at);
+  const detail::relaxed_capture_mode guard{at};
+  const abi::CUexternalSemaphore semaphore =
+      std::exchange(handle_, detail::closed_handle<CUextSemaphore_st>());
   check(driver().cuDestroyExternalSemaphore(semaphore), "cuDestroyExternalSemaphore", {}, at);
 }
 
-bool external_semaphore::closed() const noexcept { return handle_ == detail::closed_handle<CUextSemaphore_st>(); }
+bool external_semaphore::closed() const noexcept {
+  return handle_ == detail::closed_handle<CUextSemaphore_st>();
+}
 
 void external_semaphore::signal(stream_ref in, unsigned long long value, call_site at) const {
   constexpr const char* call = "cuSignalExternalSemaphoresAsync";
-  const abi::CUexternalSemaphore semaphore = usable(handle_, call, in, at);
+  const abi::CUexternalSemaphore semaphore = require_open(handle_, call, in, at);
   abi::CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params{};
   params.params.fence.value = value;
   check(driver().cuSignalExternalSemaphoresAsync(&semaphore, &params, 1, in.get()), call, in, at);
@@ -110,7 +118,7 @@ void external_semaphore::signal(stream_ref in, unsigned long long value, call_si
 
 void external_semaphore::wait(stream_ref in, unsigned long long value, call_site at) const {
   constexpr const char* call = "cuWaitExternalSemaphoresAsync";
-  const abi::CUexternalSemaphore semaphore = usable(handle_, call, in, at);
+  const abi::CUexternalSemaphore semaphore = require_open(handle_, call, in, at);
   abi::CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS params{};
   params.params.fence.value = value;
   check(driver().cuWaitExternalSemaphoresAsync(&semaphore, &params, 1, in.get()), call, in, at);

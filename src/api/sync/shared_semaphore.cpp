@@ -1,8 +1,9 @@
-// api/sync/shared_semaphore.cpp - semaphores in shared memory: made, mapped, signalled and awaited by the host.
+// api/sync/shared_semaphore.cpp - semaphores in shared memory: made, mapped, signalled and awaited
+// by the host.
 #include <weir/sync/shared_semaphore.hpp>
 
 #include "api/core/check.hpp"
-#include "api/stream/patience.hpp"
+#include "api/stream/backoff.hpp"
 #include "os/semaphore_page.hpp"
 
 #include <fcntl.h>
@@ -21,26 +22,28 @@ using detail::semaphore_page;
 
 constexpr const char* subject_name = "a shared semaphore";
 
-[[noreturn, gnu::cold]] void fail_in_system(const char* call, call_site at) {
-  detail::fail(errc::operating_system, call, subject_name, std::generic_category().message(errno), at);
+[[noreturn, gnu::cold]] void throw_system_error(const char* call, call_site at) {
+  detail::throw_error(errc::operating_system, call, subject_name,
+                      std::generic_category().message(errno), at);
 }
 
 semaphore_page* map(int fd) noexcept {
-  void* const mapped = mmap(nullptr, semaphore_page::bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* const mapped =
+      mmap(nullptr, semaphore_page::bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return mapped == MAP_FAILED ? nullptr : static_cast<semaphore_page*>(mapped);
 }
 
 // Closes a descriptor unless it is kept.
-class descriptor {
+class unique_descriptor {
  public:
-  explicit descriptor(int fd) noexcept : fd_{fd} {}
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  ~descriptor() {
+  explicit unique_descriptor(int fd) noexcept : fd_{fd} {}
+  unique_descriptor(const unique_descriptor&) = delete;
+  unique_descriptor& operator=(const unique_descriptor&) = delete;
+  ~unique_descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
   [[nodiscard]] int get() const noexcept { return fd_; }
-  int keep() noexcept { return std::exchange(fd_, -1); }
+  int release() noexcept { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -50,39 +53,44 @@ class descriptor {
 
 shared_semaphore::shared_semaphore(semaphore_kind kind, unsigned long long value, call_site at) {
   if (kind != semaphore_kind::timeline && kind != semaphore_kind::binary) {
-    detail::fail(errc::invalid_value, "weir::shared_semaphore", subject_name, "its kind is none of semaphore_kind", at);
+    detail::throw_error(errc::invalid_value, "weir::shared_semaphore", subject_name,
+                        "its kind is none of semaphore_kind", at);
   }
-  descriptor made{memfd_create("weir-semaphore", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  if (made.get() < 0) fail_in_system("memfd_create", at);
+  unique_descriptor made{memfd_create("weir-semaphore", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  if (made.get() < 0) throw_system_error("memfd_create", at);
   // Sealed: nobody who shares it can cut it short, which would make every touch a SIGBUS.
   if (ftruncate(made.get(), semaphore_page::bytes) != 0 ||
       fcntl(made.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    fail_in_system("ftruncate", at);
+    throw_system_error("ftruncate", at);
   }
   page_ = map(made.get());
-  if (page_ == nullptr) fail_in_system("mmap", at);
-  const bool counts = kind == semaphore_kind::timeline;
-  page_->kind = counts ? semaphore_page::timeline : semaphore_page::binary;
-  page_->value.store(counts || value == 0 ? value : 1, std::memory_order_relaxed);
-  page_->mark = semaphore_page::known_mark;
-  fd_ = made.keep();
+  if (page_ == nullptr) throw_system_error("mmap", at);
+  const bool is_timeline = kind == semaphore_kind::timeline;
+  page_->kind = is_timeline ? semaphore_page::timeline : semaphore_page::binary;
+  page_->value.store(is_timeline || value == 0 ? value : 1, std::memory_order_relaxed);
+  page_->magic = semaphore_page::magic_number;
+  fd_ = made.release();
 }
 
 shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
-  struct stat told {};
-  if (fstat(fd, &told) != 0) fail_in_system("fstat", at);
-  const bool large = S_ISREG(told.st_mode) && told.st_size >= static_cast<off_t>(semaphore_page::bytes);
-  // Without the seal whoever else has it could still cut it short. Files that cannot be sealed answer -1.
+  struct stat status {};
+  if (fstat(fd, &status) != 0) throw_system_error("fstat", at);
+  const bool large =
+      S_ISREG(status.st_mode) && status.st_size >= static_cast<off_t>(semaphore_page::bytes);
+  // Without the seal whoever else has it could still cut it short. Files that cannot be sealed
+  // answer -1.
   const int seals = fcntl(fd, F_GET_SEALS);
-  const bool lasts = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
-  semaphore_page* const page = large && lasts ? map(fd) : nullptr;
-  const bool known = page != nullptr && page->mark == semaphore_page::known_mark &&
-                     (page->kind == semaphore_page::timeline || page->kind == semaphore_page::binary);
+  const bool cannot_shrink = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  semaphore_page* const page = large && cannot_shrink ? map(fd) : nullptr;
+  const bool known =
+      page != nullptr && page->magic == semaphore_page::magic_number &&
+      (page->kind == semaphore_page::timeline || page->kind == semaphore_page::binary);
   if (known) return shared_semaphore{fd, page};
   if (page != nullptr) munmap(page, semaphore_page::bytes);
-  detail::fail(errc::invalid_handle, "weir::shared_semaphore::adopt", subject_name,
-               "the file descriptor is of something else; only those that a shared_semaphore has given can be adopted",
-               at);
+  detail::throw_error(errc::invalid_handle, "weir::shared_semaphore::adopt", subject_name,
+                      "the file descriptor is of something else; only those that a "
+                      "shared_semaphore has given can be adopted",
+                      at);
 }
 
 shared_semaphore::shared_semaphore(shared_semaphore&& other) noexcept
@@ -104,7 +112,8 @@ void shared_semaphore::close() noexcept {
 }
 
 semaphore_page& shared_semaphore::open_page(const char* call, call_site at) const {
-  if (closed()) detail::fail(errc::closed, call, subject_name, "it is closed or moved from", at);
+  if (closed())
+    detail::throw_error(errc::closed, call, subject_name, "it is closed or moved from", at);
   return *page_;
 }
 
@@ -117,20 +126,21 @@ void shared_semaphore::wait(unsigned long long value, call_site at) const {
   static_cast<void>(wait_for_nanoseconds(detail::forever, value, at));
 }
 
-bool shared_semaphore::wait_for_nanoseconds(long long timeout, unsigned long long value, call_site at) const {
+bool shared_semaphore::wait_for_nanoseconds(long long timeout, unsigned long long value,
+                                            call_site at) const {
   semaphore_page& page = open_page("weir::shared_semaphore::wait", at);
   const long long begin = detail::steady_now();
   for (;;) {
     const std::uint32_t seen = page.changes.load(std::memory_order_acquire);
-    if (page.take(value)) return true;
+    if (page.try_acquire(value)) return true;
     if (timeout == detail::forever) {
-      page.sleep(seen, nullptr);
+      page.wait_for_change(seen, nullptr);
       continue;
     }
     const long long left = timeout - (detail::steady_now() - begin);
     if (left <= 0) return false;
     const timespec at_most{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
-    page.sleep(seen, &at_most);
+    page.wait_for_change(seen, &at_most);
   }
 }
 
@@ -139,14 +149,15 @@ unsigned long long shared_semaphore::value(call_site at) const {
 }
 
 semaphore_kind shared_semaphore::kind(call_site at) const {
-  return open_page("weir::shared_semaphore::kind", at).kind == semaphore_page::timeline ? semaphore_kind::timeline
-                                                                                        : semaphore_kind::binary;
+  return open_page("weir::shared_semaphore::kind", at).kind == semaphore_page::timeline
+             ? semaphore_kind::timeline
+             : semaphore_kind::binary;
 }
 
 int shared_semaphore::duplicate_fd(call_site at) const {
   static_cast<void>(open_page("weir::shared_semaphore::duplicate_fd", at));
   const int made = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-  if (made < 0) fail_in_system("fcntl", at);
+  if (made < 0) throw_system_error("fcntl", at);
   return made;
 }
 

@@ -17,7 +17,7 @@ using detail::driver;
 namespace {
 
 void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
-              word_ref<std::uint32_t> word, std::uint32_t value, unsigned flags) {
+              wait_word_ref<std::uint32_t> word, std::uint32_t value, unsigned flags) {
   o.operation = type;
   o.address = detail::device_address(word.get());
   o.value = value;
@@ -25,7 +25,7 @@ void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMe
 }
 
 void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
-              word_ref<std::uint64_t> word, std::uint64_t value, unsigned flags) {
+              wait_word_ref<std::uint64_t> word, std::uint64_t value, unsigned flags) {
   o.operation = type;
   o.address = detail::device_address(word.get());
   o.value64 = value;
@@ -33,8 +33,9 @@ void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMe
 }
 
 template <class T>
-void refuse_closed(word_ref<T> word, call_site at) {
-  if (word.get() == detail::closed_handle<T>()) detail::fail_closed_word("weir::value_batch", at);
+void require_open_word(wait_word_ref<T> word, call_site at) {
+  if (word.get() == detail::closed_handle<T>())
+    detail::throw_closed_wait_word("weir::value_batch", at);
 }
 
 }  // namespace
@@ -56,33 +57,39 @@ value_batch& value_batch::add(const detail::tracked_memory* owner, const Fill& f
   return *this;
 }
 
-value_batch& value_batch::wait(word_ref<std::uint32_t> word, until condition, std::uint32_t value,
-                               value_wait_options options, call_site at) {
-  refuse_closed(word, at);
+value_batch& value_batch::wait(wait_word_ref<std::uint32_t> word, until condition,
+                               std::uint32_t value, value_wait_options options, call_site at) {
+  require_open_word(word, at);
   return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value, detail::wait_flags(condition, options));
+    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value,
+             detail::wait_flags(condition, options));
   });
 }
 
-value_batch& value_batch::wait(word_ref<std::uint64_t> word, until condition, std::uint64_t value,
-                               value_wait_options options, call_site at) {
-  refuse_closed(word, at);
+value_batch& value_batch::wait(wait_word_ref<std::uint64_t> word, until condition,
+                               std::uint64_t value, value_wait_options options, call_site at) {
+  require_open_word(word, at);
   return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, word, value, detail::wait_flags(condition, options));
+    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, word, value,
+             detail::wait_flags(condition, options));
   });
 }
 
-value_batch& value_batch::write(word_ref<std::uint32_t> word, std::uint32_t value, call_site at) {
-  refuse_closed(word, at);
+value_batch& value_batch::write(wait_word_ref<std::uint32_t> word, std::uint32_t value,
+                                call_site at) {
+  require_open_word(word, at);
   return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value, abi::CU_STREAM_WRITE_VALUE_DEFAULT);
+    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value,
+             abi::CU_STREAM_WRITE_VALUE_DEFAULT);
   });
 }
 
-value_batch& value_batch::write(word_ref<std::uint64_t> word, std::uint64_t value, call_site at) {
-  refuse_closed(word, at);
+value_batch& value_batch::write(wait_word_ref<std::uint64_t> word, std::uint64_t value,
+                                call_site at) {
+  require_open_word(word, at);
   return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_64, word, value, abi::CU_STREAM_WRITE_VALUE_DEFAULT);
+    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_64, word, value,
+             abi::CU_STREAM_WRITE_VALUE_DEFAULT);
   });
 }
 
@@ -114,7 +121,7 @@ void value_batch::reserve(std::size_t size) {
   owners_.reserve(size);
 }
 
-value_batch value_batch::of_raw(const void* data, std::size_t count) {
+value_batch value_batch::from_raw(const void* data, std::size_t count) {
   value_batch batch;
   batch.steps_.resize(count);
   batch.owners_.resize(count);
@@ -124,27 +131,28 @@ value_batch value_batch::of_raw(const void* data, std::size_t count) {
 
 void value_batch::submit(stream_ref stream, call_site at) const {
   constexpr const char* call = "cuStreamBatchMemOp";
-  CUstream_st* const handle = detail::usable(stream, call, at);
+  CUstream_st* const handle = detail::require_open(stream, call, at);
   if (empty()) return;
   if (size() > max_size) {
-    detail::fail(errc::invalid_value, call, fmt::format("a batch of {}", size()),
-                 fmt::format("a driver takes {} at once; submit it in parts", max_size), at);
+    detail::throw_error(errc::invalid_value, call, fmt::format("a batch of {}", size()),
+                        fmt::format("a driver takes {} at once; submit it in parts", max_size), at);
   }
-  bool to_mark = false;
+  bool to_record = false;
   for (const detail::tracked_memory* const owner : owners_) {
-    if (owner == nullptr || owner->at_home_on(stream)) continue;
-    to_mark |= owner->note_use(stream, at);
+    if (owner == nullptr || owner->is_untracked_on(stream)) continue;
+    to_record |= owner->register_use(stream, at);
   }
   // The driver only reads them; its parameter is not const.
-  auto* const operations =
-      const_cast<abi::CUstreamBatchMemOpParams*>(reinterpret_cast<const abi::CUstreamBatchMemOpParams*>(steps_.data()));
-  const abi::CUresult answer = driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0);
+  auto* const operations = const_cast<abi::CUstreamBatchMemOpParams*>(
+      reinterpret_cast<const abi::CUstreamBatchMemOpParams*>(steps_.data()));
+  const abi::CUresult answer =
+      driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    detail::fail_values(answer, call, stream, {operations, size()}, owners_, at);
+    detail::throw_value_batch_error(answer, call, stream, {operations, size()}, owners_, at);
   }
-  if (!to_mark) return;
+  if (!to_record) return;
   for (const detail::tracked_memory* const owner : owners_) {
-    if (owner != nullptr && !owner->at_home_on(stream)) owner->mark_use(stream, at);
+    if (owner != nullptr && !owner->is_untracked_on(stream)) owner->record_use(stream, at);
   }
 }
 

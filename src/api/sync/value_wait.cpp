@@ -14,83 +14,92 @@ using detail::driver;
 
 // The memory of an operation on a word, noted while it is queued.
 template <class T>
-[[nodiscard]] detail::operand operand_of(word_ref<T> word, stream_ref stream, const char* call, call_site at) {
+[[nodiscard]] detail::operand operand_of(wait_word_ref<T> word, stream_ref stream, const char* call,
+                                         call_site at) {
   if (word.get() == detail::closed_handle<T>()) [[unlikely]] {
-    detail::fail_closed_word(call, at);
+    detail::throw_closed_wait_word(call, at);
   }
   return detail::operand{detail::region{word.get(), sizeof(T), word.owner()}, stream, call, at};
 }
 
 // What a driver refuses is told as a step of a batch.
 template <class T>
-[[noreturn, gnu::cold]] void fail(abi::CUresult answer, const char* call, stream_ref stream, word_ref<T> word,
-                                  abi::CUstreamBatchMemOpType type, unsigned flags, call_site at) {
+[[noreturn, gnu::cold]] void throw_for_word(abi::CUresult answer, const char* call,
+                                            stream_ref stream, wait_word_ref<T> word,
+                                            abi::CUstreamBatchMemOpType type, unsigned flags,
+                                            call_site at) {
   abi::CUstreamBatchMemOpParams step{};
   step.waitValue.operation = type;
   step.waitValue.address = device_address(word.get());
   step.waitValue.flags = flags;
-  detail::fail_value(answer, call, stream, step, word.owner(), at);
+  detail::throw_value_error(answer, call, stream, step, word.owner(), at);
 }
 
 template <class T>
-void check_wait(abi::CUresult answer, const char* call, stream_ref stream, word_ref<T> word, unsigned flags,
-                call_site at) {
+void check_wait(abi::CUresult answer, const char* call, stream_ref stream, wait_word_ref<T> word,
+                unsigned flags, call_site at) {
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    fail(answer, call, stream, word,
-         sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WAIT_VALUE_32 : abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, flags, at);
+    throw_for_word(
+        answer, call, stream, word,
+        sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WAIT_VALUE_32 : abi::CU_STREAM_MEM_OP_WAIT_VALUE_64,
+        flags, at);
   }
 }
 
 template <class T>
-void check_write(abi::CUresult answer, const char* call, stream_ref stream, word_ref<T> word, call_site at) {
+void check_write(abi::CUresult answer, const char* call, stream_ref stream, wait_word_ref<T> word,
+                 call_site at) {
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    fail(answer, call, stream, word,
-         sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WRITE_VALUE_32 : abi::CU_STREAM_MEM_OP_WRITE_VALUE_64,
-         abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
+    throw_for_word(answer, call, stream, word,
+                   sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WRITE_VALUE_32
+                                  : abi::CU_STREAM_MEM_OP_WRITE_VALUE_64,
+                   abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
   }
 }
 
 }  // namespace
 
-void wait_value(stream_ref stream, word_ref<std::uint32_t> word, until condition, std::uint32_t value,
-                value_wait_options options, call_site at) {
+void wait_value(stream_ref stream, wait_word_ref<std::uint32_t> word, until condition,
+                std::uint32_t value, value_wait_options options, call_site at) {
   constexpr const char* call = "cuStreamWaitValue32";
-  CUstream_st* const handle = detail::usable(stream, call, at);
+  CUstream_st* const handle = detail::require_open(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
   const unsigned flags = detail::wait_flags(condition, options);
-  check_wait(driver().cuStreamWaitValue32_v2(handle, device_address(word.get()), value, flags), call, stream, word,
-             flags, at);
+  check_wait(driver().cuStreamWaitValue32_v2(handle, device_address(word.get()), value, flags),
+             call, stream, word, flags, at);
   memory.queued(at);
 }
 
-void wait_value(stream_ref stream, word_ref<std::uint64_t> word, until condition, std::uint64_t value,
-                value_wait_options options, call_site at) {
+void wait_value(stream_ref stream, wait_word_ref<std::uint64_t> word, until condition,
+                std::uint64_t value, value_wait_options options, call_site at) {
   constexpr const char* call = "cuStreamWaitValue64";
-  CUstream_st* const handle = detail::usable(stream, call, at);
+  CUstream_st* const handle = detail::require_open(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
   const unsigned flags = detail::wait_flags(condition, options);
-  check_wait(driver().cuStreamWaitValue64_v2(handle, device_address(word.get()), value, flags), call, stream, word,
-             flags, at);
+  check_wait(driver().cuStreamWaitValue64_v2(handle, device_address(word.get()), value, flags),
+             call, stream, word, flags, at);
   memory.queued(at);
 }
 
-void write_value(stream_ref stream, word_ref<std::uint32_t> word, std::uint32_t value, call_site at) {
+void write_value(stream_ref stream, wait_word_ref<std::uint32_t> word, std::uint32_t value,
+                 call_site at) {
   constexpr const char* call = "cuStreamWriteValue32";
-  CUstream_st* const handle = detail::usable(stream, call, at);
+  CUstream_st* const handle = detail::require_open(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
-  check_write(
-      driver().cuStreamWriteValue32_v2(handle, device_address(word.get()), value, abi::CU_STREAM_WRITE_VALUE_DEFAULT),
-      call, stream, word, at);
+  check_write(driver().cuStreamWriteValue32_v2(handle, device_address(word.get()), value,
+                                               abi::CU_STREAM_WRITE_VALUE_DEFAULT),
+              call, stream, word, at);
   memory.queued(at);
 }
 
-void write_value(stream_ref stream, word_ref<std::uint64_t> word, std::uint64_t value, call_site at) {
+void write_value(stream_ref stream, wait_word_ref<std::uint64_t> word, std::uint64_t value,
+                 call_site at) {
   constexpr const char* call = "cuStreamWriteValue64";
-  CUstream_st* const handle = detail::usable(stream, call, at);
+  CUstream_st* const handle = detail::require_open(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
-  check_write(
-      driver().cuStreamWriteValue64_v2(handle, device_address(word.get()), value, abi::CU_STREAM_WRITE_VALUE_DEFAULT),
-      call, stream, word, at);
+  check_write(driver().cuStreamWriteValue64_v2(handle, device_address(word.get()), value,
+                                               abi::CU_STREAM_WRITE_VALUE_DEFAULT),
+              call, stream, word, at);
   memory.queued(at);
 }
 

@@ -118,7 +118,8 @@ std::optional<std::string> cache_key(const request& what, std::string_view compi
   return key.finish();
 }
 
-disk_cache::disk_cache(std::string folder, std::uint64_t limit) : folder_{std::move(folder)}, limit_{limit} {}
+disk_cache::disk_cache(std::string folder, std::uint64_t limit)
+    : folder_{std::move(folder)}, limit_{limit} {}
 
 std::optional<disk_cache> disk_cache::of_environment() {
   const auto variable = [](const char* name) -> std::string_view {
@@ -145,11 +146,13 @@ std::optional<product> disk_cache::find(const std::string& key) const {
   struct stat facts {};
   if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) return std::nullopt;
   // It will be run: nobody else may have written it.
-  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() ||
+      (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return std::nullopt;
   }
   const auto size = static_cast<std::uint64_t>(facts.st_size);
-  const std::optional<std::string> text = size <= limit_ ? read_all(file.get(), size) : std::nullopt;
+  const std::optional<std::string> text =
+      size <= limit_ ? read_all(file.get(), size) : std::nullopt;
   std::optional<product> found = text ? product_from(*text, key) : std::nullopt;
   if (found) {
     ::futimens(file.get(), nullptr);  // used last just now
@@ -162,7 +165,8 @@ std::optional<product> disk_cache::find(const std::string& key) const {
 void disk_cache::put(const std::string& key, const product& what) const noexcept {
   try {
     std::error_code failed;
-    if (fs::create_directories(folder_, failed)) fs::permissions(folder_, fs::perms::owner_all, failed);
+    if (fs::create_directories(folder_, failed))
+      fs::permissions(folder_, fs::perms::owner_all, failed);
     std::string name = (fs::path{folder_} / unfinished).string() + "XXXXXX";
     const open_file file{::mkostemp(name.data(), O_CLOEXEC)};
     if (file.get() < 0) return;
@@ -210,7 +214,8 @@ void disk_cache::evict() const {
   }
 }
 
-product cached(const request& what, std::string_view compiler, const std::function<product()>& make) {
+product cached(const request& what, std::string_view compiler,
+               const std::function<product()>& make) {
   const std::optional<disk_cache> cache = disk_cache::of_environment();
   const std::optional<std::string> key = cache ? cache_key(what, compiler) : std::nullopt;
   if (!key) return make();

@@ -11,20 +11,24 @@
 
 namespace weir::compile {
 
-// The name of what comes of a request and a compiler of that identity; none if that cannot be told beforehand.
+// The name of what comes of a request and a compiler of that identity; none if that cannot be told
+// beforehand.
 [[nodiscard]] std::optional<std::string> cache_key(const request& what, std::string_view compiler);
 
-// A folder with a file for each product, under its key. Several processes may use one: a file is written under another
-// name and renamed when it is whole, and one that is not what it was when it was written is made anew. Files of other
-// users are not read. What cannot be read or written is as if it were not there.
+// A folder with a file for each product, under its key. Several processes may use one: a file is
+// written under another name and renamed when it is whole, and one that is not what it was when it
+// was written is made anew. Files of other users are not read. What cannot be read or written is as
+// if it were not there.
 class disk_cache {
  public:
   static constexpr std::uint64_t usual_limit = std::uint64_t{512} << 20;
 
-  // With more than `limit` bytes in it, those go that were not used for longest, down to nine tenths of it.
+  // With more than `limit` bytes in it, those go that were not used for longest, down to nine
+  // tenths of it.
   explicit disk_cache(std::string folder, std::uint64_t limit = usual_limit);
 
-  // The one of the environment: WEIR_CACHE names the folder, 0 or off is none; else $XDG_CACHE_HOME/weir, else
+  // The one of the environment: WEIR_CACHE names the folder, 0 or off is none; else
+  // $XDG_CACHE_HOME/weir, else
   // ~/.cache/weir.
   [[nodiscard]] static std::optional<disk_cache> of_environment();
 
@@ -41,6 +45,7 @@ class disk_cache {
 };
 
 // From the cache of the environment if it is there, else make(), which is put there.
-[[nodiscard]] product cached(const request& what, std::string_view compiler, const std::function<product()>& make);
+[[nodiscard]] product cached(const request& what, std::string_view compiler,
+                             const std::function<product()>& make);
 
 }  // namespace weir::compile

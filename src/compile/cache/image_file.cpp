@@ -57,7 +57,8 @@ class elf {
   template <class T>
   [[nodiscard]] T at(std::size_t offset) const {
     T value{};
-    if (offset + sizeof value <= file_.size()) std::memcpy(&value, file_.data() + offset, sizeof value);
+    if (offset + sizeof value <= file_.size())
+      std::memcpy(&value, file_.data() + offset, sizeof value);
     return value;
   }
   [[nodiscard]] std::string_view text(std::size_t offset) const {
@@ -84,7 +85,8 @@ std::map<unsigned, std::string> names_of(const std::vector<std::byte>& image) {
   while (!rest.empty()) {
     const std::string_view number = next();
     unsigned n = 0;
-    if (std::from_chars(number.data(), number.data() + number.size(), n).ec == std::errc{}) names[n] = next();
+    if (std::from_chars(number.data(), number.data() + number.size(), n).ec == std::errc{})
+      names[n] = next();
   }
   return names;
 }
@@ -96,7 +98,8 @@ void write_shared_sizes(std::vector<std::byte>& image, const std::vector<std::st
   std::vector<std::string> prefixes;
   prefixes.reserve(kernels.size());
   for (const std::string& k : kernels)
-    prefixes.push_back(k.starts_with("_Z") ? "_ZZ" + k.substr(2) + "E" : "_ZZ" + std::to_string(k.size()) + k + "E");
+    prefixes.push_back(k.starts_with("_Z") ? "_ZZ" + k.substr(2) + "E"
+                                           : "_ZZ" + std::to_string(k.size()) + k + "E");
   std::vector<unsigned> bytes(kernels.size(), 0);
   file.each_symbol([&](const ElfW(Sym) & symbol, std::string_view name) {
     if (name == "weir_kernels") table = file.offset_of(symbol.st_value);
@@ -106,8 +109,9 @@ void write_shared_sizes(std::vector<std::byte>& image, const std::vector<std::st
   });
   if (table == 0 || table + kernels.size() * sizeof(weir_kernel) > image.size()) return;
   for (std::size_t i = 0; i < kernels.size(); ++i)
-    std::memcpy(image.data() + table + i * sizeof(weir_kernel) + offsetof(weir_kernel, static_shared), &bytes[i],
-                sizeof bytes[i]);
+    std::memcpy(
+        image.data() + table + i * sizeof(weir_kernel) + offsetof(weir_kernel, static_shared),
+        &bytes[i], sizeof bytes[i]);
 }
 
 }  // namespace weir::compile

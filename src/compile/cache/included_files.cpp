@@ -1,4 +1,5 @@
-// compile/cache/included_files.cpp - the files that a source includes, as far as a cache has to know them.
+// compile/cache/included_files.cpp - the files that a source includes, as far as a cache has to
+// know them.
 #include "compile/cache/included_files.hpp"
 
 #include <algorithm>
@@ -40,11 +41,13 @@ class include_search {
   }
 
  private:
-  // The compiler's own options may name files and folders: those that are not understood are not cached.
+  // The compiler's own options may name files and folders: those that are not understood are not
+  // cached.
   void options() {
     constexpr std::string_view forms[] = {"--include-path=", "-I"};
     for (const std::string_view option : what_.extra) {
-      const auto* const form = std::ranges::find_if(forms, [&](std::string_view f) { return option.starts_with(f); });
+      const auto* const form =
+          std::ranges::find_if(forms, [&](std::string_view f) { return option.starts_with(f); });
       if (form != std::end(forms) && option.size() > form->size())
         paths_.emplace_back(option.substr(form->size()));
       else if (option.starts_with("-I") || option.starts_with("-i") || option.starts_with("--i") ||
@@ -65,8 +68,8 @@ class include_search {
     }
   }
 
-  // A comment between the words, or a line that goes on behind a backslash, hides an #include from a search by lines:
-  // whoever writes that is not cached.
+  // A comment between the words, or a line that goes on behind a backslash, hides an #include from
+  // a search by lines: whoever writes that is not cached.
   void scan(std::string_view text, const std::filesystem::path& folder) {
     if (text.find("__has_include") != std::string_view::npos) found_.is_complete = false;
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a mark of UTF-8
@@ -76,13 +79,15 @@ class include_search {
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
       const bool is_digraph = line.starts_with("%:");
       if (!line.starts_with('#') && !is_digraph) {
-        if (line.find("*/") != std::string_view::npos && line.find("include") != std::string_view::npos) {
+        if (line.find("*/") != std::string_view::npos &&
+            line.find("include") != std::string_view::npos) {
           found_.is_complete = false;
         }
         continue;
       }
       line = without_blanks(line.substr(is_digraph ? 2 : 1));
-      const std::string_view word = line.substr(0, line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
+      const std::string_view word =
+          line.substr(0, line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
       const std::string_view behind = line.substr(word.size());
       if (behind.starts_with("/*") || behind.starts_with('\\')) {
         found_.is_complete = false;

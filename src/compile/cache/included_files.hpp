@@ -1,4 +1,5 @@
-// compile/cache/included_files.hpp - the files that a source includes, as far as a cache has to know them.
+// compile/cache/included_files.hpp - the files that a source includes, as far as a cache has to
+// know them.
 #pragma once
 
 #include "compile/request.hpp"
@@ -15,13 +16,15 @@ struct included_file {
 
 struct included_files {
   std::vector<included_file> files;
-  // Which files are included cannot be told without preprocessing: #include of a macro, __has_include.
+  // Which files are included cannot be told without preprocessing: #include of a macro,
+  // __has_include.
   bool is_complete = true;
 };
 
-// Every file of the include paths that source, headers, or such a file name in an #include, whether that is compiled or
-// not: more than a compiler reads, never less. Files that are found elsewhere are the compiler's own, and belong to its
-// identity. Those of the working directory are found as NVRTC finds them.
+// Every file of the include paths that source, headers, or such a file name in an #include, whether
+// that is compiled or not: more than a compiler reads, never less. Files that are found elsewhere
+// are the compiler's own, and belong to its identity. Those of the working directory are found as
+// NVRTC finds them.
 [[nodiscard]] included_files included_by(const request& what);
 
 }  // namespace weir::compile

@@ -1,4 +1,5 @@
-// compile/cache/product_file.cpp - a product as the text of a file: a checksum, and every part behind its length.
+// compile/cache/product_file.cpp - a product as the text of a file: a checksum, and every part
+// behind its length.
 #include "compile/cache/product_file.hpp"
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 namespace weir::compile {
 namespace {
 
-// For what a disk or a crash does to a file; against forgery there are the file's owner and its name.
+// For what a disk or a crash does to a file; against forgery there are the file's owner and its
+// name.
 std::uint64_t checksum(std::string_view text) noexcept {
   std::uint64_t sum = text.size();
   while (!text.empty()) {
@@ -57,7 +59,8 @@ class reader {
 std::string text_of(const product& what, std::string_view key) {
   std::string body;
   append(body, key);
-  append(body, std::string_view{reinterpret_cast<const char*>(what.image.data()), what.image.size()});
+  append(body,
+         std::string_view{reinterpret_cast<const char*>(what.image.data()), what.image.size()});
   append(body, what.log);
   append(body, what.lowered_names.size());
   for (const auto& [expression, name] : what.lowered_names) {
@@ -78,7 +81,8 @@ std::optional<product> product_from(std::string_view text, std::string_view key)
   std::string_view image;
   std::string_view log;
   std::uint64_t names = 0;
-  if (!in.part(told_key) || told_key != key || !in.part(image) || !in.part(log) || !in.number(names)) {
+  if (!in.part(told_key) || told_key != key || !in.part(image) || !in.part(log) ||
+      !in.number(names)) {
     return std::nullopt;
   }
   product what;

@@ -1,4 +1,5 @@
-// compile/cache/product_file.hpp - a product as the text of a file, which tells whether it is whole.
+// compile/cache/product_file.hpp - a product as the text of a file, which tells whether it is
+// whole.
 #pragma once
 
 #include "compile/request.hpp"

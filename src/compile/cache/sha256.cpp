@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t rounds = 64;
 
-// The standard's constants are digits of roots of the first primes, and are computed here from what they are.
+// The standard's constants are digits of roots of the first primes, and are computed here from what
+// they are.
 __extension__ using wide = unsigned __int128;
 
 constexpr std::array<unsigned, rounds> first_primes() {
@@ -18,7 +19,8 @@ constexpr std::array<unsigned, rounds> first_primes() {
   std::size_t count = 0;
   for (unsigned n = 2; count < rounds; ++n) {
     bool is_prime = true;
-    for (std::size_t i = 0; i < count && primes[i] * primes[i] <= n; ++i) is_prime &= n % primes[i] != 0;
+    for (std::size_t i = 0; i < count && primes[i] * primes[i] <= n; ++i)
+      is_prime &= n % primes[i] != 0;
     if (is_prime) primes[count++] = n;
   }
   return primes;
@@ -102,7 +104,8 @@ std::string sha256::finish() {
   update(std::string_view{"\x80", 1});
   while (bytes_ % block_bytes != block_bytes - 8) update(std::string_view{"\0", 1});
   std::array<char, 8> length;
-  for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<char>(bits >> (56 - 8 * i));
+  for (std::size_t i = 0; i < length.size(); ++i)
+    length[i] = static_cast<char>(bits >> (56 - 8 * i));
   update({length.data(), length.size()});
   std::string text;
   for (const std::uint32_t word : state_) {

@@ -1,4 +1,5 @@
-// compile/cache/sha256.hpp - a name for any content, which no other content has: SHA-256, as FIPS 180-4 says it.
+// compile/cache/sha256.hpp - a name for any content, which no other content has: SHA-256, as FIPS
+// 180-4 says it.
 #pragma once
 
 #include <array>
@@ -11,9 +12,9 @@ namespace weir::compile {
 
 // Of all that update() was given, in order.
 //
-// Why this one: what the cache finds under a name is run, so names must not meet even where somebody tries; it is a
-// standard with known answers to test against; and it is small enough to be written here, where a library would have to be
-// on every machine that runs the program.
+// Why this one: what the cache finds under a name is run, so names must not meet even where
+// somebody tries; it is a standard with known answers to test against; and it is small enough to be
+// written here, where a library would have to be on every machine that runs the program.
 class sha256 {
  public:
   void update(std::string_view bytes) noexcept;

@@ -1,5 +1,5 @@
-// assert.h - an assertion that fails ends the launch with CUDA_ERROR_ASSERT. As the standard's, it may be included again
-// with another NDEBUG.
+// assert.h - an assertion that fails ends the launch with CUDA_ERROR_ASSERT. As the standard's, it
+// may be included again with another NDEBUG.
 #undef assert
 #if defined(NDEBUG)
 #define assert(condition) ((void)0)

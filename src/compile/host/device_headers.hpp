@@ -1,5 +1,6 @@
-// compile/host/device_headers.hpp - the text of the headers that kernels for the host's processor are compiled with. They are
-// part of the library, so that it needs no files of its own at run time.
+// compile/host/device_headers.hpp - the text of the headers that kernels for the host's processor
+// are compiled with. They are part of the library, so that it needs no files of its own at run
+// time.
 #pragma once
 
 #include <span>
@@ -18,7 +19,8 @@ struct device_header {
 // Changes with any of them.
 [[nodiscard]] unsigned long long device_headers_hash() noexcept;
 
-// Changes with src/compile, which rewrites kernels: what an older one made is not to be found in a cache.
+// Changes with src/compile, which rewrites kernels: what an older one made is not to be found in a
+// cache.
 [[nodiscard]] std::string_view translator_version() noexcept;
 
 }  // namespace weir::compile

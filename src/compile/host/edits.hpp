@@ -9,17 +9,21 @@
 
 namespace weir::compile {
 
-// Positions are those of the text as it was. Edits do not overlap; of several at one position the first added is first.
+// Positions are those of the text as it was. Edits do not overlap; of several at one position the
+// first added is first.
 class edits {
  public:
   void insert(std::size_t at, std::string text) { list_.push_back({at, 0, std::move(text)}); }
-  void replace(std::size_t at, std::size_t length, std::string text) { list_.push_back({at, length, std::move(text)}); }
+  void replace(std::size_t at, std::size_t length, std::string text) {
+    list_.push_back({at, length, std::move(text)});
+  }
 
   // With blanks, so that what follows keeps its column.
   void blank(std::size_t at, std::size_t length) { replace(at, length, std::string(length, ' ')); }
 
   [[nodiscard]] std::string apply(std::string_view text) {
-    std::stable_sort(list_.begin(), list_.end(), [](const edit& a, const edit& b) { return a.at < b.at; });
+    std::stable_sort(list_.begin(), list_.end(),
+                     [](const edit& a, const edit& b) { return a.at < b.at; });
     std::string result;
     result.reserve(text.size() + text.size() / 8);
     std::size_t at = 0;

@@ -1,4 +1,5 @@
-// compile/host/fission.cpp - statements of a kernel's own body, and of the uniform loops and conditions there.
+// compile/host/fission.cpp - statements of a kernel's own body, and of the uniform loops and
+// conditions there.
 #include "compile/host/fission.hpp"
 
 #include <algorithm>
@@ -21,13 +22,17 @@ class fissioner {
     ended_ = marks_ended();
     const std::string body = sequence(k_.body);
     std::string text =
-        "{ const unsigned weir_nx = blockDim.x, weir_ny = blockDim.y, weir_nz = blockDim.z, weir_bx = blockIdx.x;"
-        " if (weir_nx == 0 || weir_nx > 1024 || weir_ny == 0 || weir_ny > 1024 || weir_nz == 0 || weir_nz > 64 || "
+        "{ const unsigned weir_nx = blockDim.x, weir_ny = blockDim.y, weir_nz = blockDim.z, "
+        "weir_bx = blockIdx.x;"
+        " if (weir_nx == 0 || weir_nx > 1024 || weir_ny == 0 || weir_ny > 1024 || weir_nz == 0 || "
+        "weir_nz > 64 || "
         "weir_bx > 0x1ffff0)"
         " __builtin_unreachable(); blockDim.x = weir_nx; blockIdx.x = weir_bx; ";
     text += variables_.assertions() + variables_.beginning() + " { " + beginning;
     if (ended_)
-      text += " unsigned char weir_ended[1024]; __builtin_memset(weir_ended, 0, weir_nx * weir_ny * weir_nz);";
+      text +=
+          " unsigned char weir_ended[1024]; __builtin_memset(weir_ended, 0, weir_nx * weir_ny * "
+          "weir_nz);";
     return {variables_.parameters(), text + body + " } }"};
   }
 
@@ -39,14 +44,16 @@ class fissioner {
     for (std::size_t i = k_.body.begin; i < k_.body.end; ++i) {
       const token &t = t_[i], &before = t_[i - 1];
       if (one_of(t, {"goto", "asm", "__asm__", "volatile", "co_await"})) throw not_understood{};
-      if (t.is("[") && (before.identifier() ? before.is("return") : !one_of(before, {"]", ")", ">", "&", "&&"})))
+      if (t.is("[") &&
+          (before.identifier() ? before.is("return") : !one_of(before, {"]", ")", ">", "&", "&&"})))
         throw not_understood{};  // a lambda
       // A variable of all threads would be another one where the kernel runs thread by thread.
       if (t.is("static") && !one_of(before, {"const", "constexpr", "__shared__"}) &&
           !one_of(t_[i + 1], {"const", "constexpr", "__shared__"}))
         throw not_understood{};
       if (!t.identifier() || t.is("__syncthreads")) continue;
-      if (waits_by_itself(t.text, found_.groups) || found_.waiting.contains(t.text)) throw not_understood{};
+      if (waits_by_itself(t.text, found_.groups) || found_.waiting.contains(t.text))
+        throw not_understood{};
     }
     if (found_.any_waits || k_.spins) throw not_understood{};
   }
@@ -80,7 +87,8 @@ class fissioner {
         flush(next);
       } else if (barrier(s)) {
         flush(i);
-        if (t_.contains(s, "return")) variables_.may_have_left();  // in an earlier turn of a loop, too
+        if (t_.contains(s, "return"))
+          variables_.may_have_left();  // in an earlier turn of a loop, too
         text += structure(s);
       } else if (in_loop_ && t_.leaves_loop(s)) {
         flush(i);
@@ -101,8 +109,8 @@ class fissioner {
 
   // struct x { .. };
   [[nodiscard]] bool local_type(token_range s) const {
-    return one_of(t_[s.begin], {"struct", "class", "union"}) && s.end - s.begin > 3 && is(s.end - 2, "}") &&
-           t_.contains(s, t_[s.begin + 1].text);
+    return one_of(t_[s.begin], {"struct", "class", "union"}) && s.end - s.begin > 3 &&
+           is(s.end - 2, "}") && t_.contains(s, t_[s.begin + 1].text);
   }
 
   std::string shared(token_range s) {
@@ -130,8 +138,10 @@ class fissioner {
   // for (int i = ..; .. ; ++i), which nothing but the step changes.
   std::string counted(token_range s) {
     const std::size_t close = t_.past(s.begin + 1, s.end);
-    const std::size_t first = t_.past_statement(s.begin + 2, close), second = t_.past_statement(first, close);
-    const token_range initial{s.begin + 2, first}, condition{first, second - 1}, step{second, close - 1};
+    const std::size_t first = t_.past_statement(s.begin + 2, close),
+                      second = t_.past_statement(first, close);
+    const token_range initial{s.begin + 2, first}, condition{first, second - 1},
+        step{second, close - 1};
     const std::optional<declaration_text> d = declaration_of(t_, initial);
     if (!d || d->declarators.size() != 1 || !d->is_arithmetic) throw not_understood{};
     const declarator& v = d->declarators.front();
@@ -142,9 +152,9 @@ class fissioner {
     const std::size_t outer = variables_.mark();
     variables_.add_uniform(name);
     const std::string copy = "weir_same_" + std::to_string(next_++);
-    std::string text = " " + variables_.plain({s.begin, close}) + " { const auto " + copy + " = " + name +
-                       "; { __attribute__((unused)) const auto " + name + " = " + copy + ";" +
-                       body({close, s.end}, true) + " } }";
+    std::string text = " " + variables_.plain({s.begin, close}) + " { const auto " + copy + " = " +
+                       name + "; { __attribute__((unused)) const auto " + name + " = " + copy +
+                       ";" + body({close, s.end}, true) + " } }";
     variables_.leave(outer);
     return text;
   }
@@ -155,7 +165,9 @@ class fissioner {
     if (step.end - step.begin == 3)
       for (const std::size_t at : {i, i + 2}) {
         const token& sign = t_[at == i ? i + 1 : i];
-        if (t_[at].is(name) && one_of(sign, {"+", "-"}) && t_[at == i ? i + 2 : i + 1].is(sign.text)) return true;
+        if (t_[at].is(name) && one_of(sign, {"+", "-"}) &&
+            t_[at == i ? i + 2 : i + 1].is(sign.text))
+          return true;
       }
     if (!t_[i].is(name)) return false;
     ++i;
@@ -195,14 +207,15 @@ class fissioner {
     }
     if (!arrays.empty()) arrays += variables_.room();
     return arrays +
-           " for (unsigned weir_z = 0; weir_z < weir_nz; ++weir_z) for (unsigned weir_y = 0; weir_y < weir_ny; "
+           " for (unsigned weir_z = 0; weir_z < weir_nz; ++weir_z) for (unsigned weir_y = 0; "
+           "weir_y < weir_ny; "
            "++weir_y) {"
            " const unsigned long weir_row = (unsigned long)(weir_z * weir_ny + weir_y) * weir_nx;"
            " for (unsigned weir_x = 0; weir_x < weir_nx; ++weir_x) {"
            " threadIdx.x = weir_x; threadIdx.y = weir_y; threadIdx.z = weir_z;"
            " __attribute__((unused)) const unsigned long weir_t = weir_row + weir_x; " +
-           (ended_ ? "if (weir_ended[weir_t]) continue; " : "") + variables_.bound(region, before) + "{ " + inner +
-           "} " + (jumps ? label + ":; " : "") + "} }\n";
+           (ended_ ? "if (weir_ended[weir_t]) continue; " : "") + variables_.bound(region, before) +
+           "{ " + inner + "} " + (jumps ? label + ":; " : "") + "} }\n";
   }
   [[nodiscard]] bool lives(const declaration_text& d, token_range rest) const {
     return std::any_of(d.declarators.begin(), d.declarators.end(),
@@ -212,7 +225,8 @@ class fissioner {
   [[nodiscard]] bool may_live(token_range s, token_range rest) const {
     if (!t_.begins_declaration(s)) return false;
     for (std::size_t i = s.begin; i < s.end; ++i)
-      if (t_[i].identifier() && t_.may_declare(s, t_[i].text) && t_.contains(rest, t_[i].text)) return true;
+      if (t_[i].identifier() && t_.may_declare(s, t_[i].text) && t_.contains(rest, t_[i].text))
+        return true;
     return false;
   }
 
@@ -228,8 +242,10 @@ class fissioner {
 
 }  // namespace
 
-std::optional<fissioned> fission(const token_list& list, const scan_result& found, const kernel_text& kernel,
-                                 const std::function<std::string(std::size_t)>& dynamic, const std::string& beginning) {
+std::optional<fissioned> fission(const token_list& list, const scan_result& found,
+                                 const kernel_text& kernel,
+                                 const std::function<std::string(std::size_t)>& dynamic,
+                                 const std::string& beginning) {
   if (!kernel.waits || kernel.body.begin == kernel.body.end) return std::nullopt;
   try {
     return fissioner{list, found, kernel, dynamic}.run(beginning);

@@ -14,8 +14,8 @@ bool specifiers(const body_tokens& t, std::size_t& i, std::size_t end, declarati
       d.constant = d.constant || !t.is(i, "static");
       if (t.is(i, "const")) d.base += "const ";
       ++i;
-    } else if (one_of(t[i], {"register", "extern", "typename", "struct", "class", "union", "enum", "decltype",
-                             "__shared__", "__attribute__", "alignas"})) {
+    } else if (one_of(t[i], {"register", "extern", "typename", "struct", "class", "union", "enum",
+                             "decltype", "__shared__", "__attribute__", "alignas"})) {
       return false;
     } else if (t[i].identifier() && (!type || arithmetic(t[i]))) {
       if (keyword(t[i])) return false;

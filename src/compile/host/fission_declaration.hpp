@@ -27,10 +27,13 @@ struct declaration_text {
   std::vector<declarator> declarators;
 
   // A number or a pointer for certain.
-  [[nodiscard]] bool plain(const declarator& d) const noexcept { return is_arithmetic || !d.pointers.empty(); }
+  [[nodiscard]] bool plain(const declarator& d) const noexcept {
+    return is_arithmetic || !d.pointers.empty();
+  }
 };
 
 // Nothing of what is none, or not understood.
-[[nodiscard]] std::optional<declaration_text> declaration_of(const body_tokens& t, token_range statement);
+[[nodiscard]] std::optional<declaration_text> declaration_of(const body_tokens& t,
+                                                             token_range statement);
 
 }  // namespace weir::compile

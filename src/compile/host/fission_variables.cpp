@@ -8,7 +8,8 @@
 
 namespace weir::compile {
 
-fission_variables::fission_variables(const token_list& list, const scan_result& found, const kernel_text& kernel)
+fission_variables::fission_variables(const token_list& list, const scan_result& found,
+                                     const kernel_text& kernel)
     : t_{list}, found_{found}, k_{kernel} {
   read_parameters();
 }
@@ -39,8 +40,9 @@ void fission_variables::read_parameter(token_range r) {
   while (name > r.begin && !t_.is(name, "[")) --name;
   const bool is_array = t_.is(name, "[");
   name = is_array ? name - 1 : end - 1;
-  const bool named = name > r.begin && t_[name].identifier() && !arithmetic(t_[name]) &&
-                     !one_of(t_[name - 1], {"const", "struct", "class", "union", "enum", "typename", "::"});
+  const bool named =
+      name > r.begin && t_[name].identifier() && !arithmetic(t_[name]) &&
+      !one_of(t_[name - 1], {"const", "struct", "class", "union", "enum", "typename", "::"});
   parameter p;
   bool constant = false;
   for (std::size_t i = r.begin; i < end; ++i) {
@@ -56,7 +58,8 @@ void fission_variables::read_parameter(token_range r) {
     parameters_ += std::string(t_[i].text) + " ";
   }
   // A const before the name, of a parameter without one that is seen as its type's last word.
-  if (!named && end - r.begin > 1 && t_[end - 1].identifier() && !arithmetic(t_[end - 1]) && t_.is(end - 2, "const"))
+  if (!named && end - r.begin > 1 && t_[end - 1].identifier() && !arithmetic(t_[end - 1]) &&
+      t_.is(end - 2, "const"))
     return;
   if (!named) return;
   if (p.stored) make_room(p);
@@ -97,21 +100,24 @@ bool fission_variables::modified(std::string_view name, bool plain) const {
 }
 
 const fission_variables::variable* fission_variables::seen(std::string_view name) const {
-  const auto v =
-      std::find_if(visible_.rbegin(), visible_.rend(), [&](const variable& each) { return each.name == name; });
+  const auto v = std::find_if(visible_.rbegin(), visible_.rend(),
+                              [&](const variable& each) { return each.name == name; });
   return v != visible_.rend() ? &*v : nullptr;
 }
 const fission_variables::parameter* fission_variables::parameter_of(std::string_view name) const {
-  const auto p = std::find_if(of_kernel_.begin(), of_kernel_.end(), [&](const parameter& x) { return x.name == name; });
+  const auto p = std::find_if(of_kernel_.begin(), of_kernel_.end(),
+                              [&](const parameter& x) { return x.name == name; });
   return p != of_kernel_.end() ? &*p : nullptr;
 }
 
 bool fission_variables::declared_in(const statements& region, std::string_view name) const {
-  return std::any_of(region.begin(), region.end(),
-                     [&](token_range s) { return t_.begins_declaration(s) && t_.may_declare(s, name); });
+  return std::any_of(region.begin(), region.end(), [&](token_range s) {
+    return t_.begins_declaration(s) && t_.may_declare(s, name);
+  });
 }
 
-bool fission_variables::pure(token_range r, bool threads, const statements& region, std::string_view own) {
+bool fission_variables::pure(token_range r, bool threads, const statements& region,
+                             std::string_view own) {
   for (std::size_t i = r.begin; i < r.end; ++i) {
     const token& t = t_[i];
     if (t.kind == token_kind::number || t.is(own)) continue;
@@ -119,12 +125,17 @@ bool fission_variables::pure(token_range r, bool threads, const statements& regi
       if (!pure_name(i, threads, region)) return false;
       continue;
     }
-    if (t.kind != token_kind::symbol || one_of(t, {"=", "[", "]", "{", "}", "->", ";"})) return false;
-    if (t.text.size() == 2 && t.text[1] == '=' && !one_of(t, {"==", "<=", ">=", "!="})) return false;
+    if (t.kind != token_kind::symbol || one_of(t, {"=", "[", "]", "{", "}", "->", ";"}))
+      return false;
+    if (t.text.size() == 2 && t.text[1] == '=' && !one_of(t, {"==", "<=", ">=", "!="}))
+      return false;
     const bool operand_before =
-        i > r.begin && (t_[i - 1].identifier() || t_[i - 1].kind == token_kind::number || t_.is(i - 1, ")"));
+        i > r.begin &&
+        (t_[i - 1].identifier() || t_[i - 1].kind == token_kind::number || t_.is(i - 1, ")"));
     if (one_of(t, {"*", "&"}) && !operand_before) return false;
-    if (one_of(t, {"+", "-"}) && i + 1 < r.end && t_[i + 1].is(t.text) && t_[i + 1].offset == t.end()) return false;
+    if (one_of(t, {"+", "-"}) && i + 1 < r.end && t_[i + 1].is(t.text) &&
+        t_[i + 1].offset == t.end())
+      return false;
   }
   return true;
 }
@@ -133,7 +144,8 @@ bool fission_variables::pure_name(std::size_t i, bool threads, const statements&
   const token& t = t_[i];
   const bool called = t_.is(i + 1, "(");
   if (t_.is(i - 1, ".")) return !called;  // a member of what was looked at
-  if (arithmetic(t) || one_of(t, {"const", "static_cast", "sizeof", "true", "false", "nullptr"})) return true;
+  if (arithmetic(t) || one_of(t, {"const", "static_cast", "sizeof", "true", "false", "nullptr"}))
+    return true;
   if (keyword(t)) return false;
   if (declared_in(region, t.text)) return false;
   if (const variable* v = seen(t.text); v != nullptr)
@@ -170,10 +182,13 @@ void fission_variables::push(variable v) {
   visible_.push_back(std::move(v));
 }
 
-void fission_variables::add_uniform(std::string_view name) { push({variable::uniform, std::string(name), {}, false}); }
+void fission_variables::add_uniform(std::string_view name) {
+  push({variable::uniform, std::string(name), {}, false});
+}
 
 bool fission_variables::contains_return(const statements& region) const {
-  return std::any_of(region.begin(), region.end(), [this](token_range s) { return t_.contains(s, "return"); });
+  return std::any_of(region.begin(), region.end(),
+                     [this](token_range s) { return t_.contains(s, "return"); });
 }
 
 bool fission_variables::same(token_range r, std::string_view own) {
@@ -189,7 +204,8 @@ bool fission_variables::known(token_range s, const statements& region, std::stri
     return true;
   };
   for (const declarator& v : d->declarators)
-    if (std::any_of(region.begin(), region.end(), [&](token_range r) { return t_.contains(r, t_[v.name].text); }))
+    if (std::any_of(region.begin(), region.end(),
+                    [&](token_range r) { return t_.contains(r, t_[v.name].text); }))
       return false;
   if (d->is_static || d->is_constexpr) {  // a constant of the compiler, or there is an error
     if (!free_of(s)) return false;
@@ -214,7 +230,8 @@ bool fission_variables::known(token_range s, const statements& region, std::stri
     }
     std::string text = fmt::format("__attribute__((unused)) {}{} {} {} = {};", d->base, v.pointers,
                                    constant ? "" : "const", name, plain(v.value));
-    if (!d->plain(v)) text += fmt::format(" static_assert(weir_plain<decltype({})>::value, \"\");", name);
+    if (!d->plain(v))
+      text += fmt::format(" static_assert(weir_plain<decltype({})>::value, \"\");", name);
     all.push_back({uniform ? variable::uniform : variable::again, name, std::move(text), false});
     visible_.push_back(all.back());
   }
@@ -236,8 +253,9 @@ std::string fission_variables::stored(const declaration_text& d, std::string& ar
     const std::string name(t_[v.name].text), array = fmt::format("weir_of_{}_{}", name, next_++);
     const std::string extents = plain(v.extents);
     // As bytes: constructors run where the declaration stands.
-    arrays += fmt::format(" typename weir_room<{}{}>::type {}[1024]; static_assert(sizeof {} <= 131072, \"\");", type,
-                          extents, array, array);
+    arrays += fmt::format(
+        " typename weir_room<{}{}>::type {}[1024]; static_assert(sizeof {} <= 131072, \"\");", type,
+        extents, array, array);
     text += fmt::format("auto& {} = weir_in({}[weir_t]); ", name, array);
     const bool simple = d.plain(v) && !v.is_array();
     if (simple && v.initialized && v.assigned && !t_.is(v.value.begin, "{")) {
@@ -255,8 +273,8 @@ std::string fission_variables::stored(const declaration_text& d, std::string& ar
 }
 
 std::string fission_variables::shared(token_range s, bool in_loop) {
-  // The block runs in one call, so what outlives no turn of a loop lies on its stack: no loop asks where the thread's own
-  // memory is, and the compiler sees that nothing else points there.
+  // The block runs in one call, so what outlives no turn of a loop lies on its stack: no loop asks
+  // where the thread's own memory is, and the compiler sees that nothing else points there.
   const std::string_view storage = in_loop ? "static __thread " : "";
   std::string text = " ";
   bool before = true;
@@ -266,7 +284,8 @@ std::string fission_variables::shared(token_range s, bool in_loop) {
     if (t_.is(i, "{") && before) throw not_understood{};  // it stands within something else
     if (t_.is(i, "(") || t_.is(i, "[")) ++depth;
     if (t_.is(i, ")") || t_.is(i, "]")) --depth;
-    if (depth == 0 && t_[i].identifier() && one_of(t_[i + 1], {"[", ";", ","})) shared_.insert(std::string(t_[i].text));
+    if (depth == 0 && t_[i].identifier() && one_of(t_[i + 1], {"[", ";", ","}))
+      shared_.insert(std::string(t_[i].text));
     if (t_.is(i, "__shared__"))
       text += std::exchange(before, false) ? storage : "";
     else
@@ -287,7 +306,8 @@ std::string fission_variables::bound(const statements& region, std::size_t at) c
     const variable& v = visible_[i];
     if (!wanted.contains(v.name) || v.how == variable::uniform) continue;
     if (v.how == variable::in_array) {
-      arrays += fmt::format("{}auto& {} = weir_in({}[weir_t]); ", v.constant ? "const " : "", v.name, v.text);
+      arrays += fmt::format("{}auto& {} = weir_in({}[weir_t]); ", v.constant ? "const " : "",
+                            v.name, v.text);
       continue;
     }
     texts.emplace_back(v.text);
@@ -311,7 +331,8 @@ std::string fission_variables::plain(token_range r, std::string_view leaving) co
   std::string text;
   for (std::size_t i = r.begin; i < r.end; ++i) {
     const token& t = t_[i];
-    if (t.kind == token_kind::pragma || one_of(t, {"__device__", "__host__", "__forceinline__"})) continue;
+    if (t.kind == token_kind::pragma || one_of(t, {"__device__", "__host__", "__forceinline__"}))
+      continue;
     if (i > r.begin && t.offset != t_[i - 1].end()) text += ' ';
     if (t.is("return")) {
       if (leaving.empty() || !t_.is(i + 1, ";")) throw not_understood{};

@@ -1,8 +1,10 @@
-// compile/host/fission_variables.hpp - the variables of a kernel that becomes loops over its threads. Which are the same for all
-// threads, which each thread can compute again behind a barrier, and which need room for one a thread.
+// compile/host/fission_variables.hpp - the variables of a kernel that becomes loops over its
+// threads. Which are the same for all threads, which each thread can compute again behind a
+// barrier, and which need room for one a thread.
 //
-// What is decided here by looking is made certain by the compiler: what is taken not to change is const in the loops'
-// text, and what is taken to have no functions of its own that could do something is asserted to have none.
+// What is decided here by looking is made certain by the compiler: what is taken not to change is
+// const in the loops' text, and what is taken to have no functions of its own that could do
+// something is asserted to have none.
 #pragma once
 
 #include <set>
@@ -31,22 +33,26 @@ class fission_variables {
   [[nodiscard]] std::size_t mark() const noexcept { return visible_.size(); }
   void leave(std::size_t mark) { visible_.resize(mark); }
 
-  // Is an expression without side effects, and the same whenever it is computed? With `threads`, it may differ between
-  // threads. `region`: statements before it that are not written yet. `own` is a name that is known to be so.
-  [[nodiscard]] bool pure(token_range r, bool threads, const statements& region, std::string_view own = {});
+  // Is an expression without side effects, and the same whenever it is computed? With `threads`, it
+  // may differ between threads. `region`: statements before it that are not written yet. `own` is a
+  // name that is known to be so.
+  [[nodiscard]] bool pure(token_range r, bool threads, const statements& region,
+                          std::string_view own = {});
 
   // Is a condition or step the same for all threads, whoever is left of them?
   [[nodiscard]] bool same(token_range r, std::string_view own = {});
 
-  // From here on threads may have ended. What they kept from happening, as a division by zero, must not happen for them.
+  // From here on threads may have ended. What they kept from happening, as a division by zero, must
+  // not happen for them.
   void may_have_left() noexcept { left_ = true; }
 
   // The variable of a loop around barriers. Throws not_understood.
   void add_uniform(std::string_view name);
-  // A declaration of variables that are the same for all threads, whose text goes to `hoisted`, or that each can compute
-  // again. False where it is none.
+  // A declaration of variables that are the same for all threads, whose text goes to `hoisted`, or
+  // that each can compute again. False where it is none.
   [[nodiscard]] bool known(token_range statement, const statements& region, std::string& hoisted);
-  // A declaration of variables of which there is one a thread, made in `arrays`; the answer is what stands in the loop.
+  // A declaration of variables of which there is one a thread, made in `arrays`; the answer is what
+  // stands in the loop.
   [[nodiscard]] std::string stored(const declaration_text& d, std::string& arrays);
   // A declaration of shared memory.
   [[nodiscard]] std::string shared(token_range statement, bool in_loop);
@@ -56,7 +62,8 @@ class fission_variables {
   // A loop's stack has to hold them all.
   [[nodiscard]] std::string room() const;
 
-  // The tokens as they stand in a loop. `leaving` takes the place of a return; without it there must be none.
+  // The tokens as they stand in a loop. `leaving` takes the place of a return; without it there
+  // must be none.
   [[nodiscard]] std::string plain(token_range r, std::string_view leaving = {}) const;
 
  private:

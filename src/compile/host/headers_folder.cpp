@@ -23,7 +23,8 @@ struct written_headers {
   }
   [[nodiscard]] bool there() const {
     std::error_code ignored;
-    return process == getpid() && std::filesystem::exists(folder.path() / device_headers().back().name, ignored);
+    return process == getpid() &&
+           std::filesystem::exists(folder.path() / device_headers().back().name, ignored);
   }
 };
 
@@ -44,7 +45,8 @@ struct at_exit {
 std::filesystem::path headers_folder() {
   written_headers* seen = current.load(std::memory_order_acquire);
   if (seen != nullptr && seen->there()) return seen->folder.path();
-  // One that is not there any more, or another process's, is left as it is until the end: others may still hold it.
+  // One that is not there any more, or another process's, is left as it is until the end: others
+  // may still hold it.
   auto made = std::make_unique<written_headers>();
   made->before = seen;
   if (current.compare_exchange_strong(seen, made.get(), std::memory_order_acq_rel))

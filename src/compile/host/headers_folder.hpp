@@ -5,8 +5,8 @@
 
 namespace weir::compile {
 
-// A folder of this process with all of them, written at the first use and removed at the process's exit. A process that is forked
-// gets its own. Any thread. Throws what private_folder throws.
+// A folder of this process with all of them, written at the first use and removed at the process's
+// exit. A process that is forked gets its own. Any thread. Throws what private_folder throws.
 [[nodiscard]] std::filesystem::path headers_folder();
 
 }  // namespace weir::compile

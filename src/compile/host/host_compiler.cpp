@@ -1,4 +1,5 @@
-// compile/host/host_compiler.cpp - asks the host's compiler twice: to preprocess, and to compile what the scanner made of it.
+// compile/host/host_compiler.cpp - asks the host's compiler twice: to preprocess, and to compile
+// what the scanner made of it.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -7,16 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "compile/cache/image_file.hpp"
 #include "compile/host/headers_folder.hpp"
 #include "compile/host/host_identity.hpp"
-#include "compile/cache/image_file.hpp"
 #include "compile/host/private_folder.hpp"
 #include "compile/host/process.hpp"
-#include "compile/request.hpp"
 #include "compile/host/rewriter.hpp"
 #include "compile/host/scanner.hpp"
 #include "compile/host/token.hpp"
 #include "compile/host/unsupported.hpp"
+#include "compile/request.hpp"
 
 namespace weir::compile {
 namespace {
@@ -29,7 +30,8 @@ constexpr std::string_view defines_file = "weir-defines.h";
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
   if (what.empty() || what == by) return text;
-  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) text.replace(at, what.size(), by);
+  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size())
+    text.replace(at, what.size(), by);
   return text;
 }
 
@@ -74,8 +76,10 @@ class compilation {
     refuse(unsupported(tokens));
     const scan_result found = scan(tokens);
     clang_ = source.find("struct weir_compiler_is_clang") != source.npos;
-    // A kernel that became loops may fail to compile where it would not as it stands: then it stays as it is.
-    const bool whole = balanced(tokens);  // else what is missing is told where the user's source ends
+    // A kernel that became loops may fail to compile where it would not as it stands: then it stays
+    // as it is.
+    const bool whole =
+        balanced(tokens);  // else what is missing is told where the user's source ends
     rewrite_options options{clang_, what_.name_expressions, whole, whole && !what_.debug, {}};
     const std::string before = log_;
     for (;;) {
@@ -86,7 +90,8 @@ class compilation {
         return finish(unit);
       } catch (const failure&) {
         if (!unit.has_blocks) throw;
-        const std::set<std::string> failed = failed_blocks(std::string_view{log_}.substr(before.size()));
+        const std::set<std::string> failed =
+            failed_blocks(std::string_view{log_}.substr(before.size()));
         options.fission = !failed.empty() && options.not_blocks.empty();
         options.not_blocks = failed;
         log_ = before;
@@ -100,8 +105,9 @@ class compilation {
     const fs::path file = inside(name);
     if (file.empty() || name.starts_with('/') || std::ranges::count(fs::path{name}, "..") != 0)
       throw failure(obstacle::source,
-                    "header \"" + name + "\" cannot be given as a text: its name is a relative path without \"..\"", {},
-                    compiler_);
+                    "header \"" + name +
+                        "\" cannot be given as a text: its name is a relative path without \"..\"",
+                    {}, compiler_);
     folder_.write(fs::path(users_headers) / file, text);
   }
 
@@ -137,8 +143,8 @@ class compilation {
 
   void preprocess() {
     std::vector<std::string> c = command();
-    c.insert(c.end(), {"-E", "-x", "c++", "-U_FORTIFY_SOURCE", "-include", "weir/prelude.h", "-include",
-                       std::string(defines_file), "-I", std::string(users_headers)});
+    c.insert(c.end(), {"-E", "-x", "c++", "-U_FORTIFY_SOURCE", "-include", "weir/prelude.h",
+                       "-include", std::string(defines_file), "-I", std::string(users_headers)});
     for (const std::string& path : what_.include_paths)
       if (!path.empty()) c.insert(c.end(), {"-I", fs::absolute(path).string()});
     c.insert(c.end(), {"-isystem", std::string(device_folder)});
@@ -151,8 +157,9 @@ class compilation {
   void build() {
     std::vector<std::string> c = command();
     c.insert(c.end(), {"-x", "c++-cpp-output", "-fvisibility=hidden", "-fno-semantic-interposition",
-                       "-ftls-model=local-dynamic", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math",
-                       "-fno-strict-aliasing", "-fno-delete-null-pointer-checks", "-fno-threadsafe-statics",
+                       "-ftls-model=local-dynamic", "-ffp-contract=fast", "-fno-math-errno",
+                       "-fno-trapping-math", "-fno-strict-aliasing",
+                       "-fno-delete-null-pointer-checks", "-fno-threadsafe-statics",
                        "-fno-stack-protector", "-Wno-attributes", "-Wno-unknown-pragmas"});
     if (!clang_) c.emplace_back("-fno-gnu-unique");
 #if defined(__x86_64__)
@@ -162,14 +169,17 @@ class compilation {
 #endif
     // No frame reaches beyond the page that ends a stack.
     if (is_x86 || !clang_) c.emplace_back("-fstack-clash-protection");
-    // Clang 14 keeps values in the registers 16 to 31 across the call that finds thread-local variables, which may change them.
+    // Clang 14 keeps values in the registers 16 to 31 across the call that finds thread-local
+    // variables, which may change them.
     if (is_x86 && clang_) c.emplace_back("-mno-avx512f");
     if (what_.debug)
       c.emplace_back("-g");
     else if (what_.line_info)
       c.emplace_back("-g1");
-    // Not -ffast-math: linking with it changes how the whole process rounds, and kernels may still ask for NaN.
-    if (what_.fast_math) c.insert(c.end(), {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math"});
+    // Not -ffast-math: linking with it changes how the whole process rounds, and kernels may still
+    // ask for NaN.
+    if (what_.fast_math)
+      c.insert(c.end(), {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math"});
     c.emplace_back("unit.ii");
     const std::vector<std::string> link{"-shared",
                                         "-Wl,--version-script=weir.map",
@@ -184,7 +194,8 @@ class compilation {
       return ask(c, "image.so");
     }
     // The check's functions are the image's own: its library must not be linked.
-    c.insert(c.end(), {"-fsanitize=alignment", "-fno-sanitize-recover=alignment", "-c", "-o", "unit.o"});
+    c.insert(c.end(),
+             {"-fsanitize=alignment", "-fno-sanitize-recover=alignment", "-c", "-o", "unit.o"});
     ask(c, "unit.o");
     std::vector<std::string> l{compiler_, "unit.o"};
     l.insert(l.end(), link.begin(), link.end());
@@ -194,7 +205,8 @@ class compilation {
   void ask(const std::vector<std::string>& c, const char* output) {
     process_result r = run_process(c, folder_.path());
     if (r.status < 0)
-      throw failure(obstacle::no_compiler, "cannot start " + compiler_ + ": " + r.output, {}, compiler_);
+      throw failure(obstacle::no_compiler, "cannot start " + compiler_ + ": " + r.output, {},
+                    compiler_);
     log_ += preprocessed_ ? std::move(r.output) : with_users_paths(std::move(r.output));
     if (r.status != 0 || !fs::exists(folder_.path() / output))
       throw failure(obstacle::source, headline(), log_, compiler_);
@@ -227,13 +239,16 @@ class compilation {
     while (!rest.empty()) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      if (line.find("error: ") == line.npos && line.find("undefined reference") == line.npos) continue;
+      if (line.find("error: ") == line.npos && line.find("undefined reference") == line.npos)
+        continue;
       if (!line.starts_with("weir_") && !line.starts_with("weir-")) return std::string(line);
       if (other.empty()) other = line;  // what comes of an error of the user's
     }
     if (!other.empty()) return std::string(other);
     return compiler_ + " failed on " + name_ +
-           (log_.empty() ? " and said nothing: is it a C++ compiler, and every option one of its own?" : "");
+           (log_.empty()
+                ? " and said nothing: is it a C++ compiler, and every option one of its own?"
+                : "");
   }
 
   [[nodiscard]] std::string with_users_paths(std::string log) const {
@@ -244,7 +259,8 @@ class compilation {
   // The names in line markers as the user knows them.
   [[nodiscard]] std::string with_users_names(std::string source) const {
     source = replaced(std::move(source), " \"" + std::string(users_headers), " \"");
-    return file_ == name_ ? source : replaced(std::move(source), " \"" + file_ + "\"", " \"" + name_ + "\"");
+    return file_ == name_ ? source
+                          : replaced(std::move(source), " \"" + file_ + "\"", " \"" + name_ + "\"");
   }
 
   product finish(const rewritten& unit) {
@@ -279,7 +295,8 @@ product for_host(const request& what) {
   try {
     return compilation{what}.run();
   } catch (const std::filesystem::filesystem_error& error) {
-    throw failure(obstacle::machine, std::string{"the compiler needs files below TMPDIR or /tmp: "} + error.what(), {},
+    throw failure(obstacle::machine,
+                  std::string{"the compiler needs files below TMPDIR or /tmp: "} + error.what(), {},
                   {});
   }
 }

@@ -5,7 +5,8 @@
 
 namespace weir::compile {
 
-// The path of WEIR_CXX, or of the first of g++, clang++ and c++ that there is. Throws failure where there is none.
+// The path of WEIR_CXX, or of the first of g++, clang++ and c++ that there is. Throws failure where
+// there is none.
 [[nodiscard]] std::string host_compiler();
 
 }  // namespace weir::compile

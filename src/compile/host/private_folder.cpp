@@ -31,8 +31,8 @@ void private_folder::write(const std::filesystem::path& name, std::string_view t
   stream.write(text.data(), static_cast<std::streamsize>(text.size()));
   stream.close();
   if (!stream)
-    throw std::filesystem::filesystem_error("cannot write", file,
-                                            std::error_code(errno != 0 ? errno : EIO, std::generic_category()));
+    throw std::filesystem::filesystem_error(
+        "cannot write", file, std::error_code(errno != 0 ? errno : EIO, std::generic_category()));
 }
 
 }  // namespace weir::compile

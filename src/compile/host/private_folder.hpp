@@ -1,4 +1,5 @@
-// compile/host/private_folder.hpp - a temporary folder that only this user may enter, gone with the object.
+// compile/host/private_folder.hpp - a temporary folder that only this user may enter, gone with the
+// object.
 #pragma once
 
 #include <filesystem>

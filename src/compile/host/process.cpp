@@ -20,7 +20,8 @@ namespace {
 std::vector<std::string> environment() {
   std::vector<std::string> all;
   for (char** e = environ; *e != nullptr; ++e)
-    if (!std::string_view{*e}.starts_with("LC_ALL=") && !std::string_view{*e}.starts_with("LC_MESSAGES="))
+    if (!std::string_view{*e}.starts_with("LC_ALL=") &&
+        !std::string_view{*e}.starts_with("LC_MESSAGES="))
       all.emplace_back(*e);
   all.emplace_back("LC_ALL=C");
   return all;
@@ -36,7 +37,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-process_result run_process(const std::vector<std::string>& arguments, const std::filesystem::path& folder) {
+process_result run_process(const std::vector<std::string>& arguments,
+                           const std::filesystem::path& folder) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {-1, std::strerror(errno)};
   posix_spawn_file_actions_t actions;
@@ -47,7 +49,8 @@ process_result run_process(const std::vector<std::string>& arguments, const std:
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
 #if defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);  // the program's files are not its own
+  posix_spawn_file_actions_addclosefrom_np(
+      &actions, STDERR_FILENO + 1);  // the program's files are not its own
 #endif
 #endif
   // A host program may block signals or ignore SIGPIPE; a compiler expects neither.
@@ -64,8 +67,8 @@ process_result run_process(const std::vector<std::string>& arguments, const std:
 
   const std::vector<std::string> variables = environment();
   pid_t child = 0;
-  const int error = posix_spawn(&child, arguments[0].c_str(), &actions, &attributes, pointers(arguments).data(),
-                                pointers(variables).data());
+  const int error = posix_spawn(&child, arguments[0].c_str(), &actions, &attributes,
+                                pointers(arguments).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
@@ -86,7 +89,8 @@ process_result run_process(const std::vector<std::string>& arguments, const std:
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno == EINTR) continue;
-    // A program that ignores SIGCHLD is not told how its children ended: the output file says whether all went well.
+    // A program that ignores SIGCHLD is not told how its children ended: the output file says
+    // whether all went well.
     return {errno == ECHILD ? 0 : -1, std::move(result.output)};
   }
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -97,14 +101,16 @@ std::string find_program(const std::string& name) {
   const auto runs = [](const std::string& path) {
     return access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path);
   };
-  if (name.find('/') != name.npos) return runs(name) ? std::filesystem::absolute(name).string() : std::string{};
+  if (name.find('/') != name.npos)
+    return runs(name) ? std::filesystem::absolute(name).string() : std::string{};
   const char* const path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   while (true) {
     const std::size_t colon = rest.find(':');
     const std::string folder(rest.substr(0, colon));
     std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
-    if (runs(candidate)) return candidate.starts_with('/') ? candidate : std::filesystem::absolute(candidate).string();
+    if (runs(candidate))
+      return candidate.starts_with('/') ? candidate : std::filesystem::absolute(candidate).string();
     if (colon == rest.npos) return {};
     rest.remove_prefix(colon + 1);
   }

@@ -14,8 +14,14 @@ namespace {
 
 class rewriter {
  public:
-  rewriter(std::string_view source, const token_list& list, const scan_result& found, const rewrite_options& options)
-      : source_{source}, list_{list}, t_{list.tokens}, found_{found}, options_{options}, table_{list, found} {}
+  rewriter(std::string_view source, const token_list& list, const scan_result& found,
+           const rewrite_options& options)
+      : source_{source},
+        list_{list},
+        t_{list.tokens},
+        found_{found},
+        options_{options},
+        table_{list, found} {}
 
   rewritten run() {
     rewritten result;
@@ -41,13 +47,14 @@ class rewriter {
     return "weir_block_" + std::to_string(k.all.begin);
   }
 
-  // The kernel as a function that runs all threads of a block, on lines of their own: of a system's header, so that nothing is
-  // warned of twice.
+  // The kernel as a function that runs all threads of a block, on lines of their own: of a system's
+  // header, so that nothing is warned of twice.
   [[nodiscard]] std::string block(const kernel_text& k) const {
     if (!options_.fission || options_.not_blocks.contains(block_name(k))) return {};
     std::string beginning;
     for (const dynamic_shared& d : found_.dynamic)
-      if (!d.in_function && !names(k.parameters, d.name) && names(k.body, d.name)) beginning += reference(d);
+      if (!d.in_function && !names(k.parameters, d.name) && names(k.body, d.name))
+        beginning += reference(d);
     const auto text = fission(
         list_, found_, k,
         [this](std::size_t token) {
@@ -58,28 +65,35 @@ class rewriter {
         beginning);
     if (!text) return {};
     const token& last = t_[k.all.end - 1];
-    return "\n# 1 \"" + block_name(k) + "\" 3\n" + table_.template_head(k) + "static __attribute__((unused)) void " +
-           block_name(k) + "(" + text->parameters + ") " + text->body + "\n# " + std::to_string(last.line) + " \"" +
-           list_.files[last.file] + "\"\n";
+    return "\n# 1 \"" + block_name(k) + "\" 3\n" + table_.template_head(k) +
+           "static __attribute__((unused)) void " + block_name(k) + "(" + text->parameters + ") " +
+           text->body + "\n# " + std::to_string(last.line) + " \"" + list_.files[last.file] +
+           "\"\n";
   }
 
-  [[nodiscard]] bool is(std::size_t i, std::string_view what) const { return i < t_.size() && t_[i].is(what); }
-  void put(std::size_t i, std::string text) { edits_.replace(t_[i].offset, t_[i].text.size(), std::move(text)); }
+  [[nodiscard]] bool is(std::size_t i, std::string_view what) const {
+    return i < t_.size() && t_[i].is(what);
+  }
+  void put(std::size_t i, std::string text) {
+    edits_.replace(t_[i].offset, t_[i].text.size(), std::move(text));
+  }
   void drop(std::size_t i) { edits_.blank(t_[i].offset, t_[i].text.size()); }
 
   void words() {
     std::size_t next_dynamic = 0;
     for (std::size_t i = 0; i < t_.size(); ++i) {
       // The declarations of dynamic shared memory are replaced as a whole.
-      while (next_dynamic < found_.dynamic.size() && i >= found_.dynamic[next_dynamic].all.end) ++next_dynamic;
-      if (next_dynamic < found_.dynamic.size() && i >= found_.dynamic[next_dynamic].all.begin) continue;
+      while (next_dynamic < found_.dynamic.size() && i >= found_.dynamic[next_dynamic].all.end)
+        ++next_dynamic;
+      if (next_dynamic < found_.dynamic.size() && i >= found_.dynamic[next_dynamic].all.begin)
+        continue;
       const token& t = t_[i];
       if (t.kind == token_kind::pragma) {
         pragma(t);
       } else if (!t.identifier() || t.text.size() < 5) {
         continue;
-      } else if (t.is("__global__") || t.is("__host__") || t.is("__device__") || t.is("__constant__") ||
-                 t.is("__managed__") || t.is("__grid_constant__")) {
+      } else if (t.is("__global__") || t.is("__host__") || t.is("__device__") ||
+                 t.is("__constant__") || t.is("__managed__") || t.is("__grid_constant__")) {
         drop(i);
       } else if (t.is("__launch_bounds__") || t.is("__cluster_dims__") || t.is("__maxnreg__")) {
         drop(i);
@@ -91,11 +105,13 @@ class rewriter {
         else
           put(i, after ? "__thread" : "static __thread");
       } else if (t.is("__forceinline__") && !in_attribute(i)) {
-        put(i, inline_already(i) ? "__attribute__((always_inline))" : "inline __attribute__((always_inline))");
+        put(i, inline_already(i) ? "__attribute__((always_inline))"
+                                 : "inline __attribute__((always_inline))");
       } else if (t.is("__noinline__") && !in_attribute(i)) {
         put(i, "__attribute__((noinline))");
       } else if (found_.any_spins && t.text.starts_with("atomic") && t.text.ends_with("_block")) {
-        // Threads that spin are interrupted anywhere: what is done on one thread of the host is then done in several steps.
+        // Threads that spin are interrupted anywhere: what is done on one thread of the host is
+        // then done in several steps.
         put(i, std::string{t.text.substr(0, t.text.size() - std::string_view{"_block"}.size())});
       }
     }
@@ -113,7 +129,8 @@ class rewriter {
     const auto says = [this](std::size_t k) {
       return is(k, "inline") || is(k, "__inline__") || is(k, "__inline") || is(k, "constexpr");
     };
-    for (std::size_t k = i; k-- > 0 && !(is(k, ";") || is(k, "{") || is(k, "}")) && t_[k].kind != token_kind::pragma;)
+    for (std::size_t k = i;
+         k-- > 0 && !(is(k, ";") || is(k, "{") || is(k, "}")) && t_[k].kind != token_kind::pragma;)
       if (says(k) || is(k, "__forceinline__")) return true;
     for (std::size_t k = i + 1; k < t_.size() && !(is(k, ";") || is(k, "{") || is(k, "(")); ++k)
       if (says(k)) return true;
@@ -136,11 +153,13 @@ class rewriter {
 
   // A variable of the device has no constructor that runs.
   void initialized(const variable_text& v) {
-    edits_.insert(t_[v.specifier].end(),
-                  options_.clang ? " __attribute__((require_constant_initialization))" : " __constinit");
+    edits_.insert(t_[v.specifier].end(), options_.clang
+                                             ? " __attribute__((require_constant_initialization))"
+                                             : " __constinit");
   }
 
-  // #pragma unroll N is GCC's with its name before it; without a number, and with one that is a name, the compiler decides.
+  // #pragma unroll N is GCC's with its name before it; without a number, and with one that is a
+  // name, the compiler decides.
   void pragma(const token& t) {
     std::string_view rest = t.text.substr(1);
     const auto word = [&rest] {
@@ -154,19 +173,21 @@ class rewriter {
     const std::string_view count = word();
     unsigned n = 0;
     const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), n);
-    const bool number = error == std::errc{} && end == count.data() + count.size() && n > 0 && n < 65535;
+    const bool number =
+        error == std::errc{} && end == count.data() + count.size() && n > 0 && n < 65535;
     if (!number)
       edits_.replace(t.offset, t.text.size(), "");
     else if (!options_.clang)
       edits_.replace(t.offset, t.text.size(), "#pragma GCC unroll " + std::to_string(n));
   }
 
-  // extern __shared__ T x[]; is a reference to the block's memory. At the scope of a namespace it is made in each
-  // function that names it.
+  // extern __shared__ T x[]; is a reference to the block's memory. At the scope of a namespace it
+  // is made in each function that names it.
   void dynamic(const dynamic_shared& d) {
     const std::size_t from = t_[d.all.begin].offset, length = t_[d.all.end - 1].end() - from;
     std::string text = reference(d);
-    if (d.in_function) return edits_.replace(from, length, with_lines(std::move(text), from, length));
+    if (d.in_function)
+      return edits_.replace(from, length, with_lines(std::move(text), from, length));
     edits_.replace(from, length, with_lines("", from, length));
     for (const function_text& f : found_.functions) {
       if (f.body.begin == 0 || names(f.parameters, d.name) || !names(f.body, d.name)) continue;
@@ -177,7 +198,8 @@ class rewriter {
     std::string type;
     for (std::size_t i = d.type.begin; i < d.type.end; ++i) {
       if (is(i, "extern") || is(i, "__shared__")) continue;
-      if (is(i, "__attribute__") || is(i, "alignas")) {  // the memory is aligned as anything may ask
+      if (is(i, "__attribute__") ||
+          is(i, "alignas")) {  // the memory is aligned as anything may ask
         int depth = 0;
         do {
           ++i;
@@ -188,12 +210,13 @@ class rewriter {
       type += std::string(t_[i].text) + " ";
     }
     const std::string extents = join({d.extents.begin, d.extents.end});
-    return "__attribute__((unused)) " + type + "(&" + d.name + ")" + extents + " = *(" + type + "(*)" + extents +
-           ")weir_dynamic;";
+    return "__attribute__((unused)) " + type + "(&" + d.name + ")" + extents + " = *(" + type +
+           "(*)" + extents + ")weir_dynamic;";
   }
   [[nodiscard]] bool names(token_range range, std::string_view name) const {
     for (std::size_t i = range.begin; i < range.end; ++i)
-      if (is(i, name) && (i == 0 || !(is(i - 1, ".") || is(i - 1, "->") || is(i - 1, "::")))) return true;
+      if (is(i, name) && (i == 0 || !(is(i - 1, ".") || is(i - 1, "->") || is(i - 1, "::"))))
+        return true;
     return false;
   }
   [[nodiscard]] std::string join(token_range range) const {
@@ -202,7 +225,8 @@ class rewriter {
     return text;
   }
   // As many lines as what it replaces.
-  [[nodiscard]] std::string with_lines(std::string text, std::size_t from, std::size_t length) const {
+  [[nodiscard]] std::string with_lines(std::string text, std::size_t from,
+                                       std::size_t length) const {
     const std::string_view old = source_.substr(from, length);
     text.append(static_cast<std::size_t>(std::count(old.begin(), old.end(), '\n')), '\n');
     return text;

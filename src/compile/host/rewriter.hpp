@@ -1,4 +1,5 @@
-// compile/host/rewriter.hpp - from a preprocessed source to one that a C++ compiler takes, with the module's table behind it.
+// compile/host/rewriter.hpp - from a preprocessed source to one that a C++ compiler takes, with the
+// module's table behind it.
 #pragma once
 
 #include <set>
@@ -13,9 +14,10 @@ namespace weir::compile {
 struct rewrite_options {
   bool clang = false;
   std::vector<std::string> name_expressions;
-  bool table = true;                 // the module's table follows
-  bool fission = true;               // kernels with barriers become loops where that is certain to be right
-  std::set<std::string> not_blocks;  // those of these names do not; the compiler's messages name them as their files
+  bool table = true;    // the module's table follows
+  bool fission = true;  // kernels with barriers become loops where that is certain to be right
+  std::set<std::string>
+      not_blocks;  // those of these names do not; the compiler's messages name them as their files
 };
 
 struct rewritten {
@@ -27,7 +29,7 @@ struct rewritten {
 };
 
 // Lines stay where they are. `source` is the text that `list` was made of.
-[[nodiscard]] rewritten rewrite(std::string_view source, const token_list& list, const scan_result& found,
-                                const rewrite_options& options);
+[[nodiscard]] rewritten rewrite(std::string_view source, const token_list& list,
+                                const scan_result& found, const rewrite_options& options);
 
 }  // namespace weir::compile

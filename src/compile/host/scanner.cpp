@@ -1,5 +1,6 @@
-// compile/host/scanner.cpp - walks the declarations of namespaces and classes. One class, and longer than others here: a declaration
-// is told from another only while it is read, so that all kinds of them share the head that has been read so far.
+// compile/host/scanner.cpp - walks the declarations of namespaces and classes. One class, and
+// longer than others here: a declaration is told from another only while it is read, so that all
+// kinds of them share the head that has been read so far.
 #include "compile/host/scanner.hpp"
 
 #include <algorithm>
@@ -19,15 +20,17 @@ bool any_of(const token& t, std::initializer_list<std::string_view> words) {
 
 // Words before a declarator that take parentheses and are no declarator themselves.
 bool takes_parentheses(const token& t) {
-  return any_of(t, {"__attribute__", "__attribute", "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "alignas",
-                    "decltype", "noexcept", "explicit", "requires", "__declspec", "static_assert", "_Static_assert"});
+  return any_of(t, {"__attribute__", "__attribute", "__launch_bounds__", "__cluster_dims__",
+                    "__maxnreg__", "alignas", "decltype", "noexcept", "explicit", "requires",
+                    "__declspec", "static_assert", "_Static_assert"});
 }
 
 class walker {
  public:
   explicit walker(const token_list& list) : t_{list.tokens} {
-    found_.groups = std::any_of(list.files.begin(), list.files.end(),
-                                [](const std::string& file) { return file.find("cooperative_groups") != file.npos; });
+    found_.groups = std::any_of(list.files.begin(), list.files.end(), [](const std::string& file) {
+      return file.find("cooperative_groups") != file.npos;
+    });
   }
 
   scan_result run() {
@@ -37,7 +40,9 @@ class walker {
   }
 
  private:
-  [[nodiscard]] bool is(std::size_t i, std::string_view what) const { return i < t_.size() && t_[i].is(what); }
+  [[nodiscard]] bool is(std::size_t i, std::string_view what) const {
+    return i < t_.size() && t_[i].is(what);
+  }
 
   // The token behind the bracket that closes the one at i; the end where there is none.
   [[nodiscard]] std::size_t past(std::size_t i, std::size_t end) const {
@@ -71,7 +76,8 @@ class walker {
         ++i;
       } else if (is(i, "namespace") || (is(i, "inline") && is(i + 1, "namespace"))) {
         i = name_space(i, range.end, name);
-      } else if (is(i, "extern") && i + 1 < range.end && t_[i + 1].kind == token_kind::text && is(i + 2, "{")) {
+      } else if (is(i, "extern") && i + 1 < range.end && t_[i + 1].kind == token_kind::text &&
+                 is(i + 2, "{")) {
         const std::size_t close = past(i + 2, range.end);
         scope({i + 3, close - 1}, name, false);
         i = close;
@@ -113,7 +119,8 @@ class walker {
     std::size_t template_defaults = 0;
   };
 
-  std::size_t declaration(std::size_t i, std::size_t end, const std::string& scope_name, bool in_class) {
+  std::size_t declaration(std::size_t i, std::size_t end, const std::string& scope_name,
+                          bool in_class) {
     head h;
     h.begin = i;
     while (is(i, "template")) {
@@ -174,8 +181,9 @@ class walker {
           i = close;
           h.type = false;
           // Declarators may follow; most often a semicolon does.
-        } else if (h.open != none && !(h.initializers && (t_[i - 1].identifier() || is(i - 1, ">")) &&
-                                       (is(close, ",") || is(close, "{")))) {
+        } else if (h.open != none &&
+                   !(h.initializers && (t_[i - 1].identifier() || is(i - 1, ">")) &&
+                     (is(close, ",") || is(close, "{")))) {
           function(h, {i + 1, close - 1}, close, scope_name, in_class);
           return close;
         } else {
@@ -216,7 +224,8 @@ class walker {
     for (std::size_t i = range.begin; i < range.end; ++i) {
       if (is(i, ",")) past_default = false;
       if (is(i, "=") && !std::exchange(past_default, true)) ++h.template_defaults;
-      if (t_[i].identifier() && !past_default && (i + 1 == range.end || any_of(t_[i + 1], {",", "="})))
+      if (t_[i].identifier() && !past_default &&
+          (i + 1 == range.end || any_of(t_[i + 1], {",", "="})))
         h.template_parameters.emplace_back(t_[i].text);
     }
   }
@@ -237,7 +246,8 @@ class walker {
     scope(body, scope_name + name + "::", true);
   }
 
-  void function(const head& h, token_range body, std::size_t past_end, const std::string& scope_name, bool in_class) {
+  void function(const head& h, token_range body, std::size_t past_end,
+                const std::string& scope_name, bool in_class) {
     const std::string name(t_[h.name].text);
     // An operator of a class is reached by the class's name.
     if (!in_class || name != "operator") entities_.push_back({name, {h.begin, past_end}});
@@ -246,11 +256,13 @@ class walker {
     if (h.global && !in_class) kernel(h, body, past_end, scope_name);
   }
 
-  void kernel(const head& h, token_range body, std::size_t past_end, const std::string& scope_name) {
+  void kernel(const head& h, token_range body, std::size_t past_end,
+              const std::string& scope_name) {
     kernel_text k;
     k.scope = scope_name;
     k.name = t_[h.name].text;
-    for (std::size_t i = h.arguments.begin; i < h.arguments.end; ++i) k.arguments += std::string(t_[i].text) + " ";
+    for (std::size_t i = h.arguments.begin; i < h.arguments.end; ++i)
+      k.arguments += std::string(t_[i].text) + " ";
     k.is_template = h.is_template;
     k.instantiation = h.instantiation;
     k.all = {h.begin, past_end};
@@ -267,7 +279,8 @@ class walker {
   void finish(const head& h, std::size_t i, const std::string& scope_name) {
     if (h.name == none) return;
     if (h.open == none || h.assigned)
-      entities_.push_back({std::string(t_[h.name].text), {h.begin, i}, false, false, h.memory != none});
+      entities_.push_back(
+          {std::string(t_[h.name].text), {h.begin, i}, false, false, h.memory != none});
     if (h.global && h.instantiation && h.open != none) kernel(h, {}, i + 1, scope_name);
     if (h.shared && h.is_extern) dynamic(h.begin, i, false);
     if (h.memory == none || h.shared || is(h.begin, "typedef") || is(h.begin, "using")) return;
@@ -281,7 +294,8 @@ class walker {
   [[nodiscard]] bool holds_values(token_range r) const {
     return r.begin < r.end &&
            (t_[r.begin].kind == token_kind::number || t_[r.begin].kind == token_kind::text ||
-            any_of(t_[r.begin], {"-", "+", "!", "~", "&", "{", "(", "true", "false", "nullptr", "sizeof"}));
+            any_of(t_[r.begin],
+                   {"-", "+", "!", "~", "&", "{", "(", "true", "false", "nullptr", "sizeof"}));
   }
 
   // int a, b[4], *c = &a;
@@ -291,7 +305,8 @@ class walker {
                          : word == "__managed__" ? memory_kind::managed
                                                  : memory_kind::device;
     variable_text v{scope_name, {}, memory, h.memory, none, false, false, false};
-    for (std::size_t i = h.begin; i < end; ++i) v.is_constexpr = v.is_constexpr || is(i, "constexpr");
+    for (std::size_t i = h.begin; i < end; ++i)
+      v.is_constexpr = v.is_constexpr || is(i, "constexpr");
     std::size_t name = none, words = 0;
     bool past_name = false, type = false;  // type: behind struct, where braces may hold members
     for (std::size_t i = h.begin; i <= end; ++i) {
@@ -335,7 +350,8 @@ class walker {
     for (std::size_t i = body.begin; i < body.end; ++i) {
       if (!is(i, "__shared__")) continue;
       std::size_t from = i;
-      while (from > body.begin && !any_of(t_[from - 1], {";", "{", "}"}) && t_[from - 1].kind != token_kind::pragma)
+      while (from > body.begin && !any_of(t_[from - 1], {";", "{", "}"}) &&
+             t_[from - 1].kind != token_kind::pragma)
         --from;
       std::size_t end = i;
       bool is_extern = false;

@@ -1,6 +1,6 @@
-// compile/host/scanner.hpp - what a source holds that a module has to know: kernels, variables of the device, and whether
-// threads of a kernel may wait for each other. It reads declarations, not expressions, and no templates are resolved:
-// where it has to guess, it says that a kernel waits.
+// compile/host/scanner.hpp - what a source holds that a module has to know: kernels, variables of
+// the device, and whether threads of a kernel may wait for each other. It reads declarations, not
+// expressions, and no templates are resolved: where it has to guess, it says that a kernel waits.
 #pragma once
 
 #include <set>
@@ -66,8 +66,8 @@ struct scan_result {
   std::set<std::string, std::less<>> names;    // of functions, variables, classes and aliases
   std::set<std::string, std::less<>> classes;  // of classes alone
   bool groups = false;                         // cooperative groups are included
-  bool any_waits = false;                      // a wait that has no name: in an operator, behind a pointer
-  bool any_spins = false;                      // a function waits for others by looking at memory (spinning.hpp)
+  bool any_waits = false;  // a wait that has no name: in an operator, behind a pointer
+  bool any_spins = false;  // a function waits for others by looking at memory (spinning.hpp)
 };
 
 [[nodiscard]] scan_result scan(const token_list& list);

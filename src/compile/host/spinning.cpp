@@ -31,13 +31,15 @@ class loops {
   }
 
  private:
-  [[nodiscard]] bool is(std::size_t i, std::string_view what) const { return i < range_.end && t_[i].is(what); }
+  [[nodiscard]] bool is(std::size_t i, std::string_view what) const {
+    return i < range_.end && t_[i].is(what);
+  }
 
   template <class Test>
   [[nodiscard]] bool contains(token_range in, Test test) const {
     const auto first = t_.begin();
-    return std::any_of(first + static_cast<std::ptrdiff_t>(in.begin), first + static_cast<std::ptrdiff_t>(in.end),
-                       test);
+    return std::any_of(first + static_cast<std::ptrdiff_t>(in.begin),
+                       first + static_cast<std::ptrdiff_t>(in.end), test);
   }
   static bool is_atomic(const token& t) {
     return t.identifier() && (t.text.starts_with("atomic") || t.is("load") || t.is("exchange") ||
@@ -55,7 +57,8 @@ class loops {
   }
   [[nodiscard]] std::size_t past_statement(std::size_t i) const {
     if (is(i, "{")) return past(i);
-    while (i < range_.end && !is(i, ";")) i = is(i, "(") || is(i, "[") || is(i, "{") ? past(i) : i + 1;
+    while (i < range_.end && !is(i, ";"))
+      i = is(i, "(") || is(i, "[") || is(i, "{") ? past(i) : i + 1;
     return std::min(i + 1, range_.end);
   }
 
@@ -84,6 +87,8 @@ class loops {
 
 }  // namespace
 
-bool may_spin(const std::vector<token>& tokens, token_range range) { return loops{tokens, range}.may_spin(); }
+bool may_spin(const std::vector<token>& tokens, token_range range) {
+  return loops{tokens, range}.may_spin();
+}
 
 }  // namespace weir::compile

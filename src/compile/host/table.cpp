@@ -30,7 +30,9 @@ std::size_t arguments_in(std::string_view text) {
   return count;
 }
 
-bool keyword(const token& t) { return t.is("__grid_constant__") || t.is("__host__") || t.is("__device__"); }
+bool keyword(const token& t) {
+  return t.is("__grid_constant__") || t.is("__host__") || t.is("__device__");
+}
 
 }  // namespace
 
@@ -73,8 +75,8 @@ std::string module_table::values_of_template(const kernel_text& k) const {
   std::string text;
   const auto add = [&](const char* what, token_range range) {
     if (!depends(k, range)) return;
-    text +=
-        " " + template_head(k) + "static constexpr unsigned " + values_name(what, k) + "[] = {" + join(range) + "};";
+    text += " " + template_head(k) + "static constexpr unsigned " + values_name(what, k) +
+            "[] = {" + join(range) + "};";
   };
   add("bounds", k.launch_bounds);
   add("cluster", k.cluster_dims);
@@ -88,7 +90,8 @@ std::string module_table::values_name(const char* what, const kernel_text& k) {
 std::string module_table::template_head(const kernel_text& k) const {
   std::string head;
   std::size_t i = k.all.begin;
-  if (i >= list_.tokens.size() || !list_.tokens[i].is("template") || k.template_parameters.empty()) return head;
+  if (i >= list_.tokens.size() || !list_.tokens[i].is("template") || k.template_parameters.empty())
+    return head;
   int depth = 0;
   do {
     const token& t = list_.tokens[i];
@@ -109,16 +112,19 @@ std::string module_table::values_for(const char* what, const kernel_text& of, to
 
 unsigned module_table::name_of(const std::string& type, const std::string& entity) {
   const unsigned n = next_++;
-  declarations_ += "extern \"C\" __attribute__((visibility(\"hidden\"))) const char weir_name_" + number(n) + "[];\n";
+  declarations_ += "extern \"C\" __attribute__((visibility(\"hidden\"))) const char weir_name_" +
+                   number(n) + "[];\n";
   names_ += "template struct weir_name<" + type + ", &" + entity + ", " + number(n) + ">;\n";
   return n;
 }
 
-void module_table::add_kernel(const std::string& type, const std::string& entity, const std::string& bounds,
-                              const std::string& cluster, bool waits, const std::string& block) {
+void module_table::add_kernel(const std::string& type, const std::string& entity,
+                              const std::string& bounds, const std::string& cluster, bool waits,
+                              const std::string& block) {
   kernels_ += "  weir_entry<" + type + ", &" + entity + ", " + (waits ? "true" : "false") +
-              (block.empty() ? std::string{} : ", &" + block) + ">::kernel(weir_name_" + number(next_ - 1) + ", {" +
-              bounds + "}, {" + cluster + "}, " + (found_.any_spins ? "true" : "false") + "),\n";
+              (block.empty() ? std::string{} : ", &" + block) + ">::kernel(weir_name_" +
+              number(next_ - 1) + ", {" + bounds + "}, {" + cluster + "}, " +
+              (found_.any_spins ? "true" : "false") + "),\n";
   kernel_names_.push_back(next_ - 1);
 }
 
@@ -132,7 +138,9 @@ std::string module_table::add(const kernel_text& k, const std::string& block) {
   std::string bounds = join(k.launch_bounds), cluster = join(k.cluster_dims);
   if (k.instantiation) {
     for (const kernel_text& other : found_.kernels) {
-      if (other.name != k.name || other.scope != k.scope || !other.is_template || !other.arguments.empty()) continue;
+      if (other.name != k.name || other.scope != k.scope || !other.is_template ||
+          !other.arguments.empty())
+        continue;
       bounds = values_for("bounds", other, other.launch_bounds, "::" + k.scope, k.arguments);
       cluster = values_for("cluster", other, other.cluster_dims, "::" + k.scope, k.arguments);
     }
@@ -152,7 +160,8 @@ std::string module_table::add(const kernel_text& k, const std::string& block) {
   std::string whole = block.empty() ? block : "::" + k.scope + block;
   if (k.instantiation && !k.arguments.empty() && !waits_in(k.arguments)) {
     for (const auto& [other, its] : blocks_)
-      if (other->name == k.name && other->scope == k.scope) whole = "::" + k.scope + its + k.arguments;
+      if (other->name == k.name && other->scope == k.scope)
+        whole = "::" + k.scope + its + k.arguments;
   }
   add_kernel(type, entity, bounds, cluster, k.waits, whole);
   instances_.emplace_back(without_blanks(k.scope + k.name + k.arguments), name);
@@ -165,12 +174,14 @@ void module_table::add(const variable_text& v) {
   const char* const memory = v.memory == memory_kind::constant  ? "weir_memory_constant"
                              : v.memory == memory_kind::managed ? "weir_memory_managed"
                                                                 : "weir_memory_device";
-  variables_ += "  {weir_name_" + number(name) + ", (void*)&" + entity + ", sizeof(" + entity + "), " + memory + "},\n";
+  variables_ += "  {weir_name_" + number(name) + ", (void*)&" + entity + ", sizeof(" + entity +
+                "), " + memory + "},\n";
   ++variable_count_;
 }
 
 unsigned module_table::add_expression(std::string_view expression) {
-  while (!expression.empty() && (expression.front() == '&' || expression.front() == ' ')) expression.remove_prefix(1);
+  while (!expression.empty() && (expression.front() == '&' || expression.front() == ' '))
+    expression.remove_prefix(1);
   const std::string key = without_blanks(expression);
   std::string_view plain = key;
   if (plain.starts_with("::")) plain.remove_prefix(2);
@@ -179,8 +190,8 @@ unsigned module_table::add_expression(std::string_view expression) {
   // The last name before the template's arguments tells a kernel from a variable.
   std::string_view last = plain.substr(0, plain.find('<'));
   last = last.substr(last.rfind(':') + 1);
-  const auto template_of =
-      std::find_if(found_.kernels.begin(), found_.kernels.end(), [&](const kernel_text& k) { return k.name == last; });
+  const auto template_of = std::find_if(found_.kernels.begin(), found_.kernels.end(),
+                                        [&](const kernel_text& k) { return k.name == last; });
   const std::string entity(expression);
   const std::string type = "weir_function_of(&" + entity + ")";
   // What is wrong with it is told as of a file of its own.
@@ -195,7 +206,8 @@ unsigned module_table::add_expression(std::string_view expression) {
   const unsigned name = name_of("decltype(" + type + ")::type", entity);
   bool may_wait = template_of->waits;
   // So may what it is made with.
-  const bool made_with = waits_in(expression.substr(std::min(expression.find('<'), expression.size())));
+  const bool made_with =
+      waits_in(expression.substr(std::min(expression.find('<'), expression.size())));
   may_wait = may_wait || made_with;
   std::string block;
   for (const auto& [other, its] : blocks_) {
@@ -206,8 +218,10 @@ unsigned module_table::add_expression(std::string_view expression) {
   const std::size_t angle = std::min(entity.find('<'), entity.size());
   const std::string scope = entity.substr(0, entity.rfind(std::string(last), angle));
   const std::string_view arguments = std::string_view{entity}.substr(angle);
-  std::string bounds = values_for("bounds", *template_of, template_of->launch_bounds, scope, arguments);
-  std::string cluster = values_for("cluster", *template_of, template_of->cluster_dims, scope, arguments);
+  std::string bounds =
+      values_for("bounds", *template_of, template_of->launch_bounds, scope, arguments);
+  std::string cluster =
+      values_for("cluster", *template_of, template_of->cluster_dims, scope, arguments);
   const auto array = [&](const char* what, std::string& values) {
     if (values.empty() || values.starts_with(scope + "weir_")) return;
     const std::string id = std::string("weir_") + what + "_of_" + number(name);
@@ -225,12 +239,15 @@ std::string module_table::text() const {
   const auto kernel_count = static_cast<unsigned>(kernel_names_.size());
   std::string s = "\n# 1 \"weir_module\"\n";
   s += declarations_ + names_ + "# 1 \"weir_module\"\n";
-  s += "extern \"C\" { __attribute__((visibility(\"hidden\"))) const weir_services* weir_driver; }\n";
-  s += "extern \"C\" { __attribute__((visibility(\"hidden\"), used)) extern const weir_kernel weir_kernels[" +
+  s += "extern \"C\" { __attribute__((visibility(\"hidden\"))) const weir_services* weir_driver; "
+       "}\n";
+  s += "extern \"C\" { __attribute__((visibility(\"hidden\"), used)) extern const weir_kernel "
+       "weir_kernels[" +
        number(std::max(1u, kernel_count)) + "] = {\n" + kernels_ + "}; }\n";
-  s += "static const weir_variable weir_variables[" + number(std::max(1u, variable_count_)) + "] = {\n" + variables_ +
-       "};\n";
-  s += "extern \"C\" { __attribute__((visibility(\"default\"), used)) extern const weir_module_table weir_module = "
+  s += "static const weir_variable weir_variables[" + number(std::max(1u, variable_count_)) +
+       "] = {\n" + variables_ + "};\n";
+  s += "extern \"C\" { __attribute__((visibility(\"default\"), used)) extern const "
+       "weir_module_table weir_module = "
        "{weir_module_version, " +
        number(kernel_count) + ", " + number(variable_count_) +
        ", 0, weir_kernels, weir_variables, &weir_driver, weir_machine, weir_compiler}; }\n";

@@ -1,4 +1,5 @@
-// compile/host/table.hpp - the text behind a source that makes a module of it: weir_module and what it points to.
+// compile/host/table.hpp - the text behind a source that makes a module of it: weir_module and what
+// it points to.
 #pragma once
 
 #include <string>
@@ -13,12 +14,14 @@ class module_table {
  public:
   module_table(const token_list& list, const scan_result& found) : list_{list}, found_{found} {}
 
-  // What has to stand right behind the kernel, where its parameters' names mean the same; empty of a template.
-  // `block` is the name of a function, in the kernel's scope, that runs all threads of a block; empty where there is none.
+  // What has to stand right behind the kernel, where its parameters' names mean the same; empty of
+  // a template. `block` is the name of a function, in the kernel's scope, that runs all threads of
+  // a block; empty where there is none.
   [[nodiscard]] std::string add(const kernel_text& kernel, const std::string& block);
   void add(const variable_text& variable);
 
-  // A kernel's instance becomes a kernel of the module. Answers which entry of weir_names holds the linker's name.
+  // A kernel's instance becomes a kernel of the module. Answers which entry of weir_names holds the
+  // linker's name.
   [[nodiscard]] unsigned add_expression(std::string_view expression);
 
   [[nodiscard]] std::string text() const;
@@ -34,8 +37,9 @@ class module_table {
 
  private:
   [[nodiscard]] std::string join(token_range range) const;
-  [[nodiscard]] bool waits_in(std::string_view text) const;                        // a template's arguments
-  [[nodiscard]] bool depends(const kernel_text& kernel, token_range range) const;  // on a parameter of the template
+  [[nodiscard]] bool waits_in(std::string_view text) const;  // a template's arguments
+  [[nodiscard]] bool depends(const kernel_text& kernel,
+                             token_range range) const;  // on a parameter of the template
   [[nodiscard]] std::string values_of_template(const kernel_text& kernel) const;
   [[nodiscard]] static std::string values_name(const char* what, const kernel_text& kernel);
   [[nodiscard]] std::string values_for(const char* what, const kernel_text& of, token_range range,
@@ -52,8 +56,9 @@ class module_table {
   std::string kernels_, variables_;
   unsigned variable_count_ = 0;
   std::vector<unsigned> kernel_names_;
-  std::vector<std::pair<const kernel_text*, std::string>> blocks_;  // of templates, and what they are named
-  std::vector<std::pair<std::string, unsigned>> instances_;         // expression without blanks, its name
+  std::vector<std::pair<const kernel_text*, std::string>>
+      blocks_;  // of templates, and what they are named
+  std::vector<std::pair<std::string, unsigned>> instances_;  // expression without blanks, its name
 };
 
 }  // namespace weir::compile

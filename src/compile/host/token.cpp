@@ -88,7 +88,8 @@ class lexer {
     const auto found = std::find(list_.files.begin(), list_.files.end(), name);
     file_ = static_cast<unsigned>(found - list_.files.begin());
     if (found == list_.files.end()) {
-      // A file is what its first marker says: later ones have a 3 where a macro of a system's header stands in it.
+      // A file is what its first marker says: later ones have a 3 where a macro of a system's
+      // header stands in it.
       list_.files.push_back(std::move(name));
       of_system_.push_back(flags.find('3') != flags.npos);
     }
@@ -99,7 +100,8 @@ class lexer {
     const std::size_t from = at_;
     const char c = s_[at_];
     if (begins_name(c) || universal(s_, at_)) {
-      while (at_ < s_.size() && (begins_name(s_[at_]) || digit(s_[at_]) || universal(s_, at_))) ++at_;
+      while (at_ < s_.size() && (begins_name(s_[at_]) || digit(s_[at_]) || universal(s_, at_)))
+        ++at_;
       const std::string_view name = s_.substr(from, at_ - from);
       if (at_ < s_.size() && s_[at_] == '"' &&
           (name == "R" || name == "u8R" || name == "uR" || name == "UR" || name == "LR"))
@@ -113,9 +115,10 @@ class lexer {
     if (c == '"' || c == '\'') return quoted(from);
     ++at_;
     const char d = at_ < s_.size() ? s_[at_] : '\0';
-    const bool pair = (c == ':' && d == ':') || (c == '-' && d == '>') || (c == '&' && d == '&') ||
-                      (c == '|' && d == '|') ||
-                      (d == '=' && std::string_view{"=!<>+-*/%&|^"}.find(c) != std::string_view::npos);
+    const bool pair =
+        (c == ':' && d == ':') || (c == '-' && d == '>') || (c == '&' && d == '&') ||
+        (c == '|' && d == '|') ||
+        (d == '=' && std::string_view{"=!<>+-*/%&|^"}.find(c) != std::string_view::npos);
     if (pair) ++at_;
     add(token_kind::symbol, from);
   }
@@ -125,8 +128,11 @@ class lexer {
       const char c = s_[at_];
       const char before = s_[at_ - (at_ > from ? 1 : 0)];
       const bool exponent = before == 'e' || before == 'E' || before == 'p' || before == 'P';
-      const bool separator = c == '\'' && at_ + 1 < s_.size() && (begins_name(s_[at_ + 1]) || digit(s_[at_ + 1]));
-      if (!(begins_name(c) || digit(c) || c == '.' || separator || ((c == '+' || c == '-') && exponent))) break;
+      const bool separator =
+          c == '\'' && at_ + 1 < s_.size() && (begins_name(s_[at_ + 1]) || digit(s_[at_ + 1]));
+      if (!(begins_name(c) || digit(c) || c == '.' || separator ||
+            ((c == '+' || c == '-') && exponent)))
+        break;
       ++at_;
     }
     add(token_kind::number, from);

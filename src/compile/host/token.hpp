@@ -1,4 +1,5 @@
-// compile/host/token.hpp - the user's tokens of a preprocessed source, with the file and line that each comes from.
+// compile/host/token.hpp - the user's tokens of a preprocessed source, with the file and line that
+// each comes from.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,9 @@ struct token {
   [[nodiscard]] std::size_t end() const noexcept { return offset + text.size(); }
 };
 
-// Tokens of headers that the compiler calls a system's (a 3 in their first line marker) are left out, the device's own
-// among them. Symbols are one character each, but for :: -> and those that end or begin with =, && and ||; << and >> are two.
+// Tokens of headers that the compiler calls a system's (a 3 in their first line marker) are left
+// out, the device's own among them. Symbols are one character each, but for :: -> and those that
+// end or begin with =, && and ||; << and >> are two.
 struct token_list {
   std::vector<token> tokens;
   std::vector<std::string> files;

@@ -62,10 +62,12 @@ std::vector<std::string> unsupported(const token_list& list) {
   std::vector<std::string> lines;
   const std::vector<token>& t = list.tokens;
   const auto refuse = [&](const token& at, std::string_view what, std::string_view how) {
-    lines.push_back(list.files[at.file] + ":" + std::to_string(at.line) + ": error: " + std::string(what) +
-                    " not supported on the embedded device" + std::string(how));
+    lines.push_back(list.files[at.file] + ":" + std::to_string(at.line) + ": error: " +
+                    std::string(what) + " not supported on the embedded device" + std::string(how));
   };
-  const auto is = [&](std::size_t i, std::string_view what) { return i < t.size() && t[i].is(what); };
+  const auto is = [&](std::size_t i, std::string_view what) {
+    return i < t.size() && t[i].is(what);
+  };
   for (std::size_t i = 0; i < t.size(); ++i) {
     if (is(i, "<") && is(i + 1, "<") && is(i + 2, "<") && t[i + 2].offset == t[i].offset + 2) {
       refuse(t[i], "<<<...>>> is", ": kernels are launched by the host");
@@ -79,13 +81,15 @@ std::vector<std::string> unsupported(const token_list& list) {
       if (!is(text, "\"\"")) refuse(t[i], "inline PTX assembly is", "");
       continue;
     }
-    const auto* const f =
-        std::find_if(features.begin(), features.end(), [&](const feature& x) { return matches(x, t[i].text); });
+    const auto* const f = std::find_if(features.begin(), features.end(),
+                                       [&](const feature& x) { return matches(x, t[i].text); });
     if (f == features.end()) continue;
     if ((f->name == "texture" || f->name == "surface") && (!is(i + 1, "<") || is(i + 2, "<")))
       continue;  // a name as any other
     if (f->name == "wmma" && !is(i + 1, "::")) continue;
-    if ((f->name == "cudaMalloc*" || f->name == "cudaFree*" || f->name == "cudaMemcpy*") && !is(i + 1, "(")) continue;
+    if ((f->name == "cudaMalloc*" || f->name == "cudaFree*" || f->name == "cudaMemcpy*") &&
+        !is(i + 1, "("))
+      continue;
     refuse(t[i], std::string(t[i].text) + ": " + std::string(f->what) + " are", "");
   }
   return lines;

@@ -1,5 +1,5 @@
-// compile/host/unsupported.hpp - what a source uses that kernels on the host's processor cannot have, named before the
-// compiler stumbles over it.
+// compile/host/unsupported.hpp - what a source uses that kernels on the host's processor cannot
+// have, named before the compiler stumbles over it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// compile/host/waiting.hpp - the functions of the device's headers in which a thread may wait for others.
+// compile/host/waiting.hpp - the functions of the device's headers in which a thread may wait for
+// others.
 #pragma once
 
 #include <string_view>

@@ -14,16 +14,17 @@ namespace {
 // The compiler's object for one source.
 class source_program {
  public:
-  explicit source_program(const request& what) : name_{what.name.empty() ? "program.cu" : what.name} {
+  explicit source_program(const request& what)
+      : name_{what.name.empty() ? "program.cu" : what.name} {
     std::vector<const char*> names;
     std::vector<const char*> texts;
     for (const auto& [name, text] : what.headers) {
       names.push_back(name.c_str());
       texts.push_back(text.c_str());
     }
-    const nvrtc_result answer =
-        nvrtc().nvrtcCreateProgram(&program_, what.source.c_str(), name_.c_str(), static_cast<int>(what.headers.size()),
-                                   texts.data(), names.data());
+    const nvrtc_result answer = nvrtc().nvrtcCreateProgram(
+        &program_, what.source.c_str(), name_.c_str(), static_cast<int>(what.headers.size()),
+        texts.data(), names.data());
     if (answer != 0) fail("does not take " + name_, answer);
     try {
       for (const std::string& expression : what.name_expressions) {
@@ -42,7 +43,8 @@ class source_program {
     std::vector<const char*> each;
     each.reserve(options.size());
     for (const std::string& option : options) each.push_back(option.c_str());
-    const nvrtc_result answer = nvrtc().nvrtcCompileProgram(program_, static_cast<int>(each.size()), each.data());
+    const nvrtc_result answer =
+        nvrtc().nvrtcCompileProgram(program_, static_cast<int>(each.size()), each.data());
     if (answer != 0) fail("does not compile " + name_, answer);
   }
 
@@ -84,9 +86,11 @@ class source_program {
     const std::string compiler = "NVRTC " + std::to_string(major) + "." + std::to_string(minor);
     std::string said;
     std::size_t bytes = 0;
-    if (program_ != nullptr && nvrtc().nvrtcGetProgramLogSize(program_, &bytes) == 0 && bytes > 1) said = log();
-    throw failure{obstacle::source, compiler + " " + what + ": " + nvrtc().nvrtcGetErrorString(answer), std::move(said),
-                  compiler};
+    if (program_ != nullptr && nvrtc().nvrtcGetProgramLogSize(program_, &bytes) == 0 && bytes > 1)
+      said = log();
+    throw failure{obstacle::source,
+                  compiler + " " + what + ": " + nvrtc().nvrtcGetErrorString(answer),
+                  std::move(said), compiler};
   }
 
   std::string name_;
@@ -98,15 +102,18 @@ int capability_in(std::string_view architecture) noexcept {
   const std::size_t digits = architecture.find_first_of("0123456789");
   int number = 0;
   if (digits != std::string_view::npos) {
-    std::from_chars(architecture.data() + digits, architecture.data() + architecture.size(), number);
+    std::from_chars(architecture.data() + digits, architecture.data() + architecture.size(),
+                    number);
   }
   return number;
 }
 
-// For a device that is newer than the compiler: text for the newest that it knows, which the driver translates.
+// For a device that is newer than the compiler: text for the newest that it knows, which the driver
+// translates.
 std::string architecture_for(const std::string& asked) {
   int count = 0;
-  if (!asked.starts_with("sm_") || nvrtc().nvrtcGetNumSupportedArchs(&count) != 0 || count <= 0) return asked;
+  if (!asked.starts_with("sm_") || nvrtc().nvrtcGetNumSupportedArchs(&count) != 0 || count <= 0)
+    return asked;
   std::vector<int> known(static_cast<std::size_t>(count));
   if (nvrtc().nvrtcGetSupportedArchs(known.data()) != 0) return asked;
   const int newest = *std::ranges::max_element(known);
@@ -119,11 +126,13 @@ std::vector<std::string> options_for(const request& what, const std::string& arc
   for (const std::string& define : what.defines) options.push_back("--define-macro=" + define);
   for (const std::string& path : what.include_paths)
     if (!path.empty()) options.push_back("--include-path=" + path);
-  for (const std::string& path : toolkit_include_paths(find_nvrtc())) options.push_back("--include-path=" + path);
+  for (const std::string& path : toolkit_include_paths(find_nvrtc()))
+    options.push_back("--include-path=" + path);
   if (what.debug) options.emplace_back("--device-debug");
   if (what.fast_math) options.emplace_back("--use_fast_math");
   if (what.line_info) options.emplace_back("--generate-line-info");
-  if (what.max_registers != 0) options.push_back("--maxrregcount=" + std::to_string(what.max_registers));
+  if (what.max_registers != 0)
+    options.push_back("--maxrregcount=" + std::to_string(what.max_registers));
   options.insert(options.end(), what.extra.begin(), what.extra.end());
   return options;
 }
@@ -162,7 +171,8 @@ std::string nvrtc_identity() {
     nvrtc().nvrtcVersion(&major, &minor);
     identity += std::to_string(major) + "." + std::to_string(minor);
   }
-  for (const std::string& path : toolkit_include_paths(file)) identity += " " + state_of(path + "/cuda_fp16.h");
+  for (const std::string& path : toolkit_include_paths(file))
+    identity += " " + state_of(path + "/cuda_fp16.h");
   return identity;
 }
 

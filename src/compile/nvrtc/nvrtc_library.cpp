@@ -49,12 +49,12 @@ std::vector<fs::path> library_folders() {
 }
 
 [[noreturn]] void fail_without(const std::string& reason) {
-  throw failure{
-      obstacle::no_compiler,
-      "no compiler for a GPU is on this machine: install NVRTC (libnvrtc.so.13 or .12, of the CUDA toolkit or of the "
-      "package nvidia-cuda-nvrtc), or name the library in WEIR_NVRTC (" +
-          reason + "); cubins, fatbins and PTX load without it",
-      "", ""};
+  throw failure{obstacle::no_compiler,
+                "no compiler for a GPU is on this machine: install NVRTC (libnvrtc.so.13 or .12, "
+                "of the CUDA toolkit or of the "
+                "package nvidia-cuda-nvrtc), or name the library in WEIR_NVRTC (" +
+                    reason + "); cubins, fatbins and PTX load without it",
+                "", ""};
 }
 
 nvrtc_functions open_nvrtc() {
@@ -70,7 +70,8 @@ nvrtc_functions open_nvrtc() {
   if (library == nullptr) fail_without(::dlerror());
   nvrtc_functions all{};
   const auto look_up = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
+    function =
+        reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
     if (function == nullptr) fail_without(file + " has no " + name);
   };
 #define WEIR_LOOK_UP(name) look_up(all.name, #name)
@@ -112,7 +113,8 @@ std::vector<std::string> toolkit_include_paths(const std::string& nvrtc_file) {
   if (!nvrtc_file.empty()) {
     std::error_code failed;
     const fs::path real = fs::canonical(nvrtc_file, failed);
-    // lib64 is mostly a link to targets/x86_64-linux/lib, beside which the headers are; with pip they are beside it too.
+    // lib64 is mostly a link to targets/x86_64-linux/lib, beside which the headers are; with pip
+    // they are beside it too.
     if (!failed) folders.push_back(real.parent_path().parent_path() / "include");
   }
   for (const fs::path& toolkit : toolkits()) folders.push_back(toolkit / "include");

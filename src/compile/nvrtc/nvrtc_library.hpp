@@ -17,8 +17,9 @@ using nvrtc_program = _nvrtcProgram*;
 struct nvrtc_functions {
   const char* (*nvrtcGetErrorString)(nvrtc_result);
   nvrtc_result (*nvrtcVersion)(int* major, int* minor);
-  nvrtc_result (*nvrtcCreateProgram)(nvrtc_program*, const char* source, const char* name, int header_count,
-                                     const char* const* headers, const char* const* header_names);
+  nvrtc_result (*nvrtcCreateProgram)(nvrtc_program*, const char* source, const char* name,
+                                     int header_count, const char* const* headers,
+                                     const char* const* header_names);
   nvrtc_result (*nvrtcDestroyProgram)(nvrtc_program*);
   nvrtc_result (*nvrtcCompileProgram)(nvrtc_program, int option_count, const char* const* options);
   nvrtc_result (*nvrtcGetPTXSize)(nvrtc_program, std::size_t*);
@@ -33,12 +34,13 @@ struct nvrtc_functions {
   nvrtc_result (*nvrtcGetSupportedArchs)(int*);
 };
 
-// The file: WEIR_NVRTC if that is set, else libnvrtc.so.13 or .12 of LD_LIBRARY_PATH, of CUDA_HOME or CUDA_PATH, of
-// /usr/local/cuda, or of the system's folders. Opens nothing. Empty if it is in none of these, where the loader may know of
-// it all the same.
+// The file: WEIR_NVRTC if that is set, else libnvrtc.so.13 or .12 of LD_LIBRARY_PATH, of CUDA_HOME
+// or CUDA_PATH, of /usr/local/cuda, or of the system's folders. Opens nothing. Empty if it is in
+// none of these, where the loader may know of it all the same.
 [[nodiscard]] std::string find_nvrtc();
 
-// Where cuda_fp16.h and cooperative_groups.h are, for a compiler that was found there; none without a toolkit.
+// Where cuda_fp16.h and cooperative_groups.h are, for a compiler that was found there; none without
+// a toolkit.
 [[nodiscard]] std::vector<std::string> toolkit_include_paths(const std::string& nvrtc);
 
 // Opened at the first call, and never closed. Throws failure if there is none.

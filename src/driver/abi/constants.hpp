@@ -10,8 +10,8 @@ namespace weir::abi {
 #include "driver/abi/constants.def"
 #undef WEIR_CONSTANT
 
-// The two default streams, and the words that mark the entries of `extra` in a kernel launch. They are small numbers
-// in the place of addresses, which no constant expression can hold.
+// The two default streams, and the words that mark the entries of `extra` in a kernel launch. They
+// are small numbers in the place of addresses, which no constant expression can hold.
 inline const CUstream CU_STREAM_LEGACY = reinterpret_cast<CUstream>(std::uintptr_t{1});
 inline const CUstream CU_STREAM_PER_THREAD = reinterpret_cast<CUstream>(std::uintptr_t{2});
 

@@ -1,7 +1,8 @@
 // driver/abi/enums.hpp - the driver API's enumerations, made from the lists beside this file.
 //
-// A list has one line a value: WEIR_ENUM(type, underlying type), WEIR_VALUE(name, number), WEIR_ENUM_END. The test that
-// compares them with <cuda.h> reads the same lists, so a value cannot be here and unchecked.
+// A list has one line a value: WEIR_ENUM(type, underlying type), WEIR_VALUE(name, number),
+// WEIR_ENUM_END. The test that compares them with <cuda.h> reads the same lists, so a value cannot
+// be here and unchecked.
 #pragma once
 
 namespace weir::abi {

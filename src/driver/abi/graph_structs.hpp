@@ -1,4 +1,5 @@
-// driver/abi/graph_structs.hpp - the parameters of a graph's nodes, edges, instantiation and update.
+// driver/abi/graph_structs.hpp - the parameters of a graph's nodes, edges, instantiation and
+// update.
 #pragma once
 
 #include "driver/abi/enums.hpp"
@@ -9,8 +10,8 @@
 
 namespace weir::abi {
 
-// Parameters by kind of node. The numbered ones are those of CUgraphNodeParams; the plain ones are those of the kind's
-// own functions (cuGraphAddKernelNode_v2, ...).
+// Parameters by kind of node. The numbered ones are those of CUgraphNodeParams; the plain ones are
+// those of the kind's own functions (cuGraphAddKernelNode_v2, ...).
 
 struct CUDA_KERNEL_NODE_PARAMS {
   CUfunction func;

@@ -17,7 +17,8 @@ using cuuint32_t = std::uint32_t;
 using cuuint64_t = std::uint64_t;
 
 using CUdevice = int;
-using CUdeviceptr = unsigned long long;  // an address, never a pointer: the host may not look behind it
+using CUdeviceptr =
+    unsigned long long;  // an address, never a pointer: the host may not look behind it
 using CUmemGenericAllocationHandle = unsigned long long;
 using CUgraphConditionalHandle = cuuint64_t;
 

@@ -10,7 +10,8 @@ namespace weir::abi {
 using CUhostFn = void (*)(void* userData);
 using CUstreamCallback = void (*)(CUstream hStream, CUresult status, void* userData);
 
-// One operation of cuStreamBatchMemOp. Every member begins with `operation`, which says which of them it is.
+// One operation of cuStreamBatchMemOp. Every member begins with `operation`, which says which of
+// them it is.
 union CUstreamBatchMemOpParams {
   struct wait_value {
     CUstreamBatchMemOpType operation;

@@ -18,51 +18,54 @@ namespace {
 long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
 
 // It has to be asked for once, before it is used.
-bool have_barrier_in_all_threads() noexcept {
-  static const bool have = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-  return have;
+bool has_process_barrier() noexcept {
+  static const bool is_registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  return is_registered;
 }
 
 }  // namespace
 
-constinit thread_local biased_lock::thread_mark* biased_lock::thread_mark::of_this_thread = nullptr;
+constinit thread_local biased_lock::thread_record* biased_lock::thread_record::of_this_thread =
+    nullptr;
 
-// The marks of all threads. One that has ended leaves its mark to another, and with it the rights that it had: who takes the
-// mark comes after everything that its last owner did.
-class biased_lock::thread_marks {
+// The marks of all threads. One that has ended leaves its mark to another, and with it the rights
+// that it had: who takes the mark comes after everything that its last owner did.
+class biased_lock::thread_records {
  public:
   // Null where there is no memory for one.
-  static thread_mark* of_this_thread() noexcept {
-    thread_mark*& mine = thread_mark::of_this_thread;
-    if (mine != nullptr) return mine;
-    thread_mark* const mark = take();
-    if (mark == nullptr) return nullptr;
-    // As in thread_state.cpp: such a key's destructor runs after thread_local objects, and again when one of them came back here.
-    static const key at_end;
-    if (!at_end.made || pthread_setspecific(at_end.value, mark) != 0) {
-      give_back(*mark);
+  static thread_record* of_this_thread() noexcept {
+    thread_record*& current = thread_record::of_this_thread;
+    if (current != nullptr) return current;
+    thread_record* const record = take();
+    if (record == nullptr) return nullptr;
+    // As in thread_state.cpp: such a key's destructor runs after thread_local objects, and again
+    // when one of them came back here.
+    static const key exit_key;
+    if (!exit_key.is_created || pthread_setspecific(exit_key.value, record) != 0) {
+      release(*record);
       return nullptr;
     }
-    return mine = mark;
+    return current = record;
   }
 
  private:
   struct key {
     key() noexcept
-        : made{pthread_atfork(nullptr, nullptr, [] { in_child = true; }) == 0 &&
-               pthread_key_create(&value, end_of_thread) == 0} {}
+        : is_created{pthread_atfork(nullptr, nullptr, [] { in_forked_child = true; }) == 0 &&
+                     pthread_key_create(&value, on_thread_exit) == 0} {}
     pthread_key_t value{};
-    const bool made;
+    const bool is_created;
   };
-  static constinit bool in_child;  // of a fork, where the lock of the spare ones may be held for ever
+  static constinit bool
+      in_forked_child;  // of a fork, where the lock of the spare ones may be held for ever
   struct spare {
     spin_lock lock;
-    thread_mark* first = nullptr;
+    thread_record* first = nullptr;
   };
 
-  static void end_of_thread(void* mark) noexcept {
-    thread_mark::of_this_thread = nullptr;
-    if (!in_child) give_back(*static_cast<thread_mark*>(mark));
+  static void on_thread_exit(void* record) noexcept {
+    thread_record::of_this_thread = nullptr;
+    if (!in_forked_child) release(*static_cast<thread_record*>(record));
   }
 
   static spare& spares() noexcept {
@@ -70,52 +73,53 @@ class biased_lock::thread_marks {
     return all;
   }
 
-  static thread_mark* take() noexcept {
+  static thread_record* take() noexcept {
     {
       const std::lock_guard lock{spares().lock};
-      if (thread_mark* const mark = spares().first) {
-        spares().first = mark->next;
-        return mark;
+      if (thread_record* const record = spares().first) {
+        spares().first = record->next;
+        return record;
       }
     }
-    return new (std::nothrow) thread_mark;
+    return new (std::nothrow) thread_record;
   }
 
-  static void give_back(thread_mark& mark) noexcept {
+  static void release(thread_record& record) noexcept {
     const std::lock_guard lock{spares().lock};
-    mark.next = spares().first;
-    spares().first = &mark;
+    record.next = spares().first;
+    spares().first = &record;
   }
 };
 
-constinit bool biased_lock::thread_marks::in_child = false;
+constinit bool biased_lock::thread_records::in_forked_child = false;
 
-biased_lock::place* biased_lock::enter_slowly() noexcept {
+biased_lock::slot* biased_lock::enter_slow() noexcept {
   shared_.lock();
-  thread_mark* const user = user_.load(std::memory_order_relaxed);
-  if (user != nullptr) {
-    take_right_away(*user);
+  thread_record* const owner = bias_owner_.load(std::memory_order_relaxed);
+  if (owner != nullptr) {
+    revoke_bias(*owner);
     return nullptr;
   }
-  const int rights = rights_left_.load(std::memory_order_relaxed);
-  if (rights == 0 || !have_barrier_in_all_threads()) return nullptr;
-  thread_mark* const me = thread_marks::of_this_thread();
-  place* const here = me != nullptr ? free_place(*me) : nullptr;
-  if (here == nullptr) return nullptr;
-  rights_left_.store(rights - 1, std::memory_order_relaxed);
-  here->store(this, std::memory_order_release);
-  user_.store(me, std::memory_order_relaxed);
+  const int biases_left = biases_left_.load(std::memory_order_relaxed);
+  if (biases_left == 0 || !has_process_barrier()) return nullptr;
+  thread_record* const self = thread_records::of_this_thread();
+  slot* const own_slot = self != nullptr ? free_slot(*self) : nullptr;
+  if (own_slot == nullptr) return nullptr;
+  biases_left_.store(biases_left - 1, std::memory_order_relaxed);
+  own_slot->store(this, std::memory_order_release);
+  bias_owner_.store(self, std::memory_order_relaxed);
   shared_.unlock();
-  return here;
+  return own_slot;
 }
 
 // With the spin lock held, which whoever comes now waits for.
-void biased_lock::take_right_away(thread_mark& user) noexcept {
-  user_.store(nullptr, std::memory_order_relaxed);
+void biased_lock::revoke_bias(thread_record& owner) noexcept {
+  bias_owner_.store(nullptr, std::memory_order_relaxed);
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-  const auto is_here = [&](const place& p) { return p.load(std::memory_order_acquire) == this; };
-  for (int looks = 0; std::any_of(user.inside.begin(), user.inside.end(), is_here); ++looks) {
-    if (looks < 64) {
+  const auto is_inside = [&](const slot& p) { return p.load(std::memory_order_acquire) == this; };
+  for (int polls = 0; std::any_of(owner.sections.begin(), owner.sections.end(), is_inside);
+       ++polls) {
+    if (polls < 64) {
       pause();
     } else {
       sched_yield();

@@ -5,6 +5,6 @@ namespace weir::embedded::engine {
 
 // Is called once, by the thread that lets the device fail, after it has. There is room for a few
 // such functions, which are never taken away; naming one again changes nothing.
-void call_on_failure(void (*what)() noexcept) noexcept;
+void add_failure_hook(void (*hook)() noexcept) noexcept;
 
 }  // namespace weir::embedded::engine

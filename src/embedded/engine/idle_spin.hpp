@@ -7,16 +7,17 @@
 
 namespace weir::embedded::engine {
 
-// Rounds of about a microsecond: long enough that a thread that looks does not fight over cache lines with those who submit,
-// short enough not to be noticed. Waking a sleeping thread costs some 5 to 25 us, so looking for about twice that is
-// the cheaper way, and an idle process still uses no processor.
+// Rounds of about a microsecond: long enough that a thread that looks does not fight over cache
+// lines with those who submit, short enough not to be noticed. Waking a sleeping thread costs some
+// 5 to 25 us, so looking for about twice that is the cheaper way, and an idle process still uses no
+// processor.
 class idle_spin {
  public:
   void reset() noexcept { rounds_ = 0; }
 
   // Passes a round's time. False when it is time to sleep.
-  [[nodiscard]] bool once_more() noexcept {
-    if (++rounds_ > most_rounds) return false;
+  [[nodiscard]] bool spin_once() noexcept {
+    if (++rounds_ > max_rounds) return false;
     if (rounds_ % rounds_between_yields == 0) {
       sched_yield();
     } else {
@@ -26,7 +27,7 @@ class idle_spin {
   }
 
  private:
-  static constexpr int most_rounds = 50;
+  static constexpr int max_rounds = 50;
   static constexpr int rounds_between_yields = 8;
   static constexpr int pauses = 16;
   int rounds_ = 0;

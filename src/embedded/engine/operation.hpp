@@ -11,8 +11,9 @@ namespace weir::embedded::engine {
 
 class timeline;
 
-// A place in a timeline: reached once that many of its operations have completed. Timelines are immortal and
-// their counts never go back, so a point may be kept and copied without care and never dangles.
+// A place in a timeline: reached once that many of its operations have completed. Timelines are
+// immortal and their counts never go back, so a point may be kept and copied without care and never
+// dangles.
 struct point {
   timeline* line = nullptr;  // null: nothing to wait for
   std::uint64_t count = 0;
@@ -23,22 +24,25 @@ struct point {
 // What the engine has to know about an operation before it runs it.
 enum class operation_kind : std::uint8_t {
   work,        // runs wherever its timeline runs
-  long_work,   // the same, but not on the thread of the host functions, which others wait for; it may take for ever
+  long_work,   // the same, but not on the thread of the host functions, which others wait for; it
+               // may take for ever
   host,        // runs only on the thread of the host functions
   wait_point,  // holds the timeline until a point is reached
-  wait_value,  // holds the timeline until its body says that a word of memory has the value; its work begins with the
-               // address of the word, 4 or 8 bytes that are aligned
+  wait_value,  // holds the timeline until its body says that a word of memory has the value; its
+               // work begins with the address of the word, 4 or 8 bytes that are aligned
 };
 
-// The kind of work that touches so many bytes: above 16 KiB it takes so long that others should not wait behind it.
+// The kind of work that touches so many bytes: above 16 KiB it takes so long that others should not
+// wait behind it.
 [[nodiscard]] constexpr operation_kind kind_of(std::size_t bytes) noexcept {
   return bytes > 16 * 1024 ? operation_kind::long_work : operation_kind::work;
 }
 
-// An operation: a function and up to 48 bytes for it, copied in when it is enqueued. Larger work is boxed by
-// its owner and freed by its body.
+// An operation: a function and up to 48 bytes for it, copied in when it is enqueued. Larger work is
+// boxed by its owner and freed by its body.
 struct alignas(64) operation {
-  // Does the work. Returns false for wait_value: not yet; else only where it failed the device. Must not throw.
+  // Does the work. Returns false for wait_value: not yet; else only where it failed the device.
+  // Must not throw.
   using body_fn = bool (*)(operation&) noexcept;
 
   static constexpr std::size_t payload_size = 48;
@@ -56,7 +60,8 @@ struct alignas(64) operation {
 
 static_assert(sizeof(operation) == 64);
 
-// Makes an operation of a small trivially copyable object with `bool run() noexcept` or `void run() noexcept`.
+// Makes an operation of a small trivially copyable object with `bool run() noexcept` or `void run()
+// noexcept`.
 template <class Work>
 operation make_operation(const Work& work, operation_kind kind = operation_kind::work,
                          bool runs_after_failure = false) noexcept {

@@ -15,7 +15,8 @@ struct operation_queue::chunk {
   operation operations[capacity];
 };
 
-// Drained chunks of all queues. Never shrinks: it holds what the deepest backlog of the process needed.
+// Drained chunks of all queues. Never shrinks: it holds what the deepest backlog of the process
+// needed.
 class operation_queue::chunk_pool {
  public:
   chunk* take() {
@@ -29,7 +30,7 @@ class operation_queue::chunk_pool {
     }
     return new chunk;
   }
-  void give_back(chunk* c) noexcept {
+  void release(chunk* c) noexcept {
     const std::lock_guard lock{lock_};
     c->next.store(free_, std::memory_order_relaxed);
     free_ = c;
@@ -41,42 +42,46 @@ class operation_queue::chunk_pool {
 };
 
 operation_queue::chunk_pool& operation_queue::pool() noexcept {
-  static constinit chunk_pool the_one;  // without a destructor: it outlives everything that may still run at exit
+  static constinit chunk_pool
+      instance;  // without a destructor: it outlives everything that may still run at exit
   static_assert(std::is_trivially_destructible_v<chunk_pool>);
-  return the_one;
+  return instance;
 }
 
 void operation_queue::next_write_chunk() {
-  chunk* fresh = spare_.exchange(nullptr, std::memory_order_acquire);
-  if (fresh == nullptr) fresh = pool().take();
+  chunk* next = spare_.exchange(nullptr, std::memory_order_acquire);
+  if (next == nullptr) next = pool().take();
   if (write_chunk_ == nullptr) {
-    first_.store(fresh, std::memory_order_release);
+    first_.store(next, std::memory_order_release);
   } else {
-    write_chunk_->next.store(fresh, std::memory_order_release);
+    write_chunk_->next.store(next, std::memory_order_release);
   }
-  write_chunk_ = fresh;
-  write_ = fresh->operations;
-  write_end_ = fresh->operations + chunk::capacity;
+  write_chunk_ = next;
+  write_ = next->operations;
+  write_end_ = next->operations + chunk::capacity;
 }
 
-// A spare chunk stays until the writer takes it: the reader gives back the one that its own takes the place of.
+// A spare chunk stays until the writer takes it: the reader gives back the one that its own takes
+// the place of.
 void operation_queue::make_more_room() {
   if (write_ == write_end_) {
     next_write_chunk();
   } else if (spare_.load(std::memory_order_relaxed) == nullptr) {
-    if (chunk* surplus = spare_.exchange(pool().take(), std::memory_order_acq_rel)) pool().give_back(surplus);
+    if (chunk* surplus = spare_.exchange(pool().take(), std::memory_order_acq_rel))
+      pool().release(surplus);
   }
 }
 
 void operation_queue::next_read_chunk() noexcept {
-  chunk* drained = read_chunk_;
-  read_chunk_ =
-      drained == nullptr ? first_.load(std::memory_order_acquire) : drained->next.load(std::memory_order_acquire);
+  chunk* consumed = read_chunk_;
+  read_chunk_ = consumed == nullptr ? first_.load(std::memory_order_acquire)
+                                    : consumed->next.load(std::memory_order_acquire);
   read_ = read_chunk_->operations;
   read_end_ = read_chunk_->operations + chunk::capacity;
-  if (drained == nullptr) return;
-  drained->next.store(nullptr, std::memory_order_relaxed);
-  if (chunk* surplus = spare_.exchange(drained, std::memory_order_acq_rel)) pool().give_back(surplus);
+  if (consumed == nullptr) return;
+  consumed->next.store(nullptr, std::memory_order_relaxed);
+  if (chunk* surplus = spare_.exchange(consumed, std::memory_order_acq_rel))
+    pool().release(surplus);
 }
 
 }  // namespace weir::embedded::engine

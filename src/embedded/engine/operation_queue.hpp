@@ -1,4 +1,5 @@
-// engine/operation_queue.hpp - the operations of a timeline between the thread that adds and the thread that runs.
+// engine/operation_queue.hpp - the operations of a timeline between the thread that adds and the
+// thread that runs.
 #pragma once
 
 #include <atomic>
@@ -8,9 +9,9 @@
 
 namespace weir::embedded::engine {
 
-// A first-in first-out queue in chunks of 63 operations. One thread pushes at a time and one pops at a time (the
-// timeline sees to both); the reader learns how far it may read from the timeline's submitted count.
-// Chunks go round in a pool, so that a queue in steady state allocates nothing.
+// A first-in first-out queue in chunks of 63 operations. One thread pushes at a time and one pops
+// at a time (the timeline sees to both); the reader learns how far it may read from the timeline's
+// submitted count. Chunks go round in a pool, so that a queue in steady state allocates nothing.
 class operation_queue {
  public:
   operation_queue() = default;

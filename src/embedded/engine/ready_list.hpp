@@ -1,4 +1,5 @@
-// engine/ready_list.hpp - first-in first-out lists of timelines, linked through the timelines themselves.
+// engine/ready_list.hpp - first-in first-out lists of timelines, linked through the timelines
+// themselves.
 #pragma once
 
 #include <atomic>
@@ -17,28 +18,32 @@ template <timeline* timeline::*Next>
 class timeline_list {
  public:
   void push(timeline& line) noexcept {
-    timeline* last = added_.load(std::memory_order_relaxed);
+    timeline* last = pushed_.load(std::memory_order_relaxed);
     do {
       line.*Next = last;
-    } while (!added_.compare_exchange_weak(last, &line));
+    } while (!pushed_.compare_exchange_weak(last, &line));
   }
 
-  // The one that was added first; null where there is none, or another thread is just about to take it.
+  // The one that was added first; null where there is none, or another thread is just about to take
+  // it.
   [[nodiscard]] timeline* pop() noexcept {
     if (empty()) return nullptr;
-    const std::lock_guard lock{taking_};
+    const std::lock_guard lock{pop_lock_};
     timeline* line = first_.load(std::memory_order_relaxed);
-    if (line == nullptr) line = in_order(added_.exchange(nullptr));
+    if (line == nullptr) line = reverse(pushed_.exchange(nullptr));
     if (line != nullptr) first_.store(line->*Next);
     return line;
   }
 
-  // Sequentially consistent, against those who add and then look who is awake (wake_up.hpp). Entries that another thread takes
-  // over just now count as its own: it looks again when it has taken one.
-  [[nodiscard]] bool empty() const noexcept { return first_.load() == nullptr && added_.load() == nullptr; }
+  // Sequentially consistent, against those who add and then look who is awake (worker_parking.hpp).
+  // Entries that another thread takes over just now count as its own: it looks again when it has
+  // taken one.
+  [[nodiscard]] bool empty() const noexcept {
+    return first_.load() == nullptr && pushed_.load() == nullptr;
+  }
 
  private:
-  static timeline* in_order(timeline* last) noexcept {
+  static timeline* reverse(timeline* last) noexcept {
     timeline* first = nullptr;
     while (last != nullptr) {
       timeline* const before = std::exchange(last->*Next, first);
@@ -47,8 +52,8 @@ class timeline_list {
     return first;
   }
 
-  std::atomic<timeline*> added_{nullptr};  // the last one first
-  alignas(64) spin_lock taking_;
+  std::atomic<timeline*> pushed_{nullptr};  // the last one first
+  alignas(64) spin_lock pop_lock_;
   std::atomic<timeline*> first_{nullptr};
 };
 

@@ -1,4 +1,5 @@
-// engine/timeline_pool.cpp - the lives of timelines: taken from the pool, and given back when they are drained.
+// engine/timeline_pool.cpp - the lives of timelines: taken from the pool, and given back when they
+// are drained.
 #include <cstddef>
 #include <mutex>
 #include <vector>
@@ -31,7 +32,7 @@ timeline& timeline::acquire() {
     if (!p.free.empty()) {
       timeline* line = p.free.back();
       p.free.pop_back();
-      line->submitting_.renew();
+      line->submitting_.reset_bias();
       return *line;
     }
     p.free.reserve(++p.all);  // giving one back cannot fail
@@ -41,11 +42,12 @@ timeline& timeline::acquire() {
 
 void timeline::release_when_drained() {
   release_when_drained_.store(true);
-  give_back_if_drained();
+  recycle_if_drained();
 }
 
-void timeline::give_back_if_drained() noexcept {
-  // Sequentially consistent, against release_when_drained() and disown(), each of which looks at what the other writes.
+void timeline::recycle_if_drained() noexcept {
+  // Sequentially consistent, against release_when_drained() and disown(), each of which looks at
+  // what the other writes.
   const auto nothing_left = [&] { return completed_.load() >= submitted_.load(); };
   while (nothing_left() && release_when_drained_.exchange(false)) {
     if (nothing_left()) {
@@ -54,7 +56,8 @@ void timeline::give_back_if_drained() noexcept {
       p.free.push_back(this);
       return;
     }
-    // Between the two another thread gave it back, and the wish is that of its next life, which still has work.
+    // Between the two another thread gave it back, and the wish is that of its next life, which
+    // still has work.
     release_when_drained_.store(true);
   }
 }

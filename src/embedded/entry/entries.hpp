@@ -10,7 +10,7 @@
 namespace weir::embedded::entry {
 
 // Is the function one that the embedded driver does not have yet?
-constexpr bool is_later(std::string_view symbol) {
+constexpr bool is_unsupported(std::string_view symbol) {
 #define WEIR_LATER(later) \
   if (symbol == #later) return true;
 #include "embedded/entry/later.def"
@@ -19,10 +19,10 @@ constexpr bool is_later(std::string_view symbol) {
 }
 
 template <class Function>
-struct answers;
+struct stub;
 
 template <class... Arguments>
-struct answers<CUresult (*)(Arguments...)> {
+struct stub<CUresult (*)(Arguments...)> {
   static CUresult not_supported(Arguments...) noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
 };
 
@@ -30,8 +30,8 @@ struct answers<CUresult (*)(Arguments...)> {
 inline constexpr detail::driver_table entries = [] {
   detail::driver_table table;
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
-  if constexpr (is_later(#symbol))                                           \
-    table.symbol = &answers<decltype(table.symbol)>::not_supported;          \
+  if constexpr (is_unsupported(#symbol))                                     \
+    table.symbol = &stub<decltype(table.symbol)>::not_supported;             \
   else                                                                       \
     table.symbol = &entry::symbol;
 #include "driver/functions.def"
@@ -39,7 +39,8 @@ inline constexpr detail::driver_table entries = [] {
   return table;
 }();
 
-// The per-thread variant of a function: the same entry, called where null means the thread's own default stream.
+// The per-thread variant of a function: the same entry, called where null means the thread's own
+// default stream.
 template <auto Plain, class Function = decltype(Plain)>
 struct per_thread;
 

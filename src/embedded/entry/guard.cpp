@@ -9,32 +9,34 @@ using namespace abi;
 
 namespace {
 
-CUresult find_default_stream(bool per_thread, bool to_ask, model::stream*& out) {
+CUresult find_default_stream(bool per_thread, bool for_query, model::stream*& out) {
   model::thread_state& thread = model::this_thread();
   if (thread.in_host_function) return CUDA_ERROR_NOT_PERMITTED;
   model::context* context = nullptr;
   if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
   if (per_thread && context->green()) return CUDA_ERROR_INVALID_HANDLE;  // threads have none there
   out = per_thread ? &thread.default_stream(*context) : &context->legacy();
-  return per_thread ? CUDA_SUCCESS : model::refuse_use_of_legacy(*context, !to_ask);
+  return per_thread ? CUDA_SUCCESS : model::check_legacy_stream_usable(*context, !for_query);
 }
 
-CUresult find(model::process& p, CUstream handle, bool to_ask, model::stream*& out) {
+CUresult find(model::process& p, CUstream handle, bool for_query, model::stream*& out) {
   if (model::stream* found = p.streams.find(handle)) {
     out = found;
     return found->owner().status();
   }
-  if (handle == nullptr) return find_default_stream(null_is_per_thread(), to_ask, out);
-  if (handle == CU_STREAM_LEGACY) return find_default_stream(false, to_ask, out);
-  if (handle == CU_STREAM_PER_THREAD) return find_default_stream(true, to_ask, out);
+  if (handle == nullptr) return find_default_stream(null_is_per_thread(), for_query, out);
+  if (handle == CU_STREAM_LEGACY) return find_default_stream(false, for_query, out);
+  if (handle == CU_STREAM_PER_THREAD) return find_default_stream(true, for_query, out);
   return CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // namespace
 
-CUresult find_stream(model::process& p, CUstream handle, model::stream*& out) { return find(p, handle, false, out); }
+CUresult find_stream(model::process& p, CUstream handle, model::stream*& out) {
+  return find(p, handle, false, out);
+}
 
-CUresult find_stream_to_ask(model::process& p, CUstream handle, model::stream*& out) {
+CUresult find_stream_for_query(model::process& p, CUstream handle, model::stream*& out) {
   return find(p, handle, true, out);
 }
 
@@ -45,6 +47,8 @@ CUresult find_event(model::process& p, CUevent handle, model::event*& out) {
   return found->owner().status();
 }
 
-CUresult find_null_stream(model::process& p, model::stream*& out) { return find_stream(p, nullptr, out); }
+CUresult find_null_stream(model::process& p, model::stream*& out) {
+  return find_stream(p, nullptr, out);
+}
 
 }  // namespace weir::embedded::entry

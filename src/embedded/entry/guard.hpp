@@ -1,4 +1,5 @@
-// entry/guard.hpp - what every entry point checks before it does anything, and how it finds what its handles stand for.
+// entry/guard.hpp - what every entry point checks before it does anything, and how it finds what
+// its handles stand for.
 #pragma once
 
 #include <new>
@@ -12,8 +13,8 @@
 
 namespace weir::embedded::entry {
 
-// Runs the body of an entry point that a host function may call, too: one that names its stream or event, or
-// needs no state. Nothing is thrown through the C face.
+// Runs the body of an entry point that a host function may call, too: one that names its stream or
+// event, or needs no state. Nothing is thrown through the C face.
 template <class Body>
 abi::CUresult guarded(Body&& body) noexcept {
   model::process& p = model::this_process();
@@ -40,7 +41,8 @@ abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
 template <class Body>
 abi::CUresult guarded_outside_captures(Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) -> abi::CUresult {
-    if (const abi::CUresult status = model::refuse_unsafe_call(); status != abi::CUDA_SUCCESS) return status;
+    if (const abi::CUresult status = model::check_unsafe_call(); status != abi::CUDA_SUCCESS)
+      return status;
     return body(p);
   });
 }
@@ -54,50 +56,56 @@ inline abi::CUresult current_context(model::context*& out) {
   return abi::CUDA_SUCCESS;
 }
 
-// The stream behind a handle, ready for use. Null and the two default handles are resolved in the current
-// context of the calling thread; inside a host function they are refused.
+// The stream behind a handle, ready for use. Null and the two default handles are resolved in the
+// current context of the calling thread; inside a host function they are refused.
 abi::CUresult find_stream(model::process& p, abi::CUstream handle, model::stream*& out);
 
-// The same for work: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, before any other argument is looked at, where the stream is
-// in a capture that is broken.
-inline abi::CUresult find_stream_for_work(model::process& p, abi::CUstream handle, model::stream*& out) {
+// The same for work: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, before any other argument is looked at,
+// where the stream is in a capture that is broken.
+inline abi::CUresult find_stream_for_work(model::process& p, abi::CUstream handle,
+                                          model::stream*& out) {
   const abi::CUresult status = find_stream(p, handle, out);
-  return status != abi::CUDA_SUCCESS ? status : model::refuse_broken_capture(*out);
+  return status != abi::CUDA_SUCCESS ? status : model::check_capture_valid(*out);
 }
 
-// The same for a question that is not a use of the stream: while a blocking stream captures, the legacy stream may not
-// be used, which would break the capture, but be asked about, which only fails.
-abi::CUresult find_stream_to_ask(model::process& p, abi::CUstream handle, model::stream*& out);
+// The same for a question that is not a use of the stream: while a blocking stream captures, the
+// legacy stream may not be used, which would break the capture, but be asked about, which only
+// fails.
+abi::CUresult find_stream_for_query(model::process& p, abi::CUstream handle, model::stream*& out);
 
 // When work that is submitted to a stream uses its memory.
-inline model::use_time use_time_in(const model::stream& s) {
-  return s.capture() == nullptr ? model::use_time::now : model::use_time::in_graph;
+inline model::access_time access_time_of(const model::stream& s) {
+  return s.capture() == nullptr ? model::access_time::now : model::access_time::in_graph;
 }
 
-// The context whose device has to reach the memory that work in a stream uses: the stream's. A capture does not ask.
-inline model::memory_user user_in(const model::process& p, const model::stream& s) {
+// The context whose device has to reach the memory that work in a stream uses: the stream's. A
+// capture does not ask.
+inline model::memory_user memory_user_for(const model::process& p, const model::stream& s) {
   return !p.has_several_devices() || s.capture() != nullptr ? model::memory_user{}
                                                             : model::memory_user{&s.owner(), false};
 }
 
-// The same for copies: the current one's, whatever the stream, and the stream's where there is none.
-inline model::memory_user copier_in(const model::process& p, const model::stream& s) {
+// The same for copies: the current one's, whatever the stream, and the stream's where there is
+// none.
+inline model::memory_user copy_user_for(const model::process& p, const model::stream& s) {
   if (!p.has_several_devices()) return {};
   model::context* const current = model::this_thread().current();
   return {current != nullptr ? current : &s.owner(), true};
 }
 
 // Is there memory at an address, as a context's device sees it?
-inline bool is_seen(const model::process& p, model::context& by, const model::allocation& in, std::uintptr_t address) {
-  if (!in.lets(model::to_read)) return false;
-  return !p.has_several_devices() || model::reaches({&by, false}, in, address, 1, model::to_read);
+inline bool is_accessible(const model::process& p, model::context& by, const model::allocation& in,
+                          std::uintptr_t address) {
+  if (!in.allows(model::read_access)) return false;
+  return !p.has_several_devices() ||
+         model::can_access({&by, false}, in, address, 1, model::read_access);
 }
 
 // The event behind a handle, ready for use.
 abi::CUresult find_event(model::process& p, abi::CUevent handle, model::event*& out);
 
-// The null stream's stand-in for calls without a stream argument (cuMemcpyHtoD): the legacy stream, or the
-// thread's own in the per-thread variants of the entry points.
+// The null stream's stand-in for calls without a stream argument (cuMemcpyHtoD): the legacy stream,
+// or the thread's own in the per-thread variants of the entry points.
 abi::CUresult find_null_stream(model::process& p, model::stream*& out);
 
 }  // namespace weir::embedded::entry

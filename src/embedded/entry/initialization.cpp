@@ -9,12 +9,12 @@ namespace weir::embedded::entry {
 
 namespace {
 
-using detail::result_words;
+using detail::result_text;
 
 // Null for a number that is no result.
-CUresult describe(CUresult result, const char* result_words::*word, const char** out) noexcept {
+CUresult describe(CUresult result, const char* result_text::*word, const char** out) noexcept {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = detail::known_words_of(result).*word;
+  *out = detail::known_result_text_of(result).*word;
   return *out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -37,8 +37,12 @@ CUresult cuDriverGetVersion(int* version) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGetErrorName(CUresult error, const char** text) { return describe(error, &result_words::name, text); }
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  return describe(error, &result_text::name, text);
+}
 
-CUresult cuGetErrorString(CUresult error, const char** text) { return describe(error, &result_words::text, text); }
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  return describe(error, &result_text::text, text);
+}
 
 }  // namespace weir::embedded::entry

@@ -1,4 +1,5 @@
-// entry/proc_address.cpp - cuGetProcAddress: checks what it was asked, and looks it up (proc_table.hpp); cuGetExportTable.
+// entry/proc_address.cpp - cuGetProcAddress: checks what it was asked, and looks it up
+// (proc_table.hpp); cuGetExportTable.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/proc_table.hpp"
 
@@ -7,7 +8,8 @@ namespace weir::embedded::entry {
 // Needs no cuInit, and a host function may call it. The query's status is optional.
 CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
-  constexpr cuuint64_t known = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  constexpr cuuint64_t known =
+      CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   if (symbol == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (version > CUDA_VERSION || (flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;

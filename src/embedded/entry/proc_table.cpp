@@ -1,4 +1,5 @@
-// embedded/entry/proc_table.cpp - the search, and the functions of a driver in the program's own process.
+// embedded/entry/proc_table.cpp - the search, and the functions of a driver in the program's own
+// process.
 #include "embedded/entry/proc_table.hpp"
 
 #include "embedded/entry/entries.hpp"
@@ -20,7 +21,7 @@ CUresult not_supported() noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
 #define WEIR_PER_THREAD_ptsz(symbol) address(&per_thread<entries.symbol>::call)
 #define WEIR_PER_THREAD_ptds(symbol) address(&per_thread<entries.symbol>::call)
 
-const proc own_procs[] = {
+const proc default_procs[] = {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
   {#base, version, address(entries.symbol), WEIR_PER_THREAD_##variant(symbol)},
 #include "driver/functions.def"
@@ -36,7 +37,7 @@ constinit std::span<const proc> published;
 }  // namespace
 
 found_proc find_proc(const char* base, int version, bool per_thread) noexcept {
-  const std::span<const proc> procs = published.empty() ? std::span{own_procs} : published;
+  const std::span<const proc> procs = published.empty() ? std::span{default_procs} : published;
   const proc* best = nullptr;
   bool known = false;
   for (const proc& p : procs) {
@@ -45,9 +46,12 @@ found_proc find_proc(const char* base, int version, bool per_thread) noexcept {
     if (p.version <= version && (best == nullptr || p.version > best->version)) best = &p;
   }
   // There are per-thread variants since 7.0, of older functions, too.
-  if (best != nullptr && per_thread && best->per_thread != best->plain && version < 7000) best = nullptr;
-  if (best != nullptr) return {per_thread ? best->per_thread : best->plain, CU_GET_PROC_ADDRESS_SUCCESS};
-  return {nullptr, known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
+  if (best != nullptr && per_thread && best->per_thread != best->plain && version < 7000)
+    best = nullptr;
+  if (best != nullptr)
+    return {per_thread ? best->per_thread : best->plain, CU_GET_PROC_ADDRESS_SUCCESS};
+  return {nullptr, known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                         : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
 }
 
 void publish_procs(std::span<const proc> procs) noexcept { published = procs; }

@@ -7,7 +7,8 @@
 
 namespace weir::embedded::kernel {
 
-// The value of a condition, by the handle under which kernels know it: theirs to set for as long as anybody holds it.
+// The value of a condition, by the handle under which kernels know it: theirs to set for as long as
+// anybody holds it.
 class condition_value {
  public:
   // Throws std::bad_alloc.
@@ -19,7 +20,9 @@ class condition_value {
   ~condition_value();
 
   void set(std::uint32_t to) noexcept { value_.store(to, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint32_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t get() const noexcept {
+    return value_.load(std::memory_order_relaxed);
+  }
 
  private:
   const std::uint64_t handle_;

@@ -13,20 +13,23 @@ namespace weir::embedded::kernel {
 
 namespace {
 
-std::atomic<std::size_t> limit{std::size_t{8} << 20};
+std::atomic<std::size_t> heap_limit{std::size_t{8} << 20};
 std::atomic<std::size_t> used{0};
 
-// In front of each block that is in use. A kernel may free anything; the host's heap would end the process for it.
+// In front of each block that is in use. A kernel may free anything; the host's heap would end the
+// process for it.
 struct header {
   std::atomic<std::uint64_t> mark;
   std::uint64_t bytes;  // with the header
 };
 static_assert(sizeof(header) % alignof(std::max_align_t) == 0);
 
-std::uint64_t mark_of(const header& at) noexcept { return reinterpret_cast<std::uintptr_t>(&at) ^ 0x7765697268656170; }
+std::uint64_t mark_of(const header& at) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&at) ^ 0x7765697268656170;
+}
 
-// Takes the mark away. False where there is none; where there is no memory, that is a fault of the kernel's. The sanitizers
-// would take the look for the driver's mistake.
+// Takes the mark away. False where there is none; where there is no memory, that is a fault of the
+// kernel's. The sanitizers would take the look for the driver's mistake.
 __attribute__((no_sanitize("address", "thread"))) bool unmark(header& at) noexcept {
   std::uint64_t mark = mark_of(at);
   return at.mark.compare_exchange_strong(mark, 0, std::memory_order_relaxed);
@@ -34,11 +37,13 @@ __attribute__((no_sanitize("address", "thread"))) bool unmark(header& at) noexce
 
 }  // namespace
 
-void limit_device_heap(std::size_t bytes) noexcept { limit.store(bytes, std::memory_order_relaxed); }
+void limit_device_heap(std::size_t bytes) noexcept {
+  heap_limit.store(bytes, std::memory_order_relaxed);
+}
 
 void* allocate_on_device(unsigned long long bytes) {
   const block_runner::own_work ours;
-  const std::size_t most = limit.load(std::memory_order_relaxed);
+  const std::size_t most = heap_limit.load(std::memory_order_relaxed);
   if (bytes > most) return nullptr;
   const std::size_t size = bytes + sizeof(header);
   void* made = nullptr;
@@ -57,7 +62,8 @@ void free_on_device(void* memory) {
   header* const in_front = static_cast<header*>(memory) - 1;
   const bool aligned = reinterpret_cast<std::uintptr_t>(memory) % alignof(std::max_align_t) == 0;
   if (!aligned || !unmark(*in_front)) {
-    fail_kernel(abi::CUDA_ERROR_LAUNCH_FAILED, "weir: a kernel frees what is not, or no longer, of the device's heap");
+    fail_kernel(abi::CUDA_ERROR_LAUNCH_FAILED,
+                "weir: a kernel frees what is not, or no longer, of the device's heap");
   }
   const block_runner::own_work ours;
   used.fetch_sub(in_front->bytes, std::memory_order_relaxed);

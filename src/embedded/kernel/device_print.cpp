@@ -35,7 +35,8 @@ char* room_for(std::size_t bytes) noexcept {
 
 }  // namespace
 
-// What the format points to is the kernel's affair: a fault there is one of the kernel, and leaves no lock behind.
+// What the format points to is the kernel's affair: a fault there is one of the kernel, and leaves
+// no lock behind.
 int print_from_device(const char* format, std::va_list arguments) {
   if (format == nullptr) return -1;
   claim_stack();

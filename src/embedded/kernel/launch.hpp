@@ -16,9 +16,13 @@ struct launch {
   bool cooperative = false;                // all blocks run at the same time
   const void* const* arguments = nullptr;  // one pointer a parameter
 
-  [[nodiscard]] std::uint64_t blocks() const noexcept { return std::uint64_t{grid.x} * grid.y * grid.z; }
+  [[nodiscard]] std::uint64_t blocks() const noexcept {
+    return std::uint64_t{grid.x} * grid.y * grid.z;
+  }
   [[nodiscard]] unsigned threads() const noexcept { return block.x * block.y * block.z; }
-  [[nodiscard]] unsigned cluster_blocks() const noexcept { return cluster.x * cluster.y * cluster.z; }
+  [[nodiscard]] unsigned cluster_blocks() const noexcept {
+    return cluster.x * cluster.y * cluster.z;
+  }
 };
 
 }  // namespace weir::embedded::kernel

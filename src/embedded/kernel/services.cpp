@@ -12,10 +12,10 @@
 
 #include "embedded/engine/spin_lock.hpp"
 #include "embedded/kernel/blocks/block_runner.hpp"
+#include "embedded/kernel/blocks/cooperative_grid.hpp"
 #include "embedded/kernel/condition_values.hpp"
 #include "embedded/kernel/device_heap.hpp"
 #include "embedded/kernel/device_print.hpp"
-#include "embedded/kernel/blocks/team.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -32,9 +32,12 @@ block_threads& threads() noexcept {
   return runner.threads();
 }
 
-unsigned block_barrier(weir_barrier kind, unsigned predicate) { return threads().block_barrier(kind, predicate != 0); }
+unsigned block_barrier(weir_barrier kind, unsigned predicate) {
+  return threads().block_barrier(kind, predicate != 0);
+}
 
-const unsigned long long* warp_exchange(unsigned mask, unsigned long long value, unsigned* present) {
+const unsigned long long* warp_exchange(unsigned mask, unsigned long long value,
+                                        unsigned* present) {
   static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
   return reinterpret_cast<const unsigned long long*>(threads().exchange(mask, value, *present));
 }
@@ -44,12 +47,13 @@ void warp_barrier(unsigned mask) {
   threads().exchange(mask, 0, present);
 }
 
-unsigned active_mask(const void* place) { return threads().active_mask(place); }
+unsigned active_mask(const void* location) { return threads().active_mask(location); }
 
 void grid_barrier() {
   block_threads& all = threads();
   if (running_kernel()->member() == nullptr || !running_kernel()->what().cooperative) {
-    fail_kernel(CUDA_ERROR_LAUNCH_FAILED, "weir: kernel %s waits for its grid in a launch that is not cooperative",
+    fail_kernel(CUDA_ERROR_LAUNCH_FAILED,
+                "weir: kernel %s waits for its grid in a launch that is not cooperative",
                 running_kernel()->what().kernel->name);
   }
   claim_stack();  // blocks meet under a lock
@@ -95,14 +99,16 @@ void set_condition_of_graph(unsigned long long handle, unsigned value) {
     return set_condition(handle, value);
   }();
   if (known) return;
-  fail_kernel(CUDA_ERROR_LAUNCH_FAILED, "weir: kernel %s sets a condition that no graph has: handle %#llx",
+  fail_kernel(CUDA_ERROR_LAUNCH_FAILED,
+              "weir: kernel %s sets a condition that no graph has: handle %#llx",
               running_kernel()->what().kernel->name, handle);
 }
 
 unsigned long long nanoseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000u + static_cast<unsigned long long>(now.tv_nsec);
+  return static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000u +
+         static_cast<unsigned long long>(now.tv_nsec);
 }
 
 unsigned long long cycles() {

@@ -1,19 +1,20 @@
-// capture_allowed_test.cpp - what the table of docs/guide/capture.md says weir allows: it is done, and the capture lives on.
-#include <weir/graph/nodes/conditional_node.hpp>
-#include <weir/stream/current_stream.hpp>
+// capture_allowed_test.cpp - what the table of docs/guide/capture.md says weir allows: it is done,
+// and the capture lives on.
+#include <weir/device/green_context.hpp>
+#include <weir/device/peer_access.hpp>
+#include <weir/event/timer.hpp>
 #include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
-#include <weir/device/green_context.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
 #include <weir/memory/ipc_pool.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/managed_memory.hpp>
 #include <weir/memory/memory_pool.hpp>
-#include <weir/device/peer_access.hpp>
+#include <weir/stream/current_stream.hpp>
 #include <weir/stream/stream_attributes.hpp>
 #include <weir/stream/stream_pool.hpp>
-#include <weir/event/timer.hpp>
-#include <weir/sync/word.hpp>
+#include <weir/sync/wait_word.hpp>
 
 #include <functional>
 #include <thread>
@@ -32,8 +33,9 @@ using test::result_of;
 class CaptureAllowed : public test::capture_fixture {
  protected:
   // In a capture of each mode, in its thread and in another.
-  void expect_harmless(const std::function<void()>& call) {
-    for (const auto mode : {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
+  void expect_capture_stays_valid(const std::function<void()>& call) {
+    for (const auto mode :
+         {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
       SCOPED_TRACE(static_cast<int>(mode));
       const graph g = capture(s,
                               [&] {
@@ -47,8 +49,8 @@ class CaptureAllowed : public test::capture_fixture {
   }
 };
 
-TEST_F(CaptureAllowed, WhatStreamsAndEventsAre) {
-  expect_harmless([&] {
+TEST_F(CaptureAllowed, StreamsAndEventsCanBeCreatedAndQueriedDuringACapture) {
+  expect_capture_stays_valid([&] {
     const stream made{gpu};
     const stream blocking{gpu, {.kind = stream_kind::blocking}};
     const event mark{gpu};
@@ -65,17 +67,19 @@ TEST_F(CaptureAllowed, WhatStreamsAndEventsAre) {
   });
 }
 
-TEST_F(CaptureAllowed, StreamsOfAPool) {
+TEST_F(CaptureAllowed, APoolCanLeaseAStreamDuringACapture) {
   const stream_pool pool{gpu};
-  expect_harmless([&] {
-    const stream_lease lent = pool.acquire();
-    buffer<int> own{lent, 100};  // the next lease may be another stream, which this one's work is not ordered with
-    fill(lent, own, 1);
+  expect_capture_stays_valid([&] {
+    const stream_lease leased = pool.acquire();
+    buffer<int> own{
+        leased,
+        100};  // the next lease may be another stream, which this one's work is not ordered with
+    fill(leased, own, 1);
   });
 }
 
-TEST_F(CaptureAllowed, WhatDevicesAndContextsAre) {
-  expect_harmless([&] {
+TEST_F(CaptureAllowed, DevicesAndContextsCanBeQueriedDuringACapture) {
+  expect_capture_stays_valid([&] {
     static_cast<void>(gpu.memory());
     static_cast<void>(gpu.attribute(device_attribute::multiprocessor_count));
     static_cast<void>(gpu.priorities());
@@ -86,39 +90,41 @@ TEST_F(CaptureAllowed, WhatDevicesAndContextsAre) {
   });
 }
 
-TEST_F(CaptureAllowed, PartsOfTheDevice) {
-  expect_harmless([&] {
-    const green_context part{sm_part::of(gpu).split(1, 16).groups.at(0)};
+TEST_F(CaptureAllowed, AGreenContextCanBeCreatedDuringACapture) {
+  expect_capture_stays_valid([&] {
+    const green_context part{sm_resource::of(gpu).split(1, 16).groups.at(0)};
     const stream in_part{part};
     static_cast<void>(part.multiprocessors());
   });
 }
 
-TEST_F(CaptureAllowed, ManagedMemoryBesideIt) {
-  if (gpu.attribute(device_attribute::concurrent_managed_access) == 0) GTEST_SKIP() << "no concurrent access";
+TEST_F(CaptureAllowed, ManagedMemoryCanBePrefetchedOutsideTheCapturedStreamOnly) {
+  if (gpu.attribute(device_attribute::concurrent_managed_access) == 0)
+    GTEST_SKIP() << "no concurrent access";
   const managed_buffer<int> memory{1000};
-  expect_harmless([&] {
+  expect_capture_stays_valid([&] {
     prefetch(t, memory, gpu);
-    attach(t, memory, attachment::everyone);
+    attach(t, memory, attachment::global);
     advise(memory, memory_advice::read_mostly);
     static_cast<void>(state_of(memory));
   });
   const graph g = capture(s, [&] {
     EXPECT_EQ(result_of([&] { prefetch(s, memory, gpu); }), errc::stream_capture_unsupported);
-    EXPECT_EQ(result_of([&] { attach(s, memory, attachment::everyone); }), errc::stream_capture_unsupported);
+    EXPECT_EQ(result_of([&] { attach(s, memory, attachment::global); }),
+              errc::stream_capture_unsupported);
   });
   EXPECT_EQ(g.node_count(), 0u);
 }
 
-TEST_F(CaptureAllowed, Words) {
-  expect_harmless([] { const word<unsigned> made{1}; });
+TEST_F(CaptureAllowed, AWaitWordCanBeCreatedDuringACapture) {
+  expect_capture_stays_valid([] { const wait_word<unsigned> made{1}; });
 }
 
-TEST_F(CaptureAllowed, GraphsAndExecutables) {
+TEST_F(CaptureAllowed, OtherGraphsCanBeEditedUpdatedAndLaunchedDuringACapture) {
   graph other;
   const fill_node node = other.add(fill_parameters{y, 1});
   graph_exec run = other.instantiate();
-  expect_harmless([&] {
+  expect_capture_stays_valid([&] {
     graph made;
     made.remove(made.add(fill_parameters{y, 2}));
     made.add(child_graph_parameters{other});
@@ -138,18 +144,22 @@ TEST_F(CaptureAllowed, GraphsAndExecutables) {
 }
 
 // What the table leaves to the driver is refused without harm.
-TEST_F(CaptureAllowed, NodesOfItsGraphAreNotRemoved) {
+TEST_F(CaptureAllowed, RemovingANodeOfTheCapturedGraphIsRefused) {
   const graph g = capture(s, [&](capture_scope& scope) {
     fill(s, x, 1);
-    EXPECT_EQ(result_of([&] { scope.graph().remove(scope.graph().nodes().at(0)); }), errc::illegal_state);
+    EXPECT_EQ(result_of([&] { scope.graph().remove(scope.graph().nodes().at(0)); }),
+              errc::illegal_state);
   });
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(CaptureAllowed, SectionsOfATimerAreRefused) {
+TEST_F(CaptureAllowed, ATimerSectionOnACapturingStreamIsRefused) {
   timings times;
   const graph g = capture(s, [&] {
-    EXPECT_EQ(result_of([&] { const timer section{times, "a", s}; }), errc::stream_capture_unsupported);
+    EXPECT_EQ(result_of([&] {
+                const timer section{times, "a", s};
+              }),
+              errc::stream_capture_unsupported);
   });
   EXPECT_EQ(g.node_count(), 0u);
 }

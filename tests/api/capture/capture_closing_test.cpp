@@ -1,17 +1,17 @@
-// capture_closing_test.cpp - memory closed, imports made and ended, profilers started and stopped, in a capture and beside it:
-// none of it harms one, in whichever mode and thread.
-#include <weir/memory/buffer.hpp>
+// capture_closing_test.cpp - memory closed, imports made and ended, profilers started and stopped,
+// in a capture and beside it: none of it harms one, in whichever mode and thread.
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/external_memory.hpp>
-#include <weir/sync/external_semaphore.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/ipc_buffer.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/profiler/profiler.hpp>
+#include <weir/sync/external_semaphore.hpp>
 
 #include <thread>
 #include <utility>
@@ -33,70 +33,82 @@ using test::shared_allocation;
 
 class CaptureClosing : public test::capture_fixture {
  protected:
-  // Makes something with make(), and calls use(it) in the thread of a capture, and in another one beside it.
+  // Makes something with make(), and calls use(it) in the thread of a capture, and in another one
+  // beside it.
   template <class Make, class Use>
-  void expect_harmless(const Make& make, const Use& use) {
-    for (const auto mode : {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
+  void expect_capture_stays_valid(const Make& make, const Use& use) {
+    for (const auto mode :
+         {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
       SCOPED_TRACE(testing::Message() << "mode " << static_cast<unsigned>(mode));
-      auto in_it = make();
-      auto beside_it = make();
+      auto used_in_capture = make();
+      auto used_on_other_thread = make();
       const graph g = capture(s,
                               [&] {
                                 fill(s, x, 1);
-                                use(in_it);
+                                use(used_in_capture);
                                 EXPECT_EQ(capture_status_of(s), capture_status::active) << "in it";
-                                std::thread{[&] { use(beside_it); }}.join();
-                                EXPECT_EQ(capture_status_of(s), capture_status::active) << "beside it";
+                                std::thread{[&] { use(used_on_other_thread); }}.join();
+                                EXPECT_EQ(capture_status_of(s), capture_status::active)
+                                    << "beside it";
                               },
                               {.mode = mode});
       EXPECT_EQ(g.node_count(), 1u);
     }
   }
-  // The same with a capture that was begun past weir.
+  // The same with a capture that was started directly through the driver.
   template <class Make, class Use>
-  void expect_harmless_to_others(const Make& make, const Use& use) {
-    for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
-      auto in_it = make();
-      auto beside_it = make();
+  void expect_external_capture_stays_valid(const Make& make, const Use& use) {
+    for (const auto mode :
+         {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+      auto used_in_capture = make();
+      auto used_on_other_thread = make();
       foreign_capture foreign{s, mode};
-      use(in_it);
-      std::thread{[&] { use(beside_it); }}.join();
+      use(used_in_capture);
+      std::thread{[&] { use(used_on_other_thread); }}.join();
       EXPECT_TRUE(foreign.end());
     }
   }
   // Memory with a use to wait for.
   template <class Memory>
-  [[nodiscard]] Memory used(Memory memory) const {
+  [[nodiscard]] Memory with_pending_use(Memory memory) const {
     gpu.sync();  // it is there
     fill(t, memory, 1);
     return memory;
   }
 };
 
-constexpr auto close_it = [](auto& what) {
+constexpr auto close_object = [](auto& what) {
   EXPECT_EQ(result_of([&] { what.close(); }), errc::success);
   EXPECT_TRUE(what.closed());
 };
 
-constexpr auto destroy_it = [](auto& what) {
-  const auto gone = std::move(what);
+constexpr auto destroy_object = [](auto& what) {
+  const auto moved = std::move(what);
   EXPECT_TRUE(what.closed());
 };
 
-TEST_F(CaptureClosing, MemoryOfTheHost) {
-  expect_harmless([&] { return used(pinned_buffer<int>{10}); }, close_it);
-  expect_harmless([&] { return used(managed_buffer<int>{10}); }, close_it);
-  expect_harmless_to_others([&] { return used(pinned_buffer<int>{10}); }, close_it);
-  expect_harmless_to_others([&] { return used(managed_buffer<int>{10}); }, close_it);
+TEST_F(CaptureClosing, ClosingHostMemoryBreaksNoCapture) {
+  expect_capture_stays_valid([&] { return with_pending_use(pinned_buffer<int>{10}); },
+                             close_object);
+  expect_capture_stays_valid([&] { return with_pending_use(managed_buffer<int>{10}); },
+                             close_object);
+  expect_external_capture_stays_valid([&] { return with_pending_use(pinned_buffer<int>{10}); },
+                                      close_object);
+  expect_external_capture_stays_valid([&] { return with_pending_use(managed_buffer<int>{10}); },
+                                      close_object);
 }
 
-TEST_F(CaptureClosing, Buffers) {
+TEST_F(CaptureClosing, ClosingABufferBreaksNoCapture) {
   const stream u{gpu};
-  expect_harmless([&] { return used(buffer<int>{t, 10}); }, close_it);
-  expect_harmless([&] { return used(buffer<int>{u, 10}); }, close_it);
-  expect_harmless([&] { return used(buffer<int>{s, 10}); }, close_it);
-  expect_harmless_to_others([&] { return used(buffer<int>{u, 10}); }, close_it);
-  expect_harmless(
+  expect_capture_stays_valid([&] { return with_pending_use(buffer<int>{t, 10}); }, close_object);
+  expect_capture_stays_valid([&] { return with_pending_use(buffer<int>{u, 10}); }, close_object);
+  expect_capture_stays_valid([&] { return with_pending_use(buffer<int>{s, 10}); }, close_object);
+  expect_external_capture_stays_valid(
+      [&] {
+        return with_pending_use(buffer<int>{u, 10});
+      },
+      close_object);
+  expect_capture_stays_valid(
       [&] {
         return buffer<int>{u, 10};
       },
@@ -105,36 +117,42 @@ TEST_F(CaptureClosing, Buffers) {
   EXPECT_EQ(deferred_count(), 0u);
 }
 
-TEST_F(CaptureClosing, MemoryForOtherProcesses) {
-  expect_harmless([&] { return used(ipc_buffer<int>{10}); }, close_it);
-  expect_harmless_to_others([&] { return used(ipc_buffer<int>{10}); }, close_it);
+TEST_F(CaptureClosing, ClosingAnIpcBufferBreaksNoCapture) {
+  expect_capture_stays_valid([&] { return with_pending_use(ipc_buffer<int>{10}); }, close_object);
+  expect_external_capture_stays_valid([&] { return with_pending_use(ipc_buffer<int>{10}); },
+                                      close_object);
 }
 
-TEST_F(CaptureClosing, ImportedMemory) {
+TEST_F(CaptureClosing, ClosingImportedMemoryBreaksNoCapture) {
   const shared_allocation theirs{gpu};
-  const auto import = [&] { return external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu); };
-  const auto map = [&] { return used(mapped_buffer<int>{import(), 0, theirs.bytes() / sizeof(int)}); };
-  expect_harmless(map, close_it);
-  expect_harmless_to_others(map, close_it);
-  expect_harmless(import, close_it);
-  expect_harmless_to_others(import, close_it);
-  expect_harmless(import, destroy_it);
-  expect_harmless_to_others(import, destroy_it);
+  const auto import = [&] {
+    return external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
+  };
+  const auto map = [&] {
+    return with_pending_use(mapped_buffer<int>{import(), 0, theirs.bytes() / sizeof(int)});
+  };
+  expect_capture_stays_valid(map, close_object);
+  expect_external_capture_stays_valid(map, close_object);
+  expect_capture_stays_valid(import, close_object);
+  expect_external_capture_stays_valid(import, close_object);
+  expect_capture_stays_valid(import, destroy_object);
+  expect_external_capture_stays_valid(import, destroy_object);
 }
 
-TEST_F(CaptureClosing, ImportsAreMadeMeanwhile) {
+TEST_F(CaptureClosing, ImportingMemoryBreaksNoCapture) {
   const shared_allocation theirs{gpu};
   const auto nothing = [] { return 0; };
   const auto import = [&](int) {
     EXPECT_EQ(result_of([&] {
-                const external_memory memory = external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
+                const external_memory memory =
+                    external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
                 mapped_buffer<int> part{memory, 0, theirs.bytes() / sizeof(int)};
                 part.close();
               }),
               errc::success);
   };
-  expect_harmless(nothing, import);
-  expect_harmless_to_others(nothing, import);
+  expect_capture_stays_valid(nothing, import);
+  expect_external_capture_stays_valid(nothing, import);
   if (!gpu.is_embedded()) return;  // on a GPU somebody else has to make a semaphore
   const shared_semaphore shared;
   const auto import_semaphore = [&](int) {
@@ -144,16 +162,17 @@ TEST_F(CaptureClosing, ImportsAreMadeMeanwhile) {
               }),
               errc::success);
   };
-  expect_harmless(nothing, import_semaphore);
-  expect_harmless_to_others(nothing, import_semaphore);
+  expect_capture_stays_valid(nothing, import_semaphore);
+  expect_external_capture_stays_valid(nothing, import_semaphore);
 }
 
-TEST_F(CaptureClosing, MemoryForOtherProcessesIsMadeMeanwhile) {
-  expect_harmless([] { return 0; },
-                  [](int) { EXPECT_EQ(result_of([] { ipc_buffer<int>{10}.close(); }), errc::success); });
+TEST_F(CaptureClosing, CreatingAnIpcBufferBreaksNoCapture) {
+  expect_capture_stays_valid(
+      [] { return 0; },
+      [](int) { EXPECT_EQ(result_of([] { ipc_buffer<int>{10}.close(); }), errc::success); });
 }
 
-TEST_F(CaptureClosing, Profilers) {
+TEST_F(CaptureClosing, StartingAProfilerBreaksNoCapture) {
   const auto nothing = [] { return 0; };
   const auto profile = [&](int) {
     EXPECT_EQ(result_of([&] {
@@ -163,12 +182,13 @@ TEST_F(CaptureClosing, Profilers) {
               }),
               errc::success);
   };
-  expect_harmless(nothing, profile);
-  expect_harmless_to_others(nothing, profile);
+  expect_capture_stays_valid(nothing, profile);
+  expect_external_capture_stays_valid(nothing, profile);
 }
 
-// Nobody can wait for the work of a capture, so memory that it uses is not closed meanwhile, and nothing is lost.
-TEST_F(CaptureClosing, WhatACaptureUsesIsNotClosedBeforeItsEnd) {
+// Nobody can wait for the work of a capture, so memory that it uses is not closed meanwhile, and
+// nothing is lost.
+TEST_F(CaptureClosing, MemoryThatACaptureUsesCannotBeClosedBeforeTheCaptureEnds) {
   pinned_buffer<int> pinned{100};
   managed_buffer<int> managed{100};
   const auto expect_refused = [&](auto& memory, const char* call) {
@@ -176,7 +196,7 @@ TEST_F(CaptureClosing, WhatACaptureUsesIsNotClosedBeforeItsEnd) {
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_unsupported);
     EXPECT_STREQ(failure->call(), call);
-    EXPECT_TRUE(says(*failure, "lives on")) << failure->what();
+    EXPECT_TRUE(message_contains(*failure, "lives on")) << failure->what();
     EXPECT_FALSE(memory.closed());
   };
   for (const auto mode : {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {

@@ -1,10 +1,10 @@
 // capture_ended_test.cpp - captures by hand of which other threads see that they are over.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "driver/table.hpp"
 
 namespace weir {
@@ -24,60 +24,61 @@ using detail::driver;
 
 class CaptureEnded : public ::testing::Test {
  protected:
-  ~CaptureEnded() override { EXPECT_EQ(detail::open_captures.load(), 0); }
+  ~CaptureEnded() override { EXPECT_EQ(detail::active_capture_count.load(), 0); }
 
   device gpu;
   stream s{gpu};
   stream t{gpu};
 };
 
-// A thread that begins a capture, ends it past weir, and goes on living without another.
-class thread_that_ended_past_weir {
+// A thread that begins a capture, ends it directly through the driver, and goes on living without
+// another.
+class thread_with_directly_ended_capture {
  public:
-  explicit thread_that_ended_past_weir(const stream& on) {
+  explicit thread_with_directly_ended_capture(const stream& on) {
     std::promise<void> ended;
-    thread_ = std::thread{[&, leave = leave_.get_future()] {
+    thread_ = std::thread{[&, exit = exit_.get_future()] {
       begin_capture(on);
       abi::CUgraph graph = nullptr;
       EXPECT_EQ(driver().cuStreamEndCapture(on.get(), &graph), abi::CUDA_SUCCESS);
       EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
       ended.set_value();
-      leave.wait();
+      exit.wait();
     }};
     ended.get_future().wait();
   }
-  thread_that_ended_past_weir(const thread_that_ended_past_weir&) = delete;
-  thread_that_ended_past_weir& operator=(const thread_that_ended_past_weir&) = delete;
-  ~thread_that_ended_past_weir() {
-    leave_.set_value();
+  thread_with_directly_ended_capture(const thread_with_directly_ended_capture&) = delete;
+  thread_with_directly_ended_capture& operator=(const thread_with_directly_ended_capture&) = delete;
+  ~thread_with_directly_ended_capture() {
+    exit_.set_value();
     thread_.join();
   }
 
  private:
-  std::promise<void> leave_;
+  std::promise<void> exit_;
   std::thread thread_;
 };
 
-TEST_F(CaptureEnded, WhatWaitsForTheEndOfCapturesSeesThatOneWasEndedPastWeir) {
+TEST_F(CaptureEnded, ADeferredTaskRunsAfterACaptureIsEndedDirectlyThroughTheDriver) {
   auto beside = std::make_unique<buffer<int>>(t, 10);
-  const thread_that_ended_past_weir other{s};
+  const thread_with_directly_ended_capture other{s};
   beside.reset();
   drain_deferred();
   EXPECT_EQ(deferred_count(), 0u);
 }
 
-TEST_F(CaptureEnded, OneThatWasEndedPastWeirRefusesNothing) {
-  const thread_that_ended_past_weir other{s};
+TEST_F(CaptureEnded, ACaptureEndedDirectlyThroughTheDriverDoesNotBlockASync) {
+  const thread_with_directly_ended_capture other{s};
   gpu.sync();
 }
 
-TEST_F(CaptureEnded, TheNextOneSeesThatAnotherWasEndedPastWeir) {
-  const thread_that_ended_past_weir other{s};
+TEST_F(CaptureEnded, ACaptureCanBeginAfterAnotherIsEndedDirectlyThroughTheDriver) {
+  const thread_with_directly_ended_capture other{s};
   const graph g = capture(s, [] {});
 }
 
 // Whoever asks about a capture of another thread keeps nothing from that thread.
-TEST_F(CaptureEnded, AThreadHasItsStreamToItselfOnceItsCaptureHasEnded) {
+TEST_F(CaptureEnded, AThreadOwnsItsStreamAloneOnceItsCaptureHasEnded) {
   std::atomic<bool> over{false};
   std::thread other{[&] {
     for (int i = 0; i < 300; ++i) {

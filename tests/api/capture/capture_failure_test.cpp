@@ -1,13 +1,14 @@
-// capture_failure_test.cpp - captures that end with no graph, and who is to blame: streams not joined, and calls that broke them.
-#include <weir/memory/buffer.hpp>
+// capture_failure_test.cpp - captures that end with no graph, and who is to blame: streams not
+// joined, and calls that broke them.
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/graph/graph_exec.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/profiler/name.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/event/event.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/profiler/name.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <span>
 #include <stdexcept>
@@ -15,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "capture_fixture.hpp"
 #include "driver/table.hpp"
 #include "support/errors.hpp"
@@ -31,13 +32,13 @@ using test::result_of;
 
 class CaptureFailure : public test::capture_fixture {};
 
-TEST_F(CaptureFailure, ABodyThatBreaksTheCaptureAndThrowsIsHeardItself) {
+TEST_F(CaptureFailure, TheErrorOfABodyThatBreaksTheCaptureIsRethrown) {
   const event outside = t.record();
   const auto failure = failure_of([&] { static_cast<void>(capture(s, [&] { s.wait(outside); })); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_isolation);
   EXPECT_STREQ(failure->call(), "cuStreamWaitEvent");
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Rules 96 and 97.
@@ -55,12 +56,12 @@ TEST_F(CaptureFailure, StreamsThatWereNotJoinedAreNamed) {
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_unjoined);
-  EXPECT_TRUE(says(*failure, "\"fork\"")) << failure->what();
-  EXPECT_FALSE(says(*failure, to_string(joined))) << failure->what();
-  expect_ordinary();
+  EXPECT_TRUE(message_contains(*failure, "\"fork\"")) << failure->what();
+  EXPECT_FALSE(message_contains(*failure, to_string(joined))) << failure->what();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureFailure, AStreamThatIsJoinedThroughAnotherIsJoined) {
+TEST_F(CaptureFailure, AStreamCanBeJoinedThroughAnotherStream) {
   const stream u{gpu};
   const graph g = capture(s, [&] {
     fork();
@@ -72,7 +73,7 @@ TEST_F(CaptureFailure, AStreamThatIsJoinedThroughAnotherIsJoined) {
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
-TEST_F(CaptureFailure, ForksAreJoinedOnRequest) {
+TEST_F(CaptureFailure, TheJoinForksOptionJoinsForkedStreams) {
   fill(s, y, 0);
   s.sync();
   const graph g = capture(s,
@@ -101,25 +102,28 @@ TEST_F(CaptureFailure, ABrokenCaptureNamesTheFirstCallThatBrokeIt) {
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-  EXPECT_TRUE(says(*failure, "cuStreamWaitEvent at")) << failure->what();
-  EXPECT_TRUE(says(*failure, "capture_failure_test.cpp:" + std::to_string(line))) << failure->what();
-  EXPECT_TRUE(says(*failure, "relaxed")) << failure->what();
-  EXPECT_FALSE(says(*failure, "cuMemset")) << failure->what();
-  expect_ordinary();
+  EXPECT_TRUE(message_contains(*failure, "cuStreamWaitEvent at")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "capture_failure_test.cpp:" + std::to_string(line)))
+      << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "relaxed")) << failure->what();
+  EXPECT_FALSE(message_contains(*failure, "cuMemset")) << failure->what();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureFailure, ACallPastWeirThatBreaksItIsCalledThat) {
+TEST_F(CaptureFailure, ACallMadeDirectlyThroughTheDriverIsReportedAsTheBreakingCall) {
   const auto failure = failure_of([&] {
-    static_cast<void>(capture(s, [&] { EXPECT_NE(driver().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS); }));
+    static_cast<void>(
+        capture(s, [&] { EXPECT_NE(driver().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS); }));
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-  EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
-  expect_ordinary();
+  EXPECT_TRUE(message_contains(*failure, "directly through the driver")) << failure->what();
+  expect_not_capturing();
 }
 
-// A call past weir has broken it; what fails afterwards, in it or elsewhere, is not to blame.
-TEST_F(CaptureFailure, CallsThatFailInACaptureThatIsBrokenAlreadyAreNotNamed) {
+// A call directly through the driver has broken it; what fails afterwards, in it or elsewhere, is
+// not to blame.
+TEST_F(CaptureFailure, CallsThatFailAfterTheCaptureBrokeAreNotNamed) {
   const stream u{gpu};
   const event outside = u.record();
   const auto fails_after = [&](const auto& call) {
@@ -131,7 +135,7 @@ TEST_F(CaptureFailure, CallsThatFailInACaptureThatIsBrokenAlreadyAreNotNamed) {
     const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-    EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+    EXPECT_TRUE(message_contains(*failure, "directly through the driver")) << failure->what();
   };
   fails_after([&](const event&) {
     EXPECT_EQ(result_of([&] { fill(s, x, 1); }), errc::stream_capture_invalidated);
@@ -139,17 +143,18 @@ TEST_F(CaptureFailure, CallsThatFailInACaptureThatIsBrokenAlreadyAreNotNamed) {
     EXPECT_EQ(result_of([&] { s.wait(outside); }), errc::stream_capture_invalidated);
   });
   fails_after([&](const event&) {
-    EXPECT_EQ(result_of([&] { copy(u, std::span{host}, std::span{host}.first(1)); }), errc::invalid_value);
+    EXPECT_EQ(result_of([&] { copy(u, std::span{host}, std::span{host}.first(1)); }),
+              errc::invalid_value);
     EXPECT_EQ(result_of([&] { launch_host_once(s, [] {}); }), errc::stream_capture_invalidated);
   });
   fails_after([&](const event& captured) {
     // The driver's answer to a stream outside.
     EXPECT_EQ(result_of([&] { u.wait(captured); }), errc::invalid_value);
   });
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureFailure, AnErrorOfAHostFunctionIsNotNamed) {
+TEST_F(CaptureFailure, AHostFunctionErrorIsNotNamedAsTheBreakingCall) {
   const stream u{gpu};
   launch_host_once(u, [] { throw std::runtime_error{"the function's"}; });
   begin_capture(s, {.mode = capture_mode::relaxed});
@@ -157,11 +162,11 @@ TEST_F(CaptureFailure, AnErrorOfAHostFunctionIsNotNamed) {
   EXPECT_THROW(u.sync(), std::runtime_error);
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
-  EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "directly through the driver")) << failure->what();
 }
 
 // Nor is a question that does no harm, about an event of which nothing is known.
-TEST_F(CaptureFailure, AQuestionForATimeIsNotNamed) {
+TEST_F(CaptureFailure, ARefusedElapsedTimeQueryIsNotNamedAsTheBreakingCall) {
   const timed_event mark{gpu};
   begin_capture(s, {.mode = capture_mode::relaxed});
   foreign_capture foreign{t, abi::CU_STREAM_CAPTURE_MODE_RELAXED};
@@ -171,7 +176,7 @@ TEST_F(CaptureFailure, AQuestionForATimeIsNotNamed) {
   EXPECT_TRUE(foreign.end());
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
-  EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "directly through the driver")) << failure->what();
 }
 
 // Two captures: each tells of the call that broke it.
@@ -185,48 +190,51 @@ TEST_F(CaptureFailure, ACallThatBreaksOneCaptureIsNotNamedByAnother) {
   const auto of_s = failure_of([&] { static_cast<void>(end_capture(s)); });
   const auto of_t = failure_of([&] { static_cast<void>(end_capture(t)); });
   ASSERT_TRUE(of_s && of_t);
-  EXPECT_TRUE(says(*of_s, "past weir")) << of_s->what();
-  EXPECT_TRUE(says(*of_t, "cuStreamWaitEvent at")) << of_t->what();
-  expect_ordinary();
+  EXPECT_TRUE(message_contains(*of_s, "directly through the driver")) << of_s->what();
+  EXPECT_TRUE(message_contains(*of_t, "cuStreamWaitEvent at")) << of_t->what();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureFailure, AMergeIsNamedByBothAndByNoThird) {
+TEST_F(CaptureFailure, AMergeIsNamedByTheTwoMergedCapturesOnly) {
   const stream u{gpu};
   for (const bool by_event : {true, false}) {
-    for (const stream_ref each : {s.ref(), t.ref(), u.ref()}) begin_capture(each, {.mode = capture_mode::relaxed});
+    for (const stream_ref each : {s.ref(), t.ref(), u.ref()})
+      begin_capture(each, {.mode = capture_mode::relaxed});
     const event mark = s.record();
     const event of_third = u.record();
     EXPECT_NE(driver().cuStreamQuery(u.get()), abi::CUDA_SUCCESS);
     const auto merge = failure_of([&] { by_event ? t.wait(mark) : t.wait(s); });
     ASSERT_TRUE(merge);
     EXPECT_EQ(merge->result(), errc::stream_capture_merge);
-    EXPECT_TRUE(says(*merge, "different captures")) << merge->what();
+    EXPECT_TRUE(message_contains(*merge, "different captures")) << merge->what();
     for (const stream_ref each : {s.ref(), t.ref()}) {
       const auto failure = failure_of([&] { static_cast<void>(end_capture(each)); });
       ASSERT_TRUE(failure);
-      EXPECT_TRUE(says(*failure, "cuStreamWaitEvent at")) << failure->what();
+      EXPECT_TRUE(message_contains(*failure, "cuStreamWaitEvent at")) << failure->what();
     }
     const auto third = failure_of([&] { static_cast<void>(end_capture(u)); });
     ASSERT_TRUE(third);
-    EXPECT_TRUE(says(*third, "past weir")) << third->what();
+    EXPECT_TRUE(message_contains(*third, "directly through the driver")) << third->what();
   }
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-// Of an event that was recorded past weir nothing is known; the look at it breaks the capture, and says so.
-TEST_F(CaptureFailure, ALookWithoutAnExceptionIsNamedToo) {
+// Of an event that was recorded directly through the driver nothing is known; the look at it breaks
+// the capture, and says so.
+TEST_F(CaptureFailure, ABreakingQueryThatDoesNotThrowIsNamed) {
   const event mark{gpu};
   begin_capture(s);
   EXPECT_EQ(driver().cuEventRecord(mark.get(), s.get()), abi::CUDA_SUCCESS);
   EXPECT_EQ(mark.try_done(), errc::captured_event);
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
-  EXPECT_TRUE(says(*failure, "broken by cuEventQuery (")) << failure->what();
-  expect_ordinary();
+  EXPECT_TRUE(message_contains(*failure, "broken by cuEventQuery (")) << failure->what();
+  expect_not_capturing();
 }
 
-// An event of a capture that is over joins nothing to the next one, and breaks it if its stream waits for it.
-TEST_F(CaptureFailure, AnEventOfAnEarlierCaptureIsNoJoin) {
+// An event of a capture that is over joins nothing to the next one, and breaks it if its stream
+// waits for it.
+TEST_F(CaptureFailure, AnEventOfAnEarlierCaptureJoinsNoStream) {
   const event mark{gpu};
   for (const bool past_weir : {false, true}) {
     begin_capture(s);
@@ -252,28 +260,31 @@ TEST_F(CaptureFailure, AnEventOfAnEarlierCaptureIsNoJoin) {
     });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-    EXPECT_TRUE(says(*failure, "cuStreamWaitEvent at")) << failure->what();
-    EXPECT_FALSE(says(*failure, to_string(t))) << failure->what();
+    EXPECT_TRUE(message_contains(*failure, "cuStreamWaitEvent at")) << failure->what();
+    EXPECT_FALSE(message_contains(*failure, to_string(t))) << failure->what();
   }
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-// Of a capture that was ended past weir nothing is told by the next one of the stream, whoever began that.
-TEST_F(CaptureFailure, ACaptureTellsNothingOfTheOneBefore) {
+// Of a capture that was ended directly through the driver nothing is told by the next one of the
+// stream, whoever began that.
+TEST_F(CaptureFailure, ACaptureDoesNotReportTheBeginOfAnEarlierCapture) {
   begin_capture(s, {.mode = capture_mode::relaxed});
   const unsigned line = __LINE__ - 1;
   fork();
   abi::CUgraph ended = nullptr;
   EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &ended), abi::CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-  EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_RELAXED), abi::CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_RELAXED),
+            abi::CUDA_SUCCESS);
   const event mark = s.record();  // where weir sees that it is another
   EXPECT_EQ(result_of([&] { mark.sync(); }), errc::captured_event);
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-  EXPECT_FALSE(says(*failure, "capture_failure_test.cpp:" + std::to_string(line))) << failure->what();
-  EXPECT_EQ(detail::open_captures.load(), 0);
-  expect_ordinary();
+  EXPECT_FALSE(message_contains(*failure, "capture_failure_test.cpp:" + std::to_string(line)))
+      << failure->what();
+  EXPECT_EQ(detail::active_capture_count.load(), 0);
+  expect_not_capturing();
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // capture_fixture.hpp - two streams to capture, and memory to see by what has run.
 #pragma once
 
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/graph/nodes/empty_node.hpp>
 #include <weir/core/error.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph.hpp>
+#include <weir/graph/nodes/empty_node.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <string>
@@ -18,17 +18,17 @@ namespace weir::test {
 
 class capture_fixture : public ::testing::Test {
  protected:
-  [[nodiscard]] int first() {
+  [[nodiscard]] int first_element() {
     copy(s, x, host);
     s.sync();
     return host[0];
   }
   // Nobody captures, and the streams take work.
-  void expect_ordinary() {
+  void expect_not_capturing() {
     EXPECT_EQ(capture_status_of(s), capture_status::none);
     EXPECT_EQ(capture_status_of(t), capture_status::none);
     fill(s, x, 77);
-    EXPECT_EQ(first(), 77);
+    EXPECT_EQ(first_element(), 77);
     t.sync();
   }
   // t joins the capture of s and has work of its own.
@@ -36,17 +36,18 @@ class capture_fixture : public ::testing::Test {
     t.wait(s);
     fill(t, y, 5);
   }
-  // Calls use(node, named) with nodes that the graph of a capture does not have; a refusal says `named` of each.
+  // Calls use(node, named) with nodes that the graph of a capture does not have; a refusal says
+  // `named` of each.
   template <class Use>
   static void for_each_foreign_node(const Use& use) {
     graph other;
-    const graph_node theirs = other.add(empty_parameters{});
-    other.tag(theirs, "theirs");
-    use(theirs, "theirs");
-    use(graph_node{theirs.get()}, "is no node of it");  // nobody says of which graph it is
+    const graph_node foreign = other.add(empty_parameters{});
+    other.tag(foreign, "theirs");
+    use(foreign, "theirs");
+    use(graph_node{foreign.get()}, "is no node of it");  // nobody says of which graph it is
     use(graph_node{}, "no node");
   }
-  [[nodiscard]] static bool says(const error& e, const std::string& what) {
+  [[nodiscard]] static bool message_contains(const error& e, const std::string& what) {
     return std::string{e.what()}.find(what) != std::string::npos;
   }
 

@@ -1,9 +1,10 @@
-// capture_frontier_test.cpp - what the next operation of a stream that captures comes after, changed by hand.
+// capture_frontier_test.cpp - what the next operation of a stream that captures comes after,
+// changed by hand.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/device/context.hpp>
+#include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/empty_node.hpp>
 #include <weir/graph/nodes/fill_node.hpp>
-#include <weir/graph/graph_exec.hpp>
 #include <weir/stream/host_function.hpp>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ class CaptureFrontier : public test::capture_fixture {
  protected:
   [[nodiscard]] static std::vector<graph_node> frontier_of(stream_ref stream) {
     std::vector<graph_node> nodes;
-    for (const capture_dependency& each : capture_info_of(stream).frontier) nodes.push_back(each.node);
+    for (const capture_dependency& each : capture_info_of(stream).frontier)
+      nodes.push_back(each.node);
     return nodes;
   }
   static void expect_frontier(stream_ref stream, const std::vector<graph_node>& nodes) {
@@ -36,7 +38,7 @@ class CaptureFrontier : public test::capture_fixture {
 };
 
 // Rule 107: add extends, set replaces, and add is the default.
-TEST_F(CaptureFrontier, IsExtendedAndReplaced) {
+TEST_F(CaptureFrontier, UpdateCaptureDependenciesExtendsOrReplacesTheFrontier) {
   const graph g = capture(s, [&](capture_scope& scope) {
     fill(s, x, 1);
     const graph_node a = frontier_of(s).at(0);
@@ -59,7 +61,7 @@ TEST_F(CaptureFrontier, IsExtendedAndReplaced) {
 }
 
 // A node added by hand comes between two operations of the stream (rule of H7).
-TEST_F(CaptureFrontier, ANodeByHandIsPutIntoTheStreamsOrder) {
+TEST_F(CaptureFrontier, AManuallyAddedNodeCanJoinTheStreamOrder) {
   const graph g = capture(s, [&](capture_scope& scope) {
     fill(s, x, 1);
     const auto between = scope.graph().add(fill_parameters{x, 2}, frontier_of(s));
@@ -73,7 +75,7 @@ TEST_F(CaptureFrontier, ANodeByHandIsPutIntoTheStreamsOrder) {
   EXPECT_EQ(host[0], 2);
 }
 
-TEST_F(CaptureFrontier, WhatWasToldCanBeSetAgain) {
+TEST_F(CaptureFrontier, AnEarlierFrontierCanBeSetAgain) {
   const graph g = capture(s, [&] {
     fill(s, x, 1);
     const capture_info before = capture_info_of(s);
@@ -86,24 +88,25 @@ TEST_F(CaptureFrontier, WhatWasToldCanBeSetAgain) {
 }
 
 // Rule 108.
-TEST_F(CaptureFrontier, WhatIsDroppedNeedsNoJoin) {
+TEST_F(CaptureFrontier, AStreamWithAClearedFrontierNeedsNoJoin) {
   const graph g = capture(s, [&] {
     fork();
     update_capture_dependencies(t, {}, dependency_update::set);
   });
   EXPECT_EQ(g.node_count(), 1u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Rule 107.
-TEST_F(CaptureFrontier, AStreamThatDoesNotCaptureIsRefused) {
+TEST_F(CaptureFrontier, UpdatingDependenciesOfANonCapturingStreamIsRefused) {
   const graph g;
   const graph_node node = graph_ref{g}.add(empty_parameters{});
   EXPECT_EQ(result_of([&] { update_capture_dependencies(s, node); }), errc::illegal_state);
   EXPECT_EQ(result_of([&] { update_capture_dependencies(s, {}); }), errc::illegal_state);
   const context_scope current{gpu};
-  EXPECT_EQ(result_of([&] { update_capture_dependencies(stream_ref::legacy(), {}); }), errc::illegal_state);
-  expect_ordinary();
+  EXPECT_EQ(result_of([&] { update_capture_dependencies(stream_ref::legacy(), {}); }),
+            errc::illegal_state);
+  expect_not_capturing();
 }
 
 // Rule 109: refused by name, and the capture is what it was.
@@ -115,30 +118,33 @@ TEST_F(CaptureFrontier, NodesOfOtherGraphsAreRefusedByName) {
       const auto refused = failure_of([&] { update_capture_dependencies(s, {before[0], node}); });
       ASSERT_TRUE(refused);
       EXPECT_EQ(refused->result(), errc::invalid_value);
-      EXPECT_TRUE(says(*refused, named)) << refused->what();
+      EXPECT_TRUE(message_contains(*refused, named)) << refused->what();
       expect_frontier(s, before);
     });
-    EXPECT_EQ(result_of([&] { update_capture_dependencies(s, before, static_cast<dependency_update>(2)); }),
+    EXPECT_EQ(result_of([&] {
+                update_capture_dependencies(s, before, static_cast<dependency_update>(2));
+              }),
               errc::invalid_value);
   });
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(CaptureFrontier, DataThatTheNodesDoNotHaveAreRefused) {
+TEST_F(CaptureFrontier, EdgeDataThatTheNodeTypesDoNotSupportIsRefused) {
   const graph g = capture(s, [&] {
     fill(s, x, 1);
     std::vector<capture_dependency> programmatic = capture_info_of(s).frontier;
     programmatic.at(0).data = {.from_port = 1, .to_port = 0, .type = 1};
-    const auto refused = failure_of([&] { update_capture_dependencies(s, programmatic, dependency_update::set); });
+    const auto refused =
+        failure_of([&] { update_capture_dependencies(s, programmatic, dependency_update::set); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::invalid_value);
-    EXPECT_TRUE(says(*refused, "between kernels")) << refused->what();
+    EXPECT_TRUE(message_contains(*refused, "between kernels")) << refused->what();
     EXPECT_EQ(capture_status_of(s), capture_status::active);
   });
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(CaptureFrontier, InAHostFunctionItStays) {
+TEST_F(CaptureFrontier, UpdatingDependenciesInAHostFunctionIsRefused) {
   errc answer = errc::success;
   launch_host(s, [&] { answer = result_of([&] { update_capture_dependencies(t, {}); }); });
   s.sync();

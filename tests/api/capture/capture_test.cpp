@@ -1,11 +1,11 @@
 // capture_test.cpp - captures begun and ended: what they record, what they tell, what they keep.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
 
 #include <memory>
@@ -19,10 +19,10 @@
 
 #include "capture_fixture.hpp"
 #include "driver/table.hpp"
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
-#include "support/witness.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
@@ -34,15 +34,15 @@ using test::result_of;
 class Capture : public test::capture_fixture {};
 
 // Rule 172.
-TEST_F(Capture, RecordsAndDoesNotRun) {
+TEST_F(Capture, ACaptureRecordsWorkWithoutRunningIt) {
   fill(s, x, 1);
   const graph g = capture(s, [&] { fill(s, x, 2); });
-  EXPECT_EQ(first(), 1);
+  EXPECT_EQ(first_element(), 1);
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(first_element(), 2);
 }
 
-TEST_F(Capture, TheBodyIsGivenTheStreamAndTheGraph) {
+TEST_F(Capture, TheBodyReceivesTheStreamAndTheGraph) {
   const graph g = capture(s, [&](capture_scope& scope) {
     EXPECT_EQ(scope.stream(), s);
     EXPECT_EQ(scope.graph().node_count(), 0u);
@@ -53,56 +53,58 @@ TEST_F(Capture, TheBodyIsGivenTheStreamAndTheGraph) {
 }
 
 // Rule 111.
-TEST_F(Capture, TheBodysErrorWinsAndNothingIsLeft) {
-  test::fate f;
-  const test::unraised_errors unraised;
+TEST_F(Capture, AnExceptionFromTheBodyIsRethrownAndTheCaptureIsEnded) {
+  test::closure_stats f;
+  const test::unhandled_errors unraised;
   EXPECT_THROW(static_cast<void>(capture(s,
                                          [&](capture_scope& scope) {
-                                           scope.keep(test::witness{f});
+                                           scope.keep(test::closure_probe{f});
                                            fork();
                                            throw std::runtime_error{"the body's"};
                                          })),
                std::runtime_error);
   EXPECT_TRUE(test::is_destroyed_once(f));
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Rules 91 and 92.
-TEST_F(Capture, OfTheDefaultStreamsOnlyThePerThreadOne) {
+TEST_F(Capture, OnlyThePerThreadDefaultStreamCanBeCaptured) {
   const context_scope current{gpu};
   const auto refused = failure_of([&] { begin_capture(stream_ref::legacy()); });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->result(), errc::stream_capture_unsupported);
-  EXPECT_TRUE(says(*refused, "cannot be captured")) << refused->what();
+  EXPECT_TRUE(message_contains(*refused, "cannot be captured")) << refused->what();
   const graph g = capture(stream_ref::per_thread(), [&] { fill(stream_ref::per_thread(), x, 3); });
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(Capture, AModeThatIsNoneIsRefused) {
+TEST_F(Capture, AnInvalidCaptureModeIsRefused) {
   constexpr auto none = static_cast<capture_mode>(3);
   EXPECT_EQ(result_of([&] { begin_capture(s, {.mode = none}); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { const thread_capture_mode mode{none}; }), errc::invalid_value);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Rule 93.
-TEST_F(Capture, BeginningTwiceIsRefusedAndTheFirstLivesOn) {
+TEST_F(Capture, ASecondBeginIsRefusedAndTheFirstCaptureContinues) {
   begin_capture(s);
   const unsigned line = __LINE__ - 1;
   fork();
   const auto again = failure_of([&] { begin_capture(s); });
   ASSERT_TRUE(again);
   EXPECT_EQ(again->result(), errc::illegal_state);
-  EXPECT_TRUE(says(*again, "capture_test.cpp:" + std::to_string(line))) << again->what();
-  EXPECT_EQ(result_of([&] { static_cast<void>(capture(t, [] {})); }), errc::illegal_state) << "t has joined";
+  EXPECT_TRUE(message_contains(*again, "capture_test.cpp:" + std::to_string(line)))
+      << again->what();
+  EXPECT_EQ(result_of([&] { static_cast<void>(capture(t, [] {})); }), errc::illegal_state)
+      << "t has joined";
   s.wait(t);
   EXPECT_EQ(end_capture(s).node_count(), 1u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Rule 94.
-TEST_F(Capture, AnEndElsewhereIsRefusedAndTheCaptureLivesOn) {
+TEST_F(Capture, EndingACaptureOnAnotherStreamIsRefusedAndTheCaptureContinues) {
   begin_capture(s);
   fork();
   EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(t)); }), errc::stream_capture_unmatched);
@@ -110,10 +112,11 @@ TEST_F(Capture, AnEndElsewhereIsRefusedAndTheCaptureLivesOn) {
   EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(idle)); }), errc::illegal_state);
   s.wait(t);
   EXPECT_EQ(end_capture(s).node_count(), 1u);
-  EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }), errc::illegal_state) << "it has ended";
+  EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }), errc::illegal_state)
+      << "it has ended";
 }
 
-TEST_F(Capture, AScopeIsEndedByItselfOnly) {
+TEST_F(Capture, ACaptureScopeCannotBeEndedFromItsBody) {
   const graph g = capture(s, [&] {
     fill(s, x, 1);
     EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }), errc::illegal_state);
@@ -121,7 +124,7 @@ TEST_F(Capture, AScopeIsEndedByItselfOnly) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(Capture, AScopeThatWasEndedPastWeirSaysSo) {
+TEST_F(Capture, ACaptureScopeReportsThatItWasEndedDirectlyThroughTheDriver) {
   const auto failure = failure_of([&] {
     static_cast<void>(capture(s, [&] {
       abi::CUgraph stolen = nullptr;
@@ -131,12 +134,13 @@ TEST_F(Capture, AScopeThatWasEndedPastWeirSaysSo) {
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::illegal_state);
-  EXPECT_TRUE(says(*failure, "was ended past weir")) << failure->what();
-  expect_ordinary();
+  EXPECT_TRUE(message_contains(*failure, "was ended directly through the driver"))
+      << failure->what();
+  expect_not_capturing();
 }
 
 // Rules 104 and 106.
-TEST_F(Capture, InfoTellsTheCaptureAndItsFrontier) {
+TEST_F(Capture, CaptureInfoReportsTheCaptureAndItsFrontier) {
   EXPECT_EQ(capture_info_of(s).status, capture_status::none);
   unsigned long long id = 0;
   const graph g = capture(s, [&](capture_scope& scope) {
@@ -160,7 +164,7 @@ TEST_F(Capture, InfoTellsTheCaptureAndItsFrontier) {
 }
 
 // Rule 113: whatever becomes of the owner, the scope ends on the stream that it began on.
-TEST_F(Capture, TheOwnerOfTheStreamMayGoInside) {
+TEST_F(Capture, TheStreamOwnerMayBeDestroyedInsideTheBody) {
   auto owner = std::make_unique<stream>(gpu);
   const graph g = capture(*owner, [&](capture_scope& scope) {
     fill(scope, x, 1);
@@ -169,23 +173,24 @@ TEST_F(Capture, TheOwnerOfTheStreamMayGoInside) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(Capture, OneThatWasBegunPastWeirMayBeEnded) {
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+TEST_F(Capture, ACaptureStartedDirectlyThroughTheDriverCanBeEnded) {
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            abi::CUDA_SUCCESS);
   EXPECT_EQ(result_of([&] { begin_capture(s); }), errc::illegal_state);
   fill(s, x, 1);
   EXPECT_EQ(end_capture(s).node_count(), 1u);
 }
 
 // Rule 119.
-TEST_F(Capture, WhatTheScopeKeepsLivesAsLongAsItIsUsed) {
-  const test::unraised_errors unraised;
-  test::fate f;
+TEST_F(Capture, ObjectsKeptByACaptureScopeLiveUntilTheLastLaunchIsDone) {
+  const test::unhandled_errors unraised;
+  test::closure_stats f;
   std::optional<buffer<int>> kept{std::in_place, s, 100};
   std::optional<graph> g{capture(s, [&](capture_scope& scope) {
     fill(s, *kept, 8);
     copy(s, *kept, host);
     scope.keep(std::move(*kept));
-    scope.keep(test::witness{f});
+    scope.keep(test::closure_probe{f});
   })};
   kept.reset();
   test::gate held{t};
@@ -206,7 +211,7 @@ TEST_F(Capture, WhatTheScopeKeepsLivesAsLongAsItIsUsed) {
   EXPECT_EQ(unraised.count(), 0u) << "it is destroyed where CUDA calls are allowed";
 }
 
-TEST_F(Capture, InAHostFunctionNoneBegins) {
+TEST_F(Capture, BeginningACaptureInAHostFunctionIsRefused) {
   errc answer = errc::success;
   launch_host(s, [&] { answer = result_of([&] { begin_capture(t); }); });
   s.sync();

@@ -1,9 +1,10 @@
-// capture_threads_test.cpp - captures and threads: who may end one, several at once, and the mode that is a thread's own.
-#include <weir/memory/buffer.hpp>
+// capture_threads_test.cpp - captures and threads: who may end one, several at once, and the mode
+// that is a thread's own.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
 
 #include <atomic>
@@ -16,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "capture_fixture.hpp"
 #include "support/errors.hpp"
 
@@ -28,7 +29,7 @@ using test::result_of;
 class CaptureThreads : public test::capture_fixture {};
 
 // Rule 95.
-TEST_F(CaptureThreads, AnotherThreadMayEndARelaxedOneOnly) {
+TEST_F(CaptureThreads, AnotherThreadCanEndARelaxedCaptureOnly) {
   for (const auto mode : {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
     begin_capture(s, {.mode = mode});
     errc answer = errc::success;
@@ -44,7 +45,7 @@ TEST_F(CaptureThreads, AnotherThreadMayEndARelaxedOneOnly) {
 }
 
 // Rule 102.
-TEST_F(CaptureThreads, TwoThreadsCaptureTwoGraphs) {
+TEST_F(CaptureThreads, TwoThreadsCanCaptureConcurrently) {
   const auto record = [&](stream_ref in, buffer<int>& into, int nodes) {
     return capture(in, [&] {
       for (int i = 0; i < nodes; ++i) fill(in, into, i);
@@ -58,8 +59,9 @@ TEST_F(CaptureThreads, TwoThreadsCaptureTwoGraphs) {
   EXPECT_EQ(other->node_count(), 20u);
 }
 
-// The same often, with forks, marks, looks and destructions beside each other: nobody disturbs anybody.
-TEST_F(CaptureThreads, ManyThreadsCaptureManyGraphs) {
+// The same often, with forks, marks, looks and destructions beside each other: nobody disturbs
+// anybody.
+TEST_F(CaptureThreads, ManyThreadsCanCaptureConcurrently) {
   constexpr int threads = 4;
   constexpr int captures = 50;
   std::atomic<int> whole{0};
@@ -94,25 +96,27 @@ TEST_F(CaptureThreads, ManyThreadsCaptureManyGraphs) {
   for (int i = 0; i < threads; ++i) all.emplace_back(work, i);
   for (std::thread& thread : all) thread.join();
   EXPECT_EQ(whole, threads * captures);
-  // What the graphs keep goes when the driver has done with their last launches, and not into the next test.
-  for (const std::weak_ptr<int> last = std::exchange(in_use, nullptr); !last.expired();) std::this_thread::yield();
+  // What the graphs keep goes when the driver has done with their last launches, and not into the
+  // next test.
+  for (const std::weak_ptr<int> last = std::exchange(in_use, nullptr); !last.expired();)
+    std::this_thread::yield();
   drain_deferred();
   EXPECT_EQ(capture_status_of(s), capture_status::none);
-  EXPECT_EQ(detail::open_captures, 0);
+  EXPECT_EQ(detail::active_capture_count, 0);
 }
 
 // Rule 105.
-TEST_F(CaptureThreads, TheThreadsModeIsRestored) {
+TEST_F(CaptureThreads, TheThreadCaptureModeIsRestoredAtTheEndOfItsScope) {
   const auto mode_now = [] {
     const thread_capture_mode look{capture_mode::relaxed};
-    return look.before();
+    return look.previous();
   };
   const capture_mode before = mode_now();
   try {
     const thread_capture_mode outer{capture_mode::relaxed};
-    EXPECT_EQ(outer.before(), before);
+    EXPECT_EQ(outer.previous(), before);
     const thread_capture_mode inner{capture_mode::own_thread};
-    EXPECT_EQ(inner.before(), capture_mode::relaxed);
+    EXPECT_EQ(inner.previous(), capture_mode::relaxed);
     EXPECT_EQ(mode_now(), capture_mode::own_thread);
     throw std::runtime_error{"out"};
   } catch (const std::runtime_error&) {

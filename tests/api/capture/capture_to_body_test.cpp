@@ -1,14 +1,14 @@
 // capture_to_body_test.cpp - bodies of conditional nodes that are filled by captures.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/capture/capture_to.hpp>
+#include <weir/graph/graph_drawing.hpp>
+#include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
 #include <weir/graph/nodes/empty_node.hpp>
 #include <weir/graph/nodes/fill_node.hpp>
-#include <weir/graph/graph_drawing.hpp>
-#include <weir/graph/graph_exec.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/memory_pool.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <functional>
 #include <stdexcept>
@@ -16,9 +16,9 @@
 #include <gtest/gtest.h>
 
 #include "capture_fixture.hpp"
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
-#include "support/unraised.hpp"
+#include "support/fault_table.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
@@ -29,22 +29,23 @@ using test::result_of;
 class CaptureToBody : public test::capture_fixture {
  protected:
   void SetUp() override {
-    if (!conditional_support_of_driver().if_and_while) GTEST_SKIP() << "the driver has no conditional nodes";
+    if (!conditional_support_of_driver().if_and_while)
+      GTEST_SKIP() << "the driver has no conditional nodes";
   }
 };
 
-TEST_F(CaptureToBody, ABodyIsFilledByACapture) {
+TEST_F(CaptureToBody, ACaptureAddsNodesToAConditionalBody) {
   graph g;
   const auto node = g.add(if_parameters{condition{g, 1u}});
   fill(s, x, 1);
   capture_to(s, node.body(), [&] { fill(s, x, 2); });
   EXPECT_EQ(node.body().node_count(), 1u);
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(first_element(), 2);
 }
 
 // Rule 128: with the operation at fault, and the body as it was.
-TEST_F(CaptureToBody, WhatCannotBeInABodyIsNamed) {
+TEST_F(CaptureToBody, AnOperationThatABodyCannotContainIsNamed) {
   graph g;
   const auto node = g.add(if_parameters{condition{g, 1u}});
   const auto refused = failure_of([&] {
@@ -55,16 +56,16 @@ TEST_F(CaptureToBody, WhatCannotBeInABodyIsNamed) {
   });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->result(), errc::not_supported);
-  EXPECT_TRUE(says(*refused, "host function node")) << refused->what();
+  EXPECT_TRUE(message_contains(*refused, "host function node")) << refused->what();
   EXPECT_EQ(node.body().node_count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
   capture_to(s, node.body(), [&] { fill(s, x, 3); });
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(first_element(), 3);
 }
 
 // Drivers take no memory nodes out again: once recorded, one would spoil the body for good.
-TEST_F(CaptureToBody, MemoryIsRefusedBeforeItIsRecorded) {
+TEST_F(CaptureToBody, AnAllocationInABodyIsRefusedBeforeItIsRecorded) {
   graph g;
   const auto node = g.add(if_parameters{condition{g, 1u}});
   const memory_pool pool{gpu};
@@ -84,7 +85,7 @@ TEST_F(CaptureToBody, MemoryIsRefusedBeforeItIsRecorded) {
       const auto refused = failure_of(allocate);
       ASSERT_TRUE(refused) << &allocate - allocations;
       EXPECT_EQ(refused->result(), errc::not_supported);
-      EXPECT_TRUE(says(*refused, "no memory of its own")) << refused->what();
+      EXPECT_TRUE(message_contains(*refused, "no memory of its own")) << refused->what();
       s.wait(t);
     });
     EXPECT_EQ(result_of([&] { capture_to(s, node.body(), allocations[0]); }), errc::not_supported);
@@ -92,23 +93,23 @@ TEST_F(CaptureToBody, MemoryIsRefusedBeforeItIsRecorded) {
   }
   capture_to(s, node.body(), [&] { fill(s, x, 4); });
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 4);
+  EXPECT_EQ(first_element(), 4);
 }
 
-TEST_F(CaptureToBody, MeanwhileTheWholeIsNeitherInstantiatedNorTakenApart) {
+TEST_F(CaptureToBody, TheParentGraphCannotBeUsedWhileItsBodyIsCapturedInto) {
   graph g;
   const auto node = g.add(if_parameters{condition{g, 1u}});
   graph_exec exec = g.instantiate();
   capture_to(s, node.body(), [&] {
     fill(s, x, 4);
     const std::function<void()> uses[] = {[&] { static_cast<void>(g.instantiate()); },
-                                          [&] { static_cast<void>(exec.update(g)); }, [&] { g.remove(node); },
-                                          [&] { g.close(); }};
+                                          [&] { static_cast<void>(exec.update(g)); },
+                                          [&] { g.remove(node); }, [&] { g.close(); }};
     for (const auto& use : uses) {
       const auto refused = failure_of(use);
       ASSERT_TRUE(refused) << &use - uses;
       EXPECT_EQ(refused->result(), errc::illegal_state);
-      EXPECT_TRUE(says(*refused, "lives on")) << refused->what();
+      EXPECT_TRUE(message_contains(*refused, "lives on")) << refused->what();
     }
     const graph_node other = g.add(empty_parameters{});
     g.remove(other);
@@ -117,11 +118,11 @@ TEST_F(CaptureToBody, MeanwhileTheWholeIsNeitherInstantiatedNorTakenApart) {
   EXPECT_EQ(node.body().node_count(), 1u);
   exec.close();
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 4);
+  EXPECT_EQ(first_element(), 4);
 }
 
 // A body is filled while the graph that it is in is captured.
-TEST_F(CaptureToBody, AGraphInTheMakingHasBodiesThatAreFilled) {
+TEST_F(CaptureToBody, ABodyCanBeCapturedIntoWhileItsParentGraphIsCaptured) {
   const graph g = capture(s, [&](capture_scope& scope) {
     const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
     capture_to(t, node.body(), [&] { fill(t, x, 4); });
@@ -134,15 +135,17 @@ TEST_F(CaptureToBody, AGraphInTheMakingHasBodiesThatAreFilled) {
 }
 
 // That one is lost, too, and nobody destroys it, whatever comes out of its own capture.
-TEST_F(CaptureToBody, ABrokenCaptureTakesTheGraphInTheMakingWithIt) {
-  const test::unraised_errors unraised;
+TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheGraphUnderCapture) {
+  const test::unhandled_errors unraised;
   for (const bool throws : {true, false}) {
-    const detail::failing_table calls;
+    const detail::fault_table calls;
     const auto failure = failure_of([&] {
       static_cast<void>(capture(s, [&](capture_scope& scope) {
         const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
         const auto inside = failure_of([&] {
-          capture_to(t, node.body(), [&] { EXPECT_NE(detail::driver().cuStreamQuery(t.get()), abi::CUDA_SUCCESS); });
+          capture_to(t, node.body(), [&] {
+            EXPECT_NE(detail::driver().cuStreamQuery(t.get()), abi::CUDA_SUCCESS);
+          });
         });
         ASSERT_TRUE(inside);
         EXPECT_EQ(inside->result(), errc::stream_capture_invalidated);
@@ -150,17 +153,18 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheGraphInTheMakingWithIt) {
       }));
     });
     ASSERT_TRUE(failure);
-    EXPECT_EQ(failure->result(), throws ? errc::stream_capture_invalidated : errc::illegal_state) << failure->what();
+    EXPECT_EQ(failure->result(), throws ? errc::stream_capture_invalidated : errc::illegal_state)
+        << failure->what();
     EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
-    expect_ordinary();
+    expect_not_capturing();
   }
   EXPECT_EQ(unraised.count(), 0u);
 }
 
 // Neither is anything taken out of it, or asked.
-TEST_F(CaptureToBody, ABrokenCaptureTakesAGraphThatIsCapturedIntoWithIt) {
-  const test::unraised_errors unraised;
-  const detail::failing_table calls;
+TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesAGraphThatIsCapturedInto) {
+  const test::unhandled_errors unraised;
+  const detail::fault_table calls;
   int asked = 0;
   for (const bool of_the_whole : {true, false}) {
     graph g;
@@ -172,7 +176,8 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesAGraphThatIsCapturedIntoWithIt) {
         asked = calls.count(&detail::driver_table::cuGraphGetNodes);
       });
     };
-    const auto failure = failure_of([&] { capture_to(s, of_the_whole ? g.ref() : node.body(0), break_one); });
+    const auto failure =
+        failure_of([&] { capture_to(s, of_the_whole ? g.ref() : node.body(0), break_one); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_invalidated) << failure->what();
     EXPECT_EQ(calls.count(&detail::driver_table::cuGraphGetNodes), asked);
@@ -180,30 +185,31 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesAGraphThatIsCapturedIntoWithIt) {
   }
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureToBody, ACaptureByHandOutlivesThatOfTheWhole) {
-  const test::unraised_errors unraised;
-  const detail::failing_table calls;
+TEST_F(CaptureToBody, AManualBodyCaptureMayOutliveTheCaptureOfTheParentGraph) {
+  const test::unhandled_errors unraised;
+  const detail::fault_table calls;
   EXPECT_THROW(
-      static_cast<void>(capture(s,
-                                [&](capture_scope& scope) {
-                                  const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
-                                  begin_capture_to(t, node.body());
-                                  throw std::runtime_error{"the body's"};
-                                })),
+      static_cast<void>(capture(
+          s,
+          [&](capture_scope& scope) {
+            const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
+            begin_capture_to(t, node.body());
+            throw std::runtime_error{"the body's"};
+          })),
       std::runtime_error);
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0) << "the body is captured into";
   static_cast<void>(end_capture_to(t));
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureToBody, TheWholeWhoseOwnerEndsGoesWithTheLastCapture) {
-  const test::unraised_errors unraised;
-  const detail::failing_table calls;
+TEST_F(CaptureToBody, AParentGraphWithoutAnOwnerIsDestroyedAfterTheLastBodyCapture) {
+  const test::unhandled_errors unraised;
+  const detail::fault_table calls;
   graph g;
   const auto node = g.add(if_else_parameters{condition{g, 1u}});
   begin_capture_to(s, node.body(0));
@@ -211,14 +217,15 @@ TEST_F(CaptureToBody, TheWholeWhoseOwnerEndsGoesWithTheLastCapture) {
   g = graph{};
   fill(s, x, 4);
   static_cast<void>(end_capture_to(s));
-  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0) << "the other body is captured into";
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0)
+      << "the other body is captured into";
   static_cast<void>(end_capture_to(t));
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureToBody, WhatABodyThrowsLeavesItAsItWas) {
+TEST_F(CaptureToBody, AnExceptionLeavesTheConditionalBodyUnchanged) {
   graph g;
   const auto node = g.add(while_parameters{condition{g, 0u}});
   EXPECT_THROW(capture_to(s, node.body(),
@@ -232,10 +239,11 @@ TEST_F(CaptureToBody, WhatABodyThrowsLeavesItAsItWas) {
   s.sync();
 }
 
-// An H200 destroys the body of a capture that broke, and crashes when its graph is used, or destroyed, afterwards.
-TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
-  const test::unraised_errors unraised;
-  const detail::failing_table calls;
+// An H200 destroys the body of a capture that broke, and crashes when its graph is used, or
+// destroyed, afterwards.
+TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheParentGraph) {
+  const test::unhandled_errors unraised;
+  const detail::fault_table calls;
   for (const bool closes : {false, true}) {
     graph g;
     const auto node = g.add(if_parameters{condition{g, 1u}});
@@ -245,33 +253,36 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
     g.tag(beside, "beside");
     graph_exec before = g.instantiate();
     graph other;  // made before: a driver may give a new graph the handle of the body that is gone
-    const auto failure = failure_of(
-        [&] { capture_to(s, body, [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); }); });
+    const auto failure = failure_of([&] {
+      capture_to(s, body,
+                 [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); });
+    });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
     const int asked = calls.count_all();
-    const std::function<void()> uses[] = {[&] { static_cast<void>(node.body()); },
-                                          [&] { static_cast<void>(node.dependencies()); },
-                                          [&] { static_cast<void>(g.nodes()); },
-                                          [&] { static_cast<void>(g.clone()); },
-                                          [&] { static_cast<void>(g.instantiate()); },
-                                          [&] { static_cast<void>(drawing_of(g)); },
-                                          [&] { g.remove(node); },
-                                          [&] { other.add(child_graph_parameters{g}); },
-                                          [&] { capture_to(s, g, [] {}); },
-                                          [&] { static_cast<void>(body.node_count()); },
-                                          [&] { static_cast<void>(inside.parameters()); },
-                                          [&] { capture_to(s, body, [] {}); },
-                                          [&] { static_cast<void>(graph_node{beside.get()}.kind()); },
-                                          [&] { before.disable(before.find("beside")); },
-                                          [&] {
-                                            before.set(before.find("beside").as<fill_node>(), fill_parameters{x, 3});
-                                          }};
+    const std::function<void()> uses[] = {
+        [&] { static_cast<void>(node.body()); },
+        [&] { static_cast<void>(node.dependencies()); },
+        [&] { static_cast<void>(g.nodes()); },
+        [&] { static_cast<void>(g.clone()); },
+        [&] { static_cast<void>(g.instantiate()); },
+        [&] { static_cast<void>(drawing_of(g)); },
+        [&] { g.remove(node); },
+        [&] { other.add(child_graph_parameters{g}); },
+        [&] { capture_to(s, g, [] {}); },
+        [&] { static_cast<void>(body.node_count()); },
+        [&] { static_cast<void>(inside.parameters()); },
+        [&] { capture_to(s, body, [] {}); },
+        [&] { static_cast<void>(graph_node{beside.get()}.kind()); },
+        [&] { before.disable(before.find("beside")); },
+        [&] {
+          before.set(before.find("beside").as<fill_node>(), fill_parameters{x, 3});
+        }};
     for (const auto& use : uses) {
       const auto refused = failure_of(use);
       ASSERT_TRUE(refused) << &use - uses;
       EXPECT_EQ(refused->result(), errc::illegal_state) << refused->what();
-      EXPECT_TRUE(says(*refused, "capture into a body")) << refused->what();
+      EXPECT_TRUE(message_contains(*refused, "capture into a body")) << refused->what();
     }
     if (closes) g.close();
     EXPECT_EQ(g.closed(), closes);
@@ -281,7 +292,7 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
   }
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2) << "the other one, twice";
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // capture_to_test.cpp - captures into graphs that are there.
 #include <weir/capture/capture_to.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/empty_node.hpp>
 #include <weir/graph/nodes/fill_node.hpp>
-#include <weir/graph/graph_exec.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -14,11 +14,11 @@
 #include <gtest/gtest.h>
 
 #include "capture_fixture.hpp"
-#include "support/fault_table.hpp"
 #include "driver/table.hpp"
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
-#include "support/unraised.hpp"
-#include "support/witness.hpp"
+#include "support/fault_table.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
@@ -29,14 +29,14 @@ using test::result_of;
 class CaptureTo : public test::capture_fixture {
  protected:
   // The graph has its one node again, and nobody captures.
-  void expect_as_before() {
+  void expect_unchanged() {
     EXPECT_EQ(g.node_count(), 1u);
     EXPECT_EQ(g.nodes().at(0), a);
-    expect_ordinary();
+    expect_not_capturing();
     capture_to(
         s, g, [&] { fill(s, x, 6); }, a);
     g.instantiate().launch(s);
-    EXPECT_EQ(first(), 6);
+    EXPECT_EQ(first_element(), 6);
   }
   void break_capture() { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); }
 
@@ -45,7 +45,7 @@ class CaptureTo : public test::capture_fixture {
 };
 
 // Rule 110.
-TEST_F(CaptureTo, AddsToTheGraphBehindTheNodes) {
+TEST_F(CaptureTo, CaptureToAddsWorkBehindTheGivenNodes) {
   const graph_node b = g.add(empty_parameters{});
   CUgraph_st* const handle = g.get();
   capture_to(s, g,
@@ -63,7 +63,7 @@ TEST_F(CaptureTo, AddsToTheGraphBehindTheNodes) {
   EXPECT_EQ(host[0], 1);
 }
 
-TEST_F(CaptureTo, WithoutNodesItBeginsARootAndMayBeDoneAgain) {
+TEST_F(CaptureTo, CaptureToWithoutNodesAddsARootAndCanBeRepeated) {
   capture_to(s, g, [&] { fill(s, y, 2); });
   capture_to(
       s, g, [&] { fill(s, y, 3); }, std::vector{a});
@@ -73,7 +73,7 @@ TEST_F(CaptureTo, WithoutNodesItBeginsARootAndMayBeDoneAgain) {
 }
 
 // Mixed: what is added by hand meanwhile, and afterwards, is seen by the next instantiate.
-TEST_F(CaptureTo, NodesByHandAreAddedMeanwhileAndAfterwards) {
+TEST_F(CaptureTo, NodesCanBeAddedManuallyDuringAndAfterTheCapture) {
   capture_to(
       s, g,
       [&](capture_scope& scope) {
@@ -87,10 +87,10 @@ TEST_F(CaptureTo, NodesByHandAreAddedMeanwhileAndAfterwards) {
   g.add(fill_parameters{x, 7}, g.nodes());
   EXPECT_TRUE(last);
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 7);
+  EXPECT_EQ(first_element(), 7);
 }
 
-TEST_F(CaptureTo, ByHandTheGraphIsMovedInAndComesBack) {
+TEST_F(CaptureTo, EndCaptureReturnsAGraphThatWasMovedIntoBeginCaptureTo) {
   CUgraph_st* const handle = g.get();
   begin_capture_to(s, std::move(g), a);
   EXPECT_TRUE(g.closed());
@@ -101,45 +101,49 @@ TEST_F(CaptureTo, ByHandTheGraphIsMovedInAndComesBack) {
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
-TEST_F(CaptureTo, ByHandAGraphOfSomebodyElseStaysTheirs) {
+TEST_F(CaptureTo, AGraphPassedByReferenceStaysWithItsOwner) {
   begin_capture_to(s, g.ref(), a);
   fill(s, x, 2);
   const auto refused = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->result(), errc::illegal_state);
-  EXPECT_TRUE(says(*refused, "end_capture_to()")) << refused->what();
+  EXPECT_TRUE(message_contains(*refused, "end_capture_to()")) << refused->what();
   EXPECT_EQ(end_capture_to(s), g);
   EXPECT_EQ(g.node_count(), 2u);
 }
 
-TEST_F(CaptureTo, OneThatCannotBeginLeavesTheGraphWithItsOwner) {
+TEST_F(CaptureTo, ACaptureThatCannotBeginLeavesTheGraphWithItsOwner) {
   begin_capture(s);
   EXPECT_EQ(result_of([&] { begin_capture_to(s, std::move(g), a); }), errc::illegal_state);
   EXPECT_FALSE(g.closed());
   EXPECT_EQ(capture_status_of(s), capture_status::active);
   static_cast<void>(end_capture(s));
-  expect_as_before();
+  expect_unchanged();
 }
 
 // Rule 109: each is refused first, by name, with nothing begun.
-TEST_F(CaptureTo, WhatCannotBeIsRefusedByName) {
+TEST_F(CaptureTo, InvalidArgumentsOfCaptureToAreRefusedByName) {
   for_each_foreign_node([&](graph_node node, const char* named) {
     const auto refused = failure_of([&] { capture_to(s, g, [] { FAIL(); }, {a, node}); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::invalid_value);
-    EXPECT_TRUE(says(*refused, named)) << refused->what();
+    EXPECT_TRUE(message_contains(*refused, named)) << refused->what();
   });
   graph closed;
   closed.close();
   EXPECT_EQ(result_of([&] { capture_to(s, closed, [] { FAIL(); }); }), errc::closed);
-  EXPECT_EQ(result_of([&] { capture_to(s, graph_ref{nullptr}, [] { FAIL(); }); }), errc::invalid_handle);
-  EXPECT_EQ(result_of([&] { capture_to(stream_ref::legacy(), g, [] { FAIL(); }); }), errc::stream_capture_unsupported);
-  EXPECT_EQ(result_of([&] { capture_to(s, g, [] { FAIL(); }, a, {.mode = static_cast<capture_mode>(9)}); }),
+  EXPECT_EQ(result_of([&] { capture_to(s, graph_ref{nullptr}, [] { FAIL(); }); }),
+            errc::invalid_handle);
+  EXPECT_EQ(result_of([&] { capture_to(stream_ref::legacy(), g, [] { FAIL(); }); }),
+            errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] {
+              capture_to(s, g, [] { FAIL(); }, a, {.mode = static_cast<capture_mode>(9)});
+            }),
             errc::invalid_value);
-  expect_as_before();
+  expect_unchanged();
 }
 
-TEST_F(CaptureTo, AGraphIsCapturedIntoOnceAtATime) {
+TEST_F(CaptureTo, ASecondCaptureIntoTheSameGraphIsRefused) {
   capture_to(s, g, [&] {
     fill(s, x, 2);
     const auto refused = failure_of([&] { capture_to(t, g, [] { FAIL(); }); });
@@ -150,29 +154,29 @@ TEST_F(CaptureTo, AGraphIsCapturedIntoOnceAtATime) {
   EXPECT_EQ(g.node_count(), 2u);
 }
 
-TEST_F(CaptureTo, MeanwhileTheGraphIsNotClosed) {
+TEST_F(CaptureTo, AGraphCannotBeClosedWhileItIsCapturedInto) {
   capture_to(
       s, g,
       [&] {
         const auto refused = failure_of([&] { g.close(); });
         ASSERT_TRUE(refused);
         EXPECT_EQ(refused->result(), errc::illegal_state);
-        EXPECT_TRUE(says(*refused, "end that first")) << refused->what();
+        EXPECT_TRUE(message_contains(*refused, "end that first")) << refused->what();
       },
       a);
   ASSERT_FALSE(g.closed());
-  expect_as_before();
+  expect_unchanged();
   g.close();
 }
 
-TEST_F(CaptureTo, TheGraphWhoseOwnerEndsGoesWithTheCapture) {
+TEST_F(CaptureTo, AGraphWithoutAnOwnerIsDestroyedAtTheEndOfTheCapture) {
   enum class way : unsigned char { in_the_body, by_hand, thrown };
   for (const way how : {way::in_the_body, way::by_hand, way::thrown}) {
-    const test::unraised_errors unraised;
-    const detail::failing_table calls;
-    test::fate f;
+    const test::unhandled_errors unraised;
+    const detail::fault_table calls;
+    test::closure_stats f;
     auto own = std::make_unique<graph>();
-    own->keep(test::witness{f});
+    own->keep(test::closure_probe{f});
     const auto end_owner = [&] {
       fill(s, x, 2);
       own.reset();
@@ -191,13 +195,13 @@ TEST_F(CaptureTo, TheGraphWhoseOwnerEndsGoesWithTheCapture) {
     EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
     EXPECT_TRUE(test::is_destroyed_once(f));
     EXPECT_EQ(unraised.count(), 0u);
-    expect_ordinary();
+    expect_not_capturing();
   }
 }
 
-TEST_F(CaptureTo, TheDriverHasDestroyedOneWhoseOwnerEndedWhereTheCaptureBroke) {
-  const test::unraised_errors unraised;
-  const detail::failing_table calls;
+TEST_F(CaptureTo, AGraphWithoutAnOwnerIsNotDestroyedTwiceWhenTheCaptureBreaks) {
+  const test::unhandled_errors unraised;
+  const detail::fault_table calls;
   auto own = std::make_unique<graph>();
   EXPECT_EQ(result_of([&] {
               capture_to(s, *own, [&] {
@@ -208,12 +212,12 @@ TEST_F(CaptureTo, TheDriverHasDestroyedOneWhoseOwnerEndedWhereTheCaptureBroke) {
             errc::stream_capture_invalidated);
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Rule 111.
-TEST_F(CaptureTo, TheBodysErrorWinsAndTheGraphIsAsBefore) {
-  const test::unraised_errors unraised;
+TEST_F(CaptureTo, AnExceptionFromTheBodyIsRethrownAndTheGraphIsUnchanged) {
+  const test::unhandled_errors unraised;
   EXPECT_THROW(capture_to(
                    s, g,
                    [&] {
@@ -224,48 +228,48 @@ TEST_F(CaptureTo, TheBodysErrorWinsAndTheGraphIsAsBefore) {
                    a),
                std::runtime_error);
   EXPECT_EQ(unraised.count(), 0u);
-  expect_as_before();
+  expect_unchanged();
 }
 
-TEST_F(CaptureTo, AForkThatIsNotJoinedIsNamedAndTheGraphIsAsBefore) {
+TEST_F(CaptureTo, AnUnjoinedForkIsReportedAndTheGraphIsUnchanged) {
   const auto failure = failure_of([&] {
     capture_to(
         s, g, [&] { fork(); }, a);
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_unjoined);
-  expect_as_before();
+  expect_unchanged();
 }
 
-TEST_F(CaptureTo, ForksAreJoinedOnRequest) {
+TEST_F(CaptureTo, TheJoinForksOptionJoinsForkedStreams) {
   capture_to(s, g, [&] { fork(); }, a, {.join_forks = true});
   EXPECT_EQ(g.node_count(), 2u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // The driver destroys the graph of a capture that broke: nobody does so a second time.
-TEST_F(CaptureTo, ABrokenCaptureTakesTheGraphWithIt) {
-  const test::unraised_errors unraised;
-  test::fate f;
-  g.keep(test::witness{f});
+TEST_F(CaptureTo, ABrokenCaptureClosesTheGraph) {
+  const test::unhandled_errors unraised;
+  test::closure_stats f;
+  g.keep(test::closure_probe{f});
   const auto failure = failure_of([&] {
     capture_to(
         s, g, [&] { break_capture(); }, a);
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-  EXPECT_TRUE(says(*failure, "destroyed the graph")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "destroyed the graph")) << failure->what();
   EXPECT_TRUE(g.closed());
   drain_deferred();
   EXPECT_TRUE(test::is_destroyed_once(f));
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // weir has no way to know who owns it by then.
-TEST_F(CaptureTo, OneThatTheBodyHasMovedAwayIsReleased) {
-  const test::unraised_errors unraised;
-  const detail::failing_table calls;
+TEST_F(CaptureTo, AGraphMovedAwayByTheBodyIsNotClosedWhenTheCaptureBreaks) {
+  const test::unhandled_errors unraised;
+  const detail::fault_table calls;
   std::optional<graph> elsewhere;
   EXPECT_EQ(result_of([&] {
               capture_to(s, g, [&] {
@@ -282,11 +286,11 @@ TEST_F(CaptureTo, OneThatTheBodyHasMovedAwayIsReleased) {
   elsewhere.reset();
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-TEST_F(CaptureTo, OneThatBrokeAndThrewTakesTheGraphWithIt) {
-  const test::unraised_errors unraised;
+TEST_F(CaptureTo, ABrokenCaptureWhoseBodyThrowsClosesTheGraph) {
+  const test::unhandled_errors unraised;
   EXPECT_THROW(capture_to(s, g,
                           [&] {
                             break_capture();
@@ -295,12 +299,12 @@ TEST_F(CaptureTo, OneThatBrokeAndThrewTakesTheGraphWithIt) {
                std::runtime_error);
   EXPECT_TRUE(g.closed());
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Nobody can tell any more whether the graph is still there: what the driver left is left.
-TEST_F(CaptureTo, OneThatTheBodyEndsPastWeirLeavesTheGraphAsThatEndDid) {
-  const test::unraised_errors unraised;
+TEST_F(CaptureTo, ACaptureEndedDirectlyThroughTheDriverLeavesItsNodesInTheGraph) {
+  const test::unhandled_errors unraised;
   const auto end_past_weir = [&] {
     fill(s, x, 2);
     abi::CUgraph ended = nullptr;
@@ -310,7 +314,7 @@ TEST_F(CaptureTo, OneThatTheBodyEndsPastWeirLeavesTheGraphAsThatEndDid) {
   const auto failure = failure_of([&] { capture_to(s, g, end_past_weir, a); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::illegal_state);
-  EXPECT_TRUE(says(*failure, "has what that end left in it")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "has what that end left in it")) << failure->what();
   ASSERT_FALSE(g.closed());
   EXPECT_EQ(g.node_count(), 2u);
   EXPECT_THROW(capture_to(s, g,
@@ -322,16 +326,17 @@ TEST_F(CaptureTo, OneThatTheBodyEndsPastWeirLeavesTheGraphAsThatEndDid) {
   ASSERT_FALSE(g.closed()) << "the same, whatever comes out";
   EXPECT_EQ(g.node_count(), 3u);
   EXPECT_EQ(unraised.count(), 0u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
 // Nor is a capture of somebody else's ended in its place.
-TEST_F(CaptureTo, ACaptureThatBeganInItsPlaceLivesOn) {
+TEST_F(CaptureTo, AnotherCaptureBegunOnTheStreamIsNotEnded) {
   const auto begin_another = [&] {
     abi::CUgraph ended = nullptr;
     EXPECT_EQ(detail::driver().cuStreamEndCapture(s.get(), &ended), abi::CUDA_SUCCESS);
-    EXPECT_EQ(detail::driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-              abi::CUDA_SUCCESS);
+    EXPECT_EQ(
+        detail::driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        abi::CUDA_SUCCESS);
     fill(s, x, 2);
   };
   const auto end_it = [&] {
@@ -348,7 +353,7 @@ TEST_F(CaptureTo, ACaptureThatBeganInItsPlaceLivesOn) {
                           }),
                std::runtime_error);
   end_it();
-  expect_as_before();
+  expect_unchanged();
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/table.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
@@ -26,54 +26,61 @@ using test::await;
 using test::gate;
 using test::result_of;
 
-class CompletionCapture : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, CompletionCapture, ::testing::Values(false, true), test::name_of_way);
+class CompletionCapture : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, CompletionCapture, ::testing::Values(false, true),
+                         test::name_of_mode);
 
 // Rule 85.
-TEST_P(CompletionCapture, IsRefusedWhereTheStreamCaptures) {
+TEST_P(CompletionCapture, ACompletionOfACapturingStreamIsRefused) {
   begin_capture(s);
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }),
+            errc::stream_capture_unsupported);
   const graph none = end_capture(s);
   EXPECT_EQ(none.nodes().size(), 0U);
 }
 
-TEST_P(CompletionCapture, IsRefusedWhereTheCaptureIsForeign) {
+TEST_P(CompletionCapture, ACompletionIsRefusedWhenTheCaptureIsForeign) {
   const test::foreign_capture capture{s};
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }),
+            errc::stream_capture_unsupported);
 }
 
-// To ask a driver for the id of a stream would break its capture, and weir has to know who a foreign stream is.
-TEST_P(CompletionCapture, OfAForeignStreamIsRefusedAndTheCaptureLivesOn) {
+// To ask a driver for the id of a stream would break its capture, and weir has to know who a
+// foreign stream is.
+TEST_P(CompletionCapture, ACompletionOfACapturingForeignStreamIsRefusedAndTheCaptureContinues) {
   CUstream_st* const handle = s.release();
   const stream_ref r{handle};
   begin_capture(r);
-  EXPECT_EQ(result_of([&] { static_cast<void>(r.completion()); }), errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { static_cast<void>(r.completion()); }),
+            errc::stream_capture_unsupported);
   EXPECT_EQ(end_capture(r).nodes().size(), 0U);
   EXPECT_EQ(detail::driver().cuStreamDestroy_v2(handle), abi::CUDA_SUCCESS);
 }
 
-TEST_P(CompletionCapture, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
+TEST_P(CompletionCapture, ACompletionOfABrokenCaptureIsRefusedAsInvalidated) {
   begin_capture(s);
   static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::stream_capture_invalidated);
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }),
+            errc::stream_capture_invalidated);
   EXPECT_THROW(static_cast<void>(end_capture(s)), error);
 }
 
 // It waits for blocking streams, which cannot be while one captures. The capture lives on.
-TEST_P(CompletionCapture, OfTheLegacyStreamIsRefusedBesideABlockingCapture) {
+TEST_P(CompletionCapture, ACompletionOfTheLegacyStreamIsRefusedWhileABlockingStreamCaptures) {
   const auto current = gpu.primary_context();
   detail::driver().cuCtxSetCurrent(current.get());
   CUstream_st* blocking = nullptr;
   ASSERT_EQ(detail::driver().cuStreamCreate(&blocking, abi::CU_STREAM_DEFAULT), abi::CUDA_SUCCESS);
   {
     test::foreign_capture capture{stream_ref{blocking}};
-    EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref::legacy().completion()); }), errc::stream_capture_implicit);
+    EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref::legacy().completion()); }),
+              errc::stream_capture_implicit);
     EXPECT_TRUE(capture.end());
   }
   EXPECT_EQ(detail::driver().cuStreamDestroy_v2(blocking), abi::CUDA_SUCCESS);
 }
 
-TEST_P(CompletionCapture, HarmsNoCaptureOfOthers) {
+TEST_P(CompletionCapture, AwaitingACompletionBreaksNoCaptureOfAnotherStream) {
   stream t{gpu};
   gate held{t};
   const completion c = t.completion();
@@ -88,7 +95,8 @@ TEST_P(CompletionCapture, HarmsNoCaptureOfOthers) {
   static_cast<void>(end_capture(s));
 }
 
-// A GPU is asked about the event, and a question about one that is captured would break the capture.
+// A GPU is asked about the event, and a question about one that is captured would break the
+// capture.
 TEST_P(CompletionCapture, AnAwaitedEventIsNotRecordedInACapture) {
   event e{gpu};
   stream t{gpu};

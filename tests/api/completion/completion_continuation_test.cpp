@@ -1,11 +1,12 @@
-// completion_continuation_test.cpp - what goes on when work has ended: coroutines and functions, here or where an executor says.
-#include <weir/memory/buffer.hpp>
+// completion_continuation_test.cpp - what goes on when work has ended: coroutines and functions,
+// here or where an executor says.
 #include <weir/completion/completion.hpp>
+#include <weir/completion/resume_on.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
-#include <weir/completion/resume_on.hpp>
 #include <weir/stream/stream.hpp>
-#include <weir/completion/sync_wait.hpp>
 
 #include <chrono>
 #include <future>
@@ -16,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 
@@ -28,10 +29,11 @@ using test::detached;
 using test::gate;
 using namespace std::chrono_literals;
 
-class CompletionContinuation : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, CompletionContinuation, ::testing::Values(false, true), test::name_of_way);
+class CompletionContinuation : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, CompletionContinuation, ::testing::Values(false, true),
+                         test::name_of_mode);
 
-TEST_P(CompletionContinuation, ResumesACoroutine) {
+TEST_P(CompletionContinuation, ACompletionResumesACoroutine) {
   gate held{s};
   const completion c = s.completion();
   std::promise<errc> answer;
@@ -44,7 +46,7 @@ TEST_P(CompletionContinuation, ResumesACoroutine) {
 }
 
 // Rule 87.
-TEST_P(CompletionContinuation, IsAwaitedByAnyNumber) {
+TEST_P(CompletionContinuation, ACompletionCanBeAwaitedByManyCoroutines) {
   constexpr int many = 100;
   gate held{s};
   const completion c = s.completion();
@@ -56,7 +58,7 @@ TEST_P(CompletionContinuation, IsAwaitedByAnyNumber) {
   for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), errc::success);
 }
 
-TEST_P(CompletionContinuation, InAnyOrder) {
+TEST_P(CompletionContinuation, CompletionsCanBeAwaitedInAnyOrder) {
   constexpr int many = 300;
   gate held{s};
   buffer<int> x{s, 1};
@@ -72,7 +74,7 @@ TEST_P(CompletionContinuation, InAnyOrder) {
   for (const completion& c : points) EXPECT_TRUE(c.done());
 }
 
-TEST_P(CompletionContinuation, CallsAFunction) {
+TEST_P(CompletionContinuation, ThenCallsAFunctionWithOrWithoutTheOutcome) {
   gate held{s};
   std::promise<errc> with;
   std::promise<void> without;
@@ -83,7 +85,7 @@ TEST_P(CompletionContinuation, CallsAFunction) {
   without.get_future().get();
 }
 
-TEST_P(CompletionContinuation, AnExecutorSaysWhere) {
+TEST_P(CompletionContinuation, AnExecutorRunsTheContinuation) {
   std::promise<continuation> given;
   const auto later = [&](continuation c) { given.set_value(c); };
   bool resumed = false;
@@ -94,28 +96,28 @@ TEST_P(CompletionContinuation, AnExecutorSaysWhere) {
     went_on = true;
   }(c, later, resumed);
   held.open();
-  const continuation rest = given.get_future().get();
+  const continuation work = given.get_future().get();
   EXPECT_FALSE(resumed);
-  rest();
+  work();
   EXPECT_TRUE(resumed);
 }
 
-struct counting {
-  void operator()(continuation rest) const {
+struct counting_executor {
+  void operator()(continuation work) const {
     ++*calls;
-    rest();
+    work();
   }
   std::shared_ptr<int> calls;
 };
 
-TEST_P(CompletionContinuation, WhatIsKeptKeepsItsExecutor) {
+TEST_P(CompletionContinuation, AnAwaitableCanBeAwaitedAgainWithTheSameExecutor) {
   const auto times = std::make_shared<int>(0);
-  const auto hops = resume_on(counting{times});
+  const auto hops = resume_on(counting_executor{times});
   sync_wait(hops);
   sync_wait(hops);
   EXPECT_EQ(*times, 2);
   gate held{s};
-  const auto there = s.completion().on(counting{times});
+  const auto there = s.completion().on(counting_executor{times});
   std::vector<std::promise<void>> resumed(2);
   for (std::promise<void>& told : resumed) {
     [](const auto& awaited, std::promise<void>& tell) -> detached {
@@ -128,15 +130,16 @@ TEST_P(CompletionContinuation, WhatIsKeptKeepsItsExecutor) {
   EXPECT_EQ(*times, 4);
 }
 
-TEST_P(CompletionContinuation, AnExecutorThatThrowsLosesNothing) {
+TEST_P(CompletionContinuation, AContinuationRunsEvenIfItsExecutorThrows) {
   gate held{s};
   std::promise<void> called;
-  s.completion().then([](continuation) { throw std::runtime_error{"full"}; }, [&] { called.set_value(); });
+  s.completion().then([](continuation) { throw std::runtime_error{"full"}; },
+                      [&] { called.set_value(); });
   held.open();
   called.get_future().get();
 }
 
-TEST_P(CompletionContinuation, TheLastOwnerMayGoInAContinuation) {
+TEST_P(CompletionContinuation, TheStreamMayBeDestroyedInAContinuation) {
   auto t = std::make_unique<stream>(gpu);
   gate held{*t};
   const completion c = t->completion();
@@ -150,7 +153,7 @@ TEST_P(CompletionContinuation, TheLastOwnerMayGoInAContinuation) {
   EXPECT_TRUE(c.done());
 }
 
-TEST_P(CompletionContinuation, ContinuationsMayWaitAndAwait) {
+TEST_P(CompletionContinuation, AContinuationCanWaitAndAwait) {
   stream t{gpu};
   gate first{s};
   const completion c = s.completion();

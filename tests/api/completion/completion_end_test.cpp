@@ -3,10 +3,10 @@
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
 #include <weir/event/event.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/module.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <unistd.h>
@@ -22,21 +22,21 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
-#include "support/answer.hpp"
-#include "support/asleep.hpp"
-#include "support/child.hpp"
 #include "support/detached.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
+#include "support/recorded_outcome.hpp"
+#include "support/wait_until_asleep.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
-using test::answer;
+using detail::fault_table;
 using test::detached;
 using test::gate;
+using test::recorded_outcome;
 using test::result_of;
 using namespace std::chrono_literals;
 
@@ -45,32 +45,32 @@ extern "C" __global__ void store(int* x, int value) { *x = value; }
 )";
 
 struct count_of {
-  std::atomic<int> told{0};
+  std::atomic<int> deliveries{0};
 };
 
 detached await(completion c, count_of& answers, errc& last) {
   last = co_await c.outcome();
-  ++answers.told;
+  ++answers.deliveries;
 }
 
 void wait_for(const std::atomic<int>& count, int wanted) {
   while (count != wanted) std::this_thread::yield();
 }
 
-detached await_for_long(completion c, answer& to) {
+detached await_with_long_timeout(completion c, recorded_outcome& to) {
   errc how = errc::success;
   try {
     co_await c.within(1h);
   } catch (const error& e) {
     how = e.result();
   }
-  to.tell(how);
+  to.record(how);
 }
 
 // A kernel with a bad address, while a thousand wait in all ways, in its own stream and in others.
 bool all_awaits_fail(bool asked) {
   const device gpu;
-  std::optional<failing_table> calls;
+  std::optional<fault_table> calls;
   const kernel store = program{faulty}.compile(gpu).kernel("store");
   if (asked) calls.emplace();
   constexpr int streams = 4;  // more that wait for the host may stand in each other's way on a GPU
@@ -78,7 +78,7 @@ bool all_awaits_fail(bool asked) {
   std::vector<stream> all;
   std::vector<event> marks;
   std::vector<std::unique_ptr<gate>> held;
-  std::deque<answer> answers;
+  std::deque<recorded_outcome> answers;
   std::vector<completion> points;
   std::vector<std::jthread> waiting;
   for (int i = 0; i < streams; ++i) {
@@ -92,47 +92,51 @@ bool all_awaits_fail(bool asked) {
       if (k % 10 == 0) marks.push_back(all[i].record());
       const completion c = k % 10 == 0 ? marks.back().completion() : all[i].completion();
       points.push_back(c);
-      answer& to = answers.emplace_back();
+      recorded_outcome& to = answers.emplace_back();
       switch (k % 4) {
         case 0: test::await(c, to); break;
-        case 1: await_for_long(c, to); break;
-        case 2: c.then([&to](errc outcome) { to.tell(outcome); }); break;
-        default: c.then([](continuation what) { what(); }, [&to](errc outcome) { to.tell(outcome); });
+        case 1: await_with_long_timeout(c, to); break;
+        case 2: c.then([&to](errc outcome) { to.record(outcome); }); break;
+        default:
+          c.then([](continuation what) { what(); }, [&to](errc outcome) { to.record(outcome); });
       }
     }
-    answer& to = answers.emplace_back();
-    waiting.emplace_back([c = points.back(), &to] { to.tell(result_of([&] { c.wait(); })); });
+    recorded_outcome& to = answers.emplace_back();
+    waiting.emplace_back([c = points.back(), &to] { to.record(result_of([&] { c.wait(); })); });
   }
   held.front()->open();
-  for (const answer& each : answers) wait_for(each.told, 1);
+  for (const recorded_outcome& each : answers) wait_for(each.deliveries, 1);
   waiting.clear();
-  for (const answer& each : answers) {
-    if (!WEIR_HOLDS(each.outcome == errc::illegal_address) || !WEIR_HOLDS(each.told == 1)) return false;
+  for (const recorded_outcome& each : answers) {
+    if (!WEIR_HOLDS(each.outcome == errc::illegal_address) || !WEIR_HOLDS(each.deliveries == 1))
+      return false;
   }
   for (const completion& c : points) {
     if (!WEIR_HOLDS(c.status() == errc::illegal_address)) return false;
   }
   // Later ones are refused, or settled with the same.
-  if (!WEIR_HOLDS(result_of([&] { all.back().completion().wait(); }) == errc::illegal_address)) return false;
+  if (!WEIR_HOLDS(result_of([&] { all.back().completion().wait(); }) == errc::illegal_address))
+    return false;
   held.clear();
   calls.reset();
   return true;
 }
 
-TEST(CompletionEnd, AFaultFailsAllAwaits) {
+TEST(CompletionEnd, AFaultFailsAllPendingAwaits) {
   test::in_a_fresh_process([] { return all_awaits_fail(false); });
 }
 
-TEST(CompletionEnd, AFaultFailsAllAwaitsThatAreAsked) {
+TEST(CompletionEnd, AFaultFailsAllAwaitsOfPolledCompletions) {
   test::in_a_fresh_process([] { return all_awaits_fail(true); });
 }
 
-// A thread that waits without a limit is told at once, and not when what runs in its stream has ended.
-TEST(CompletionEnd, AFaultIsToldWhileAHostFunctionRuns) {
+// A thread that waits without a limit is told at once, and not when what runs in its stream has
+// ended.
+TEST(CompletionEnd, AFaultEndsAWaitWhileAHostFunctionRuns) {
   for (const bool asked : {false, true}) {
     test::in_a_fresh_process([asked] {
       const device gpu;
-      std::optional<failing_table> calls;
+      std::optional<fault_table> calls;
       const kernel store = program{faulty}.compile(gpu).kernel("store");
       if (asked) calls.emplace();
       const stream bad{gpu};
@@ -156,19 +160,20 @@ TEST(CompletionEnd, AFaultIsToldWhileAHostFunctionRuns) {
       }
       ends = true;
       const bool good = WEIR_HOLDS(outcome == errc::illegal_address);
-      std::_Exit(good ? 0 : 1);  // a GPU's driver may never come back from a context that has failed
+      std::_Exit(good ? 0
+                      : 1);  // a GPU's driver may never come back from a context that has failed
       return good;
     });
   }
 }
 
-// What is known stays true; what is pending is settled, one way or the other. A GPU's driver must not be asked while
-// another thread resets the context, so there nobody awaits.
-TEST(CompletionEnd, AContextThatIsReset) {
+// What is known stays true; what is pending is settled, one way or the other. A GPU's driver must
+// not be asked while another thread resets the context, so there nobody awaits.
+TEST(CompletionEnd, AContextResetSettlesPendingCompletions) {
   for (const bool asked : {false, true}) {
     test::in_a_fresh_process([asked] {
       const device gpu;
-      std::optional<failing_table> calls;
+      std::optional<fault_table> calls;
       if (asked) calls.emplace();
       const bool awaited = gpu.is_embedded();
       count_of answers;
@@ -181,9 +186,10 @@ TEST(CompletionEnd, AContextThatIsReset) {
       if (awaited) await(pending, answers, outcome);
       held.open();
       detail::driver().cuDevicePrimaryCtxReset_v2(gpu.ordinal());
-      if (awaited) wait_for(answers.told, 1);
+      if (awaited) wait_for(answers.deliveries, 1);
       const errc end = pending.status();
-      const bool good = WEIR_HOLDS(before.status() == errc::success) && WEIR_HOLDS(end != errc::not_ready) &&
+      const bool good = WEIR_HOLDS(before.status() == errc::success) &&
+                        WEIR_HOLDS(end != errc::not_ready) &&
                         WEIR_HOLDS(!awaited || end == outcome);
       std::_Exit(good ? 0 : 1);  // what is left is of the context before
       return good;

@@ -7,32 +7,32 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::await;
 using test::gate;
 using test::result_of;
 
-TEST(CompletionFailure, FailureToRecordIsThrown) {
+TEST(CompletionFailure, AFailedEventRecordIsThrown) {
   const device gpu;
-  failing_table calls;
+  fault_table calls;
   const stream s{gpu};
   calls.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::out_of_memory);
   s.completion().wait();
 }
 
-TEST(CompletionFailure, AQuestionThatFailsSettlesIt) {
+TEST(CompletionFailure, AFailedEventQuerySettlesTheCompletion) {
   const device gpu;
-  failing_table calls;
+  fault_table calls;
   const stream s{gpu};
   gate held{s};
   const completion c = s.completion();

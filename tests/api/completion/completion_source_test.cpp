@@ -1,17 +1,17 @@
 // completion_source_test.cpp - the ends of what an event marks, and of a launched graph.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
-#include <weir/device/device.hpp>
-#include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/completion/future.hpp>
-#include <weir/graph/graph.hpp>
-#include <weir/graph/graph_exec.hpp>
-#include <weir/memory/pinned_buffer.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
 #include <weir/completion/when.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <chrono>
 #include <future>
@@ -19,10 +19,10 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "driver/table.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -32,10 +32,11 @@ using test::await;
 using test::gate;
 using test::result_of;
 
-class CompletionSource : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, CompletionSource, ::testing::Values(false, true), test::name_of_way);
+class CompletionSource : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, CompletionSource, ::testing::Values(false, true),
+                         test::name_of_mode);
 
-TEST_P(CompletionSource, OfAnEvent) {
+TEST_P(CompletionSource, ACompletionOfAnEventFollowsItsLastRecord) {
   event e{gpu};
   EXPECT_TRUE(e.completion().done());  // never recorded
   gate held{s};
@@ -50,7 +51,7 @@ TEST_P(CompletionSource, OfAnEvent) {
   again.wait();
 }
 
-TEST_P(CompletionSource, OfAnEventThatEnds) {
+TEST_P(CompletionSource, ACompletionOutlivesItsEvent) {
   gate held{s};
   std::optional<event> e{s.record()};
   event closed = s.record();
@@ -66,7 +67,7 @@ TEST_P(CompletionSource, OfAnEventThatEnds) {
   d.wait();
 }
 
-TEST_P(CompletionSource, OfALaunch) {
+TEST_P(CompletionSource, LaunchAsyncReturnsACompletionOfTheLaunch) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;
   const graph g = capture(s, [&](capture_scope& c) { fill(c.stream(), x, 3); });
@@ -81,7 +82,7 @@ TEST_P(CompletionSource, OfALaunch) {
 }
 
 // In a capture that goes on, and in one that is broken; of which nothing is left behind.
-TEST_P(CompletionSource, OfALaunchInACaptureIsRefused) {
+TEST_P(CompletionSource, LaunchAsyncIntoACapturingStreamIsRefused) {
   const graph g = capture(s, [](capture_scope&) {});
   const graph_exec run = g.instantiate();
   stream captured{gpu};
@@ -96,11 +97,12 @@ TEST_P(CompletionSource, OfALaunchInACaptureIsRefused) {
   static_cast<void>(detail::driver().cuStreamQuery(captured.get()));  // breaks it
   EXPECT_EQ(result_of(launch), errc::stream_capture_invalidated);
   EXPECT_EQ(result_of(upload), errc::stream_capture_invalidated);
-  EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(captured)); }), errc::stream_capture_invalidated);
+  EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(captured)); }),
+            errc::stream_capture_invalidated);
 }
 
 // Such an event marks no work that would ever run.
-TEST_P(CompletionSource, OfAnEventOfACaptureIsRefused) {
+TEST_P(CompletionSource, ACompletionOfACapturedEventIsRefused) {
   stream captured{gpu};
   const event e{gpu};
   begin_capture(captured);
@@ -110,7 +112,7 @@ TEST_P(CompletionSource, OfAnEventOfACaptureIsRefused) {
   EXPECT_EQ(result_of([&] { static_cast<void>(e.completion()); }), errc::invalid_value);
 }
 
-TEST_P(CompletionSource, OfALaunchInAClosedStreamIsRefused) {
+TEST_P(CompletionSource, LaunchAsyncIntoAClosedStreamIsRefused) {
   const graph g = capture(s, [](capture_scope&) {});
   const graph_exec run = g.instantiate();
   stream closed{gpu};
@@ -122,7 +124,7 @@ TEST_P(CompletionSource, OfALaunchInAClosedStreamIsRefused) {
 task<void> await_in_all_ways(stream_ref s) {
   const completion c = s.completion();
   co_await c;
-  co_await s.completion().on([](continuation go_on) { go_on(); });
+  co_await s.completion().on([](continuation work) { work(); });
   static_cast<void>(co_await s.completion().within(std::chrono::hours{1}));
   co_await when_all(s.completion(), s.record().completion());
   static_cast<void>(co_await when_any(s.completion(), c));
@@ -130,8 +132,8 @@ task<void> await_in_all_ways(stream_ref s) {
 }
 
 // Both would hold up the stream.
-TEST(CompletionSourceCalls, AreNeverHostFunctionsOrCallbacks) {
-  const detail::failing_table counted;
+TEST(CompletionSourceCalls, CompletionsNeverUseHostFunctionsOrCallbacks) {
+  const detail::fault_table counted;
   const stream s{device{}};
   {
     const gate held{s};

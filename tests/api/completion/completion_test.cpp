@@ -1,12 +1,13 @@
-// completion_test.cpp - the end of work: asked for and waited for, by the engine's news and by questions.
-#include <weir/core/allow_sync.hpp>
-#include <weir/memory/buffer.hpp>
+// completion_test.cpp - the end of work: asked for and waited for, by the engine's news and by
+// questions.
 #include <weir/completion/completion.hpp>
+#include <weir/core/sync_guard.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <atomic>
@@ -25,7 +26,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/table.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/detached.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
@@ -39,10 +40,10 @@ using test::gate;
 using test::result_of;
 using namespace std::chrono_literals;
 
-class Completion : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, Completion, ::testing::Values(false, true), test::name_of_way);
+class Completion : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, Completion, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(Completion, OfNothingIsDone) {
+TEST_P(Completion, AnEmptyCompletionIsDone) {
   const completion none;
   EXPECT_TRUE(none.done());
   EXPECT_EQ(none.status(), errc::success);
@@ -57,14 +58,14 @@ TEST_P(Completion, OfNothingIsDone) {
 }
 
 // Rule 83.
-TEST_P(Completion, OfAnEmptyStreamIsDone) {
+TEST_P(Completion, ACompletionOfAnEmptyStreamCompletes) {
   const completion c = s.completion();
   c.wait();
   EXPECT_TRUE(c.done());
   EXPECT_EQ(c.status(), errc::success);
 }
 
-TEST_P(Completion, ComesAfterTheWorkBefore) {
+TEST_P(Completion, ACompletionFollowsTheWorkQueuedBeforeIt) {
   pinned_buffer<unsigned char> host{1};
   host.data()[0] = 0;
   gate held{s};
@@ -81,7 +82,7 @@ TEST_P(Completion, ComesAfterTheWorkBefore) {
   EXPECT_TRUE(c.done());
 }
 
-TEST_P(Completion, IsThePointAndNotTheStream) {
+TEST_P(Completion, ACompletionDoesNotWaitForLaterWork) {
   const completion before = [&] {
     gate held{s};
     const completion c = s.completion();
@@ -98,7 +99,7 @@ TEST_P(Completion, IsThePointAndNotTheStream) {
 }
 
 // Rule 86.
-TEST_P(Completion, DroppedOnesAreNobodysConcern) {
+TEST_P(Completion, DroppedCompletionsDoNotAffectLaterOnes) {
   gate held{s};
   buffer<int> x{s, 1};
   for (int i = 0; i < 5000; ++i) {
@@ -111,7 +112,7 @@ TEST_P(Completion, DroppedOnesAreNobodysConcern) {
 }
 
 // Rules 84 and 89: the stream's end does not end what was asked of it.
-TEST_P(Completion, OutlivesItsStream) {
+TEST_P(Completion, ACompletionOutlivesItsStream) {
   std::optional<stream> t{gpu};
   auto held = std::make_unique<gate>(*t);
   const completion c = t->completion();
@@ -125,7 +126,7 @@ TEST_P(Completion, OutlivesItsStream) {
 }
 
 // A lane serves another stream afterwards; what it told of the one before stays true.
-TEST_P(Completion, StreamsComeAndGo) {
+TEST_P(Completion, CompletionsStayValidWhenStreamsAreCreatedAndDestroyed) {
   std::vector<completion> all;
   for (int i = 0; i < 200; ++i) {
     const stream t{gpu};
@@ -141,7 +142,7 @@ TEST_P(Completion, StreamsComeAndGo) {
   for (const completion& c : all) EXPECT_TRUE(c.done());
 }
 
-TEST_P(Completion, ManyThreadsWait) {
+TEST_P(Completion, ManyThreadsCanWaitForOneCompletion) {
   constexpr int threads = 8;
   gate held{s};
   const completion c = s.completion();
@@ -165,11 +166,11 @@ TEST_P(Completion, ManyThreadsWait) {
   EXPECT_EQ(done, threads);
 }
 
-TEST_P(Completion, DefaultStreamsHaveThemToo) {
+TEST_P(Completion, DefaultStreamsHaveCompletions) {
   const auto current = gpu.primary_context();
   detail::driver().cuCtxSetCurrent(current.get());
-  for (const stream_ref t :
-       {stream_ref::legacy(), stream_ref::per_thread(), stream_ref{static_cast<CUstream_st*>(nullptr)}}) {
+  for (const stream_ref t : {stream_ref::legacy(), stream_ref::per_thread(),
+                             stream_ref{static_cast<CUstream_st*>(nullptr)}}) {
     gate held{t};
     const completion c = t.completion();
     EXPECT_FALSE(c.done());
@@ -187,7 +188,7 @@ TEST_P(Completion, DefaultStreamsHaveThemToo) {
   }}.join();
 }
 
-TEST_P(Completion, ForeignStreamsHaveThemToo) {
+TEST_P(Completion, ForeignStreamsHaveCompletions) {
   for (int i = 0; i < 100; ++i) {
     stream made{gpu};
     CUstream_st* const handle = made.release();
@@ -201,13 +202,13 @@ TEST_P(Completion, ForeignStreamsHaveThemToo) {
   }
 }
 
-TEST_P(Completion, OfAClosedStreamIsRefused) {
+TEST_P(Completion, ACompletionOfAClosedStreamIsRefused) {
   stream t{gpu};
   t.close();
   EXPECT_EQ(result_of([&] { static_cast<void>(t.completion()); }), errc::closed);
 }
 
-TEST_P(Completion, ThrowsWhatAHostFunctionHasThrown) {
+TEST_P(Completion, AWaitRethrowsAHostFunctionException) {
   gate held{s};
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
   const completion c = s.completion();
@@ -218,7 +219,7 @@ TEST_P(Completion, ThrowsWhatAHostFunctionHasThrown) {
 }
 
 // The thread that goes on is not the one whose default stream it is.
-TEST_P(Completion, ThrowsWhatAHostFunctionOfADefaultStreamHasThrown) {
+TEST_P(Completion, AnAwaitRethrowsAHostFunctionExceptionOfADefaultStream) {
   const auto current = gpu.primary_context();
   detail::driver().cuCtxSetCurrent(current.get());
   for (const stream_ref t : {stream_ref::legacy(), stream_ref::per_thread()}) {
@@ -239,16 +240,16 @@ TEST_P(Completion, ThrowsWhatAHostFunctionOfADefaultStreamHasThrown) {
   }
 }
 
-TEST_P(Completion, GuardsSeeTheWait) {
+TEST_P(Completion, ASyncGuardRefusesTheWait) {
   gate held{s};
   const completion c = s.completion();
-  const allow_sync none{false};
+  const sync_guard none{false};
   EXPECT_EQ(result_of([&] { c.wait(); }), errc::not_permitted);
   EXPECT_FALSE(c.done());
   held.open();
 }
 
-TEST_P(Completion, IsNotWaitedForInAHostFunction) {
+TEST_P(Completion, WaitingForACompletionInAHostFunctionIsRefused) {
   gate held{s};
   stream t{gpu};
   const completion c = s.completion();

@@ -1,17 +1,18 @@
-// completion_threads_test.cpp - several threads await, wait, drop, take back and destroy at once: each await goes on exactly
-// once. WEIR_TEST_AWAITS says how many there are; the sanitizer for threads judges it, too.
-#include <weir/memory/buffer.hpp>
+// completion_threads_test.cpp - several threads await, wait, drop, take back and destroy at once:
+// each await goes on exactly once. WEIR_TEST_AWAITS says how many there are; the sanitizer for
+// threads judges it, too.
 #include <weir/completion/completion.hpp>
-#include <weir/device/device.hpp>
-#include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/reactor.hpp>
 #include <weir/completion/stop.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
 #include <weir/completion/when.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -32,15 +33,15 @@
 #include <gtest/gtest.h>
 
 #include "api/completion/completion_access.hpp"
-#include "support/fault_table.hpp"
 #include "reactor/reactor.hpp"
 #include "support/detached.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
+using detail::fault_table;
 using test::detached;
 using test::gate;
 using namespace std::chrono_literals;
@@ -58,19 +59,19 @@ class tally {
   explicit tally(std::size_t awaits) : times_(awaits) {}
 
   // The next one, none when all have begun.
-  [[nodiscard]] std::optional<std::size_t> begin() {
-    const std::size_t mine = begun_++;
+  [[nodiscard]] std::optional<std::size_t> start() {
+    const std::size_t mine = started_++;
     return mine < times_.size() ? std::optional{mine} : std::nullopt;
   }
-  void went_on(std::size_t which) {
+  void record_resumption(std::size_t which) {
     ++times_[which];
-    ++over_;
+    ++resumed_;
   }
   [[nodiscard]] std::size_t pending() const {
-    const std::size_t over = over_;
-    return std::min<std::size_t>(begun_, times_.size()) - over;
+    const std::size_t resumed = resumed_;
+    return std::min<std::size_t>(started_, times_.size()) - resumed;
   }
-  [[nodiscard]] std::size_t gone_wrong() const {
+  [[nodiscard]] std::size_t wrong_count() const {
     std::size_t wrong = 0;
     for (const auto& times : times_) wrong += times == 1 ? 0 : 1;
     return wrong;
@@ -78,8 +79,8 @@ class tally {
 
  private:
   std::vector<std::atomic<unsigned char>> times_;
-  std::atomic<std::size_t> begun_{0};
-  std::atomic<std::size_t> over_{0};
+  std::atomic<std::size_t> started_{0};
+  std::atomic<std::size_t> resumed_{0};
 };
 
 // An executor: whoever comes by runs what is there.
@@ -106,7 +107,7 @@ class run_queue {
 };
 
 // Waits that somebody else may stop.
-class stop_box {
+class stop_sources {
  public:
   void put(std::stop_source source) {
     const std::lock_guard hold{lock_};
@@ -129,8 +130,8 @@ class stop_box {
 };
 
 // A stream and memory for its work.
-struct line {
-  explicit line(device gpu) : s{gpu} {}
+struct stream_and_buffer {
+  explicit stream_and_buffer(device gpu) : s{gpu} {}
   stream s;
   buffer<int> x{s, 1};
 };
@@ -139,43 +140,45 @@ struct shared {
   int devices = device::count();
   tally awaits{awaits_wanted()};
   run_queue queue;
-  stop_box stops;
-  std::vector<std::unique_ptr<line>> lines;
+  stop_sources stops;
+  std::vector<std::unique_ptr<stream_and_buffer>> lines;
 };
 
-detached await(completion c, tally& of, std::size_t me) {
+detached await(completion c, tally& results, std::size_t me) {
   static_cast<void>(co_await c.outcome());
-  of.went_on(me);
+  results.record_resumption(me);
 }
 
 // Again where it goes on, and then it may be the last owner of the stream, which ends there.
-detached await_twice(std::shared_ptr<line> owner, tally& of, std::size_t me) {
+detached await_twice(std::shared_ptr<stream_and_buffer> owner, tally& results, std::size_t me) {
   co_await owner->s.completion();
   co_await owner->s.completion();
   owner.reset();
-  of.went_on(me);
+  results.record_resumption(me);
 }
 
 template <class Executor>
-detached await_on(completion c, Executor to, tally& of, std::size_t me) {
+detached await_on(completion c, Executor to, tally& results, std::size_t me) {
   co_await c.on(to);
-  of.went_on(me);
+  results.record_resumption(me);
 }
 
 template <class Wait>
-detached await_with_an_end(Wait wait, std::chrono::nanoseconds limit, tally& of, std::size_t me) {
-  static_cast<void>(co_await wait.within(limit));
-  of.went_on(me);
+detached await_with_timeout(Wait wait, std::chrono::nanoseconds timeout, tally& results,
+                            std::size_t me) {
+  static_cast<void>(co_await wait.within(timeout));
+  results.record_resumption(me);
 }
 
-detached await_or_stop(completion c, std::stop_token token, std::chrono::nanoseconds limit, tally& of, std::size_t me) {
-  static_cast<void>(co_await stop_when(c, std::move(token), limit));
-  of.went_on(me);
+detached await_or_stop(completion c, std::stop_token token, std::chrono::nanoseconds timeout,
+                       tally& results, std::size_t me) {
+  static_cast<void>(co_await stop_when(c, std::move(token), timeout));
+  results.record_resumption(me);
 }
 
-detached await_value(future<buffer<int>> value, tally& of, std::size_t me) {
-  const buffer<int> given = co_await std::move(value);
-  of.went_on(me);
+detached await_value(future<buffer<int>> value, tally& results, std::size_t me) {
+  const buffer<int> value_of_future = co_await std::move(value);
+  results.record_resumption(me);
 }
 
 task<void> as_task(completion c, completion d) {
@@ -184,16 +187,19 @@ task<void> as_task(completion c, completion d) {
 }
 
 // A waiter that is taken back, or told meanwhile.
-void take_back_or_be_told(const completion& c, tally& of, std::size_t me) {
-  struct waiter : detail::completion_waiter {
-    std::atomic<bool> over{false};
-  } who;
-  who.told = [](detail::completion_waiter& self, errc) noexcept { static_cast<waiter&>(self).over = true; };
-  detail::lane& where = *detail::completion_access::where(c);
-  if (detail::add_waiter(where, detail::completion_access::ticket(c), who) && !detail::take_back(where, who)) {
-    while (!who.over) std::this_thread::yield();
+void cancel_or_complete(const completion& c, tally& results, std::size_t me) {
+  struct cancellable_waiter : detail::completion_waiter {
+    std::atomic<bool> resumed{false};
+  } waiter;
+  waiter.on_complete = [](detail::completion_waiter& self, errc) noexcept {
+    static_cast<cancellable_waiter&>(self).resumed = true;
+  };
+  detail::completion_queue& queue = *detail::completion_access::queue(c);
+  if (detail::add_waiter(queue, detail::completion_access::ticket(c), waiter) &&
+      !detail::cancel_wait(queue, waiter)) {
+    while (!waiter.resumed) std::this_thread::yield();
   }
-  of.went_on(me);
+  results.record_resumption(me);
 }
 
 // What one thread does.
@@ -202,34 +208,39 @@ class worker {
   worker(shared& all, unsigned seed) : all_{all}, random_{seed} {}
 
   void run() {
-    while (const auto me = all_.awaits.begin()) {
-      if (any(100) == 0) renew();
-      line& here = any(3) == 0 ? *all_.lines[any(all_.lines.size())] : *mine_;
+    while (const auto me = all_.awaits.start()) {
+      if (random_below(100) == 0) renew_stream();
+      stream_and_buffer& here =
+          random_below(3) == 0 ? *all_.lines[random_below(all_.lines.size())] : *own_;
       const stream& s = here.s;
-      if (any(2) == 0) fill(s, here.x, static_cast<int>(*me));
+      if (random_below(2) == 0) fill(s, here.x, static_cast<int>(*me));
       do_something(s, *me);
       do_something_else(s);
       // A stream has no room for any number of things to do.
-      if (any(20) == 0 || ++steps_ % 100 == 0) held_.reset();
-      while (all_.awaits.pending() > 2'000) help();
+      if (random_below(20) == 0 || ++steps_ % 100 == 0) held_.reset();
+      while (all_.awaits.pending() > 2'000) make_progress();
     }
     held_.reset();
-    mine_->s.sync();
+    own_->s.sync();
   }
 
  private:
-  std::size_t any(std::size_t below) { return random_() % below; }
-  device some_device() { return device{static_cast<int>(any(static_cast<std::size_t>(all_.devices)))}; }
-  std::chrono::nanoseconds some_time() { return any(2) == 0 ? 1h : std::chrono::microseconds{any(50)}; }
-
-  // The stream ends with all that is awaited there.
-  void renew() {
-    mine_ = std::make_shared<line>(some_device());
-    held_.reset();
-    if (any(3) == 0) held_.emplace(mine_->s);
+  std::size_t random_below(std::size_t below) { return random_() % below; }
+  device random_device() {
+    return device{static_cast<int>(random_below(static_cast<std::size_t>(all_.devices)))};
+  }
+  std::chrono::nanoseconds random_timeout() {
+    return random_below(2) == 0 ? 1h : std::chrono::microseconds{random_below(50)};
   }
 
-  void help() {
+  // The stream ends with all that is awaited there.
+  void renew_stream() {
+    own_ = std::make_shared<stream_and_buffer>(random_device());
+    held_.reset();
+    if (random_below(3) == 0) held_.emplace(own_->s);
+  }
+
+  void make_progress() {
     held_.reset();
     all_.queue.run_one();
     all_.stops.stop_one();
@@ -237,30 +248,38 @@ class worker {
   }
 
   void do_something(const stream& s, std::size_t me) {
-    tally& of = all_.awaits;
+    tally& results = all_.awaits;
     const auto on_queue = [&queue = all_.queue](continuation what) { queue.add(what); };
     const auto on_nothing = [](continuation) { throw std::runtime_error{"full"}; };
-    switch (any(13)) {
-      case 0: await(s.completion(), of, me); break;
-      case 1: await_twice(mine_, of, me); break;
-      case 2: await_on(s.completion(), on_queue, of, me); break;
-      case 3: await_on(s.completion(), on_nothing, of, me); break;
-      case 4: s.completion().then([&of, me] { of.went_on(me); }); break;
-      case 5: s.completion().then(on_queue, [&of, me](errc) { of.went_on(me); }); break;
-      case 6: take_back_or_be_told(s.completion(), of, me); break;
-      case 7: await_with_an_end(s.completion(), some_time(), of, me); break;
-      case 8: await_with_an_end(when_any(mine_->s.completion(), s.completion()), some_time(), of, me); break;
-      case 9: await_with_an_end(when_all(mine_->s.completion(), s.completion()), some_time(), of, me); break;
-      case 10: await_value(s.enqueue_async([&] { return buffer<int>{s, 1}; }), of, me); break;
+    switch (random_below(13)) {
+      case 0: await(s.completion(), results, me); break;
+      case 1: await_twice(own_, results, me); break;
+      case 2: await_on(s.completion(), on_queue, results, me); break;
+      case 3: await_on(s.completion(), on_nothing, results, me); break;
+      case 4: s.completion().then([&results, me] { results.record_resumption(me); }); break;
+      case 5:
+        s.completion().then(on_queue, [&results, me](errc) { results.record_resumption(me); });
+        break;
+      case 6: cancel_or_complete(s.completion(), results, me); break;
+      case 7: await_with_timeout(s.completion(), random_timeout(), results, me); break;
+      case 8:
+        await_with_timeout(when_any(own_->s.completion(), s.completion()), random_timeout(),
+                           results, me);
+        break;
+      case 9:
+        await_with_timeout(when_all(own_->s.completion(), s.completion()), random_timeout(),
+                           results, me);
+        break;
+      case 10: await_value(s.enqueue_async([&] { return buffer<int>{s, 1}; }), results, me); break;
       case 11: {
         const event e = s.record();
-        await(e.completion(), of, me);
+        await(e.completion(), results, me);
         break;
       }
       default: {
         std::stop_source source;
-        await_or_stop(s.completion(), source.get_token(), some_time(), of, me);
-        if (any(2) == 0) {
+        await_or_stop(s.completion(), source.get_token(), random_timeout(), results, me);
+        if (random_below(2) == 0) {
           all_.stops.put(std::move(source));
         } else {
           source.request_stop();
@@ -271,18 +290,18 @@ class worker {
 
   void do_something_else(const stream& s) {
     const completion c = s.completion();
-    switch (any(10)) {
+    switch (random_below(10)) {
       case 0: static_cast<void>(c.done()); break;
       case 1: static_cast<void>(c.status()); break;
-      case 2: static_cast<void>(c.wait_for(std::chrono::microseconds{any(20)})); break;
-      case 3: static_cast<void>(poll_completions(some_device())); break;
+      case 2: static_cast<void>(c.wait_for(std::chrono::microseconds{random_below(20)})); break;
+      case 3: static_cast<void>(poll_completions(random_device())); break;
       case 4: static_cast<void>(s.record().completion()); break;
       case 5: static_cast<void>(s.enqueue_async([&] { return buffer<int>{s, 1}; })); break;
       case 6:
         if (!held_) c.wait();
         break;
       case 7:
-        if (!held_) sync_wait(as_task(c, mine_->s.completion()));
+        if (!held_) sync_wait(as_task(c, own_->s.completion()));
         break;
       case 8: all_.stops.stop_one(); break;
       default: all_.queue.run_one(); break;
@@ -291,7 +310,7 @@ class worker {
 
   shared& all_;
   std::mt19937 random_;
-  std::shared_ptr<line> mine_ = std::make_shared<line>(some_device());
+  std::shared_ptr<stream_and_buffer> own_ = std::make_shared<stream_and_buffer>(random_device());
   std::optional<gate> held_;
   unsigned steps_ = 0;
 };
@@ -300,13 +319,14 @@ class worker {
 class CompletionThreads : public ::testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompletionThreads, ::testing::Values(false, true),
-                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
+                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
 
-TEST_P(CompletionThreads, EachAwaitGoesOnOnce) {
-  std::optional<failing_table> calls;
+TEST_P(CompletionThreads, EachAwaitIsResumedExactlyOnce) {
+  std::optional<fault_table> calls;
   if (GetParam()) calls.emplace();
   shared all;
-  for (int i = 0; i < 4; ++i) all.lines.push_back(std::make_unique<line>(device{i % all.devices}));
+  for (int i = 0; i < 4; ++i)
+    all.lines.push_back(std::make_unique<stream_and_buffer>(device{i % all.devices}));
   std::vector<std::jthread> workers;
   for (unsigned i = 0; i < threads; ++i) {
     workers.emplace_back([&all, i] { worker{all, i}.run(); });
@@ -316,9 +336,9 @@ TEST_P(CompletionThreads, EachAwaitGoesOnOnce) {
     all.queue.run_one();
     std::this_thread::yield();
   }
-  EXPECT_EQ(all.awaits.gone_wrong(), 0U);
+  EXPECT_EQ(all.awaits.wrong_count(), 0U);
   for (int i = 0; i < all.devices; ++i) {
-    while (!detail::reactor::of(i).is_idle()) std::this_thread::yield();
+    while (!detail::reactor::for_device(i).is_idle()) std::this_thread::yield();
   }
 }
 

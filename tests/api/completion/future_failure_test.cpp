@@ -1,12 +1,13 @@
-// future_failure_test.cpp - futures that are refused, and values that stay where they are because something throws.
+// future_failure_test.cpp - futures that are refused, and values that stay where they are because
+// something throws.
 #include <weir/capture/capture.hpp>
-#include <weir/device/device.hpp>
 #include <weir/completion/future.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
+#include <weir/device/device.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
-#include <weir/completion/sync_wait.hpp>
-#include <weir/completion/task.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -15,24 +16,24 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::gate;
 using test::result_of;
 
-class FutureFailure : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, FutureFailure, ::testing::Values(false, true), test::name_of_way);
+class FutureFailure : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, FutureFailure, ::testing::Values(false, true), test::name_of_mode);
 
 // Rule 85.
-TEST_P(FutureFailure, IsRefusedBeforeTheCallWhereTheStreamCaptures) {
+TEST_P(FutureFailure, EnqueueAsyncIsRefusedBeforeTheCallIfTheStreamCaptures) {
   bool called = false;
   begin_capture(s);
   EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
@@ -49,7 +50,7 @@ TEST_P(FutureFailure, IsRefusedBeforeTheCallWhereTheStreamCaptures) {
   EXPECT_FALSE(called);
 }
 
-TEST_P(FutureFailure, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
+TEST_P(FutureFailure, EnqueueAsyncIsRefusedAsInvalidatedIfTheCaptureIsBroken) {
   bool called = false;
   begin_capture(s);
   static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it
@@ -59,24 +60,26 @@ TEST_P(FutureFailure, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
   EXPECT_THROW(static_cast<void>(end_capture(s)), error);
 }
 
-TEST_P(FutureFailure, ACaptureThatTheFunctionBeginsLivesOn) {
+TEST_P(FutureFailure, ACaptureThatTheFunctionBeginsContinues) {
   EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { begin_capture(s); })); }),
             errc::stream_capture_unsupported);
   EXPECT_EQ(end_capture(s).nodes().size(), 0U);
 }
 
-TEST_P(FutureFailure, OfAClosedStreamIsRefused) {
+TEST_P(FutureFailure, EnqueueAsyncOnAClosedStreamIsRefused) {
   stream t{gpu};
   t.close();
   EXPECT_EQ(result_of([&] { static_cast<void>(t.enqueue_async([] { return 1; })); }), errc::closed);
 }
 
-TEST_P(FutureFailure, PassesOnWhatTheFunctionThrows) {
-  EXPECT_THROW(static_cast<void>(s.enqueue_async([]() -> int { throw std::runtime_error{"no"}; })), std::runtime_error);
-  EXPECT_THROW(static_cast<void>(s.enqueue_async([] { throw std::runtime_error{"no"}; })), std::runtime_error);
+TEST_P(FutureFailure, EnqueueAsyncRethrowsAnExceptionOfTheFunction) {
+  EXPECT_THROW(static_cast<void>(s.enqueue_async([]() -> int { throw std::runtime_error{"no"}; })),
+               std::runtime_error);
+  EXPECT_THROW(static_cast<void>(s.enqueue_async([] { throw std::runtime_error{"no"}; })),
+               std::runtime_error);
 }
 
-TEST_P(FutureFailure, ThrowsWhatAHostFunctionHasThrown) {
+TEST_P(FutureFailure, GetRethrowsAHostFunctionExceptionOnce) {
   future<int> f = s.enqueue_async([](stream_ref on) {
     launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
     return 5;
@@ -85,7 +88,7 @@ TEST_P(FutureFailure, ThrowsWhatAHostFunctionHasThrown) {
   EXPECT_EQ(f.get(), 5);
 }
 
-TEST_P(FutureFailure, KeepsItsValueWhereAwaitingItThrows) {
+TEST_P(FutureFailure, AFutureKeepsItsValueIfAwaitingItThrows) {
   future<int> f = s.enqueue_async([](stream_ref on) {
     launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
     return 5;
@@ -98,31 +101,31 @@ TEST_P(FutureFailure, KeepsItsValueWhereAwaitingItThrows) {
 }
 
 // Throws when it is moved, until that is allowed.
-struct moved_badly {
-  moved_badly() = default;
-  moved_badly(moved_badly&& from) : may_be_moved{from.may_be_moved} {
-    if (!*may_be_moved) throw std::runtime_error{"thrown by a move"};
+struct throwing_move {
+  throwing_move() = default;
+  throwing_move(throwing_move&& from) : move_allowed{from.move_allowed} {
+    if (!*move_allowed) throw std::runtime_error{"thrown by a move"};
   }
-  std::shared_ptr<bool> may_be_moved = std::make_shared<bool>(false);
+  std::shared_ptr<bool> move_allowed = std::make_shared<bool>(false);
 };
 
-TEST_P(FutureFailure, KeepsItsValueWhereMovingItThrows) {
-  future<moved_badly> f = s.enqueue_async([] { return moved_badly{}; });
-  const std::shared_ptr<bool> may = f.get().may_be_moved;
+TEST_P(FutureFailure, AFutureKeepsItsValueIfMovingItThrows) {
+  future<throwing_move> f = s.enqueue_async([] { return throwing_move{}; });
+  const std::shared_ptr<bool> may = f.get().move_allowed;
   EXPECT_THROW(static_cast<void>(std::move(f).get()), std::runtime_error);
   EXPECT_THROW(static_cast<void>(sync_wait(std::move(f))), std::runtime_error);
   ASSERT_TRUE(f.valid());
   *may = true;
-  EXPECT_EQ(std::move(f).get().may_be_moved, may);
+  EXPECT_EQ(std::move(f).get().move_allowed, may);
   EXPECT_FALSE(f.valid());
 }
 
 // If the end of the work cannot be told, the value still is not destroyed before it.
-TEST(FutureFault, WithoutACompletionTheThreadWaits) {
+TEST(FutureFault, EnqueueAsyncWaitsForTheWorkIfItCannotRecordACompletion) {
   const device gpu;
   const stream s{gpu};
   bool done_first = false;
-  failing_table calls;
+  fault_table calls;
   calls.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   struct asks {
     ~asks() {
@@ -133,10 +136,11 @@ TEST(FutureFault, WithoutACompletionTheThreadWaits) {
   };
   gate held{s};
   const std::jthread opens{[&] { held.open(); }};
-  EXPECT_EQ(result_of([&] {
-              static_cast<void>(s.enqueue_async([&](stream_ref on) { return asks{&done_first, on}; }));
-            }),
-            errc::out_of_memory);
+  EXPECT_EQ(
+      result_of([&] {
+        static_cast<void>(s.enqueue_async([&](stream_ref on) { return asks{&done_first, on}; }));
+      }),
+      errc::out_of_memory);
   EXPECT_TRUE(done_first);
 }
 

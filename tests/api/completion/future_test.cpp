@@ -1,18 +1,18 @@
 // future_test.cpp - values that are there when the work of a stream is done.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/device/device.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/completion/future.hpp>
-#include <weir/graph/graph.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/memory/pinned_buffer.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
 #include <weir/completion/when_all_values.hpp>
+#include <weir/device/device.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <any>
 #include <chrono>
@@ -29,9 +29,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -42,15 +42,17 @@ using test::result_of;
 using namespace std::chrono_literals;
 
 static_assert(!std::copy_constructible<future<int>> && std::movable<future<int>>);
-static_assert(std::convertible_to<const future<int>&, completion> && std::convertible_to<future<void>, completion>);
+static_assert(std::convertible_to<const future<int>&, completion> &&
+              std::convertible_to<future<void>, completion>);
 
-class Future : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, Future, ::testing::Values(false, true), test::name_of_way);
+class Future : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, Future, ::testing::Values(false, true), test::name_of_mode);
 
 // What the work writes to, and who is told when it is destroyed.
 struct result {
   explicit result(std::promise<void>* told = nullptr) : gone{told} {}
-  result(result&& other) noexcept : x{std::move(other.x)}, gone{std::exchange(other.gone, nullptr)} {}
+  result(result&& other) noexcept
+      : x{std::move(other.x)}, gone{std::exchange(other.gone, nullptr)} {}
   ~result() {
     if (gone != nullptr) gone->set_value();
   }
@@ -66,7 +68,7 @@ future<result> seven(stream_ref s, std::promise<void>* gone = nullptr) {
   });
 }
 
-TEST_P(Future, GivesTheValueWhenTheWorkIsDone) {
+TEST_P(Future, AFutureReturnsTheValueWhenTheWorkIsDone) {
   gate held{s};
   future<result> f = seven(s);
   EXPECT_TRUE(f.valid());
@@ -83,7 +85,7 @@ TEST_P(Future, GivesTheValueWhenTheWorkIsDone) {
   EXPECT_EQ(taken.x.data()[0], 7);
 }
 
-TEST_P(Future, AnswersClosedWithoutAValue) {
+TEST_P(Future, AFutureWithoutAValueReportsClosed) {
   future<result> f = seven(s);
   future<result> moved = std::move(f);
   EXPECT_FALSE(f.valid());  // NOLINT(bugprone-use-after-move): that is what is tested
@@ -95,15 +97,17 @@ TEST_P(Future, AnswersClosedWithoutAValue) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->where().line(), line);
   EXPECT_STREQ(failure->call(), "weir::future::get");
-  EXPECT_EQ(failure->advice(), "its value was given away, or it was moved from: valid() tells");
+  EXPECT_EQ(failure->hint(), "its value was given away, or it was moved from: valid() tells");
   static_cast<void>(std::move(moved).get());
   // NOLINTNEXTLINE(bugprone-use-after-move)
-  const auto used_up = test::failure_of([&] { static_cast<void>(moved.within(std::chrono::seconds{1})); });
+  const auto used_up =
+      test::failure_of([&] { static_cast<void>(moved.within(std::chrono::seconds{1})); });
   ASSERT_TRUE(used_up);
   EXPECT_EQ(used_up->result(), errc::closed);
   EXPECT_STREQ(used_up->call(), "weir::future::within");
   // NOLINTNEXTLINE(bugprone-use-after-move)
-  const auto joined = test::failure_of([&] { sync_wait(when_all(std::move(f), std::move(moved))); });
+  const auto joined =
+      test::failure_of([&] { sync_wait(when_all(std::move(f), std::move(moved))); });
   ASSERT_TRUE(joined);
   EXPECT_STREQ(joined->call(), "weir::when_all");
 }
@@ -111,9 +115,11 @@ TEST_P(Future, AnswersClosedWithoutAValue) {
 // The line of a co_await is not known: none is better than one of weir's own.
 task<> awaits(future<result>& f) { co_await f; }
 task<> awaits_the_value(future<result>& f) { co_await std::move(f); }
-task<> awaits_with_another(future<result>& f) { co_await when_all(std::move(f), future<result>{std::move(f)}); }
+task<> awaits_with_another(future<result>& f) {
+  co_await when_all(std::move(f), future<result>{std::move(f)});
+}
 
-TEST_P(Future, AwaitedWithoutAValueNamesNoLineOfWeirs) {
+TEST_P(Future, AwaitingAFutureWithoutAValueNamesNoSourceLine) {
   future<result> f = seven(s);
   const future<result> moved = std::move(f);
   for (const auto awaiting : {awaits, awaits_the_value, awaits_with_another}) {
@@ -127,7 +133,7 @@ TEST_P(Future, AwaitedWithoutAValueNamesNoLineOfWeirs) {
   EXPECT_STREQ(failure->where().file_name(), "");
 }
 
-TEST_P(Future, IsAwaited) {
+TEST_P(Future, AFutureCanBeAwaited) {
   gate held{s};
   future<result> f = seven(s);
   const std::jthread opens{[&] { held.open(); }};
@@ -152,7 +158,7 @@ task<bool> takes(future<result>& f) {
   }
 }
 
-TEST_P(Future, OneOfTwoWhoAwaitTheValueGetsIt) {
+TEST_P(Future, OneOfTwoAwaitingCoroutinesTakesTheValue) {
   gate held{s};
   future<result> f = seven(s);
   const std::jthread opens{[&] { held.open(); }};
@@ -160,7 +166,7 @@ TEST_P(Future, OneOfTwoWhoAwaitTheValueGetsIt) {
   EXPECT_NE(first, second);
 }
 
-TEST_P(Future, IsAwaitedWithAnEnd) {
+TEST_P(Future, AFutureCanBeAwaitedWithADeadline) {
   gate held{s};
   future<result> f = seven(s);
   EXPECT_FALSE(sync_wait(f.within(1ms)));
@@ -171,7 +177,7 @@ TEST_P(Future, IsAwaitedWithAnEnd) {
   EXPECT_EQ(f.get().x.data()[0], 7);
 }
 
-TEST_P(Future, OfWorkWithoutAValue) {
+TEST_P(Future, AFutureOfVoidWaitsForTheWork) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;
   gate held{s};
@@ -185,7 +191,7 @@ TEST_P(Future, OfWorkWithoutAValue) {
 }
 
 // Rule 90: dropped, its value stays for as long as the work needs it, and no longer.
-TEST_P(Future, DroppedItKeepsTheValueUntilTheWorkIsDone) {
+TEST_P(Future, ADroppedFutureKeepsTheValueUntilTheWorkIsDone) {
   std::promise<void> gone;
   std::future<void> told = gone.get_future();
   gate held{s};
@@ -195,7 +201,7 @@ TEST_P(Future, DroppedItKeepsTheValueUntilTheWorkIsDone) {
   told.get();
 }
 
-TEST_P(Future, DroppedAfterTheEndItDestroysTheValueAtOnce) {
+TEST_P(Future, AFutureDroppedAfterTheWorkDestroysTheValueAtOnce) {
   std::promise<void> gone;
   std::future<void> told = gone.get_future();
   {
@@ -205,7 +211,7 @@ TEST_P(Future, DroppedAfterTheEndItDestroysTheValueAtOnce) {
   EXPECT_EQ(told.wait_for(0s), std::future_status::ready);
 }
 
-TEST_P(Future, AssignedItKeepsWhatItHad) {
+TEST_P(Future, AnAssignedFutureKeepsItsOldValueUntilTheWorkIsDone) {
   std::promise<void> gone;
   std::future<void> told = gone.get_future();
   gate held{s};
@@ -218,13 +224,13 @@ TEST_P(Future, AssignedItKeepsWhatItHad) {
 }
 
 // One element that is a list of two is no list of that list.
-TEST_P(Future, GivesTheValueAndNoListOfIt) {
+TEST_P(Future, AFutureDoesNotWrapItsValueInAList) {
   future<std::vector<std::any>> f = s.enqueue_async([] { return std::vector<std::any>{1, 2}; });
   EXPECT_EQ(std::move(f).get().size(), 2U);
 }
 
 // The thread that calls the function is the one that is to let go of the value later.
-TEST_P(Future, DroppedInAContinuationWhileItsWorkIsPending) {
+TEST_P(Future, AFutureCanBeDroppedInAContinuationWhileItsWorkIsPending) {
   const stream t{gpu};
   std::promise<void> gone;
   std::future<void> is_gone = gone.get_future();

@@ -1,9 +1,9 @@
 // stop_test.cpp - awaits that a stop token ends.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/stop.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/when.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <chrono>
 #include <future>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 
@@ -24,45 +24,45 @@ using test::detached;
 using test::gate;
 using namespace std::chrono_literals;
 
-class Stop : public test::completion_ways {
+class Stop : public test::completion_modes {
  protected:
   stream t{gpu};
 };
-INSTANTIATE_TEST_SUITE_P(Ways, Stop, ::testing::Values(false, true), test::name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, Stop, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(Stop, EndsAWaitAndNotTheWork) {
+TEST_P(Stop, AStopEndsTheWaitAndNotTheWork) {
   gate held{s};
   const completion c = s.completion();
   std::stop_source source;
   const std::jthread stops{[&] { source.request_stop(); }};
-  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::stopped);
-  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::stopped);
-  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{}, 1ms)), awaited::late);
-  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token())), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), wait_status::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), wait_status::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{}, 1ms)), wait_status::timed_out);
+  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token())), wait_status::stopped);
   EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), std::nullopt);
   EXPECT_EQ(sync_wait(stop_when(when_any(c, c), std::stop_token{}, 1ms)), std::nullopt);
   held.open();
-  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{})), awaited::done);
-  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::done);
+  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{})), wait_status::done);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), wait_status::done);
   EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), 0U);
 }
 
 // Of what has been already when a wait begins the work comes first, then the stop, then the time.
-TEST_P(Stop, ThatWasRequestedComesBeforeTimeThatHasPassed) {
+TEST_P(Stop, AnEarlierStopTakesPrecedenceOverAPassedDeadline) {
   gate held{s};
   const completion c = s.completion();
   std::stop_source source;
-  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::late);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), wait_status::timed_out);
   source.request_stop();
-  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::stopped);
-  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token(), -1s)), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), wait_status::stopped);
+  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token(), -1s)), wait_status::stopped);
   held.open();
   c.wait();
-  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::done);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), wait_status::done);
 }
 
 // What is awaited is a value: each await is one of its own.
-TEST_P(Stop, WaitsWithAnEndMayBeAwaitedAgain) {
+TEST_P(Stop, AWaitWithADeadlineCanBeAwaitedAgain) {
   gate held{s};
   const completion c = s.completion();
   const auto soon = c.within(1ms);
@@ -73,16 +73,16 @@ TEST_P(Stop, WaitsWithAnEndMayBeAwaitedAgain) {
   EXPECT_FALSE(sync_wait(soon));
   EXPECT_FALSE(sync_wait(soon));
   EXPECT_EQ(sync_wait(either), 1U);
-  EXPECT_EQ(sync_wait(stops), awaited::stopped);
-  EXPECT_EQ(sync_wait(stops), awaited::stopped);
+  EXPECT_EQ(sync_wait(stops), wait_status::stopped);
+  EXPECT_EQ(sync_wait(stops), wait_status::stopped);
   held.open();
   c.wait();
   EXPECT_TRUE(sync_wait(soon));
   EXPECT_EQ(sync_wait(either), 0U);
-  EXPECT_EQ(sync_wait(stops), awaited::done);
+  EXPECT_EQ(sync_wait(stops), wait_status::done);
 }
 
-TEST_P(Stop, DoesNotResumeInsideOfTheRequest) {
+TEST_P(Stop, AStopRequestDoesNotResumeTheCoroutineInline) {
   gate held{s};
   std::stop_source source;
   std::promise<std::thread::id> resumed;
@@ -95,15 +95,15 @@ TEST_P(Stop, DoesNotResumeInsideOfTheRequest) {
   held.open();
 }
 
-TEST_P(Stop, RacesWithTheEndAndWithDeadlines) {
+TEST_P(Stop, AStopMayRaceWithTheCompletionAndItsDeadline) {
   for (int i = 0; i < 200; ++i) {
     gate held{s};
     const completion c = s.completion();
     std::stop_source source;
     const std::jthread opens{[&] { held.open(); }};
     const std::jthread stops{[&] { source.request_stop(); }};
-    static_cast<void>(
-        sync_wait(stop_when(when_all(c, t.completion()), source.get_token(), std::chrono::microseconds{i})));
+    static_cast<void>(sync_wait(
+        stop_when(when_all(c, t.completion()), source.get_token(), std::chrono::microseconds{i})));
     static_cast<void>(sync_wait(stop_when(c, source.get_token())));
     c.wait();
   }

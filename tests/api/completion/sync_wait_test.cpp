@@ -1,15 +1,15 @@
 // sync_wait_test.cpp - threads that block for a coroutine, and resume what it waits for.
-#include <weir/core/allow_sync.hpp>
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/graph/graph.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/memory/pinned_buffer.hpp>
 #include <weir/completion/resume_on.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
+#include <weir/core/sync_guard.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <coroutine>
@@ -23,7 +23,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -38,28 +38,31 @@ struct immovable {
   immovable(immovable&&) = delete;
 };
 template <class T>
-struct gives {
+struct ready_awaitable {
   [[nodiscard]] bool await_ready() const noexcept { return true; }
   void await_suspend(std::coroutine_handle<> /*awaiting*/) const noexcept {}
   [[nodiscard]] T await_resume() const;
 };
 template <class A>
-concept can_be_waited_for = requires(A&& a) {
+concept sync_waitable = requires(A&& a) {
   sync_wait(std::forward<A>(a));
 };
-static_assert(can_be_waited_for<gives<std::unique_ptr<int>>> && can_be_waited_for<gives<immovable&>>);
-static_assert(!can_be_waited_for<gives<immovable>>, "what it gives passes through a coroutine");
-static_assert(can_be_waited_for<task<int>> && !can_be_waited_for<task<int>&> && !can_be_waited_for<const task<int>>);
+static_assert(sync_waitable<ready_awaitable<std::unique_ptr<int>>> &&
+              sync_waitable<ready_awaitable<immovable&>>);
+static_assert(!sync_waitable<ready_awaitable<immovable>>,
+              "what it gives passes through a coroutine");
+static_assert(sync_waitable<task<int>> && !sync_waitable<task<int>&> &&
+              !sync_waitable<const task<int>>);
 
-class SyncWait : public test::completion_ways {};
-INSTANTIATE_TEST_SUITE_P(Ways, SyncWait, ::testing::Values(false, true), test::name_of_way);
+class SyncWait : public test::completion_modes {};
+INSTANTIATE_TEST_SUITE_P(Ways, SyncWait, ::testing::Values(false, true), test::name_of_mode);
 
 task<int> read_after(stream_ref s, pinned_buffer<int>& x) {
   co_await s.completion();
   co_return x.data()[0];
 }
 
-TEST_P(SyncWait, BlocksUntilTheWorkIsDone) {
+TEST_P(SyncWait, SyncWaitBlocksUntilTheWorkIsDone) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;
   gate held{s};
@@ -68,7 +71,7 @@ TEST_P(SyncWait, BlocksUntilTheWorkIsDone) {
   EXPECT_EQ(sync_wait(read_after(s, x)), 5);
 }
 
-TEST_P(SyncWait, ResumesOnItsOwnThread) {
+TEST_P(SyncWait, SyncWaitResumesTheCoroutineOnItsOwnThread) {
   gate held{s};
   std::thread::id resumed;
   const auto body = [&]() -> task<> {
@@ -80,7 +83,7 @@ TEST_P(SyncWait, ResumesOnItsOwnThread) {
   EXPECT_EQ(resumed, std::this_thread::get_id());
 }
 
-TEST_P(SyncWait, OfACompletionIsItsWait) {
+TEST_P(SyncWait, SyncWaitAcceptsACompletion) {
   gate held{s};
   const completion c = s.completion();
   const std::jthread opens{[&] { held.open(); }};
@@ -90,7 +93,7 @@ TEST_P(SyncWait, OfACompletionIsItsWait) {
   sync_wait(completion{});
 }
 
-TEST_P(SyncWait, ManyWaitsOneAfterTheOther) {
+TEST_P(SyncWait, ACoroutineCanAwaitManyCompletionsInTurn) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;
   const auto body = [&]() -> task<int> {
@@ -104,7 +107,7 @@ TEST_P(SyncWait, ManyWaitsOneAfterTheOther) {
   EXPECT_EQ(sync_wait(body()), 5050);
 }
 
-TEST_P(SyncWait, NestsInWhatItResumes) {
+TEST_P(SyncWait, SyncWaitCanBeNestedInACoroutineThatItResumes) {
   stream t{gpu};
   pinned_buffer<int> x{1};
   gate held{s};
@@ -117,7 +120,7 @@ TEST_P(SyncWait, NestsInWhatItResumes) {
   EXPECT_EQ(sync_wait(outer()), 3);
 }
 
-TEST_P(SyncWait, OnSeveralThreadsAtATime) {
+TEST_P(SyncWait, SyncWaitCanRunOnSeveralThreadsAtOnce) {
   gate held{s};
   std::vector<std::jthread> threads;
   threads.reserve(6);
@@ -133,7 +136,7 @@ TEST_P(SyncWait, OnSeveralThreadsAtATime) {
   EXPECT_EQ(ended, 6);
 }
 
-TEST_P(SyncWait, GoesOnElsewhereAndComesBack) {
+TEST_P(SyncWait, ACoroutineCanMoveToAnotherThreadWithinSyncWait) {
   std::promise<continuation> given;
   std::future<continuation> taken = given.get_future();
   const auto elsewhere = [&](continuation c) { given.set_value(c); };
@@ -148,7 +151,7 @@ TEST_P(SyncWait, GoesOnElsewhereAndComesBack) {
   EXPECT_EQ(resumed, others);
 }
 
-TEST_P(SyncWait, AnExecutorThatThrowsLosesNothing) {
+TEST_P(SyncWait, ACoroutineResumesEvenIfItsExecutorThrows) {
   const std::thread::id resumed = sync_wait([]() -> task<std::thread::id> {
     co_await resume_on([](continuation) { throw std::runtime_error{"full"}; });
     co_return std::this_thread::get_id();
@@ -156,25 +159,26 @@ TEST_P(SyncWait, AnExecutorThatThrowsLosesNothing) {
   EXPECT_EQ(resumed, std::this_thread::get_id());
 }
 
-TEST_P(SyncWait, ThrowsWhatAHostFunctionHasThrown) {
+TEST_P(SyncWait, SyncWaitRethrowsAHostFunctionException) {
   gate held{s};
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
   const std::jthread opens{[&] { held.open(); }};
-  EXPECT_THROW(sync_wait([](stream_ref of) -> task<> { co_await of.completion(); }(s)), std::runtime_error);
+  EXPECT_THROW(sync_wait([](stream_ref of) -> task<> { co_await of.completion(); }(s)),
+               std::runtime_error);
 }
 
-TEST_P(SyncWait, IsRefusedWhereWaitsAre) {
+TEST_P(SyncWait, SyncWaitIsRefusedWhereWaitsAreForbidden) {
   bool begun = false;
   const auto body = [&]() -> task<> {
     begun = true;
     co_return;
   };
-  const allow_sync none{false};
+  const sync_guard none{false};
   EXPECT_EQ(result_of([&] { sync_wait(body()); }), errc::not_permitted);
   EXPECT_FALSE(begun);
 }
 
-TEST_P(SyncWait, IsRefusedInAHostFunction) {
+TEST_P(SyncWait, SyncWaitIsRefusedInAHostFunction) {
   errc answer = errc::success;
   launch_host(s, [&] { answer = result_of([] { sync_wait([]() -> task<> { co_return; }()); }); });
   s.sync();
@@ -182,7 +186,7 @@ TEST_P(SyncWait, IsRefusedInAHostFunction) {
 }
 
 // On a thread of the reactor's, which is the only one to hand what an executor waits for on.
-TEST_P(SyncWait, InAContinuationOfTheReactors) {
+TEST_P(SyncWait, SyncWaitCanRunInAContinuationOnTheReactorThread) {
   stream t{gpu};
   gate first{s};
   std::promise<int> answer;
@@ -200,11 +204,11 @@ TEST_P(SyncWait, InAContinuationOfTheReactors) {
   EXPECT_EQ(told.get(), 7);
 }
 
-TEST_P(SyncWait, HarmsNoCaptureThatItsCoroutineBegins) {
+TEST_P(SyncWait, SyncWaitBreaksNoCaptureThatItsCoroutineBegins) {
   stream t{gpu};
   pinned_buffer<int> x{1};
-  const std::size_t nodes =
-      sync_wait([](stream_ref captured, stream_ref other, pinned_buffer<int>& to) -> task<std::size_t> {
+  const std::size_t nodes = sync_wait(
+      [](stream_ref captured, stream_ref other, pinned_buffer<int>& to) -> task<std::size_t> {
         gate held{other};
         const completion c = other.completion();
         const std::jthread opens{[&held] { held.open(); }};
@@ -216,7 +220,7 @@ TEST_P(SyncWait, HarmsNoCaptureThatItsCoroutineBegins) {
   EXPECT_EQ(nodes, 1U);
 }
 
-TEST_P(SyncWait, HarmsNoCaptureOfItsThread) {
+TEST_P(SyncWait, SyncWaitBreaksNoCaptureOfItsThread) {
   stream t{gpu};
   gate held{t};
   const completion c = t.completion();

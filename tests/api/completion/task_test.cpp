@@ -28,9 +28,10 @@ static_assert(!std::copy_constructible<task<int>> && std::movable<task<int>>);
 
 task<int> give(int value) { co_return value; }
 
-TEST(Task, GivesWhatItReturns) {
+TEST(Task, ATaskReturnsItsValue) {
   EXPECT_EQ(sync_wait(give(7)), 7);
-  EXPECT_EQ(*sync_wait([]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(8); }()), 8);
+  EXPECT_EQ(
+      *sync_wait([]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(8); }()), 8);
   int there = 9;
   int& same = sync_wait([&]() -> task<int&> { co_return there; }());
   EXPECT_EQ(&same, &there);
@@ -41,7 +42,7 @@ TEST(Task, GivesWhatItReturns) {
   EXPECT_EQ(there, 10);
 }
 
-TEST(Task, ThrowsWhatItThrows) {
+TEST(Task, ATaskRethrowsItsException) {
   const auto fails = []() -> task<int> {
     throw std::runtime_error{"in a task"};
     co_return 1;
@@ -58,7 +59,7 @@ TEST(Task, ThrowsWhatItThrows) {
   EXPECT_TRUE(caught);
 }
 
-TEST(Task, BeginsWhenItIsAwaited) {
+TEST(Task, ATaskBeginsWhenItIsAwaited) {
   int begun = 0;
   const auto count = [&]() -> task<> {
     ++begun;
@@ -72,7 +73,7 @@ TEST(Task, BeginsWhenItIsAwaited) {
   EXPECT_EQ(begun, 1);
 }
 
-TEST(Task, OneThatWasMovedFromIsClosed) {
+TEST(Task, AMovedFromTaskIsClosed) {
   task<int> first = give(1);
   task<int> second = std::move(first);
   // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
@@ -81,17 +82,17 @@ TEST(Task, OneThatWasMovedFromIsClosed) {
   EXPECT_EQ(sync_wait(std::move(first)), 1);
 }
 
-TEST(Task, IsAwaitedOnce) {
+TEST(Task, ATaskCanBeAwaitedOnlyOnce) {
   task<int> once = give(1);
   EXPECT_EQ(sync_wait(std::move(once)), 1);
   // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
   const auto failure = test::failure_of([&] { static_cast<void>(sync_wait(std::move(once))); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::closed);
-  EXPECT_EQ(failure->advice(), "it was awaited before, or moved from: a task is awaited once");
+  EXPECT_EQ(failure->hint(), "it was awaited before, or moved from: a task is awaited once");
 }
 
-TEST(Task, DestroysWhatItHolds) {
+TEST(Task, ATaskDestroysItsParameters) {
   const auto held = std::make_shared<int>(1);
   const auto holds = [](std::shared_ptr<int> what) -> task<int> { co_return *what; };
   {
@@ -104,7 +105,7 @@ TEST(Task, DestroysWhatItHolds) {
 }
 
 // One that does not suspend leaves the stack as it was, in builds without optimisation, too.
-TEST(Task, LoopsOfAnyLength) {
+TEST(Task, ALongLoopOfAwaitsDoesNotGrowTheStack) {
   const auto all = []() -> task<long> {
     long sum = 0;
     for (int i = 0; i < 300'000; ++i) sum += co_await give(1);
@@ -113,7 +114,7 @@ TEST(Task, LoopsOfAnyLength) {
   EXPECT_EQ(sync_wait(all()), 300'000);
 }
 
-TEST(Task, NestAsFunctionsDo) {
+TEST(Task, TasksCanBeNestedDeeply) {
   struct nested {
     static task<int> depth(int levels) {
       if (levels == 0) co_return 0;

@@ -1,10 +1,11 @@
-// wait_beside_work_test.cpp - waits end, and continuations run, whatever other threads queue meanwhile.
-#include <weir/memory/buffer.hpp>
+// wait_beside_work_test.cpp - waits end, and continuations run, whatever other threads queue
+// meanwhile.
 #include <weir/completion/completion.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <stop_token>
@@ -13,15 +14,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 
 namespace weir {
 namespace {
 
 // Queues work from its beginning to its end, without a wait.
-class restless_thread {
+class busy_thread {
  public:
-  explicit restless_thread(device gpu) : s_{gpu}, x_{s_, 1} {
+  explicit busy_thread(device gpu) : s_{gpu}, x_{s_, 1} {
     while (queued_ < enough) std::this_thread::yield();
   }
 
@@ -40,30 +41,32 @@ class restless_thread {
   }};
 };
 
-class WaitBesideWork : public test::completion_ways {
+class WaitBesideWork : public test::completion_modes {
  protected:
   WaitBesideWork() { fill(s, x, 2); }
 
   buffer<int> x{s, 1};
-  restless_thread other{gpu};
+  busy_thread other{gpu};
 };
-INSTANTIATE_TEST_SUITE_P(Ways, WaitBesideWork, ::testing::Values(false, true), test::name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, WaitBesideWork, ::testing::Values(false, true), test::name_of_mode);
 
 task<int> await(completion c) {
   co_await c;
   co_return 1;
 }
 
-TEST_P(WaitBesideWork, OfAStream) {
+TEST_P(WaitBesideWork, AStreamSyncEndsWhileAnotherThreadQueuesWork) {
   s.sync();
   EXPECT_TRUE(s.done());
 }
 
-TEST_P(WaitBesideWork, OfACompletion) { s.completion().wait(); }
+TEST_P(WaitBesideWork, ACompletionWaitEndsWhileAnotherThreadQueuesWork) { s.completion().wait(); }
 
-TEST_P(WaitBesideWork, OfATask) { EXPECT_EQ(sync_wait(await(s.completion())), 1); }
+TEST_P(WaitBesideWork, ATaskWaitEndsWhileAnotherThreadQueuesWork) {
+  EXPECT_EQ(sync_wait(await(s.completion())), 1);
+}
 
-TEST_P(WaitBesideWork, ContinuationsOfManyStreams) {
+TEST_P(WaitBesideWork, ContinuationsRunWhileAnotherThreadQueuesWork) {
   constexpr int many = 50;
   std::vector<stream> streams;
   std::atomic<int> told{0};

@@ -1,11 +1,11 @@
 // when_all_values_test.cpp - futures and tasks as one wait, which gives their values.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
 #include <weir/completion/when.hpp>
 #include <weir/completion/when_all_values.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <stdexcept>
@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -27,28 +27,33 @@ using test::gate;
 using test::result_of;
 
 template <class... All>
-concept can_join = requires(All&&... all) {
+concept can_when_all = requires(All&&... all) {
   when_all(std::forward<All>(all)...);
 };
-static_assert(can_join<task<int>, task<>> && can_join<future<int>, future<void>, future<std::string>>);
-static_assert(can_join<completion, future<int>&, future<void>> && can_join<future<void>, completion&>);
-static_assert(!can_join<task<int>&> && !can_join<task<>, completion> && !can_join<future<int>&, task<int>>);
-static_assert(!can_join<future<int>, completion> && !can_join<future<int>&, future<int>>, "a value would be lost");
-static_assert(can_join<std::vector<task<int>>> && !can_join<std::vector<task<int>>&>);
-static_assert(can_join<std::vector<future<int>>> && can_join<std::vector<future<int>>&>);
+static_assert(can_when_all<task<int>, task<>> &&
+              can_when_all<future<int>, future<void>, future<std::string>>);
+static_assert(can_when_all<completion, future<int>&, future<void>> &&
+              can_when_all<future<void>, completion&>);
+static_assert(!can_when_all<task<int>&> && !can_when_all<task<>, completion> &&
+              !can_when_all<future<int>&, task<int>>);
+static_assert(!can_when_all<future<int>, completion> && !can_when_all<future<int>&, future<int>>,
+              "a value would be lost");
+static_assert(can_when_all<std::vector<task<int>>> && !can_when_all<std::vector<task<int>>&>);
+static_assert(can_when_all<std::vector<future<int>>> && can_when_all<std::vector<future<int>>&>);
 
-class WhenAllValues : public test::completion_ways {
+class WhenAllValues : public test::completion_modes {
  protected:
   stream t{gpu};
 };
-INSTANTIATE_TEST_SUITE_P(Ways, WhenAllValues, ::testing::Values(false, true), test::name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, WhenAllValues, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(WhenAllValues, FuturesThatAreGivenAwayGiveTheirValues) {
+TEST_P(WhenAllValues, WhenAllReturnsTheValuesOfMovedFutures) {
   gate held{s};
   future<int> a = s.enqueue_async([] { return 1; });
   future<std::string> c = t.enqueue_async([] { return std::string{"two"}; });
   held.open();
-  const std::tuple<int, std::string> both = sync_wait(when_all(std::move(a), t.enqueue_async([] {}), std::move(c)));
+  const std::tuple<int, std::string> both =
+      sync_wait(when_all(std::move(a), t.enqueue_async([] {}), std::move(c)));
   EXPECT_EQ(both, (std::tuple{1, std::string{"two"}}));
   std::vector<future<int>> many;
   many.reserve(5);
@@ -61,7 +66,7 @@ task<int> number_after(stream_ref s, int number) {
   co_return number;
 }
 
-TEST_P(WhenAllValues, TasksRunBesideEachOther) {
+TEST_P(WhenAllValues, WhenAllRunsItsTasksConcurrently) {
   gate first{s};
   gate second{t};
   std::atomic<int> begun{0};
@@ -77,7 +82,7 @@ TEST_P(WhenAllValues, TasksRunBesideEachOther) {
   EXPECT_EQ(begun, 2);
 }
 
-TEST_P(WhenAllValues, TasksOfAnyNumber) {
+TEST_P(WhenAllValues, WhenAllAcceptsAnyNumberOfTasks) {
   std::vector<task<int>> many;
   many.reserve(50);
   for (int i = 0; i < 50; ++i) many.push_back(number_after(i % 3 == 0 ? s : t, i));
@@ -98,7 +103,7 @@ TEST_P(WhenAllValues, TasksOfAnyNumber) {
   EXPECT_EQ(count, 5);
 }
 
-TEST_P(WhenAllValues, ATaskThatThrowsEndsNoOther) {
+TEST_P(WhenAllValues, ATaskThatThrowsDoesNotEndOtherTasks) {
   bool other_ended = false;
   const auto fails = []() -> task<int> {
     throw std::runtime_error{"one of several"};
@@ -112,7 +117,7 @@ TEST_P(WhenAllValues, ATaskThatThrowsEndsNoOther) {
   EXPECT_TRUE(other_ended);
 }
 
-TEST_P(WhenAllValues, WithATaskThatCannotBeginNoneBegins) {
+TEST_P(WhenAllValues, NoTaskBeginsIfOneOfThemCannotBegin) {
   bool begun = false;
   const auto begins = [&]() -> task<> {
     begun = true;
@@ -125,7 +130,7 @@ TEST_P(WhenAllValues, WithATaskThatCannotBeginNoneBegins) {
   EXPECT_FALSE(begun);
 }
 
-TEST_P(WhenAllValues, TheFirstInOrderThatFailsIsThrown) {
+TEST_P(WhenAllValues, WhenAllRethrowsTheFirstExceptionInArgumentOrder) {
   const auto fails = [](const char* with) -> task<int> {
     throw std::runtime_error{with};
     co_return 0;
@@ -138,7 +143,7 @@ TEST_P(WhenAllValues, TheFirstInOrderThatFailsIsThrown) {
   }
 }
 
-TEST_P(WhenAllValues, FuturesInAVector) {
+TEST_P(WhenAllValues, WhenAllAcceptsAVectorOfFutures) {
   std::vector<future<void>> without;
   without.push_back(s.enqueue_async([] {}));
   sync_wait(when_all(std::move(without)));

@@ -1,10 +1,10 @@
 // when_deadline_test.cpp - awaits with a deadline, by whatever clock.
 #include <weir/completion/completion.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
 #include <weir/completion/when.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <chrono>
 #include <exception>
@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 
@@ -28,13 +28,13 @@ using test::detached;
 using test::gate;
 using namespace std::chrono_literals;
 
-class WhenDeadline : public test::completion_ways {
+class WhenDeadline : public test::completion_modes {
  protected:
   stream t{gpu};
 };
-INSTANTIATE_TEST_SUITE_P(Ways, WhenDeadline, ::testing::Values(false, true), test::name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, WhenDeadline, ::testing::Values(false, true), test::name_of_mode);
 
-TEST_P(WhenDeadline, TimeEndsAWaitAndNotTheWork) {
+TEST_P(WhenDeadline, ADeadlineEndsTheWaitAndNotTheWork) {
   gate held{s};
   const completion c = s.completion();
   EXPECT_FALSE(sync_wait(c.within(0s)));
@@ -51,7 +51,7 @@ TEST_P(WhenDeadline, TimeEndsAWaitAndNotTheWork) {
   EXPECT_TRUE(sync_wait(c.within(0s)));
 }
 
-TEST_P(WhenDeadline, WaitsThrowWhatAHostFunctionHasThrown) {
+TEST_P(WhenDeadline, AWaitWithADeadlineRethrowsAHostFunctionException) {
   for (const bool several : {false, true}) {
     gate held{s};
     launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
@@ -69,7 +69,7 @@ TEST_P(WhenDeadline, WaitsThrowWhatAHostFunctionHasThrown) {
 }
 
 // Whichever of the points brings the news.
-TEST_P(WhenDeadline, ResumesTheThreadThatBlocksAfterSomeHaveEnded) {
+TEST_P(WhenDeadline, AWaitForAllResumesOnTheBlockedThreadWhenTheDeadlinePasses) {
   for (int i = 0; i < 20; ++i) {
     gate ends{s};
     gate held{t};
@@ -85,7 +85,7 @@ TEST_P(WhenDeadline, ResumesTheThreadThatBlocksAfterSomeHaveEnded) {
   }
 }
 
-TEST_P(WhenDeadline, ManyDeadlinesInAnyOrder) {
+TEST_P(WhenDeadline, ManyDeadlinesCanExpireInAnyOrder) {
   gate held{s};
   const completion c = s.completion();
   std::vector<std::future<bool>> late;
@@ -106,7 +106,7 @@ TEST_P(WhenDeadline, ManyDeadlinesInAnyOrder) {
 }
 
 // Deadlines about when the work ends: each wait ends once, in one way or the other.
-TEST_P(WhenDeadline, DeadlinesRaceWithTheEnd) {
+TEST_P(WhenDeadline, ADeadlineMayRaceWithTheEndOfTheWork) {
   for (int i = 0; i < 200; ++i) {
     gate held{s};
     const completion c = s.completion();
@@ -128,7 +128,7 @@ struct set_clock {
   static inline time_point set{0h};
 };
 
-TEST_P(WhenDeadline, ADeadlineStaysWhereItIsHoweverLateTheWaitBegins) {
+TEST_P(WhenDeadline, ADeadlineDoesNotMoveWhenTheWaitBeginsLate) {
   gate held{s};
   const completion c = s.completion();
   set_clock::set = set_clock::time_point{0h};
@@ -139,7 +139,7 @@ TEST_P(WhenDeadline, ADeadlineStaysWhereItIsHoweverLateTheWaitBegins) {
   EXPECT_FALSE(sync_wait(all));
 }
 
-TEST_P(WhenDeadline, DeadlinesBeyondWhatTheirClockCanTell) {
+TEST_P(WhenDeadline, DeadlinesAtTheLimitsOfTheClockAreRespected) {
   using std::chrono::seconds;
   using std::chrono::steady_clock;
   constexpr auto latest = std::chrono::time_point<steady_clock, seconds>::max();

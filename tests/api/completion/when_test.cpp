@@ -1,13 +1,13 @@
 // when_test.cpp - several ends of work as one wait.
 #include <weir/completion/completion.hpp>
-#include <weir/device/device.hpp>
-#include <weir/event/event.hpp>
 #include <weir/completion/future.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
 #include <weir/completion/when.hpp>
 #include <weir/completion/when_all_values.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <array>
 #include <chrono>
@@ -22,7 +22,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/completion_ways.hpp"
+#include "support/completion_modes.hpp"
 #include "support/detached.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
@@ -36,21 +36,23 @@ using test::result_of;
 using namespace std::chrono_literals;
 
 template <class... C>
-concept can_wait_for = requires(C&&... c) {
+concept can_when_any = requires(C&&... c) {
   when_any(std::forward<C>(c)...);
 };
-static_assert(can_wait_for<completion, const completion&, future<int>&, future<void>>);
-static_assert(!can_wait_for<future<int>> && !can_wait_for<int>, "its value would be lost");
-static_assert(!can_wait_for<future<int>, completion> && !can_wait_for<completion, future<int>, future<int>&>);
-static_assert(!can_wait_for<task<int>> && !can_wait_for<task<>, completion&> && !can_wait_for<future<void>, task<>>,
+static_assert(can_when_any<completion, const completion&, future<int>&, future<void>>);
+static_assert(!can_when_any<future<int>> && !can_when_any<int>, "its value would be lost");
+static_assert(!can_when_any<future<int>, completion> &&
+              !can_when_any<completion, future<int>, future<int>&>);
+static_assert(!can_when_any<task<int>> && !can_when_any<task<>, completion&> &&
+                  !can_when_any<future<void>, task<>>,
               "what has begun cannot be left alone");
-static_assert(can_wait_for<std::vector<future<int>>&> && !can_wait_for<std::vector<task<int>>>);
+static_assert(can_when_any<std::vector<future<int>>&> && !can_when_any<std::vector<task<int>>>);
 
-class When : public test::completion_ways {
+class When : public test::completion_modes {
  protected:
   stream t{gpu};
 };
-INSTANTIATE_TEST_SUITE_P(Ways, When, ::testing::Values(false, true), test::name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, When, ::testing::Values(false, true), test::name_of_mode);
 
 // Awaits it without a thread that waits.
 template <class A>
@@ -74,7 +76,7 @@ std::future<await_result_t<A>> begin(A awaited) {
 
 bool is_pending(const auto& result) { return result.wait_for(0s) == std::future_status::timeout; }
 
-TEST_P(When, AllOfThem) {
+TEST_P(When, WhenAllWaitsForEveryCompletion) {
   gate first{s};
   gate second{t};
   const event e = t.record();
@@ -87,13 +89,13 @@ TEST_P(When, AllOfThem) {
   all.get();
 }
 
-TEST_P(When, AllOfWhatIsDone) {
+TEST_P(When, WhenAllOfCompletedWorkIsDoneAtOnce) {
   sync_wait(when_all(s.completion(), completion{}));
   sync_wait(when_all(std::vector<completion>{}));
   EXPECT_EQ(sync_wait(when_any(completion{}, s.completion())), 0U);
 }
 
-TEST_P(When, TheFirstOfThem) {
+TEST_P(When, WhenAnyReturnsTheIndexOfTheFirstCompletion) {
   gate first{s};
   gate second{t};
   const completion a = s.completion();
@@ -108,13 +110,13 @@ TEST_P(When, TheFirstOfThem) {
   a.wait();
 }
 
-TEST_P(When, TheFirstOfNoneIsRefused) {
+TEST_P(When, WhenAnyOfNoCompletionsIsRefused) {
   const std::vector<completion> none;
   EXPECT_EQ(result_of([&] { static_cast<void>(when_any(none)); }), errc::invalid_value);
 }
 
 // Few streams: those that wait for the host stand in a GPU's queues before others.
-TEST_P(When, AnyNumberOfThem) {
+TEST_P(When, WhenAllAndWhenAnyAcceptManyCompletions) {
   constexpr int many = 30;
   const stream third{gpu};
   const std::array<stream_ref, 3> streams{s, t, third};
@@ -133,7 +135,7 @@ TEST_P(When, AnyNumberOfThem) {
   all.get();
 }
 
-TEST_P(When, SetsMayShareAndBeAwaitedAgain) {
+TEST_P(When, ASetMayRepeatCompletionsAndBeAwaitedAgain) {
   gate held{s};
   const completion c = s.completion();
   const auto set = when_all(c, c, t.completion());
@@ -147,7 +149,7 @@ TEST_P(When, SetsMayShareAndBeAwaitedAgain) {
   sync_wait(set);
 }
 
-TEST_P(When, FuturesThatStayCountAsCompletions) {
+TEST_P(When, FuturesPassedByReferenceCountAsCompletions) {
   gate held{s};
   future<int> a = s.enqueue_async([] { return 1; });
   future<void> b = t.enqueue_async([] {});
@@ -158,7 +160,7 @@ TEST_P(When, FuturesThatStayCountAsCompletions) {
 }
 
 // Deadlines are looked after where the wait began, whatever becomes of the lanes meanwhile.
-TEST_P(When, OverSeveralDevices) {
+TEST_P(When, WhenAllAndWhenAnyWaitAcrossDevices) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   for (int i = 0; i < 50; ++i) {
     const stream other{device{1}};

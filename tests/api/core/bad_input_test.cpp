@@ -1,14 +1,15 @@
-// bad_input_test.cpp - handles that name nothing: each a clear error with code, call, object and a way out.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
+// bad_input_test.cpp - handles that name nothing: each a clear error with code, call, object and a
+// way out.
 #include <weir/core/driver.hpp>
 #include <weir/core/error.hpp>
+#include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/memory_pool.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <cstdint>
@@ -19,17 +20,17 @@
 #include <gtest/gtest.h>
 
 #include "driver/table.hpp"
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
+using test::closure_probe;
+using test::closure_stats;
 using test::failure_of;
-using test::fate;
 using test::result_of;
-using test::witness;
 
 class BadInput : public ::testing::Test {
  protected:
@@ -37,7 +38,8 @@ class BadInput : public ::testing::Test {
   stream s{gpu};
 };
 
-// A vendor's driver may crash on a handle that is gone, so only the embedded one is asked about those.
+// A vendor's driver may crash on a handle that is gone, so only the embedded one is asked about
+// those.
 class StaleHandle : public BadInput {
  protected:
   void SetUp() override {
@@ -57,7 +59,7 @@ class StaleHandle : public BadInput {
   CUevent_st* gone_event = nullptr;
 };
 
-TEST_F(StaleHandle, AStreamThatIsGoneIsAnErrorForEveryUse) {
+TEST_F(StaleHandle, EveryUseOfADestroyedStreamIsAnError) {
   const stream_ref stale{gone};
   pinned_buffer<std::uint32_t> word{1};
   const event e{gpu};
@@ -79,15 +81,17 @@ TEST_F(StaleHandle, AStreamThatIsGoneIsAnErrorForEveryUse) {
 }
 
 // Rule 81.
-TEST_F(StaleHandle, AClosureForAStreamThatIsGoneIsDestroyedHere) {
-  fate f;
-  EXPECT_EQ(result_of([&] { launch_host(stream_ref{gone}, [w = witness{f}] { w.ran(); }); }), errc::invalid_handle);
+TEST_F(StaleHandle, AClosureForADestroyedStreamIsDestroyedOnTheCallingThread) {
+  closure_stats f;
+  EXPECT_EQ(
+      result_of([&] { launch_host(stream_ref{gone}, [w = closure_probe{f}] { w.record_run(); }); }),
+      errc::invalid_handle);
   EXPECT_EQ(f.runs, 0);
   EXPECT_EQ(f.destructions, 1);
   EXPECT_EQ(f.destroyed_by.load(), std::this_thread::get_id());
 }
 
-TEST_F(StaleHandle, AnEventThatIsGoneIsAnErrorForEveryUse) {
+TEST_F(StaleHandle, EveryUseOfADestroyedEventIsAnError) {
   const event_ref stale{gone_event};
   EXPECT_EQ(result_of([&] { stale.sync(); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { static_cast<void>(stale.done()); }), errc::invalid_handle);
@@ -99,7 +103,7 @@ TEST_F(StaleHandle, AnEventThatIsGoneIsAnErrorForEveryUse) {
 }
 
 // Rule 17: a remembered event of a dead stream does not serve the stream that has its handle now.
-TEST_F(StaleHandle, WaitingForOneLeavesNothingBehind) {
+TEST_F(StaleHandle, WaitingForADestroyedStreamIsAlwaysRefused) {
   for (int i = 0; i < 50; ++i) {
     CUstream_st* raw = nullptr;
     {
@@ -111,8 +115,9 @@ TEST_F(StaleHandle, WaitingForOneLeavesNothingBehind) {
   }
 }
 
-// Objects that somebody destroyed behind weir's back are told by close(), and the object is closed all the same.
-TEST_F(StaleHandle, ClosingWhatIsGoneReportsItOnce) {
+// Objects that somebody destroyed behind weir's back are told by close(), and the object is closed
+// all the same.
+TEST_F(StaleHandle, ClosingADestroyedStreamReportsItOnce) {
   stream owner{gpu};
   ASSERT_EQ(driver().cuStreamDestroy_v2(owner.get()), abi::CUDA_SUCCESS);
   const auto failure = failure_of([&] { owner.close(); });
@@ -123,25 +128,27 @@ TEST_F(StaleHandle, ClosingWhatIsGoneReportsItOnce) {
   owner.close();
 }
 
-TEST_F(StaleHandle, TheErrorTellsAllThatIsKnown) {
+TEST_F(StaleHandle, TheErrorNamesTheCallTheObjectAndTheLine) {
   const auto failure = failure_of([&] { stream_ref{gone}.sync(); });
   ASSERT_TRUE(failure);
   EXPECT_STREQ(failure->call(), "cuStreamSynchronize");
   EXPECT_EQ(failure->object().rfind("stream ", 0), 0u) << failure->object();
-  EXPECT_NE(failure->advice().find("gone"), std::string::npos) << failure->what();
-  EXPECT_NE(std::string{failure->where().file_name()}.find("bad_input_test.cpp"), std::string::npos);
+  EXPECT_NE(failure->hint().find("gone"), std::string::npos) << failure->what();
+  EXPECT_NE(std::string{failure->where().file_name()}.find("bad_input_test.cpp"),
+            std::string::npos);
 }
 
 // Addresses that no driver gave out.
-TEST_F(StaleHandle, AnAddressThatWasNeverAHandleIsAnErrorToo) {
+TEST_F(StaleHandle, AnAddressThatIsNotAHandleIsAnError) {
   int local = 0;
   const stream_ref stack{reinterpret_cast<CUstream_st*>(&local)};
   EXPECT_EQ(result_of([&] { stack.sync(); }), errc::invalid_handle);
   EXPECT_EQ(event_ref{reinterpret_cast<CUevent_st*>(0x10)}.try_done(), errc::invalid_handle);
-  EXPECT_EQ(event_ref{reinterpret_cast<CUevent_st*>(s.get())}.try_done(), errc::invalid_handle);  // no event
+  EXPECT_EQ(event_ref{reinterpret_cast<CUevent_st*>(s.get())}.try_done(),
+            errc::invalid_handle);  // no event
 }
 
-TEST_F(BadInput, NullEventsAreErrors) {
+TEST_F(BadInput, NullEventsAreRefused) {
   const event_ref none{static_cast<CUevent_st*>(nullptr)};
   const timed_event_ref timed{static_cast<CUevent_st*>(nullptr)};
   EXPECT_EQ(none.try_done(), errc::invalid_handle);
@@ -151,10 +158,11 @@ TEST_F(BadInput, NullEventsAreErrors) {
   EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(timed, timed)); }), errc::invalid_handle);
 }
 
-TEST_F(BadInput, NullMemoryIsAnError) {
+TEST_F(BadInput, NullMemoryIsRefused) {
   buffer<int> x{s, 1};
   int* const none = nullptr;
-  EXPECT_EQ(result_of([&] { copy(s, static_cast<const int*>(nullptr), x.data(), 1); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { copy(s, static_cast<const int*>(nullptr), x.data(), 1); }),
+            errc::invalid_value);
   EXPECT_EQ(result_of([&] { copy(s, x.data(), none, 1); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { fill(s, none, 1, 5); }), errc::invalid_value);
   s.sync();
@@ -170,23 +178,26 @@ TEST_F(BadInput, DefaultStreamsNeedACurrentContext) {
       ASSERT_TRUE(failure);
       EXPECT_EQ(failure->result(), errc::invalid_context);
       EXPECT_NE(failure->object().find("default stream"), std::string::npos) << failure->what();
-      EXPECT_NE(failure->advice().find("context_scope"), std::string::npos) << failure->what();
+      EXPECT_NE(failure->hint().find("context_scope"), std::string::npos) << failure->what();
     }
   }}.join();
 }
 
-TEST_F(BadInput, AnEventOfNoContextCannotBeAdopted) {
+TEST_F(BadInput, AnEventWithoutAContextCannotBeAdopted) {
   const context_scope current{gpu};
   abi::CUevent raw = nullptr;
   ASSERT_EQ(driver().cuEventCreate(&raw, abi::CU_EVENT_DEFAULT), abi::CUDA_SUCCESS);
-  EXPECT_EQ(result_of([&] { static_cast<void>(event::adopt(raw, context_ref{nullptr})); }), errc::invalid_context);
+  EXPECT_EQ(result_of([&] { static_cast<void>(event::adopt(raw, context_ref{nullptr})); }),
+            errc::invalid_context);
   EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS) << "still the caller's";
 }
 
-TEST(BadEnumerators, AreRefused) {
+TEST(BadEnumerators, InvalidEnumeratorsAreRefused) {
   const device gpu;
-  EXPECT_EQ(result_of([&] { stream(gpu, {.kind = static_cast<stream_kind>(7)}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { memory_pool(gpu, {.memory = static_cast<pool_memory>(8)}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { stream(gpu, {.kind = static_cast<stream_kind>(7)}); }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] { memory_pool(gpu, {.memory = static_cast<pool_memory>(8)}); }),
+            errc::invalid_value);
   EXPECT_EQ(result_of([] { use_driver(static_cast<driver_kind>(9)); }), errc::invalid_value);
 }
 

@@ -1,7 +1,8 @@
-// error_test.cpp - what errors say, what is attached to them, and where those go that nobody can throw.
+// error_test.cpp - what errors say, what is attached to them, and where those go that nobody can
+// throw.
 #include <weir/core/error.hpp>
-#include <weir/stream/stream.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <string>
 #include <system_error>
@@ -14,39 +15,40 @@
 
 #include "driver/table.hpp"
 #include "support/errors.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
 using test::failure_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 static_assert(std::is_base_of_v<std::system_error, error>);
 static_assert(std::is_error_code_enum_v<errc>);
-static_assert(std::is_nothrow_copy_constructible_v<error> && std::is_nothrow_copy_assignable_v<error>);
+static_assert(std::is_nothrow_copy_constructible_v<error> &&
+              std::is_nothrow_copy_assignable_v<error>);
 
-error example(errc code, std::string object = "stream 7", std::string advice = "do better") {
-  return error{code, "cuSomething", std::move(object), std::move(advice), call_site::current()};
+error example(errc code, std::string object = "stream 7", std::string hint = "do better") {
+  return error{code, "cuSomething", std::move(object), std::move(hint), call_site::current()};
 }
 
-TEST(Error, SaysAllOfItInOneLine) {
+TEST(Error, AnErrorDescribesEverythingInOneLine) {
   const error e = example(errc::invalid_value);
   const std::string line = e.what();
-  for (const char* part :
-       {"cuSomething", "on stream 7", "CUDA_ERROR_INVALID_VALUE", "(1)", "error_test.cpp", "do better"}) {
+  for (const char* part : {"cuSomething", "on stream 7", "CUDA_ERROR_INVALID_VALUE", "(1)",
+                           "error_test.cpp", "do better"}) {
     EXPECT_NE(line.find(part), std::string::npos) << part << " is not in: " << line;
   }
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_EQ(e.result(), errc::invalid_value);
   EXPECT_STREQ(e.call(), "cuSomething");
   EXPECT_EQ(e.object(), "stream 7");
-  EXPECT_EQ(e.advice(), "do better");
+  EXPECT_EQ(e.hint(), "do better");
   EXPECT_GT(e.where().line(), 0u);
 }
 
-TEST(Error, NamesTheLineOfTheCaller) {
+TEST(Error, AnErrorNamesTheLineOfTheCaller) {
   stream s{device{}};
   s.close();
   const unsigned here = __LINE__ + 1;
@@ -56,7 +58,7 @@ TEST(Error, NamesTheLineOfTheCaller) {
 }
 
 // Code that wraps weir passes its own caller's line on.
-TEST(Error, NamesTheLineThatAWrapperPassesOn) {
+TEST(Error, AnErrorNamesTheCallSiteThatAWrapperPasses) {
   const auto wrapper = [](stream_ref s, call_site at = call_site::current()) { s.sync(at); };
   stream s{device{}};
   s.close();
@@ -66,9 +68,9 @@ TEST(Error, NamesTheLineThatAWrapperPassesOn) {
   EXPECT_EQ(failure->where().line(), here);
 }
 
-TEST(Error, CodesAreThoseOfTheDriverByNumberAndName) {
-  for (const errc code :
-       {errc::invalid_value, errc::not_ready, errc::illegal_address, errc::stream_capture_isolation}) {
+TEST(Error, ErrorCodesMatchTheDriverByNumberAndName) {
+  for (const errc code : {errc::invalid_value, errc::not_ready, errc::illegal_address,
+                          errc::stream_capture_isolation}) {
     const char* name = nullptr;
     ASSERT_EQ(driver().cuGetErrorName(static_cast<abi::CUresult>(code), &name), abi::CUDA_SUCCESS);
     EXPECT_NE(make_error_code(code).message().find(name), std::string::npos) << name;
@@ -78,21 +80,22 @@ TEST(Error, CodesAreThoseOfTheDriverByNumberAndName) {
 }
 
 // A driver may be newer than weir.
-TEST(Error, ANumberWithoutANameIsKept) {
+TEST(Error, AnUnknownErrorNumberIsKept) {
   const error e = example(static_cast<errc>(4711));
   EXPECT_EQ(static_cast<int>(e.result()), 4711);
   EXPECT_NE(std::string{e.what()}.find("4711"), std::string::npos) << e.what();
   EXPECT_EQ(to_string(static_cast<errc>(4711)), "errc 4711");
 }
 
-TEST(Error, WeirsOwnCodesHaveTheirWords) {
-  for (const errc code : {errc::closed, errc::not_recorded, errc::timing_disabled, errc::wrong_type, errc::exhausted}) {
+TEST(Error, WeirErrorCodesHaveMessages) {
+  for (const errc code : {errc::closed, errc::not_recorded, errc::timing_disabled, errc::wrong_type,
+                          errc::exhausted}) {
     EXPECT_LT(static_cast<int>(code), 0) << "the driver has no negative numbers";
     EXPECT_EQ(make_error_code(code).message().rfind(to_string(code) + ": ", 0), 0u);
   }
 }
 
-TEST(Error, ComparesWithTheStandardsConditions) {
+TEST(Error, ErrorCodesCompareWithStandardConditions) {
   EXPECT_EQ(make_error_code(errc::invalid_value), std::errc::invalid_argument);
   EXPECT_EQ(make_error_code(errc::out_of_memory), std::errc::not_enough_memory);
   EXPECT_EQ(make_error_code(errc::not_supported), std::errc::not_supported);
@@ -105,7 +108,7 @@ TEST(Error, ComparesWithTheStandardsConditions) {
 }
 
 // Rule 165.
-TEST(Error, AttachedOnesAreKeptInOrderAndSaid) {
+TEST(Error, AttachedErrorsAreKeptInOrderAndDescribed) {
   error first = example(errc::launch_failed);
   const error same = first;
   first.attach(example(errc::invalid_handle, "event 8", ""));
@@ -121,7 +124,7 @@ TEST(Error, AttachedOnesAreKeptInOrderAndSaid) {
 }
 
 // Neither is kept alive by the other: each holds what the other was.
-TEST(Error, ThoseAttachedToEachOtherMakeNoCircle) {
+TEST(Error, ErrorsAttachedToEachOtherFormNoCycle) {
   error a = example(errc::launch_failed, "one");
   error b = example(errc::out_of_memory, "two");
   a.attach(b);
@@ -136,7 +139,7 @@ TEST(Error, ThoseAttachedToEachOtherMakeNoCircle) {
   EXPECT_TRUE(a.attached()[0].attached().empty());
 }
 
-TEST(Error, ThreadsThatAttachToTheirOwnCopiesDoNotMeet) {
+TEST(Error, ThreadsCanAttachToTheirOwnCopiesConcurrently) {
   const error shared = example(errc::launch_failed, "one");
   const error later = example(errc::out_of_memory, "two");
   std::vector<std::thread> threads;
@@ -154,7 +157,7 @@ TEST(Error, ThreadsThatAttachToTheirOwnCopiesDoNotMeet) {
   EXPECT_TRUE(shared.attached().empty());
 }
 
-TEST(Error, AssigningTakesAllOfTheOther) {
+TEST(Error, AssignmentCopiesTheWholeError) {
   error e = example(errc::launch_failed, "one");
   e = example(errc::closed, "another");
   EXPECT_EQ(e.result(), errc::closed);
@@ -165,12 +168,12 @@ TEST(Error, AssigningTakesAllOfTheOther) {
 }
 
 // Rule 160: the hook is replaceable, and null restores weir's own.
-TEST(UnraisedError, TheHookIsReplaceable) {
-  const unraised_error_hook nothing = [](std::exception_ptr) noexcept {};
-  const unraised_error_hook original = on_unraised_error(nothing);
+TEST(UnhandledError, TheUnhandledErrorHandlerIsReplaceable) {
+  const unhandled_error_handler nothing = [](std::exception_ptr) noexcept {};
+  const unhandled_error_handler original = set_unhandled_error_handler(nothing);
   EXPECT_NE(original, nullptr);
-  EXPECT_EQ(on_unraised_error(nullptr), nothing);
-  EXPECT_EQ(on_unraised_error(original), original);
+  EXPECT_EQ(set_unhandled_error_handler(nullptr), nothing);
+  EXPECT_EQ(set_unhandled_error_handler(original), original);
 }
 
 }  // namespace

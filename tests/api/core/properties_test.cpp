@@ -1,12 +1,12 @@
-// properties_test.cpp - random programs: several streams with all the waits that the program needs give what one
-// thread gives that does it all in order.
-#include <weir/memory/buffer.hpp>
-#include <weir/memory/copy.hpp>
+// properties_test.cpp - random programs: several streams with all the waits that the program needs
+// give what one thread gives that does it all in order.
 #include <weir/core/deferred.hpp>
 #include <weir/event/event.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,12 +20,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
-using test::unraised_errors;
+using test::unhandled_errors;
 
 constexpr std::size_t cells = 6;
 constexpr std::size_t streams = 4;
@@ -33,7 +33,8 @@ constexpr std::size_t elements = 64;
 
 enum class action { fill, copy, add };
 
-// One step: does something to a cell, in a stream, ordered behind earlier steps in one of the ways that there are.
+// One step: does something to a cell, in a stream, ordered behind earlier steps in one of the ways
+// that there are.
 struct step {
   action what;
   std::size_t from;
@@ -45,17 +46,18 @@ struct step {
 
 void showValue(const step& s, std::ostream& os) {  // NOLINT: the name that RapidCheck looks for
   static constexpr const char* names[] = {"fill", "copy", "add"};
-  os << names[static_cast<int>(s.what)] << " cell " << s.from << " to " << s.to << " in stream " << s.where << " with "
-     << s.value << (s.by_event ? " behind an event" : " behind a stream");
+  os << names[static_cast<int>(s.what)] << " cell " << s.from << " to " << s.to << " in stream "
+     << s.where << " with " << s.value << (s.by_event ? " behind an event" : " behind a stream");
 }
 
 rc::Gen<step> any_step() {
-  return rc::gen::build<step>(rc::gen::set(&step::what, rc::gen::element(action::fill, action::copy, action::add)),
-                              rc::gen::set(&step::from, rc::gen::inRange<std::size_t>(0, cells)),
-                              rc::gen::set(&step::to, rc::gen::inRange<std::size_t>(0, cells)),
-                              rc::gen::set(&step::where, rc::gen::inRange<std::size_t>(0, streams)),
-                              rc::gen::set(&step::value, rc::gen::arbitrary<std::uint32_t>()),
-                              rc::gen::set(&step::by_event, rc::gen::arbitrary<bool>()));
+  return rc::gen::build<step>(
+      rc::gen::set(&step::what, rc::gen::element(action::fill, action::copy, action::add)),
+      rc::gen::set(&step::from, rc::gen::inRange<std::size_t>(0, cells)),
+      rc::gen::set(&step::to, rc::gen::inRange<std::size_t>(0, cells)),
+      rc::gen::set(&step::where, rc::gen::inRange<std::size_t>(0, streams)),
+      rc::gen::set(&step::value, rc::gen::arbitrary<std::uint32_t>()),
+      rc::gen::set(&step::by_event, rc::gen::arbitrary<bool>()));
 }
 
 // The program on streams. Each step is made to wait for the last one that had to do with its cells.
@@ -109,7 +111,9 @@ class program {
       streams_[s.where].wait(streams_[last->first]);
     }
   }
-  void touched(std::size_t cell, std::size_t where) { last_access_[cell].emplace(where, streams_[where].record()); }
+  void touched(std::size_t cell, std::size_t where) {
+    last_access_[cell].emplace(where, streams_[where].record());
+  }
 
   device gpu_;
   pinned_buffer<std::uint32_t> words_{cells * elements};
@@ -129,15 +133,16 @@ std::vector<std::uint32_t> in_order(const std::vector<step>& steps) {
   return words;
 }
 
-RC_GTEST_PROP(Properties, StreamsWithAllTheirWaitsGiveWhatOneThreadGives, ()) {
+RC_GTEST_PROP(Properties, StreamsWithWaitsProduceTheResultOfSequentialExecution, ()) {
   const auto steps = *rc::gen::container<std::vector<step>>(any_step());
   program p;
   for (const step& s : steps) p.run(s);
   RC_ASSERT(p.result() == in_order(steps));
 }
 
-// Buffers are made, used on whichever stream, and destroyed while all of it is still queued. Each use copies the
-// buffer's pattern out; a buffer whose memory was given to another one too early shows the other's pattern.
+// Buffers are made, used on whichever stream, and destroyed while all of it is still queued. Each
+// use copies the buffer's pattern out; a buffer whose memory was given to another one too early
+// shows the other's pattern.
 struct use {
   std::size_t slot;
   std::size_t where;
@@ -145,7 +150,10 @@ struct use {
 };
 
 void showValue(const use& u, std::ostream& os) {  // NOLINT: the name that RapidCheck looks for
-  os << (u.what == 0 ? "make " : u.what == 1 ? "destroy " : "read ") << u.slot << " in stream " << u.where;
+  os << (u.what == 0   ? "make "
+         : u.what == 1 ? "destroy "
+                       : "read ")
+     << u.slot << " in stream " << u.where;
 }
 
 rc::Gen<use> any_use() {
@@ -157,7 +165,7 @@ rc::Gen<use> any_use() {
 RC_GTEST_PROP(Properties, NoBufferIsFreedWhileAStreamUsesIt, ()) {
   constexpr std::size_t size = 4096;
   const auto uses = *rc::gen::container<std::vector<use>>(any_use());
-  const unraised_errors unraised;
+  const unhandled_errors unraised;
   const device gpu;
   std::vector<stream> all;
   for (std::size_t i = 0; i < streams; ++i) all.emplace_back(gpu);

@@ -1,14 +1,14 @@
-// threads_test.cpp - many threads on the same streams, events and buffers at once. The sanitizer for threads judges it
-// too.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/stream/current_stream.hpp>
+// threads_test.cpp - many threads on the same streams, events and buffers at once. The sanitizer
+// for threads judges it too.
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/memory/pinned_buffer.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/current_stream.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -24,14 +24,14 @@
 
 #include "support/device_copy.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using test::contents;
 using test::gate;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class Threads : public ::testing::Test {
  protected:
@@ -57,7 +57,7 @@ class Threads : public ::testing::Test {
     EXPECT_EQ(unraised.count(), 0u);
   }
 
-  unraised_errors unraised;
+  unhandled_errors unraised;
   device gpu;
   std::vector<stream> streams = [this] {
     std::vector<stream> made;
@@ -66,7 +66,7 @@ class Threads : public ::testing::Test {
   }();
 };
 
-TEST_F(Threads, RecordWaitAndAskOnTheSameStreams) {
+TEST_F(Threads, ThreadsCanRecordWaitAndQueryOnTheSameStreams) {
   at_once([&](std::size_t me) {
     for (int round = 0; round < rounds; ++round) {
       const stream& mine = streams[(me + static_cast<std::size_t>(round)) % streams.size()];
@@ -87,7 +87,7 @@ TEST_F(Threads, RecordWaitAndAskOnTheSameStreams) {
 }
 
 // One event, recorded and waited for by all: each wait binds to some record, and none is lost.
-TEST_F(Threads, ShareOneEvent) {
+TEST_F(Threads, ThreadsCanShareOneEvent) {
   const event shared{gpu};
   at_once([&](std::size_t me) {
     const stream& mine = streams[me % streams.size()];
@@ -103,17 +103,18 @@ TEST_F(Threads, ShareOneEvent) {
 }
 
 // What each thread queues stays in its order, and nothing of it is lost.
-TEST_F(Threads, QueueOnOneStream) {
+TEST_F(Threads, ThreadsCanQueueOnOneStreamInTheirOwnOrder) {
   constexpr std::uint32_t last = 100;
   pinned_buffer<std::uint32_t> words{threads};
   at_once([&](std::size_t me) {
-    for (std::uint32_t value = 1; value <= last; ++value) fill(streams[0], words.data() + me, 1, value);
+    for (std::uint32_t value = 1; value <= last; ++value)
+      fill(streams[0], words.data() + me, 1, value);
   });
   streams[0].sync();
   for (const std::uint32_t word : words) EXPECT_EQ(word, last);
 }
 
-TEST_F(Threads, CountInHostFunctions) {
+TEST_F(Threads, HostFunctionsOfOneStreamNeverRunConcurrently) {
   int count = 0;  // of one stream, so never at once
   at_once([&](std::size_t) {
     for (int round = 0; round < rounds; ++round) launch_host(streams[0], [&] { ++count; });
@@ -123,7 +124,7 @@ TEST_F(Threads, CountInHostFunctions) {
 }
 
 // Streams, buffers and events come and go while others do the same.
-TEST_F(Threads, MakeAndDestroy) {
+TEST_F(Threads, ThreadsCanCreateAndDestroyObjectsConcurrently) {
   at_once([&](std::size_t me) {
     for (int round = 0; round < rounds; ++round) {
       const auto value = static_cast<std::uint32_t>(me * 1000 + static_cast<std::size_t>(round));
@@ -144,7 +145,7 @@ TEST_F(Threads, MakeAndDestroy) {
 }
 
 // Copies from one buffer may be queued in several threads.
-TEST_F(Threads, ReadOneBuffer) {
+TEST_F(Threads, ThreadsCanCopyFromOneBufferConcurrently) {
   std::optional<buffer<std::uint32_t>> shared{std::in_place, streams[0], 512};
   fill(streams[0], *shared, 42u);
   streams[0].sync();
@@ -157,7 +158,7 @@ TEST_F(Threads, ReadOneBuffer) {
   streams[0].sync();
 }
 
-TEST_F(Threads, HaveTheirOwnCurrentStreams) {
+TEST_F(Threads, EachThreadHasItsOwnCurrentStream) {
   at_once([&](std::size_t me) {
     const context_scope current{gpu};
     for (int round = 0; round < rounds; ++round) {
@@ -171,8 +172,9 @@ TEST_F(Threads, HaveTheirOwnCurrentStreams) {
 }
 
 // One thread is held by the device; the others are not.
-TEST_F(Threads, AWaitingThreadHoldsNobodyUp) {
-  std::vector<event> marks;  // made before: memory for more of them a driver may get only from an idle device
+TEST_F(Threads, AWaitingThreadDoesNotBlockOtherThreads) {
+  std::vector<event>
+      marks;  // made before: memory for more of them a driver may get only from an idle device
   for (std::size_t i = 0; i < threads; ++i) marks.emplace_back(gpu);
   gate held{streams[0]};
   std::atomic<int> free{0};

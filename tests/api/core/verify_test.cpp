@@ -1,12 +1,12 @@
 // verify_test.cpp - verify mode: the operation that fails is the one that is named.
-#include <weir/memory/buffer.hpp>
+#include <weir/core/verify.hpp>
 #include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/sync/value_wait.hpp>
-#include <weir/core/verify.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -17,30 +17,32 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/process.hpp"
-#include "support/child.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
-#include "support/unraised.hpp"
+#include "support/fresh_process.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::result_of;
 
 // On for a test, with the patience of a test.
 class verify_mode {
  public:
-  verify_mode() : before_{verify_operations(true)} { verify_patience(std::chrono::milliseconds{5}); }
+  verify_mode() : before_{verify_operations(true)} {
+    set_verify_timeout(std::chrono::milliseconds{5});
+  }
   verify_mode(const verify_mode&) = delete;
   verify_mode& operator=(const verify_mode&) = delete;
   ~verify_mode() {
-    verify_patience(std::chrono::seconds{2});
+    set_verify_timeout(std::chrono::seconds{2});
     verify_operations(before_);
   }
 
@@ -55,7 +57,7 @@ class Verify : public ::testing::Test {
   pinned_buffer<std::uint32_t> x{64};
 };
 
-TEST_F(Verify, IsTurnedOnAndOff) {
+TEST_F(Verify, VerifyModeCanBeTurnedOnAndOff) {
   ASSERT_FALSE(verifying_operations()) << "the tests run without WEIR_VERIFY";
   EXPECT_FALSE(verify_operations(true));
   EXPECT_TRUE(verifying_operations());
@@ -64,7 +66,7 @@ TEST_F(Verify, IsTurnedOnAndOff) {
   EXPECT_FALSE(verifying_operations());
 }
 
-TEST_F(Verify, IsTurnedOnAndOffBySeveralThreads) {
+TEST_F(Verify, SeveralThreadsCanTurnVerifyModeOnAndOff) {
   const driver_table* const before = detail::table_in_use;
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {
@@ -80,16 +82,16 @@ TEST_F(Verify, IsTurnedOnAndOffBySeveralThreads) {
   static_cast<void>(verify_operations(false));
 }
 
-TEST_F(Verify, CostsNothingWhileItIsOff) {
+TEST_F(Verify, VerifyModeLeavesTheDriverTableUnchangedAfterwards) {
   const driver_table* const before = detail::table_in_use;
   { const verify_mode on; }
   EXPECT_EQ(detail::table_in_use, before) << "no table lies over the driver's";
 }
 
-TEST_F(Verify, AnOperationIsDoneWhenItReturns) {
-  const failing_table calls;
+TEST_F(Verify, AnOperationIsCompleteWhenItReturns) {
+  const fault_table calls;
   const verify_mode on;
-  verify_patience(std::chrono::minutes{1});
+  set_verify_timeout(std::chrono::minutes{1});
   fill(s, x, 7u);
   EXPECT_EQ(x[63], 7u);
   EXPECT_GT(calls.count(&driver_table::cuStreamQuery), 0);
@@ -98,7 +100,7 @@ TEST_F(Verify, AnOperationIsDoneWhenItReturns) {
 // Only a later look at the stream tells it, and verify mode is that look.
 TEST_F(Verify, TheOperationThatFailsIsNamed) {
   s.sync();  // so that the question before the fill is one call
-  failing_table faults;
+  fault_table faults;
   const verify_mode on;
   faults.fail(&driver_table::cuStreamQuery, 2, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
   const unsigned line = __LINE__ + 1;
@@ -107,47 +109,48 @@ TEST_F(Verify, TheOperationThatFailsIsNamed) {
   EXPECT_EQ(failure->result(), errc::illegal_address);
   EXPECT_STREQ(failure->call(), "cuMemsetD32Async");
   EXPECT_EQ(failure->where().line(), line);
-  EXPECT_NE(failure->advice().find("was queued and then failed"), std::string::npos);
+  EXPECT_NE(failure->hint().find("was queued and then failed"), std::string::npos);
   s.sync();
 }
 
-TEST_F(Verify, WhatFailedBeforeIsToldAsSuch) {
-  failing_table faults;
+TEST_F(Verify, AnEarlierFailureIsReportedAsEarlier) {
+  fault_table faults;
   const verify_mode on;
   faults.fail(&driver_table::cuStreamQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   const auto failure = failure_of([&] { fill(s, x, 2u); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::launch_failed);
-  EXPECT_NE(failure->advice().find("before the operation was queued"), std::string::npos);
+  EXPECT_NE(failure->hint().find("before the operation was queued"), std::string::npos);
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 0);
 }
 
-// A lost context answers every question with what lost it, also the first one, which is whether the stream captures.
-TEST_F(Verify, AContextThatIsLostAlreadyIsToldAsSuch) {
-  failing_table faults;
+// A lost context answers every question with what lost it, also the first one, which is whether the
+// stream captures.
+TEST_F(Verify, AnAlreadyLostContextIsReportedAsAnEarlierFailure) {
+  fault_table faults;
   const verify_mode on;
   faults.fail(&driver_table::cuStreamIsCapturing, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
   const auto failure = failure_of([&] { fill(s, x, 2u); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::illegal_address);
-  EXPECT_NE(failure->advice().find("before the operation was queued"), std::string::npos);
+  EXPECT_NE(failure->hint().find("before the operation was queued"), std::string::npos);
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 0);
 }
 
 TEST_F(Verify, AnOperationThatLosesTheContextAtOnceIsNamed) {
-  failing_table faults;
+  fault_table faults;
   const verify_mode on;
   faults.fail(&driver_table::cuStreamIsCapturing, 2, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
   const auto failure = failure_of([&] { fill(s, x, 2u); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::illegal_address);
-  EXPECT_NE(failure->advice().find("was queued and then failed"), std::string::npos);
+  EXPECT_NE(failure->hint().find("was queued and then failed"), std::string::npos);
 }
 
 // Where nothing can be thrown the hook is told.
-TEST_F(Verify, WhatADestructorFindsReachesTheHook) {
-  const test::unraised_errors unraised;
-  failing_table faults;
+TEST_F(Verify, AFailureInADestructorReachesTheErrorHandler) {
+  const test::unhandled_errors unraised;
+  fault_table faults;
   const verify_mode on;
   {
     buffer<int> y{s, 10};
@@ -155,58 +158,58 @@ TEST_F(Verify, WhatADestructorFindsReachesTheHook) {
   }
   ASSERT_EQ(unraised.errors().size(), 1u);
   EXPECT_STREQ(unraised.errors()[0].call(), "cuMemFreeAsync");
-  EXPECT_NE(unraised.errors()[0].advice().find("was queued and then failed"), std::string::npos);
+  EXPECT_NE(unraised.errors()[0].hint().find("was queued and then failed"), std::string::npos);
 }
 
 // A later error of something else does not carry the words of an earlier one.
-TEST_F(Verify, AnOrdinaryRefusalIsToldAsEver) {
-  failing_table faults;
+TEST_F(Verify, ARefusedCallIsReportedWithoutVerifyModeAdvice) {
+  fault_table faults;
   const verify_mode on;
   faults.fail(&driver_table::cuMemsetD32Async, 1, abi::CUDA_ERROR_INVALID_VALUE);
   const auto failure = failure_of([&] { fill(s, x, 2u); });
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->advice().find("verify mode"), std::string::npos);
+  EXPECT_EQ(failure->hint().find("verify mode"), std::string::npos);
 }
 
-TEST_F(Verify, ACaptureIsNotBroken) {
+TEST_F(Verify, VerifyModeBreaksNoCapture) {
   const verify_mode on;
   const stream other{gpu};
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
-  fill(s, x, 3u);                         // a node, not work
-  write_value(other, word_ref{x, 0}, 4);  // beside the capture, in the mode that forbids most
+  fill(s, x, 3u);                              // a node, not work
+  write_value(other, wait_word_ref{x, 0}, 4);  // beside the capture, in the mode that forbids most
   EXPECT_TRUE(foreign.end());
   other.sync();
   EXPECT_EQ(x[0], 4u);
 }
 
 // A stream that is held does not hold the program, and is waited for again when it has caught up.
-TEST_F(Verify, AHeldStreamIsOnlyLookedAt) {
+TEST_F(Verify, VerifyModeOnlyQueriesABlockedStream) {
   const stream t{gpu};
-  word<std::uint32_t> w;
+  wait_word<std::uint32_t> w;
   const verify_mode on;
-  verify_patience(std::chrono::minutes{10});
+  set_verify_timeout(std::chrono::minutes{10});
   wait_value(s, w, until::geq, 1);
   fill(s, x, 5u);  // ten minutes are not waited for: it is known to be held
-  verify_patience(std::chrono::milliseconds{1});
+  set_verify_timeout(std::chrono::milliseconds{1});
   t.wait(s);  // this one is found to be held
-  write_value(t, word_ref{x, 1}, 6);
+  write_value(t, wait_word_ref{x, 1}, 6);
   w.store(1);
   t.sync();
-  verify_patience(std::chrono::minutes{1});
+  set_verify_timeout(std::chrono::minutes{1});
   fill(s, x, 8u);
   EXPECT_EQ(x[1], 8u);
 }
 
-TEST_F(Verify, AHostFunctionsExceptionComesAtOnce) {
+TEST_F(Verify, AHostFunctionExceptionIsThrownAtOnce) {
   const verify_mode on;
-  verify_patience(std::chrono::minutes{1});
+  set_verify_timeout(std::chrono::minutes{1});
   EXPECT_THROW(launch_host(s, [] { throw std::runtime_error{"at once"}; }), std::runtime_error);
   s.sync();
 }
 
 // Closures are destroyed once whatever the wait for them finds.
-TEST_F(Verify, WhatIsTakenOverStaysSo) {
-  failing_table faults;
+TEST_F(Verify, AClosureIsDestroyedOnceEvenIfTheWaitFails) {
+  fault_table faults;
   int runs = 0;
   {
     const verify_mode on;
@@ -223,18 +226,20 @@ struct failing_work {
 };
 
 // The same with work that truly fails: without verify mode the fill passes, and the sync is blamed.
-TEST_F(Verify, WorkOfSomebodyElseThatFailedIsNotTheOperations) {
+TEST_F(Verify, FailedEarlierWorkIsNotBlamedOnTheOperation) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU's context is not lost on request";
   test::in_a_fresh_process([] {
     const stream mine{device{}};
     pinned_buffer<std::uint32_t> memory{64};
     const verify_mode on;
-    verify_patience(std::chrono::minutes{1});
+    set_verify_timeout(std::chrono::minutes{1});
     fill(mine, memory, 1u);
-    embedded::model::this_process().streams.find(mine.get())->submit(embedded::engine::make_operation(failing_work{}));
+    embedded::model::this_process()
+        .streams.find(mine.get())
+        ->submit(embedded::engine::make_operation(failing_work{}));
     const auto failure = failure_of([&] { fill(mine, memory, 2u); });
     return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) &&
-           WEIR_HOLDS(failure->advice().find("before the operation") != std::string::npos) &&
+           WEIR_HOLDS(failure->hint().find("before the operation") != std::string::npos) &&
            WEIR_HOLDS(memory[0] == 1u);
   });
 }

@@ -1,13 +1,13 @@
 // deferred_exit_test.cpp - what is left to weir's own thread when the process ends.
-#include <weir/memory/buffer.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/device.hpp>
-#include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/device/green_context.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <unistd.h>
@@ -22,18 +22,18 @@
 #include <gtest/gtest.h>
 
 #include "support/fault_table.hpp"
-#include "support/child.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::gate;
 
 // A process that hangs at its end is killed, and its test fails.
-constexpr unsigned seconds_to_end = 30;
+constexpr unsigned exit_timeout_seconds = 30;
 
 // Keeps its device busy for the rest of the process. Tools that look for leaks find them here.
 stream* volatile held_up = nullptr;
@@ -60,13 +60,13 @@ struct belongings {
   buffer<int> memory;
 };
 
-// A driver gives such memory back when its device has nothing left to do, which here is never, and may answer nobody else
-// meanwhile.
-TEST(DeferredExit, WaitsForNoDeviceThatWeirsThreadWaitsFor) {
+// A driver gives such memory back when its device has nothing left to do, which here is never, and
+// may answer nobody else meanwhile.
+TEST(DeferredExit, ExitDoesNotWaitForADeviceThatTheReclaimerThreadWaitsFor) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(exit_timeout_seconds);
     const device gpu;
-    const auto* const calls = new failing_table;
+    const auto* const calls = new fault_table;
     static belongings end_last{gpu};
     pinned_memory memory;
     use(gpu, memory);
@@ -78,9 +78,9 @@ TEST(DeferredExit, WaitsForNoDeviceThatWeirsThreadWaitsFor) {
   });
 }
 
-TEST(DeferredExit, WaitsForNoDeviceWhereMemoryIsDroppedLast) {
+TEST(DeferredExit, ExitDoesNotWaitForADeviceWhenMemoryIsDroppedLast) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(exit_timeout_seconds);
     const device gpu;
     static belongings end_last{gpu};
     static pinned_memory dropped_at_exit;
@@ -94,12 +94,12 @@ TEST(DeferredExit, WaitsForNoDeviceWhereMemoryIsDroppedLast) {
 }
 
 // Another thread waits in the driver for what never ends.
-TEST(DeferredExit, WaitsForNoDeviceThatAnotherThreadWaitsFor) {
+TEST(DeferredExit, ExitDoesNotWaitForADeviceThatAnotherThreadWaitsFor) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(exit_timeout_seconds);
     static const device gpu;
     // What is never destroyed is reached from a static: for tools that look for leaks.
-    static const failing_table* volatile calls = new failing_table;
+    static const fault_table* volatile calls = new fault_table;
     static pinned_memory dropped_at_exit;
     use(gpu, dropped_at_exit);
     static pinned_memory* volatile closed = new pinned_memory;
@@ -111,9 +111,9 @@ TEST(DeferredExit, WaitsForNoDeviceThatAnotherThreadWaitsFor) {
   });
 }
 
-TEST(DeferredExit, WaitsForNoDeviceWhereManagedMemoryIsDropped) {
+TEST(DeferredExit, ExitDoesNotWaitForADeviceWhenManagedMemoryIsDropped) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(exit_timeout_seconds);
     const device gpu;
     if (gpu.attribute(device_attribute::managed_memory) == 0) return true;
     static std::optional<managed_buffer<int>> memory{std::in_place, 10};
@@ -122,11 +122,11 @@ TEST(DeferredExit, WaitsForNoDeviceWhereManagedMemoryIsDropped) {
   });
 }
 
-TEST(DeferredExit, WaitsForNoDeviceWhereAGreenContextIsDropped) {
+TEST(DeferredExit, ExitDoesNotWaitForADeviceWhenAGreenContextIsDropped) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(exit_timeout_seconds);
     const device gpu;
-    static const green_context part{sm_part::of(gpu)};
+    static const green_context part{sm_resource::of(gpu)};
     static const stream in_part{part};
     hold_for_ever(gpu);
     return true;
@@ -134,9 +134,9 @@ TEST(DeferredExit, WaitsForNoDeviceWhereAGreenContextIsDropped) {
 }
 
 // Nor for a device where objects of the program's are ended all the while.
-TEST(DeferredExit, WaitsForNoDeviceBesideClosuresThatOthersDrop) {
+TEST(DeferredExit, ExitDoesNotWaitForADeviceWhileThreadsDropClosures) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(exit_timeout_seconds);
     static const device gpu;
     static std::atomic<int> rounds{0};
     std::thread{[] {
@@ -168,15 +168,15 @@ struct freed_by_now {
     if (calls->count(&driver_table::cuMemFreeHost) != 2 || deferred_count() != 0) std::_Exit(3);
   }
 
-  failing_table* calls = nullptr;
+  fault_table* calls = nullptr;
 };
 freed_by_now last_of_all;
 
 // For tools that look for leaks: what nothing uses is given back, however late it was dropped.
-TEST(DeferredExit, GivesBackWhatNothingUses) {
+TEST(DeferredExit, ExitFreesMemoryThatNothingUses) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
-    last_of_all.calls = new failing_table;
+    alarm(exit_timeout_seconds);
+    last_of_all.calls = new fault_table;
     static pinned_memory dropped_last;
     use(device{}, dropped_last);
     pinned_memory memory;
@@ -187,10 +187,11 @@ TEST(DeferredExit, GivesBackWhatNothingUses) {
   });
 }
 
-// Threads that nobody stops go on dropping memory, and leaving that to weir's, while the process ends.
-TEST(DeferredExit, WaitsForNoMoreThanThereIs) {
+// Threads that nobody stops go on dropping memory, and leaving that to weir's, while the process
+// ends.
+TEST(DeferredExit, ExitDoesNotWaitForTasksDeferredDuringExit) {
   test::in_a_fresh_process([] {
-    alarm(4 * seconds_to_end);  // all that there is may be a lot where processors are few
+    alarm(4 * exit_timeout_seconds);  // all that there is may be a lot where processors are few
     static const device gpu;
     static std::atomic<int> rounds{0};
     for (int i = 0; i < 2; ++i) {

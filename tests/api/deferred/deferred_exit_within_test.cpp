@@ -1,8 +1,9 @@
-// deferred_exit_within_test.cpp - the end of the process, called on weir's own thread by what a closure holds.
+// deferred_exit_within_test.cpp - the end of the process, called on weir's own thread by what a
+// closure holds.
 #include <weir/core/deferred.hpp>
 #include <weir/device/device.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <gnu/libc-version.h>
@@ -19,14 +20,14 @@
 
 #include <gtest/gtest.h>
 
-#include "support/child.hpp"
+#include "support/fresh_process.hpp"
 #include "support/yield_for.hpp"
 
 namespace weir {
 namespace {
 
 // A process that hangs at its end is killed, and its test fails.
-constexpr unsigned seconds_to_end = 30;
+constexpr unsigned own_exit_timeout_seconds = 30;
 
 using std::chrono::milliseconds;
 using test::yield_for;
@@ -71,9 +72,9 @@ void await_left() {
   while (deferred_count() == 0) std::this_thread::yield();
 }
 
-TEST(DeferredExitWithin, EndsTheWaitOfAThreadThatIsJoined) {
+TEST(DeferredExitWithin, ExitInADeferredTaskEndsADrainOnAJoinedThread) {
   test::in_a_fresh_process([]() -> bool {
-    alarm(seconds_to_end);
+    alarm(own_exit_timeout_seconds);
     static const joins waits{[] {
       await_left();
       may_exit = true;
@@ -83,9 +84,9 @@ TEST(DeferredExitWithin, EndsTheWaitOfAThreadThatIsJoined) {
   });
 }
 
-TEST(DeferredExitWithin, LeavesNothingToWaitForAfterwards) {
+TEST(DeferredExitWithin, ExitInADeferredTaskLeavesNoTasksToWaitFor) {
   test::in_a_fresh_process([]() -> bool {
-    alarm(seconds_to_end);
+    alarm(own_exit_timeout_seconds);
     static const joins waits{[] {
       std::optional<pinned_buffer<int>> memory{std::in_place, 1};
       may_exit = true;
@@ -127,9 +128,9 @@ struct newest_static {
 };
 
 // The main thread comes to its own end meanwhile.
-TEST(DeferredExitWithin, IsNotBegunOnceMoreByTheMainThread) {
+TEST(DeferredExitWithin, TheMainThreadDoesNotStartASecondExit) {
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(own_exit_timeout_seconds);
     static const older_static older;
     static const newer_static newer;
     may_exit = true;
@@ -148,10 +149,10 @@ bool is_exit_locked() {
 }
 
 // Statics are destroyed by one thread, and with its status.
-TEST(DeferredExitWithin, IsLeftToWhoeverEndsTheProcessAlready) {
+TEST(DeferredExitWithin, ExitInADeferredTaskIsLeftToAnExitInProgress) {
   if (is_exit_locked()) GTEST_SKIP() << "the C library hangs, whatever weir does";
   test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
+    alarm(own_exit_timeout_seconds);
     const stream s{device{}};
     launch_host(s, [held = std::make_shared<int>(1)] {});
     s.sync();

@@ -1,12 +1,13 @@
-// deferred_test.cpp - destruction that waits for a better moment: in host functions, in captures, in use.
-#include <weir/memory/buffer.hpp>
+// deferred_test.cpp - destruction that waits for a better moment: in host functions, in captures,
+// in use.
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/memory_pool.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <memory>
 #include <optional>
@@ -15,20 +16,20 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::gate;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class Deferred : public ::testing::Test {
  protected:
@@ -38,21 +39,21 @@ class Deferred : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(Deferred, WithNothingToDoThereIsNothingToWaitFor) {
+TEST_F(Deferred, DrainingReturnsAtOnceWithoutDeferredTasks) {
   EXPECT_EQ(deferred_count(), 0u);
   drain_deferred();
   EXPECT_EQ(deferred_count(), 0u);
 }
 
 // Rule 75: a destruction in a host function makes its driver call elsewhere.
-TEST_F(Deferred, DestructionsInHostFunctionsHappenElsewhere) {
+TEST_F(Deferred, DestructionsInHostFunctionsAreDeferred) {
   auto mark = std::make_unique<event>(gpu);
   auto memory = std::make_unique<buffer<int>>(s, 10);
   auto owner = std::make_unique<stream>(gpu);
-  const failing_table calls;
+  const fault_table calls;
   std::size_t left = 0;
   launch_host(s, [&] {
-    const detail::capture_mark capture;  // keeps the frees from being done meanwhile
+    const detail::scoped_active_capture capture;  // keeps the frees from being done meanwhile
     memory.reset();
     left = deferred_count();
     mark.reset();
@@ -69,13 +70,13 @@ TEST_F(Deferred, DestructionsInHostFunctionsHappenElsewhere) {
 }
 
 // Rule 115: frees would break a capture; they wait until it has ended.
-TEST_F(Deferred, FreesWaitForTheEndOfCaptures) {
+TEST_F(Deferred, FreesAreDeferredToTheEndOfTheCapture) {
   std::optional<buffer<int>> memory{std::in_place, s, 10};
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   std::optional<context> kept{gpu};
-  const failing_table calls;
+  const fault_table calls;
   {
-    const detail::capture_mark capture;
+    const detail::scoped_active_capture capture;
     memory.reset();
     pinned.reset();
     kept.reset();
@@ -94,9 +95,9 @@ TEST_F(Deferred, FreesWaitForTheEndOfCaptures) {
 }
 
 // Streams and events are no frees: a capture does not mind them.
-TEST_F(Deferred, StreamsAndEventsGoAtOnceDuringCaptures) {
-  const detail::capture_mark capture;
-  const failing_table calls;
+TEST_F(Deferred, StreamsAndEventsAreDestroyedAtOnceDuringACapture) {
+  const detail::scoped_active_capture capture;
+  const fault_table calls;
   { const event e{gpu}; }
   { const stream t{gpu}; }
   EXPECT_EQ(deferred_count(), 0u);
@@ -104,14 +105,15 @@ TEST_F(Deferred, StreamsAndEventsGoAtOnceDuringCaptures) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-// What weir's own thread does harms no capture that was begun past weir, in any mode.
-TEST_F(Deferred, FreesOnWeirsThreadBreakNoCapture) {
+// What weir's own thread does harms no capture that was started directly through the driver, in any
+// mode.
+TEST_F(Deferred, FreesOnTheReclaimerThreadBreakNoCapture) {
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   stream t{gpu};
   fill(t, *pinned, 1);
   t.sync();
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
-  const failing_table calls;
+  const fault_table calls;
   pinned.reset();
   drain_deferred();
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
@@ -119,12 +121,12 @@ TEST_F(Deferred, FreesOnWeirsThreadBreakNoCapture) {
 }
 
 // A mark in a stream that captures would be a part of the capture, and a look at it its end.
-TEST_F(Deferred, MemoryThatAStreamInACaptureHasUsedIsFreedAfterIt) {
+TEST_F(Deferred, MemoryUsedByACapturingStreamIsFreedAfterTheCapture) {
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   fill(s, *pinned, 1);
   s.sync();
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
-  const failing_table calls;
+  const fault_table calls;
   pinned.reset();
   drain_deferred();
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
@@ -135,12 +137,12 @@ TEST_F(Deferred, MemoryThatAStreamInACaptureHasUsedIsFreedAfterIt) {
 }
 
 // N9: with the stream that it began in a capture would end unheard.
-TEST_F(Deferred, AStreamThatCapturesGoesAfterItsCapture) {
+TEST_F(Deferred, ACapturingStreamIsDestroyedAfterItsCapture) {
   for (const bool by_close : {false, true}) {
     std::optional<stream> owner{std::in_place, gpu};
     CUstream_st* const handle = owner->get();
     test::foreign_capture foreign{stream_ref{handle}};
-    const failing_table calls;
+    const fault_table calls;
     if (by_close) owner->close();
     owner.reset();
     drain_deferred();  // returns: it waits for the capture
@@ -152,10 +154,11 @@ TEST_F(Deferred, AStreamThatCapturesGoesAfterItsCapture) {
   }
 }
 
-// One that has joined and been joined may end its scope while the capture goes on; what it captured stays.
-TEST_F(Deferred, AStreamThatJoinedACaptureMayGoBeforeItsEnd) {
+// One that has joined and been joined may end its scope while the capture goes on; what it captured
+// stays.
+TEST_F(Deferred, AStreamThatJoinedACaptureMayBeDestroyedBeforeItsEnd) {
   test::foreign_capture foreign{s};
-  const failing_table calls;
+  const fault_table calls;
   {
     const stream joined{gpu};
     joined.wait(s);
@@ -173,22 +176,23 @@ TEST_F(Deferred, AStreamThatJoinedACaptureMayGoBeforeItsEnd) {
 }
 
 // Nothing can be saved of a capture that is broken: the stream goes at once.
-TEST_F(Deferred, AStreamInABrokenCaptureGoesAtOnce) {
+TEST_F(Deferred, AStreamInABrokenCaptureIsDestroyedAtOnce) {
   std::optional<stream> owner{std::in_place, gpu};
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(owner->get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-            abi::CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver().cuStreamBeginCapture_v2(owner->get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      abi::CUDA_SUCCESS);
   EXPECT_EQ(driver().cuStreamQuery(owner->get()), abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  const failing_table calls;
+  const fault_table calls;
   owner.reset();
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-// A capture takes the memory for none that it could free, so the free waits for its end; also that of memory which
-// another stream has used, for which the capturing stream would have to wait.
-TEST_F(Deferred, ABufferWhoseStreamCapturesIsFreedAfterTheCapture) {
+// A capture takes the memory for none that it could free, so the free waits for its end; also that
+// of memory which another stream has used, for which the capturing stream would have to wait.
+TEST_F(Deferred, ABufferOfACapturingStreamIsFreedAfterTheCapture) {
   const memory_pool pool{gpu};
   const stream t{gpu};
-  const unraised_errors unraised;
+  const unhandled_errors unraised;
   for (const bool used_elsewhere : {false, true}) {
     std::optional<buffer<int>> memory{std::in_place, pool, s, 1000};
     if (used_elsewhere) fill(t, *memory, 1);
@@ -207,9 +211,9 @@ TEST_F(Deferred, ABufferWhoseStreamCapturesIsFreedAfterTheCapture) {
 }
 
 // Nothing of it is in the graph, where the capture has not made it.
-TEST_F(Deferred, ABufferOfElsewhereIsFreedAfterTheCapture) {
+TEST_F(Deferred, ABufferAllocatedOutsideTheCaptureIsFreedAfterIt) {
   const memory_pool pool{gpu};
-  const unraised_errors unraised;
+  const unhandled_errors unraised;
   std::optional<buffer<int>> memory{std::in_place, pool, s, 10};
   const graph g = capture(s, [&] {
     memory.reset();
@@ -222,13 +226,14 @@ TEST_F(Deferred, ABufferOfElsewhereIsFreedAfterTheCapture) {
   EXPECT_EQ(unraised.count(), 0u);
 }
 
-// Nothing is put off there, for weir knows of no such capture; and a driver ends one beside which memory is freed, unless the
-// thread says that it knows what it does.
-TEST_F(Deferred, ABufferMayGoBesideACaptureThatWasBegunPastWeir) {
+// Nothing is put off there, for weir knows of no such capture; and a driver ends one beside which
+// memory is freed, unless the thread says that it knows what it does.
+TEST_F(Deferred, FreeingABufferBreaksNoCaptureStartedDirectlyThroughTheDriver) {
   const memory_pool pool{gpu};
   stream t{gpu};
-  const unraised_errors unraised;
-  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, abi::CU_STREAM_CAPTURE_MODE_GLOBAL}) {
+  const unhandled_errors unraised;
+  for (const auto mode :
+       {abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, abi::CU_STREAM_CAPTURE_MODE_GLOBAL}) {
     std::optional<buffer<int>> memory{std::in_place, pool, t, 1000};
     std::optional<buffer<int>> of_another_thread{std::in_place, pool, t, 1000};
     buffer<int> closed{pool, t, 1000};
@@ -258,8 +263,8 @@ TEST_F(Deferred, DrainingWaitsForPinnedMemoryInUse) {
   EXPECT_TRUE(s.done());
 }
 
-TEST_F(Deferred, ManyThreadsMayLeaveAndDrain) {
-  const unraised_errors unraised;
+TEST_F(Deferred, ManyThreadsCanDeferAndDrainConcurrently) {
+  const unhandled_errors unraised;
   gate held{s};
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

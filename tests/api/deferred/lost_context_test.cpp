@@ -1,16 +1,17 @@
-// lost_context_test.cpp - what is left when the device has failed: codes, callbacks, closures, destructors. A process
-// loses its device once, so each test has its own; and only the embedded driver's can be made to fail on request.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
+// lost_context_test.cpp - what is left when the device has failed: codes, callbacks, closures,
+// destructors. A process loses its device once, so each test has its own; and only the embedded
+// driver's can be made to fail on request.
 #include <weir/core/deferred.hpp>
 #include <weir/core/error.hpp>
+#include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/module.hpp>
-#include <weir/memory/pinned_buffer.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <chrono>
@@ -23,21 +24,21 @@
 
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/process.hpp"
-#include "support/child.hpp"
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
-#include "support/witness.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
+using test::closure_probe;
+using test::closure_stats;
 using test::failure_of;
-using test::fate;
 using test::gate;
 using test::result_of;
-using test::unraised_errors;
-using test::witness;
+using test::unhandled_errors;
 
 struct failing_work {
   void run() noexcept { embedded::engine::fail_device(abi::CUDA_ERROR_ILLEGAL_ADDRESS); }
@@ -45,7 +46,8 @@ struct failing_work {
 
 // Work of the stream that fails as a kernel with a bad pointer does.
 void queue_failure(const stream& s) {
-  embedded::model::this_process().streams.find(s.get())->submit(embedded::engine::make_operation(failing_work{}));
+  embedded::model::this_process().streams.find(s.get())->submit(
+      embedded::engine::make_operation(failing_work{}));
 }
 
 class LostContext : public ::testing::Test {
@@ -56,7 +58,7 @@ class LostContext : public ::testing::Test {
 };
 
 // Rules 41 and 43: an error is told by every look at the stream, and never taken for "not done".
-TEST_F(LostContext, EveryLookTellsTheError) {
+TEST_F(LostContext, EveryQueryReportsTheErrorOfALostContext) {
   test::in_a_fresh_process([] {
     const stream s{device{}};
     const event before{device{}};
@@ -67,7 +69,7 @@ TEST_F(LostContext, EveryLookTellsTheError) {
     held.open();
     const auto failure = failure_of([&] { s.sync(); });
     return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) &&
-           WEIR_HOLDS(failure->advice().find("context is lost") != std::string::npos) &&
+           WEIR_HOLDS(failure->hint().find("context is lost") != std::string::npos) &&
            WEIR_HOLDS(s.try_done() == errc::illegal_address) &&
            WEIR_HOLDS(result_of([&] { static_cast<void>(s.done()); }) == errc::illegal_address) &&
            WEIR_HOLDS(result_of([&] { behind.sync(); }) == errc::illegal_address) &&
@@ -80,7 +82,7 @@ TEST_F(LostContext, EveryLookTellsTheError) {
 }
 
 // Nothing new can be made or queued, and nothing half-made stays.
-TEST_F(LostContext, LaterCallsAnswerIt) {
+TEST_F(LostContext, LaterCallsReportTheLostContext) {
   test::in_a_fresh_process([] {
     const device gpu;
     const stream s{gpu};
@@ -91,45 +93,50 @@ TEST_F(LostContext, LaterCallsAnswerIt) {
     static_cast<void>(result_of([&] { s.sync(); }));
     const auto lost = errc::illegal_address;
     return WEIR_HOLDS(result_of([&] { const stream made{gpu}; }) == lost) &&
-           WEIR_HOLDS(result_of([&] { const event made{gpu}; }) == lost) && WEIR_HOLDS(result_of([&] {
-                                                                                         const buffer<int> made{t, 4};
-                                                                                       }) == lost) &&
-           WEIR_HOLDS(result_of([&] { t.record(e); }) == lost) && WEIR_HOLDS(result_of([&] { t.wait(s); }) == lost) &&
+           WEIR_HOLDS(result_of([&] { const event made{gpu}; }) == lost) &&
+           WEIR_HOLDS(result_of([&] {
+                        const buffer<int> made{t, 4};
+                      }) == lost) &&
+           WEIR_HOLDS(result_of([&] { t.record(e); }) == lost) &&
+           WEIR_HOLDS(result_of([&] { t.wait(s); }) == lost) &&
            WEIR_HOLDS(result_of([&] { copy(t, pinned.data(), pinned.data() + 1, 1); }) == lost);
   });
 }
 
-// Rule 65: a callback comes exactly once, with the status; rule 66: a host function does not run, and its closure is
-// destroyed exactly once.
-TEST_F(LostContext, CallbacksComeAndHostFunctionsDoNot) {
+// Rule 65: a callback comes exactly once, with the status; rule 66: a host function does not run,
+// and its closure is destroyed exactly once.
+TEST_F(LostContext, CallbacksRunAndHostFunctionsDoNotAfterAFailure) {
   test::in_a_fresh_process([] {
     const stream s{device{}};
-    fate callback;
-    fate function;
-    fate once;
+    closure_stats callback;
+    closure_stats function;
+    closure_stats once;
     std::vector<errc> answers;
     gate held{s};
     queue_failure(s);
-    add_callback(s, [&answers, w = witness{callback}](errc status) {
-      w.ran();
+    add_callback(s, [&answers, w = closure_probe{callback}](errc status) {
+      w.record_run();
       answers.push_back(status);
     });
-    launch_host(s, [w = witness{function}] { w.ran(); });
-    launch_host_once(s, [w = witness{once}] { w.ran(); });
+    launch_host(s, [w = closure_probe{function}] { w.record_run(); });
+    launch_host_once(s, [w = closure_probe{once}] { w.record_run(); });
     held.open();
     static_cast<void>(result_of([&] { s.sync(); }));
     // Which does not wait for what comes behind the failure.
-    while (callback.destructions + function.destructions + once.destructions < 3) std::this_thread::yield();
-    return WEIR_HOLDS(callback.runs == 1) && WEIR_HOLDS(answers == std::vector{errc::illegal_address}) &&
-           WEIR_HOLDS(function.runs == 0) && WEIR_HOLDS(once.runs == 0) && WEIR_HOLDS(callback.destructions == 1) &&
-           WEIR_HOLDS(function.destructions == 1) && WEIR_HOLDS(once.destructions == 1);
+    while (callback.destructions + function.destructions + once.destructions < 3)
+      std::this_thread::yield();
+    return WEIR_HOLDS(callback.runs == 1) &&
+           WEIR_HOLDS(answers == std::vector{errc::illegal_address}) &&
+           WEIR_HOLDS(function.runs == 0) && WEIR_HOLDS(once.runs == 0) &&
+           WEIR_HOLDS(callback.destructions == 1) && WEIR_HOLDS(function.destructions == 1) &&
+           WEIR_HOLDS(once.destructions == 1);
   });
 }
 
 // Rule 160: all that is left can be destroyed, and no destructor throws, hangs or ends the process.
-TEST_F(LostContext, EverythingCanStillBeDestroyed) {
+TEST_F(LostContext, ObjectsOfALostContextCanBeDestroyed) {
   test::in_a_fresh_process([] {
-    const unraised_errors unraised;
+    const unhandled_errors unraised;
     const device gpu;
     std::optional<stream> s{std::in_place, gpu};
     std::optional<stream> t{std::in_place, gpu};
@@ -156,17 +163,18 @@ TEST_F(LostContext, EverythingCanStillBeDestroyed) {
 }
 
 // Rule 162: shutdown closes even if the wait failed, and reports what the work failed with.
-TEST_F(LostContext, ShutdownReportsTheWorksErrorAndCloses) {
+TEST_F(LostContext, ShutdownReportsTheErrorOfTheWorkAndCloses) {
   test::in_a_fresh_process([] {
     stream s{device{}};
     queue_failure(s);
     const auto failure = failure_of([&] { s.shutdown(); });
-    return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) && WEIR_HOLDS(s.closed());
+    return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) &&
+           WEIR_HOLDS(s.closed());
   });
 }
 
 // Only the far end of the array is touched, which is beyond the page that ends the stack.
-TEST_F(LostContext, AKernelsArrayMayNotBeLargerThanItsStack) {
+TEST_F(LostContext, AKernelArrayLargerThanItsStackIsAnIllegalAddress) {
   test::in_a_fresh_process([] {
     const device gpu;
     const stream s{gpu};

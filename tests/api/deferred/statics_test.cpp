@@ -1,26 +1,26 @@
 // statics_test.cpp - objects that end with the program.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/error.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <cstdlib>
 #include <exception>
 
 #include <gtest/gtest.h>
 
-#include "support/child.hpp"
+#include "support/fresh_process.hpp"
 
 namespace weir {
 namespace {
 
 // Rule 168: objects that outlive main() end well, in whatever order.
-TEST(Statics, AreSafeToTheVeryEnd) {
+TEST(Statics, StaticObjectsAreDestroyedSafelyInAnyOrder) {
   test::in_a_fresh_process([] {
-    on_unraised_error([](std::exception_ptr) noexcept { std::_Exit(3); });
+    set_unhandled_error_handler([](std::exception_ptr) noexcept { std::_Exit(3); });
     const device gpu;
     static stream s{gpu};
     static stream t{gpu};
@@ -37,9 +37,9 @@ TEST(Statics, AreSafeToTheVeryEnd) {
 }
 
 // The same for those of the main thread, which end before the statics.
-TEST(Statics, ThreadLocalsAreSafeToo) {
+TEST(Statics, ThreadLocalObjectsAreDestroyedSafely) {
   test::in_a_fresh_process([] {
-    on_unraised_error([](std::exception_ptr) noexcept { std::_Exit(3); });
+    set_unhandled_error_handler([](std::exception_ptr) noexcept { std::_Exit(3); });
     thread_local stream s{device{}};
     thread_local buffer<unsigned> memory{s, 100};
     thread_local stream t{device{}};

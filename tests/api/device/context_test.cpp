@@ -1,8 +1,9 @@
-// context_test.cpp - contexts: the primary one, keeping one, making one current and the caller's own again.
+// context_test.cpp - contexts: the primary one, keeping one, making one current and the caller's
+// own again.
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
 #include <weir/stream/stream.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <stdexcept>
 #include <thread>
@@ -10,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "support/created_context.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/opener.hpp"
-#include "support/own_context.hpp"
+#include "support/gate_opener.hpp"
 
 namespace weir {
 namespace {
@@ -26,7 +27,7 @@ void on_a_new_thread(const Body& body) {
   std::thread{body}.join();
 }
 
-TEST(Context, APrimaryContextIsOneAndKnowsItsDevice) {
+TEST(Context, APrimaryContextIsUniqueAndKnowsItsDevice) {
   for (const device gpu : device::all()) {
     const context_ref primary = gpu.primary_context();
     ASSERT_TRUE(primary);
@@ -44,7 +45,7 @@ TEST(Context, NothingIsCurrentOnANewThread) {
   });
 }
 
-TEST(Context, AScopeMakesCurrentAndRestoresExactlyWhatWas) {
+TEST(Context, AContextScopeSetsTheContextAndRestoresTheEarlierOne) {
   on_a_new_thread([] {
     const device gpu;
     {
@@ -60,7 +61,7 @@ TEST(Context, AScopeMakesCurrentAndRestoresExactlyWhatWas) {
   });
 }
 
-TEST(Context, AScopeEndsWithAnException) {
+TEST(Context, AContextScopeRestoresTheContextAfterAnException) {
   on_a_new_thread([] {
     try {
       const context_scope current{device{}};
@@ -72,7 +73,7 @@ TEST(Context, AScopeEndsWithAnException) {
 }
 
 // Rules 15 and 23: of several devices each scope restores the one before.
-TEST(Context, ScopesOfSeveralDevicesNest) {
+TEST(Context, ContextScopesOfSeveralDevicesCanBeNested) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   on_a_new_thread([] {
     const context_scope first{device{0}};
@@ -90,7 +91,7 @@ TEST(Context, ScopesOfSeveralDevicesNest) {
 }
 
 // Rule 13: what a stream was made on is its own for good.
-TEST(Context, AStreamStaysWhereItWasMade) {
+TEST(Context, AStreamKeepsTheContextItWasCreatedIn) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream s{device{0}};
   const context_scope elsewhere{device{1}};
@@ -100,7 +101,7 @@ TEST(Context, AStreamStaysWhereItWasMade) {
   EXPECT_EQ(s.record().context(), device{0}.primary_context());
 }
 
-TEST(Context, NoContextIsRefused) {
+TEST(Context, ANullContextIsRefused) {
   const context_ref none{nullptr};
   EXPECT_FALSE(none);
   EXPECT_EQ(none.status(), errc::invalid_context);
@@ -113,7 +114,7 @@ TEST(Context, NoContextIsRefused) {
 }
 
 // Rule 158.
-TEST(Context, AClosedOneSaysSo) {
+TEST(Context, AClosedContextReportsClosed) {
   context kept{device{}};
   kept.close();
   kept.close();
@@ -124,7 +125,7 @@ TEST(Context, AClosedOneSaysSo) {
   EXPECT_EQ(to_string(context_ref{kept}), "closed context");
 }
 
-TEST(Context, MovingHandsTheReferenceOn) {
+TEST(Context, MovingTransfersTheContextReference) {
   context kept{device{}};
   context other = std::move(kept);
   EXPECT_TRUE(kept.closed());  // NOLINT(bugprone-use-after-move): what a moved-from one answers
@@ -134,11 +135,11 @@ TEST(Context, MovingHandsTheReferenceOn) {
   EXPECT_EQ(kept.device(), device{});
 }
 
-TEST(Context, SyncWaitsForItsStreams) {
+TEST(Context, ContextSyncWaitsForTheStreamsOfTheContext) {
   const device gpu;
   const stream s{gpu};
   test::gate held{s};
-  const test::opener open_when_asked{held, &detail::driver_table::cuCtxSynchronize};
+  const test::gate_opener open_when_asked{held, &detail::driver_table::cuCtxSynchronize};
   gpu.primary_context().sync();
   EXPECT_TRUE(s.done());
 }
@@ -158,10 +159,10 @@ TEST(Context, AStreamNeedsNoCurrentContext) {
 }
 
 // A context that the program made itself serves like the primary one.
-TEST(Context, StreamsLiveOnAnyContext) {
+TEST(Context, StreamsWorkOnAnyContext) {
   on_a_new_thread([] {
     const device gpu;
-    const test::own_context own{gpu};
+    const test::created_context own{gpu};
     const context_ref mine = own;
     EXPECT_NE(mine, gpu.primary_context());
     EXPECT_EQ(mine.device(), gpu);
@@ -174,7 +175,8 @@ TEST(Context, StreamsLiveOnAnyContext) {
     elsewhere.wait(here);
     elsewhere.wait(s);
     s.wait(elsewhere);
-    EXPECT_EQ(result_of([&] { elsewhere.record(here); }), errc::invalid_handle);  // rule 36, by context
+    EXPECT_EQ(result_of([&] { elsewhere.record(here); }),
+              errc::invalid_handle);  // rule 36, by context
     s.sync();
     elsewhere.sync();
     EXPECT_FALSE(current_context());

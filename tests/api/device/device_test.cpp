@@ -1,7 +1,7 @@
 // device_test.cpp - what devices there are and what they say of themselves.
+#include <weir/core/driver.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
-#include <weir/core/driver.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream.hpp>
@@ -13,17 +13,17 @@
 #include <gtest/gtest.h>
 
 #include "driver/table.hpp"
-#include "support/child.hpp"
 #include "support/errors.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
-#include "support/opener.hpp"
+#include "support/gate_opener.hpp"
 
 namespace weir {
 namespace {
 
 using test::result_of;
 
-TEST(Device, AllOfThemAreNumberedFromZero) {
+TEST(Device, DevicesAreNumberedFromZero) {
   ASSERT_GT(device::count(), 0);
   int next = 0;
   for (const device gpu : device::all()) EXPECT_EQ(gpu.ordinal(), next++);
@@ -33,38 +33,45 @@ TEST(Device, AllOfThemAreNumberedFromZero) {
 }
 
 // A number alone is no mistake; asking is.
-TEST(Device, OneThatIsNotThereIsFoundAtTheFirstQuestion) {
+TEST(Device, AMissingDeviceIsReportedByTheFirstQuery) {
   for (const int ordinal : {-1, device::count(), 100'000}) {
     const device none{ordinal};
     EXPECT_EQ(result_of([&] { static_cast<void>(none.name()); }), errc::invalid_device) << ordinal;
-    EXPECT_EQ(result_of([&] { static_cast<void>(none.pci_bus_id()); }), errc::invalid_device) << ordinal;
+    EXPECT_EQ(result_of([&] { static_cast<void>(none.pci_bus_id()); }), errc::invalid_device)
+        << ordinal;
     EXPECT_EQ(result_of([&] { static_cast<void>(none.uuid()); }), errc::invalid_device) << ordinal;
-    EXPECT_EQ(result_of([&] { static_cast<void>(none.memory()); }), errc::invalid_device) << ordinal;
-    EXPECT_EQ(result_of([&] { static_cast<void>(none.priorities()); }), errc::invalid_device) << ordinal;
-    EXPECT_EQ(result_of([&] { static_cast<void>(none.primary_context()); }), errc::invalid_device) << ordinal;
+    EXPECT_EQ(result_of([&] { static_cast<void>(none.memory()); }), errc::invalid_device)
+        << ordinal;
+    EXPECT_EQ(result_of([&] { static_cast<void>(none.priorities()); }), errc::invalid_device)
+        << ordinal;
+    EXPECT_EQ(result_of([&] { static_cast<void>(none.primary_context()); }), errc::invalid_device)
+        << ordinal;
     EXPECT_EQ(result_of([&] { none.sync(); }), errc::invalid_device) << ordinal;
-    EXPECT_EQ(result_of([&] { static_cast<void>(device{}.can_access(none)); }), errc::invalid_device) << ordinal;
+    EXPECT_EQ(result_of([&] { static_cast<void>(device{}.can_access(none)); }),
+              errc::invalid_device)
+        << ordinal;
   }
 }
 
-TEST(Device, TellsItsNameAndItsPlace) {
+TEST(Device, ADeviceReportsItsNameBusIdAndUuid) {
   for (const device gpu : device::all()) {
     EXPECT_GT(std::strlen(gpu.name()), 0u);
     EXPECT_EQ(gpu.name(), gpu.name()) << "the text lives as long as the program";
-    EXPECT_EQ(std::count(gpu.pci_bus_id(), gpu.pci_bus_id() + std::strlen(gpu.pci_bus_id()), ':'), 2);
+    EXPECT_EQ(std::count(gpu.pci_bus_id(), gpu.pci_bus_id() + std::strlen(gpu.pci_bus_id()), ':'),
+              2);
     EXPECT_EQ(gpu.pci_bus_id(), gpu.pci_bus_id());
     EXPECT_NE(gpu.uuid(), device_uuid{});
     EXPECT_EQ(gpu.uuid(), gpu.uuid());
   }
 }
 
-TEST(Device, NoTwoAreTheSame) {
+TEST(Device, DevicesHaveDistinctUuids) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   EXPECT_NE(device{0}.uuid(), device{1}.uuid());
   EXPECT_STRNE(device{0}.pci_bus_id(), device{1}.pci_bus_id());
 }
 
-TEST(Device, AttributesAreTheDriversByNumber) {
+TEST(Device, DeviceAttributesMatchTheDriverByNumber) {
   const device gpu;
   const compute_capability capability = gpu.compute_capability();
   EXPECT_EQ(capability.major, gpu.attribute(device_attribute::compute_capability_major));
@@ -73,11 +80,12 @@ TEST(Device, AttributesAreTheDriversByNumber) {
   EXPECT_GT(gpu.attribute(device_attribute::multiprocessor_count), 0);
   EXPECT_EQ(gpu.attribute(device_attribute::unified_addressing), 1);
   EXPECT_EQ(gpu.attribute(device_attribute::memory_pools_supported), 1);
-  EXPECT_EQ(result_of([&] { static_cast<void>(gpu.attribute(static_cast<device_attribute>(100'000))); }),
-            errc::invalid_value);
+  EXPECT_EQ(
+      result_of([&] { static_cast<void>(gpu.attribute(static_cast<device_attribute>(100'000))); }),
+      errc::invalid_value);
 }
 
-TEST(Device, PrioritiesAreARangeThatClamps) {
+TEST(Device, APriorityRangeClampsItsValues) {
   const priority_range range = device{}.priorities();
   EXPECT_TRUE(range.contains(0));
   EXPECT_TRUE(range.contains(range.least));
@@ -89,18 +97,18 @@ TEST(Device, PrioritiesAreARangeThatClamps) {
   EXPECT_EQ(range.clamped(0), 0);
 }
 
-TEST(Device, FreeMemoryIsAPartOfAll) {
+TEST(Device, FreeMemoryIsAtMostTotalMemory) {
   const memory_info memory = device{}.memory();
   EXPECT_GT(memory.total, 0u);
   EXPECT_GT(memory.free, 0u);
   EXPECT_LE(memory.free, memory.total);
 }
 
-TEST(Device, SaysWhetherItIsEmbedded) {
+TEST(Device, ADeviceReportsWhetherItIsEmbedded) {
   EXPECT_EQ(device{}.is_embedded(), current_driver().kind == driver_kind::embedded);
 }
 
-TEST(Device, SyncWaitsForAllStreams) {
+TEST(Device, DeviceSyncWaitsForAllStreams) {
   const device gpu;
   const stream a{gpu};
   const stream b{gpu, {.kind = stream_kind::blocking}};
@@ -110,7 +118,7 @@ TEST(Device, SyncWaitsForAllStreams) {
   fill(a, words.data(), 1, 1u);
   fill(b, words.data() + 1, 1, 2u);
   second.open();
-  const test::opener open_when_asked{first, &detail::driver_table::cuCtxSynchronize};
+  const test::gate_opener open_when_asked{first, &detail::driver_table::cuCtxSynchronize};
   gpu.sync();
   EXPECT_TRUE(a.done());
   EXPECT_TRUE(b.done());
@@ -119,7 +127,7 @@ TEST(Device, SyncWaitsForAllStreams) {
 }
 
 // Rule 15: asking changes nothing for the caller.
-TEST(Device, NoQuestionChangesWhatIsCurrent) {
+TEST(Device, DeviceQueriesDoNotChangeTheCurrentContext) {
   const auto ask_all = [] {
     for (const device gpu : device::all()) {
       static_cast<void>(gpu.memory());
@@ -138,7 +146,7 @@ TEST(Device, NoQuestionChangesWhatIsCurrent) {
 }
 
 // Rule 46: a device that nobody has used is not made ready for the sake of waiting for it.
-TEST(Device, SyncOfAnUnusedOneMakesNoContext) {
+TEST(Device, SyncOfAnUnusedDeviceCreatesNoContext) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   test::in_a_fresh_process([] {
     const auto is_active = [] {
@@ -155,7 +163,7 @@ TEST(Device, SyncOfAnUnusedOneMakesNoContext) {
   });
 }
 
-TEST(Device, AccessToItselfIsNoPeerAccess) {
+TEST(Device, ADeviceHasNoPeerAccessToItself) {
   EXPECT_FALSE(device{}.can_access(device{}));
   if (device::count() > 1) {
     EXPECT_EQ((device{0}.can_access(device{1})), (device{1}.can_access(device{0})));

@@ -9,7 +9,9 @@ namespace weir::test {
 
 class green_context_fixture : public ::testing::Test {
  protected:
-  [[nodiscard]] sm_part some(unsigned least = 16) const { return sm_part::of(gpu).split(1, least).groups.at(0); }
+  [[nodiscard]] sm_resource some(unsigned least = 16) const {
+    return sm_resource::of(gpu).split(1, least).groups.at(0);
+  }
 
   device gpu;
 };

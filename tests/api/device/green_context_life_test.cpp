@@ -1,13 +1,14 @@
-// green_context_life_test.cpp - what keeps a green context alive: its streams, graphs and executables of them; and what outlives it.
-#include <weir/memory/buffer.hpp>
+// green_context_life_test.cpp - what keeps a green context alive: its streams, graphs and
+// executables of them; and what outlives it.
 #include <weir/capture/capture.hpp>
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/capture/capture_to.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/graph/graph_exec.hpp>
 #include <weir/device/green_context.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
 
 #include <optional>
@@ -16,21 +17,21 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "green_context_fixture.hpp"
+#include "support/fault_table.hpp"
 #include "support/green_context_end.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::is_destroyed_once;
 
 using GreenContextLife = test::green_context_fixture;
 
-TEST_F(GreenContextLife, AStreamKeepsItsContextAlive) {
-  const failing_table calls;
+TEST_F(GreenContextLife, AStreamKeepsItsGreenContextAlive) {
+  const fault_table calls;
   std::optional<green_context> green{some()};
   std::optional<stream> s{*green};
   std::optional<stream> t{*green};
@@ -41,20 +42,21 @@ TEST_F(GreenContextLife, AStreamKeepsItsContextAlive) {
   x.close();
   s.reset();
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
-  EXPECT_EQ(sm_part::of(*t).count(), some().count());
+  EXPECT_EQ(sm_resource::of(*t).count(), some().count());
   t.reset();
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
 }
 
 // A graph is instantiated in the context that it was captured in, and its nodes are of that.
-TEST_F(GreenContextLife, AGraphOfItsStreamKeepsItAlive) {
+TEST_F(GreenContextLife, ACapturedGraphKeepsItsGreenContextAlive) {
   const stream s{gpu};
   int runs = 0;
-  const failing_table calls;
+  const fault_table calls;
   {
     std::optional<green_context> part{std::in_place, some()};
     std::optional<stream> in_part{std::in_place, *part};
-    std::optional<graph> recorded{capture(*in_part, [&] { launch_host(*in_part, [&runs] { ++runs; }); })};
+    std::optional<graph> recorded{
+        capture(*in_part, [&] { launch_host(*in_part, [&runs] { ++runs; }); })};
     in_part.reset();
     part.reset();
     const graph_exec run = recorded->instantiate();
@@ -69,12 +71,13 @@ TEST_F(GreenContextLife, AGraphOfItsStreamKeepsItAlive) {
   drain_deferred();
 }
 
-// And so does an executable, which an update makes let go of what its graph keeps: it may have to be made anew there.
-TEST_F(GreenContextLife, AnExecutableKeepsItAlive) {
+// And so does an executable, which an update makes let go of what its graph keeps: it may have to
+// be made anew there.
+TEST_F(GreenContextLife, AnExecutableGraphKeepsItsGreenContextAlive) {
   const stream s{gpu};
   int runs = 0;
   const auto count = [&runs] { ++runs; };
-  const failing_table calls;
+  const fault_table calls;
   {
     std::optional<graph_exec> run;
     {
@@ -101,11 +104,11 @@ TEST_F(GreenContextLife, AnExecutableKeepsItAlive) {
 }
 
 // What is added to it in another context's stream changes nothing of that.
-TEST_F(GreenContextLife, AGraphThatIsCapturedIntoIsStillOfTheContextThatItWasCapturedIn) {
+TEST_F(GreenContextLife, AGraphKeepsItsFirstContextWhenItIsCapturedIntoAgain) {
   const stream s{gpu};
   int runs = 0;
   const auto count = [&runs] { ++runs; };
-  const failing_table calls;
+  const fault_table calls;
   {
     std::optional<graph_exec> run;
     {
@@ -134,7 +137,7 @@ TEST_F(GreenContextLife, AGraphThatIsCapturedIntoIsStillOfTheContextThatItWasCap
 }
 
 // All contexts of a device share its memory.
-TEST_F(GreenContextLife, ABufferThatWentToAnotherStreamOutlivesIt) {
+TEST_F(GreenContextLife, ABufferMovedToAnotherStreamOutlivesTheGreenContext) {
   std::optional<green_context> green{some()};
   std::optional<stream> s{*green};
   const stream t{gpu};

@@ -16,7 +16,7 @@ using test::result_of;
 
 using GreenContextMarks = test::green_context_fixture;
 
-TEST_F(GreenContextMarks, ItsMarkCoversItsStreamsOnly) {
+TEST_F(GreenContextMarks, AGreenContextRecordCoversItsOwnStreamsOnly) {
   const green_context green{some()};
   const stream in{green};
   const stream also_in{green};
@@ -34,7 +34,7 @@ TEST_F(GreenContextMarks, ItsMarkCoversItsStreamsOnly) {
   outside.sync();
 }
 
-TEST_F(GreenContextMarks, ItsWaitHoldsAllItsStreams) {
+TEST_F(GreenContextMarks, AGreenContextWaitBlocksAllItsStreams) {
   const green_context green{some()};
   const stream in{green};
   const stream outside{gpu};
@@ -51,7 +51,7 @@ TEST_F(GreenContextMarks, ItsWaitHoldsAllItsStreams) {
   second.sync();
 }
 
-TEST_F(GreenContextMarks, ADeviceWaitsForItsStreams) {
+TEST_F(GreenContextMarks, ADeviceSyncWaitsForStreamsOfAGreenContext) {
   const green_context green{some()};
   const stream s{green};
   gate held{s};
@@ -62,7 +62,7 @@ TEST_F(GreenContextMarks, ADeviceWaitsForItsStreams) {
 }
 
 // Marks of all of its streams would break the capture of one.
-TEST_F(GreenContextMarks, MarksOfTheWholeAreRefusedWhileAStreamOfItCaptures) {
+TEST_F(GreenContextMarks, AGreenContextRecordIsRefusedWhileOneOfItsStreamsCaptures) {
   const green_context half{some()};
   const stream s{half};
   const event mark{gpu};
@@ -74,7 +74,7 @@ TEST_F(GreenContextMarks, MarksOfTheWholeAreRefusedWhileAStreamOfItCaptures) {
 }
 
 // An event is part of a capture until it is recorded again, also by all streams of a part.
-TEST_F(GreenContextMarks, AMarkOfTheWholeTakesAnEventOutOfACapture) {
+TEST_F(GreenContextMarks, AGreenContextRecordRemovesAnEventFromACapture) {
   const green_context half{some()};
   const stream s{gpu};
   const event mark{gpu};

@@ -1,10 +1,10 @@
 // green_context_test.cpp - a device divided, and contexts that have a part of it.
+#include <weir/device/green_context.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/device/green_context.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/profiler/name.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <optional>
 #include <utility>
@@ -22,22 +22,22 @@ using test::result_of;
 
 using GreenContext = test::green_context_fixture;
 
-TEST_F(GreenContext, TheWholeIsWhatTheDeviceHas) {
-  const sm_part whole = sm_part::of(gpu);
+TEST_F(GreenContext, TheWholeResourceHasAllMultiprocessorsOfTheDevice) {
+  const sm_resource whole = sm_resource::of(gpu);
   EXPECT_EQ(static_cast<int>(whole.count()), gpu.attribute(device_attribute::multiprocessor_count));
   EXPECT_EQ(whole.device(), gpu);
-  EXPECT_GT(whole.smallest_part(), 0u);
-  EXPECT_GT(whole.step(), 0u);
-  EXPECT_EQ(sm_part::of(gpu.primary_context()).count(), whole.count());
+  EXPECT_GT(whole.min_partition_size(), 0u);
+  EXPECT_GT(whole.coscheduled_alignment(), 0u);
+  EXPECT_EQ(sm_resource::of(gpu.primary_context()).count(), whole.count());
 }
 
-TEST_F(GreenContext, GroupsAreEqualAndNothingIsLost) {
-  const sm_part whole = sm_part::of(gpu);
-  const unsigned least = whole.smallest_part();
+TEST_F(GreenContext, AMultiprocessorSplitMakesEqualGroupsAndKeepsTheRemainder) {
+  const sm_resource whole = sm_resource::of(gpu);
+  const unsigned least = whole.min_partition_size();
   const sm_split by = whole.split(3, least);
   ASSERT_EQ(by.groups.size(), 3u);
-  unsigned total = by.rest.count();
-  for (const sm_part& group : by.groups) {
+  unsigned total = by.remainder.count();
+  for (const sm_resource& group : by.groups) {
     EXPECT_GE(group.count(), least);
     EXPECT_EQ(group.count(), by.groups[0].count());
     total += group.count();
@@ -45,66 +45,69 @@ TEST_F(GreenContext, GroupsAreEqualAndNothingIsLost) {
   EXPECT_EQ(total, whole.count());
 }
 
-TEST_F(GreenContext, AGroupOfAllLeavesNothing) {
-  const sm_part whole = sm_part::of(gpu);
+TEST_F(GreenContext, AGroupOfAllMultiprocessorsLeavesNoRemainder) {
+  const sm_resource whole = sm_resource::of(gpu);
   const sm_split by = whole.split(1, whole.count());
   ASSERT_EQ(by.groups.size(), 1u);
   EXPECT_EQ(by.groups[0].count(), whole.count());
-  EXPECT_EQ(by.rest.count(), 0u);
+  EXPECT_EQ(by.remainder.count(), 0u);
 }
 
-TEST_F(GreenContext, NoMoreGroupsThanThereCanBe) {
-  const sm_part whole = sm_part::of(gpu);
-  const unsigned most = whole.groups_of(whole.smallest_part());
+TEST_F(GreenContext, AMultiprocessorSplitReturnsAtMostThePossibleGroups) {
+  const sm_resource whole = sm_resource::of(gpu);
+  const unsigned most = whole.group_count(whole.min_partition_size());
   EXPECT_GT(most, 1u);
-  EXPECT_EQ(whole.split(most + 10, whole.smallest_part()).groups.size(), most);
+  EXPECT_EQ(whole.split(most + 10, whole.min_partition_size()).groups.size(), most);
 }
 
-TEST_F(GreenContext, PartsAreSmallerWhereTheyNeedNotBeTogether) {
-  const sm_part whole = sm_part::of(gpu);
-  const sm_split apart = whole.split(1, 1, {.ignore_coscheduling = true});
-  EXPECT_LE(apart.groups.at(0).count(), whole.smallest_part());
+TEST_F(GreenContext, IgnoringCoschedulingAllowsSmallerGroups) {
+  const sm_resource whole = sm_resource::of(gpu);
+  const sm_split apart = whole.split(1, 1, {.ignore_sm_coscheduling = true});
+  EXPECT_LE(apart.groups.at(0).count(), whole.min_partition_size());
 }
 
-TEST_F(GreenContext, MoreThanThereIsIsRefused) {
-  const sm_part whole = sm_part::of(gpu);
+TEST_F(GreenContext, AnImpossibleMultiprocessorSplitIsRefused) {
+  const sm_resource whole = sm_resource::of(gpu);
   EXPECT_EQ(result_of([&] { static_cast<void>(whole.split(1, whole.count() + 1)); }),
             errc::invalid_resource_configuration);
   EXPECT_EQ(result_of([&] { static_cast<void>(whole.split(0, 8)); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] {
-              static_cast<void>(whole.split(1, 8, {.ignore_coscheduling = true, .for_the_largest_clusters = true}));
+              static_cast<void>(whole.split(
+                  1, 8, {.ignore_sm_coscheduling = true, .max_potential_cluster_size = true}));
             }),
             errc::invalid_value);
 }
 
 // Only what a context has can be divided again.
-TEST_F(GreenContext, AGroupIsDividedThroughItsContext) {
-  const sm_part group = some(32);
-  EXPECT_EQ(result_of([&] { static_cast<void>(group.split(1, 8)); }), errc::invalid_resource_configuration);
+TEST_F(GreenContext, AGroupCanBeSplitOnlyThroughItsContext) {
+  const sm_resource group = some(32);
+  EXPECT_EQ(result_of([&] { static_cast<void>(group.split(1, 8)); }),
+            errc::invalid_resource_configuration);
   const green_context green{group};
   const sm_split inner = green.multiprocessors().split(2, 16);
   EXPECT_EQ(inner.groups.size(), 2u);
 }
 
-TEST_F(GreenContext, AContextHasItsPart) {
-  const sm_part group = some();
+TEST_F(GreenContext, AGreenContextHasTheMultiprocessorsOfItsResource) {
+  const sm_resource group = some();
   const green_context green{group};
   const stream s{green};
   EXPECT_EQ(green.device(), gpu);
   EXPECT_EQ(green.multiprocessors().count(), group.count());
-  EXPECT_EQ(sm_part::of(green.context()).count(), group.count());
-  EXPECT_EQ(sm_part::of(s).count(), group.count());
-  EXPECT_EQ(sm_part::of(gpu).count(), sm_part::of(gpu.primary_context()).count()) << "the device is as it was";
+  EXPECT_EQ(sm_resource::of(green.context()).count(), group.count());
+  EXPECT_EQ(sm_resource::of(s).count(), group.count());
+  EXPECT_EQ(sm_resource::of(gpu).count(), sm_resource::of(gpu.primary_context()).count())
+      << "the device is as it was";
 }
 
-TEST_F(GreenContext, SeveralPartsMakeOneContext) {
-  const sm_split by = sm_part::of(gpu).split(2, 16);
+TEST_F(GreenContext, SeveralResourcesFormOneGreenContext) {
+  const sm_split by = sm_resource::of(gpu).split(2, 16);
   const green_context green{by.groups};
   EXPECT_EQ(green.multiprocessors().count(), by.groups[0].count() + by.groups[1].count());
-  EXPECT_EQ(result_of([] { green_context{std::span<const sm_part>{}}; }), errc::invalid_value);
+  EXPECT_EQ(result_of([] { green_context{std::span<const sm_resource>{}}; }), errc::invalid_value);
 }
 
-TEST_F(GreenContext, ItsStreamsWorkOnTheMemoryOfAll) {
+TEST_F(GreenContext, GreenContextStreamsShareTheMemoryOfTheDevice) {
   const green_context green{some()};
   const stream s{green};
   const stream t{gpu};
@@ -122,7 +125,7 @@ TEST_F(GreenContext, ItsStreamsWorkOnTheMemoryOfAll) {
 }
 
 // Rule: helpers without a context must not fall back to the primary one.
-TEST_F(GreenContext, AStreamKnowsItsContext) {
+TEST_F(GreenContext, AStreamReportsItsGreenContext) {
   const green_context green{some()};
   const stream s{green, {.priority = gpu.priorities().greatest}};
   EXPECT_EQ(s.context(), green.context());
@@ -136,12 +139,15 @@ TEST_F(GreenContext, AStreamKnowsItsContext) {
   EXPECT_TRUE(e.done());
 }
 
-TEST_F(GreenContext, ABlockingStreamIsRefused) {
+TEST_F(GreenContext, ABlockingStreamOnAGreenContextIsRefused) {
   const green_context green{some()};
-  EXPECT_EQ(result_of([&] { stream{green, {.kind = stream_kind::blocking}}; }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              stream{green, {.kind = stream_kind::blocking}};
+            }),
+            errc::invalid_value);
 }
 
-TEST_F(GreenContext, ItsNameGoesWithIt) {
+TEST_F(GreenContext, ClosingAGreenContextRemovesItsName) {
   green_context green{some()};
   const context_ref context = green.context();
   set_name(context, "part");
@@ -150,18 +156,19 @@ TEST_F(GreenContext, ItsNameGoesWithIt) {
   EXPECT_EQ(name_of(context), "");
 }
 
-TEST_F(GreenContext, WhileItIsCurrent) {
+TEST_F(GreenContext, AGreenContextCanBeMadeCurrent) {
   const green_context green{some()};
   const context_scope current{green};
   EXPECT_EQ(current_context(), green.context());
   EXPECT_EQ(current_device(), gpu);
   const stream_ref legacy = stream_ref::legacy();
   legacy.sync();
-  EXPECT_EQ(sm_part::of(legacy).count(), green.multiprocessors().count());
-  EXPECT_EQ(result_of([] { stream_ref::per_thread().sync(); }), errc::invalid_handle) << "threads have none there";
+  EXPECT_EQ(sm_resource::of(legacy).count(), green.multiprocessors().count());
+  EXPECT_EQ(result_of([] { stream_ref::per_thread().sync(); }), errc::invalid_handle)
+      << "threads have none there";
 }
 
-TEST_F(GreenContext, MovedFromAndClosedOnesSaySo) {
+TEST_F(GreenContext, MovedFromAndClosedGreenContextsReportClosed) {
   green_context green{some()};
   green_context taken{std::move(green)};
   EXPECT_TRUE(green.closed());
@@ -181,7 +188,7 @@ TEST_F(GreenContext, MovedFromAndClosedOnesSaySo) {
   EXPECT_EQ(refused->where().line(), here);
 }
 
-TEST_F(GreenContext, InAHostFunctionItIsRefusedAndEndsLater) {
+TEST_F(GreenContext, GreenContextCallsInAHostFunctionAreRefused) {
   std::optional<green_context> green{some()};
   const stream s{gpu};
   errc asked = errc::success;

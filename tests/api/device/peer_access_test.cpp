@@ -1,11 +1,11 @@
 // peer_access_test.cpp - access from device to device: while anybody wants it, and no longer.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
+#include <weir/device/peer_access.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
-#include <weir/device/peer_access.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -15,10 +15,10 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
-#include "support/fault_table.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 
 namespace weir {
@@ -26,17 +26,20 @@ namespace {
 
 using detail::driver;
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::result_of;
 
-static_assert(!std::is_copy_constructible_v<peer_access> && std::is_nothrow_move_constructible_v<peer_access>);
+static_assert(!std::is_copy_constructible_v<peer_access> &&
+              std::is_nothrow_move_constructible_v<peer_access>);
 
 TEST(PeerAccessOfOneDevice, ADeviceIsNoPeerOfItself) {
   const device gpu;
   EXPECT_FALSE(gpu.can_access(gpu));
   EXPECT_EQ(result_of([&] { const peer_access access{gpu, gpu}; }), errc::peer_access_unsupported);
-  EXPECT_EQ(result_of([&] { static_cast<void>(peer_attribute_of(gpu, gpu, peer_attribute::access_supported)); }),
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(peer_attribute_of(gpu, gpu, peer_attribute::access_supported));
+            }),
             errc::invalid_device);
   const device none{device::count()};
   EXPECT_EQ(result_of([&] { const peer_access access{gpu, none}; }), errc::invalid_device);
@@ -64,7 +67,7 @@ class PeerAccess : public ::testing::Test {
   device there{1};
 };
 
-TEST_F(PeerAccess, LastsAsLongAsTheObject) {
+TEST_F(PeerAccess, PeerAccessLastsAsLongAsItsObject) {
   EXPECT_FALSE(is_on());
   {
     const peer_access access{here, there};
@@ -75,7 +78,7 @@ TEST_F(PeerAccess, LastsAsLongAsTheObject) {
   EXPECT_FALSE(is_on());
 }
 
-TEST_F(PeerAccess, IsUsed) {
+TEST_F(PeerAccess, ADeviceCanUseThePeerMemory) {
   const peer_access access{here, there};
   abi::CUdeviceptr memory = 0;
   {
@@ -91,14 +94,14 @@ TEST_F(PeerAccess, IsUsed) {
   EXPECT_EQ(driver().cuMemFree_v2(memory), abi::CUDA_SUCCESS);
 }
 
-TEST_F(PeerAccess, IsForOneDirection) {
-  const failing_table calls;
+TEST_F(PeerAccess, PeerAccessCoversOneDirection) {
+  const fault_table calls;
   const peer_access access{here, there};
   const peer_access back{there, here};
   EXPECT_EQ(calls.count(&driver_table::cuCtxEnablePeerAccess), 2);
 }
 
-TEST_F(PeerAccess, SeveralAreOne) {
+TEST_F(PeerAccess, PeerAccessEndsWithItsLastObject) {
   std::optional<peer_access> first{std::in_place, here, there};
   std::optional<peer_access> second{std::in_place, here, there};
   first.reset();
@@ -107,7 +110,7 @@ TEST_F(PeerAccess, SeveralAreOne) {
   EXPECT_FALSE(is_on());
 }
 
-TEST_F(PeerAccess, WhatSomebodyElseSwitchedOnStaysOn) {
+TEST_F(PeerAccess, PeerAccessEnabledThroughTheDriverStaysEnabled) {
   {
     const context_scope current{here};
     ASSERT_EQ(driver().cuCtxEnablePeerAccess(there.primary_context().get(), 0), abi::CUDA_SUCCESS);
@@ -118,7 +121,7 @@ TEST_F(PeerAccess, WhatSomebodyElseSwitchedOnStaysOn) {
   EXPECT_EQ(driver().cuCtxDisablePeerAccess(there.primary_context().get()), abi::CUDA_SUCCESS);
 }
 
-TEST_F(PeerAccess, MovesAndCloses) {
+TEST_F(PeerAccess, APeerAccessCanBeMovedAndClosed) {
   peer_access access{here, there};
   peer_access moved = std::move(access);
   EXPECT_TRUE(access.closed());  // NOLINT(bugprone-use-after-move): what a moved-from one answers
@@ -131,17 +134,18 @@ TEST_F(PeerAccess, MovesAndCloses) {
 }
 
 // Rules 75, 115 and 170.
-TEST_F(PeerAccess, BreaksNoCapture) {
+TEST_F(PeerAccess, PeerAccessBreaksNoCapture) {
   const stream s{here};
-  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+  for (const auto mode :
+       {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
     test::foreign_capture foreign{s, mode};
     { const peer_access access{here, there}; }
     EXPECT_TRUE(foreign.end());
   }
   std::optional<peer_access> access{std::in_place, here, there};
-  const failing_table calls;
+  const fault_table calls;
   {
-    const detail::capture_mark capture;
+    const detail::scoped_active_capture capture;
     access.reset();
     EXPECT_EQ(calls.count(&driver_table::cuCtxDisablePeerAccess), 0);
   }
@@ -149,7 +153,7 @@ TEST_F(PeerAccess, BreaksNoCapture) {
   EXPECT_EQ(calls.count(&driver_table::cuCtxDisablePeerAccess), 1);
 }
 
-TEST_F(PeerAccess, InAHostFunctionItIsRefused) {
+TEST_F(PeerAccess, PeerAccessInAHostFunctionIsRefused) {
   const stream s{here};
   std::optional<peer_access> access{std::in_place, here, there};
   errc making = errc::success;
@@ -163,7 +167,7 @@ TEST_F(PeerAccess, InAHostFunctionItIsRefused) {
   EXPECT_FALSE(is_on());
 }
 
-TEST_F(PeerAccess, AttributesAreThoseOfThePair) {
+TEST_F(PeerAccess, PeerAttributesDescribeThePair) {
   EXPECT_EQ(peer_attribute_of(here, there, peer_attribute::access_supported), 1);
   EXPECT_GE(peer_attribute_of(here, there, peer_attribute::performance_rank), 0);
 }

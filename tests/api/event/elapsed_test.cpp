@@ -25,7 +25,7 @@ class Elapsed : public ::testing::Test {
 };
 
 // Rule 54.
-TEST_F(Elapsed, IsPositiveForwardsNegativeBackwardsAndZeroForOne) {
+TEST_F(Elapsed, ElapsedTimeIsPositiveForwardsAndNegativeBackwards) {
   pinned_buffer<unsigned char> bytes{1 << 20};
   const timed_event a = s.record_timed();
   for (int i = 0; i < 16; ++i) fill(s, bytes, static_cast<unsigned char>(i));
@@ -37,7 +37,7 @@ TEST_F(Elapsed, IsPositiveForwardsNegativeBackwardsAndZeroForOne) {
 }
 
 // Rules 51 to 53.
-TEST_F(Elapsed, TellsFourErrorsApart) {
+TEST_F(Elapsed, ElapsedReportsFourDistinctErrors) {
   const timed_event never{gpu};
   const timed_event recorded = s.record_timed();
   s.sync();
@@ -55,18 +55,20 @@ TEST_F(Elapsed, TellsFourErrorsApart) {
   ASSERT_EQ(driver().cuEventCreate(&plain, abi::CU_EVENT_DISABLE_TIMING), abi::CUDA_SUCCESS);
   s.record(event_ref{plain});
   s.sync();
-  const errc untimed = result_of([&] { static_cast<void>(elapsed(recorded, timed_event_ref{plain})); });
+  const errc untimed =
+      result_of([&] { static_cast<void>(elapsed(recorded, timed_event_ref{plain})); });
   EXPECT_TRUE(untimed == errc::timing_disabled || untimed == errc::invalid_handle);
   EXPECT_EQ(driver().cuEventDestroy_v2(plain), abi::CUDA_SUCCESS);
   if (device::count() > 1) {
     const stream other{device{1}};
     const timed_event elsewhere = other.record_timed();
     other.sync();
-    EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(recorded, elsewhere)); }), errc::invalid_context);
+    EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(recorded, elsewhere)); }),
+              errc::invalid_context);
   }
 }
 
-TEST_F(Elapsed, LooksAtTheLastRecord) {
+TEST_F(Elapsed, ElapsedUsesTheLastRecord) {
   const timed_event a = s.record_timed();
   const timed_event b = s.record_timed();
   s.record(a);
@@ -74,7 +76,7 @@ TEST_F(Elapsed, LooksAtTheLastRecord) {
   EXPECT_LE(elapsed(a, b), 0.0f);  // a is the later one now
 }
 
-TEST_F(Elapsed, WorksAcrossStreams) {
+TEST_F(Elapsed, ElapsedWorksAcrossStreams) {
   const stream t{gpu};
   const timed_event a = s.record_timed();
   t.wait(s);
@@ -82,7 +84,7 @@ TEST_F(Elapsed, WorksAcrossStreams) {
   EXPECT_GE(sync_elapsed(a, b), 0.0f);
 }
 
-TEST_F(Elapsed, ClosedEventsSaySo) {
+TEST_F(Elapsed, ElapsedOfAClosedEventReportsClosed) {
   timed_event a = s.record_timed();
   const timed_event b = s.record_timed();
   s.sync();

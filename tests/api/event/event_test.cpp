@@ -1,8 +1,8 @@
 // event_test.cpp - making, recording, asking, waiting for and ending events.
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
 #include <weir/stream/stream.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <thread>
 #include <type_traits>
@@ -13,7 +13,7 @@
 #include "driver/table.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/opener.hpp"
+#include "support/gate_opener.hpp"
 
 namespace weir {
 namespace {
@@ -35,18 +35,19 @@ template <class A, class B>
 concept has_elapsed = requires(const A& a, const B& b) {
   elapsed(a, b);
 };
-static_assert(has_elapsed<timed_event, timed_event> && !has_elapsed<event, timed_event> && !has_elapsed<event, event>);
+static_assert(has_elapsed<timed_event, timed_event> && !has_elapsed<event, timed_event> &&
+              !has_elapsed<event, event>);
 static_assert(!std::is_convertible_v<event_ref, timed_event_ref>);
 
 // Rule 50.
-TEST_F(Event, OneNeverRecordedIsDone) {
+TEST_F(Event, AnEventThatWasNeverRecordedIsDone) {
   const event e{gpu};
   EXPECT_TRUE(e.done());
   EXPECT_EQ(e.try_done(), errc::success);
   e.sync();
 }
 
-TEST_F(Event, OneRecordedIsDoneWhenTheWorkBeforeItIs) {
+TEST_F(Event, ARecordedEventIsDoneWhenTheEarlierWorkIs) {
   gate held{s};
   const event e = s.record();
   EXPECT_FALSE(e.done());
@@ -58,7 +59,7 @@ TEST_F(Event, OneRecordedIsDoneWhenTheWorkBeforeItIs) {
   EXPECT_FALSE(s.done());
 }
 
-TEST_F(Event, ARecordReplacesTheLastOne) {
+TEST_F(Event, ARecordReplacesThePreviousRecord) {
   stream t{gpu};
   gate held{s};
   const event e = s.record();
@@ -73,18 +74,18 @@ TEST_F(Event, ARecordReplacesTheLastOne) {
 }
 
 // Rule 55 asks for sleep; what can be seen of it is that it works.
-TEST_F(Event, OneWithBlockingSyncWaitsToo) {
+TEST_F(Event, AnEventWithBlockingSyncWaitsForTheWork) {
   const event e{gpu, {.blocking_sync = true}};
   EXPECT_TRUE(e.blocking_sync());
   gate held{s};
   s.record(e);
   EXPECT_FALSE(e.done());
-  const test::opener open_when_asked{held, &detail::driver_table::cuEventSynchronize};
+  const test::gate_opener open_when_asked{held, &detail::driver_table::cuEventSynchronize};
   e.sync();
   EXPECT_TRUE(e.done());
 }
 
-TEST_F(Event, AnyThreadMayAskAndWait) {
+TEST_F(Event, AnyThreadCanQueryAnEventAndWaitForIt) {
   gate held{s};
   const event e = s.record();
   std::thread other{[&] {
@@ -96,7 +97,7 @@ TEST_F(Event, AnyThreadMayAskAndWait) {
   other.join();
 }
 
-TEST_F(Event, ItKnowsItsDeviceAndContext) {
+TEST_F(Event, AnEventReportsItsDeviceAndContext) {
   const event e{gpu};
   EXPECT_EQ(e.device(), gpu);
   EXPECT_EQ(e.context(), gpu.primary_context());
@@ -105,7 +106,7 @@ TEST_F(Event, ItKnowsItsDeviceAndContext) {
   EXPECT_FALSE(t.blocking_sync());
 }
 
-TEST_F(Event, AdoptingTakesOverAndReleasingGivesUp) {
+TEST_F(Event, AdoptTakesOwnershipAndReleaseGivesItUp) {
   const context_scope current{gpu};
   abi::CUevent raw = nullptr;
   ASSERT_EQ(driver().cuEventCreate(&raw, abi::CU_EVENT_DISABLE_TIMING), abi::CUDA_SUCCESS);
@@ -115,10 +116,11 @@ TEST_F(Event, AdoptingTakesOverAndReleasingGivesUp) {
   EXPECT_EQ(e.release(), raw);
   EXPECT_TRUE(e.closed());
   EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS);
-  EXPECT_EQ(result_of([&] { static_cast<void>(event::adopt(nullptr, gpu.primary_context())); }), errc::invalid_handle);
+  EXPECT_EQ(result_of([&] { static_cast<void>(event::adopt(nullptr, gpu.primary_context())); }),
+            errc::invalid_handle);
 }
 
-TEST_F(Event, AClosedEventSaysSoToEveryUse) {
+TEST_F(Event, EveryUseOfAClosedEventReportsClosed) {
   event e = s.record();
   e.close();
   e.close();
@@ -131,14 +133,14 @@ TEST_F(Event, AClosedEventSaysSoToEveryUse) {
   EXPECT_EQ(to_string(e), "closed event");
 }
 
-TEST_F(Event, AClosedContextHasNone) {
+TEST_F(Event, AnEventInAClosedContextIsRefused) {
   context kept{gpu};
   kept.close();
   EXPECT_EQ(result_of([&] { event{kept}; }), errc::closed);
   EXPECT_EQ(result_of([&] { timed_event{kept}; }), errc::closed);
 }
 
-TEST_F(Event, AMovedFromEventIsClosedAndTheOtherWorks) {
+TEST_F(Event, AMovedFromEventIsClosedAndItsTargetWorks) {
   event e = s.record();
   CUevent_st* const raw = e.get();
   event f = std::move(e);
@@ -147,7 +149,7 @@ TEST_F(Event, AMovedFromEventIsClosedAndTheOtherWorks) {
   f.sync();
 }
 
-TEST_F(Event, APendingOneIsDestroyedWithoutWaiting) {
+TEST_F(Event, APendingEventIsDestroyedWithoutWaiting) {
   gate held{s};
   { const event e = s.record(); }
   EXPECT_FALSE(s.done());

@@ -20,13 +20,15 @@ using test::failure_of;
 using test::gate;
 using test::result_of;
 
-// There is no timing between processes: such an event is not one of those whose time can be asked for (rule 49).
+// There is no timing between processes: such an event is not one of those whose time can be asked
+// for (rule 49).
 static_assert(!std::is_convertible_v<ipc_event, timed_event_ref>);
 static_assert(std::is_convertible_v<ipc_event, event_ref>);
-static_assert(!std::is_copy_constructible_v<ipc_event> && std::is_nothrow_move_constructible_v<ipc_event>);
+static_assert(!std::is_copy_constructible_v<ipc_event> &&
+              std::is_nothrow_move_constructible_v<ipc_event>);
 
-// Makes an event and gives its name; then, as it is asked: 'r' records it behind a held stream, 'o' opens that, 's' waits
-// for the event, 'd' says whether it is done. Each is answered.
+// Makes an event and gives its name; then, as it is asked: 'r' records it behind a held stream, 'o'
+// opens that, 's' waits for the event, 'd' says whether it is done. Each is answered.
 WEIR_PEER_ROLE(event_maker) {
   const stream s{device{}};
   const ipc_event made{device{}};
@@ -55,14 +57,14 @@ class IpcEvent : public ::testing::Test {
   ipc_event opened_ = ipc_event::open(handle_, gpu_);
 };
 
-TEST_F(IpcEvent, IsDoneBeforeItWasEverRecorded) {
+TEST_F(IpcEvent, AnIpcEventThatWasNeverRecordedIsDone) {
   EXPECT_TRUE(opened_.done());
   opened_.sync();
   EXPECT_TRUE(opened_.opened());
   EXPECT_EQ(opened_.device(), gpu_);
 }
 
-TEST_F(IpcEvent, StreamsAndHostWaitForTheOtherProcess) {
+TEST_F(IpcEvent, StreamsAndHostWaitForARecordOfTheOtherProcess) {
   const stream s{gpu_};
   ask('r');
   EXPECT_FALSE(opened_.done());
@@ -75,7 +77,7 @@ TEST_F(IpcEvent, StreamsAndHostWaitForTheOtherProcess) {
   EXPECT_TRUE(opened_.done());
 }
 
-TEST_F(IpcEvent, IsRecordedByEither) {
+TEST_F(IpcEvent, AnIpcEventCanBeRecordedByEitherProcess) {
   const stream s{gpu_};
   gate held{s};
   s.record(opened_);
@@ -96,11 +98,11 @@ TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
   opened_.sync();
 }
 
-TEST_F(IpcEvent, OnlyItsMakerGivesItAway) {
+TEST_F(IpcEvent, OnlyTheCreatingProcessCanExportAnIpcEvent) {
   EXPECT_EQ(result_of([&] { static_cast<void>(opened_.handle()); }), errc::invalid_handle);
 }
 
-TEST_F(IpcEvent, IsClosedOnceAndSaysSo) {
+TEST_F(IpcEvent, AClosedIpcEventReportsClosed) {
   ipc_event other = std::move(opened_);
   EXPECT_TRUE(opened_.closed());
   other.close();
@@ -111,17 +113,18 @@ TEST_F(IpcEvent, IsClosedOnceAndSaysSo) {
   opened_ = ipc_event::open(handle_, gpu_);
 }
 
-TEST(IpcEvents, AreNotOpenedWhereTheyWereMade) {
+TEST(IpcEvents, AnIpcEventCannotBeOpenedInTheProcessThatCreatedIt) {
   const ipc_event made{device{}, {.blocking_sync = true}};
   EXPECT_TRUE(made.blocking_sync());
   EXPECT_FALSE(made.opened());
   const ipc_event_handle name = made.handle();
   const ipc_event_handle again = made.handle();
   EXPECT_EQ(std::memcmp(&name, &again, sizeof name), 0);
-  EXPECT_EQ(result_of([&] { static_cast<void>(ipc_event::open(name, device{})); }), errc::invalid_context);
+  EXPECT_EQ(result_of([&] { static_cast<void>(ipc_event::open(name, device{})); }),
+            errc::invalid_context);
 }
 
-TEST(IpcEvents, AreNotOpenedByNonsense) {
+TEST(IpcEvents, AnInvalidIpcEventHandleIsRefused) {
   ipc_event_handle nonsense;
   std::memset(nonsense.bytes, 0x5a, sizeof nonsense.bytes);
   const auto failure = failure_of([&] { static_cast<void>(ipc_event::open(nonsense, device{})); });

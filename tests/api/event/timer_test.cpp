@@ -1,10 +1,10 @@
 // timer_test.cpp - sections of streams and how long they took.
 #include <weir/device/context.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/device/green_context.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/memory/pinned_buffer.hpp>
 #include <weir/event/timer.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <chrono>
 #include <optional>
@@ -14,22 +14,22 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
-#include "support/child.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::gate;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class Timer : public ::testing::Test {
  protected:
@@ -44,7 +44,7 @@ class Timer : public ::testing::Test {
   timings times;
 };
 
-TEST_F(Timer, CollectsByName) {
+TEST_F(Timer, ATimerCollectsTimesByName) {
   for (int i = 0; i < 3; ++i) take("a");
   take("b");
   times.sync();
@@ -53,11 +53,11 @@ TEST_F(Timer, CollectsByName) {
   EXPECT_EQ(all[0].name, "a");
   EXPECT_EQ(all[0].count, 3u);
   EXPECT_EQ(all[0].pending, 0u);
-  EXPECT_GT(all[0].least, 0.0);
-  EXPECT_LE(all[0].least, all[0].mean());
-  EXPECT_LE(all[0].mean(), all[0].most);
-  EXPECT_LE(all[0].most, all[0].total);
-  EXPECT_GE(all[0].last, all[0].least);
+  EXPECT_GT(all[0].min, 0.0);
+  EXPECT_LE(all[0].min, all[0].mean());
+  EXPECT_LE(all[0].mean(), all[0].max);
+  EXPECT_LE(all[0].max, all[0].total);
+  EXPECT_GE(all[0].last, all[0].min);
   EXPECT_EQ(all[1].name, "b");
   EXPECT_EQ(all[1].count, 1u);
   EXPECT_EQ(all[1].total, all[1].last);
@@ -66,7 +66,7 @@ TEST_F(Timer, CollectsByName) {
 }
 
 // The time of a section is at least that of a section inside of it.
-TEST_F(Timer, SectionsNest) {
+TEST_F(Timer, TimerSectionsCanBeNested) {
   {
     const timer outer{times, "outer", s};
     fill(s, bytes, 1);
@@ -76,8 +76,8 @@ TEST_F(Timer, SectionsNest) {
   EXPECT_GE(times.of("outer")->total, times.of("inner")->total);
 }
 
-TEST_F(Timer, NobodyWaitsUntilAsked) {
-  const failing_table calls;
+TEST_F(Timer, ATimerDoesNotWaitUntilItsTimingsAreSynchronized) {
+  const fault_table calls;
   gate held{s};
   take("a");
   EXPECT_EQ(times.of("a")->pending, 1u);
@@ -92,10 +92,10 @@ TEST_F(Timer, NobodyWaitsUntilAsked) {
 }
 
 // Its events are kept for the next sections.
-TEST_F(Timer, MakesNoEventsInTheLongRun) {
+TEST_F(Timer, ATimerReusesItsEvents) {
   take("a");
   times.sync();
-  const failing_table calls;
+  const fault_table calls;
   for (int i = 0; i < 10; ++i) {
     take("a");
     times.sync();
@@ -104,7 +104,7 @@ TEST_F(Timer, MakesNoEventsInTheLongRun) {
   EXPECT_EQ(calls.count(&driver_table::cuEventRecord), 20);
 }
 
-TEST_F(Timer, MayBeStoppedOrCancelled) {
+TEST_F(Timer, ATimerCanBeStoppedOrCancelled) {
   {
     timer t{times, "a", s};
     t.stop();
@@ -118,7 +118,7 @@ TEST_F(Timer, MayBeStoppedOrCancelled) {
   EXPECT_EQ(times.of("b")->count, 0u);
 }
 
-TEST_F(Timer, ClearForgets) {
+TEST_F(Timer, ClearRemovesPendingTimedSections) {
   gate held{s};
   take("a");
   times.clear();
@@ -130,8 +130,8 @@ TEST_F(Timer, ClearForgets) {
 }
 
 // A captured event has no time: refused before the driver sees it, and the capture lives on.
-TEST_F(Timer, ACaptureIsRefused) {
-  const unraised_errors unraised;
+TEST_F(Timer, ATimerInACaptureIsRefused) {
+  const unhandled_errors unraised;
   std::optional<timer> open;
   open.emplace(times, "open", s);
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
@@ -146,7 +146,7 @@ TEST_F(Timer, ACaptureIsRefused) {
   EXPECT_EQ(unraised.count(), 0u);
 }
 
-TEST_F(Timer, MayOutliveItsTimings) {
+TEST_F(Timer, ATimerMayOutliveItsTimings) {
   std::optional<timer> t;
   {
     timings gone;
@@ -156,7 +156,7 @@ TEST_F(Timer, MayOutliveItsTimings) {
   s.sync();
 }
 
-TEST_F(Timer, MovedTimingsKeepWhatTheyHave) {
+TEST_F(Timer, MovedTimingsKeepTheirSections) {
   take("a");
   timings moved = std::move(times);
   moved.sync();
@@ -165,7 +165,7 @@ TEST_F(Timer, MovedTimingsKeepWhatTheyHave) {
   times.clear();
 }
 
-TEST_F(Timer, SeveralThreadsAndStreams) {
+TEST_F(Timer, SeveralThreadsCanTimeTheirOwnStreams) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
@@ -183,12 +183,14 @@ TEST_F(Timer, SeveralThreadsAndStreams) {
   EXPECT_EQ(times.of("odd")->count, 100u);
 }
 
-// Events are kept by context, and those of one that has ended are of no use to the next, which may have its handle, as the
-// primary contexts of a device have. They went with their context, and nobody destroys them again.
-TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
-  if (!gpu.is_embedded()) GTEST_SKIP() << "on a GPU nobody has looked yet whether the numbers of the two differ";
+// Events are kept by context, and those of one that has ended are of no use to the next, which may
+// have its handle, as the primary contexts of a device have. They went with their context, and
+// nobody destroys them again.
+TEST_F(Timer, EventsOfADestroyedContextAreNotReused) {
+  if (!gpu.is_embedded())
+    GTEST_SKIP() << "on a GPU nobody has looked yet whether the numbers of the two differ";
   test::in_a_fresh_process([] {
-    const unraised_errors unraised;
+    const unhandled_errors unraised;
     const device first;
     std::optional<timings> mine{std::in_place};
     const abi::CUcontext ended = first.primary_context().get();
@@ -196,7 +198,7 @@ TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
     for (int life = 0; life < 2; ++life) {
       {
         const stream in_this{first};
-        const failing_table calls;
+        const fault_table calls;
         for (int again = 0; again < 2; ++again) {
           { const timer t{*mine, "a", in_this}; }
           mine->sync();
@@ -211,18 +213,19 @@ TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
       }
     }
     good &= WEIR_HOLDS(mine->of("a")->count == 4);
-    const failing_table calls;
+    const fault_table calls;
     mine.reset();
-    return good && WEIR_HOLDS(calls.count(&driver_table::cuEventDestroy_v2) == 2) && WEIR_HOLDS(unraised.count() == 0);
+    return good && WEIR_HOLDS(calls.count(&driver_table::cuEventDestroy_v2) == 2) &&
+           WEIR_HOLDS(unraised.count() == 0);
   });
 }
 
 // A green context ends with the last of its streams and of the timings that have events of it.
-TEST_F(Timer, OutlivesTheGreenContextThatItTimed) {
-  const unraised_errors unraised;
-  const failing_table calls;
+TEST_F(Timer, TimingsKeepTheirGreenContextAlive) {
+  const unhandled_errors unraised;
+  const fault_table calls;
   {
-    std::optional<green_context> part{std::in_place, sm_part::of(gpu)};
+    std::optional<green_context> part{std::in_place, sm_resource::of(gpu)};
     std::optional<stream> in_part{std::in_place, *part};
     { const timer t{times, "a", *in_part}; }
     in_part->sync();
@@ -236,7 +239,7 @@ TEST_F(Timer, OutlivesTheGreenContextThatItTimed) {
   EXPECT_EQ(unraised.count(), 0u);
 }
 
-TEST_F(Timer, NoneBeginsInAHostFunction) {
+TEST_F(Timer, ATimerInAHostFunctionIsRefused) {
   errc result = errc::success;
   launch_host(s, [&] { result = result_of([&] { const timer t{times, "a", s}; }); });
   s.sync();
@@ -244,10 +247,10 @@ TEST_F(Timer, NoneBeginsInAHostFunction) {
 }
 
 // Whoever never asks makes no two events for every section.
-TEST_F(Timer, EventsComeBackWhereNobodyAsks) {
+TEST_F(Timer, EventsAreReusedEvenIfTimingsAreNeverQueried) {
   take("a");
   s.sync();
-  const failing_table calls;
+  const fault_table calls;
   for (int i = 0; i < 20; ++i) {
     take("a");
     s.sync();

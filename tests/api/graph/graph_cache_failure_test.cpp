@@ -1,7 +1,8 @@
-// graph_cache_failure_test.cpp - bodies that cannot be captured run as they are; what they throw comes out.
+// graph_cache_failure_test.cpp - bodies that cannot be captured run as they are; what they throw
+// comes out.
 #include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_cache.hpp>
+#include <weir/memory/fill.hpp>
 
 #include <stdexcept>
 #include <vector>
@@ -20,7 +21,7 @@ using test::result_of;
 class GraphCacheFailure : public test::graph_cache_fixture {
  protected:
   // One that asks what a capture refuses.
-  auto looking(int value) {
+  auto querying_body(int value) {
     return [this, value](stream_ref in) {
       ++calls;
       fill(in, x, value);
@@ -30,51 +31,52 @@ class GraphCacheFailure : public test::graph_cache_fixture {
 };
 
 // Attempts are the first use, the second after that, then the third, the fifth, the ninth.
-TEST_F(GraphCacheFailure, WhatACaptureRefusesRunsAsItIsAndIsTriedAgainLater) {
+TEST_F(GraphCacheFailure, ABodyThatCannotBeCapturedRunsEagerlyAndCaptureIsRetriedWithBackoff) {
   std::vector<int> attempts;
   for (int use = 1; use <= 20; ++use) {
-    const auto before = cache.counts().broken;
-    EXPECT_EQ(cache.run(s, 1, looking(use)), cache_use::eager);
-    EXPECT_EQ(first(), use);
-    if (cache.counts().broken != before) attempts.push_back(use);
+    const auto before = cache.counts().failed;
+    EXPECT_EQ(cache.run(s, 1, querying_body(use)), cache_use::eager);
+    EXPECT_EQ(first_element(), use);
+    if (cache.counts().failed != before) attempts.push_back(use);
   }
   EXPECT_EQ(attempts, (std::vector{1, 3, 6, 11, 20}));
   EXPECT_EQ(calls, 25) << "an attempt calls the body once more";
   ASSERT_TRUE(cache.last_failure());
   EXPECT_EQ(cache.last_failure()->result(), errc::stream_capture_unsupported);
-  EXPECT_EQ(cache.run(s, 1, 1, filling(30)), cache_use::captured) << "another version is tried at once";
-  EXPECT_EQ(first(), 30);
+  EXPECT_EQ(cache.run(s, 1, 1, fill_body(30)), cache_use::captured)
+      << "another version is tried at once";
+  EXPECT_EQ(first_element(), 30);
   EXPECT_EQ(cache.counts().eager, 20u);
 }
 
-TEST_F(GraphCacheFailure, WhatIsInvalidatedIsTriedAtOnce) {
-  cache.run(s, 1, looking(1));
+TEST_F(GraphCacheFailure, InvalidatingAKeyRetriesItsCaptureAtOnce) {
+  cache.run(s, 1, querying_body(1));
   cache.invalidate(1);
-  EXPECT_EQ(cache.run(s, 1, filling(2)), cache_use::captured);
-  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(cache.run(s, 1, fill_body(2)), cache_use::captured);
+  EXPECT_EQ(first_element(), 2);
 }
 
 // A version that cannot be captured leaves the executable of the one before.
-TEST_F(GraphCacheFailure, ABrokenCaptureTakesNothingAway) {
-  cache.run(s, 1, 1, filling(1));
-  EXPECT_EQ(cache.run(s, 1, 2, looking(2)), cache_use::eager);
-  EXPECT_EQ(first(), 2);
-  EXPECT_EQ(cache.run(s, 1, 1, filling(1)), cache_use::replayed);
-  EXPECT_EQ(first(), 1);
+TEST_F(GraphCacheFailure, ABrokenCaptureRunsTheBodyEagerly) {
+  cache.run(s, 1, 1, fill_body(1));
+  EXPECT_EQ(cache.run(s, 1, 2, querying_body(2)), cache_use::eager);
+  EXPECT_EQ(first_element(), 2);
+  EXPECT_EQ(cache.run(s, 1, 1, fill_body(1)), cache_use::replayed);
+  EXPECT_EQ(first_element(), 1);
 }
 
-TEST_F(GraphCacheFailure, ACaptureThatIsBrokenPastWeirIsMadeUpFor) {
+TEST_F(GraphCacheFailure, ACaptureBrokenThroughTheDriverRunsTheBodyEagerly) {
   const auto body = [&](cache_scope& in) {
     fill(in, x, 4);
     if (in.capturing()) static_cast<void>(detail::driver().cuStreamQuery(in.stream().get()));
   };
   EXPECT_EQ(cache.run(s, 1, body), cache_use::eager);
   EXPECT_EQ(cache.last_failure()->result(), errc::stream_capture_invalidated);
-  EXPECT_EQ(first(), 4);
+  EXPECT_EQ(first_element(), 4);
   EXPECT_EQ(capture_status_of(s), capture_status::none);
 }
 
-TEST_F(GraphCacheFailure, AWaitForWorkOutsideIsNoneOfAGraph) {
+TEST_F(GraphCacheFailure, AWaitForWorkOutsideTheCaptureIsNotCaptured) {
   const event outside = t.record();
   EXPECT_EQ(cache.run(s, 1,
                       [&](stream_ref in) {
@@ -82,10 +84,10 @@ TEST_F(GraphCacheFailure, AWaitForWorkOutsideIsNoneOfAGraph) {
                         fill(in, x, 4);
                       }),
             cache_use::eager);
-  EXPECT_EQ(first(), 4);
+  EXPECT_EQ(first_element(), 4);
 }
 
-TEST_F(GraphCacheFailure, WhatTheBodyThrowsComesOutAndNothingIsCachedOrQueued) {
+TEST_F(GraphCacheFailure, AnExceptionOfTheBodyIsRethrownAndNothingIsCachedOrQueued) {
   fill(s, x, 9);
   const auto failing = [&](stream_ref in) {
     fill(in, x, 1);
@@ -93,15 +95,15 @@ TEST_F(GraphCacheFailure, WhatTheBodyThrowsComesOutAndNothingIsCachedOrQueued) {
   };
   EXPECT_THROW(cache.run(s, 1, failing), std::runtime_error);
   EXPECT_EQ(cache.counts().size, 0u);
-  EXPECT_EQ(first(), 9);
-  EXPECT_EQ(cache.run(s, 1, filling(2)), cache_use::captured);
+  EXPECT_EQ(first_element(), 9);
+  EXPECT_EQ(cache.run(s, 1, fill_body(2)), cache_use::captured);
   EXPECT_THROW(cache.run(s, 1, 1, failing), std::runtime_error);
-  EXPECT_EQ(cache.run(s, 1, filling(2)), cache_use::replayed) << "what there was is still there";
-  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(cache.run(s, 1, fill_body(2)), cache_use::replayed) << "what there was is still there";
+  EXPECT_EQ(first_element(), 2);
 }
 
 // Nor is it made up for: it would fail again.
-TEST_F(GraphCacheFailure, ErrorsThatHaveNothingToDoWithCapturesComeOut) {
+TEST_F(GraphCacheFailure, ErrorsUnrelatedToCaptureAreThrownAndNotRetried) {
   fill(s, x, 9);
   buffer<int> small{s, 1};
   EXPECT_EQ(result_of([&] {
@@ -114,10 +116,10 @@ TEST_F(GraphCacheFailure, ErrorsThatHaveNothingToDoWithCapturesComeOut) {
             errc::invalid_value);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(cache.counts().size, 0u);
-  EXPECT_EQ(first(), 9);
+  EXPECT_EQ(first_element(), 9);
 }
 
-TEST_F(GraphCacheFailure, AForkThatIsNotJoinedIsAMistakeOfTheBody) {
+TEST_F(GraphCacheFailure, AnUnjoinedForkInTheBodyIsAnError) {
   const auto forking = [&](stream_ref in) {
     t.wait(in);
     fill(t, x, 3);
@@ -126,7 +128,7 @@ TEST_F(GraphCacheFailure, AForkThatIsNotJoinedIsAMistakeOfTheBody) {
   EXPECT_EQ(cache.counts().size, 0u);
   graph_cache<int> joining{{.capture = {.join_forks = true}}};
   EXPECT_EQ(joining.run(s, 1, forking), cache_use::captured);
-  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(first_element(), 3);
 }
 
 }  // namespace

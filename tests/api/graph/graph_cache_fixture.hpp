@@ -1,8 +1,8 @@
 // graph_cache_fixture.hpp - a cache, and bodies that count their calls.
 #pragma once
 
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_cache.hpp>
+#include <weir/memory/fill.hpp>
 
 #include "graph_fixture.hpp"
 
@@ -11,14 +11,14 @@ namespace weir::test {
 class graph_cache_fixture : public graph_fixture {
  protected:
   // A body that fills and counts its calls.
-  [[nodiscard]] auto filling(int value) {
+  [[nodiscard]] auto fill_body(int value) {
     return [this, value](stream_ref in) {
       ++calls;
       fill(in, x, value);
     };
   }
   // One that has another number of nodes, and ends with the same.
-  [[nodiscard]] auto filling_twice(int value) {
+  [[nodiscard]] auto two_fills_body(int value) {
     return [this, value](stream_ref in) {
       ++calls;
       fill(in, x, -1);

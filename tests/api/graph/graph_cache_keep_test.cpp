@@ -8,36 +8,36 @@
 #include <gtest/gtest.h>
 
 #include "graph_cache_fixture.hpp"
+#include "support/closure_probe.hpp"
 #include "support/gate.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
 
-using test::fate;
+using test::closure_probe;
+using test::closure_stats;
 using test::gate;
 using test::is_destroyed_once;
-using test::witness;
 
 class GraphCacheKeep : public test::graph_cache_fixture {
  protected:
-  [[nodiscard]] auto keeping(const fate& f, int value) {
+  [[nodiscard]] auto keeping_body(const closure_stats& f, int value) {
     return [&, value](cache_scope& scope) {
       fill(scope, x, value);
-      scope.keep(witness{f});
+      scope.keep(closure_probe{f});
     };
   }
 };
 
-TEST_F(GraphCacheKeep, WhatIsRecordedLivesAsLongAsItCanBeReplayed) {
-  fate f;
-  cache.run(s, 1, keeping(f, 1));
+TEST_F(GraphCacheKeep, AKeptObjectLivesUntilItsEntryAndItsLaunchesAreGone) {
+  closure_stats f;
+  cache.run(s, 1, keeping_body(f, 1));
   s.sync();
   drain_deferred();
   EXPECT_EQ(f.destructions, 0);
   {
     gate held{s};
-    EXPECT_EQ(cache.run(s, 1, keeping(f, 1)), cache_use::replayed);
+    EXPECT_EQ(cache.run(s, 1, keeping_body(f, 1)), cache_use::replayed);
     cache.erase(1);
     drain_deferred();
     EXPECT_EQ(f.destructions, 0) << "a launch needs it";
@@ -46,11 +46,11 @@ TEST_F(GraphCacheKeep, WhatIsRecordedLivesAsLongAsItCanBeReplayed) {
   EXPECT_TRUE(is_destroyed_once(f));
 }
 
-TEST_F(GraphCacheKeep, AnotherVersionTakesItsPlace) {
-  fate before;
-  fate now;
-  cache.run(s, 1, 1, keeping(before, 1));
-  cache.run(s, 1, 2, keeping(now, 2));
+TEST_F(GraphCacheKeep, ANewVersionReplacesTheKeptObject) {
+  closure_stats before;
+  closure_stats now;
+  cache.run(s, 1, 1, keeping_body(before, 1));
+  cache.run(s, 1, 2, keeping_body(now, 2));
   s.sync();
   EXPECT_TRUE(is_destroyed_once(before));
   EXPECT_EQ(now.destructions, 0);
@@ -58,8 +58,8 @@ TEST_F(GraphCacheKeep, AnotherVersionTakesItsPlace) {
   EXPECT_TRUE(is_destroyed_once(now));
 }
 
-TEST_F(GraphCacheKeep, WhatRunsAsItIsKeepsItUntilItIsDone) {
-  fate f;
+TEST_F(GraphCacheKeep, AnEagerRunKeepsTheObjectUntilItsWorkIsDone) {
+  closure_stats f;
   int asked = 0;
   {
     gate held{s};
@@ -67,7 +67,7 @@ TEST_F(GraphCacheKeep, WhatRunsAsItIsKeepsItUntilItIsDone) {
                         [&](cache_scope& scope) {
                           fill(scope, x, 1);
                           if (scope.capturing()) scope.stream().sync();
-                          scope.keep(witness{f});
+                          scope.keep(closure_probe{f});
                           ++asked;
                         }),
               cache_use::eager);
@@ -79,9 +79,9 @@ TEST_F(GraphCacheKeep, WhatRunsAsItIsKeepsItUntilItIsDone) {
   EXPECT_EQ(asked, 1);
 }
 
-TEST_F(GraphCacheKeep, InAnOpenCaptureItIsThatGraphs) {
-  fate f;
-  std::optional<graph> g = capture(s, [&] { cache.run(s, 1, keeping(f, 1)); });
+TEST_F(GraphCacheKeep, AnOpenCaptureGivesTheKeptObjectToItsGraph) {
+  closure_stats f;
+  std::optional<graph> g = capture(s, [&] { cache.run(s, 1, keeping_body(f, 1)); });
   drain_deferred();
   EXPECT_EQ(f.destructions, 0);
   g.reset();
@@ -89,11 +89,11 @@ TEST_F(GraphCacheKeep, InAnOpenCaptureItIsThatGraphs) {
 }
 
 // What an attempt has kept that came to nothing goes.
-TEST_F(GraphCacheKeep, WhatABrokenCaptureKeptGoes) {
-  fate f;
+TEST_F(GraphCacheKeep, ABrokenCaptureReleasesItsKeptObjects) {
+  closure_stats f;
   int runs = 0;
   cache.run(s, 1, [&](cache_scope& scope) {
-    if (++runs == 1) scope.keep(witness{f});
+    if (++runs == 1) scope.keep(closure_probe{f});
     if (scope.capturing()) scope.stream().sync();
   });
   EXPECT_EQ(runs, 2);

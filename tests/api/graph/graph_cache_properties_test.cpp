@@ -1,9 +1,10 @@
-// graph_cache_properties_test.cpp - random programs: through a cache they leave in memory what they leave without one.
+// graph_cache_properties_test.cpp - random programs: through a cache they leave in memory what they
+// leave without one.
+#include <weir/graph/graph_cache.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/graph/graph_cache.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
@@ -22,7 +23,8 @@ namespace {
 constexpr int keys = 4;
 constexpr std::size_t words = 3;
 
-// One step of a program: the use of a key, a change of what its body does, or something done to the cache.
+// One step of a program: the use of a key, a change of what its body does, or something done to the
+// cache.
 struct step {
   enum class action { use, change_version, change_and_invalidate, erase, clear, throws } what;
   int key;
@@ -31,29 +33,29 @@ struct step {
 };
 
 void showValue(const step& s, std::ostream& os) {  // NOLINT: the name that RapidCheck looks for
-  static constexpr const char* names[] = {"use",     "change the version of", "change and invalidate", "erase", "clear",
-                                          "throw in"};
+  static constexpr const char* names[] = {
+      "use", "change the version of", "change and invalidate", "erase", "clear", "throw in"};
   os << names[static_cast<int>(s.what)] << " key " << s.key << " with " << s.value
      << (s.second_stream ? " in the second stream" : "");
 }
 
-rc::Gen<step> any_step() {
+rc::Gen<step> arbitrary_step() {
   using action = step::action;
-  return rc::gen::build<step>(
-      rc::gen::set(&step::what, rc::gen::weightedElement<action>({{12, action::use},
-                                                                  {3, action::change_version},
-                                                                  {2, action::change_and_invalidate},
-                                                                  {1, action::erase},
-                                                                  {1, action::clear},
-                                                                  {1, action::throws}})),
-      rc::gen::set(&step::key, rc::gen::inRange(0, keys)),
-      rc::gen::set(&step::value, rc::gen::inRange<std::uint32_t>(0, 100)),
-      rc::gen::set(&step::second_stream, rc::gen::arbitrary<bool>()));
+  return rc::gen::build<step>(rc::gen::set(&step::what, rc::gen::weightedElement<action>(
+                                                            {{12, action::use},
+                                                             {3, action::change_version},
+                                                             {2, action::change_and_invalidate},
+                                                             {1, action::erase},
+                                                             {1, action::clear},
+                                                             {1, action::throws}})),
+                              rc::gen::set(&step::key, rc::gen::inRange(0, keys)),
+                              rc::gen::set(&step::value, rc::gen::inRange<std::uint32_t>(0, 100)),
+                              rc::gen::set(&step::second_stream, rc::gen::arbitrary<bool>()));
 }
 
-// What a body does: so many operations, of kinds that follow from the value. Neither order nor number can be changed
-// without another result.
-std::uint32_t mixed(std::uint32_t before, std::uint32_t with) { return before * 31 + with; }
+// What a body does: so many operations, of kinds that follow from the value. Neither order nor
+// number can be changed without another result.
+std::uint32_t mix(std::uint32_t before, std::uint32_t with) { return before * 31 + with; }
 std::size_t operations(std::uint32_t content) { return content % 4; }
 bool cannot_be_captured(std::uint32_t content) { return content % 5 == 3; }
 
@@ -63,7 +65,7 @@ void queue(cache_scope& in, const stream& fork, std::uint32_t* memory, std::uint
     if ((content + i) % 3 == 0) {
       fill(in, memory + with % words, 1, with);
     } else {
-      launch_host(in.stream(), [at = memory + with % words, with] { *at = mixed(*at, with); });
+      launch_host(in.stream(), [at = memory + with % words, with] { *at = mix(*at, with); });
     }
   }
   if (content % 7 == 1) {
@@ -78,20 +80,20 @@ void queue(cache_scope& in, const stream& fork, std::uint32_t* memory, std::uint
   if (cannot_be_captured(content)) static_cast<void>(in.stream().done());
 }
 
-void do_at_once(std::vector<std::uint32_t>& memory, std::uint32_t content) {
+void apply_on_host(std::vector<std::uint32_t>& memory, std::uint32_t content) {
   for (std::size_t i = 0; i < operations(content); ++i) {
     const auto with = content + static_cast<std::uint32_t>(i);
     std::uint32_t& at = memory[with % words];
-    at = (content + i) % 3 == 0 ? with : mixed(at, with);
+    at = (content + i) % 3 == 0 ? with : mix(at, with);
   }
   if (content % 7 == 1) memory[0] = content;
 }
 
 struct thrown {};
 
-RC_GTEST_PROP(GraphCacheProperties, ACacheLeavesInMemoryWhatIsLeftWithoutOne, ()) {
-  const auto steps = *rc::gen::container<std::vector<step>>(any_step());
-  const test::unraised_errors unraised;
+RC_GTEST_PROP(GraphCacheProperties, ACacheLeavesTheSameMemoryContentsAsEagerRuns, ()) {
+  const auto steps = *rc::gen::container<std::vector<step>>(arbitrary_step());
+  const test::unhandled_errors unraised;
   const device gpu;
   const stream s{gpu};
   const stream t{gpu};
@@ -111,7 +113,7 @@ RC_GTEST_PROP(GraphCacheProperties, ACacheLeavesInMemoryWhatIsLeftWithoutOne, ()
         in.wait(other);
         cache.run(in, each.key, versions[key],
                   [&](cache_scope& scope) { queue(scope, fork, memory.data(), contents[key]); });
-        do_at_once(expected, contents[key]);
+        apply_on_host(expected, contents[key]);
         break;
       case step::action::change_version:
         contents[key] = each.value;

@@ -1,13 +1,14 @@
-// graph_drawing_test.cpp - graphs as pictures: what is said of nodes, their lines, frames, what is folded, texts.
-#include <weir/memory/buffer.hpp>
+// graph_drawing_test.cpp - graphs as pictures: what is said of nodes, their lines, frames, what is
+// folded, texts.
 #include <weir/capture/capture.hpp>
 #include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_nodes.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/profiler/name.hpp>
-#include <weir/sync/word.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/sync/wait_word.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,10 +25,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "api/graph/node_notes.hpp"
+#include "api/graph/node_metadata.hpp"
 #include "graph_fixture.hpp"
 #include "support/errors.hpp"
-#include "support/own_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace weir {
 namespace {
@@ -39,24 +40,28 @@ constexpr std::size_t never = static_cast<std::size_t>(-1);
 
 std::size_t count_of(const std::string& text, std::string_view part) {
   std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  for (std::size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + part.size()))
+    ++count;
   return count;
 }
 
 // How a drawing names a line of this file.
-std::string here(call_site at = call_site::current()) { return "graph_drawing_test.cpp:" + std::to_string(at.line()); }
+std::string this_line(call_site at = call_site::current()) {
+  return "graph_drawing_test.cpp:" + std::to_string(at.line());
+}
 
 // Stands for a disk that is full: no file may get longer than some bytes.
-class tiny_files {
+class limited_file_size {
  public:
-  tiny_files() : handler_{std::signal(SIGXFSZ, SIG_IGN)} {
+  limited_file_size() : handler_{std::signal(SIGXFSZ, SIG_IGN)} {
     ::getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit tiny{100, before_.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &tiny);
   }
-  tiny_files(const tiny_files&) = delete;
-  tiny_files& operator=(const tiny_files&) = delete;
-  ~tiny_files() {
+  limited_file_size(const limited_file_size&) = delete;
+  limited_file_size& operator=(const limited_file_size&) = delete;
+  ~limited_file_size() {
     ::setrlimit(RLIMIT_FSIZE, &before_);
     std::signal(SIGXFSZ, handler_);
   }
@@ -85,7 +90,7 @@ class GraphDrawing : public test::graph_fixture {
   graph g;
 };
 
-TEST_F(GraphDrawing, SaysWhatEachNodeDoes) {
+TEST_F(GraphDrawing, ABoxDescribesTheOperationOfItsNode) {
   buffer<unsigned char> rows{s, 64 * 4096};
   s.sync();
   const fill_node a = g.add(fill_parameters{x, 1});
@@ -102,7 +107,7 @@ TEST_F(GraphDrawing, SaysWhatEachNodeDoes) {
   EXPECT_EQ(count_of(text, "->"), 3u) << text;
 }
 
-TEST_F(GraphDrawing, EventsHaveTheirNamesOrNumbers) {
+TEST_F(GraphDrawing, EventsAreShownByNameOrNumber) {
   event named{gpu};
   event first{gpu};
   event second{gpu};
@@ -118,13 +123,14 @@ TEST_F(GraphDrawing, EventsHaveTheirNamesOrNumbers) {
   expect_in(text, "record event 1<");
 }
 
-TEST_F(GraphDrawing, MemoryOfTheGraphAndValuesAreTold) {
-  word<std::uint32_t> w;
+TEST_F(GraphDrawing, GraphMemoryAndValueOperationsAreDescribed) {
+  wait_word<std::uint32_t> w;
   const allocation_node a = g.add(allocation_parameters{gpu, 3 << 20});
   const copy_node b = g.add(copy_parameters{host, a.memory<int>().first(100)}, {a});
   const free_node c = g.add(free_parameters{a}, {b});
   const value_batch_node d = g.add(value_batch_parameters{value_batch{}.write(w, 7)}, {c});
-  const value_batch_node e = g.add(value_batch_parameters{value_batch{}.wait(w, until::geq, 7)}, {d});
+  const value_batch_node e =
+      g.add(value_batch_parameters{value_batch{}.wait(w, until::geq, 7)}, {d});
   g.add(value_batch_parameters{value_batch{}.wait(w, until::eq, 7).write(w, 8).write(w, 9)}, {e});
   const std::string text = drawing_of(g);
   expect_in(text, "allocate 3 MiB<");
@@ -135,9 +141,10 @@ TEST_F(GraphDrawing, MemoryOfTheGraphAndValuesAreTold) {
   expect_in(text, "1 value wait, 2 value writes<");
 }
 
-TEST_F(GraphDrawing, NodesHaveTheLineThatAddedThem) {
+TEST_F(GraphDrawing, ABoxShowsTheLineThatAddedItsNode) {
   const fill_node a = g.add(fill_parameters{x, 1});
-  const std::string line_of_a = here().replace(here().find(':'), std::string::npos, ":" + std::to_string(__LINE__ - 1));
+  const std::string line_of_a = this_line().replace(this_line().find(':'), std::string::npos,
+                                                    ":" + std::to_string(__LINE__ - 1));
   expect_in(drawing_of(g), line_of_a + "<");
   expect_not_in(drawing_of(g, {.call_sites = false}), "graph_drawing_test.cpp");
   g.add(fill_parameters{x, 2}, {a}, call_site::current("/folder/plugin.cpp", 12));
@@ -148,15 +155,16 @@ TEST_F(GraphDrawing, NodesHaveTheLineThatAddedThem) {
   EXPECT_EQ(count_of(drawing_of(g), ".cpp:"), 2u) << "no line was told";
 }
 
-// The name of the file is the program's only until the call returns: it may be of a library that is unloaded.
-TEST_F(GraphDrawing, TheNameOfTheFileIsKept) {
+// The name of the file is the program's only until the call returns: it may be of a library that is
+// unloaded.
+TEST_F(GraphDrawing, TheFileNameOfACallSiteIsCopied) {
   std::string path = "/folder/gone.cpp";
   g.add(fill_parameters{x, 1}, {}, call_site::current(path.c_str(), 5));
   path = "/folder/else.cpp";
   expect_in(drawing_of(g), ">gone.cpp:5<");
 }
 
-TEST_F(GraphDrawing, ANodeDoesNotInheritTheLineOfOneThatIsGone) {
+TEST_F(GraphDrawing, ANodeDoesNotInheritTheLineOfARemovedNode) {
   for (int i = 0; i < 20; ++i) {
     const fill_node gone = g.add(fill_parameters{x, 1}, {}, call_site::current("gone.cpp", 1));
     g.remove(gone);
@@ -166,16 +174,16 @@ TEST_F(GraphDrawing, ANodeDoesNotInheritTheLineOfOneThatIsGone) {
   const std::string text = drawing_of(g, {.fold_above = never});
   expect_not_in(text, "gone.cpp");
   EXPECT_EQ(count_of(text, "there.cpp:2"), 20u);
-  EXPECT_EQ(detail::noted_sites(g.get()).size(), 40u) << "what is gone is forgotten";
+  EXPECT_EQ(detail::get_call_sites(g.get()).size(), 40u) << "what is gone is forgotten";
   g.close();
   for (int i = 0; i < 20; ++i) {  // handles come again
-    const graph captured = one_fill(1);
+    const graph captured = fill_graph(1);
     expect_not_in(drawing_of(captured), ".cpp:");
   }
 }
 
-TEST_F(GraphDrawing, CapturedNodesHaveTagsAndNoLines) {
-  const graph captured = fills(1, 3);
+TEST_F(GraphDrawing, CapturedNodesShowTagsAndNoLines) {
+  const graph captured = fill_chain_graph(1, 3);
   captured.ref().tag(captured.nodes().front(), "first");
   const std::string text = drawing_of(captured);
   expect_in(text, "<B>first</B><BR/>fill 400 bytes>");
@@ -183,7 +191,7 @@ TEST_F(GraphDrawing, CapturedNodesHaveTagsAndNoLines) {
   EXPECT_EQ(count_of(text, "->"), 2u) << text;
 }
 
-TEST_F(GraphDrawing, CopiesOfAGraphAreDrawnAlike) {
+TEST_F(GraphDrawing, CopiesOfAGraphHaveEqualDrawings) {
   graph child;
   child.tag(child.add(fill_parameters{x, 1}), "inner");
   const fill_node a = g.add(fill_parameters{x, 2});
@@ -200,7 +208,7 @@ TEST_F(GraphDrawing, CopiesOfAGraphAreDrawnAlike) {
   EXPECT_EQ(drawing_of(moved.child()), text);
 }
 
-TEST_F(GraphDrawing, ATextIsThatOfTheGraphAndNotOfItsAddresses) {
+TEST_F(GraphDrawing, EqualGraphsAtDifferentAddressesHaveEqualDrawings) {
   const auto make = [&] {
     graph made;
     event e{gpu};
@@ -216,7 +224,7 @@ TEST_F(GraphDrawing, ATextIsThatOfTheGraphAndNotOfItsAddresses) {
   EXPECT_EQ(drawing_of(one), drawing_of(other));
 }
 
-TEST_F(GraphDrawing, ChildGraphsAndBodiesAreFrames) {
+TEST_F(GraphDrawing, ChildGraphsAndBodiesAreDrawnAsFrames) {
   graph child;
   const fill_node inside = child.add(fill_parameters{x, 1});
   child.add(fill_parameters{x, 2}, {inside});
@@ -229,7 +237,8 @@ TEST_F(GraphDrawing, ChildGraphsAndBodiesAreFrames) {
   loop.body().add(fill_parameters{x, 3});
   g.add(switch_parameters{condition{g, 1}, 2}, {loop});
   const std::string text = drawing_of(g);
-  EXPECT_EQ(count_of(text, "subgraph cluster_"), 9u) << text;  // 2 children, 3 conditions, 4 of several bodies
+  EXPECT_EQ(count_of(text, "subgraph cluster_"), 9u)
+      << text;  // 2 children, 3 conditions, 4 of several bodies
   EXPECT_EQ(count_of(text, "{"), count_of(text, "}")) << text;
   expect_in(text, "child graph<");
   expect_in(text, "if, else<");
@@ -242,7 +251,7 @@ TEST_F(GraphDrawing, ChildGraphsAndBodiesAreFrames) {
   expect_in(text, "n0_out -> n1_in [ltail=cluster_n0, lhead=cluster_n1];");
 }
 
-TEST_F(GraphDrawing, LongGraphsAreFolded) {
+TEST_F(GraphDrawing, RepeatedNodesOfLongGraphsAreFolded) {
   add_fills(g, 40);
   EXPECT_EQ(count_of(drawing_of(g), "fill 400 bytes"), 40u) << "not above 40";
   EXPECT_EQ(count_of(drawing_of(g, {.fold_above = 39}), "fill 400 bytes"), 1u);
@@ -254,7 +263,7 @@ TEST_F(GraphDrawing, LongGraphsAreFolded) {
   EXPECT_EQ(count_of(drawing_of(g, {.fold_above = never}), "->"), 41u);
 }
 
-TEST_F(GraphDrawing, TagsAndBranchesAreNotFolded) {
+TEST_F(GraphDrawing, NodesWithTagsOrBranchesAreNotFolded) {
   add_fills(g, 21);
   const graph_node middle = g.nodes()[10];
   g.tag(middle, "middle");
@@ -266,7 +275,7 @@ TEST_F(GraphDrawing, TagsAndBranchesAreNotFolded) {
   EXPECT_EQ(count_of(text, "5 times"), 2u) << text;
 }
 
-TEST_F(GraphDrawing, WhatRepeatsInTurnIsOneBox) {
+TEST_F(GraphDrawing, ARepeatedSequenceIsFoldedIntoOneBox) {
   graph_node last = g.add(empty_parameters{});
   for (int i = 0; i < 5; ++i) {
     last = g.add(fill_parameters{std::span{x.data(), static_cast<std::size_t>(i + 1)}, 1}, last);
@@ -289,7 +298,7 @@ TEST_F(GraphDrawing, ACycleIsDrawn) {
   EXPECT_FALSE(drawing_of(g, {.fold_above = 0}).empty());
 }
 
-TEST_F(GraphDrawing, DirectionAndLegendAreChosen) {
+TEST_F(GraphDrawing, OptionsSetTheDirectionAndTheLegend) {
   g.add(fill_parameters{x, 1});
   g.add(copy_parameters{x, host});
   const std::string text = drawing_of(g);
@@ -302,7 +311,7 @@ TEST_F(GraphDrawing, DirectionAndLegendAreChosen) {
   expect_not_in(drawing_of(graph{}), "TABLE");
 }
 
-TEST_F(GraphDrawing, TextsOfTheProgramAreHarmless) {
+TEST_F(GraphDrawing, TextsOfTheProgramAreEscaped) {
   const fill_node node = g.add(fill_parameters{x, 1});
   const auto drawn_tag = [&](std::string_view tag) {
     g.tag(node, tag);
@@ -326,11 +335,11 @@ TEST_F(GraphDrawing, TextsOfTheProgramAreHarmless) {
 }
 
 // Where Graphviz is installed it draws whatever weir writes, without a word.
-TEST_F(GraphDrawing, GraphvizTakesIt) {
+TEST_F(GraphDrawing, GraphvizAcceptsTheDrawing) {
   if (std::system("command -v dot >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no Graphviz";
   add_fills(g, 10);
   const condition c{g, 1};
-  g.add(if_else_parameters{c}).body().add(child_graph_parameters{fills(1, 2)});
+  g.add(if_else_parameters{c}).body().add(child_graph_parameters{fill_chain_graph(1, 2)});
   const std::array tags{"a<b>&\"", "\\", "  ", "\xFF\x01\n", "-->", "]]>", "%n", "&amp;"};
   for (const char* tag : tags) g.tag(g.add(fill_parameters{x, 1}), tag);
   for (const drawing_direction direction : {drawing_direction::down, drawing_direction::right}) {
@@ -341,9 +350,9 @@ TEST_F(GraphDrawing, GraphvizTakesIt) {
   }
 }
 
-TEST_F(GraphDrawing, IsWrittenToAFileOrNotAtAll) {
+TEST_F(GraphDrawing, AFileHoldsTheCompleteDrawingOrIsNotCreated) {
   g.add(fill_parameters{x, 1});
-  const test::own_folder own;
+  const test::temporary_folder own;
   const std::filesystem::path& folder = own.path();
   const std::string path = folder / "graph.dot";
   write_drawing(g, path, {.legend = false});
@@ -355,22 +364,23 @@ TEST_F(GraphDrawing, IsWrittenToAFileOrNotAtAll) {
   const auto failure = failure_of([&] { write_drawing(g, folder / "none" / "graph.dot"); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::operating_system);
-  EXPECT_NE(failure->advice().find((folder / "none" / "graph.dot").string()), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find((folder / "none" / "graph.dot").string()), std::string::npos)
+      << failure->what();
   {
-    const tiny_files limit;
+    const limited_file_size limit;
     const auto full = failure_of([&] { write_drawing(g, path); });
     ASSERT_TRUE(full);
-    EXPECT_NE(full->advice().find(path + "': File too large"), std::string::npos) << full->what();
+    EXPECT_NE(full->hint().find(path + "': File too large"), std::string::npos) << full->what();
     EXPECT_EQ(result_of([&] { write_drawing(g, folder / "other.dot"); }), errc::operating_system);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{folder}, {}), 1);
   EXPECT_EQ(text_of_file(), drawing_of(g, {.legend = false})) << "what was there before";
 }
 
-TEST_F(GraphDrawing, ClosedOnesAndHostFunctionsAreRefused) {
+TEST_F(GraphDrawing, ClosedGraphsAndHostFunctionsAreRefused) {
   g.close();
   EXPECT_EQ(result_of([&] { static_cast<void>(drawing_of(g)); }), errc::closed);
-  const graph captured = one_fill(1);
+  const graph captured = fill_graph(1);
   errc answer = errc::success;
   launch_host(s, [&] { answer = result_of([&] { static_cast<void>(drawing_of(captured)); }); });
   s.sync();

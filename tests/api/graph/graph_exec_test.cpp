@@ -1,13 +1,13 @@
 // graph_exec_test.cpp - executables: instantiated, launched, uploaded, closed.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
 #include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,10 +19,10 @@
 
 #include "driver/table.hpp"
 #include "graph_fixture.hpp"
+#include "support/closure_probe.hpp"
+#include "support/created_context.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/own_context.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
@@ -35,7 +35,7 @@ using test::result_of;
 class GraphExec : public test::graph_fixture {};
 
 // Rules 138, 139 and 148.
-TEST_F(GraphExec, IsLaunchedOftenAndNeedsItsDefinitionNoMore) {
+TEST_F(GraphExec, AnExecutableOutlivesItsGraphAndItsLaunchesDoNotOverlap) {
   std::atomic<int> runs{0};
   std::atomic<int> at_once{0};
   std::atomic<int> most{0};
@@ -54,21 +54,21 @@ TEST_F(GraphExec, IsLaunchedOftenAndNeedsItsDefinitionNoMore) {
 }
 
 TEST_F(GraphExec, ALaunchIsOneOperationOfItsStream) {
-  const graph_exec exec = fills(1, 10).instantiate();
+  const graph_exec exec = fill_chain_graph(1, 10).instantiate();
   gate held{s};
   fill(s, x, 100);
   exec.launch(s);
   EXPECT_FALSE(s.done()) << "a launch does not overtake, and does not block";
   held.open();
-  EXPECT_EQ(first(), 10);
+  EXPECT_EQ(first_element(), 10);
 }
 
 // Rule 140.
-TEST_F(GraphExec, TheExecutableMayGoWhileItRuns) {
-  test::fate f;
+TEST_F(GraphExec, AnExecutableMayBeDestroyedWhileItRuns) {
+  test::closure_stats f;
   {
-    const graph g = one_fill(5);
-    g.keep(test::witness{f});
+    const graph g = fill_graph(5);
+    g.keep(test::closure_probe{f});
     gate held{s};
     {
       const graph_exec exec = g.instantiate();
@@ -76,31 +76,32 @@ TEST_F(GraphExec, TheExecutableMayGoWhileItRuns) {
     }
     EXPECT_EQ(f.destructions, 0);
     held.open();
-    EXPECT_EQ(first(), 5);
+    EXPECT_EQ(first_element(), 5);
   }
   EXPECT_TRUE(test::is_destroyed_once(f));
 }
 
 TEST_F(GraphExec, AnUploadRunsNothing) {
   fill(s, x, 1);
-  const graph g = one_fill(2);
+  const graph g = fill_graph(2);
   const graph_exec exec = g.instantiate();
   exec.upload(s);
-  EXPECT_EQ(first(), 1);
+  EXPECT_EQ(first_element(), 1);
   const graph_exec uploaded = g.instantiate({.upload_in = s});
-  EXPECT_EQ(first(), 1);
+  EXPECT_EQ(first_element(), 1);
   uploaded.launch(s);
-  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(first_element(), 2);
 }
 
 // Rules 135 and 147.
-TEST_F(GraphExec, OptionsAreCheckedAndRead) {
-  const graph g = one_fill(2);
-  const auto refused =
-      failure_of([&] { static_cast<void>(g.instantiate({.auto_free_on_launch = true, .device_launch = true})); });
+TEST_F(GraphExec, OptionsAreCheckedAndReadBack) {
+  const graph g = fill_graph(2);
+  const auto refused = failure_of([&] {
+    static_cast<void>(g.instantiate({.auto_free_on_launch = true, .device_launch = true}));
+  });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->result(), errc::invalid_value);
-  EXPECT_NE(refused->advice().find("choose one"), std::string::npos) << refused->what();
+  EXPECT_NE(refused->hint().find("choose one"), std::string::npos) << refused->what();
   const instantiate_options plain = g.instantiate({.upload_in = s}).options();
   EXPECT_FALSE(plain.auto_free_on_launch);
   EXPECT_FALSE(plain.device_launch);
@@ -110,7 +111,7 @@ TEST_F(GraphExec, OptionsAreCheckedAndRead) {
 }
 
 // The driver wants a context to instantiate in; the caller's own is not the question.
-TEST_F(GraphExec, IsInstantiatedInTheContextItWasCapturedIn) {
+TEST_F(GraphExec, AGraphIsInstantiatedInTheContextOfItsCapture) {
   static abi::CUcontext where = nullptr;
   static const detail::driver_table* real = nullptr;
   real = &driver();
@@ -120,7 +121,7 @@ TEST_F(GraphExec, IsInstantiatedInTheContextItWasCapturedIn) {
     EXPECT_EQ(real->cuCtxGetCurrent(&where), abi::CUDA_SUCCESS);
     return real->cuGraphInstantiateWithParams(exec, g, params);
   };
-  const test::own_context own{gpu};
+  const test::created_context own{gpu};
   const stream there{own};
   const graph g = capture(there, [&] { launch_host(there, [] {}); });
   const graph copy = g.clone();
@@ -140,19 +141,19 @@ TEST_F(GraphExec, IsInstantiatedInTheContextItWasCapturedIn) {
   detail::table_in_use = real;
 }
 
-TEST_F(GraphExec, ClosedExecutablesSaySo) {
-  graph_exec exec = one_fill(1).instantiate();
+TEST_F(GraphExec, AClosedExecutableThrowsClosed) {
+  graph_exec exec = fill_graph(1).instantiate();
   const graph_exec taken = std::move(exec);
   EXPECT_TRUE(exec.closed());
   EXPECT_EQ(result_of([&] { exec.launch(s); }), errc::closed);
   EXPECT_EQ(result_of([&] { exec.upload(s); }), errc::closed);
-  EXPECT_EQ(result_of([&] { static_cast<void>(exec.update(one_fill(1))); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(exec.update(fill_graph(1))); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(exec.options()); }), errc::closed);
   exec.close();
-  exec = one_fill(3).instantiate();
+  exec = fill_graph(3).instantiate();
   exec.launch(s);
   exec.close();
-  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(first_element(), 3);
 }
 
 }  // namespace

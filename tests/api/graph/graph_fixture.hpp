@@ -1,11 +1,11 @@
 // graph_fixture.hpp - graphs to ask, launch and update, and memory to see by what has run.
 #pragma once
 
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/graph/graph.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <gtest/gtest.h>
@@ -14,16 +14,16 @@ namespace weir::test {
 
 class graph_fixture : public ::testing::Test {
  protected:
-  [[nodiscard]] int first() {
+  [[nodiscard]] int first_element() {
     copy(s, x, host);
     s.sync();
     return host[0];
   }
-  [[nodiscard]] graph one_fill(int value) {
+  [[nodiscard]] graph fill_graph(int value) {
     return capture(s, [&] { fill(s, x, value); });
   }
   // Each a node after all of the one before.
-  [[nodiscard]] graph fills(int first, int count) {
+  [[nodiscard]] graph fill_chain_graph(int first, int count) {
     return capture(s, [&] {
       for (int i = 0; i < count; ++i) fill(s, x, first + i);
     });

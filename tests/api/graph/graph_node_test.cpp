@@ -1,11 +1,11 @@
 // graph_node_test.cpp - nodes built by hand: added, ordered, asked, taken out.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
+#include <weir/core/to_string.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/pinned_buffer.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -25,9 +25,11 @@ using test::result_of;
 
 class GraphNode : public ::testing::Test {
  protected:
-  [[nodiscard]] empty_node empty(dependency_list after = {}) { return g.add(empty_parameters{}, after); }
-  [[nodiscard]] static bool says(const std::optional<error>& failure, const char* what) {
-    return failure && failure->advice().find(what) != std::string::npos;
+  [[nodiscard]] empty_node empty(dependency_list after = {}) {
+    return g.add(empty_parameters{}, after);
+  }
+  [[nodiscard]] static bool hint_contains(const std::optional<error>& failure, const char* what) {
+    return failure && failure->hint().find(what) != std::string::npos;
   }
 
   device gpu;
@@ -37,7 +39,7 @@ class GraphNode : public ::testing::Test {
   graph g;
 };
 
-TEST_F(GraphNode, IsAddedAfterOthers) {
+TEST_F(GraphNode, ANodeIsAddedAfterItsDependencies) {
   const fill_node a = g.add(fill_parameters{x, 1});
   const fill_node b = g.add(fill_parameters{x, 2}, {a});
   const copy_node c = g.add(copy_parameters{x, host}, {a, b});
@@ -56,7 +58,7 @@ TEST_F(GraphNode, IsAddedAfterOthers) {
   EXPECT_EQ(host[99], 2);
 }
 
-TEST_F(GraphNode, KnowsItsKindAndItsGraph) {
+TEST_F(GraphNode, ANodeHasItsKindAndItsGraph) {
   const empty_node a = empty();
   static_assert(empty_node::kind() == node_kind::empty);
   EXPECT_EQ(graph_node{a}.kind(), node_kind::empty);
@@ -69,18 +71,19 @@ TEST_F(GraphNode, KnowsItsKindAndItsGraph) {
 }
 
 // I8: a node found by listing comes back as its real type.
-TEST_F(GraphNode, IsTakenAsWhatItIs) {
+TEST_F(GraphNode, ANodeIsCastToItsOwnTypeOnly) {
   static_cast<void>(g.add(fill_parameters{x, 7}));
   const graph_node found = g.nodes().at(0);
   EXPECT_EQ(found.as<fill_node>().parameters().value(), 7u);
   const auto failure = failure_of([&] { static_cast<void>(found.as<copy_node>()); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::wrong_type);
-  EXPECT_TRUE(says(failure, "a fill node, not a copy node")) << failure->what();
-  EXPECT_EQ(result_of([&] { static_cast<void>(graph_node{}.as<fill_node>()); }), errc::invalid_value);
+  EXPECT_TRUE(hint_contains(failure, "a fill node, not a copy node")) << failure->what();
+  EXPECT_EQ(result_of([&] { static_cast<void>(graph_node{}.as<fill_node>()); }),
+            errc::invalid_value);
 }
 
-TEST_F(GraphNode, IsVisitedAsWhatItIs) {
+TEST_F(GraphNode, VisitCallsTheOverloadForTheTypeOfTheNode) {
   static_cast<void>(g.add(fill_parameters{x, 7}));
   static_cast<void>(g.add(copy_parameters{x, host}));
   static_cast<void>(g.add(host_function_parameters{[] {}}));
@@ -99,21 +102,21 @@ TEST_F(GraphNode, IsVisitedAsWhatItIs) {
 }
 
 // I2: failure adds nothing.
-TEST_F(GraphNode, BadDependenciesAreNamed) {
+TEST_F(GraphNode, InvalidDependenciesAreNamedAndAddNothing) {
   graph other;
   const empty_node a = empty();
   const empty_node theirs = other.add(empty_parameters{});
   const auto foreign = failure_of([&] { static_cast<void>(empty({a, theirs})); });
   ASSERT_TRUE(foreign);
   EXPECT_EQ(foreign->result(), errc::invalid_value);
-  EXPECT_TRUE(says(foreign, to_string(other).c_str())) << foreign->what();
+  EXPECT_TRUE(hint_contains(foreign, to_string(other).c_str())) << foreign->what();
   EXPECT_EQ(result_of([&] {
               static_cast<void>(empty({a, graph_node{theirs.get()}}));
             }),
             errc::invalid_value)
       << "of one that nobody told the graph of, the driver tells";
   const auto twice = failure_of([&] { static_cast<void>(empty({a, a})); });
-  EXPECT_TRUE(says(twice, "twice"));
+  EXPECT_TRUE(hint_contains(twice, "twice"));
   EXPECT_EQ(result_of([&] { static_cast<void>(empty({a, graph_node{}})); }), errc::invalid_value);
   EXPECT_EQ(g.node_count(), 1u);
   EXPECT_EQ(other.node_count(), 1u);
@@ -122,14 +125,14 @@ TEST_F(GraphNode, BadDependenciesAreNamed) {
   EXPECT_EQ(result_of([&] { static_cast<void>(g.join({a, a})); }), errc::closed);
 }
 
-TEST_F(GraphNode, ManyDependencies) {
+TEST_F(GraphNode, ANodeMayHaveManyDependencies) {
   std::vector<graph_node> all;
   for (int i = 0; i < 20; ++i) all.push_back(empty());
   EXPECT_EQ(empty(all).dependencies().size(), 20u);
 }
 
 // I9: the join of one node is that node.
-TEST_F(GraphNode, AreJoined) {
+TEST_F(GraphNode, JoinAddsAnEmptyNodeUnlessThereIsOneDependency) {
   const empty_node a = empty();
   const empty_node b = empty();
   EXPECT_EQ(g.join({a}), graph_node{a});
@@ -143,7 +146,7 @@ TEST_F(GraphNode, AreJoined) {
 }
 
 // I3.
-TEST_F(GraphNode, OrdersComeAndGo) {
+TEST_F(GraphNode, DependenciesAreAddedAndRemoved) {
   const empty_node a = empty();
   const empty_node b = empty();
   const empty_node c = empty();
@@ -158,7 +161,7 @@ TEST_F(GraphNode, OrdersComeAndGo) {
   g.remove_dependencies({});
 }
 
-TEST_F(GraphNode, BadOrdersAreNamedAndChangeNothing) {
+TEST_F(GraphNode, InvalidEdgesAreNamedAndChangeNothing) {
   graph other;
   const empty_node a = empty();
   const empty_node b = empty();
@@ -168,51 +171,53 @@ TEST_F(GraphNode, BadOrdersAreNamedAndChangeNothing) {
   const auto adding = [&](graph_node from, graph_node to, edge_data data = {}) {
     return failure_of([&] { g.add_dependency(from, to, data); });
   };
-  EXPECT_TRUE(says(adding(a, b), "there already"));
-  EXPECT_TRUE(says(adding(a, a), "itself"));
-  EXPECT_TRUE(says(adding(a, theirs), "is a node of"));
-  EXPECT_TRUE(says(adding(graph_node{theirs.get()}, a), "not between nodes of this graph"));
-  EXPECT_TRUE(says(adding(b, c, {.type = 1}), "kernels"));
+  EXPECT_TRUE(hint_contains(adding(a, b), "there already"));
+  EXPECT_TRUE(hint_contains(adding(a, a), "itself"));
+  EXPECT_TRUE(hint_contains(adding(a, theirs), "is a node of"));
+  EXPECT_TRUE(
+      hint_contains(adding(graph_node{theirs.get()}, a), "not between nodes of this graph"));
+  EXPECT_TRUE(hint_contains(adding(b, c, {.type = 1}), "kernels"));
   EXPECT_EQ(adding(a, graph_node{})->result(), errc::invalid_value);
   const std::vector<graph_edge> twice{{b, c, {}}, {b, c, {}}};
-  EXPECT_TRUE(says(failure_of([&] { g.add_dependencies(twice); }), "named twice"));
+  EXPECT_TRUE(hint_contains(failure_of([&] { g.add_dependencies(twice); }), "named twice"));
   const std::vector<graph_edge> half{{b, c, {}}, {a, b, {}}};
-  EXPECT_TRUE(says(failure_of([&] { g.add_dependencies(half); }), "there already"));
+  EXPECT_TRUE(hint_contains(failure_of([&] { g.add_dependencies(half); }), "there already"));
   EXPECT_EQ(g.edges().size(), 1u);
 
   const auto removing = [&](graph_node from, graph_node to) {
     return failure_of([&] { g.remove_dependency(from, to); });
   };
-  EXPECT_TRUE(says(removing(b, c), "not there"));
-  EXPECT_TRUE(says(removing(b, a), "not there"));
-  EXPECT_TRUE(says(removing(a, theirs), "is a node of"));
+  EXPECT_TRUE(hint_contains(removing(b, c), "not there"));
+  EXPECT_TRUE(hint_contains(removing(b, a), "not there"));
+  EXPECT_TRUE(hint_contains(removing(a, theirs), "is a node of"));
   const std::vector<graph_edge> same{{a, b, {}}, {a, b, {}}};
-  EXPECT_TRUE(says(failure_of([&] { g.remove_dependencies(same); }), "named twice"));
+  EXPECT_TRUE(hint_contains(failure_of([&] { g.remove_dependencies(same); }), "named twice"));
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
-TEST_F(GraphNode, OneThatIsGoneIsNamedByWhatIsAskedOfIt) {
+TEST_F(GraphNode, AnErrorNamesTheRemovedNode) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU's driver need not survive a stale handle";
   const graph_node a = empty();
   g.remove(a);
-  const std::function<void()> uses[] = {[&] { static_cast<void>(a.kind()); },
-                                        [&] { static_cast<void>(a.dependencies()); },
-                                        [&] { static_cast<void>(a.dependents()); }, [&] { g.remove(a); }};
+  const std::function<void()> uses[] = {
+      [&] { static_cast<void>(a.kind()); }, [&] { static_cast<void>(a.dependencies()); },
+      [&] { static_cast<void>(a.dependents()); }, [&] { g.remove(a); }};
   for (const auto& use : uses) {
     const auto failure = failure_of(use);
-    ASSERT_TRUE(says(failure, "gone")) << &use - uses;
+    ASSERT_TRUE(hint_contains(failure, "gone")) << &use - uses;
     EXPECT_EQ(failure->result(), errc::invalid_value);
     EXPECT_EQ(failure->object(), to_string(a));
   }
 }
 
-TEST_F(GraphNode, KindsAreNamedInEnglish) {
+TEST_F(GraphNode, ErrorsNameTheKindOfTheNode) {
   const empty_node a = empty();
   const auto failure = failure_of([&] { static_cast<void>(empty({a, a})); });
-  EXPECT_TRUE(says(failure, "an empty node: empty node")) << (failure ? failure->what() : "");
+  EXPECT_TRUE(hint_contains(failure, "an empty node: empty node"))
+      << (failure ? failure->what() : "");
 }
 
-TEST_F(GraphNode, ACycleInAPartIsToldNodeByNode) {
+TEST_F(GraphNode, AnErrorListsTheNodesOfACycleInAChildGraph) {
   const empty_node a = empty();
   g.add_dependency(empty(a), a);
   g.tag(a, "first");
@@ -221,13 +226,13 @@ TEST_F(GraphNode, ACycleInAPartIsToldNodeByNode) {
   graph outermost;
   outermost.add(child_graph_parameters{outer});
   const auto failure = failure_of([&] { static_cast<void>(outermost.instantiate()); });
-  ASSERT_TRUE(says(failure, "cycle, "));
-  EXPECT_TRUE(says(failure, "\"first\" ")) << failure->what();
-  EXPECT_TRUE(says(failure, " -> ")) << failure->what();
+  ASSERT_TRUE(hint_contains(failure, "cycle, "));
+  EXPECT_TRUE(hint_contains(failure, "\"first\" ")) << failure->what();
+  EXPECT_TRUE(hint_contains(failure, " -> ")) << failure->what();
 }
 
 // A cycle can be built, and whoever instantiates it is told the way around.
-TEST_F(GraphNode, ACycleIsToldNodeByNode) {
+TEST_F(GraphNode, AnErrorListsTheNodesOfACycle) {
   const empty_node a = empty();
   const empty_node b = empty(a);
   const empty_node c = empty(b);
@@ -236,8 +241,8 @@ TEST_F(GraphNode, ACycleIsToldNodeByNode) {
   g.add_dependency(c, a);
   static_cast<void>(after);
   const auto failure = failure_of([&] { static_cast<void>(g.instantiate()); });
-  ASSERT_TRUE(says(failure, "cycle"));
-  const std::string& text = failure->advice();
+  ASSERT_TRUE(hint_contains(failure, "cycle"));
+  const std::string& text = failure->hint();
   EXPECT_NE(text.find("\"middle\""), std::string::npos) << text;
   EXPECT_EQ(text.find(to_string(graph_node{after})), std::string::npos) << text;
   const std::string way = text.substr(text.find("cycle, "));
@@ -245,7 +250,7 @@ TEST_F(GraphNode, ACycleIsToldNodeByNode) {
 }
 
 // I6: later use of it is an error, as far as the driver tells.
-TEST_F(GraphNode, IsTakenOut) {
+TEST_F(GraphNode, ARemovedNodeTakesItsEdgesWithIt) {
   const empty_node a = empty();
   const empty_node b = empty(a);
   const empty_node c = empty(b);
@@ -262,7 +267,7 @@ TEST_F(GraphNode, IsTakenOut) {
 }
 
 // I11: as the driver allows it.
-TEST_F(GraphNode, IsAddedWhileTheGraphIsCaptured) {
+TEST_F(GraphNode, ANodeIsAddedToAGraphDuringItsCapture) {
   std::optional<fill_node> added;
   const graph captured = capture(s, [&](capture_scope& scope) {
     launch_host(s, [] {});
@@ -277,7 +282,7 @@ TEST_F(GraphNode, IsAddedWhileTheGraphIsCaptured) {
   EXPECT_EQ(host[0], 3);
 }
 
-TEST_F(GraphNode, InAHostFunctionAllOfItIsRefused) {
+TEST_F(GraphNode, HostFunctionsMayNotUseNodes) {
   const fill_node a = g.add(fill_parameters{x, 1});
   std::vector<errc> answers;
   launch_host(s, [&] {

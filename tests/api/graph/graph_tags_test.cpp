@@ -1,10 +1,10 @@
 // graph_tags_test.cpp - names of nodes: told, found, copied with their graphs, gone with them.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
+#include <weir/core/to_string.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <chrono>
 #include <optional>
@@ -15,9 +15,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "driver/table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir {
 namespace {
@@ -28,9 +28,11 @@ using test::result_of;
 
 class GraphTags : public ::testing::Test {
  protected:
-  [[nodiscard]] empty_node empty(dependency_list after = {}) { return g.add(empty_parameters{}, after); }
-  [[nodiscard]] static bool says(const std::optional<error>& failure, const char* what) {
-    return failure && failure->advice().find(what) != std::string::npos;
+  [[nodiscard]] empty_node empty(dependency_list after = {}) {
+    return g.add(empty_parameters{}, after);
+  }
+  [[nodiscard]] static bool hint_contains(const std::optional<error>& failure, const char* what) {
+    return failure && failure->hint().find(what) != std::string::npos;
   }
 
   device gpu;
@@ -40,7 +42,7 @@ class GraphTags : public ::testing::Test {
   graph g;
 };
 
-TEST_F(GraphTags, HasATag) {
+TEST_F(GraphTags, ATagFindsItsNodeAndMayBeReplaced) {
   const empty_node a = empty();
   const empty_node b = empty();
   EXPECT_EQ(g.tag_of(a), "");
@@ -54,13 +56,13 @@ TEST_F(GraphTags, HasATag) {
   g.tag(a, "other");
   EXPECT_FALSE(g.find("first"));
   g.tag(b, "other");
-  EXPECT_TRUE(says(failure_of([&] { static_cast<void>(g.find("other")); }), "2 nodes"));
+  EXPECT_TRUE(hint_contains(failure_of([&] { static_cast<void>(g.find("other")); }), "2 nodes"));
   g.tag(b, "");
   EXPECT_EQ(g.find("other"), graph_node{a});
   EXPECT_FALSE(g.find(""));
 }
 
-TEST_F(GraphTags, TagsOfOtherGraphsAreRefused) {
+TEST_F(GraphTags, NodesOfOtherGraphsCannotBeTagged) {
   graph other;
   const empty_node a = empty();
   EXPECT_EQ(result_of([&] { other.tag(a, "a"); }), errc::invalid_value);
@@ -75,7 +77,7 @@ TEST_F(GraphTags, TagsOfOtherGraphsAreRefused) {
 
 // I10: handles do not survive cloning; tags do.
 // Whether it was added through weir or captured; what another one of that handle would be called.
-TEST_F(GraphTags, WhatIsGoneGetsNone) {
+TEST_F(GraphTags, ARemovedNodeCannotBeTagged) {
   const empty_node added = empty();
   const graph captured = capture(s, [&] { fill(s, x, 1); });
   const graph_node recorded = captured.nodes().front();
@@ -85,7 +87,7 @@ TEST_F(GraphTags, WhatIsGoneGetsNone) {
     const auto refused = failure_of([&] { gone.graph().tag(gone, "gone"); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::invalid_value);
-    EXPECT_TRUE(says(refused, "or gone")) << refused->what();
+    EXPECT_TRUE(hint_contains(refused, "or gone")) << refused->what();
     EXPECT_FALSE(gone.graph().find("gone"));
   }
 }
@@ -106,12 +108,13 @@ TEST_F(GraphTags, TagsSurviveCloningAndInstantiating) {
   EXPECT_EQ(result_of([&] { static_cast<void>(exec.find("fill")); }), errc::closed);
 }
 
-// What is noted of nodes that were taken out past weir concerns no copy.
-TEST_F(GraphTags, WhatWasTakenOutPastWeirIsNotLookedForInClones) {
+// What is noted of nodes that were taken out directly through the driver concerns no copy.
+TEST_F(GraphTags, ANodeRemovedThroughTheDriverIsNotSearchedForInClones) {
   const empty_node stays = empty();
   graph inner;
   inner.add(empty_parameters{});
-  for (const graph_node gone : {graph_node{empty()}, graph_node{g.add(child_graph_parameters{inner})}}) {
+  for (const graph_node gone :
+       {graph_node{empty()}, graph_node{g.add(child_graph_parameters{inner})}}) {
     g.tag(gone, "gone");
     g.tag(stays, "stays");
     EXPECT_EQ(driver().cuGraphDestroyNode(gone.get()), abi::CUDA_SUCCESS);
@@ -122,7 +125,7 @@ TEST_F(GraphTags, WhatWasTakenOutPastWeirIsNotLookedForInClones) {
 }
 
 // A later graph, or node, that gets the handle has no tag.
-TEST_F(GraphTags, TagsAreNotAnothers) {
+TEST_F(GraphTags, AReusedHandleHasNoTag) {
   std::vector<CUgraph_st*> graphs;
   for (int i = 0; i < 100; ++i) {
     graph one;
@@ -137,8 +140,8 @@ TEST_F(GraphTags, TagsAreNotAnothers) {
   }
 }
 
-// The same where the graph goes past weir: with it go its notes.
-TEST_F(GraphTags, TagsGoWithAForeignGraph) {
+// The same where the graph goes directly through the driver: with it go its notes.
+TEST_F(GraphTags, TagsEndWithAForeignGraph) {
   for (int i = 0; i < 100; ++i) {
     abi::CUgraph raw = nullptr;
     ASSERT_EQ(driver().cuGraphCreate(&raw, 0), abi::CUDA_SUCCESS);
@@ -150,12 +153,13 @@ TEST_F(GraphTags, TagsGoWithAForeignGraph) {
     ASSERT_EQ(driver().cuGraphDestroy(raw), abi::CUDA_SUCCESS);
     // The driver says when a graph goes, in its own time.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (!foreign.tag_of(a).empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    while (!foreign.tag_of(a).empty() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
     EXPECT_EQ(foreign.tag_of(a), "");
   }
 }
 
-TEST_F(GraphTags, TagsOfCapturedNodes) {
+TEST_F(GraphTags, ANodeIsTaggedDuringItsCapture) {
   const graph captured = capture(s, [&](capture_scope& scope) {
     launch_host(s, [] {});
     const capture_info now = capture_info_of(s);
@@ -165,8 +169,8 @@ TEST_F(GraphTags, TagsOfCapturedNodes) {
   EXPECT_EQ(captured.find("call").kind(), node_kind::host_function);
 }
 
-TEST_F(GraphTags, TagsStayIfTheGraphCannotBeDestroyed) {
-  detail::failing_table faults;
+TEST_F(GraphTags, TagsRemainIfDestroyingTheGraphFails) {
+  detail::fault_table faults;
   const graph_node a = empty();
   g.tag(a, "a");
   CUgraph_st* const handle = g.get();

@@ -1,15 +1,15 @@
 // graph_test.cpp - graphs: asked, copied, drawn, adopted, closed.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
+#include <weir/core/to_string.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
-#include <weir/core/to_string.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -26,9 +26,9 @@
 
 #include "driver/table.hpp"
 #include "graph_fixture.hpp"
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
-#include "support/own_folder.hpp"
-#include "support/witness.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace weir {
 namespace {
@@ -52,7 +52,7 @@ class Graph : public test::graph_fixture {
   }
 };
 
-TEST_F(Graph, AnEmptyOneHasNothingAndCanBeLaunched) {
+TEST_F(Graph, AnEmptyGraphHasNoNodesAndCanBeLaunched) {
   const graph g;
   EXPECT_EQ(g.node_count(), 0u);
   EXPECT_TRUE(g.nodes().empty());
@@ -63,7 +63,7 @@ TEST_F(Graph, AnEmptyOneHasNothingAndCanBeLaunched) {
   s.sync();
 }
 
-TEST_F(Graph, TellsItsNodesInOrder) {
+TEST_F(Graph, NodesAreListedInTopologicalOrder) {
   const graph g = diamond();
   const std::vector<graph_node> nodes = g.nodes();
   ASSERT_EQ(nodes.size(), 4u);
@@ -77,11 +77,13 @@ TEST_F(Graph, TellsItsNodesInOrder) {
     EXPECT_EQ(edge.data, edge_data{});
   }
   EXPECT_EQ(nodes[0].kind(), node_kind::fill);
-  EXPECT_EQ(std::ranges::count(nodes, node_kind::host_function, [](graph_node n) { return n.kind(); }), 1);
+  EXPECT_EQ(
+      std::ranges::count(nodes, node_kind::host_function, [](graph_node n) { return n.kind(); }),
+      1);
 }
 
 // I5: whatever order the driver lists them in.
-TEST_F(Graph, NodesAddedBackwardsAreToldForwards) {
+TEST_F(Graph, NodesAddedInReverseAreListedInTopologicalOrder) {
   const graph g;
   constexpr std::size_t count = 20;
   std::vector<abi::CUgraphNode> added(count);
@@ -91,7 +93,8 @@ TEST_F(Graph, NodesAddedBackwardsAreToldForwards) {
   for (std::size_t i = 0; i + 1 < count; ++i) {
     const abi::CUgraphNode from = added[i + 1];
     const abi::CUgraphNode to = added[i];
-    ASSERT_EQ(driver().cuGraphAddDependencies_v2(g.get(), &from, &to, nullptr, 1), abi::CUDA_SUCCESS);
+    ASSERT_EQ(driver().cuGraphAddDependencies_v2(g.get(), &from, &to, nullptr, 1),
+              abi::CUDA_SUCCESS);
   }
   const std::vector<graph_node> nodes = g.nodes();
   ASSERT_EQ(nodes.size(), count);
@@ -110,11 +113,11 @@ TEST_F(Graph, ACycleIsNamedWhereItIsInstantiated) {
   const context_scope current{gpu};
   const auto failure = failure_of([&] { static_cast<void>(g.instantiate()); });
   ASSERT_TRUE(failure);
-  EXPECT_NE(failure->advice().find("cycle"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("cycle"), std::string::npos) << failure->what();
 }
 
-TEST_F(Graph, ACloneIsItsOwnGraph) {
-  std::optional<graph> g{one_fill(4)};
+TEST_F(Graph, ACloneIsIndependentOfItsOriginal) {
+  std::optional<graph> g{fill_graph(4)};
   const graph copy = g->clone();
   EXPECT_NE(copy.get(), g->get());
   const graph_node original = g->nodes().at(0);
@@ -123,13 +126,13 @@ TEST_F(Graph, ACloneIsItsOwnGraph) {
   g.reset();
   fill(s, x, 0);
   copy.instantiate().launch(s);
-  EXPECT_EQ(first(), 4);
+  EXPECT_EQ(first_element(), 4);
 }
 
-TEST_F(Graph, WhatItKeepsItsCloneKeeps) {
-  test::fate f;
-  std::optional<graph> g{one_fill(4)};
-  g->keep(test::witness{f});
+TEST_F(Graph, ACloneSharesTheKeptObjects) {
+  test::closure_stats f;
+  std::optional<graph> g{fill_graph(4)};
+  g->keep(test::closure_probe{f});
   std::optional<graph> copy{g->clone()};
   g.reset();
   drain_deferred();
@@ -139,11 +142,12 @@ TEST_F(Graph, WhatItKeepsItsCloneKeeps) {
 }
 
 // Rule 151.
-TEST_F(Graph, IsDescribedWithoutAFileLeft) {
+TEST_F(Graph, DotLeavesNoFileOpen) {
   const graph g = diamond();
   static_cast<void>(g.dot());  // what a driver opens for good, it opens now
   const auto open_files = [] {
-    return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"}, std::filesystem::directory_iterator{});
+    return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"},
+                         std::filesystem::directory_iterator{});
   };
   const auto before = open_files();
   const std::string text = g.dot();
@@ -153,9 +157,9 @@ TEST_F(Graph, IsDescribedWithoutAFileLeft) {
   EXPECT_EQ(open_files(), before);
 }
 
-TEST_F(Graph, IsDescribedInAFileOrNotAtAll) {
+TEST_F(Graph, AFileHoldsTheCompleteDescriptionOrIsNotCreated) {
   const graph g = diamond();
-  const test::own_folder own;
+  const test::temporary_folder own;
   const std::filesystem::path& folder = own.path();
   const auto files = [&] { return std::distance(std::filesystem::directory_iterator{folder}, {}); };
   const auto text_of = [](const std::filesystem::path& path) {
@@ -166,8 +170,8 @@ TEST_F(Graph, IsDescribedInAFileOrNotAtAll) {
     const auto failure = failure_of([&] { g.write_dot(path); });
     ASSERT_TRUE(failure) << path;
     EXPECT_EQ(failure->result(), errc::operating_system);
-    EXPECT_NE(failure->advice().find("'" + path + "'"), std::string::npos) << failure->what();
-    EXPECT_NE(failure->advice().find(reason), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find("'" + path + "'"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find(reason), std::string::npos) << failure->what();
   };
 
   const std::filesystem::path path = folder / "graph.dot";
@@ -201,14 +205,14 @@ TEST_F(Graph, IsDescribedInAFileOrNotAtAll) {
   expect_refused("/dev/full", "No space left");
   g.write_dot("/dev/null");
   EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
-  graph closed = one_fill(1);
+  graph closed = fill_graph(1);
   closed.close();
   EXPECT_EQ(result_of([&] { closed.write_dot(folder / "other.dot"); }), errc::closed);
   EXPECT_EQ(files(), 2);
 }
 
-TEST_F(Graph, ClosedAndMovedOnesSaySo) {
-  graph g = one_fill(1);
+TEST_F(Graph, AClosedOrMovedFromGraphThrowsClosed) {
+  graph g = fill_graph(1);
   const graph taken = std::move(g);
   EXPECT_TRUE(g.closed());
   EXPECT_EQ(to_string(g), "closed graph");
@@ -218,7 +222,7 @@ TEST_F(Graph, ClosedAndMovedOnesSaySo) {
   EXPECT_EQ(result_of([&] { static_cast<void>(g.release()); }), errc::closed);
   EXPECT_EQ(result_of([&] { g.keep(1); }), errc::closed);
   g.close();
-  g = one_fill(2);
+  g = fill_graph(2);
   EXPECT_EQ(g.node_count(), 1u);
   g.close();
   g.close();
@@ -226,27 +230,29 @@ TEST_F(Graph, ClosedAndMovedOnesSaySo) {
   EXPECT_EQ(result_of([&] { static_cast<void>(graph_node{}.kind()); }), errc::invalid_value);
 }
 
-TEST_F(Graph, IsAdoptedAndReleased) {
-  CUgraph_st* const handle = one_fill(6).release();
+TEST_F(Graph, AGraphIsReleasedAndAdopted) {
+  CUgraph_st* const handle = fill_graph(6).release();
   const graph g = graph::adopt(handle, gpu.primary_context());
   EXPECT_EQ(g.get(), handle);
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 6);
+  EXPECT_EQ(first_element(), 6);
   EXPECT_EQ(result_of([&] { static_cast<void>(graph::adopt(nullptr)); }), errc::invalid_handle);
-  EXPECT_EQ(result_of([&] { static_cast<void>(graph_exec::adopt(nullptr)); }), errc::invalid_handle);
+  EXPECT_EQ(result_of([&] { static_cast<void>(graph_exec::adopt(nullptr)); }),
+            errc::invalid_handle);
   const graph_exec exec = graph_exec::adopt(g.instantiate({.auto_free_on_launch = true}).release());
   EXPECT_TRUE(exec.options().auto_free_on_launch);
   exec.launch(s);
   s.sync();
 }
 
-TEST_F(Graph, InHostFunctionsTheyMayEndAndNothingElse) {
-  auto g = std::make_unique<graph>(one_fill(1));
+TEST_F(Graph, HostFunctionsMayDestroyGraphsAndNothingElse) {
+  auto g = std::make_unique<graph>(fill_graph(1));
   auto exec = std::make_unique<graph_exec>(g->instantiate());
   std::vector<errc> answers;
   launch_host(s, [&] {
     answers = {result_of([&] { static_cast<void>(g->node_count()); }),
-               result_of([&] { static_cast<void>(g->instantiate()); }), result_of([&] { exec->launch(t); })};
+               result_of([&] { static_cast<void>(g->instantiate()); }),
+               result_of([&] { exec->launch(t); })};
     g.reset();
     exec.reset();
   });

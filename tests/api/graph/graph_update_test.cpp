@@ -1,9 +1,10 @@
-// graph_update_test.cpp - executables updated to another graph: what they become, what cannot be, and what lives until then.
+// graph_update_test.cpp - executables updated to another graph: what they become, what cannot be,
+// and what lives until then.
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/stream/host_function.hpp>
 
 #include <optional>
@@ -11,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "graph_fixture.hpp"
+#include "support/closure_probe.hpp"
 #include "support/gate.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
@@ -21,23 +22,23 @@ using test::gate;
 
 class GraphUpdate : public test::graph_fixture {};
 
-TEST_F(GraphUpdate, IsUpdatedToOtherParameters) {
-  graph_exec exec = one_fill(1).instantiate();
+TEST_F(GraphUpdate, AnUpdateChangesTheParametersOfLaterLaunches) {
+  graph_exec exec = fill_graph(1).instantiate();
   gate held{s};
   exec.launch(s);
   copy(s, x, host);
-  EXPECT_TRUE(exec.update(one_fill(2)));
+  EXPECT_TRUE(exec.update(fill_graph(2)));
   held.open();
   s.sync();
   EXPECT_EQ(host[0], 1) << "a launch that is queued stays what it was";
   exec.launch(s);
-  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(first_element(), 2);
 }
 
 // Rules 141 and 142.
-TEST_F(GraphUpdate, AnUpdateThatCannotBeIsAValueAndChangesNothing) {
-  graph_exec exec = one_fill(1).instantiate();
-  const graph longer = fills(2, 2);
+TEST_F(GraphUpdate, AnImpossibleUpdateReturnsTheReasonAndChangesNothing) {
+  graph_exec exec = fill_graph(1).instantiate();
+  const graph longer = fill_chain_graph(2, 2);
   const graph_update more = exec.update(longer);
   EXPECT_FALSE(more);
   EXPECT_EQ(more.reason, update_reason::topology);
@@ -47,24 +48,24 @@ TEST_F(GraphUpdate, AnUpdateThatCannotBeIsAValueAndChangesNothing) {
   EXPECT_EQ(kind.reason, update_reason::node_kind);
   EXPECT_EQ(kind.node, other.nodes().at(0));
   exec.launch(s);
-  EXPECT_EQ(first(), 1);
+  EXPECT_EQ(first_element(), 1);
 }
 
 // Rule 149: what the old parameters need lives until no launch can use them.
-TEST_F(GraphUpdate, AnUpdateTakesOverWhatIsKept) {
-  test::fate old_one;
-  test::fate new_one;
+TEST_F(GraphUpdate, AnUpdateTakesOverTheKeptObjects) {
+  test::closure_stats old_one;
+  test::closure_stats new_one;
   std::optional<graph_exec> exec;
   {
-    const graph g = one_fill(1);
-    g.keep(test::witness{old_one});
+    const graph g = fill_graph(1);
+    g.keep(test::closure_probe{old_one});
     exec.emplace(g.instantiate());
   }
   {
     gate held{s};
     exec->launch(s);
-    const graph g = one_fill(2);
-    g.keep(test::witness{new_one});
+    const graph g = fill_graph(2);
+    g.keep(test::closure_probe{new_one});
     ASSERT_TRUE(exec->update(g));
     drain_deferred();
     EXPECT_EQ(old_one.destructions, 0) << "a launch needs it";
@@ -76,22 +77,22 @@ TEST_F(GraphUpdate, AnUpdateTakesOverWhatIsKept) {
   EXPECT_TRUE(test::is_destroyed_once(new_one));
 }
 
-TEST_F(GraphUpdate, IsMadeAnewWhereItCannotBeUpdated) {
-  graph_exec exec = one_fill(1).instantiate({.auto_free_on_launch = true});
+TEST_F(GraphUpdate, AnExecutableThatCannotBeUpdatedIsReinstantiated) {
+  graph_exec exec = fill_graph(1).instantiate({.auto_free_on_launch = true});
   CUgraphExec_st* const before = exec.get();
-  EXPECT_TRUE(exec.update_or_reinstantiate(one_fill(2)));
+  EXPECT_TRUE(exec.update_or_reinstantiate(fill_graph(2)));
   EXPECT_EQ(exec.get(), before);
   gate held{s};
   exec.launch(s);
   copy(s, x, host);
-  const graph_update answer = exec.update_or_reinstantiate(fills(5, 3));
+  const graph_update answer = exec.update_or_reinstantiate(fill_chain_graph(5, 3));
   EXPECT_EQ(answer.reason, update_reason::topology);
   EXPECT_TRUE(exec.options().auto_free_on_launch);
   held.open();
   s.sync();
   EXPECT_EQ(host[0], 2) << "what was launched runs to its end";
   exec.launch(s);
-  EXPECT_EQ(first(), 7);
+  EXPECT_EQ(first_element(), 7);
 }
 
 }  // namespace

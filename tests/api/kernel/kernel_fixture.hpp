@@ -1,11 +1,12 @@
-// api/kernel/kernel_fixture.hpp - a few kernels and variables, compiled for the device that there is.
+// api/kernel/kernel_fixture.hpp - a few kernels and variables, compiled for the device that there
+// is.
 #pragma once
 
-#include <weir/memory/buffer.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/module.hpp>
 #include <weir/kernel/program.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <cstdlib>
@@ -96,7 +97,8 @@ class Kernels : public ::testing::Test {
     return values;
   }
 
-  program source{kernels_source, {.name = "kernels.cu", .name_expressions = {"scale<float>", "scale<double>"}}};
+  program source{kernels_source,
+                 {.name = "kernels.cu", .name_expressions = {"scale<float>", "scale<double>"}}};
   device gpu;
   stream s{gpu};
   buffer<int> x{s, 1000};

@@ -1,6 +1,6 @@
 // kernel_test.cpp - what kernels tell of themselves, and what is set of them.
-#include <weir/stream/host_function.hpp>
 #include <weir/kernel/kernel.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using test::result_of;
 
 using Kernel = test::Kernels;
 
-TEST_F(Kernel, TellsWhatItIs) {
+TEST_F(Kernel, AKernelReturnsItsNameDeviceParametersAndAttributes) {
   const kernel fill = code->kernel("fill");
   EXPECT_EQ(fill.name(), "fill");
   EXPECT_EQ(fill.device(), gpu);
@@ -30,7 +30,7 @@ TEST_F(Kernel, TellsWhatItIs) {
   EXPECT_GT(has.binary_version, 0);
 }
 
-TEST_F(Kernel, ParametersLieWhereTheirTypesAllow) {
+TEST_F(Kernel, ParametersAreAlignedByTheirTypes) {
   const std::vector<kernel_parameter> has = code->kernel("take_all").parameters();
   ASSERT_EQ(has.size(), 10u);
   EXPECT_EQ(has[0], (kernel_parameter{0, 1}));
@@ -41,27 +41,28 @@ TEST_F(Kernel, ParametersLieWhereTheirTypesAllow) {
   EXPECT_EQ(has[9].size, sizeof(void*));
 }
 
-TEST_F(Kernel, IsTakenFromAHandle) {
+TEST_F(Kernel, AKernelIsMadeFromAHandle) {
   const kernel fill = code->kernel("fill");
   const kernel borrowed = kernel::from(fill.get());
   EXPECT_EQ(borrowed, fill);
   EXPECT_EQ(borrowed.parameters(), fill.parameters());
   launch(s, grid(x.size()), borrowed, x, 3, 1000);
   EXPECT_EQ(values_of(x)[999], 3);
-  EXPECT_EQ(result_of([] { static_cast<void>(kernel::from(static_cast<CUfunc_st*>(nullptr))); }), errc::invalid_handle);
+  EXPECT_EQ(result_of([] { static_cast<void>(kernel::from(static_cast<CUfunc_st*>(nullptr))); }),
+            errc::invalid_handle);
 }
 
 void no_kernel(int) {}
 
 // This program is not linked with the CUDA runtime.
-TEST_F(Kernel, OfNvccNeedsTheRuntime) {
+TEST_F(Kernel, ANvccKernelNeedsTheCudaRuntime) {
   const auto failure = failure_of([] { static_cast<void>(kernel::from(no_kernel)); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::not_supported);
-  EXPECT_NE(failure->advice().find("nvcc"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("nvcc"), std::string::npos) << failure->what();
 }
 
-TEST_F(Kernel, NoneAnswersClosed) {
+TEST_F(Kernel, AnEmptyKernelThrowsClosed) {
   kernel none;
   EXPECT_FALSE(none);
   EXPECT_EQ(result_of([&] { static_cast<void>(none.name()); }), errc::closed);
@@ -76,7 +77,7 @@ TEST_F(Kernel, NoneAnswersClosed) {
   s.sync();
 }
 
-TEST_F(Kernel, TellsItsOccupancy) {
+TEST_F(Kernel, AKernelReturnsItsOccupancy) {
   const kernel fill = code->kernel("fill");
   const unsigned active = fill.max_active_blocks(256);
   EXPECT_GE(active, 1u);
@@ -92,7 +93,7 @@ TEST_F(Kernel, TellsItsOccupancy) {
   EXPECT_GE(fill.available_dynamic_shared(1, 256), fill.available_dynamic_shared(2, 256));
 }
 
-TEST_F(Kernel, HasAConfigForElements) {
+TEST_F(Kernel, AKernelHasALaunchConfigForElements) {
   const kernel fill = code->kernel("fill");
   const launch_config given = fill.config_for(grid(1000, 128));
   EXPECT_EQ(given.grid, (kernel_extent{8}));
@@ -102,19 +103,21 @@ TEST_F(Kernel, HasAConfigForElements) {
   EXPECT_EQ(best.grid.x, (1000 + best.block.x - 1) / best.block.x);
   EXPECT_EQ(fill.config_for(grid(1024, 128)).grid, (kernel_extent{8}));
   EXPECT_EQ(fill.config_for(grid(1025, 128, 64)).shared_bytes, 64u);
-  const auto failure = failure_of([&] { static_cast<void>(fill.config_for(grid(std::size_t{1} << 40, 32))); });
+  const auto failure =
+      failure_of([&] { static_cast<void>(fill.config_for(grid(std::size_t{1} << 40, 32))); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("2147483647"), std::string::npos) << failure->advice();
+  EXPECT_NE(failure->hint().find("2147483647"), std::string::npos) << failure->hint();
 }
 
-TEST_F(Kernel, MayHaveMoreSharedMemory) {
+TEST_F(Kernel, AKernelMayRaiseItsSharedMemoryLimit) {
   const kernel reverse = code->kernel("reverse");
   constexpr unsigned much = 64 * 1024;
-  const auto failure = failure_of([&] { launch(s, {.block = {100}, .shared_bytes = much}, reverse, x); });
+  const auto failure =
+      failure_of([&] { launch(s, {.block = {100}, .shared_bytes = much}, reverse, x); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("set_max_dynamic_shared"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("set_max_dynamic_shared"), std::string::npos) << failure->what();
   reverse.set_max_dynamic_shared(much);
   EXPECT_EQ(reverse.attributes().max_dynamic_shared_bytes, static_cast<int>(much));
   EXPECT_EQ(code->kernel("reverse").attributes().max_dynamic_shared_bytes, static_cast<int>(much));
@@ -127,7 +130,7 @@ TEST_F(Kernel, MayHaveMoreSharedMemory) {
   EXPECT_EQ(result_of([&] { reverse.set_max_dynamic_shared(100u << 20); }), errc::invalid_value);
 }
 
-TEST_F(Kernel, TakesHints) {
+TEST_F(Kernel, AKernelTakesCacheAndCarveoutHints) {
   const kernel fill = code->kernel("fill");
   fill.set_shared_carveout(50);
   EXPECT_EQ(fill.attributes().shared_carveout, 50);

@@ -33,7 +33,8 @@ static_assert(access_of<std::span<int>> == memory_access::read_write);
 static_assert(access_of<std::span<const int>> == memory_access::read);
 static_assert(access_of<decltype(in(std::declval<buffer<int>&>()))> == memory_access::read);
 static_assert(access_of<decltype(out(std::declval<buffer<int>&>()))> == memory_access::write);
-static_assert(access_of<decltype(inout(std::declval<std::span<int>>()))> == memory_access::read_write);
+static_assert(access_of<decltype(inout(std::declval<std::span<int>>()))> ==
+              memory_access::read_write);
 static_assert(access_of<decltype(in(std::declval<int*>(), 5))> == memory_access::read);
 static_assert(access_of<std::shared_ptr<buffer<int>>&> == memory_access::read_write);
 
@@ -41,7 +42,7 @@ static_assert(access_of<std::shared_ptr<buffer<int>>&> == memory_access::read_wr
 static_assert(sizeof(detail::argument_for<float>) == sizeof(void*));
 static_assert(sizeof(detail::argument_for<buffer<int>&>) == sizeof(detail::region));
 
-TEST_F(LaunchArgument, ArriveAsTheyAre) {
+TEST_F(LaunchArgument, ArgumentsArriveUnchanged) {
   const kernel take_all = code->kernel("take_all");
   buffer<double> y{s, 11};
   launch(s, grid(x.size()), code->kernel("fill"), x, 42, 1000);
@@ -53,9 +54,11 @@ TEST_F(LaunchArgument, ArriveAsTheyAre) {
   EXPECT_EQ(got, (std::vector<double>{'a', -2, 3, -4, 0.5, 0.25, 1, 'm', 2.5, -7, 42}));
 }
 
-TEST_F(LaunchArgument, MemoryHasManyForms) {
+TEST_F(LaunchArgument, MemoryIsPassedInManyForms) {
   const kernel fill = code->kernel("fill");
-  const auto expect_filled = [&](int value) { EXPECT_EQ(values_of(x), std::vector<int>(1000, value)); };
+  const auto expect_filled = [&](int value) {
+    EXPECT_EQ(values_of(x), std::vector<int>(1000, value));
+  };
   int value = 0;
   launch(s, grid(1000), fill, x, ++value, 1000);
   expect_filled(value);
@@ -77,13 +80,14 @@ TEST_F(LaunchArgument, MemoryHasManyForms) {
   expect_filled(50);
   const buffer<int>& constant = *shared;
   launch(s, grid(1000), code->kernel("copy_ints"), constant, x, 1000);
-  const auto failure = failure_of([&] { launch(s, grid(1000), fill, std::shared_ptr<buffer<int>>{}, 1, 1000); });
+  const auto failure =
+      failure_of([&] { launch(s, grid(1000), fill, std::shared_ptr<buffer<int>>{}, 1, 1000); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
   EXPECT_EQ(failure->call(), std::string{"cuLaunchKernel"});
 }
 
-TEST_F(LaunchArgument, MemoryThatTheHostReaches) {
+TEST_F(LaunchArgument, PinnedAndManagedMemoryIsPassed) {
   const kernel fill = code->kernel("fill");
   pinned_buffer<int> pinned{1000};
   launch(s, grid(1000), fill, pinned, 1, 1000);
@@ -95,20 +99,22 @@ TEST_F(LaunchArgument, MemoryThatTheHostReaches) {
 }
 
 // A null pointer has no bytes of its own that could be told.
-TEST_F(LaunchArgument, NullIsAnAddress) {
+TEST_F(LaunchArgument, ANullPointerIsPassedAsAnAddress) {
   const module made =
-      program{"extern \"C\" __global__ void is_null(const void* p, int* x) { *x = p == nullptr; }"}.compile(gpu);
+      program{"extern \"C\" __global__ void is_null(const void* p, int* x) { *x = p == nullptr; }"}
+          .compile(gpu);
   std::nullptr_t none;
   std::memset(&none, 0xff, sizeof none);
   for (const int value : {0, 1}) {
     launch(s, grid(1000), code->kernel("fill"), x, 0, 1000);
-    value == 0 ? launch(s, {}, made.kernel("is_null"), none, x) : launch(s, {}, made.kernel("is_null"), nullptr, x);
+    value == 0 ? launch(s, {}, made.kernel("is_null"), none, x)
+               : launch(s, {}, made.kernel("is_null"), nullptr, x);
     EXPECT_EQ(values_of(x)[0], 1);
   }
 }
 
 // It is freed behind the launch, in the order of its stream.
-TEST_F(LaunchArgument, TemporaryBuffersLiveLongEnough) {
+TEST_F(LaunchArgument, TemporaryBuffersAreFreedAfterTheLaunch) {
   const kernel fill = code->kernel("fill");
   stream other{gpu};
   for (int i = 0; i < 20; ++i) launch(s, grid(1000), fill, buffer<int>{s, 1000}, i, 1000);
@@ -121,27 +127,30 @@ TEST_F(LaunchArgument, TemporaryBuffersLiveLongEnough) {
   s.sync();
 }
 
-TEST_F(LaunchArgument, AnotherNumberIsRefused) {
+TEST_F(LaunchArgument, AWrongNumberOfArgumentsIsRefused) {
   const kernel fill = code->kernel("fill");
   const auto failure = failure_of([&] { launch(s, grid(1000), fill, x, 1); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("takes 3 arguments, and 2 were given"), std::string::npos) << failure->advice();
+  EXPECT_NE(failure->hint().find("takes 3 arguments, and 2 were given"), std::string::npos)
+      << failure->hint();
   EXPECT_NE(failure->object().find("\"fill\""), std::string::npos);
   EXPECT_EQ(result_of([&] { launch(s, {}, code->kernel("nothing"), 1); }), errc::invalid_value);
 }
 
-TEST_F(LaunchArgument, AnotherSizeIsRefused) {
+TEST_F(LaunchArgument, AnArgumentOfTheWrongSizeIsRefused) {
   const kernel fill = code->kernel("fill");
   const auto failure = failure_of([&] { launch(s, grid(1000), fill, x, 1, std::size_t{1000}); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("parameter 2"), std::string::npos) << failure->advice();
-  EXPECT_NE(failure->advice().find("takes 4 bytes, and 8 were given"), std::string::npos) << failure->advice();
-  EXPECT_EQ(result_of([&] { launch(s, {}, code->kernel("scale<float>"), x.data(), 2.0, 1); }), errc::invalid_value);
+  EXPECT_NE(failure->hint().find("parameter 2"), std::string::npos) << failure->hint();
+  EXPECT_NE(failure->hint().find("takes 4 bytes, and 8 were given"), std::string::npos)
+      << failure->hint();
+  EXPECT_EQ(result_of([&] { launch(s, {}, code->kernel("scale<float>"), x.data(), 2.0, 1); }),
+            errc::invalid_value);
 }
 
-TEST_F(LaunchArgument, AnotherAlignmentIsRefused) {
+TEST_F(LaunchArgument, AnArgumentOfTheWrongAlignmentIsRefused) {
   struct alignas(16) wide {
     long long value;
     long long other;
@@ -155,7 +164,7 @@ extern "C" __global__ void take(int* x, plain p) { *x = (int)p.value; }
   const auto failure = failure_of([&] { launch(s, {}, two.kernel("take"), x, wide{5, 6}); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("offset 8"), std::string::npos) << failure->advice();
+  EXPECT_NE(failure->hint().find("offset 8"), std::string::npos) << failure->hint();
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// launch_capture_test.cpp - launches in captures, and as nodes: what the graph keeps, what is checked.
+// launch_capture_test.cpp - launches in captures, and as nodes: what the graph keeps, what is
+// checked.
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/kernel_node.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <memory>
@@ -19,7 +20,7 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::result_of;
 
@@ -28,7 +29,7 @@ class LaunchCapture : public test::Kernels {
   void expect_filled(int value) { EXPECT_EQ(values_of(x), std::vector<int>(1000, value)); }
 };
 
-TEST_F(LaunchCapture, BecomesANode) {
+TEST_F(LaunchCapture, ACapturedLaunchBecomesANode) {
   const kernel fill_ints = code->kernel("fill");
   fill(s, x, -1);
   graph g = capture(s, [&] {
@@ -45,10 +46,11 @@ TEST_F(LaunchCapture, BecomesANode) {
 }
 
 // The module goes with the last of graph and executables.
-TEST_F(LaunchCapture, KeepsTheModule) {
+TEST_F(LaunchCapture, ACapturedLaunchKeepsItsModule) {
   drain_deferred();
-  failing_table calls;
-  std::optional<graph> g = capture(s, [&] { launch(s, grid(1000), code->kernel("fill"), x, 4, 1000); });
+  fault_table calls;
+  std::optional<graph> g =
+      capture(s, [&] { launch(s, grid(1000), code->kernel("fill"), x, 4, 1000); });
   code.reset();
   drain_deferred();
   std::optional<graph_exec> exec = g->instantiate();
@@ -61,7 +63,7 @@ TEST_F(LaunchCapture, KeepsTheModule) {
   exec.reset();
 }
 
-TEST_F(LaunchCapture, KeepsWhatItIsGiven) {
+TEST_F(LaunchCapture, ACapturedLaunchKeepsItsMovedAndSharedArguments) {
   std::weak_ptr<buffer<int>> watched;
   std::optional<graph> g;
   {
@@ -84,7 +86,7 @@ TEST_F(LaunchCapture, KeepsWhatItIsGiven) {
 }
 
 // Their uses are noted before the graph has them, and nowhere afterwards.
-TEST_F(LaunchCapture, KeepsWhatAnothersStreamUses) {
+TEST_F(LaunchCapture, ACaptureOfAPerThreadStreamKeepsItsArguments) {
   const context_scope current{gpu};
   const stream_ref mine = stream_ref::per_thread();
   const graph g = capture(mine, [&] {
@@ -97,12 +99,13 @@ TEST_F(LaunchCapture, KeepsWhatAnothersStreamUses) {
 }
 
 // A refused one leaves the capture as it is.
-TEST_F(LaunchCapture, RefusalsBreakNothing) {
+TEST_F(LaunchCapture, ARefusedLaunchLeavesTheCaptureValid) {
   const kernel fill_ints = code->kernel("fill");
   const graph g = capture(s, [&] {
     EXPECT_EQ(result_of([&] { launch(s, grid(1000), fill_ints, x, 1); }), errc::invalid_value);
-    for (const launch_config& wrong : {launch_config{.grid = {0}}, launch_config{.grid = {1, 1 << 16}},
-                                       launch_config{.block = {32, 64}}, launch_config{.shared_bytes = 1 << 30}}) {
+    for (const launch_config& wrong :
+         {launch_config{.grid = {0}}, launch_config{.grid = {1, 1 << 16}},
+          launch_config{.block = {32, 64}}, launch_config{.shared_bytes = 1 << 30}}) {
       EXPECT_EQ(result_of([&] { launch(s, wrong, fill_ints, x, 1, 1000); }), errc::invalid_value);
     }
     launch(s, grid(1000), fill_ints, x, 6, 1000);
@@ -110,10 +113,12 @@ TEST_F(LaunchCapture, RefusalsBreakNothing) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(LaunchCapture, NodesTakeWhatLaunchesTake) {
+TEST_F(LaunchCapture, KernelNodesTakeTheArgumentsOfLaunches) {
   const kernel fill_ints = code->kernel("fill");
   graph g;
-  const auto parameters = [&](int value) { return kernel_parameters{grid(1000), fill_ints, out(x), value, 1000}; };
+  const auto parameters = [&](int value) {
+    return kernel_parameters{grid(1000), fill_ints, out(x), value, 1000};
+  };
   const kernel_node node = g.add(parameters(7));
   EXPECT_EQ(node.parameters().function(), fill_ints.get());
   EXPECT_EQ(node.parameters().block(), fill_ints.config_for(grid(1000)).block);
@@ -130,7 +135,7 @@ TEST_F(LaunchCapture, NodesTakeWhatLaunchesTake) {
   EXPECT_EQ(named.config().block, named.block());
 }
 
-TEST_F(LaunchCapture, NodesAreChecked) {
+TEST_F(LaunchCapture, TheArgumentsOfKernelNodesAreChecked) {
   const kernel fill_ints = code->kernel("fill");
   graph g;
   EXPECT_EQ(result_of([&] {
@@ -156,13 +161,15 @@ TEST_F(LaunchCapture, NodesAreChecked) {
   EXPECT_EQ(result_of([&] { exec.set(node, programmatic); }), errc::not_supported);
 }
 
-TEST_F(LaunchCapture, NodesKeepModuleAndOwners) {
+TEST_F(LaunchCapture, KernelNodesKeepTheirModuleAndArguments) {
   auto shared = std::make_shared<buffer<int>>(s, 1000);
   const std::weak_ptr<buffer<int>> watched = shared;
   graph g;
-  const kernel_node first = g.add(kernel_parameters{grid(1000), code->kernel("fill"), std::move(shared), 11, 1000});
+  const kernel_node first =
+      g.add(kernel_parameters{grid(1000), code->kernel("fill"), std::move(shared), 11, 1000});
   shared.reset();
-  g.add(kernel_parameters{grid(1000), code->kernel("copy_ints"), in(watched.lock()), x, 1000}, {first});
+  g.add(kernel_parameters{grid(1000), code->kernel("copy_ints"), in(watched.lock()), x, 1000},
+        {first});
   code.reset();
   drain_deferred();
   graph_exec exec = g.instantiate();
@@ -172,12 +179,14 @@ TEST_F(LaunchCapture, NodesKeepModuleAndOwners) {
 }
 
 // They are the parameters', whatever else of the node is changed.
-TEST_F(LaunchCapture, AttributesLeaveNodesTheirOwners) {
-  const auto mine = [&] { return kernel_parameters{grid(10), code->kernel("fill"), buffer<int>{s, 10}, 1, 10}; };
+TEST_F(LaunchCapture, ChangedAttributesDoNotReleaseTheArgumentsOfANode) {
+  const auto mine = [&] {
+    return kernel_parameters{grid(10), code->kernel("fill"), buffer<int>{s, 10}, 1, 10};
+  };
   graph g;
   const kernel_node node = g.add(mine());
   const kernel_node other = g.add(mine());
-  const failing_table calls;
+  const fault_table calls;
   node.set_priority(gpu.priorities().greatest);
   node.copy_attributes(other);
   EXPECT_EQ(calls.count(&driver_table::cuGraphReleaseUserObject), 0);

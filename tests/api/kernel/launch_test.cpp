@@ -1,10 +1,10 @@
 // launch_test.cpp - kernels in stream order: shapes, streams, refusals.
 #include <weir/capture/capture.hpp>
 #include <weir/device/context.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/graph/nodes/kernel_node.hpp>
 #include <weir/kernel/launch.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <cstdint>
 #include <string>
@@ -20,14 +20,14 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::gate;
 using test::result_of;
 
 using Launch = test::Kernels;
 
-TEST_F(Launch, RunsInStreamOrder) {
+TEST_F(Launch, LaunchesRunInStreamOrder) {
   const kernel fill_ints = code->kernel("fill");
   const kernel copy_ints = code->kernel("copy_ints");
   buffer<int> y{s, 1000};
@@ -39,7 +39,7 @@ TEST_F(Launch, RunsInStreamOrder) {
   EXPECT_EQ(values_of(y), std::vector<int>(1000, 19));
 }
 
-TEST_F(Launch, HasEveryShape) {
+TEST_F(Launch, ALaunchMayHaveThreeDimensions) {
   const kernel count = code->kernel("count");
   buffer<unsigned> total{s, 1};
   fill(s, total, 0u);
@@ -50,7 +50,7 @@ TEST_F(Launch, HasEveryShape) {
   EXPECT_EQ(value[0], 2u * 3 * 4 * 5 * 6 * 7);
 }
 
-TEST_F(Launch, OfElementsCoversThemAll) {
+TEST_F(Launch, AGridOfElementsCoversAllElements) {
   const kernel fill_ints = code->kernel("fill");
   for (const std::size_t n : {1, 2, 127, 128, 129, 1000}) {
     fill(s, x, -1);
@@ -64,27 +64,27 @@ TEST_F(Launch, OfElementsCoversThemAll) {
 }
 
 // The arguments are checked all the same.
-TEST_F(Launch, OfNoElementsIsNone) {
+TEST_F(Launch, AGridOfNoElementsLaunchesNothing) {
   const kernel fill_ints = code->kernel("fill");
-  failing_table calls;
+  fault_table calls;
   launch(s, grid(0), fill_ints, x, 8, 0);
   EXPECT_EQ(calls.count(&driver_table::cuLaunchKernel), 0);
   EXPECT_EQ(result_of([&] { launch(s, grid(0), fill_ints, x, 8); }), errc::invalid_value);
 }
 
 // One driver call, whatever the arguments are.
-TEST_F(Launch, IsOneCall) {
+TEST_F(Launch, ALaunchIsOneDriverCall) {
   const kernel fill_ints = code->kernel("fill");
   launch(s, grid(1000), fill_ints, x, 1, 1000);
   s.sync();
-  failing_table calls;
+  fault_table calls;
   for (int i = 0; i < 10; ++i) launch(s, grid(1000), fill_ints, out(x), i, 1000);
   EXPECT_EQ(calls.count_all(), 10);
   EXPECT_EQ(calls.count(&driver_table::cuLaunchKernel), 10);
   s.sync();
 }
 
-TEST_F(Launch, OnAnotherStreamIsRememberedByItsBuffers) {
+TEST_F(Launch, BuffersRememberALaunchOnAnotherStream) {
   const kernel fill_ints = code->kernel("fill");
   stream other{gpu};
   std::vector<int> values(1000);
@@ -100,7 +100,7 @@ TEST_F(Launch, OnAnotherStreamIsRememberedByItsBuffers) {
   EXPECT_EQ(values_of(x)[999], 4);
 }
 
-TEST_F(Launch, TakesDefaultStreams) {
+TEST_F(Launch, DefaultStreamsAcceptLaunches) {
   const context_scope current{gpu};
   const kernel fill_ints = code->kernel("fill");
   s.sync();
@@ -113,7 +113,7 @@ TEST_F(Launch, TakesDefaultStreams) {
 }
 
 // A new thread has no current context.
-TEST_F(Launch, NeedsNoCurrentContext) {
+TEST_F(Launch, ALaunchNeedsNoCurrentContext) {
   const kernel fill_ints = code->kernel("fill");
   errc on_stream = errc::unknown;
   errc on_default = errc::unknown;
@@ -129,52 +129,61 @@ TEST_F(Launch, NeedsNoCurrentContext) {
   EXPECT_EQ(values_of(x)[999], 7);
 }
 
-TEST_F(Launch, TakesAPriority) {
+TEST_F(Launch, ALaunchMayHaveAPriority) {
   const kernel fill_ints = code->kernel("fill");
   launch(s, {.block = {100}, .priority = gpu.priorities().greatest}, fill_ints, x, 2, 100);
   EXPECT_EQ(values_of(x)[99], 2);
   const int none = gpu.priorities().greatest - 1;
-  EXPECT_EQ(result_of([&] { launch(s, {.priority = none}, fill_ints, x, 2, 100); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { launch(s, {.priority = none}, fill_ints, x, 2, 100); }),
+            errc::invalid_value);
 }
 
-TEST_F(Launch, MayBeCooperative) {
+TEST_F(Launch, ALaunchMayBeCooperative) {
   const kernel fill_ints = code->kernel("fill");
   launch(s, {.grid = {2}, .block = {64}, .cooperative = true}, fill_ints, x, 3, 128);
   EXPECT_EQ(values_of(x)[127], 3);
   const unsigned fit = fill_ints.max_cooperative_blocks(64);
-  const auto failure =
-      failure_of([&] { launch(s, {.grid = {fit + 1}, .block = {64}, .cooperative = true}, fill_ints, x, 3, 128); });
+  const auto failure = failure_of([&] {
+    launch(s, {.grid = {fit + 1}, .block = {64}, .cooperative = true}, fill_ints, x, 3, 128);
+  });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::cooperative_launch_too_large);
-  EXPECT_NE(failure->advice().find("max_cooperative_blocks"), std::string::npos);
+  EXPECT_NE(failure->hint().find("max_cooperative_blocks"), std::string::npos);
 }
 
-TEST_F(Launch, MayHaveClusters) {
-  if (gpu.compute_capability() < compute_capability{9, 0}) GTEST_SKIP() << "the device has no clusters";
+TEST_F(Launch, ALaunchMayHaveClusters) {
+  if (gpu.compute_capability() < compute_capability{9, 0})
+    GTEST_SKIP() << "the device has no clusters";
   const kernel fill_ints = code->kernel("fill");
   const launch_config config{.grid = {4}, .block = {64}, .cluster = {2, 1, 1}};
   launch(s, config, fill_ints, x, 4, 256);
   EXPECT_EQ(values_of(x)[255], 4);
   EXPECT_GE(fill_ints.max_cluster_size(config), 2u);
   EXPECT_GE(fill_ints.max_active_clusters(config), 1u);
-  EXPECT_TRUE(failure_of([&] { launch(s, {.grid = {3}, .block = {64}, .cluster = {2, 1, 1}}, fill_ints, x, 4, 256); }));
+  EXPECT_TRUE(failure_of([&] {
+    launch(s, {.grid = {3}, .block = {64}, .cluster = {2, 1, 1}}, fill_ints, x, 4, 256);
+  }));
 }
 
-// Neither a cluster nor none, wherever the 0 is: the driver, which breaks captures over it, is not asked.
-TEST_F(Launch, AClusterHasAllDirectionsOrNone) {
+// Neither a cluster nor none, wherever the 0 is: the driver, which breaks captures over it, is not
+// asked.
+TEST_F(Launch, AClusterSetsAllDimensionsOrNone) {
   const kernel fill_ints = code->kernel("fill");
   const auto refused = [&](const auto& ask) {
     const auto failure = failure_of(ask);
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_value);
-    EXPECT_NE(failure->advice().find("in each direction"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find("in each direction"), std::string::npos) << failure->what();
   };
   const graph g = capture(s, [&] {
-    for (const kernel_extent& cluster : {kernel_extent{0, 2, 1}, kernel_extent{2, 0, 1}, kernel_extent{0, 0, 1}}) {
+    for (const kernel_extent& cluster :
+         {kernel_extent{0, 2, 1}, kernel_extent{2, 0, 1}, kernel_extent{0, 0, 1}}) {
       const launch_config config{.grid = {2, 2}, .block = {64}, .cluster = cluster};
       refused([&] { launch(s, config, fill_ints, x, 4, 128); });
       graph other;
-      refused([&] { static_cast<void>(other.add(kernel_parameters{config, fill_ints, x, 4, 128})); });
+      refused([&] {
+        static_cast<void>(other.add(kernel_parameters{config, fill_ints, x, 4, 128}));
+      });
       EXPECT_EQ(other.node_count(), 0u);
       refused([&] { static_cast<void>(fill_ints.max_cluster_size(config)); });
       refused([&] { static_cast<void>(fill_ints.max_active_clusters(config)); });
@@ -184,7 +193,7 @@ TEST_F(Launch, AClusterHasAllDirectionsOrNone) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(Launch, MayBeProgrammatic) {
+TEST_F(Launch, ALaunchMayBeProgrammatic) {
   const kernel fill_ints = code->kernel("fill");
   launch(s, grid(1000), fill_ints, x, 4, 1000);
   launch(s, {.grid = {8}, .block = {128}, .programmatic = true}, fill_ints, x, 5, 1000);
@@ -193,7 +202,7 @@ TEST_F(Launch, MayBeProgrammatic) {
   EXPECT_EQ(values_of(x)[0], 6);
 }
 
-TEST_F(Launch, TheRefusalSaysWhy) {
+TEST_F(Launch, TheErrorNamesTheReason) {
   const kernel fill_ints = code->kernel("fill");
   const auto advice_of = [&](const launch_config& config) {
     const auto failure = failure_of([&] { launch(s, config, fill_ints, x, 1, 1000); });
@@ -201,7 +210,7 @@ TEST_F(Launch, TheRefusalSaysWhy) {
     EXPECT_EQ(failure->result(), errc::invalid_value);
     EXPECT_NE(failure->object().find("\"fill\""), std::string::npos) << failure->object();
     EXPECT_NE(std::string{failure->where().file_name()}.find("launch_test"), std::string::npos);
-    return failure->advice();
+    return failure->hint();
   };
   EXPECT_NE(advice_of({.grid = {0}}).find("at least 1"), std::string::npos);
   EXPECT_NE(advice_of({.block = {2048}}).find("2048 threads"), std::string::npos);
@@ -220,10 +229,11 @@ TEST_F(Launch, ClosedStreamsAndBuffersAreRefused) {
   EXPECT_EQ(result_of([&] { launch(s, grid(1000), fill_ints, freed, 1, 1000); }), errc::closed);
 }
 
-TEST_F(Launch, IsNotMadeInHostFunctions) {
+TEST_F(Launch, HostFunctionsMayNotLaunch) {
   const kernel fill_ints = code->kernel("fill");
   errc answer = errc::success;
-  launch_host(s, [&] { answer = result_of([&] { launch(s, grid(1000), fill_ints, x, 1, 1000); }); });
+  launch_host(s,
+              [&] { answer = result_of([&] { launch(s, grid(1000), fill_ints, x, 1, 1000); }); });
   s.sync();
   EXPECT_EQ(answer, errc::not_permitted);
 }
@@ -232,7 +242,7 @@ void launch_for(stream_ref s, const kernel& k, buffer<int>& x, call_site at) {
   launch(s, grid(10), {k, at}, x, 1);  // one argument is missing
 }
 
-TEST_F(Launch, TheErrorNamesTheLineThatIsPassedOn) {
+TEST_F(Launch, TheErrorNamesTheCallSiteArgument) {
   const kernel fill_ints = code->kernel("fill");
   const call_site here = call_site::current();
   const auto failure = failure_of([&] { launch_for(s, fill_ints, x, here); });

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "api/kernel/kernel_fixture.hpp"
-#include "support/own_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace weir {
 namespace {
@@ -36,19 +36,21 @@ class Program : public test::Kernels {
 
 constexpr const char* store_it = "extern \"C\" __global__ void store_it(int* x) { *x = VALUE; }\n";
 
-TEST_F(Program, TakesOptions) {
+TEST_F(Program, OptionsReachTheCompiler) {
   EXPECT_EQ(stored(program{store_it, {.defines = {"VALUE=3"}}}), 3);
   EXPECT_EQ(stored(program{std::string{"#include \"value.h\"\n"} + store_it,
                            {.headers = {{"value.h", "#define VALUE 4\n"}}}}),
             4);
-  EXPECT_EQ(stored(program{std::string{"template <class T> concept anything = true;\n"} + store_it,
-                           {.defines = {"VALUE=5"}, .standard = "c++20", .fast_math = true, .line_info = true}}),
-            5);
+  EXPECT_EQ(
+      stored(program{
+          std::string{"template <class T> concept anything = true;\n"} + store_it,
+          {.defines = {"VALUE=5"}, .standard = "c++20", .fast_math = true, .line_info = true}}),
+      5);
   EXPECT_EQ(stored(program{store_it, {.defines = {"VALUE=6"}, .debug = true}}), 6);
 }
 
-TEST_F(Program, ComesFromAFileBesideItsHeaders) {
-  const test::own_folder folder;
+TEST_F(Program, AProgramFileFindsTheHeadersBesideIt) {
+  const test::temporary_folder folder;
   std::ofstream{folder.path() / "store.cu"} << "#include \"value.h\"\n" << store_it;
   std::ofstream{folder.path() / "value.h"} << "#define VALUE 7\n";
   EXPECT_EQ(stored(program::from_file(folder.path() / "store.cu")), 7);
@@ -56,17 +58,19 @@ TEST_F(Program, ComesFromAFileBesideItsHeaders) {
   std::ofstream{folder.path() / "value.h"} << "#define VALUE 8\n";
   EXPECT_EQ(stored(program::from_file(folder.path() / "store.cu")), 8);
 
-  const auto failure = failure_of([&] { static_cast<void>(program::from_file(folder.path() / "none.cu")); });
+  const auto failure =
+      failure_of([&] { static_cast<void>(program::from_file(folder.path() / "none.cu")); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::file_not_found);
   EXPECT_NE(failure->object().find("none.cu"), std::string::npos);
-  EXPECT_EQ(result_of([&] { static_cast<void>(program::from_file(folder.path())); }), errc::file_not_found);
+  EXPECT_EQ(result_of([&] { static_cast<void>(program::from_file(folder.path())); }),
+            errc::file_not_found);
 }
 
 // The lines are those of the source as it was given, whatever the compiler is made to read.
-TEST_F(Program, ErrorsTellItsLines) {
-  const auto failure =
-      compile_failure(program{"\n\n__global__ void f(int* x) { *x = undefined_name; }\n", {.name = "my.cu"}});
+TEST_F(Program, CompilerErrorsNameTheLinesOfTheSource) {
+  const auto failure = compile_failure(
+      program{"\n\n__global__ void f(int* x) { *x = undefined_name; }\n", {.name = "my.cu"}});
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_source);
   EXPECT_NE(failure->log().find("undefined_name"), std::string::npos) << failure->log();
@@ -74,22 +78,25 @@ TEST_F(Program, ErrorsTellItsLines) {
               failure->log().find("my.cu:3:") != std::string::npos)
       << failure->log();
   EXPECT_FALSE(failure->compiler().empty());
-  EXPECT_NE(std::string{failure->what()}.find("undefined_name"), std::string::npos) << failure->what();
+  EXPECT_NE(std::string{failure->what()}.find("undefined_name"), std::string::npos)
+      << failure->what();
   EXPECT_NE(std::string{failure->where().file_name()}.find("program_test"), std::string::npos);
   const compile_error copy = *failure;
   EXPECT_EQ(copy.log(), failure->log());
 }
 
 TEST_F(Program, AnUnknownNameExpressionIsAnError) {
-  const auto failure = compile_failure(program{test::kernels_source, {.name_expressions = {"no_such_template<int>"}}});
+  const auto failure = compile_failure(
+      program{test::kernels_source, {.name_expressions = {"no_such_template<int>"}}});
   ASSERT_TRUE(failure);
   EXPECT_NE(failure->log().find("no_such_template"), std::string::npos) << failure->log();
   if (gpu.is_embedded()) {
-    EXPECT_TRUE(failure->log().starts_with("name expression no_such_template<int>:1:")) << failure->log();
+    EXPECT_TRUE(failure->log().starts_with("name expression no_such_template<int>:1:"))
+        << failure->log();
   }
 }
 
-TEST_F(Program, GivesAnImageToKeep) {
+TEST_F(Program, AProgramReturnsItsImage) {
   const program what{store_it, {.defines = {"VALUE=9"}}};
   const std::vector<std::byte> image = what.image_for(gpu);
   const module made = module::load(gpu, image);
@@ -97,13 +104,13 @@ TEST_F(Program, GivesAnImageToKeep) {
   EXPECT_EQ(values_of(x)[0], 9);
 }
 
-TEST_F(Program, TellsWarnings) {
+TEST_F(Program, AProgramReturnsItsWarnings) {
   const program clean{store_it, {.defines = {"VALUE=1"}}};
   EXPECT_EQ(clean.warnings(gpu), "");
 }
 
 // Two loads of one product have variables of their own.
-TEST_F(Program, EveryModuleIsItsOwn) {
+TEST_F(Program, EachCompileReturnsAModuleOfItsOwn) {
   const module other = source.compile(gpu);
   launch(s, {}, code->kernel("read_variables"), x);
   EXPECT_EQ(values_of(x)[0], 17);
@@ -113,14 +120,15 @@ TEST_F(Program, EveryModuleIsItsOwn) {
   EXPECT_EQ(values_of(x)[0], 17);
 }
 
-TEST_F(Program, KeepsProducts) {
-  const test::own_folder folder;
+TEST_F(Program, CompiledProgramsAreCached) {
+  const test::temporary_folder folder;
   const std::string before = std::getenv("WEIR_CACHE");
   ::setenv("WEIR_CACHE", folder.path().c_str(), 1);
   const program what{store_it, {.defines = {"VALUE=10"}}};
   const auto files = [&] {
     std::vector<std::filesystem::path> all;
-    for (const auto& file : std::filesystem::directory_iterator{folder.path()}) all.push_back(file.path());
+    for (const auto& file : std::filesystem::directory_iterator{folder.path()})
+      all.push_back(file.path());
     return all;
   };
   EXPECT_EQ(stored(what), 10);
@@ -135,7 +143,7 @@ TEST_F(Program, KeepsProducts) {
   ::setenv("WEIR_CACHE", before.c_str(), 1);
 }
 
-TEST(ProgramWithoutACompiler, SaysWhatToInstall) {
+TEST(ProgramWithoutACompiler, AnErrorSaysWhatToInstall) {
   const device gpu;
   if (!gpu.is_embedded()) GTEST_SKIP() << "NVRTC is opened once for all";
   const char* const before = std::getenv("WEIR_CXX");
@@ -145,11 +153,11 @@ TEST(ProgramWithoutACompiler, SaysWhatToInstall) {
   before == nullptr ? ::unsetenv("WEIR_CXX") : ::setenv("WEIR_CXX", kept.c_str(), 1);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::jit_compiler_not_found);
-  EXPECT_NE(failure->advice().find("WEIR_CXX"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("WEIR_CXX"), std::string::npos) << failure->what();
 }
 
 // A compiler that cannot work is not one that is missing.
-TEST(ProgramWithoutACompiler, IsNotOneWithoutRoom) {
+TEST(ProgramWithoutACompiler, ACompilerWithoutTemporarySpaceIsNotReportedAsMissing) {
   const device gpu;
   if (!gpu.is_embedded()) GTEST_SKIP() << "NVRTC needs no files";
   const char* const before = std::getenv("TMPDIR");
@@ -160,7 +168,7 @@ TEST(ProgramWithoutACompiler, IsNotOneWithoutRoom) {
   before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::operating_system);
-  EXPECT_NE(failure->advice().find("TMPDIR"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("TMPDIR"), std::string::npos) << failure->what();
 }
 
 }  // namespace

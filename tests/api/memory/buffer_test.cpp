@@ -12,21 +12,22 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::failure_of;
 using test::result_of;
 
-static_assert(!std::is_copy_constructible_v<buffer<int>> && std::is_nothrow_move_constructible_v<buffer<int>>);
+static_assert(!std::is_copy_constructible_v<buffer<int>> &&
+              std::is_nothrow_move_constructible_v<buffer<int>>);
 static_assert(!std::is_default_constructible_v<buffer<int>>);
 
 class Buffer : public ::testing::Test {
@@ -39,7 +40,7 @@ class Buffer : public ::testing::Test {
   pinned_buffer<std::uint32_t> host{size};
 };
 
-TEST_F(Buffer, HoldsWhatIsWrittenToIt) {
+TEST_F(Buffer, ABufferHoldsTheValuesWrittenToIt) {
   buffer<std::uint32_t> x{s, size};
   EXPECT_NE(x.data(), nullptr);
   EXPECT_EQ(x.size(), size);
@@ -50,8 +51,8 @@ TEST_F(Buffer, HoldsWhatIsWrittenToIt) {
   EXPECT_EQ(contents(s, x), std::vector<std::uint32_t>(size, 0xabcd'1234u));
 }
 
-TEST_F(Buffer, AnEmptyOneOwnsNothingAndCallsNoDriver) {
-  const failing_table calls;
+TEST_F(Buffer, AnEmptyBufferOwnsNothingAndMakesNoDriverCall) {
+  const fault_table calls;
   {
     buffer<int> x{s, 0};
     EXPECT_TRUE(x.empty());
@@ -64,10 +65,10 @@ TEST_F(Buffer, AnEmptyOneOwnsNothingAndCallsNoDriver) {
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(Buffer, MovingTouchesNoDevice) {
+TEST_F(Buffer, MovingMakesNoDriverCall) {
   buffer<int> x{s, size};
   int* const address = x.data();
-  const failing_table calls;
+  const fault_table calls;
   buffer<int> y = std::move(x);
   EXPECT_TRUE(x.closed());  // NOLINT(bugprone-use-after-move): what a moved-from one answers
   EXPECT_EQ(x.data(), nullptr);
@@ -78,16 +79,16 @@ TEST_F(Buffer, MovingTouchesNoDevice) {
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(Buffer, AssigningFreesWhatWasThere) {
+TEST_F(Buffer, AssigningFreesTheEarlierMemory) {
   buffer<int> x{s, size};
-  const failing_table calls;
+  const fault_table calls;
   x = buffer<int>{t, size};
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
   EXPECT_EQ(x.stream(), t.ref());
 }
 
 // Rule 158.
-TEST_F(Buffer, AClosedOneSaysSoToEveryUse) {
+TEST_F(Buffer, AClosedBufferThrowsClosed) {
   buffer<std::uint32_t> x{s, size};
   const buffer<std::uint32_t> y{s, size};
   x.close();
@@ -103,7 +104,7 @@ TEST_F(Buffer, AClosedOneSaysSoToEveryUse) {
 }
 
 // Rule 158, the other way round.
-TEST_F(Buffer, AClosedStreamGivesNone) {
+TEST_F(Buffer, AClosedStreamAllocatesNoBuffer) {
   stream gone{gpu};
   gone.close();
   EXPECT_EQ(result_of([&] { const buffer<int> x{gone, size}; }), errc::closed);
@@ -114,7 +115,7 @@ TEST_F(Buffer, AClosedStreamGivesNone) {
 }
 
 // Rule 164.
-TEST_F(Buffer, TooMuchIsRefusedAsOutOfMemory) {
+TEST_F(Buffer, AnOversizedRequestThrowsOutOfMemory) {
   const std::size_t most = std::numeric_limits<std::size_t>::max();
   EXPECT_EQ(result_of([&] { const buffer<std::uint64_t> x{s, most}; }), errc::out_of_memory);
   EXPECT_EQ(result_of([&] { const buffer<std::uint64_t> x{s, most / 8}; }), errc::out_of_memory);
@@ -122,12 +123,12 @@ TEST_F(Buffer, TooMuchIsRefusedAsOutOfMemory) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::out_of_memory);
   EXPECT_STREQ(failure->call(), "cuMemAllocAsync");
-  EXPECT_FALSE(failure->advice().empty());
+  EXPECT_FALSE(failure->hint().empty());
   const buffer<char> small{s, 16};  // the stream is as good as before
   s.sync();
 }
 
-TEST_F(Buffer, AdoptingTakesOverAndReleasingGivesUp) {
+TEST_F(Buffer, AdoptTakesOwnershipAndReleaseGivesItUp) {
   abi::CUdeviceptr raw = 0;
   ASSERT_EQ(driver().cuMemAllocAsync(&raw, size * sizeof(int), s.get()), abi::CUDA_SUCCESS);
   auto x = buffer<int>::adopt(s, reinterpret_cast<int*>(raw), size);
@@ -137,11 +138,13 @@ TEST_F(Buffer, AdoptingTakesOverAndReleasingGivesUp) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(x.release()), raw);
   EXPECT_TRUE(x.closed());
   EXPECT_EQ(driver().cuMemFreeAsync(raw, s.get()), abi::CUDA_SUCCESS);
-  EXPECT_EQ(result_of([&] { static_cast<void>(buffer<int>::adopt(s, nullptr, 4)); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(buffer<int>::adopt(s, nullptr, 4)); }),
+            errc::invalid_value);
 }
 
-// Each takes more than a third of what there is, so that the fourth needs what the first has given back.
-TEST_F(Buffer, MemoryComesBack) {
+// Each takes more than a third of what there is, so that the fourth needs what the first has given
+// back.
+TEST_F(Buffer, FreedMemoryIsAvailableAgain) {
   const std::size_t much = static_cast<std::size_t>(gpu.memory().free) / 5 * 2;
   for (int round = 0; round < 4; ++round) {
     const buffer<char> x{s, much};

@@ -1,9 +1,10 @@
-// buffer_use_test.cpp - buffers that are used on other streams than their own: what is remembered, and what their free waits for.
-#include <weir/memory/buffer.hpp>
+// buffer_use_test.cpp - buffers that are used on other streams than their own: what is remembered,
+// and what their free waits for.
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream_fork.hpp>
@@ -17,8 +18,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -26,7 +27,7 @@ namespace {
 
 using detail::driver;
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::gate;
 
@@ -34,7 +35,8 @@ class BufferUse : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1 << 14;
 
-  // Is later work of the stream held? Where it is, that is certain; where it is not, it ends long before the time.
+  // Is later work of the stream held? Where it is, that is certain; where it is not, it ends long
+  // before the time.
   static bool is_held(stream_ref stream) { return !stream.sync_for(std::chrono::milliseconds{5}); }
 
   device gpu;
@@ -44,8 +46,8 @@ class BufferUse : public ::testing::Test {
 };
 
 // It costs nothing when the buffer stayed on its stream.
-TEST_F(BufferUse, AtHomeNothingIsRemembered) {
-  const failing_table calls;
+TEST_F(BufferUse, UseOnTheBuffersOwnStreamRecordsNoEvent) {
+  const fault_table calls;
   {
     buffer<std::uint32_t> x{s, size};
     fill(s, x, 1u);
@@ -59,7 +61,7 @@ TEST_F(BufferUse, AtHomeNothingIsRemembered) {
 }
 
 // The bug behind record_stream: a buffer freed while another stream still reads it.
-TEST_F(BufferUse, ItsFreeWaitsForTheStreamsThatUsedIt) {
+TEST_F(BufferUse, TheFreeWaitsForTheStreamsThatUsedTheBuffer) {
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
   fill(s, *x, 7u);
   t.wait(s);
@@ -75,7 +77,7 @@ TEST_F(BufferUse, ItsFreeWaitsForTheStreamsThatUsedIt) {
   for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(host[i], 7u) << i;
 }
 
-TEST_F(BufferUse, ClosingDoesNotWaitForTheHost) {
+TEST_F(BufferUse, ClosingDoesNotBlockTheHost) {
   buffer<std::uint32_t> x{s, size};
   fill(s, x, 7u);
   t.wait(s);
@@ -88,14 +90,15 @@ TEST_F(BufferUse, ClosingDoesNotWaitForTheHost) {
 }
 
 // Work that weir did not queue is told.
-TEST_F(BufferUse, UsedOnTellsOfForeignWork) {
+TEST_F(BufferUse, UsedOnCoversForeignWork) {
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
   fill(s, *x, 7u);
   t.wait(s);
   gate held{t};
-  ASSERT_EQ(driver().cuMemcpyAsync(reinterpret_cast<std::uintptr_t>(host.data()),
-                                   reinterpret_cast<std::uintptr_t>(x->data()), x->size_bytes(), t.get()),
-            abi::CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver().cuMemcpyAsync(reinterpret_cast<std::uintptr_t>(host.data()),
+                             reinterpret_cast<std::uintptr_t>(x->data()), x->size_bytes(), t.get()),
+      abi::CUDA_SUCCESS);
   x->used_on(t);
   x.reset();
   EXPECT_TRUE(is_held(s));
@@ -119,7 +122,7 @@ TEST_F(BufferUse, TheFreeCoversUsesAfterTheFirst) {
 }
 
 // A stream that weir does not own is marked at each use, since it may be gone later.
-TEST_F(BufferUse, AForeignStreamMayBeGoneBeforeTheFree) {
+TEST_F(BufferUse, AForeignStreamMayBeDestroyedBeforeTheFree) {
   abi::CUstream raw = nullptr;
   {
     const context_scope current{gpu};
@@ -139,10 +142,10 @@ TEST_F(BufferUse, AForeignStreamMayBeGoneBeforeTheFree) {
 }
 
 // Rules 1 and 167: owner and buffer go in any order.
-TEST_F(BufferUse, ItsStreamLivesUntilItIsFreed) {
+TEST_F(BufferUse, TheStreamOfABufferLivesUntilTheFree) {
   auto owner = std::make_unique<stream>(gpu);
   std::optional<buffer<std::uint32_t>> x{std::in_place, *owner, size};
-  const failing_table calls;
+  const fault_table calls;
   fill(*owner, *x, 9u);
   owner.reset();
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
@@ -152,10 +155,10 @@ TEST_F(BufferUse, ItsStreamLivesUntilItIsFreed) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-TEST_F(BufferUse, AStreamThatUsedItLivesUntilItIsFreed) {
+TEST_F(BufferUse, AStreamThatUsedABufferLivesUntilTheFree) {
   auto user = std::make_unique<stream>(gpu);
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
-  const failing_table calls;
+  const fault_table calls;
   user->wait(s);
   gate held{*user};
   fill(*user, *x, 9u);
@@ -168,7 +171,7 @@ TEST_F(BufferUse, AStreamThatUsedItLivesUntilItIsFreed) {
   s.sync();
 }
 
-TEST_F(BufferUse, ItMayBeFreedOnAnotherStream) {
+TEST_F(BufferUse, ABufferMayBeFreedOnAnotherStream) {
   buffer<std::uint32_t> x{s, size};
   gate held{s};
   fill(s, x, 3u);
@@ -179,7 +182,7 @@ TEST_F(BufferUse, ItMayBeFreedOnAnotherStream) {
   t.sync();
 }
 
-TEST_F(BufferUse, ANewStreamWaitsForTheOldOne) {
+TEST_F(BufferUse, SetStreamMakesTheNewStreamWaitForTheOldStream) {
   buffer<std::uint32_t> x{s, size};
   gate held{s};
   fill(s, x, 3u);
@@ -191,7 +194,7 @@ TEST_F(BufferUse, ANewStreamWaitsForTheOldOne) {
 }
 
 // Afterwards the new stream is home, and the old one is one that used it.
-TEST_F(BufferUse, AfterTheMoveTheOldStreamIsOneThatUsesIt) {
+TEST_F(BufferUse, AfterSetStreamTheFreeWaitsForTheOldStream) {
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
   x->set_stream(t);
   gate held{s};
@@ -203,13 +206,13 @@ TEST_F(BufferUse, AfterTheMoveTheOldStreamIsOneThatUsesIt) {
 }
 
 // The default streams have buffers too; per-thread ones are another stream in each thread.
-TEST_F(BufferUse, OfADefaultStreamIsFreedFromAnyThread) {
+TEST_F(BufferUse, ABufferOfADefaultStreamIsFreedFromAnyThread) {
   const context_scope current{gpu};
   for (const stream_ref home : {stream_ref::legacy(), stream_ref::per_thread()}) {
     std::optional<buffer<std::uint32_t>> x{std::in_place, home, size};
     fill(home, *x, 6u);
     EXPECT_EQ(contents(home, *x).back(), 6u);
-    const failing_table calls;
+    const fault_table calls;
     std::thread{[&] { x.reset(); }}.join();  // where no context is current
     EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
     home.sync();
@@ -217,9 +220,9 @@ TEST_F(BufferUse, OfADefaultStreamIsFreedFromAnyThread) {
 }
 
 // A fork makes streams of its own for each capture.
-TEST_F(BufferUse, CapturesFromEverNewStreamsKeepNoMoreOfThemThanAreInUse) {
+TEST_F(BufferUse, CapturesOfManyStreamsKeepOnlyStreamsInUse) {
   buffer<std::uint32_t> x{s, size};
-  const failing_table calls;
+  const fault_table calls;
   for (int i = 0; i < 100; ++i) {
     static_cast<void>(capture(s, [&] {
       stream_fork f{s, 2};
@@ -234,7 +237,7 @@ TEST_F(BufferUse, CapturesFromEverNewStreamsKeepNoMoreOfThemThanAreInUse) {
 }
 
 // Of another device: used there through a peer copy.
-TEST_F(BufferUse, OnAnotherDevice) {
+TEST_F(BufferUse, TheFreeWaitsForAStreamOfAnotherDevice) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
   buffer<std::uint32_t> x{s, size};

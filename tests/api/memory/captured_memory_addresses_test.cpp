@@ -1,7 +1,8 @@
-// captured_memory_addresses_test.cpp - a buffer that a capture has made never frees what others have at its address by then.
+// captured_memory_addresses_test.cpp - a buffer that a capture has made never frees what others
+// have at its address by then.
 #include <weir/capture/capture_to.hpp>
-#include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/child_graph_node.hpp>
 
 #include <exception>
 #include <functional>
@@ -28,8 +29,8 @@ class CapturedMemoryAddresses : public test::captured_memory_fixture {
     const char* what;
     std::function<void(optional_buffer&)> make;
   };
-  // Of each way: makes a buffer of whose memory nothing is left, and lets it go when another graph's memory may be where
-  // that was.
+  // Of each way: makes a buffer of whose memory nothing is left, and lets it go when another
+  // graph's memory may be where that was.
   void expect_own_memory_freed_only(const std::vector<way>& ways) {
     int at_the_same_address = 0;
     for (const way& each : ways) {
@@ -54,8 +55,9 @@ class CapturedMemoryAddresses : public test::captured_memory_fixture {
   }
 };
 
-// A driver gives the addresses of a graph that is gone to the next one, so that a free would hit that one's memory.
-TEST_F(CapturedMemoryAddresses, OfCapturesThatNothingWasLaunchedOf) {
+// A driver gives the addresses of a graph that is gone to the next one, so that a free would hit
+// that one's memory.
+TEST_F(CapturedMemoryAddresses, AFreeOfAnUnlaunchedCaptureSparesReusedAddresses) {
   expect_own_memory_freed_only({
       {"a capture that broke",
        [&](optional_buffer& x) {
@@ -76,7 +78,8 @@ TEST_F(CapturedMemoryAddresses, OfCapturesThatNothingWasLaunchedOf) {
                                                 })),
                       int);
        }},
-      {"a graph that nobody instantiated", [&](optional_buffer& x) { static_cast<void>(capture_memory(x, 1)); }},
+      {"a graph that nobody instantiated",
+       [&](optional_buffer& x) { static_cast<void>(capture_memory(x, 1)); }},
       {"one that was closed", [&](optional_buffer& x) { capture_memory(x, 1).close(); }},
       {"an executable that nobody launched",
        [&](optional_buffer& x) { static_cast<void>(capture_memory(x, 1).instantiate()); }},
@@ -89,7 +92,7 @@ TEST_F(CapturedMemoryAddresses, OfCapturesThatNothingWasLaunchedOf) {
   });
 }
 
-TEST_F(CapturedMemoryAddresses, OfCapturesIntoGraphsThatAreGone) {
+TEST_F(CapturedMemoryAddresses, AFreeOfACaptureIntoADestroyedGraphSparesReusedAddresses) {
   expect_own_memory_freed_only({
       {"which broke",
        [&](optional_buffer& x) {
@@ -115,7 +118,8 @@ TEST_F(CapturedMemoryAddresses, OfCapturesIntoGraphsThatAreGone) {
        }},
       {"whose body threw, so that the graph has the memory",
        [&](optional_buffer& x) {
-         const unraised_error_hook before = on_unraised_error([](std::exception_ptr) noexcept {});
+         const unhandled_error_handler before =
+             set_unhandled_error_handler([](std::exception_ptr) noexcept {});
          graph g;
          EXPECT_THROW(capture_to(s, g,
                                  [&] {
@@ -123,19 +127,21 @@ TEST_F(CapturedMemoryAddresses, OfCapturesIntoGraphsThatAreGone) {
                                    throw 4;
                                  }),
                       int);
-         on_unraised_error(before);
+         set_unhandled_error_handler(before);
          EXPECT_EQ(g.node_count(), 1u);
        }},
       {"the next of which broke",
        [&](optional_buffer& x) {
          graph g = capture_memory(x, 1);
-         EXPECT_EQ(result_of([&] { capture_to(s, g, [&] { break_capture(); }); }), errc::stream_capture_invalidated);
+         EXPECT_EQ(result_of([&] { capture_to(s, g, [&] { break_capture(); }); }),
+                   errc::stream_capture_invalidated);
        }},
       {"the next of which broke, by hand",
        [&](optional_buffer& x) {
          begin_capture_to(s, capture_memory(x, 1));
          break_capture();
-         EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }), errc::stream_capture_invalidated);
+         EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }),
+                   errc::stream_capture_invalidated);
        }},
       {"with nothing amiss",
        [&](optional_buffer& x) {
@@ -145,8 +151,9 @@ TEST_F(CapturedMemoryAddresses, OfCapturesIntoGraphsThatAreGone) {
   });
 }
 
-// Its free has to wait for the capture, begun past weir, of a stream that used it.
-TEST_F(CapturedMemoryAddresses, OfAGraphThatGoesBeforeTheFreeCanBeMade) {
+// Its free has to wait for the capture, started directly through the driver, of a stream that used
+// it.
+TEST_F(CapturedMemoryAddresses, ADeferredFreeOfADestroyedGraphSparesReusedAddresses) {
   const stream t{gpu};
   optional_buffer x;
   graph g = capture(s, [&] {
@@ -155,7 +162,8 @@ TEST_F(CapturedMemoryAddresses, OfAGraphThatGoesBeforeTheFreeCanBeMade) {
     fill(t, *x, 1);
     s.wait(t);
   });
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(t.get(), abi::CU_STREAM_CAPTURE_MODE_RELAXED), abi::CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(t.get(), abi::CU_STREAM_CAPTURE_MODE_RELAXED),
+            abi::CUDA_SUCCESS);
   x.reset();
   EXPECT_EQ(deferred_count(), 1u);
   g.close();
@@ -171,7 +179,7 @@ TEST_F(CapturedMemoryAddresses, OfAGraphThatGoesBeforeTheFreeCanBeMade) {
   EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value) << "not freed yet";
 }
 
-TEST_F(CapturedMemoryAddresses, OfAPartThatWasLaunchedAreItsOwn) {
+TEST_F(CapturedMemoryAddresses, ALaunchedChildGraphOwnsItsAddresses) {
   optional_buffer x;
   graph whole;
   static_cast<void>(add_moved_child(whole, capture_memory(x, 5)));
@@ -181,10 +189,10 @@ TEST_F(CapturedMemoryAddresses, OfAPartThatWasLaunchedAreItsOwn) {
 }
 
 // An executable that is updated again and again from one graph has one share in its memory.
-TEST_F(CapturedMemoryAddresses, AreCountedOnceForAnExecutable) {
+TEST_F(CapturedMemoryAddresses, AnExecutableCountsAGraphOnce) {
   optional_buffer x;
   const graph g = capture_memory(x, 1);
-  detail::captured_memory_share share;
+  detail::captured_memory_use share;
   EXPECT_EQ(share.add(g.get()), 1u);
   EXPECT_EQ(share.add(g.get()), 0u);
 }

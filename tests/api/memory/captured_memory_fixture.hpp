@@ -1,13 +1,13 @@
 // captured_memory_fixture.hpp - graphs that allocate, and nothing left of them in the end.
 #pragma once
 
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/nodes/memory_nodes.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <cstddef>
@@ -15,11 +15,12 @@
 
 #include <gtest/gtest.h>
 
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir::test {
 
-// Whatever becomes of a buffer, nothing is reported, nothing is left for later, and no graph's memory stays behind.
+// Whatever becomes of a buffer, nothing is reported, nothing is left for later, and no graph's
+// memory stays behind.
 class captured_memory_fixture : public ::testing::Test {
  protected:
   captured_memory_fixture() { drain_deferred(); }
@@ -54,7 +55,7 @@ class captured_memory_fixture : public ::testing::Test {
   stream s{gpu};
   pinned_buffer<int> host{size};
   unsigned long long used_before = graph_memory_of(gpu).used;
-  unraised_errors unraised;
+  unhandled_errors unraised;
 };
 
 }  // namespace weir::test

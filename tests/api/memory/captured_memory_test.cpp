@@ -1,10 +1,11 @@
-// captured_memory_test.cpp - buffers that a capture makes: freed in it, or later, and what there is to free then.
+// captured_memory_test.cpp - buffers that a capture makes: freed in it, or later, and what there is
+// to free then.
 #include <weir/capture/capture.hpp>
 #include <weir/device/context.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_exec.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/memory_pool.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <utility>
 #include <vector>
@@ -13,8 +14,8 @@
 
 #include "captured_memory_fixture.hpp"
 #include "driver/table.hpp"
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
@@ -25,8 +26,9 @@ using test::result_of;
 
 using CapturedMemory = test::captured_memory_fixture;
 
-// Memory of the capture's own is freed in it, as by close(): its graph may be launched again and again.
-TEST_F(CapturedMemory, IsFreedInTheCapture) {
+// Memory of the capture's own is freed in it, as by close(): its graph may be launched again and
+// again.
+TEST_F(CapturedMemory, ABufferDestroyedInACaptureIsFreedByTheGraph) {
   const stream t{gpu};
   const graph g = capture(s, [&] {
     buffer<int> x{s, size};
@@ -50,7 +52,7 @@ TEST_F(CapturedMemory, IsFreedInTheCapture) {
 }
 
 // A stream that was joined already is not left with work that would have to be joined again.
-TEST_F(CapturedMemory, OfAJoinedStreamIsFreedWhereTheCaptureBegan) {
+TEST_F(CapturedMemory, ABufferOfAJoinedStreamIsFreedOnTheOriginOfTheCapture) {
   const stream t{gpu};
   const stream u{gpu};
   const auto record = [&](bool goes_on) {
@@ -78,7 +80,7 @@ TEST_F(CapturedMemory, OfAJoinedStreamIsFreedWhereTheCaptureBegan) {
   }
 }
 
-TEST_F(CapturedMemory, OfABrokenCaptureGoesWithIt) {
+TEST_F(CapturedMemory, ABufferOfABrokenCaptureNeedsNoFree) {
   const auto failure = failure_of([&] {
     static_cast<void>(capture(s, [&] {
       const buffer<int> x{s, 10};
@@ -90,7 +92,7 @@ TEST_F(CapturedMemory, OfABrokenCaptureGoesWithIt) {
 }
 
 // What a launch has left is the buffer's, and freed with it; the next launch makes it again.
-TEST_F(CapturedMemory, ThatOutlivesTheCaptureHoldsWhatALaunchHasLeft) {
+TEST_F(CapturedMemory, ABufferThatOutlivesItsCaptureOwnsTheMemoryOfALaunch) {
   optional_buffer x;
   const graph g = capture_memory(x, 4);
   const graph_exec run = g.instantiate();
@@ -99,18 +101,19 @@ TEST_F(CapturedMemory, ThatOutlivesTheCaptureHoldsWhatALaunchHasLeft) {
   EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value) << "not freed yet";
   x.reset();
   run.launch(s);
-  auto again = buffer<int>::adopt(s, g.nodes().front().as<allocation_node>().memory<int>().data(), size);
+  auto again =
+      buffer<int>::adopt(s, g.nodes().front().as<allocation_node>().memory<int>().data(), size);
   EXPECT_EQ(first_of(again), 4);
 }
 
-TEST_F(CapturedMemory, OfAnExecutableThatIsGoneLivesOn) {
+TEST_F(CapturedMemory, ABufferOutlivesItsExecutable) {
   optional_buffer x;
   capture_memory(x, 5).instantiate().launch(s);
   EXPECT_EQ(first_of(*x), 5);
   x->close();
 }
 
-TEST_F(CapturedMemory, HasNothingToFreeBeforeALaunch) {
+TEST_F(CapturedMemory, ABufferIsNotFreedBeforeALaunch) {
   optional_buffer x;
   optional_buffer y;
   const graph g = capture_memory(x, 1);
@@ -120,7 +123,7 @@ TEST_F(CapturedMemory, HasNothingToFreeBeforeALaunch) {
   EXPECT_EQ(result_of([&] { y->close(); }), errc::success);
 }
 
-TEST_F(CapturedMemory, HasNothingToFreeWhenALaunchHasFreedIt) {
+TEST_F(CapturedMemory, ABufferFreedByALaunchIsNotFreedAgain) {
   optional_buffer x;
   const graph g = capture_memory(x, 1);
   const graph frees = capture(s, [&] { current_memory_pool(gpu).deallocate(s, x->data()); });
@@ -129,7 +132,7 @@ TEST_F(CapturedMemory, HasNothingToFreeWhenALaunchHasFreedIt) {
   s.sync();
 }
 
-TEST_F(CapturedMemory, OfAStreamThatAnotherUsedHasNothingToFreeEither) {
+TEST_F(CapturedMemory, AnUnlaunchedBufferUsedOnAnotherStreamIsNotFreed) {
   const stream t{gpu};
   optional_buffer x;
   {
@@ -144,25 +147,25 @@ TEST_F(CapturedMemory, OfAStreamThatAnotherUsedHasNothingToFreeEither) {
   drain_deferred();
 }
 
-TEST_F(CapturedMemory, KeptByItsGraphHasNothingToFreeBeforeALaunch) {
-  test::fate f;
+TEST_F(CapturedMemory, ABufferKeptByItsGraphIsNotFreedBeforeALaunch) {
+  test::closure_stats f;
   optional_buffer x;
   {
     const graph g = capture_memory(x, 1);
-    g.keep(std::pair{test::witness{f}, std::move(*x)});  // which goes after the buffer
+    g.keep(std::pair{test::closure_probe{f}, std::move(*x)});  // which goes after the buffer
     const graph_exec run = g.instantiate();
   }
   EXPECT_TRUE(test::is_destroyed_once(f));
 }
 
 // An owner that the graph keeps goes with the last launch that can use it.
-TEST_F(CapturedMemory, KeptByItsGraphIsFreedAfterTheLastLaunch) {
-  test::fate f;
+TEST_F(CapturedMemory, ABufferKeptByItsGraphIsFreedAfterTheLastLaunch) {
+  test::closure_stats f;
   optional_buffer x;
   {
     const graph g = capture_memory(x, 7);
     const graph_exec run = g.instantiate();
-    g.keep(std::pair{test::witness{f}, std::move(*x)});
+    g.keep(std::pair{test::closure_probe{f}, std::move(*x)});
     run.launch(s);
   }
   s.sync();
@@ -170,7 +173,7 @@ TEST_F(CapturedMemory, KeptByItsGraphIsFreedAfterTheLastLaunch) {
 }
 
 // weir does not know what others launch.
-TEST_F(CapturedMemory, OfAGraphThatWasReleasedIsFreedIfItIsThere) {
+TEST_F(CapturedMemory, ABufferOfAReleasedGraphIsFreedIfItsMemoryExists) {
   optional_buffer x;
   graph g = capture_memory(x, 8);
   const context_scope current{gpu};

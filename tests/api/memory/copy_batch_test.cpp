@@ -1,11 +1,12 @@
-// copy_batch_test.cpp - many copies in one call: what is copied, what is refused, and what stays as it was.
-#include <weir/memory/buffer.hpp>
+// copy_batch_test.cpp - many copies in one call: what is copied, what is refused, and what stays as
+// it was.
 #include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/copy_batch.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <array>
 #include <chrono>
@@ -19,10 +20,10 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
-#include "support/fault_table.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
@@ -30,13 +31,14 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::failure_of;
 using test::gate;
 using test::result_of;
 
-static_assert(!std::is_copy_constructible_v<copy_batch> && std::is_nothrow_move_constructible_v<copy_batch>);
+static_assert(!std::is_copy_constructible_v<copy_batch> &&
+              std::is_nothrow_move_constructible_v<copy_batch>);
 
 // What a batch refers to does not go with the expression that names it.
 template <class Sources, class Targets>
@@ -45,7 +47,8 @@ concept can_add_each = requires(copy_batch& b, Sources&& sources, Targets&& targ
 };
 using spans = std::vector<std::span<int>>;
 using vectors = std::vector<std::vector<int>>;
-static_assert(can_add_each<spans, spans> && can_add_each<vectors&, spans> && can_add_each<const vectors&, vectors&>);
+static_assert(can_add_each<spans, spans> && can_add_each<vectors&, spans> &&
+              can_add_each<const vectors&, vectors&>);
 static_assert(!can_add_each<vectors, spans> && !can_add_each<spans, vectors>);
 
 class CopyBatch : public ::testing::Test {
@@ -61,13 +64,13 @@ class CopyBatch : public ::testing::Test {
   pinned_buffer<std::uint32_t> other_host{size};
 };
 
-TEST_F(CopyBatch, CopiesAllInOneCall) {
+TEST_F(CopyBatch, ABatchMakesOneDriverCall) {
   for (std::uint32_t& n : host) n = 1;
   for (std::uint32_t& n : other_host) n = 2;
   copy_batch batch;
   batch.add(host, x).add(other_host, y);
   EXPECT_EQ(batch.size(), 2u);
-  const failing_table calls;
+  const fault_table calls;
   batch.enqueue(s);
   EXPECT_EQ(calls.count(&driver_table::cuMemcpyBatchAsync_v2), 1);
   EXPECT_EQ(calls.count(&driver_table::cuMemcpyAsync), 0);
@@ -75,7 +78,7 @@ TEST_F(CopyBatch, CopiesAllInOneCall) {
   EXPECT_EQ(contents(s, y), std::vector<std::uint32_t>(size, 2u));
 }
 
-TEST_F(CopyBatch, IsInTheOrderOfItsStream) {
+TEST_F(CopyBatch, ABatchRunsInStreamOrder) {
   gate held{s};
   fill(s, x, 3u);
   fill(s, y, 4u);
@@ -91,7 +94,7 @@ TEST_F(CopyBatch, IsInTheOrderOfItsStream) {
   EXPECT_EQ(other_host[size - 1], 4u);
 }
 
-TEST_F(CopyBatch, MayBeEnqueuedAgain) {
+TEST_F(CopyBatch, ABatchMayBeEnqueuedAgain) {
   copy_batch batch;
   batch.add(host, x);
   for (std::uint32_t round = 1; round <= 3; ++round) {
@@ -101,20 +104,20 @@ TEST_F(CopyBatch, MayBeEnqueuedAgain) {
   }
 }
 
-TEST_F(CopyBatch, AnEmptyOneDoesNothing) {
+TEST_F(CopyBatch, AnEmptyBatchDoesNothing) {
   copy_batch batch;
   std::span<std::uint32_t> none;
   batch.add(none, none);
   EXPECT_TRUE(batch.empty());
-  const failing_table calls;
+  const fault_table calls;
   batch.enqueue(s);
   batch.enqueue(stream_ref::legacy());
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(CopyBatch, ClearingTakesAllOut) {
+TEST_F(CopyBatch, ClearRemovesAllCopiesAndOptions) {
   copy_batch batch;
-  batch.add(host, x, {.reading = source_reading::any_time});
+  batch.add(host, x, {.source_access = source_access_order::any_time});
   batch.clear();
   EXPECT_TRUE(batch.empty());
   fill(s, y, 5u);
@@ -124,7 +127,7 @@ TEST_F(CopyBatch, ClearingTakesAllOut) {
   EXPECT_EQ(other_host[0], 5u);
 }
 
-TEST_F(CopyBatch, AMovedFromOneIsEmpty) {
+TEST_F(CopyBatch, AMovedFromBatchIsEmpty) {
   copy_batch batch;
   batch.add(host, x);
   copy_batch moved = std::move(batch);
@@ -139,16 +142,18 @@ TEST_F(CopyBatch, AMovedFromOneIsEmpty) {
 TEST_F(CopyBatch, SizesThatDifferAreRefused) {
   copy_batch batch;
   const std::span<std::uint32_t> part{x.data(), size - 1};
-  for (const auto& failure : {failure_of([&] { batch.add(host, part); }), failure_of([&] { batch.add(part, host); })}) {
+  for (const auto& failure :
+       {failure_of([&] { batch.add(host, part); }), failure_of([&] { batch.add(part, host); })}) {
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_value);
-    EXPECT_NE(failure->advice().find("3996"), std::string::npos);
+    EXPECT_NE(failure->hint().find("3996"), std::string::npos);
   }
   EXPECT_TRUE(batch.empty());
 }
 
-TEST_F(CopyBatch, PairsAreAddedAllOrNone) {
-  std::vector<std::vector<std::uint32_t>> sources{std::vector<std::uint32_t>(10, 1), std::vector<std::uint32_t>(20, 2)};
+TEST_F(CopyBatch, ListsOfCopiesAreAddedCompletelyOrNotAtAll) {
+  std::vector<std::vector<std::uint32_t>> sources{std::vector<std::uint32_t>(10, 1),
+                                                  std::vector<std::uint32_t>(20, 2)};
   const std::vector<std::span<std::uint32_t>> targets{{x.data(), 10}, {y.data(), 20}};
   copy_batch batch;
   batch.add(host, x);
@@ -167,18 +172,20 @@ TEST_F(CopyBatch, PairsAreAddedAllOrNone) {
 }
 
 // Hints come to the driver, each with its own copies, and change nothing that is copied.
-TEST_F(CopyBatch, HintsTellWhereMemoryIs) {
-  if (gpu.attribute(device_attribute::concurrent_managed_access) == 0) GTEST_SKIP() << "no concurrent access";
+TEST_F(CopyBatch, LocationHintsReachTheDriverWithTheirCopies) {
+  if (gpu.attribute(device_attribute::concurrent_managed_access) == 0)
+    GTEST_SKIP() << "no concurrent access";
   managed_buffer<std::uint32_t> managed{size};
   for (std::uint32_t& n : managed) n = 6;
   copy_batch batch;
-  batch.add(managed, x, {.source_hint = memory_place::host()});
-  batch.add(managed, y, {.source_hint = memory_place{gpu}, .target_hint = memory_place{gpu}});
+  batch.add(managed, x, {.source_hint = memory_location::host()});
+  batch.add(managed, y, {.source_hint = memory_location{gpu}, .target_hint = memory_location{gpu}});
   batch.enqueue(s);
   EXPECT_EQ(contents(s, x), std::vector<std::uint32_t>(size, 6u));
   EXPECT_EQ(contents(s, y), std::vector<std::uint32_t>(size, 6u));
-  const memory_place nowhere{device{99}};
-  for (const copy_options wrong : {copy_options{.source_hint = nowhere}, copy_options{.target_hint = nowhere}}) {
+  const memory_location nowhere{device{99}};
+  for (const copy_options wrong :
+       {copy_options{.source_hint = nowhere}, copy_options{.target_hint = nowhere}}) {
     copy_batch refused;
     refused.add(host, x).add(other_host, y, wrong);
     EXPECT_EQ(result_of([&] { refused.enqueue(s); }), errc::invalid_value);
@@ -186,13 +193,16 @@ TEST_F(CopyBatch, HintsTellWhereMemoryIs) {
 }
 
 // L7: options hold for all, or pair by place.
-TEST_F(CopyBatch, OptionsAreForAllOrOneForEach) {
-  std::vector<std::vector<std::uint32_t>> sources{std::vector<std::uint32_t>(10, 1), std::vector<std::uint32_t>(20, 2),
+TEST_F(CopyBatch, OptionsHoldForAllCopiesOrOneForEach) {
+  std::vector<std::vector<std::uint32_t>> sources{std::vector<std::uint32_t>(10, 1),
+                                                  std::vector<std::uint32_t>(20, 2),
                                                   std::vector<std::uint32_t>(30, 3)};
-  const std::vector<std::span<std::uint32_t>> targets{{x.data(), 10}, {x.data() + 100, 20}, {y.data(), 30}};
-  const std::array<copy_options, 3> each{copy_options{},
-                                         {.reading = source_reading::during_call, .overlap_with_kernels = true},
-                                         {.reading = source_reading::any_time}};
+  const std::vector<std::span<std::uint32_t>> targets{
+      {x.data(), 10}, {x.data() + 100, 20}, {y.data(), 30}};
+  const std::array<copy_options, 3> each{
+      copy_options{},
+      {.source_access = source_access_order::during_call, .overlap_with_kernels = true},
+      {.source_access = source_access_order::any_time}};
   copy_batch paired;
   paired.add_each(sources, targets, each);
   paired.enqueue(s);
@@ -201,11 +211,12 @@ TEST_F(CopyBatch, OptionsAreForAllOrOneForEach) {
   EXPECT_EQ(contents(s, y)[29], 3u);
 
   copy_batch same;
-  same.add_each(sources, targets, copy_options{.reading = source_reading::during_call});
+  same.add_each(sources, targets, copy_options{.source_access = source_access_order::during_call});
   same.enqueue(s);
   for (auto& source : sources) source.assign(source.size(), 7);
   EXPECT_EQ(contents(s, y)[29], 3u);
-  EXPECT_EQ(result_of([&] { same.add_each(sources, targets, std::span{each}.first(2)); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { same.add_each(sources, targets, std::span{each}.first(2)); }),
+            errc::invalid_value);
   EXPECT_EQ(same.size(), 3u);
 }
 
@@ -214,7 +225,7 @@ TEST_F(CopyBatch, TheLegacyStreamIsRefused) {
   const context_scope current{gpu};
   copy_batch batch;
   batch.add(host, x);
-  const failing_table calls;
+  const fault_table calls;
   EXPECT_EQ(result_of([&] { batch.enqueue(stream_ref::legacy()); }), errc::invalid_value);
   EXPECT_EQ(calls.count(&driver_table::cuMemcpyBatchAsync_v2), 0);
   stream_ref::per_thread().wait(s);
@@ -223,7 +234,7 @@ TEST_F(CopyBatch, TheLegacyStreamIsRefused) {
 }
 
 // Rule 121, and the capture lives on.
-TEST_F(CopyBatch, AStreamThatCapturesIsRefused) {
+TEST_F(CopyBatch, ACapturingStreamIsRefused) {
   copy_batch batch;
   batch.add(host, x);
   {
@@ -232,8 +243,8 @@ TEST_F(CopyBatch, AStreamThatCapturesIsRefused) {
   }
   {
     const test::foreign_capture foreign{s};
-    const detail::capture_mark through_weir;
-    const failing_table calls;
+    const detail::scoped_active_capture through_weir;
+    const fault_table calls;
     EXPECT_EQ(result_of([&] { batch.enqueue(s); }), errc::stream_capture_unsupported);
     EXPECT_EQ(calls.count(&driver_table::cuMemcpyBatchAsync_v2), 0);
     batch.enqueue(t);  // another stream does not capture
@@ -241,7 +252,7 @@ TEST_F(CopyBatch, AStreamThatCapturesIsRefused) {
   t.sync();
 }
 
-TEST_F(CopyBatch, InAHostFunctionItIsRefused) {
+TEST_F(CopyBatch, HostFunctionsMayNotEnqueueABatch) {
   copy_batch batch;
   batch.add(host, x);
   errc enqueueing = errc::success;
@@ -283,9 +294,10 @@ TEST_F(CopyBatch, ClosedMemoryIsRefused) {
 }
 
 // L7: a driver that has no batches copies one by one, and keeps what it can keep.
-TEST_F(CopyBatch, WithoutTheCallItIsALoop) {
-  failing_table faults;
-  faults.fail_from(&driver_table::cuMemcpyBatchAsync_v2, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+TEST_F(CopyBatch, ADriverWithoutBatchesCopiesOneByOne) {
+  fault_table faults;
+  faults.fail_from(&driver_table::cuMemcpyBatchAsync_v2, 1,
+                   abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   for (std::uint32_t& n : host) n = 8;
   copy_batch batch;
   batch.add(host, x).add(host, y);
@@ -293,7 +305,7 @@ TEST_F(CopyBatch, WithoutTheCallItIsALoop) {
   EXPECT_EQ(faults.count(&driver_table::cuMemcpyAsync), 2);
   EXPECT_EQ(contents(s, y).back(), 8u);
 
-  batch.add(host, x, {.reading = source_reading::during_call});
+  batch.add(host, x, {.source_access = source_access_order::during_call});
   EXPECT_EQ(result_of([&] { batch.enqueue(s); }), errc::call_requires_newer_driver);
   EXPECT_EQ(faults.count(&driver_table::cuMemcpyAsync), 3) << "one was for contents()";
   batch.clear();
@@ -303,7 +315,7 @@ TEST_F(CopyBatch, WithoutTheCallItIsALoop) {
   EXPECT_TRUE(foreign.end());
 }
 
-TEST_F(CopyBatch, BetweenDevices) {
+TEST_F(CopyBatch, ABatchCopiesBetweenDevices) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream far{device{1}};
   buffer<std::uint32_t> z{far, size};

@@ -1,12 +1,12 @@
 // copy_test.cpp - copies between any two memories, in stream order.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/event/event.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,9 +19,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
@@ -29,7 +29,7 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::failure_of;
 using test::gate;
@@ -40,9 +40,12 @@ template <class From, class To>
 concept can_copy = requires(stream_ref s, From& from, To& to) {
   copy(s, from, to);
 };
-static_assert(can_copy<buffer<int>, std::vector<int>> && can_copy<const std::vector<int>, buffer<int>>);
-static_assert(can_copy<std::array<int, 4>, std::span<int>> && can_copy<const buffer<int>, buffer<int>>);
-static_assert(!can_copy<buffer<int>, std::vector<long>> && !can_copy<buffer<int>, const std::vector<int>>);
+static_assert(can_copy<buffer<int>, std::vector<int>> &&
+              can_copy<const std::vector<int>, buffer<int>>);
+static_assert(can_copy<std::array<int, 4>, std::span<int>> &&
+              can_copy<const buffer<int>, buffer<int>>);
+static_assert(!can_copy<buffer<int>, std::vector<long>> &&
+              !can_copy<buffer<int>, const std::vector<int>>);
 static_assert(!can_copy<std::vector<std::string>, std::vector<std::string>>);
 static_assert(!can_copy<int, buffer<int>>);
 
@@ -61,7 +64,7 @@ class Copy : public ::testing::Test {
   stream t{gpu};
 };
 
-TEST_F(Copy, GoesInAcrossAndOut) {
+TEST_F(Copy, ACopyGoesToTheDeviceAcrossItAndBack) {
   const std::vector<int> in = numbers();
   std::vector<int> out(size);
   buffer<int> x{s, size};
@@ -73,7 +76,7 @@ TEST_F(Copy, GoesInAcrossAndOut) {
   EXPECT_EQ(out, in);
 }
 
-TEST_F(Copy, AllKindsOfMemoryMix) {
+TEST_F(Copy, ACopyTakesAllKindsOfMemory) {
   const std::vector<int> in = numbers(5);
   pinned_buffer<int> pinned{size};
   pinned_buffer<int> more{size};
@@ -92,7 +95,7 @@ TEST_F(Copy, AllKindsOfMemoryMix) {
   EXPECT_EQ(again, in);
 }
 
-TEST_F(Copy, TakesRawAddressesAndParts) {
+TEST_F(Copy, ACopyTakesAddressesAndSubspans) {
   const std::vector<int> in = numbers();
   buffer<int> x{s, size};
   fill(s, x, -1);
@@ -109,7 +112,7 @@ TEST_F(Copy, TakesRawAddressesAndParts) {
   EXPECT_EQ(out[103], -1);
 }
 
-TEST_F(Copy, OddSizesAndPlacesAreAsGoodAsAny) {
+TEST_F(Copy, ACopyTakesAnySizeAndAlignment) {
   pinned_buffer<std::uint8_t> in{300};
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint8_t>(i * 7);
   buffer<std::uint8_t> x{s, 300};
@@ -119,7 +122,8 @@ TEST_F(Copy, OddSizesAndPlacesAreAsGoodAsAny) {
     copy(s, in.data() + at, x.data() + 3, bytes);
     const auto out = contents(s, x);
     ASSERT_EQ(out[2], 0xee) << bytes;
-    for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(out[3 + i], in[at + i]) << bytes << " at " << i;
+    for (std::size_t i = 0; i < bytes; ++i)
+      ASSERT_EQ(out[3 + i], in[at + i]) << bytes << " at " << i;
     ASSERT_EQ(out[3 + bytes], 0xee) << bytes;
   }
 }
@@ -137,26 +141,27 @@ TEST_F(Copy, ALongerSourceIsRefusedAndNothingIsQueued) {
   const std::vector<int> in = numbers();
   buffer<int> x{s, 10};
   fill(s, x, 9);
-  const failing_table calls;
+  const fault_table calls;
   const auto failure = failure_of([&] { copy(s, in, x); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("4000 bytes do not fit into 40"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("4000 bytes do not fit into 40"), std::string::npos)
+      << failure->what();
   EXPECT_EQ(calls.count(&driver_table::cuMemcpyAsync), 0);
   EXPECT_EQ(contents(s, x), std::vector<int>(10, 9));
 }
 
-TEST_F(Copy, OfNothingQueuesNothing) {
+TEST_F(Copy, AnEmptyCopyQueuesNothing) {
   const std::vector<int> none;
   buffer<int> x{s, 1};
-  const failing_table calls;
+  const fault_table calls;
   copy(s, none, x);
   copy(t, none, x);
   copy(s, static_cast<const int*>(nullptr), static_cast<int*>(nullptr), 0);
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(Copy, RunsInStreamOrderAndReturnsAtOnce) {
+TEST_F(Copy, ACopyRunsInStreamOrderAndReturnsAtOnce) {
   pinned_buffer<int> word{1};
   pinned_buffer<int> result{1};
   buffer<int> there{s, 1};  // a GPU's driver makes the caller wait for a copy from host to host
@@ -172,14 +177,14 @@ TEST_F(Copy, RunsInStreamOrderAndReturnsAtOnce) {
   EXPECT_EQ(result[0], 2);
 }
 
-TEST_F(Copy, AClosedStreamTakesNone) {
+TEST_F(Copy, AClosedStreamRefusesCopies) {
   stream gone{gpu};
   gone.close();
   pinned_buffer<int> word{2};
   EXPECT_EQ(result_of([&] { copy(gone, word.data(), word.data() + 1, 1); }), errc::closed);
 }
 
-TEST_F(Copy, BetweenDevices) {
+TEST_F(Copy, ACopyBetweenDevicesIsAPeerCopy) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
   const std::vector<int> in = numbers(3);
@@ -188,14 +193,14 @@ TEST_F(Copy, BetweenDevices) {
   buffer<int> y{other, size};
   const event filled = s.record();
   other.wait(filled);
-  const failing_table calls;
+  const fault_table calls;
   copy(other, x, y);
   EXPECT_EQ(calls.count(&driver_table::cuMemcpyPeerAsync), 1);
   EXPECT_EQ(contents(other, y), in);
 }
 
 // The memory of a pool is open to its own device, whichever is current.
-TEST_F(Copy, OnAnotherDeviceThanTheCurrentOne) {
+TEST_F(Copy, ACopyWorksWhileAnotherDeviceIsCurrent) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const device second{1};
   const stream other{second};
@@ -212,7 +217,7 @@ TEST_F(Copy, OnAnotherDeviceThanTheCurrentOne) {
 }
 
 // A driver takes no copies between devices in a capture, and drops the capture for one.
-TEST_F(Copy, BetweenDevicesIsRefusedInACapture) {
+TEST_F(Copy, ACaptureRefusesCopiesBetweenDevices) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
   buffer<int> near{s, 10};
@@ -222,14 +227,15 @@ TEST_F(Copy, BetweenDevicesIsRefusedInACapture) {
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_unsupported);
     EXPECT_STREQ(failure->call(), "cuMemcpyPeerAsync");
-    for (const std::string& said : {to_string(s), capture, std::string{"before it begins or after it ends"}}) {
+    for (const std::string& said :
+         {to_string(s), capture, std::string{"before it begins or after it ends"}}) {
       EXPECT_NE(std::string{failure->what()}.find(said), std::string::npos) << failure->what();
     }
   };
   const graph g = capture(s, [&] { expect_refused("copy_test.cpp"); });
   EXPECT_EQ(g.node_count(), 0u);
   test::foreign_capture foreign{s};
-  expect_refused("past weir");
+  expect_refused("directly through the driver");
   EXPECT_TRUE(foreign.end());
 }
 

@@ -1,8 +1,9 @@
-// external_memory_test.cpp - memory of others: imported once, mapped in parts, given back when nobody uses it.
-#include <weir/core/allow_sync.hpp>
+// external_memory_test.cpp - memory of others: imported once, mapped in parts, given back when
+// nobody uses it.
+#include <weir/core/deferred.hpp>
+#include <weir/core/sync_guard.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
-#include <weir/core/deferred.hpp>
 #include <weir/memory/external_memory.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
@@ -17,9 +18,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 #include "support/shared_allocation.hpp"
@@ -28,7 +29,7 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::gate;
 using test::is_open;
@@ -58,7 +59,7 @@ class ExternalMemory : public ::testing::Test {
   shared_allocation theirs{gpu, 2};
 };
 
-TEST_F(ExternalMemory, IsTheExportersMemory) {
+TEST_F(ExternalMemory, AnImportMapsTheMemoryOfTheExporter) {
   const external_memory memory = import();
   EXPECT_EQ(memory.size_bytes(), theirs.bytes());
   EXPECT_EQ(memory.device(), gpu);
@@ -71,7 +72,7 @@ TEST_F(ExternalMemory, IsTheExportersMemory) {
   EXPECT_EQ(contents(s, ours)[3], 72u);
 }
 
-TEST_F(ExternalMemory, IsMappedInParts) {
+TEST_F(ExternalMemory, AnImportIsMappedInParts) {
   const external_memory memory = import();
   mapped_buffer<std::uint32_t> front{memory, 0, words()};
   mapped_buffer<std::uint32_t> back{memory, theirs.piece(), words()};
@@ -81,19 +82,21 @@ TEST_F(ExternalMemory, IsMappedInParts) {
   EXPECT_EQ(word_at(theirs.piece()), 2u);
 }
 
-TEST_F(ExternalMemory, TheDescriptorIsTakenByAnImportAndKeptByARefusal) {
+TEST_F(ExternalMemory, AnImportTakesTheDescriptorUnlessItFails) {
   const int good = theirs.descriptor();
   const external_memory memory = external_memory::import_fd(good, theirs.bytes(), gpu);
   EXPECT_FALSE(is_open(good));
   const int bad = open("/dev/null", O_RDWR | O_CLOEXEC);
-  EXPECT_NE(result_of([&] { (void)external_memory::import_fd(bad, theirs.bytes(), gpu); }), errc::success);
+  EXPECT_NE(result_of([&] { (void)external_memory::import_fd(bad, theirs.bytes(), gpu); }),
+            errc::success);
   EXPECT_TRUE(is_open(bad));
   close(bad);
-  EXPECT_NE(result_of([&] { (void)external_memory::import_fd(-1, theirs.bytes(), gpu); }), errc::success);
+  EXPECT_NE(result_of([&] { (void)external_memory::import_fd(-1, theirs.bytes(), gpu); }),
+            errc::success);
 }
 
-TEST_F(ExternalMemory, WhatIsMappedKeepsTheImportAlive) {
-  const failing_table calls;
+TEST_F(ExternalMemory, AMappingKeepsTheImportAlive) {
+  const fault_table calls;
   std::optional<external_memory> memory{import()};
   mapped_buffer<std::uint32_t> ours{*memory, 0, words()};
   mapped_buffer<std::uint32_t> more{*memory, theirs.piece(), words()};
@@ -109,8 +112,8 @@ TEST_F(ExternalMemory, WhatIsMappedKeepsTheImportAlive) {
   EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 2);
 }
 
-TEST_F(ExternalMemory, IsGivenBackOnce) {
-  const failing_table calls;
+TEST_F(ExternalMemory, MappingsAndImportsAreReleasedOnce) {
+  const fault_table calls;
   {
     external_memory memory = import();
     external_memory moved = std::move(memory);
@@ -130,7 +133,7 @@ TEST_F(ExternalMemory, IsGivenBackOnce) {
   EXPECT_EQ(calls.count(&driver_table::cuDestroyExternalMemory), 1);
 }
 
-TEST_F(ExternalMemory, ClosedOnesSaySoToEveryUse) {
+TEST_F(ExternalMemory, ClosedImportsAndMappingsThrowClosed) {
   external_memory memory = import();
   mapped_buffer<std::uint32_t> ours{memory, 0, words()};
   buffer<std::uint32_t> x{s, words()};
@@ -145,16 +148,22 @@ TEST_F(ExternalMemory, ClosedOnesSaySoToEveryUse) {
   EXPECT_EQ(result_of([&] { ours.used_on(s); }), errc::closed);
 }
 
-TEST_F(ExternalMemory, OnlyWholeElementsOfItAreMapped) {
+TEST_F(ExternalMemory, OnlyWholeElementsAreMapped) {
   const external_memory memory = import();
   EXPECT_EQ(result_of([&] { const mapped_buffer<int> none{memory, 0, 0}; }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { const mapped_buffer<int> odd{memory, 2, words()}; }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { const mapped_buffer<int> far{memory, 0, ~std::size_t{0} / 2}; }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              const mapped_buffer<int> odd{memory, 2, words()};
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              const mapped_buffer<int> far{memory, 0, ~std::size_t{0} / 2};
+            }),
+            errc::invalid_value);
 }
 
 // Destroying it neither waits for the work that uses it nor takes the memory away.
-TEST_F(ExternalMemory, WhatIsInUseIsGivenBackWhenItsWorkIsDone) {
-  const failing_table calls;
+TEST_F(ExternalMemory, AMappingIsReleasedWhenItsWorkIsDone) {
+  const fault_table calls;
   {
     gate held{s};
     {
@@ -172,21 +181,23 @@ TEST_F(ExternalMemory, WhatIsInUseIsGivenBackWhenItsWorkIsDone) {
 }
 
 // Closing waits for its users.
-TEST_F(ExternalMemory, IsNotClosedWhereTheHostMustNotWait) {
+TEST_F(ExternalMemory, AMappingIsNotClosedWhereTheHostMustNotWait) {
   mapped_buffer<std::uint32_t> x{import(), 0, 1};
   {
-    const allow_sync none{false};
+    const sync_guard none{false};
     EXPECT_EQ(result_of([&] { x.close(); }), errc::not_permitted);
   }
   EXPECT_FALSE(x.closed());
   x.close();
 }
 
-// The driver holds the end of an import to be unsafe in a capture; it harms none, so it may come at any time.
+// The driver holds the end of an import to be unsafe in a capture; it harms none, so it may come at
+// any time.
 TEST_F(ExternalMemory, ClosingTheImportBreaksNoCapture) {
-  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+  for (const auto mode :
+       {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
     external_memory memory = import();
-    const failing_table calls;
+    const fault_table calls;
     test::foreign_capture foreign{s, mode};
     EXPECT_EQ(result_of([&] { memory.close(); }), errc::success);
     EXPECT_EQ(calls.count(&driver_table::cuDestroyExternalMemory), 1);
@@ -194,12 +205,13 @@ TEST_F(ExternalMemory, ClosingTheImportBreaksNoCapture) {
   }
 }
 
-// Nobody can wait for what captures, so memory that it uses is not closed meanwhile, and nothing is lost.
-TEST_F(ExternalMemory, WhatACaptureUsesIsNotClosedInIt) {
+// Nobody can wait for what captures, so memory that it uses is not closed meanwhile, and nothing is
+// lost.
+TEST_F(ExternalMemory, AMappingUsedByACaptureIsNotClosedDuringIt) {
   const stream captured{gpu};
   mapped_buffer<std::uint32_t> ours{import(), 0, words()};
   fill(s, ours, 21u);
-  const failing_table calls;
+  const fault_table calls;
   {
     test::foreign_capture foreign{captured, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
     fill(captured, ours, 22u);
@@ -228,7 +240,7 @@ TEST_F(ExternalMemory, HostFunctionsMayNotImportOrMap) {
 }
 
 // Without a GPU any shared memory of the system is a device's as well.
-TEST_F(ExternalMemory, AnEmbeddedDeviceTakesAMemfd) {
+TEST_F(ExternalMemory, AnEmbeddedDeviceImportsAMemfd) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU takes memory that a driver allocated";
   constexpr std::size_t bytes = 10'000;
   const int descriptor = memfd_create("external-memory-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -247,8 +259,9 @@ TEST_F(ExternalMemory, AnEmbeddedDeviceTakesAMemfd) {
   munmap(host, bytes);
 }
 
-// Memory that is cut short while the device works on it would end the process: an import sees to it that nobody can.
-TEST_F(ExternalMemory, AnEmbeddedDeviceTakesWhatNobodyCutsShort) {
+// Memory that is cut short while the device works on it would end the process: an import sees to it
+// that nobody can.
+TEST_F(ExternalMemory, AnEmbeddedDeviceImportsOnlyFilesSealedAgainstShrinking) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU takes memory that a driver allocated";
   constexpr std::size_t bytes = 1 << 20;
   const int ours = memfd_create("external-memory-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -264,8 +277,9 @@ TEST_F(ExternalMemory, AnEmbeddedDeviceTakesWhatNobodyCutsShort) {
 
   const int open_ended = memfd_create("external-memory-test", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(open_ended, bytes), 0);
-  EXPECT_EQ(result_of([&] { static_cast<void>(external_memory::import_fd(open_ended, bytes, gpu)); }),
-            errc::not_supported);
+  EXPECT_EQ(
+      result_of([&] { static_cast<void>(external_memory::import_fd(open_ended, bytes, gpu)); }),
+      errc::not_supported);
   EXPECT_TRUE(test::is_open(open_ended));
   close(open_ended);
 }

@@ -11,16 +11,16 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::gate;
 using test::result_of;
@@ -40,7 +40,7 @@ class Fill : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(Fill, SetsElementsOfOneTwoAndFourBytes) {
+TEST_F(Fill, AFillSetsElementsOfOneTwoAndFourBytes) {
   expect_filled<std::uint8_t>(0xab);
   expect_filled<std::int8_t>(-1);
   expect_filled<std::uint16_t>(0xabcd);
@@ -56,12 +56,12 @@ struct pixel {
   friend bool operator==(const pixel&, const pixel&) = default;
 };
 
-TEST_F(Fill, AnyTrivialTypeOfThatSizeIsAValue) {
+TEST_F(Fill, AFillTakesAnyTrivialTypeOfThoseSizes) {
   expect_filled(color::red);
   expect_filled(pixel{1, 2, 3, 4});
 }
 
-TEST_F(Fill, TouchesNoNeighbour) {
+TEST_F(Fill, AFillWritesNothingOutsideItsRange) {
   buffer<std::uint8_t> x{s, size};
   fill(s, x, std::uint8_t{0});
   fill(s, std::span{x.data() + 3, 101}, std::uint8_t{0xff});
@@ -73,7 +73,7 @@ TEST_F(Fill, TouchesNoNeighbour) {
   EXPECT_EQ(std::ranges::count(out, 0xff), 101);
 }
 
-TEST_F(Fill, TakesARawAddress) {
+TEST_F(Fill, AFillTakesAnAddress) {
   pinned_buffer<std::uint32_t> word{2};
   word[1] = 5;
   fill(s, word.data(), 1, 6u);
@@ -82,13 +82,13 @@ TEST_F(Fill, TakesARawAddress) {
   EXPECT_EQ(word[1], 5u);
 }
 
-TEST_F(Fill, OfNothingQueuesNothing) {
-  const failing_table calls;
+TEST_F(Fill, AnEmptyFillQueuesNothing) {
+  const fault_table calls;
   fill(s, static_cast<int*>(nullptr), 0, 1);
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(Fill, RunsInStreamOrderAndReturnsAtOnce) {
+TEST_F(Fill, AFillRunsInStreamOrderAndReturnsAtOnce) {
   pinned_buffer<std::uint32_t> word{1};
   word[0] = 0;
   gate held{s};
@@ -101,11 +101,11 @@ TEST_F(Fill, RunsInStreamOrderAndReturnsAtOnce) {
   EXPECT_EQ(word[0], 2u);
 }
 
-TEST_F(Fill, OneCallForEachSize) {
+TEST_F(Fill, EachElementSizeHasItsDriverCall) {
   buffer<std::uint8_t> one{s, 4};
   buffer<std::uint16_t> two{s, 4};
   buffer<std::uint32_t> four{s, 4};
-  const failing_table calls;
+  const fault_table calls;
   fill(s, one, std::uint8_t{1});
   fill(s, two, std::uint16_t{1});
   fill(s, four, 1u);
@@ -115,7 +115,7 @@ TEST_F(Fill, OneCallForEachSize) {
   EXPECT_EQ(calls.count_all(), 3);
 }
 
-TEST_F(Fill, AClosedStreamTakesNone) {
+TEST_F(Fill, AClosedStreamRefusesFills) {
   stream gone{gpu};
   gone.close();
   pinned_buffer<int> word{1};

@@ -1,8 +1,8 @@
 // ipc_buffer_test.cpp - device memory of two processes.
+#include <weir/event/ipc_event.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/ipc_buffer.hpp>
-#include <weir/event/ipc_event.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <cstdint>
@@ -27,12 +27,14 @@ namespace {
 
 using test::result_of;
 
-static_assert(!std::is_copy_constructible_v<ipc_buffer<int>> && std::is_nothrow_move_constructible_v<ipc_buffer<int>>);
+static_assert(!std::is_copy_constructible_v<ipc_buffer<int>> &&
+              std::is_nothrow_move_constructible_v<ipc_buffer<int>>);
 
 constexpr std::size_t size = 1000;
 
-// Makes memory that counts up from 100 and gives its name; then sends the sum of it each time that it is asked. The memory ends with
-// the process: to free what the test may have open would be undefined.
+// Makes memory that counts up from 100 and gives its name; then sends the sum of it each time that
+// it is asked. The memory ends with the process: to free what the test may have open would be
+// undefined.
 WEIR_PEER_ROLE(memory_maker) {
   const stream s{device{}};
   ipc_buffer<std::uint32_t> made{size};
@@ -49,8 +51,8 @@ WEIR_PEER_ROLE(memory_maker) {
   std::_Exit(EXIT_SUCCESS);
 }
 
-// Opens what it is given, memory and event; for each number fills the memory with it behind what the event comes after,
-// and records the event again.
+// Opens what it is given, memory and event; for each number fills the memory with it behind what
+// the event comes after, and records the event again.
 WEIR_PEER_ROLE(filler) {
   const stream s{device{}};
   auto memory = ipc_buffer<std::uint32_t>::open(test.receive<ipc_memory_handle>());
@@ -79,7 +81,7 @@ class IpcBuffer : public ::testing::Test {
   stream s_{gpu_};
 };
 
-TEST_F(IpcBuffer, IsOneMemoryInTwoProcesses) {
+TEST_F(IpcBuffer, TwoProcessesShareOneMemory) {
   const test::peer maker{"memory_maker"};
   auto opened = ipc_buffer<std::uint32_t>::open(maker.receive<ipc_memory_handle>());
   EXPECT_TRUE(opened.opened());
@@ -92,7 +94,7 @@ TEST_F(IpcBuffer, IsOneMemoryInTwoProcesses) {
 }
 
 // Each process waits, on the device, for what the other has queued; no host waits in between.
-TEST_F(IpcBuffer, IsHandedOverByEvents) {
+TEST_F(IpcBuffer, IpcEventsOrderTheUsesOfTwoProcesses) {
   ipc_buffer<std::uint32_t> made{size};
   const ipc_event turn{gpu_};
   const test::peer other{"filler"};
@@ -109,33 +111,34 @@ TEST_F(IpcBuffer, IsHandedOverByEvents) {
   }
 }
 
-TEST_F(IpcBuffer, OutlivesItsMakerWhereItIsOpen) {
+TEST_F(IpcBuffer, AnOpenedBufferOutlivesItsExporter) {
   auto maker = std::make_unique<test::peer>("memory_maker");
   const auto opened = ipc_buffer<std::uint32_t>::open(maker->receive<ipc_memory_handle>());
   maker.reset();
   EXPECT_EQ(contents(s_, opened)[0], 100u);
 }
 
-TEST_F(IpcBuffer, OnlyItsMakerGivesItAway) {
+TEST_F(IpcBuffer, AnOpenedBufferHasNoHandle) {
   const test::peer maker{"memory_maker"};
   const auto opened = ipc_buffer<std::uint32_t>::open(maker.receive<ipc_memory_handle>());
   EXPECT_EQ(result_of([&] { static_cast<void>(opened.handle()); }), errc::invalid_value);
 }
 
-TEST_F(IpcBuffer, IsNotOpenedWhereItWasMade) {
+TEST_F(IpcBuffer, ABufferIsNotOpenedInTheProcessThatMadeIt) {
   const ipc_buffer<int> made{16};
   EXPECT_FALSE(made.opened());
   const ipc_memory_handle name = made.handle();
-  EXPECT_EQ(result_of([&] { static_cast<void>(ipc_buffer<int>::open(name)); }), errc::invalid_context);
+  EXPECT_EQ(result_of([&] { static_cast<void>(ipc_buffer<int>::open(name)); }),
+            errc::invalid_context);
 }
 
-TEST_F(IpcBuffer, IsNotOpenedByNonsense) {
+TEST_F(IpcBuffer, AnInvalidHandleIsRefused) {
   ipc_memory_handle nonsense;
   std::memset(nonsense.bytes, 0x5a, sizeof nonsense.bytes);
   EXPECT_NE(result_of([&] { static_cast<void>(ipc_buffer<int>::open(nonsense)); }), errc::success);
 }
 
-TEST_F(IpcBuffer, MovesAndClosesAsBuffersDo) {
+TEST_F(IpcBuffer, ABufferIsMovedAndClosed) {
   ipc_buffer<int> a{16};
   ipc_buffer<int> b = std::move(a);
   EXPECT_TRUE(a.closed());
@@ -149,7 +152,7 @@ TEST_F(IpcBuffer, MovesAndClosesAsBuffersDo) {
   EXPECT_EQ(result_of([&] { fill(s_, b, 3); }), errc::closed);
 }
 
-TEST_F(IpcBuffer, ClosingItBreaksNoCapture) {
+TEST_F(IpcBuffer, ClosingABufferBreaksNoCapture) {
   const test::peer maker{"memory_maker"};
   auto opened = ipc_buffer<std::uint32_t>::open(maker.receive<ipc_memory_handle>());
   ipc_buffer<std::uint32_t> made{16};
@@ -163,15 +166,16 @@ TEST_F(IpcBuffer, ClosingItBreaksNoCapture) {
   EXPECT_TRUE(made.closed() && opened.closed());
 }
 
-TEST_F(IpcBuffer, OfNothingOwnsNothing) {
+TEST_F(IpcBuffer, AnEmptyBufferOwnsNothing) {
   const ipc_buffer<int> nothing{0};
   EXPECT_TRUE(nothing.empty());
   EXPECT_EQ(nothing.data(), nullptr);
   EXPECT_EQ(result_of([&] { static_cast<void>(nothing.handle()); }), errc::invalid_value);
 }
 
-TEST_F(IpcBuffer, OfMoreThanThereIsFailsWhole) {
-  EXPECT_EQ(result_of([] { ipc_buffer<int>{std::numeric_limits<std::size_t>::max() / 2}; }), errc::out_of_memory);
+TEST_F(IpcBuffer, AnOversizedRequestThrowsOutOfMemory) {
+  EXPECT_EQ(result_of([] { ipc_buffer<int>{std::numeric_limits<std::size_t>::max() / 2}; }),
+            errc::out_of_memory);
 }
 
 }  // namespace

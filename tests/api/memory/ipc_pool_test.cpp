@@ -1,10 +1,10 @@
 // ipc_pool_test.cpp - pools of two processes.
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/event/ipc_event.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/ipc_pool.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 #include "support/peer.hpp"
@@ -31,7 +31,7 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::gate;
 using test::result_of;
 
@@ -39,18 +39,19 @@ static_assert(!std::is_copy_constructible_v<ipc_pool_buffer<int>>);
 static_assert(std::is_nothrow_move_constructible_v<ipc_pool> &&
               std::is_nothrow_move_constructible_v<ipc_pool_buffer<int>>);
 
-constexpr std::size_t size = 1000;
+constexpr std::size_t elements = 1000;
 constexpr memory_pool_options shared{.sharing = pool_sharing::file_descriptor};
 
-// Makes a pool and memory of it that counts up from 100, gives the pool's descriptor, the handle of the memory, and an
-// event that comes after its making; then sends the sum of the memory each time that it is asked.
+// Makes a pool and memory of it that counts up from 100, gives the pool's descriptor, the handle of
+// the memory, and an event that comes after its making; then sends the sum of the memory each time
+// that it is asked.
 WEIR_PEER_ROLE(pool_maker) {
   const device gpu;
   const stream s{gpu};
   memory_pool pool{gpu, shared};
   const ipc_event made{gpu};
-  buffer<std::uint32_t> memory{pool, s, size};
-  std::vector<std::uint32_t> values(size);
+  buffer<std::uint32_t> memory{pool, s, elements};
+  std::vector<std::uint32_t> values(elements);
   std::iota(values.begin(), values.end(), 100u);
   copy(s, values, memory);
   s.record(made);
@@ -64,14 +65,16 @@ WEIR_PEER_ROLE(pool_maker) {
     s.sync();
     test.send(std::accumulate(values.begin(), values.end(), std::uint32_t{0}));
   }
-  // It ends without a free: what is freed here before the other process has let go of it is undefined there.
+  // It ends without a free: what is freed here before the other process has let go of it is
+  // undefined there.
   static_cast<void>(memory.release());
   static_cast<void>(pool.release());
 }
 
 // The other process, and what it gave away.
 struct maker {
-  maker() : line{std::make_unique<test::peer>("pool_maker")}, descriptor{line->receive_descriptor()} {
+  maker()
+      : line{std::make_unique<test::peer>("pool_maker")}, descriptor{line->receive_descriptor()} {
     handle = line->receive<pool_memory_handle>();
     made = line->receive<ipc_event_handle>();
   }
@@ -98,21 +101,21 @@ class IpcPool : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(IpcPool, ItsMemoryIsOneInTwoProcesses) {
+TEST_F(IpcPool, TwoProcessesShareTheMemoryOfAPool) {
   const maker other;
   const ipc_pool pool = ipc_pool::import_fd(other.descriptor, gpu);
   EXPECT_EQ(pool.device(), gpu);
   ipc_pool_buffer<std::uint32_t> opened{pool, other.handle};
-  ASSERT_EQ(opened.size(), size);
+  ASSERT_EQ(opened.size(), elements);
   s.wait(ipc_event::open(other.made, gpu));
   EXPECT_EQ(contents(opened)[999], 1099u);
   fill(s, opened, 7u);
   s.sync();
   other.line->send('?');
-  EXPECT_EQ(other.line->receive<std::uint32_t>(), 7 * size);
+  EXPECT_EQ(other.line->receive<std::uint32_t>(), 7 * elements);
 }
 
-TEST_F(IpcPool, OutlivesItsMaker) {
+TEST_F(IpcPool, AnImportedPoolOutlivesItsExporter) {
   maker other;
   const ipc_pool pool = ipc_pool::import_fd(other.descriptor, gpu);
   const ipc_pool_buffer<std::uint32_t> opened{pool, other.handle};
@@ -121,7 +124,7 @@ TEST_F(IpcPool, OutlivesItsMaker) {
   EXPECT_EQ(contents(opened)[0], 100u);
 }
 
-TEST_F(IpcPool, TheDescriptorStaysTheCallers) {
+TEST_F(IpcPool, TheCallerKeepsTheDescriptor) {
   const maker other;
   const ipc_pool pool = ipc_pool::import_fd(other.descriptor, gpu);
   EXPECT_GE(fcntl(other.descriptor, F_GETFD), 0);
@@ -134,11 +137,12 @@ TEST_F(IpcPool, TheDescriptorStaysTheCallers) {
   EXPECT_EQ(close(again), 0);
 }
 
-// One pool and one address, of which the driver counts the imports only: each is ended, when nothing is open any more.
-TEST_F(IpcPool, WhatIsOpenedTwiceGoesWithTheLast) {
+// One pool and one address, of which the driver counts the imports only: each is ended, when
+// nothing is open any more.
+TEST_F(IpcPool, MemoryImportedTwiceIsReleasedWithTheLastImport) {
   const maker other;
   ipc_event::open(other.made, gpu).sync();
-  const failing_table calls;
+  const fault_table calls;
   std::optional<ipc_pool> first{ipc_pool::import_fd(other.descriptor, gpu)};
   std::optional<ipc_pool> second{ipc_pool::import_fd(other.descriptor, gpu)};
   EXPECT_EQ(first->get(), second->get());
@@ -161,9 +165,9 @@ TEST_F(IpcPool, WhatIsOpenedTwiceGoesWithTheLast) {
 }
 
 // Destroying it neither waits for the work that uses it nor takes the memory away.
-TEST_F(IpcPool, WhatIsInUseIsGivenBackWhenItsWorkIsDone) {
+TEST_F(IpcPool, AnImportIsReleasedWhenItsWorkIsDone) {
   const maker other;
-  const failing_table calls;
+  const fault_table calls;
   {
     std::optional<ipc_pool> pool{ipc_pool::import_fd(other.descriptor, gpu)};
     std::optional<ipc_pool_buffer<std::uint32_t>> opened{std::in_place, *pool, other.handle};
@@ -179,26 +183,29 @@ TEST_F(IpcPool, WhatIsInUseIsGivenBackWhenItsWorkIsDone) {
   EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 1);
   EXPECT_EQ(calls.count(&driver_table::cuMemPoolDestroy), 1);
   other.line->send('?');
-  EXPECT_EQ(other.line->receive<std::uint32_t>(), 9 * size);
+  EXPECT_EQ(other.line->receive<std::uint32_t>(), 9 * elements);
 }
 
-TEST_F(IpcPool, WhatIsNotSharedIsRefused) {
+TEST_F(IpcPool, PoolsThatAreNotSharedAreRefused) {
   const memory_pool plain{gpu};
   EXPECT_EQ(result_of([&] { static_cast<void>(export_fd(plain)); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { static_cast<void>(export_fd(default_memory_pool(gpu))); }), errc::invalid_value);
-  const buffer<int> of_plain{plain, s, size};
+  EXPECT_EQ(result_of([&] { static_cast<void>(export_fd(default_memory_pool(gpu))); }),
+            errc::invalid_value);
+  const buffer<int> of_plain{plain, s, elements};
   EXPECT_EQ(result_of([&] { static_cast<void>(handle_of(of_plain)); }), errc::invalid_value);
   const memory_pool pool{gpu, shared};
-  buffer<int> x{pool, s, size};
-  EXPECT_EQ(result_of([&] { static_cast<void>(handle_of(x)); }), errc::invalid_value) << "the pool comes first";
+  buffer<int> x{pool, s, elements};
+  EXPECT_EQ(result_of([&] { static_cast<void>(handle_of(x)); }), errc::invalid_value)
+      << "the pool comes first";
   close(export_fd(pool));
   static_cast<void>(handle_of(x));
   EXPECT_EQ(result_of([&] { static_cast<void>(handle_of(x.data() + 1)); }), errc::invalid_value);
 }
 
-TEST_F(IpcPool, NonsenseIsRefused) {
+TEST_F(IpcPool, InvalidDescriptorsAndHandlesAreRefused) {
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  EXPECT_EQ(result_of([&] { static_cast<void>(ipc_pool::import_fd(nothing, gpu)); }), errc::unknown);
+  EXPECT_EQ(result_of([&] { static_cast<void>(ipc_pool::import_fd(nothing, gpu)); }),
+            errc::unknown);
   EXPECT_EQ(close(nothing), 0) << "it is still ours";
   EXPECT_EQ(result_of([&] { static_cast<void>(ipc_pool::import_fd(-1, gpu)); }), errc::unknown);
   const maker other;
@@ -208,7 +215,7 @@ TEST_F(IpcPool, NonsenseIsRefused) {
   EXPECT_EQ(result_of([&] { const ipc_pool_buffer<int> x(pool, nonsense); }), errc::invalid_value);
 }
 
-TEST_F(IpcPool, MovedFromAndClosedOnesSaySo) {
+TEST_F(IpcPool, MovedFromAndClosedPoolsThrowClosed) {
   const maker other;
   ipc_pool pool = ipc_pool::import_fd(other.descriptor, gpu);
   ipc_pool moved = std::move(pool);
@@ -218,7 +225,7 @@ TEST_F(IpcPool, MovedFromAndClosedOnesSaySo) {
   ipc_pool_buffer<std::uint32_t> y = std::move(x);
   EXPECT_TRUE(x.closed());  // NOLINT(bugprone-use-after-move)
   x = std::move(y);
-  EXPECT_EQ(x.size(), size);
+  EXPECT_EQ(x.size(), elements);
   moved.close();
   moved.close();
   x.close();
@@ -231,7 +238,7 @@ TEST_F(IpcPool, MovedFromAndClosedOnesSaySo) {
   EXPECT_EQ(result_of([&] { static_cast<void>(export_fd(gone)); }), errc::closed);
 }
 
-TEST_F(IpcPool, InAHostFunctionItIsRefused) {
+TEST_F(IpcPool, HostFunctionsMayNotExportOrImport) {
   const memory_pool pool{gpu, shared};
   errc exporting = errc::success;
   errc importing = errc::success;
@@ -245,11 +252,11 @@ TEST_F(IpcPool, InAHostFunctionItIsRefused) {
 }
 
 // Rule 170.
-TEST_F(IpcPool, NothingOfThemBreaksACapture) {
+TEST_F(IpcPool, PoolSharingBreaksNoCapture) {
   const maker other;
   ipc_event::open(other.made, gpu).sync();
   const memory_pool pool{gpu, shared};
-  const buffer<int> x{pool, s, size};
+  const buffer<int> x{pool, s, elements};
   test::foreign_capture beside{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   close(export_fd(pool));
   static_cast<void>(handle_of(x));

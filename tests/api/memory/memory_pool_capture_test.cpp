@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
-#include "support/fault_table.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 
 namespace weir {
@@ -16,7 +16,7 @@ namespace {
 
 using detail::driver;
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::result_of;
 
 class MemoryPoolCapture : public ::testing::Test {
@@ -30,23 +30,26 @@ class MemoryPoolCapture : public ::testing::Test {
 };
 
 // A wait would break captures.
-TEST_F(MemoryPoolCapture, InACaptureThereIsNoPatience) {
+TEST_F(MemoryPoolCapture, AnAllocationIsNotRetriedDuringACapture) {
   const memory_pool pool{gpu, {.max_size = 64 * mebibyte}};
-  failing_table calls;
+  fault_table calls;
   {
-    const detail::capture_mark somewhere;
-    EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, 128 * mebibyte)); }), errc::out_of_memory);
+    const detail::scoped_active_capture somewhere;
+    EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, 128 * mebibyte)); }),
+              errc::out_of_memory);
   }
   test::foreign_capture foreign{s};
   calls.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, size)); }), errc::out_of_memory);
+  EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, size)); }),
+            errc::out_of_memory);
   EXPECT_EQ(calls.count(&driver_table::cuCtxSynchronize), 0);
   EXPECT_TRUE(foreign.end()) << "it lives on";
 }
 
 // Rule 170: what a driver holds to be unsafe breaks no capture, in any mode.
-TEST_F(MemoryPoolCapture, NothingOfThemBreaksACapture) {
-  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+TEST_F(MemoryPoolCapture, PoolOperationsBreakNoCapture) {
+  for (const auto mode :
+       {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
     test::foreign_capture foreign{s, mode};
     {
       memory_pool pool{gpu, {.release_threshold = 1, .reuse = {.opportunistic = false}}};
@@ -54,7 +57,7 @@ TEST_F(MemoryPoolCapture, NothingOfThemBreaksACapture) {
       pool.set_release_threshold(pool.release_threshold() + 1);
       pool.set_reuse(pool.reuse());
       static_cast<void>(pool.usage());
-      pool.reset_high_marks();
+      pool.reset_high_watermarks();
       pool.trim();
       pool.set_access(gpu, pool.access(gpu));
       { const memory_pool_scope current{pool}; }
@@ -65,10 +68,11 @@ TEST_F(MemoryPoolCapture, NothingOfThemBreaksACapture) {
 }
 
 // Rule 170: on a stream beside a capture that weir began, memory comes and goes.
-TEST_F(MemoryPoolCapture, AllocatingBesideACaptureOfWeirsBreaksNone) {
+TEST_F(MemoryPoolCapture, AllocatingBesideAWeirCaptureDoesNotBreakIt) {
   const memory_pool pool{gpu};
-  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
-    const detail::capture_mark ours;
+  for (const auto mode :
+       {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+    const detail::scoped_active_capture ours;
     test::foreign_capture foreign{s, mode};
     pool.deallocate(t, pool.allocate(t, size));
     buffer<int> x{pool, t, size};
@@ -80,7 +84,7 @@ TEST_F(MemoryPoolCapture, AllocatingBesideACaptureOfWeirsBreaksNone) {
 }
 
 // In one that was begun elsewhere the driver's answer stands: what the manual of allocate() says.
-TEST_F(MemoryPoolCapture, AllocatingBesideAnotherCaptureIsTheDriversAffair) {
+TEST_F(MemoryPoolCapture, AllocatingBesideAForeignCaptureFollowsTheDriver) {
   const memory_pool pool{gpu};
   const auto capture_while = [&](abi::CUstreamCaptureMode mode, auto work) {
     test::foreign_capture foreign{s, mode};
@@ -88,7 +92,9 @@ TEST_F(MemoryPoolCapture, AllocatingBesideAnotherCaptureIsTheDriversAffair) {
     return foreign.end();
   };
   errc result = errc::success;
-  const auto allocate = [&] { result = result_of([&] { pool.deallocate(t, pool.allocate(t, size)); }); };
+  const auto allocate = [&] {
+    result = result_of([&] { pool.deallocate(t, pool.allocate(t, size)); });
+  };
   EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_GLOBAL, allocate));
   EXPECT_EQ(result, errc::stream_capture_unsupported);
   EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, allocate));
@@ -103,11 +109,12 @@ TEST_F(MemoryPoolCapture, AllocatingBesideAnotherCaptureIsTheDriversAffair) {
 }
 
 // The thread's own capture mode is what it was, also when a call fails.
-TEST_F(MemoryPoolCapture, TheThreadsCaptureModeStaysWhatItWas) {
+TEST_F(MemoryPoolCapture, TheCaptureModeOfTheThreadIsUnchanged) {
   abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
   ASSERT_EQ(driver().cuThreadExchangeStreamCaptureMode(&mode), abi::CUDA_SUCCESS);
   const memory_pool pool{gpu};
-  EXPECT_NE(result_of([&] { pool.set_access(device{999}, pool_access::read_write); }), errc::success);
+  EXPECT_NE(result_of([&] { pool.set_access(device{999}, pool_access::read_write); }),
+            errc::success);
   ASSERT_EQ(driver().cuThreadExchangeStreamCaptureMode(&mode), abi::CUDA_SUCCESS);
   EXPECT_EQ(mode, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }

@@ -26,14 +26,14 @@ class MemoryPoolDevice : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(MemoryPoolDevice, TheDevicesOwnIsItsCurrentOneAtFirst) {
+TEST_F(MemoryPoolDevice, TheDefaultPoolIsCurrentAtFirst) {
   EXPECT_EQ(default_memory_pool(gpu), current_memory_pool(gpu));
   EXPECT_EQ(default_memory_pool(gpu).device(), gpu);
   const buffer<char> x{default_memory_pool(gpu), s, mebibyte};
   EXPECT_GE(default_memory_pool(gpu).usage().used, mebibyte);
 }
 
-TEST_F(MemoryPoolDevice, AScopeMakesItTheDevicesAndRestoresWhatWas) {
+TEST_F(MemoryPoolDevice, AScopeSetsTheCurrentPoolAndRestoresTheEarlierOne) {
   const memory_pool outer{gpu};
   const memory_pool inner{gpu};
   const memory_pool_ref before = current_memory_pool(gpu);
@@ -50,7 +50,7 @@ TEST_F(MemoryPoolDevice, AScopeMakesItTheDevicesAndRestoresWhatWas) {
   EXPECT_EQ(current_memory_pool(gpu), before);
 }
 
-TEST_F(MemoryPoolDevice, WhatWasCurrentMayEnd) {
+TEST_F(MemoryPoolDevice, ClosingTheCurrentPoolRestoresTheDefaultPool) {
   memory_pool pool{gpu};
   use(pool);
   EXPECT_EQ(current_memory_pool(gpu), pool.ref());
@@ -58,13 +58,13 @@ TEST_F(MemoryPoolDevice, WhatWasCurrentMayEnd) {
   EXPECT_EQ(current_memory_pool(gpu), default_memory_pool(gpu));
 }
 
-TEST_F(MemoryPoolDevice, ItsOwnDeviceHasAccessForGood) {
+TEST_F(MemoryPoolDevice, TheDeviceOfAPoolKeepsItsAccess) {
   const memory_pool pool{gpu};
   EXPECT_EQ(pool.access(gpu), pool_access::read_write);
   EXPECT_EQ(result_of([&] { pool.set_access(gpu, pool_access::none); }), errc::invalid_device);
 }
 
-TEST_F(MemoryPoolDevice, AnotherDeviceHasItWhenItIsGiven) {
+TEST_F(MemoryPoolDevice, APeerDeviceHasAccessAfterSetAccess) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const device peer{1};
   if (!peer.can_access(gpu)) GTEST_SKIP() << "the devices cannot reach each other";

@@ -1,11 +1,11 @@
 // memory_pool_test.cpp - pools: what comes from them, and who owns them.
+#include <weir/core/deferred.hpp>
+#include <weir/core/to_string.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
-#include <weir/core/deferred.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/memory_pool.hpp>
-#include <weir/core/to_string.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -17,20 +17,21 @@
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
-#include "support/fault_table.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::result_of;
 
-static_assert(!std::is_copy_constructible_v<memory_pool> && std::is_nothrow_move_constructible_v<memory_pool>);
+static_assert(!std::is_copy_constructible_v<memory_pool> &&
+              std::is_nothrow_move_constructible_v<memory_pool>);
 static_assert(!std::is_default_constructible_v<memory_pool>);
 static_assert(std::is_convertible_v<const memory_pool&, memory_pool_ref>);
 
@@ -43,7 +44,7 @@ class MemoryPool : public ::testing::Test {
   stream t{gpu};
 };
 
-TEST_F(MemoryPool, GivesMemoryInStreamOrder) {
+TEST_F(MemoryPool, APoolAllocatesAndFreesInStreamOrder) {
   const memory_pool pool{gpu};
   void* const memory = pool.allocate(s, size * sizeof(std::uint32_t));
   ASSERT_NE(memory, nullptr);
@@ -58,18 +59,18 @@ TEST_F(MemoryPool, GivesMemoryInStreamOrder) {
   EXPECT_EQ(pool.device(), gpu);
 }
 
-TEST_F(MemoryPool, NoBytesAreNoMemory) {
+TEST_F(MemoryPool, AnAllocationOfZeroBytesReturnsNull) {
   const memory_pool pool{gpu};
   void* const nothing = pool.allocate(s, 0);
   EXPECT_EQ(nothing, nullptr);
-  const failing_table calls;
+  const fault_table calls;
   pool.deallocate(s, nothing);
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(MemoryPool, ABufferComesFromIt) {
+TEST_F(MemoryPool, ABufferIsAllocatedFromAPool) {
   const memory_pool pool{gpu};
-  const failing_table calls;
+  const fault_table calls;
   buffer<std::uint32_t> x{pool, s, size};
   EXPECT_EQ(calls.count(&driver_table::cuMemAllocFromPoolAsync), 1);
   EXPECT_EQ(calls.count(&driver_table::cuMemAllocAsync), 0);
@@ -92,7 +93,7 @@ TEST_F(MemoryPool, MemoryOutlivesItsPool) {
   EXPECT_EQ(contents(s, x).back(), 9u);
 }
 
-TEST_F(MemoryPool, AClosedOneSaysSoToEveryUse) {
+TEST_F(MemoryPool, AClosedPoolThrowsClosed) {
   memory_pool pool{gpu};
   pool.close();
   pool.close();
@@ -105,7 +106,7 @@ TEST_F(MemoryPool, AClosedOneSaysSoToEveryUse) {
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.reuse()); }), errc::closed);
   EXPECT_EQ(result_of([&] { pool.set_reuse({}); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.usage()); }), errc::closed);
-  EXPECT_EQ(result_of([&] { pool.reset_high_marks(); }), errc::closed);
+  EXPECT_EQ(result_of([&] { pool.reset_high_watermarks(); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.access(gpu)); }), errc::closed);
   EXPECT_EQ(result_of([&] { pool.set_access(gpu, pool_access::read_write); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.release()); }), errc::closed);
@@ -114,7 +115,7 @@ TEST_F(MemoryPool, AClosedOneSaysSoToEveryUse) {
   EXPECT_EQ(pool.device(), gpu);
 }
 
-TEST_F(MemoryPool, AClosedStreamGetsNothing) {
+TEST_F(MemoryPool, AClosedStreamGetsNoMemory) {
   const memory_pool pool{gpu};
   stream gone{gpu};
   gone.close();
@@ -122,10 +123,10 @@ TEST_F(MemoryPool, AClosedStreamGetsNothing) {
   EXPECT_EQ(result_of([&] { pool.deallocate(gone, nullptr); }), errc::closed);
 }
 
-TEST_F(MemoryPool, MovingTouchesNoDevice) {
+TEST_F(MemoryPool, MovingMakesNoDriverCall) {
   memory_pool pool{gpu};
   CUmemPoolHandle_st* const handle = pool.get();
-  const failing_table calls;
+  const fault_table calls;
   memory_pool moved = std::move(pool);
   EXPECT_TRUE(pool.closed());  // NOLINT(bugprone-use-after-move): what a moved-from one answers
   EXPECT_EQ(moved.get(), handle);
@@ -134,29 +135,30 @@ TEST_F(MemoryPool, MovingTouchesNoDevice) {
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(MemoryPool, AssigningDestroysWhatWasThere) {
+TEST_F(MemoryPool, AssigningDestroysTheEarlierPool) {
   memory_pool pool{gpu};
-  const failing_table calls;
+  const fault_table calls;
   pool = memory_pool{gpu};
   EXPECT_EQ(calls.count(&driver_table::cuMemPoolDestroy), 1);
 }
 
-TEST_F(MemoryPool, AdoptingTakesOverAndReleasingGivesUp) {
+TEST_F(MemoryPool, AdoptTakesOwnershipAndReleaseGivesItUp) {
   memory_pool pool{gpu};
   CUmemPoolHandle_st* const handle = pool.release();
   EXPECT_TRUE(pool.closed());
-  const failing_table calls;
+  const fault_table calls;
   {
     const memory_pool again = memory_pool::adopt(handle, gpu);
     EXPECT_EQ(again.ref(), (memory_pool_ref{handle, gpu}));
   }
   EXPECT_EQ(calls.count(&driver_table::cuMemPoolDestroy), 1);
-  EXPECT_EQ(result_of([&] { static_cast<void>(memory_pool::adopt(nullptr, gpu)); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(memory_pool::adopt(nullptr, gpu)); }),
+            errc::invalid_value);
 }
 
 // Rule 75, and 115.
-TEST_F(MemoryPool, DestructionWaitsForABetterMoment) {
-  const failing_table calls;
+TEST_F(MemoryPool, DestructionIsDeferredInHostFunctionsAndCaptures) {
+  const fault_table calls;
   std::optional<memory_pool> inside{std::in_place, gpu};
   std::optional<memory_pool> captured{std::in_place, gpu};
   launch_host(s, [&] { inside.reset(); });
@@ -164,7 +166,7 @@ TEST_F(MemoryPool, DestructionWaitsForABetterMoment) {
   drain_deferred();
   EXPECT_EQ(calls.count(&driver_table::cuMemPoolDestroy), 1);
   {
-    const detail::capture_mark capture;
+    const detail::scoped_active_capture capture;
     captured.reset();
     EXPECT_EQ(calls.count(&driver_table::cuMemPoolDestroy), 1);
   }
@@ -172,7 +174,7 @@ TEST_F(MemoryPool, DestructionWaitsForABetterMoment) {
   EXPECT_EQ(calls.count(&driver_table::cuMemPoolDestroy), 2);
 }
 
-TEST_F(MemoryPool, InAHostFunctionItIsRefused) {
+TEST_F(MemoryPool, HostFunctionsMayNotAllocateOrCreatePools) {
   const memory_pool pool{gpu};
   errc allocating = errc::success, making = errc::success;
   launch_host(s, [&] {
@@ -184,14 +186,14 @@ TEST_F(MemoryPool, InAHostFunctionItIsRefused) {
   EXPECT_EQ(making, errc::not_permitted);
 }
 
-TEST_F(MemoryPool, ADeviceThatIsNotThereHasNone) {
+TEST_F(MemoryPool, AnInvalidDeviceHasNoPool) {
   const device none{device::count()};
   EXPECT_EQ(result_of([&] { const memory_pool pool{none}; }), errc::invalid_device);
   EXPECT_EQ(result_of([&] { static_cast<void>(default_memory_pool(none)); }), errc::invalid_device);
   EXPECT_EQ(result_of([&] { static_cast<void>(current_memory_pool(none)); }), errc::invalid_device);
 }
 
-TEST_F(MemoryPool, AsText) {
+TEST_F(MemoryPool, TheTextOfAPoolNamesItsDevice) {
   const memory_pool pool{gpu};
   EXPECT_EQ(to_string(pool).rfind("memory pool 0x", 0), 0u);
   EXPECT_NE(to_string(pool).find("(device 0)"), std::string::npos);

@@ -1,8 +1,9 @@
-// memory_pool_usage_test.cpp - what pools keep, count and reuse, and what becomes of those who ask for more than there is.
+// memory_pool_usage_test.cpp - what pools keep, count and reuse, and what becomes of those who ask
+// for more than there is.
+#include <weir/core/to_string.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/memory_pool.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -10,21 +11,21 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
-#include "support/opener.hpp"
+#include "support/gate_opener.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::failure_of;
 using test::gate;
-using test::opener;
+using test::gate_opener;
 using test::result_of;
 
 class MemoryPoolUsage : public ::testing::Test {
@@ -35,7 +36,9 @@ class MemoryPoolUsage : public ::testing::Test {
   // A pool that runs out soon, and gives nothing to other streams before it is free.
   static memory_pool_options small() {
     return {.max_size = 64 * mebibyte,
-            .reuse = {.follow_event_dependencies = false, .opportunistic = false, .internal_dependencies = false}};
+            .reuse = {.follow_event_dependencies = false,
+                      .opportunistic = false,
+                      .internal_dependencies = false}};
   }
 
   device gpu;
@@ -43,7 +46,7 @@ class MemoryPoolUsage : public ::testing::Test {
   stream t{gpu};
 };
 
-TEST_F(MemoryPoolUsage, KeepsWhatItIsToldToKeep) {
+TEST_F(MemoryPoolUsage, APoolKeepsFreeMemoryUpToItsReleaseThreshold) {
   const memory_pool pool{gpu, {.release_threshold = keep_all}};
   EXPECT_EQ(pool.release_threshold(), keep_all);
   { const buffer<char> x{pool, s, mebibyte}; }
@@ -55,7 +58,7 @@ TEST_F(MemoryPoolUsage, KeepsWhatItIsToldToKeep) {
   EXPECT_EQ(pool.usage().reserved, 0u);
 }
 
-TEST_F(MemoryPoolUsage, KeepsNothingAtFirst) {
+TEST_F(MemoryPoolUsage, ANewPoolKeepsNoFreeMemory) {
   const memory_pool pool{gpu};
   EXPECT_EQ(pool.release_threshold(), 0u);
   { const buffer<char> x{pool, s, mebibyte}; }
@@ -65,7 +68,7 @@ TEST_F(MemoryPoolUsage, KeepsNothingAtFirst) {
   EXPECT_EQ(pool.release_threshold(), 16 * mebibyte);
 }
 
-TEST_F(MemoryPoolUsage, TrimmingLeavesWhatIsInUse) {
+TEST_F(MemoryPoolUsage, TrimmingLeavesMemoryInUse) {
   const memory_pool pool{gpu};
   buffer<std::uint32_t> x{pool, s, size};
   fill(s, x, 1u);
@@ -74,7 +77,7 @@ TEST_F(MemoryPoolUsage, TrimmingLeavesWhatIsInUse) {
   EXPECT_EQ(contents(s, x).back(), 1u);
 }
 
-TEST_F(MemoryPoolUsage, CountsWhatIsUsedAndTheMostOfIt) {
+TEST_F(MemoryPoolUsage, APoolCountsItsUsageAndHighWaterMarks) {
   const memory_pool pool{gpu, {.release_threshold = keep_all}};
   EXPECT_EQ(pool.usage().used, 0u);
   EXPECT_EQ(pool.usage().reserved_high, 0u);
@@ -85,23 +88,24 @@ TEST_F(MemoryPoolUsage, CountsWhatIsUsedAndTheMostOfIt) {
   EXPECT_GE(after.used_high, mebibyte);
   EXPECT_EQ(after.reserved_high, after.reserved);
   pool.trim();
-  pool.reset_high_marks();
+  pool.reset_high_watermarks();
   EXPECT_EQ(pool.usage().used_high, 0u);
   EXPECT_EQ(pool.usage().reserved_high, 0u);
 }
 
-TEST_F(MemoryPoolUsage, TheRulesOfReuseAreOnUnlessTurnedOff) {
+TEST_F(MemoryPoolUsage, TheReuseOptionsAreEnabledByDefault) {
   const memory_pool pool{gpu};
   EXPECT_EQ(pool.reuse(), pool_reuse{});
-  for (const pool_reuse rules : {pool_reuse{.follow_event_dependencies = false}, pool_reuse{.opportunistic = false},
-                                 pool_reuse{.internal_dependencies = false}}) {
+  for (const pool_reuse rules :
+       {pool_reuse{.follow_event_dependencies = false}, pool_reuse{.opportunistic = false},
+        pool_reuse{.internal_dependencies = false}}) {
     pool.set_reuse(rules);
     EXPECT_EQ(pool.reuse(), rules);
     EXPECT_EQ((memory_pool{gpu, {.reuse = rules}}.reuse()), rules);
   }
 }
 
-TEST_F(MemoryPoolUsage, MemoryOfAQueuedFreeGoesToNoOtherStream) {
+TEST_F(MemoryPoolUsage, MemoryOfAQueuedFreeIsNotGivenToAnotherStream) {
   const memory_pool pool{gpu, small()};
   gate held{s};
   void* const first = pool.allocate(s, mebibyte);
@@ -114,28 +118,32 @@ TEST_F(MemoryPoolUsage, MemoryOfAQueuedFreeGoesToNoOtherStream) {
   s.sync();
 }
 
-TEST_F(MemoryPoolUsage, TooMuchIsRefusedAsOutOfMemory) {
+TEST_F(MemoryPoolUsage, AnOversizedRequestThrowsOutOfMemory) {
   const memory_pool pool{gpu, small()};
   const auto failure = failure_of([&] { static_cast<void>(pool.allocate(s, 128 * mebibyte)); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::out_of_memory);
   EXPECT_STREQ(failure->call(), "cuMemAllocFromPoolAsync");
   EXPECT_EQ(failure->object(), to_string(pool));
-  EXPECT_NE(failure->advice().find("retrying()"), std::string::npos);
+  EXPECT_NE(failure->hint().find("retrying()"), std::string::npos);
   EXPECT_EQ(result_of([&] { const buffer<char> x{pool, s, 128 * mebibyte}; }), errc::out_of_memory);
   const std::size_t most = std::numeric_limits<std::size_t>::max();
-  EXPECT_EQ(result_of([&] { const buffer<std::uint64_t> x{pool, s, most / 4}; }), errc::out_of_memory);
+  EXPECT_EQ(result_of([&] {
+              const buffer<std::uint64_t> x{pool, s, most / 4};
+            }),
+            errc::out_of_memory);
   const buffer<char> small_one{pool, s, 16};  // the pool is as good as before
   s.sync();
 }
 
-TEST_F(MemoryPoolUsage, APatientOneWaitsForQueuedFrees) {
+TEST_F(MemoryPoolUsage, ARetryingPoolWaitsForQueuedFrees) {
   const memory_pool pool{gpu, small()};
   gate held{s};
   pool.deallocate(s, pool.allocate(s, 40 * mebibyte));
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.allocate(t, 40 * mebibyte)); }), errc::out_of_memory);
+  EXPECT_EQ(result_of([&] { static_cast<void>(pool.allocate(t, 40 * mebibyte)); }),
+            errc::out_of_memory);
   {
-    const opener opens{held, &driver_table::cuCtxSynchronize};
+    const gate_opener opens{held, &driver_table::cuCtxSynchronize};
     const buffer<char> x{pool.retrying(), t, 40 * mebibyte};
     EXPECT_NE(x.data(), nullptr);
   }
@@ -143,11 +151,12 @@ TEST_F(MemoryPoolUsage, APatientOneWaitsForQueuedFrees) {
   s.sync();
 }
 
-TEST_F(MemoryPoolUsage, PatienceHasAnEnd) {
+TEST_F(MemoryPoolUsage, ARetryingPoolStopsAfterItsRetries) {
   const memory_pool pool{gpu, small()};
   EXPECT_EQ(pool.ref().retries(), 0);
-  const failing_table calls;
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying(2).allocate(s, 128 * mebibyte)); }), errc::out_of_memory);
+  const fault_table calls;
+  EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying(2).allocate(s, 128 * mebibyte)); }),
+            errc::out_of_memory);
   EXPECT_EQ(calls.count(&driver_table::cuMemAllocFromPoolAsync), 3);
   EXPECT_EQ(calls.count(&driver_table::cuMemPoolTrimTo), 2);
 }

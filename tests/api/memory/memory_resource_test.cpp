@@ -1,4 +1,5 @@
-// memory_resource_test.cpp - pools in the shapes of other libraries: resources, allocators, std::pmr.
+// memory_resource_test.cpp - pools in the shapes of other libraries: resources, allocators,
+// std::pmr.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -17,13 +18,14 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
-// Properties as they are in CCCL, behind a version of its own, and some that are not what they look like.
+// Properties as they are in CCCL, behind a version of its own, and some that are not what they look
+// like.
 namespace theirs::mr {
 inline namespace version_4 {
 struct device_accessible {};
@@ -37,7 +39,7 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::gate;
 using test::result_of;
@@ -57,7 +59,8 @@ concept synchronous_resource = std::equality_comparable<R> && std::copy_construc
   noexcept->std::same_as<void>;
 };
 template <class R>
-concept resource = synchronous_resource<R> && requires(R& r, their_stream s, void* p, std::size_t n, std::size_t a) {
+concept resource = synchronous_resource<R> &&
+    requires(R& r, their_stream s, void* p, std::size_t n, std::size_t a) {
   { r.allocate(s, n, a) } -> std::same_as<void*>;
   { r.deallocate(s, p, n, a) }
   noexcept->std::same_as<void>;
@@ -89,11 +92,12 @@ class MemoryResource : public ::testing::Test {
   memory_pool pinned{gpu, {.memory = pool_memory::pinned, .release_threshold = keep_all}};
 };
 
-TEST_F(MemoryResource, GivesMemoryInTheOrderOfAnybodysStream) {
+TEST_F(MemoryResource, AResourceTakesStreamTypesOfOtherLibraries) {
   const device_pool_resource resource{pool};
   const their_stream theirs{s.get()};
   gate held{s};
-  void* const memory = resource.allocate(theirs, size * sizeof(std::uint32_t), alignof(std::uint32_t));
+  void* const memory =
+      resource.allocate(theirs, size * sizeof(std::uint32_t), alignof(std::uint32_t));
   ASSERT_NE(memory, nullptr);
   const std::span<std::uint32_t> words{static_cast<std::uint32_t*>(memory), size};
   fill(s, words, 3u);
@@ -104,7 +108,7 @@ TEST_F(MemoryResource, GivesMemoryInTheOrderOfAnybodysStream) {
   EXPECT_EQ(contents(s, kept).back(), 3u);
 }
 
-TEST_F(MemoryResource, TheNamesOfBeforeMeanTheSame) {
+TEST_F(MemoryResource, TheAsyncNamesAreAliases) {
   const device_pool_resource resource{pool};
   resource.deallocate_async(resource.allocate_async(size, 16, s), size, 16, s);
   resource.deallocate_async(resource.allocate_async(size, s), size, s);
@@ -113,9 +117,10 @@ TEST_F(MemoryResource, TheNamesOfBeforeMeanTheSame) {
 }
 
 // Usable by every stream at once, even where the memory was some other stream's a moment ago.
-TEST_F(MemoryResource, WithoutAStreamItIsReadyWhenTheCallReturns) {
+TEST_F(MemoryResource, MemoryAllocatedWithoutAStreamIsReadyWhenTheCallReturns) {
   const pinned_pool_resource resource{pinned};
-  auto* const words = static_cast<std::uint32_t*>(resource.allocate_sync(size * sizeof(std::uint32_t)));
+  auto* const words =
+      static_cast<std::uint32_t*>(resource.allocate_sync(size * sizeof(std::uint32_t)));
   std::iota(words, words + size, 0u);
   buffer<std::uint32_t> x{s, size};
   copy(s, std::span{words, size}, x);
@@ -124,7 +129,7 @@ TEST_F(MemoryResource, WithoutAStreamItIsReadyWhenTheCallReturns) {
 }
 
 // It takes a stream that nobody captures.
-TEST_F(MemoryResource, WithoutAStreamItHarmsNoCapture) {
+TEST_F(MemoryResource, AllocatingWithoutAStreamBreaksNoCapture) {
   const device_pool_resource resource{pool};
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   void* const memory = resource.allocate_sync(size);
@@ -132,23 +137,25 @@ TEST_F(MemoryResource, WithoutAStreamItHarmsNoCapture) {
   EXPECT_TRUE(foreign.end());
 }
 
-TEST_F(MemoryResource, AreEqualIfTheyGiveOfOnePool) {
+TEST_F(MemoryResource, ResourcesOfOnePoolAreEqual) {
   const memory_pool other{gpu};
   EXPECT_EQ(device_pool_resource{pool}, device_pool_resource{pool.retrying()});
   EXPECT_NE(device_pool_resource{pool}, device_pool_resource{other});
   EXPECT_EQ(device_pool_resource{default_memory_pool(gpu)}.pool(), default_memory_pool(gpu));
 }
 
-TEST_F(MemoryResource, AnAlignmentThatPoolsDoNotKnowIsRefused) {
+TEST_F(MemoryResource, AnUnsupportedAlignmentIsRefused) {
   const device_pool_resource resource{pool};
   for (const std::size_t wrong : {std::size_t{0}, std::size_t{24}, std::size_t{512}}) {
-    EXPECT_EQ(result_of([&] { static_cast<void>(resource.allocate(s, size, wrong)); }), errc::invalid_value);
-    EXPECT_EQ(result_of([&] { static_cast<void>(resource.allocate_sync(size, wrong)); }), errc::invalid_value);
+    EXPECT_EQ(result_of([&] { static_cast<void>(resource.allocate(s, size, wrong)); }),
+              errc::invalid_value);
+    EXPECT_EQ(result_of([&] { static_cast<void>(resource.allocate_sync(size, wrong)); }),
+              errc::invalid_value);
   }
   EXPECT_EQ(pool.usage().used, 0u);
 }
 
-TEST_F(MemoryResource, ContainersOfTheStandardLibraryArePinned) {
+TEST_F(MemoryResource, StandardContainersUsePinnedMemory) {
   std::vector<std::uint32_t, pinned_allocator<std::uint32_t>> numbers(size, 7u, pinned);
   EXPECT_GE(pinned.usage().used, size * sizeof(std::uint32_t));
   fill(s, numbers, 8u);  // the device reaches it where it is
@@ -162,7 +169,7 @@ TEST_F(MemoryResource, ContainersOfTheStandardLibraryArePinned) {
   EXPECT_EQ(*shared, 5L);
 }
 
-TEST_F(MemoryResource, AllOfItComesBack) {
+TEST_F(MemoryResource, AllMemoryIsReturned) {
   {
     const std::vector<std::uint32_t, pinned_allocator<std::uint32_t>> numbers(size, 7u, pinned);
     pinned_memory_resource resource{pinned};
@@ -172,7 +179,7 @@ TEST_F(MemoryResource, AllOfItComesBack) {
   EXPECT_EQ(pinned.usage().used, 0u);
 }
 
-TEST_F(MemoryResource, StdPmrTakesOne) {
+TEST_F(MemoryResource, StdPmrContainersUseTheResource) {
   pinned_memory_resource resource{pinned};
   pinned_memory_resource same{pinned};
   const memory_pool other{gpu, {.memory = pool_memory::pinned}};
@@ -184,10 +191,11 @@ TEST_F(MemoryResource, StdPmrTakesOne) {
   fill(s, numbers, 2u);
   s.sync();
   EXPECT_EQ(numbers.front(), 2u);
-  EXPECT_EQ(result_of([&] { static_cast<void>(resource.allocate(64, 4096)); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(resource.allocate(64, 4096)); }),
+            errc::invalid_value);
 }
 
-TEST_F(MemoryResource, TheStandardLibraryHearsThatThereIsNone) {
+TEST_F(MemoryResource, OutOfMemoryIsThrownAsBadAlloc) {
   const memory_pool small{gpu, {.memory = pool_memory::pinned, .max_size = 1 << 20}};
   using vector = std::vector<char, pinned_allocator<char>>;
   EXPECT_THROW(vector(1 << 30, 'x', small), std::bad_alloc);
@@ -196,9 +204,10 @@ TEST_F(MemoryResource, TheStandardLibraryHearsThatThereIsNone) {
 }
 
 // On a GPU the first store would end the program.
-TEST(PinnedAllocator, RefusesAPoolOfDeviceMemory) {
+TEST(PinnedAllocator, AnAllocatorRefusesAPoolOfDeviceMemory) {
   const memory_pool far{device{}};
-  EXPECT_EQ(test::result_of([&] { static_cast<void>(pinned_allocator<int>{far}.allocate(10)); }), errc::invalid_value);
+  EXPECT_EQ(test::result_of([&] { static_cast<void>(pinned_allocator<int>{far}.allocate(10)); }),
+            errc::invalid_value);
   EXPECT_EQ(far.usage().used, 0u);
 }
 

@@ -1,10 +1,10 @@
 // pinned_buffer_test.cpp - pinned memory: an array for the host, freed when no copy uses it.
+#include <weir/core/deferred.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
-#include <weir/core/deferred.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,21 +19,21 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
-#include "support/opener.hpp"
+#include "support/gate_opener.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::contents;
 using test::gate;
-using test::opener;
+using test::gate_opener;
 using test::result_of;
 
 static_assert(!std::is_copy_constructible_v<pinned_buffer<int>>);
@@ -43,11 +43,13 @@ class PinnedBuffer : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1 << 12;
 
-  // Deferred destructions are begun in order: when a later one is done, each before it has been looked at.
-  void let_deferred_begin(const failing_table& calls) {
+  // Deferred destructions are begun in order: when a later one is done, each before it has been
+  // looked at.
+  void let_deferred_begin(const fault_table& calls) {
     const stream other{gpu};
     const int before = calls.count(&driver_table::cuEventDestroy_v2);
-    launch_host_once(other, [mark = event{gpu}] {});  // whose closure owns something, and so is deferred
+    launch_host_once(other,
+                     [mark = event{gpu}] {});  // whose closure owns something, and so is deferred
     other.sync();
     const auto enough = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     const auto has_begun = [&] {
@@ -61,7 +63,7 @@ class PinnedBuffer : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(PinnedBuffer, IsAnArrayForTheHost) {
+TEST_F(PinnedBuffer, TheHostUsesABufferAsAnArray) {
   pinned_buffer<int> x{size};
   EXPECT_EQ(x.size(), size);
   EXPECT_EQ(x.size_bytes(), size * sizeof(int));
@@ -70,10 +72,11 @@ TEST_F(PinnedBuffer, IsAnArrayForTheHost) {
   EXPECT_EQ(x.end() - x.begin(), static_cast<std::ptrdiff_t>(size));
   const pinned_buffer<int>& same = x;
   EXPECT_EQ(&same[1], x.data() + 1);
-  EXPECT_EQ(std::accumulate(same.begin(), same.end(), 0L), static_cast<long>(size * (size - 1) / 2));
+  EXPECT_EQ(std::accumulate(same.begin(), same.end(), 0L),
+            static_cast<long>(size * (size - 1) / 2));
 }
 
-TEST_F(PinnedBuffer, DevicesReachItDirectly) {
+TEST_F(PinnedBuffer, DevicesAccessABufferDirectly) {
   pinned_buffer<std::uint32_t> x{size};
   fill(s, x, 11u);
   s.sync();
@@ -81,7 +84,7 @@ TEST_F(PinnedBuffer, DevicesReachItDirectly) {
   EXPECT_EQ(x[size - 1], 11u);
 }
 
-TEST_F(PinnedBuffer, AllDevicesMayUseIt) {
+TEST_F(PinnedBuffer, AllDevicesMayUseABuffer) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   pinned_buffer<std::uint32_t> x{size, device{0}};
   const stream other{device{1}};
@@ -90,7 +93,7 @@ TEST_F(PinnedBuffer, AllDevicesMayUseIt) {
   EXPECT_EQ(x[size - 1], 12u);
 }
 
-TEST_F(PinnedBuffer, AnEmptyOneOwnsNothing) {
+TEST_F(PinnedBuffer, AnEmptyBufferOwnsNothing) {
   pinned_buffer<int> x{0};
   EXPECT_TRUE(x.empty());
   EXPECT_FALSE(x.closed());
@@ -98,18 +101,22 @@ TEST_F(PinnedBuffer, AnEmptyOneOwnsNothing) {
 }
 
 // Rule 164.
-TEST_F(PinnedBuffer, TooMuchIsRefusedAsOutOfMemory) {
+TEST_F(PinnedBuffer, AnOversizedRequestThrowsOutOfMemory) {
   EXPECT_EQ(result_of([] { const pinned_buffer<long> x{std::numeric_limits<std::size_t>::max()}; }),
             errc::out_of_memory);
-  EXPECT_EQ(result_of([] { const pinned_buffer<long> x{std::size_t{1} << 50}; }), errc::out_of_memory);
+  EXPECT_EQ(result_of([] { const pinned_buffer<long> x{std::size_t{1} << 50}; }),
+            errc::out_of_memory);
 }
 
-TEST_F(PinnedBuffer, ADeviceThatIsNotThereIsAnError) {
-  EXPECT_EQ(result_of([] { const pinned_buffer<int> x{1, device{device::count()}}; }), errc::invalid_device);
+TEST_F(PinnedBuffer, AnInvalidDeviceIsAnError) {
+  EXPECT_EQ(result_of([] {
+              const pinned_buffer<int> x{1, device{device::count()}};
+            }),
+            errc::invalid_device);
 }
 
 // Rule 158.
-TEST_F(PinnedBuffer, AClosedOneSaysSoToEveryUse) {
+TEST_F(PinnedBuffer, AClosedBufferThrowsClosed) {
   pinned_buffer<std::uint32_t> x{size};
   pinned_buffer<std::uint32_t> y{size};
   x.close();
@@ -123,10 +130,10 @@ TEST_F(PinnedBuffer, AClosedOneSaysSoToEveryUse) {
   EXPECT_EQ(result_of([&] { x.used_on(s); }), errc::closed);
 }
 
-TEST_F(PinnedBuffer, MovingTouchesNoDriver) {
+TEST_F(PinnedBuffer, MovingMakesNoDriverCall) {
   pinned_buffer<int> x{size};
   x[5] = 55;
-  const failing_table calls;
+  const fault_table calls;
   pinned_buffer<int> y = std::move(x);
   EXPECT_TRUE(x.closed());  // NOLINT(bugprone-use-after-move): what a moved-from one answers
   EXPECT_EQ(y[5], 55);
@@ -136,10 +143,10 @@ TEST_F(PinnedBuffer, MovingTouchesNoDriver) {
 }
 
 // Destroying it while a copy is under way neither waits nor takes the memory away.
-TEST_F(PinnedBuffer, OneInUseIsFreedWhenItsCopiesAreDone) {
+TEST_F(PinnedBuffer, ABufferInUseIsFreedWhenItsCopiesAreDone) {
   drain_deferred();
   buffer<std::uint32_t> x{s, size};
-  const failing_table calls;
+  const fault_table calls;
   gate held{s};
   {
     pinned_buffer<std::uint32_t> source{size};
@@ -169,8 +176,8 @@ struct keeper {
 };
 
 // A driver may wait for its whole device in that call, so it is another thread that makes it.
-TEST_F(PinnedBuffer, OneOutOfUseIsFreedByAnotherThread) {
-  const failing_table calls;
+TEST_F(PinnedBuffer, AnIdleBufferIsFreedByAnotherThread) {
+  const fault_table calls;
   std::atomic<bool> go_on{false};
   launch_host_once(s, [kept = keeper{go_on}] {});  // what destroys closures frees memory as well
   s.sync();
@@ -181,7 +188,7 @@ TEST_F(PinnedBuffer, OneOutOfUseIsFreedByAnotherThread) {
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
 }
 
-TEST_F(PinnedBuffer, ClosingWaitsForItsCopies) {
+TEST_F(PinnedBuffer, ClosingABufferWaitsForItsCopies) {
   pinned_buffer<std::uint32_t> source{size};
   std::ranges::fill(source, 78u);
   buffer<std::uint32_t> x{s, size};
@@ -189,7 +196,7 @@ TEST_F(PinnedBuffer, ClosingWaitsForItsCopies) {
   copy(s, source, x);
   const event behind = s.record();
   {
-    const opener open_when_asked{held, &driver_table::cuStreamSynchronize};
+    const gate_opener open_when_asked{held, &driver_table::cuStreamSynchronize};
     source.close();
     EXPECT_TRUE(source.closed());
     EXPECT_TRUE(behind.done());
@@ -198,16 +205,17 @@ TEST_F(PinnedBuffer, ClosingWaitsForItsCopies) {
 }
 
 // Work that weir did not queue is told.
-TEST_F(PinnedBuffer, UsedOnTellsOfForeignWork) {
+TEST_F(PinnedBuffer, UsedOnCoversForeignWork) {
   drain_deferred();
   buffer<std::uint32_t> x{s, size};
-  const failing_table calls;
+  const fault_table calls;
   gate held{s};
   {
     pinned_buffer<std::uint32_t> source{size};
     std::ranges::fill(source, 79u);
     ASSERT_EQ(driver().cuMemcpyAsync(reinterpret_cast<std::uintptr_t>(x.data()),
-                                     reinterpret_cast<std::uintptr_t>(source.data()), source.size_bytes(), s.get()),
+                                     reinterpret_cast<std::uintptr_t>(source.data()),
+                                     source.size_bytes(), s.get()),
               abi::CUDA_SUCCESS);
     source.used_on(s);
   }

@@ -1,9 +1,9 @@
 // name_test.cpp - names: given, shown in texts and errors, and gone with what they name.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/profiler/name.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/profiler/name.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <string>
 #include <thread>
@@ -13,13 +13,13 @@
 #include <gtest/gtest.h>
 
 #include "api/profiler/names.hpp"
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::result_of;
 
@@ -31,7 +31,7 @@ class Name : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(Name, ShowsInTexts) {
+TEST_F(Name, ANameIsPartOfTheText) {
   const event mark{gpu};
   const memory_pool pool{gpu};
   EXPECT_EQ(name_of(s), "");
@@ -51,7 +51,7 @@ TEST_F(Name, ShowsInTexts) {
 }
 
 // Of the legacy default stream there are two handles and one name.
-TEST_F(Name, OfADefaultStreamShowsToo) {
+TEST_F(Name, DefaultStreamsHaveNames) {
   set_name(stream_ref::legacy(), "old");
   set_name(stream_ref::per_thread(), "mine");
   EXPECT_EQ(name_of(stream_ref{static_cast<CUstream_st*>(nullptr)}), "old");
@@ -62,7 +62,7 @@ TEST_F(Name, OfADefaultStreamShowsToo) {
   EXPECT_EQ(to_string(stream_ref::legacy()), "legacy default stream");
 }
 
-TEST_F(Name, OfAContextShowsToo) {
+TEST_F(Name, ContextsHaveNames) {
   set_name(gpu.primary_context(), "everything");
   EXPECT_EQ(name_of(gpu.primary_context()), "everything");
   EXPECT_EQ(to_string(gpu.primary_context()).rfind("context \"everything\" 0x", 0), 0u);
@@ -70,7 +70,7 @@ TEST_F(Name, OfAContextShowsToo) {
   EXPECT_EQ(to_string(gpu.primary_context()).rfind("context 0x", 0), 0u);
 }
 
-TEST_F(Name, ShowsInErrors) {
+TEST_F(Name, AnErrorShowsTheName) {
   set_name(s, "copies");
   const auto failure = failure_of([&] { const buffer<char> x{s, std::size_t{1} << 50}; });
   ASSERT_TRUE(failure);
@@ -78,7 +78,7 @@ TEST_F(Name, ShowsInErrors) {
   EXPECT_NE(std::string{failure->what()}.find("\"copies\""), std::string::npos);
 }
 
-TEST_F(Name, ALaterOneReplacesIt) {
+TEST_F(Name, ALaterNameReplacesAnEarlierName) {
   set_name(s, "first");
   set_name(s, "second");
   EXPECT_EQ(name_of(s), "second");
@@ -87,8 +87,8 @@ TEST_F(Name, ALaterOneReplacesIt) {
 }
 
 // A driver gives handles out again.
-TEST_F(Name, GoesWithWhatItNames) {
-  const int before = detail::names_given;
+TEST_F(Name, ANameEndsWithItsObject) {
+  const int before = detail::name_count;
   stream_ref was{s};
   event_ref mark_was{nullptr};
   memory_pool_ref pool_was{nullptr, gpu};
@@ -101,7 +101,7 @@ TEST_F(Name, GoesWithWhatItNames) {
     set_name(mark, "lived");
     set_name(closed_mark, "closed");
     set_name(pool, "all");
-    EXPECT_EQ(detail::names_given, before + 4);
+    EXPECT_EQ(detail::name_count, before + 4);
     was = t;
     mark_was = mark;
     pool_was = pool;
@@ -110,17 +110,17 @@ TEST_F(Name, GoesWithWhatItNames) {
   EXPECT_EQ(name_of(was), "");
   EXPECT_EQ(name_of(mark_was), "");
   EXPECT_EQ(name_of(pool_was), "");
-  EXPECT_EQ(detail::names_given, before);
+  EXPECT_EQ(detail::name_count, before);
 }
 
-TEST_F(Name, GoesAlongWhenItsOwnerMoves) {
+TEST_F(Name, AMovedObjectKeepsItsName) {
   stream t{gpu};
   set_name(t, "moved");
   const stream moved = std::move(t);
   EXPECT_EQ(name_of(moved), "moved");
 }
 
-TEST_F(Name, AClosedObjectTakesNone) {
+TEST_F(Name, AClosedObjectTakesNoName) {
   stream gone{gpu};
   gone.close();
   event mark{gpu};
@@ -134,8 +134,8 @@ TEST_F(Name, AClosedObjectTakesNone) {
   EXPECT_EQ(to_string(gone), "closed stream");
 }
 
-TEST_F(Name, MakesNoDriverCall) {
-  const failing_table calls;
+TEST_F(Name, NamingMakesNoDriverCall) {
+  const fault_table calls;
   set_name(s, "quiet");
   static_cast<void>(name_of(s));
   static_cast<void>(to_string(s));
@@ -144,7 +144,7 @@ TEST_F(Name, MakesNoDriverCall) {
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(Name, IsGivenFromAnyThread) {
+TEST_F(Name, AnyThreadMaySetAName) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -160,13 +160,13 @@ TEST_F(Name, IsGivenFromAnyThread) {
   EXPECT_EQ(name_of(s), "of any");
 }
 
-TEST_F(Name, InAHostFunctionItIsAllowed) {
+TEST_F(Name, HostFunctionsMaySetAName) {
   launch_host(s, [&] { set_name(s, "from inside"); });
   s.sync();
   EXPECT_EQ(name_of(s), "from inside");
 }
 
-TEST_F(Name, OfAThreadIsCutForTheSystem) {
+TEST_F(Name, AThreadNameIsTruncatedForTheSystem) {
   std::thread{[] {
     set_thread_name("a name that is too long for it");
     char kept[16] = {};

@@ -1,26 +1,26 @@
 // profiler_test.cpp - telling a profiler where to begin and to end.
 #include <weir/core/deferred.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/profiler/profiler.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <optional>
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
-#include "support/fault_table.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "support/errors.hpp"
-#include "support/unraised.hpp"
+#include "support/fault_table.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::result_of;
 
 TEST(Profiler, AScopeStartsAndStops) {
-  const failing_table calls;
+  const fault_table calls;
   {
     const profiler_scope scope;
     EXPECT_EQ(calls.count(&driver_table::cuProfilerStart), 1);
@@ -29,14 +29,14 @@ TEST(Profiler, AScopeStartsAndStops) {
   EXPECT_EQ(calls.count(&driver_table::cuProfilerStop), 1);
 }
 
-TEST(Profiler, StartingTwiceAndStoppingTwiceIsAllowed) {
+TEST(Profiler, TheProfilerMayBeStartedAndStoppedTwice) {
   start_profiler();
   start_profiler();
   stop_profiler();
   stop_profiler();
 }
 
-TEST(Profiler, InAHostFunctionItIsRefused) {
+TEST(Profiler, HostFunctionsMayNotStartTheProfiler) {
   const stream s{device{}};
   errc started = errc::success;
   launch_host(s, [&] { started = result_of([] { start_profiler(); }); });
@@ -46,15 +46,15 @@ TEST(Profiler, InAHostFunctionItIsRefused) {
 
 // A recording ends where its scope does, in a capture too: what came after it is not in it.
 TEST(Profiler, AScopeEndsAtOnceInACapture) {
-  const failing_table calls;
+  const fault_table calls;
   std::optional<profiler_scope> scope{std::in_place};
-  const detail::capture_mark capture;
+  const detail::scoped_active_capture capture;
   scope.reset();
   EXPECT_EQ(calls.count(&driver_table::cuProfilerStop), 1);
 }
 
 TEST(Profiler, AScopeThatEndsInAHostFunctionIsStoppedElsewhere) {
-  const failing_table calls;
+  const fault_table calls;
   const stream s{device{}};
   std::optional<profiler_scope> scope{std::in_place};
   launch_host(s, [&] { scope.reset(); });
@@ -64,16 +64,16 @@ TEST(Profiler, AScopeThatEndsInAHostFunctionIsStoppedElsewhere) {
 }
 
 TEST(Profiler, AScopeThatCannotStartDoesNotStop) {
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuProfilerStart, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([] { profiler_scope{}; }), errc::system_not_ready);
   EXPECT_EQ(faults.count(&driver_table::cuProfilerStop), 0);
 }
 
-TEST(Profiler, AScopesFailureAtItsEndReachesTheHook) {
-  const test::unraised_errors unraised;
+TEST(Profiler, AFailureAtTheEndOfAScopeReachesTheErrorHook) {
+  const test::unhandled_errors unraised;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuProfilerStop, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     const profiler_scope scope;
   }

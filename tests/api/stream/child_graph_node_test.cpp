@@ -1,16 +1,16 @@
 // child_graph_node_test.cpp - nodes that are graphs: copied in, moved in, replaced.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/graph/nodes/child_graph_node.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/core/to_string.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/nodes/empty_node.hpp>
 #include <weir/graph/nodes/fill_node.hpp>
-#include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/host_function_node.hpp>
 #include <weir/graph/nodes/memory_nodes.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/pinned_buffer.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <optional>
 #include <string>
@@ -19,17 +19,17 @@
 
 #include <gtest/gtest.h>
 
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
 
+using test::closure_probe;
+using test::closure_stats;
 using test::failure_of;
-using test::fate;
 using test::is_destroyed_once;
 using test::result_of;
-using test::witness;
 
 class ChildGraphNode : public ::testing::Test {
  protected:
@@ -50,7 +50,7 @@ class ChildGraphNode : public ::testing::Test {
   graph child;
 };
 
-TEST_F(ChildGraphNode, RunsACopyAsAWhole) {
+TEST_F(ChildGraphNode, AChildGraphRunsAsACopy) {
   const host_function_node one = put(child, 1);
   static_cast<void>(put(child, 2, one));
   const host_function_node a = put(g, 0);
@@ -62,7 +62,7 @@ TEST_F(ChildGraphNode, RunsACopyAsAWhole) {
   EXPECT_EQ(g.node_count(), 3u);
 }
 
-TEST_F(ChildGraphNode, IsChangedThroughItsGraph) {
+TEST_F(ChildGraphNode, ChangesOfTheCopyDoNotAffectTheOriginal) {
   const host_function_node one = put(child, 1);
   const child_graph_node node = g.add(child_graph_parameters{child});
   const graph_node copied = node.child().find_clone_of(one);
@@ -72,7 +72,7 @@ TEST_F(ChildGraphNode, IsChangedThroughItsGraph) {
   EXPECT_EQ(result_of([&] { static_cast<void>(node.child().instantiate()); }), errc::not_supported);
 }
 
-TEST_F(ChildGraphNode, Nests) {
+TEST_F(ChildGraphNode, ChildGraphsNest) {
   graph innermost;
   static_cast<void>(put(innermost, 5));
   static_cast<void>(child.add(child_graph_parameters{innermost}));
@@ -81,7 +81,7 @@ TEST_F(ChildGraphNode, Nests) {
   EXPECT_EQ(launched(g.instantiate()), (std::vector{5, 5}));
 }
 
-TEST_F(ChildGraphNode, IsReplacedInAnExecutable) {
+TEST_F(ChildGraphNode, AChildGraphIsReplacedInAnExecutable) {
   static_cast<void>(put(child, 1));
   const child_graph_node node = g.add(child_graph_parameters{child});
   graph_exec exec = g.instantiate();
@@ -93,19 +93,20 @@ TEST_F(ChildGraphNode, IsReplacedInAnExecutable) {
   const auto shape = failure_of([&] { exec.set(node, child_graph_parameters{other}); });
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->result(), errc::graph_exec_update_failure);
-  EXPECT_NE(shape->advice().find("same shape"), std::string::npos) << shape->what();
+  EXPECT_NE(shape->hint().find("same shape"), std::string::npos) << shape->what();
   EXPECT_EQ(launched(exec), std::vector{2});
 }
 
 // The driver's executable takes over what the nodes do, not what their graph keeps.
-TEST_F(ChildGraphNode, AReplacedOneIsKeptByTheExecutable) {
-  fate first;
-  fate second;
+TEST_F(ChildGraphNode, AnExecutableKeepsTheObjectsOfAReplacementGraph) {
+  closure_stats first;
+  closure_stats second;
   static_cast<void>(put(child, 1));
   const child_graph_node node = g.add(child_graph_parameters{child});
-  const auto set = [&](graph_exec& exec, fate& f) {
+  const auto set = [&](graph_exec& exec, closure_stats& f) {
     graph other;
-    static_cast<void>(other.add(host_function_parameters{[w = witness{f}] { w.ran(); }}));
+    static_cast<void>(
+        other.add(host_function_parameters{[w = closure_probe{f}] { w.record_run(); }}));
     exec.set(node, child_graph_parameters{other});
   };
   {
@@ -126,13 +127,13 @@ TEST_F(ChildGraphNode, AReplacedOneIsKeptByTheExecutable) {
   EXPECT_TRUE(is_destroyed_once(second));
 }
 
-TEST_F(ChildGraphNode, KeepsWhatTheOriginalKeeps) {
-  fate f;
+TEST_F(ChildGraphNode, AChildGraphSharesTheObjectsKeptByTheOriginal) {
+  closure_stats f;
   {
     graph mine;
     {
       graph original;
-      original.keep(witness{f});
+      original.keep(closure_probe{f});
       static_cast<void>(original.add(empty_parameters{}));
       static_cast<void>(mine.add(child_graph_parameters{original}));
     }
@@ -143,17 +144,20 @@ TEST_F(ChildGraphNode, KeepsWhatTheOriginalKeeps) {
 }
 
 // A driver crashes on a graph in itself.
-TEST_F(ChildGraphNode, AGraphInItselfIsRefused) {
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(child_graph_parameters{g})); }), errc::invalid_value);
+TEST_F(ChildGraphNode, AGraphCannotContainItself) {
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(child_graph_parameters{g})); }),
+            errc::invalid_value);
   const child_graph_node node = g.add(child_graph_parameters{child});
-  EXPECT_EQ(result_of([&] { static_cast<void>(node.child().add(child_graph_parameters{g})); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { static_cast<void>(add_moved_child(node.child(), std::move(g))); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(node.child().add(child_graph_parameters{g})); }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(add_moved_child(node.child(), std::move(g))); }),
+            errc::invalid_value);
   EXPECT_FALSE(g.closed());
   EXPECT_EQ(result_of([&] { static_cast<void>(child.add(child_graph_parameters{node.child()})); }),
             errc::not_supported);
 }
 
-TEST_F(ChildGraphNode, BadChildrenAreRefused) {
+TEST_F(ChildGraphNode, InvalidChildGraphsAreRefused) {
   const auto add = [&](graph_ref what) {
     return result_of([&] { static_cast<void>(g.add(child_graph_parameters{what})); });
   };
@@ -169,7 +173,7 @@ TEST_F(ChildGraphNode, BadChildrenAreRefused) {
 }
 
 // Rule 129, through nested children, and named.
-TEST_F(ChildGraphNode, ThatAllocatesCannotBeCopiedButMoved) {
+TEST_F(ChildGraphNode, AChildGraphThatAllocatesIsMovedAndNotCopied) {
   graph inner;
   const allocation_node a = inner.add(allocation_parameters{gpu, 400});
   inner.tag(a, "scratch");
@@ -178,22 +182,23 @@ TEST_F(ChildGraphNode, ThatAllocatesCannotBeCopiedButMoved) {
   const auto copying = failure_of([&] { static_cast<void>(g.add(child_graph_parameters{inner})); });
   ASSERT_TRUE(copying);
   EXPECT_EQ(copying->result(), errc::not_supported);
-  EXPECT_NE(copying->advice().find("\"scratch\""), std::string::npos) << copying->what();
-  EXPECT_NE(copying->advice().find("add_moved_child"), std::string::npos) << copying->what();
+  EXPECT_NE(copying->hint().find("\"scratch\""), std::string::npos) << copying->what();
+  EXPECT_NE(copying->hint().find("add_moved_child"), std::string::npos) << copying->what();
 
   const child_graph_node moved = add_moved_child(g, std::move(inner));
   EXPECT_TRUE(inner.closed());
-  EXPECT_EQ(moved.child().find("scratch"), graph_node{a}) << "its nodes and tags are what they were";
+  EXPECT_EQ(moved.child().find("scratch"), graph_node{a})
+      << "its nodes and tags are what they were";
   const auto nested = failure_of([&] { static_cast<void>(child.add(child_graph_parameters{g})); });
   ASSERT_TRUE(nested);
-  EXPECT_NE(nested->advice().find("\"scratch\""), std::string::npos) << nested->what();
+  EXPECT_NE(nested->hint().find("\"scratch\""), std::string::npos) << nested->what();
   const graph_exec exec = g.instantiate();
   exec.launch(s);
   exec.launch(s);
   s.sync();
 }
 
-TEST_F(ChildGraphNode, MovedGraphsRunTheSame) {
+TEST_F(ChildGraphNode, AMovedChildGraphRunsInItsParent) {
   const host_function_node one = put(child, 1);
   const host_function_node a = put(g, 0);
   const child_graph_node node = add_moved_child(g, std::move(child), {a});
@@ -203,17 +208,18 @@ TEST_F(ChildGraphNode, MovedGraphsRunTheSame) {
   EXPECT_EQ(launched(g.instantiate()), (std::vector{0, 1, 2}));
 }
 
-TEST_F(ChildGraphNode, OneThatIsNotMovedStays) {
+TEST_F(ChildGraphNode, ARefusedMoveLeavesTheGraphUnchanged) {
   graph other;
   const empty_node theirs = other.add(empty_parameters{});
   static_cast<void>(put(child, 1));
-  EXPECT_EQ(result_of([&] { static_cast<void>(add_moved_child(g, std::move(child), theirs)); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(add_moved_child(g, std::move(child), theirs)); }),
+            errc::invalid_value);
   EXPECT_EQ(child.node_count(), 1u);
   EXPECT_EQ(launched(child.instantiate()), std::vector{1});
 }
 
 // Tags go along, of every depth, and name the copies.
-TEST_F(ChildGraphNode, TagsGoAlong) {
+TEST_F(ChildGraphNode, TagsAreCopiedWithTheChildGraph) {
   graph innermost;
   const host_function_node deep = put(innermost, 5);
   innermost.tag(deep, "deep");
@@ -237,11 +243,12 @@ TEST_F(ChildGraphNode, TagsGoAlong) {
 }
 
 // What is in an executable is set by its tag.
-TEST_F(ChildGraphNode, TagsOfAnExecutable) {
+TEST_F(ChildGraphNode, AnExecutableFindsNodesByTag) {
   const host_function_node a = put(g, 1);
   g.tag(a, "step");
   graph_exec exec = g.instantiate();
-  exec.set(exec.find("step").as<host_function_node>(), host_function_parameters{[this] { order.push_back(4); }});
+  exec.set(exec.find("step").as<host_function_node>(),
+           host_function_parameters{[this] { order.push_back(4); }});
   EXPECT_EQ(launched(exec), std::vector{4});
 }
 

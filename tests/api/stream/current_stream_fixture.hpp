@@ -1,4 +1,5 @@
-// current_stream_fixture.hpp - threads without a current stream of their own, and two streams to make current there.
+// current_stream_fixture.hpp - threads without a current stream of their own, and two streams to
+// make current there.
 #pragma once
 
 #include <weir/device/context.hpp>

@@ -1,8 +1,8 @@
 // current_stream_test.cpp - which stream is current, for which thread and device.
 #include <weir/device/context.hpp>
-#include <weir/stream/current_stream.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/current_stream.hpp>
 
 #include <cstdlib>
 #include <memory>
@@ -11,16 +11,16 @@
 #include <gtest/gtest.h>
 
 #include "current_stream_fixture.hpp"
-#include "support/fault_table.hpp"
-#include "support/child.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::gate;
 using test::result_of;
@@ -37,7 +37,7 @@ TEST_F(CurrentStream, EachThreadStartsWithTheDefaultStream) {
 }
 
 // Rule 22.
-TEST_F(CurrentStream, OneThreadsChoiceIsNotAnothers) {
+TEST_F(CurrentStream, EachThreadHasItsOwnCurrentStream) {
   on_a_new_thread([&] {
     use(a);
     EXPECT_EQ(current_stream(gpu), a.ref());
@@ -50,7 +50,7 @@ TEST_F(CurrentStream, OneThreadsChoiceIsNotAnothers) {
 }
 
 // Rule 23.
-TEST_F(CurrentStream, EachDeviceHasItsOwn) {
+TEST_F(CurrentStream, EachDeviceHasItsOwnCurrentStream) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const device second{1};
   const stream other{second};
@@ -68,7 +68,7 @@ TEST_F(CurrentStream, EachDeviceHasItsOwn) {
 }
 
 // Rule 27.
-TEST_F(CurrentStream, AStreamOfAnotherDeviceIsRefusedBeforeAnythingChanges) {
+TEST_F(CurrentStream, AStreamOfAnotherDeviceIsRefusedAndChangesNothing) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
   on_a_new_thread([&] {
@@ -76,7 +76,7 @@ TEST_F(CurrentStream, AStreamOfAnotherDeviceIsRefusedBeforeAnythingChanges) {
     const auto failure = failure_of([&] { use(other); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_device);
-    EXPECT_NE(failure->advice().find("switch_device"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find("switch_device"), std::string::npos) << failure->what();
     EXPECT_EQ(result_of([&] { const stream_scope s{other}; }), errc::invalid_device);
     EXPECT_EQ(current_stream(), a.ref());
     EXPECT_EQ(current_stream(device{1}), default_stream());
@@ -92,9 +92,9 @@ TEST_F(CurrentStream, AStreamOfAnotherDeviceIsRefusedBeforeAnythingChanges) {
 }
 
 // Rule 28.
-TEST_F(CurrentStream, OneThatIsCurrentLivesOnWithoutItsOwner) {
+TEST_F(CurrentStream, ACurrentStreamOutlivesItsOwner) {
   on_a_new_thread([&] {
-    const failing_table calls;
+    const fault_table calls;
     auto owner = std::make_unique<stream>(gpu);
     const stream_ref mine = *owner;
     use(mine);
@@ -111,8 +111,8 @@ TEST_F(CurrentStream, OneThatIsCurrentLivesOnWithoutItsOwner) {
 }
 
 // Rule 28, to the end of the thread.
-TEST_F(CurrentStream, ItGoesWithTheThreadThatHadItLast) {
-  const failing_table calls;
+TEST_F(CurrentStream, ACurrentStreamIsDestroyedWithTheLastThreadThatUsesIt) {
+  const fault_table calls;
   on_a_new_thread([&] {
     stream owner{gpu};
     use(owner);
@@ -123,7 +123,7 @@ TEST_F(CurrentStream, ItGoesWithTheThreadThatHadItLast) {
 }
 
 // Rule 163.
-TEST_F(CurrentStream, OneThatIsCurrentIsNotGivenUpOrShutDown) {
+TEST_F(CurrentStream, ACurrentStreamCannotBeReleasedOrShutDown) {
   on_a_new_thread([&] {
     stream owner{gpu};
     {
@@ -139,7 +139,7 @@ TEST_F(CurrentStream, OneThatIsCurrentIsNotGivenUpOrShutDown) {
 }
 
 // Rule 31.
-TEST_F(CurrentStream, NamingAStreamNeitherReadsNorChangesIt) {
+TEST_F(CurrentStream, AnExplicitStreamArgumentDoesNotChangeTheCurrentStream) {
   pinned_buffer<unsigned> word{1};
   on_a_new_thread([&] {
     use(a);
@@ -163,7 +163,7 @@ TEST_F(CurrentStream, AClosedStreamCannotBecomeCurrent) {
   });
 }
 
-TEST_F(CurrentStream, ADeviceThatIsNotThereHasNone) {
+TEST_F(CurrentStream, AnInvalidDeviceHasNoCurrentStream) {
   EXPECT_EQ(result_of([] { static_cast<void>(current_stream(device{-1})); }), errc::invalid_device);
 }
 
@@ -192,15 +192,16 @@ TEST(DefaultStream, TheEnvironmentMayNameTheLegacyStream) {
 }
 
 // Rule 19.
-TEST(DefaultStream, AnyOtherWordIsReported) {
+TEST(DefaultStream, AnInvalidEnvironmentValueIsReported) {
   test::in_a_fresh_process([] {
     ::setenv("WEIR_DEFAULT_STREAM", "1per-thread", 1);
     for (int i = 0; i < 2; ++i) {  // at every call
       const auto failure = failure_of([] { static_cast<void>(default_stream()); });
       if (!WEIR_HOLDS(failure && failure->result() == errc::invalid_value)) return false;
-      if (!WEIR_HOLDS(failure->advice().find("1per-thread") != std::string::npos)) return false;
+      if (!WEIR_HOLDS(failure->hint().find("1per-thread") != std::string::npos)) return false;
     }
-    return WEIR_HOLDS(result_of([] { static_cast<void>(current_stream(device{})); }) == errc::invalid_value);
+    return WEIR_HOLDS(result_of([] { static_cast<void>(current_stream(device{})); }) ==
+                      errc::invalid_value);
   });
 }
 

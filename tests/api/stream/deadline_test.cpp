@@ -8,15 +8,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::gate;
 using test::result_of;
@@ -28,7 +28,7 @@ class Deadline : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(Deadline, WorkThatIsDoneNeedsNoTime) {
+TEST_F(Deadline, CompletedWorkNeedsNoTime) {
   const event e = s.record();
   s.sync();
   EXPECT_TRUE(s.sync_for(0s));
@@ -38,7 +38,7 @@ TEST_F(Deadline, WorkThatIsDoneNeedsNoTime) {
   EXPECT_TRUE(e.sync_until(std::chrono::system_clock::now()));
 }
 
-TEST_F(Deadline, WorkThatIsNotDoneIsNotWaitedForLonger) {
+TEST_F(Deadline, AnExpiredDeadlineDoesNotWait) {
   gate held{s};
   const event e = s.record();
   const timed_event timed = s.record_timed();
@@ -55,7 +55,7 @@ TEST_F(Deadline, WorkThatIsNotDoneIsNotWaitedForLonger) {
 }
 
 // It waits at least as long as it was told.
-TEST_F(Deadline, ItIsNotGivenUpEarly) {
+TEST_F(Deadline, AWaitDoesNotEndBeforeItsDeadline) {
   gate held{s};
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(s.sync_for(3ms));
@@ -65,7 +65,7 @@ TEST_F(Deadline, ItIsNotGivenUpEarly) {
   EXPECT_GE(std::chrono::steady_clock::now(), deadline);
 }
 
-TEST_F(Deadline, WorkThatEndsInTimeIsSeen) {
+TEST_F(Deadline, AWaitReturnsTrueWhenTheWorkEndsInTime) {
   gate held{s};
   const event e = s.record();
   std::thread opener{[&] { held.open(); }};
@@ -75,7 +75,7 @@ TEST_F(Deadline, WorkThatEndsInTimeIsSeen) {
 }
 
 // Every duration has an end that can be waited for, or none at all.
-TEST_F(Deadline, TheLongestAndTheOddestDurations) {
+TEST_F(Deadline, ExtremeAndFractionalDurationsAreAccepted) {
   gate held{s};
   std::thread opener{[&] { held.open(); }};
   EXPECT_TRUE(s.sync_for(std::chrono::hours::max()));
@@ -98,10 +98,10 @@ TEST_F(Deadline, LaterWorkDoesNotExtendTheWait) {
 }
 
 // Rule 41.
-TEST_F(Deadline, AnErrorIsNotALackOfTime) {
+TEST_F(Deadline, AFailedCallThrowsAndIsNotATimeout) {
   const event e = s.record();
   s.sync();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
   const auto failure = failure_of([&] { static_cast<void>(s.sync_for(1s)); });
   ASSERT_TRUE(failure);
@@ -111,7 +111,7 @@ TEST_F(Deadline, AnErrorIsNotALackOfTime) {
   EXPECT_EQ(result_of([&] { static_cast<void>(e.sync_for(1s)); }), errc::launch_failed);
 }
 
-TEST_F(Deadline, ClosedOnesSaySo) {
+TEST_F(Deadline, ClosedStreamsAndEventsThrowClosed) {
   event e = s.record();
   e.close();
   s.close();

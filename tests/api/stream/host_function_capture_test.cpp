@@ -1,6 +1,7 @@
-// host_function_capture_test.cpp - host functions in captures: which are taken, how often they run, how long they live.
-#include <weir/device/context.hpp>
+// host_function_capture_test.cpp - host functions in captures: which are taken, how often they run,
+// how long they live.
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -9,26 +10,27 @@
 #include <gtest/gtest.h>
 
 #include "driver/table.hpp"
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
-#include "support/witness.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
-using test::fate;
+using test::closure_probe;
+using test::closure_stats;
 using test::gate;
 using test::is_destroyed_once;
 using test::result_of;
-using test::unraised_errors;
-using test::witness;
+using test::unhandled_errors;
 
 class HostFunctionCapture : public ::testing::Test {
  protected:
   void begin() {
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+              abi::CUDA_SUCCESS);
   }
   [[nodiscard]] abi::CUgraph end() {
     abi::CUgraph graph = nullptr;
@@ -40,9 +42,13 @@ class HostFunctionCapture : public ::testing::Test {
     EXPECT_EQ(driver().cuGraphInstantiateWithFlags(&exec, graph, 0), abi::CUDA_SUCCESS);
     return exec;
   }
-  void launch(abi::CUgraphExec exec) { EXPECT_EQ(driver().cuGraphLaunch(exec, s.get()), abi::CUDA_SUCCESS); }
+  void launch(abi::CUgraphExec exec) {
+    EXPECT_EQ(driver().cuGraphLaunch(exec, s.get()), abi::CUDA_SUCCESS);
+  }
   void destroy(abi::CUgraph graph) { EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS); }
-  void destroy(abi::CUgraphExec exec) { EXPECT_EQ(driver().cuGraphExecDestroy(exec), abi::CUDA_SUCCESS); }
+  void destroy(abi::CUgraphExec exec) {
+    EXPECT_EQ(driver().cuGraphExecDestroy(exec), abi::CUDA_SUCCESS);
+  }
 
   device gpu;
   context_scope current{gpu};  // to instantiate graphs
@@ -51,24 +57,25 @@ class HostFunctionCapture : public ::testing::Test {
 };
 
 // Rules 67 and 70: refused before the driver sees it, so that the capture lives on.
-TEST_F(HostFunctionCapture, WhatRunsOnceIsRefused) {
-  fate once;
-  fate callback;
+TEST_F(HostFunctionCapture, ACaptureRefusesFunctionsThatRunOnce) {
+  closure_stats once;
+  closure_stats callback;
   begin();
-  EXPECT_EQ(result_of([&] { launch_host_once(s, [w = witness{once}] { w.ran(); }); }),
+  EXPECT_EQ(result_of([&] { launch_host_once(s, [w = closure_probe{once}] { w.record_run(); }); }),
             errc::stream_capture_unsupported);
-  EXPECT_EQ(result_of([&] { add_callback(s, [w = witness{callback}](errc) { w.ran(); }); }),
-            errc::stream_capture_unsupported);
+  EXPECT_EQ(
+      result_of([&] { add_callback(s, [w = closure_probe{callback}](errc) { w.record_run(); }); }),
+      errc::stream_capture_unsupported);
   destroy(end());
   EXPECT_EQ(once.destructions, 1);
   EXPECT_EQ(callback.destructions, 1);
 }
 
 // Rules 68, 71 and 172.
-TEST_F(HostFunctionCapture, WhatIsRepeatableRunsOnceALaunch) {
-  fate f;
+TEST_F(HostFunctionCapture, ARepeatableFunctionRunsOnceInEachLaunch) {
+  closure_stats f;
   begin();
-  launch_host(s, [w = witness{f}] { w.ran(); });
+  launch_host(s, [w = closure_probe{f}] { w.record_run(); });
   const abi::CUgraph graph = end();
   s.sync();
   EXPECT_EQ(f.runs, 0) << "a capture records and does not run";
@@ -86,12 +93,12 @@ TEST_F(HostFunctionCapture, WhatIsRepeatableRunsOnceALaunch) {
 }
 
 // Rule 69.
-TEST_F(HostFunctionCapture, AStreamThatJoinedServesToo) {
-  fate f;
+TEST_F(HostFunctionCapture, AStreamThatJoinedTheCaptureCapturesFunctions) {
+  closure_stats f;
   begin();
   const event fork = s.record();
   t.wait(fork);
-  launch_host(t, [w = witness{f}] { w.ran(); });
+  launch_host(t, [w = closure_probe{f}] { w.record_run(); });
   const event join = t.record();
   s.wait(join);
   const abi::CUgraph graph = end();
@@ -106,10 +113,10 @@ TEST_F(HostFunctionCapture, AStreamThatJoinedServesToo) {
 }
 
 // Rule 71: a launch that is under way keeps the closure.
-TEST_F(HostFunctionCapture, TheClosureOutlivesALaunchInFlight) {
-  fate f;
+TEST_F(HostFunctionCapture, AClosureOutlivesALaunchInFlight) {
+  closure_stats f;
   begin();
-  launch_host(s, [w = witness{f}] { w.ran(); });
+  launch_host(s, [w = closure_probe{f}] { w.record_run(); });
   const abi::CUgraph graph = end();
   const abi::CUgraphExec exec = instantiate(graph);
   gate held{s};
@@ -125,8 +132,8 @@ TEST_F(HostFunctionCapture, TheClosureOutlivesALaunchInFlight) {
 }
 
 // Rule 73: no one stream stands for all launches, so it reaches the hook.
-TEST_F(HostFunctionCapture, WhatItThrowsReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(HostFunctionCapture, AnExceptionInALaunchReachesTheErrorHook) {
+  const unhandled_errors unraised;
   begin();
   launch_host(s, [] { throw std::runtime_error{"in a graph"}; });
   const abi::CUgraph graph = end();
@@ -139,19 +146,22 @@ TEST_F(HostFunctionCapture, WhatItThrowsReachesTheHook) {
 }
 
 // A capture that is broken is told apart, and nothing is queued.
-TEST_F(HostFunctionCapture, ABrokenCaptureTakesNothing) {
-  fate f;
+TEST_F(HostFunctionCapture, ABrokenCaptureRefusesFunctions) {
+  closure_stats f;
   begin();
   EXPECT_NE(driver().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS);  // breaks it
-  EXPECT_EQ(result_of([&] { launch_host(s, [w = witness{f}] { w.ran(); }); }), errc::stream_capture_invalidated);
+  EXPECT_EQ(result_of([&] { launch_host(s, [w = closure_probe{f}] { w.record_run(); }); }),
+            errc::stream_capture_invalidated);
   EXPECT_EQ(f.destructions, 1);
   abi::CUgraph graph = nullptr;
-  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph),
+            abi::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   s.sync();
 }
 
-// What a stream of weir's is, is known; asking in a capture does no harm. Of a foreign one the question is refused.
-TEST_F(HostFunctionCapture, QuestionsDoNotBreakIt) {
+// What a stream of weir's is, is known; asking in a capture does no harm. Of a foreign one the
+// question is refused.
+TEST_F(HostFunctionCapture, QueriesOfAStreamDoNotBreakItsCapture) {
   begin();
   static_cast<void>(s.id());
   EXPECT_EQ(s.device(), gpu);
@@ -162,9 +172,12 @@ TEST_F(HostFunctionCapture, QuestionsDoNotBreakIt) {
 
   abi::CUstream raw = nullptr;
   ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(raw, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
-  EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.id()); }), errc::stream_capture_unsupported);
-  EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.is_blocking()); }), errc::stream_capture_unsupported);
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(raw, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            abi::CUDA_SUCCESS);
+  EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.id()); }),
+            errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.is_blocking()); }),
+            errc::stream_capture_unsupported);
   abi::CUgraph graph = nullptr;
   EXPECT_EQ(driver().cuStreamEndCapture(raw, &graph), abi::CUDA_SUCCESS);
   destroy(graph);

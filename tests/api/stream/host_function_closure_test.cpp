@@ -1,8 +1,9 @@
-// host_function_closure_test.cpp - what a host function carries along: taken in, kept, destroyed once.
-#include <weir/memory/buffer.hpp>
+// host_function_closure_test.cpp - what a host function carries along: taken in, kept, destroyed
+// once.
 #include <weir/core/deferred.hpp>
-#include <weir/stream/host_function.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <array>
 #include <cstdint>
@@ -14,19 +15,19 @@
 
 #include <gtest/gtest.h>
 
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
-#include "support/witness.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
-using test::fate;
+using test::closure_probe;
+using test::closure_stats;
 using test::gate;
 using test::result_of;
-using test::unraised_errors;
-using test::witness;
+using test::unhandled_errors;
 
 class HostFunctionClosure : public ::testing::Test {
  protected:
@@ -37,7 +38,7 @@ class HostFunctionClosure : public ::testing::Test {
 };
 
 // Rule 82: the closure is copied or moved in; the caller's own is free at once.
-TEST_F(HostFunctionClosure, IsTheStreams) {
+TEST_F(HostFunctionClosure, AClosureIsCopiedAndOutlivesTheCaller) {
   gate held{s};
   std::string got;
   {
@@ -49,7 +50,7 @@ TEST_F(HostFunctionClosure, IsTheStreams) {
   EXPECT_EQ(got, std::string(100, 'x'));
 }
 
-TEST_F(HostFunctionClosure, MayBeLargeAndAligned) {
+TEST_F(HostFunctionClosure, AClosureMayBeLargeAndAligned) {
   struct alignas(1024) wide {
     std::array<unsigned char, 5000> bytes{};
   };
@@ -70,16 +71,16 @@ TEST_F(HostFunctionClosure, MayBeLargeAndAligned) {
 }
 
 // Rule 75.
-TEST_F(HostFunctionClosure, IsDestroyedOnceAndOutsideOfHostFunctions) {
-  fate once;
-  fate callback;
-  fate repeatable;
-  launch_host_once(s, [w = witness{once}] { w.ran(); });
-  add_callback(s, [w = witness{callback}](errc) { w.ran(); });
-  launch_host(s, [w = witness{repeatable}] { w.ran(); });
+TEST_F(HostFunctionClosure, AClosureIsDestroyedOnceAndOutsideOfHostFunctions) {
+  closure_stats once;
+  closure_stats callback;
+  closure_stats repeatable;
+  launch_host_once(s, [w = closure_probe{once}] { w.record_run(); });
+  add_callback(s, [w = closure_probe{callback}](errc) { w.record_run(); });
+  launch_host(s, [w = closure_probe{repeatable}] { w.record_run(); });
   s.sync();
   drain_deferred();
-  for (const fate* f : {&once, &callback, &repeatable}) {
+  for (const closure_stats* f : {&once, &callback, &repeatable}) {
     EXPECT_EQ(f->runs, 1);
     EXPECT_EQ(f->destructions, 1);
     EXPECT_EQ(f->destructions_in_host_functions, 0);
@@ -87,8 +88,8 @@ TEST_F(HostFunctionClosure, IsDestroyedOnceAndOutsideOfHostFunctions) {
 }
 
 // Rules 75 and 89: a closure may own whatever weir has, also the last owner of its own stream.
-TEST_F(HostFunctionClosure, MayOwnWeirsObjects) {
-  const unraised_errors unraised;
+TEST_F(HostFunctionClosure, AClosureMayOwnStreamsEventsAndBuffers) {
+  const unhandled_errors unraised;
   auto own = std::make_unique<stream>(gpu);
   const stream_ref on = *own;
   gate held{on};
@@ -107,7 +108,7 @@ TEST_F(HostFunctionClosure, MayOwnWeirsObjects) {
 }
 
 // A closure that cannot even be moved in leaves nothing behind.
-TEST_F(HostFunctionClosure, WhoseCopyThrowsIsNotQueued) {
+TEST_F(HostFunctionClosure, AClosureWhoseCopyThrowsIsNotQueued) {
   struct refuses {
     refuses() = default;
     refuses(const refuses&) { throw std::runtime_error{"no copy"}; }
@@ -119,11 +120,12 @@ TEST_F(HostFunctionClosure, WhoseCopyThrowsIsNotQueued) {
 }
 
 // Rule 81: refused calls destroy it on the calling thread.
-TEST_F(HostFunctionClosure, ThatCannotBeQueuedIsDestroyedHere) {
+TEST_F(HostFunctionClosure, ARefusedClosureIsDestroyedOnTheCallingThread) {
   stream gone{gpu};
   gone.close();
-  fate f;
-  EXPECT_EQ(result_of([&] { launch_host_once(gone, [w = witness{f}] { w.ran(); }); }), errc::closed);
+  closure_stats f;
+  EXPECT_EQ(result_of([&] { launch_host_once(gone, [w = closure_probe{f}] { w.record_run(); }); }),
+            errc::closed);
   EXPECT_EQ(f.runs, 0);
   EXPECT_EQ(f.destructions, 1);
   EXPECT_EQ(f.destroyed_by.load(), std::this_thread::get_id());

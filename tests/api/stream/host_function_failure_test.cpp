@@ -1,9 +1,10 @@
-// host_function_failure_test.cpp - exceptions of host functions on their way to the next sync() of the stream.
+// host_function_failure_test.cpp - exceptions of host functions on their way to the next sync() of
+// the stream.
 #include <weir/core/deferred.hpp>
 #include <weir/event/event.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <chrono>
@@ -15,13 +16,13 @@
 #include <gtest/gtest.h>
 
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using test::gate;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class HostFunctionFailure : public ::testing::Test {
  protected:
@@ -42,7 +43,7 @@ class HostFunctionFailure : public ::testing::Test {
 };
 
 // Rule 73.
-TEST_F(HostFunctionFailure, WhatItThrowsComesOutOfTheNextSync) {
+TEST_F(HostFunctionFailure, TheNextSyncThrowsTheExceptionOnce) {
   pinned_buffer<std::uint32_t> word{1};
   word[0] = 0;
   launch_host(s, [] { throw std::runtime_error{"thrown inside"}; });
@@ -52,7 +53,7 @@ TEST_F(HostFunctionFailure, WhatItThrowsComesOutOfTheNextSync) {
   EXPECT_EQ(thrown_by([&] { s.sync(); }), "") << "once";
 }
 
-TEST_F(HostFunctionFailure, ItComesOutOfItsOwnStreamOnly) {
+TEST_F(HostFunctionFailure, OnlyASyncOfItsOwnStreamThrowsTheException) {
   launch_host(s, [] { throw std::runtime_error{"of s"}; });
   t.wait(s);
   t.sync();
@@ -60,8 +61,8 @@ TEST_F(HostFunctionFailure, ItComesOutOfItsOwnStreamOnly) {
   EXPECT_EQ(thrown_by([&] { s.sync(); }), "of s");
 }
 
-TEST_F(HostFunctionFailure, OfSeveralTheFirstIsThrownAndTheOthersReachTheHook) {
-  const unraised_errors unraised;
+TEST_F(HostFunctionFailure, TheFirstExceptionIsThrownAndLaterOnesReachTheErrorHook) {
+  const unhandled_errors unraised;
   launch_host(s, [] { throw std::runtime_error{"first"}; });
   add_callback(s, [](errc) { throw std::runtime_error{"second"}; });
   launch_host_once(s, [] { throw 3; });  // not even a std::exception
@@ -70,13 +71,13 @@ TEST_F(HostFunctionFailure, OfSeveralTheFirstIsThrownAndTheOthersReachTheHook) {
   EXPECT_EQ(thrown_by([&] { std::rethrow_exception(unraised.all()[0]); }), "second");
 }
 
-TEST_F(HostFunctionFailure, AWaitWithADeadlineThrowsItToo) {
+TEST_F(HostFunctionFailure, AWaitWithADeadlineThrowsTheException) {
   launch_host(s, [] { throw std::runtime_error{"late"}; });
   EXPECT_EQ(thrown_by([&] { EXPECT_TRUE(s.sync_for(std::chrono::hours{1})); }), "late");
 }
 
-TEST_F(HostFunctionFailure, WhatNoSyncCollectsReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(HostFunctionFailure, AnUncollectedExceptionReachesTheErrorHook) {
+  const unhandled_errors unraised;
   stream gone{gpu};
   launch_host(gone, [] { throw std::runtime_error{"nobody's"}; });
   const event behind = gone.record();
@@ -87,8 +88,8 @@ TEST_F(HostFunctionFailure, WhatNoSyncCollectsReachesTheHook) {
 }
 
 // Rule 17: a stream that gets the handle of a dead one is not confused with it.
-TEST_F(HostFunctionFailure, ALaterStreamDoesNotInheritIt) {
-  const unraised_errors unraised;
+TEST_F(HostFunctionFailure, ALaterStreamDoesNotInheritAnException) {
+  const unhandled_errors unraised;
   for (int i = 0; i < 20; ++i) {
     stream gone{gpu};
     gate held{gone};
@@ -103,7 +104,7 @@ TEST_F(HostFunctionFailure, ALaterStreamDoesNotInheritIt) {
   EXPECT_EQ(unraised.count(), 20u);
 }
 
-TEST_F(HostFunctionFailure, ShutdownThrowsItAndClosesAllTheSame) {
+TEST_F(HostFunctionFailure, ShutdownThrowsTheExceptionAndClosesTheStream) {
   stream ending{gpu};
   launch_host(ending, [] { throw std::runtime_error{"at the end"}; });
   EXPECT_EQ(thrown_by([&] { ending.shutdown(); }), "at the end");

@@ -1,12 +1,13 @@
-// host_function_test.cpp - host functions and callbacks: when they run, what they may do, and how they end.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/stream/current_stream.hpp>
+// host_function_test.cpp - host functions and callbacks: when they run, what they may do, and how
+// they end.
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/current_stream.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/sync_scope.hpp>
 
 #include <atomic>
@@ -23,14 +24,14 @@
 
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using test::gate;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class HostFunction : public ::testing::Test {
  protected:
@@ -42,7 +43,7 @@ class HostFunction : public ::testing::Test {
 };
 
 // Rule 72.
-TEST_F(HostFunction, RunsBetweenTheWorkBeforeAndTheWorkAfter) {
+TEST_F(HostFunction, AFunctionRunsBetweenEarlierAndLaterWork) {
   pinned_buffer<std::uint32_t> words{2};
   words[0] = words[1] = 0;
   std::promise<void> entered;
@@ -76,7 +77,7 @@ TEST_F(HostFunction, QueueingDoesNotBlock) {
   EXPECT_TRUE(ran);
 }
 
-TEST_F(HostFunction, EachRunsOnceAndInOrder) {
+TEST_F(HostFunction, FunctionsRunOnceAndInOrder) {
   std::vector<int> order;  // of one stream, so never at once
   for (int i = 0; i < 200; ++i) launch_host(s, [&order, i] { order.push_back(i); });
   s.sync();
@@ -84,7 +85,7 @@ TEST_F(HostFunction, EachRunsOnceAndInOrder) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
-TEST_F(HostFunction, RunsOnAThreadOfTheDrivers) {
+TEST_F(HostFunction, AFunctionRunsOnAThreadOfTheDriver) {
   std::thread::id where;
   bool inside = false;
   launch_host(s, [&] {
@@ -98,7 +99,7 @@ TEST_F(HostFunction, RunsOnAThreadOfTheDrivers) {
 }
 
 // Rule 78: streams joined before it are synchronised as well.
-TEST_F(HostFunction, WorkOfJoinedStreamsIsDoneWhenItStarts) {
+TEST_F(HostFunction, WorkOfJoinedStreamsIsDoneBeforeTheFunctionRuns) {
   pinned_buffer<std::uint32_t> word{1};
   word[0] = 0;
   gate held{t};
@@ -111,10 +112,11 @@ TEST_F(HostFunction, WorkOfJoinedStreamsIsDoneWhenItStarts) {
   EXPECT_EQ(seen, 5u);
 }
 
-TEST_F(HostFunction, OnceTakesWhatCanRunOnlyOnce) {
+TEST_F(HostFunction, LaunchHostOnceTakesMoveOnlyFunctions) {
   auto value = std::make_unique<int>(5);
   int got = 0;
-  launch_host_once(s, [&got, value = std::move(value)]() mutable { got = *std::exchange(value, nullptr); });
+  launch_host_once(
+      s, [&got, value = std::move(value)]() mutable { got = *std::exchange(value, nullptr); });
   s.sync();
   EXPECT_EQ(got, 5);
 }
@@ -125,7 +127,7 @@ struct runs_as_rvalue {
 };
 static_assert(!std::is_invocable_v<runs_as_rvalue&>);
 
-TEST_F(HostFunction, OnceCallsAnRvalue) {
+TEST_F(HostFunction, LaunchHostOnceCallsAnRvalue) {
   int calls = 0;
   launch_host_once(s, runs_as_rvalue{&calls});
   s.sync();
@@ -133,14 +135,14 @@ TEST_F(HostFunction, OnceCallsAnRvalue) {
 }
 
 // Rule 65, where all is well.
-TEST_F(HostFunction, ACallbackGetsTheStatusOnce) {
+TEST_F(HostFunction, ACallbackReceivesTheStatusOnce) {
   std::vector<errc> got;
   add_callback(s, [&](errc status) { got.push_back(status); });
   s.sync();
   EXPECT_EQ(got, std::vector{errc::success});
 }
 
-TEST_F(HostFunction, CFunctionsServeToo) {
+TEST_F(HostFunction, ACFunctionRunsWithItsData) {
   int calls = 0;
   launch_host(
       s, [](void* data) { ++*static_cast<int*>(data); }, &calls);
@@ -150,8 +152,8 @@ TEST_F(HostFunction, CFunctionsServeToo) {
 }
 
 // Destroyed inside, they are handed to another thread.
-TEST_F(HostFunction, ObjectsMayBeDestroyedInside) {
-  const unraised_errors unraised;
+TEST_F(HostFunction, HostFunctionsMayDestroyObjects) {
+  const unhandled_errors unraised;
   auto device_memory = std::make_unique<buffer<int>>(t, 100);
   auto pinned = std::make_unique<pinned_buffer<int>>(100);
   auto mark = std::make_unique<event>(gpu);
@@ -173,7 +175,7 @@ TEST_F(HostFunction, ObjectsMayBeDestroyedInside) {
 }
 
 // Rule 74.
-TEST_F(HostFunction, WeirIsRefusedInside) {
+TEST_F(HostFunction, HostFunctionsMayNotCallWeir) {
   buffer<int> x{t, 4};
   pinned_buffer<int> host{4};
   event mark{gpu};
@@ -181,7 +183,9 @@ TEST_F(HostFunction, WeirIsRefusedInside) {
   stream other{gpu};
   std::vector<std::pair<const char*, errc>> answers;
   launch_host(s, [&] {
-    const auto note = [&](const char* what, const auto& call) { answers.emplace_back(what, result_of(call)); };
+    const auto note = [&](const char* what, const auto& call) {
+      answers.emplace_back(what, result_of(call));
+    };
     note("sync", [&] { t.sync(); });
     note("done", [&] { static_cast<void>(t.done()); });
     note("record", [&] { t.record(mark); });
@@ -222,12 +226,13 @@ TEST_F(HostFunction, WeirIsRefusedInside) {
 }
 
 // Rule 76: independent streams need nothing of each other, except that functions may take turns.
-TEST_F(HostFunction, ManyStreamsMayHaveThem) {
+TEST_F(HostFunction, ManyStreamsRunFunctions) {
   std::vector<stream> streams;
   for (int i = 0; i < 16; ++i) streams.emplace_back(gpu);
   std::vector<int> counts(streams.size());
   for (int round = 0; round < 50; ++round) {
-    for (std::size_t i = 0; i < streams.size(); ++i) launch_host(streams[i], [&counts, i] { ++counts[i]; });
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      launch_host(streams[i], [&counts, i] { ++counts[i]; });
   }
   for (const stream& any : streams) any.sync();
   EXPECT_EQ(counts, std::vector<int>(streams.size(), 50));

@@ -1,8 +1,9 @@
-// interop_test.cpp - streams of other libraries, known by their shape alone. The types here have the shapes of
-// cuda::stream_ref, rmm::cuda_stream_view and their like; tests/interop/cccl_test.cpp has the real ones.
+// interop_test.cpp - streams of other libraries, known by their shape alone. The types here have
+// the shapes of cuda::stream_ref, rmm::cuda_stream_view and their like; tests/interop/cccl_test.cpp
+// has the real ones.
 #include <weir/memory/fill.hpp>
-#include <weir/stream/kept_stream.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/shared_stream.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <cstdint>
@@ -59,24 +60,29 @@ struct like_nothing {
 // What gives a stream is a source; what also takes one is a reference type.
 static_assert(stream_source<like_cuda::stream_ref> && foreign_stream<like_cuda::stream_ref>);
 static_assert(stream_source<like_cuda::stream>);
-static_assert(stream_source<like_rmm::cuda_stream_view> && foreign_stream<like_rmm::cuda_stream_view>);
+static_assert(stream_source<like_rmm::cuda_stream_view> &&
+              foreign_stream<like_rmm::cuda_stream_view>);
 static_assert(!stream_source<like_nothing> && !stream_source<std::string> && !stream_source<int>);
-static_assert(!stream_source<stream> && !stream_source<stream_ref> && !stream_source<kept_stream>);
+static_assert(!stream_source<stream> && !stream_source<stream_ref> &&
+              !stream_source<shared_stream>);
 // A smart pointer would own what it is made from.
-static_assert(!foreign_stream<std::shared_ptr<CUstream_st>> && !foreign_stream<std::unique_ptr<CUstream_st>>);
+static_assert(!foreign_stream<std::shared_ptr<CUstream_st>> &&
+              !foreign_stream<std::unique_ptr<CUstream_st>>);
 static_assert(!std::is_convertible_v<stream, std::unique_ptr<CUstream_st>>);
 
 // Implicit in both directions, from every one of weir's.
 static_assert(std::is_convertible_v<like_cuda::stream_ref, stream_ref>);
 static_assert(std::is_convertible_v<like_cuda::stream, stream_ref>);
 static_assert(std::is_convertible_v<like_rmm::cuda_stream_view, stream_ref>);
-static_assert(std::is_convertible_v<CUstream_st*, stream_ref> && std::is_convertible_v<stream_ref, CUstream_st*>);
+static_assert(std::is_convertible_v<CUstream_st*, stream_ref> &&
+              std::is_convertible_v<stream_ref, CUstream_st*>);
 static_assert(std::is_convertible_v<stream_ref, like_cuda::stream_ref>);
 static_assert(std::is_convertible_v<stream, like_cuda::stream_ref>);
 static_assert(std::is_convertible_v<stream, like_rmm::cuda_stream_view>);
-static_assert(std::is_convertible_v<kept_stream, like_rmm::cuda_stream_view>);
+static_assert(std::is_convertible_v<shared_stream, like_rmm::cuda_stream_view>);
 // But nobody becomes an owner by accident.
-static_assert(!std::is_convertible_v<like_cuda::stream_ref, stream> && !std::is_convertible_v<CUstream_st*, stream>);
+static_assert(!std::is_convertible_v<like_cuda::stream_ref, stream> &&
+              !std::is_convertible_v<CUstream_st*, stream>);
 
 CUstream_st* through_cuda(like_cuda::stream_ref s) { return s.get(); }
 CUstream_st* through_rmm(like_rmm::cuda_stream_view s) { return s.value(); }
@@ -89,7 +95,7 @@ class Interop : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(Interop, StreamsGoOutAsTheyAre) {
+TEST_F(Interop, StreamsConvertToForeignTypes) {
   EXPECT_EQ(through_cuda(s), s.get());
   EXPECT_EQ(through_cuda(s.ref()), s.get());
   EXPECT_EQ(through_rmm(s), s.get());
@@ -98,7 +104,7 @@ TEST_F(Interop, StreamsGoOutAsTheyAre) {
   EXPECT_EQ(through_runtime(s.ref()), s.get());
 }
 
-TEST_F(Interop, StreamsComeInAsTheyAre) {
+TEST_F(Interop, ForeignTypesConvertToStreams) {
   EXPECT_EQ(through_weir(like_cuda::stream_ref{s.get()}), s.get());
   EXPECT_EQ(through_weir(like_rmm::cuda_stream_view{s.get()}), s.get());
   const like_cuda::stream owner{s.get()};
@@ -107,7 +113,7 @@ TEST_F(Interop, StreamsComeInAsTheyAre) {
 }
 
 // Rules 2 and 16: there and back it is the same stream, and nobody has come to own it.
-TEST_F(Interop, ThereAndBackIsTheSameStream) {
+TEST_F(Interop, ARoundTripYieldsTheSameStream) {
   {
     const like_rmm::cuda_stream_view view = s;
     const like_cuda::stream_ref ref = stream_ref{view};
@@ -118,7 +124,7 @@ TEST_F(Interop, ThereAndBackIsTheSameStream) {
   EXPECT_TRUE(s.done());
 }
 
-TEST_F(Interop, WorkOfAForeignStreamIsOrderedLikeAnyOther) {
+TEST_F(Interop, WorkOfAForeignStreamIsOrderedByWaits) {
   const like_cuda::stream_ref foreign{s.get()};
   const stream mine{gpu};
   pinned_buffer<std::uint32_t> word{1};
@@ -133,7 +139,7 @@ TEST_F(Interop, WorkOfAForeignStreamIsOrderedLikeAnyOther) {
 }
 
 // The default streams keep their names: a null view is the legacy stream.
-TEST_F(Interop, DefaultStreamsKeepTheirMeaning) {
+TEST_F(Interop, DefaultStreamsConvertToDefaultStreams) {
   EXPECT_EQ(stream_ref{like_rmm::cuda_stream_view{}}, stream_ref::legacy());
   EXPECT_TRUE(stream_ref{like_rmm::cuda_stream_view{}}.is_default());
   EXPECT_EQ(through_rmm(stream_ref::per_thread()), stream_ref::per_thread().get());

@@ -1,25 +1,25 @@
 // stream_attributes_test.cpp - what can be set on a stream after it is made.
-#include <weir/memory/buffer.hpp>
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/stream_attributes.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
+#include "support/created_context.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
-#include "support/own_context.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::result_of;
 
@@ -30,7 +30,7 @@ class StreamAttributes : public ::testing::Test {
   stream_attributes of_s{s};
 };
 
-TEST_F(StreamAttributes, WhatAFreshStreamHas) {
+TEST_F(StreamAttributes, ANewStreamHasDefaultAttributes) {
   EXPECT_EQ(of_s.priority(), 0);
   EXPECT_EQ(of_s.sync_policy(), sync_policy::unset);
   EXPECT_EQ(of_s.access_window().bytes, 0u);
@@ -38,8 +38,9 @@ TEST_F(StreamAttributes, WhatAFreshStreamHas) {
   EXPECT_EQ(of_s.sync_domain_map(), (sync_domain_map{0, 1}));
 }
 
-TEST_F(StreamAttributes, EverySyncPolicy) {
-  for (const sync_policy policy : {sync_policy::automatic, sync_policy::spin, sync_policy::yield, sync_policy::block}) {
+TEST_F(StreamAttributes, EverySyncPolicyIsSetAndReadBack) {
+  for (const sync_policy policy :
+       {sync_policy::automatic, sync_policy::spin, sync_policy::yield, sync_policy::block}) {
     of_s.set_sync_policy(policy);
     EXPECT_EQ(of_s.sync_policy(), policy);
     s.sync();
@@ -49,11 +50,11 @@ TEST_F(StreamAttributes, EverySyncPolicy) {
 }
 
 // The priority that weir knows follows, so that asking for it still needs no driver call.
-TEST_F(StreamAttributes, APriorityIsToldEverywhere) {
+TEST_F(StreamAttributes, APriorityIsReportedByStreamAndAttributes) {
   const priority_range range = gpu.priorities();
   of_s.set_priority(range.greatest);
   EXPECT_EQ(of_s.priority(), range.greatest);
-  const failing_table calls;
+  const fault_table calls;
   EXPECT_EQ(s.priority(), range.greatest);
   EXPECT_EQ(calls.count_all(), 0);
 }
@@ -64,13 +65,14 @@ TEST_F(StreamAttributes, APriorityOutOfRangeNamesTheRange) {
   const auto failure = failure_of([&] { of_s.set_priority(range.least + 1); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find(std::to_string(range.greatest)), std::string::npos);
+  EXPECT_NE(failure->hint().find(std::to_string(range.greatest)), std::string::npos);
   EXPECT_EQ(of_s.priority(), 0);
 }
 
-TEST_F(StreamAttributes, AWindow) {
+TEST_F(StreamAttributes, AnAccessWindowIsSetAndReadBack) {
   buffer<char> x{s, 4096};
-  const access_window window{x.data(), x.size_bytes(), 0.5f, cache_hint::persisting, cache_hint::streaming};
+  const access_window window{x.data(), x.size_bytes(), 0.5f, cache_hint::persisting,
+                             cache_hint::streaming};
   of_s.set_access_window(window);
   EXPECT_EQ(of_s.access_window(), window);
   access_window wrong = window;
@@ -85,19 +87,23 @@ TEST_F(StreamAttributes, AWindow) {
   s.sync();
 }
 
-TEST_F(StreamAttributes, SyncDomains) {
+TEST_F(StreamAttributes, SyncDomainsAreSetAndReadBack) {
   const int count = gpu.attribute(device_attribute::sync_domain_count);
   of_s.set_sync_domain(sync_domain::remote);
   EXPECT_EQ(of_s.sync_domain(), sync_domain::remote);
   const auto last = static_cast<unsigned char>(count - 1);
   of_s.set_sync_domain_map({last, 0});
   EXPECT_EQ(of_s.sync_domain_map(), (sync_domain_map{last, 0}));
-  EXPECT_EQ(result_of([&] { of_s.set_sync_domain_map({static_cast<unsigned char>(count), 0}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              of_s.set_sync_domain_map({static_cast<unsigned char>(count), 0});
+            }),
+            errc::invalid_value);
 }
 
-TEST_F(StreamAttributes, SeveralAtOnce) {
-  of_s.set(
-      {.priority = gpu.priorities().greatest, .sync_policy = sync_policy::yield, .sync_domain = sync_domain::remote});
+TEST_F(StreamAttributes, SeveralAttributesAreSetAtOnce) {
+  of_s.set({.priority = gpu.priorities().greatest,
+            .sync_policy = sync_policy::yield,
+            .sync_domain = sync_domain::remote});
   EXPECT_EQ(s.priority(), gpu.priorities().greatest);
   EXPECT_EQ(of_s.sync_policy(), sync_policy::yield);
   EXPECT_EQ(of_s.sync_domain(), sync_domain::remote);
@@ -105,7 +111,7 @@ TEST_F(StreamAttributes, SeveralAtOnce) {
 }
 
 // All or nothing.
-TEST_F(StreamAttributes, OneThatIsRefusedSetsTheOthersBack) {
+TEST_F(StreamAttributes, ARefusedAttributeRestoresTheOthers) {
   of_s.set_sync_policy(sync_policy::spin);
   EXPECT_EQ(result_of([&] {
               of_s.set({.priority = gpu.priorities().greatest,
@@ -119,17 +125,18 @@ TEST_F(StreamAttributes, OneThatIsRefusedSetsTheOthersBack) {
 }
 
 // Nobody can set this one back, so it is not set before the others are.
-TEST_F(StreamAttributes, OneThatIsRefusedLeavesAPolicyUnset) {
-  EXPECT_EQ(result_of([&] {
-              of_s.set({.sync_policy = sync_policy::block, .sync_domain_map = sync_domain_map{200, 0}});
-            }),
-            errc::invalid_value);
+TEST_F(StreamAttributes, ARefusedAttributeLeavesTheSyncPolicyUnset) {
+  EXPECT_EQ(
+      result_of([&] {
+        of_s.set({.sync_policy = sync_policy::block, .sync_domain_map = sync_domain_map{200, 0}});
+      }),
+      errc::invalid_value);
   EXPECT_EQ(of_s.sync_policy(), sync_policy::unset);
 }
 
 // Which of several, on which stream, and what it can be.
 TEST_F(StreamAttributes, AnErrorNamesTheAttribute) {
-  const auto expect = [&](const stream_settings& wrong, const char* name, const char* advice) {
+  const auto expect = [&](const stream_settings& wrong, const char* name, const char* hint) {
     const auto failure = failure_of([&] {
       stream_settings all = wrong;
       all.priority = gpu.priorities().greatest;
@@ -139,7 +146,7 @@ TEST_F(StreamAttributes, AnErrorNamesTheAttribute) {
     EXPECT_EQ(failure->result(), errc::invalid_value);
     EXPECT_STREQ(failure->call(), "cuStreamSetAttribute");
     EXPECT_EQ(failure->object(), to_string(s.ref()) + ", attribute " + name);
-    EXPECT_NE(failure->advice().find(advice), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find(hint), std::string::npos) << failure->what();
   };
   expect({.sync_policy = sync_policy::unset}, "sync_policy", "automatic, spin, yield or block");
   expect({.access_window = access_window{.hit_ratio = 2.0f}}, "access_window", "from 0 to 1");
@@ -147,7 +154,7 @@ TEST_F(StreamAttributes, AnErrorNamesTheAttribute) {
   expect({.sync_domain_map = sync_domain_map{0, 200}}, "sync_domain_map", "sync_domain_count");
 }
 
-TEST_F(StreamAttributes, AreCopied) {
+TEST_F(StreamAttributes, AttributesAreCopied) {
   const stream t{gpu, {.kind = stream_kind::blocking}};
   of_s.set({.priority = gpu.priorities().greatest, .sync_policy = sync_policy::yield});
   stream_attributes{t}.copy_from(s);
@@ -156,17 +163,18 @@ TEST_F(StreamAttributes, AreCopied) {
   EXPECT_TRUE(t.is_blocking());
 }
 
-TEST_F(StreamAttributes, AreNotCopiedAcrossContexts) {
-  const test::own_context own{gpu};
+TEST_F(StreamAttributes, AttributesAreNotCopiedAcrossContexts) {
+  const test::created_context own{gpu};
   const stream t{context_ref{own}};
   EXPECT_EQ(result_of([&] { stream_attributes{t}.copy_from(s); }), errc::invalid_value);
 }
 
-TEST_F(StreamAttributes, AStreamHasThemFromTheBeginning) {
-  const stream t = make_stream(gpu, {.kind = stream_kind::blocking}, {.sync_policy = sync_policy::block});
+TEST_F(StreamAttributes, AStreamIsCreatedWithAttributes) {
+  const stream t =
+      make_stream(gpu, {.kind = stream_kind::blocking}, {.sync_policy = sync_policy::block});
   EXPECT_EQ(stream_attributes{t}.sync_policy(), sync_policy::block);
   EXPECT_TRUE(t.is_blocking());
-  const failing_table calls;
+  const fault_table calls;
   EXPECT_EQ(result_of([&] {
               make_stream(gpu, {}, {.sync_domain_map = sync_domain_map{200, 0}}).close();
             }),
@@ -175,14 +183,14 @@ TEST_F(StreamAttributes, AStreamHasThemFromTheBeginning) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-TEST_F(StreamAttributes, DoNoHarmToACapture) {
+TEST_F(StreamAttributes, AttributesDoNotBreakACapture) {
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   of_s.set({.priority = gpu.priorities().greatest, .sync_policy = sync_policy::yield});
   EXPECT_EQ(of_s.sync_policy(), sync_policy::yield);
   EXPECT_TRUE(foreign.end());
 }
 
-TEST_F(StreamAttributes, OfClosedStreamsAndInHostFunctionsAreRefused) {
+TEST_F(StreamAttributes, ClosedStreamsAndHostFunctionsAreRefused) {
   stream gone{gpu};
   gone.close();
   const stream_attributes of_gone{gone};

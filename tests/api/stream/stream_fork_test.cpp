@@ -14,7 +14,7 @@
 #include "support/errors.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
@@ -25,7 +25,7 @@ using test::result_of;
 class StreamFork : public test::capture_fixture {};
 
 // Rule 122: the original is the first.
-TEST_F(StreamFork, TheOriginIsTheFirstOfThem) {
+TEST_F(StreamFork, TheOriginIsTheFirstStream) {
   stream_fork own{s, 3};
   ASSERT_EQ(own.size(), 3u);
   EXPECT_EQ(own[0], s);
@@ -37,17 +37,18 @@ TEST_F(StreamFork, TheOriginIsTheFirstOfThem) {
   EXPECT_EQ(std::vector(given.begin(), given.end()), (std::vector<stream_ref>{s, t}));
 }
 
-TEST_F(StreamFork, NeedsTwoStreamsThatAreDifferent) {
+TEST_F(StreamFork, AForkNeedsTwoDifferentStreams) {
   const stream_pool pool{gpu};
   EXPECT_EQ(result_of([&] { stream_fork f(s, 1); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { stream_fork f(s, 0, pool); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { stream_fork f(s, std::initializer_list<stream_ref>{}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { stream_fork f(s, std::initializer_list<stream_ref>{}); }),
+            errc::invalid_value);
   EXPECT_EQ(result_of([&] { stream_fork f(s, {t, s}); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { stream_fork f(s, {t, t}); }), errc::invalid_value);
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_EQ(pool.count().leased, 0u);
 }
 
-TEST_F(StreamFork, TheOthersComeAfterTheOriginAndTheOriginAfterTheOthers) {
+TEST_F(StreamFork, BranchesFollowTheOriginAndTheJoinFollowsTheBranches) {
   std::atomic<int> before{0}, beside{0}, seen_beside{0}, seen_after{0};
   test::gate held{s};
   launch_host(s, [&] { before = 1; });
@@ -67,10 +68,10 @@ TEST_F(StreamFork, TheOthersComeAfterTheOriginAndTheOriginAfterTheOthers) {
 }
 
 // Rule 122: the join closes the others.
-TEST_F(StreamFork, TheJoinGivesTheOthersUp) {
+TEST_F(StreamFork, TheJoinReleasesTheBranches) {
   const stream_pool pool{gpu, {.limit = 2}};
   stream_fork f{s, 3, pool};
-  EXPECT_EQ(pool.count().lent, 2u);
+  EXPECT_EQ(pool.count().leased, 2u);
   EXPECT_EQ(result_of([&] { stream_fork more(s, 2, pool); }), errc::exhausted);
   EXPECT_FALSE(f.joined());
   f.join();
@@ -80,8 +81,8 @@ TEST_F(StreamFork, TheJoinGivesTheOthersUp) {
   const auto gone = failure_of([&] { static_cast<void>(f[1]); });
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->result(), errc::invalid_value);
-  EXPECT_TRUE(says(*gone, "after the join")) << gone->what();
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_TRUE(message_contains(*gone, "after the join")) << gone->what();
+  EXPECT_EQ(pool.count().leased, 0u);
   f.join();
 }
 
@@ -97,20 +98,20 @@ TEST_F(StreamFork, ACaptureIsForkedAndJoined) {
   EXPECT_EQ(g.roots().size(), 1u);
   EXPECT_EQ(g.nodes().back().dependencies().size(), 3u);
   g.instantiate().launch(s);
-  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(first_element(), 3);
 }
 
 // The end of the block is the join, so that the capture ends well.
-TEST_F(StreamFork, TheEndOfTheBlockJoins) {
+TEST_F(StreamFork, TheDestructorJoins) {
   const graph g = capture(s, [&] {
     const stream_fork f{s, {t}};
     fill(t, y, 2);
   });
   EXPECT_EQ(g.node_count(), 1u);
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-TEST_F(StreamFork, AnExceptionThatPassesJoinsToo) {
+TEST_F(StreamFork, AnExceptionJoinsTheFork) {
   const graph g = capture(s, [&] {
     EXPECT_THROW(
         {
@@ -139,7 +140,7 @@ TEST_F(StreamFork, ForksNest) {
 }
 
 // A wait would break both captures.
-TEST_F(StreamFork, AStreamOfAnotherCaptureIsRefusedAndBothLiveOn) {
+TEST_F(StreamFork, AStreamOfAnotherCaptureIsRefusedAndBothCapturesStayValid) {
   test::foreign_capture other{t};
   const graph g = capture(s, [&] {
     fill(s, x, 1);
@@ -147,14 +148,14 @@ TEST_F(StreamFork, AStreamOfAnotherCaptureIsRefusedAndBothLiveOn) {
     const auto refused = failure_of([&] { stream_fork f(s, {third.ref(), t.ref()}); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::illegal_state);
-    EXPECT_TRUE(says(*refused, "takes part in another capture")) << refused->what();
+    EXPECT_TRUE(message_contains(*refused, "takes part in another capture")) << refused->what();
     EXPECT_EQ(capture_status_of(third), capture_status::none) << "nothing was queued";
   });
   EXPECT_EQ(g.node_count(), 1u);
   EXPECT_TRUE(other.end());
 }
 
-TEST_F(StreamFork, ACaptureThatBeganSinceIsNotBrokenByTheJoin) {
+TEST_F(StreamFork, TheJoinIsRefusedInACaptureBegunAfterTheFork) {
   stream_fork f{s, {t}};
   const graph g = capture(s, [&] {
     fill(s, x, 1);
@@ -168,8 +169,8 @@ TEST_F(StreamFork, ACaptureThatBeganSinceIsNotBrokenByTheJoin) {
   EXPECT_TRUE(f.joined());
 }
 
-TEST_F(StreamFork, InABrokenCaptureNoneBeginsAndTheEndTellsIt) {
-  const test::unraised_errors unraised;
+TEST_F(StreamFork, ABrokenCaptureRefusesForksAndReportsItsFailure) {
+  const test::unhandled_errors unraised;
   const auto failure = failure_of([&] {
     static_cast<void>(capture(s, [&] {
       const stream_fork f{s, {t}};
@@ -180,10 +181,10 @@ TEST_F(StreamFork, InABrokenCaptureNoneBeginsAndTheEndTellsIt) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
   EXPECT_EQ(unraised.count(), 0u) << "the end of the capture has told";
-  expect_ordinary();
+  expect_not_capturing();
 }
 
-TEST_F(StreamFork, InAHostFunctionThereIsNone) {
+TEST_F(StreamFork, HostFunctionsMayNotFork) {
   errc answer = errc::success;
   launch_host(s, [&] { answer = result_of([&] { stream_fork f(t, 2); }); });
   s.sync();

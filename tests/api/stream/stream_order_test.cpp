@@ -1,8 +1,9 @@
-// stream_order_test.cpp - what runs after what: within a stream, between streams, and with the default streams.
-#include <weir/memory/buffer.hpp>
+// stream_order_test.cpp - what runs after what: within a stream, between streams, and with the
+// default streams.
 #include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/event/event.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream.hpp>
@@ -25,12 +26,14 @@ namespace weir {
 namespace {
 
 using test::gate;
-using test::share_a_queue;
+using test::share_hardware_queue;
 
 class StreamOrder : public ::testing::Test {
  protected:
   // Sets one word when the stream comes there; the host sees it without a call.
-  void mark(stream_ref s, std::size_t which, std::uint32_t value = 1) { fill(s, words.data() + which, 1, value); }
+  void mark(stream_ref s, std::size_t which, std::uint32_t value = 1) {
+    fill(s, words.data() + which, 1, value);
+  }
   std::uint32_t seen(std::size_t which) { return std::atomic_ref{words[which]}.load(); }
 
   void SetUp() override {
@@ -44,8 +47,9 @@ class StreamOrder : public ::testing::Test {
   pinned_buffer<std::uint32_t> words{64};
 };
 
-TEST_F(StreamOrder, WorkOfOneStreamRunsInOrderWhoeverSubmitsIt) {
-  buffer<std::uint32_t> there{a, 1};  // a GPU's driver makes the caller wait for a copy from host to host
+TEST_F(StreamOrder, WorkSubmittedByAnyThreadRunsInStreamOrder) {
+  buffer<std::uint32_t> there{
+      a, 1};  // a GPU's driver makes the caller wait for a copy from host to host
   gate held{a};
   mark(a, 0, 1);
   std::thread{[&] { mark(a, 0, 2); }}.join();
@@ -58,7 +62,7 @@ TEST_F(StreamOrder, WorkOfOneStreamRunsInOrderWhoeverSubmitsIt) {
   EXPECT_EQ(seen(0), 3u);
 }
 
-TEST_F(StreamOrder, StreamsWithoutOrderDoNotWaitForEachOther) {
+TEST_F(StreamOrder, IndependentStreamsDoNotWaitForEachOther) {
   gate held{a};
   mark(a, 0);
   mark(b, 1);
@@ -69,7 +73,7 @@ TEST_F(StreamOrder, StreamsWithoutOrderDoNotWaitForEachOther) {
 }
 
 // Rule 33: the host is not held; rule 36's second half: what comes after the wait is.
-TEST_F(StreamOrder, AWaitHoldsLaterWorkAndNotTheHost) {
+TEST_F(StreamOrder, AWaitBlocksLaterWorkAndNotTheHost) {
   gate held{a};
   const event e = a.record();
   mark(b, 0);
@@ -84,7 +88,7 @@ TEST_F(StreamOrder, AWaitHoldsLaterWorkAndNotTheHost) {
 }
 
 // Rule 42: "done" means as much as a wait.
-TEST_F(StreamOrder, WhatWasDoneWhenAskedCanBeRead) {
+TEST_F(StreamOrder, DoneMakesTheResultsVisibleToTheHost) {
   for (std::uint32_t round = 1; round <= 20; ++round) {
     mark(a, 0, round);
     copy(a, words.data(), words.data() + 1, 1);
@@ -94,7 +98,7 @@ TEST_F(StreamOrder, WhatWasDoneWhenAskedCanBeRead) {
 }
 
 // Rule 34.
-TEST_F(StreamOrder, AWaitForAnEventThatWasNeverRecordedHoldsNothing) {
+TEST_F(StreamOrder, AWaitForAnUnrecordedEventDoesNotBlock) {
   const event never{gpu};
   b.wait(never);
   gate held{a};
@@ -122,7 +126,7 @@ TEST_F(StreamOrder, ALaterRecordDoesNotExtendAnEarlierWait) {
 }
 
 // Rule 37.
-TEST_F(StreamOrder, AWaitForAStreamCoversWhatItWasGivenSoFarAndNothingLater) {
+TEST_F(StreamOrder, AWaitForAStreamCoversEarlierWorkOnly) {
   gate first{a};
   b.wait(a);
   mark(b, 0);
@@ -137,10 +141,10 @@ TEST_F(StreamOrder, AWaitForAStreamCoversWhatItWasGivenSoFarAndNothingLater) {
 }
 
 // Rule 40.
-TEST_F(StreamOrder, AWaitForItselfIsNothing) {
+TEST_F(StreamOrder, AStreamThatWaitsForItselfDoesNotBlock) {
   gate held{a};
   {
-    const detail::failing_table calls;
+    const detail::fault_table calls;
     a.wait(a);
     EXPECT_EQ(calls.count_all(), 0);
   }
@@ -174,14 +178,14 @@ TEST_F(StreamOrder, ThreadsMayWaitForOneStreamAtOnce) {
 }
 
 // Rule 45, one way: a non-blocking stream and the legacy stream ignore each other.
-TEST_F(StreamOrder, NonBlockingStreamsTakeNoPartInTheLegacyStreamsOrder) {
+TEST_F(StreamOrder, NonBlockingStreamsAreNotOrderedByTheLegacyStream) {
   const stream_ref legacy = stream_ref::legacy();
   // The legacy stream is an old one, and may share its queue with a new one.
   std::vector<stream> made;
   do {
     made.emplace_back(gpu);
     ASSERT_LE(made.size(), 64u) << "all streams share the legacy stream's queue, or wait for it";
-  } while (share_a_queue(legacy, made.back()));
+  } while (share_hardware_queue(legacy, made.back()));
   const stream& apart = made.back();
   gate held{apart};
   mark(legacy, 0);
@@ -221,7 +225,7 @@ TEST_F(StreamOrder, BlockingStreamsAndTheLegacyStreamWaitForEachOther) {
 }
 
 // Each thread's default stream is another stream behind one name.
-TEST_F(StreamOrder, ThePerThreadStreamIsTheThreadsOwn) {
+TEST_F(StreamOrder, EachThreadHasItsOwnPerThreadStream) {
   const stream_ref mine = stream_ref::per_thread();
   gate held{mine};
   unsigned long long other_id = 0;
@@ -251,7 +255,7 @@ TEST_F(StreamOrder, ThePerThreadStreamIsTheThreadsOwn) {
 }
 
 // Rule 59, and events outlive their streams.
-TEST_F(StreamOrder, WaitsOutliveTheEventAndTheStreamTheyWereMadeOn) {
+TEST_F(StreamOrder, AWaitOutlivesItsEventAndTheRecordedStream) {
   auto gone = std::make_unique<stream>(gpu);
   gate held{*gone};
   {
@@ -280,7 +284,7 @@ TEST_F(StreamOrder, ADestroyedStreamFinishesItsWork) {
   EXPECT_EQ(seen(0), 1u);
 }
 
-TEST_F(StreamOrder, ADestroyedStreamWithoutWorkIsNoWorkOfTheLegacyStream) {
+TEST_F(StreamOrder, DestroyingAnIdleStreamAddsNoWorkToTheLegacyStream) {
   const stream_ref legacy = stream_ref::legacy();
   legacy.sync();
   for (int i = 0; i < 20; ++i) {

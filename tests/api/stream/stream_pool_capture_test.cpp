@@ -1,4 +1,5 @@
-// stream_pool_capture_test.cpp - streams that capture when they come back, or while others are lent.
+// stream_pool_capture_test.cpp - streams that capture when they come back, or while others are
+// lent.
 #include <weir/stream/stream_pool.hpp>
 
 #include <atomic>
@@ -24,7 +25,7 @@ class StreamPoolCapture : public ::testing::Test {
   device gpu;
 };
 
-TEST_F(StreamPoolCapture, AStreamLeftInACaptureIsNotLent) {
+TEST_F(StreamPoolCapture, ACapturingStreamIsNotLent) {
   const stream_pool pool{gpu, {.limit = 2}};
   stream_lease a = pool.acquire();
   const stream_ref captured = a;
@@ -43,7 +44,7 @@ TEST_F(StreamPoolCapture, AStreamLeftInACaptureIsNotLent) {
   EXPECT_TRUE(b.ref() == captured || c.ref() == captured);
 }
 
-TEST_F(StreamPoolCapture, WhereAllAreLeftInCapturesItIsExhausted) {
+TEST_F(StreamPoolCapture, APoolWhoseStreamsAllCaptureIsExhausted) {
   const stream_pool pool{gpu, {.limit = 1}};
   const stream_ref only = pool.next();
   test::foreign_capture foreign{only, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
@@ -53,8 +54,9 @@ TEST_F(StreamPoolCapture, WhereAllAreLeftInCapturesItIsExhausted) {
   EXPECT_EQ(pool.next(), only);
 }
 
-// With one stream in a capture there is one for each thread, whatever the others take, look at and give back.
-TEST_F(StreamPoolCapture, AStreamInACaptureCostsNobodyElseAStream) {
+// With one stream in a capture there is one for each thread, whatever the others take, look at and
+// give back.
+TEST_F(StreamPoolCapture, ACapturingStreamLeavesTheOtherStreamsAvailable) {
   constexpr unsigned many = 3;
   const stream_pool pool{gpu, {.limit = many + 1}};
   stream_lease captured = pool.acquire();
@@ -75,8 +77,9 @@ TEST_F(StreamPoolCapture, AStreamInACaptureCostsNobodyElseAStream) {
   EXPECT_TRUE(foreign.end());
 }
 
-// Somebody else takes a turn whenever this thread looks at a stream, so that its own turns are all of the captured one.
-TEST_F(StreamPoolCapture, TheTurnsOfOthersHideNoStreamThatIsFree) {
+// Somebody else takes a turn whenever this thread looks at a stream, so that its own turns are all
+// of the captured one.
+TEST_F(StreamPoolCapture, ConcurrentCallersDoNotHideAFreeStream) {
   const stream_pool pool{gpu, {.limit = 2}};
   const stream_ref free = pool.next();
   const stream_ref origin = pool.next();
@@ -104,7 +107,7 @@ TEST_F(StreamPoolCapture, TheTurnsOfOthersHideNoStreamThatIsFree) {
 }
 
 // A capture of somebody else's stream survives whatever the pool asks.
-TEST_F(StreamPoolCapture, LendingHarmsNoCapture) {
+TEST_F(StreamPoolCapture, LendingBreaksNoCapture) {
   const stream_pool pool{gpu, {.limit = 2}};
   const stream other{gpu};
   test::foreign_capture foreign{other, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};

@@ -14,20 +14,21 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::gate;
 using test::result_of;
 
-static_assert(!std::is_copy_constructible_v<stream_lease> && std::is_nothrow_move_constructible_v<stream_lease>);
+static_assert(!std::is_copy_constructible_v<stream_lease> &&
+              std::is_nothrow_move_constructible_v<stream_lease>);
 static_assert(std::is_convertible_v<const stream_lease&, stream_ref>);
 
 class StreamPool : public ::testing::Test {
@@ -35,7 +36,7 @@ class StreamPool : public ::testing::Test {
   device gpu;
 };
 
-TEST_F(StreamPool, LendsAStreamToOneHolder) {
+TEST_F(StreamPool, AStreamIsLentToOneHolder) {
   const stream_pool pool{gpu};
   const stream_lease a = pool.acquire();
   const stream_lease b = pool.acquire();
@@ -47,16 +48,17 @@ TEST_F(StreamPool, LendsAStreamToOneHolder) {
   b->sync();
 }
 
-TEST_F(StreamPool, AStreamThatComesBackIsLentAgain) {
+TEST_F(StreamPool, AReturnedStreamIsLentAgain) {
   const stream_pool pool{gpu};
-  const failing_table calls;
+  const fault_table calls;
   std::set<CUstream_st*> seen;
   for (int i = 0; i < 10; ++i) seen.insert(pool.acquire().get());
   EXPECT_EQ(seen.size(), 1u);
-  EXPECT_EQ(calls.count(&driver_table::cuStreamCreateWithPriority), 0) << "the first one is made with the pool";
+  EXPECT_EQ(calls.count(&driver_table::cuStreamCreateWithPriority), 0)
+      << "the first one is made with the pool";
 }
 
-TEST_F(StreamPool, TheOneThatCameBackLongestAgoIsLentFirst) {
+TEST_F(StreamPool, TheLeastRecentlyReturnedStreamIsLentFirst) {
   const stream_pool pool{gpu};
   stream_lease a = pool.acquire();
   stream_lease b = pool.acquire();
@@ -71,7 +73,7 @@ TEST_F(StreamPool, TheOneThatCameBackLongestAgoIsLentFirst) {
   EXPECT_EQ((std::vector<CUstream_st*>{first.get(), second.get(), third.get()}), order);
 }
 
-TEST_F(StreamPool, ABusyStreamIsLentOnlyWhereNoFurtherOneMayBeMade) {
+TEST_F(StreamPool, ABusyStreamIsLentOnlyAtTheLimit) {
   const stream_pool pool{gpu, {.limit = 2}};
   stream_lease a = pool.acquire();
   CUstream_st* const first = a.get();
@@ -87,7 +89,7 @@ TEST_F(StreamPool, ABusyStreamIsLentOnlyWhereNoFurtherOneMayBeMade) {
   behind.sync();
 }
 
-TEST_F(StreamPool, AnExhaustedPoolSaysSo) {
+TEST_F(StreamPool, AnExhaustedPoolThrowsExhausted) {
   const stream_pool pool{gpu, {.name = "few", .limit = 2}};
   const stream_lease a = pool.acquire();
   std::optional<stream_lease> b = pool.try_acquire();
@@ -98,12 +100,12 @@ TEST_F(StreamPool, AnExhaustedPoolSaysSo) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::exhausted);
   EXPECT_NE(failure->object().find("few"), std::string::npos);
-  EXPECT_NE(failure->advice().find("2 of its 2"), std::string::npos);
+  EXPECT_NE(failure->hint().find("2 of its 2"), std::string::npos);
   b.reset();
   EXPECT_TRUE(pool.try_acquire());
 }
 
-TEST_F(StreamPool, AThreadWaitsForALeaseToComeBack) {
+TEST_F(StreamPool, AThreadWaitsForAReturnedLease) {
   const stream_pool pool{gpu, {.limit = 1}};
   std::optional<stream_lease> a = pool.acquire();
   CUstream_st* const only = a->get();
@@ -120,10 +122,11 @@ TEST_F(StreamPool, AThreadWaitsForALeaseToComeBack) {
 
 TEST_F(StreamPool, RolesAreNeverMixed) {
   const int high = gpu.priorities().greatest;
-  const stream_pool pool{
-      gpu,
-      {{.name = "work", .limit = 2},
-       {.name = "copies", .streams = {.priority = high, .kind = stream_kind::blocking}, .limit = 1}}};
+  const stream_pool pool{gpu,
+                         {{.name = "work", .limit = 2},
+                          {.name = "copies",
+                           .streams = {.priority = high, .kind = stream_kind::blocking},
+                           .limit = 1}}};
   const stream_lease first = pool.acquire();
   const stream_lease work = pool.acquire("work");
   const stream_lease copies = pool.acquire("copies");
@@ -134,12 +137,12 @@ TEST_F(StreamPool, RolesAreNeverMixed) {
   EXPECT_FALSE(pool.try_acquire("copies"));
   const stream_pool::counts counts = pool.count("work");
   EXPECT_EQ(counts.limit, 2u);
-  EXPECT_EQ(counts.made, 2u);
-  EXPECT_EQ(counts.lent, 2u);
+  EXPECT_EQ(counts.created, 2u);
+  EXPECT_EQ(counts.leased, 2u);
   const auto failure = failure_of([&] { static_cast<void>(pool.acquire("play")); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("'work', 'copies'"), std::string::npos);
+  EXPECT_NE(failure->hint().find("'work', 'copies'"), std::string::npos);
 }
 
 TEST_F(StreamPool, ARoleHasItsAttributes) {
@@ -148,30 +151,38 @@ TEST_F(StreamPool, ARoleHasItsAttributes) {
   const stream_lease b = pool.acquire();
   EXPECT_EQ(stream_attributes{a}.sync_policy(), sync_policy::block);
   EXPECT_EQ(stream_attributes{b}.sync_policy(), sync_policy::block);
-  EXPECT_EQ(result_of([&] { const stream_pool wrong(gpu, {.settings = {.sync_policy = sync_policy::unset}}); }),
+  EXPECT_EQ(result_of([&] {
+              const stream_pool wrong(gpu, {.settings = {.sync_policy = sync_policy::unset}});
+            }),
             errc::invalid_value);
 }
 
-TEST_F(StreamPool, WhatItCannotBeIsRefusedAtOnce) {
-  EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, std::initializer_list<stream_role>{}); }), errc::invalid_value);
+TEST_F(StreamPool, InvalidOptionsAreRefused) {
+  EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, std::initializer_list<stream_role>{}); }),
+            errc::invalid_value);
   EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, {.limit = 0}); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, {.limit = 1025}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, {{.name = "a"}, {.name = "a"}}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, {.streams = {.priority = -1000}}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { const stream_pool pool{device{device::count()}}; }), errc::invalid_device);
+  EXPECT_EQ(result_of([&] {
+              const stream_pool pool(gpu, {{.name = "a"}, {.name = "a"}});
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, {.streams = {.priority = -1000}}); }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] { const stream_pool pool{device{device::count()}}; }),
+            errc::invalid_device);
 }
 
-TEST_F(StreamPool, NextGivesTheStreamsInTurn) {
+TEST_F(StreamPool, NextReturnsTheStreamsInTurn) {
   const stream_pool pool{gpu, {.limit = 3}};
   std::vector<CUstream_st*> given;
   for (int i = 0; i < 9; ++i) given.push_back(pool.next().get());
   EXPECT_EQ(std::set<CUstream_st*>(given.begin(), given.end()).size(), 3u);
   for (std::size_t i = 3; i < given.size(); ++i) EXPECT_EQ(given[i], given[i - 3]);
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_EQ(pool.count().leased, 0u);
 }
 
 TEST_F(StreamPool, ALeaseMayOutliveItsPool) {
-  const failing_table calls;
+  const fault_table calls;
   std::optional<stream_lease> kept;
   {
     const stream_pool pool{gpu};
@@ -184,7 +195,7 @@ TEST_F(StreamPool, ALeaseMayOutliveItsPool) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 2);
 }
 
-TEST_F(StreamPool, AClosedOneSaysSo) {
+TEST_F(StreamPool, AClosedPoolThrowsClosed) {
   stream_pool pool{gpu};
   stream_lease lease = pool.acquire();
   lease.close();
@@ -192,7 +203,8 @@ TEST_F(StreamPool, AClosedOneSaysSo) {
   EXPECT_TRUE(lease.closed());
   EXPECT_EQ(result_of([&] { lease->sync(); }), errc::closed);
   stream_pool moved = std::move(pool);
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.acquire()); }), errc::closed);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(result_of([&] { static_cast<void>(pool.acquire()); }),
+            errc::closed);  // NOLINT(bugprone-use-after-move)
   moved.close();
   moved.close();
   EXPECT_TRUE(moved.closed());
@@ -202,7 +214,7 @@ TEST_F(StreamPool, AClosedOneSaysSo) {
 }
 
 // A lease may end in a host function, where none may begin.
-TEST_F(StreamPool, InAHostFunction) {
+TEST_F(StreamPool, HostFunctionsMayEndALeaseAndNotBeginOne) {
   const stream_pool pool{gpu, {.limit = 2}};
   std::optional<stream_lease> lease = pool.acquire();
   const stream s{gpu};
@@ -213,13 +225,13 @@ TEST_F(StreamPool, InAHostFunction) {
   });
   s.sync();
   EXPECT_EQ(result, errc::not_permitted);
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_EQ(pool.count().leased, 0u);
 }
 
 TEST_F(StreamPool, ThreadsNeverShareALease) {
   const stream_pool pool{gpu, {{.name = "a", .limit = 3}, {.name = "b", .limit = 8}}};
   std::atomic<int> holders[2][1024]{};
-  std::atomic<int> lent{0};
+  std::atomic<int> leased{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&, t] {
@@ -231,18 +243,18 @@ TEST_F(StreamPool, ThreadsNeverShareALease) {
         EXPECT_EQ(count.fetch_add(1), 0);
         mine->ref().record(event{gpu});
         count.fetch_sub(1);
-        ++lent;
+        ++leased;
         if (i % 10 == 0) static_cast<void>(pool.next(role));
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(lent, 6 * 300);
-  EXPECT_EQ(pool.count("a").lent, 0u);
-  EXPECT_LE(pool.count("a").made, 3u);
+  EXPECT_EQ(leased, 6 * 300);
+  EXPECT_EQ(pool.count("a").leased, 0u);
+  EXPECT_LE(pool.count("a").created, 3u);
 }
 
-TEST_F(StreamPool, AsManyThreadsAsStreamsNeverMissOne) {
+TEST_F(StreamPool, AsManyThreadsAsStreamsAlwaysAcquireAStream) {
   constexpr unsigned many = 4;
   const stream_pool pool{gpu, {.limit = many}};
   std::atomic<int> missed{0};
@@ -256,7 +268,7 @@ TEST_F(StreamPool, AsManyThreadsAsStreamsNeverMissOne) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(missed, 0);
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_EQ(pool.count().leased, 0u);
 }
 
 }  // namespace

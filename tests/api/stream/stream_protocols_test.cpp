@@ -1,10 +1,11 @@
-// stream_protocols_test.cpp - streams as other languages pass them: what is taken, what is refused, and who waits.
+// stream_protocols_test.cpp - streams as other languages pass them: what is taken, what is refused,
+// and who waits.
 #include <weir/interop/stream_protocols.h>
 #include <weir/device/context.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/interop/stream_protocols.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <atomic>
@@ -37,7 +38,7 @@ class StreamProtocols : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(StreamProtocols, AStreamComesBackAsItself) {
+TEST_F(StreamProtocols, ARoundTripYieldsTheSameStream) {
   const protocol_stream pair = stream_to_protocol(s);
   EXPECT_EQ(pair.version, 0);
   EXPECT_EQ(pair.handle, bits_of(s));
@@ -46,7 +47,7 @@ TEST_F(StreamProtocols, AStreamComesBackAsItself) {
   EXPECT_EQ(stream_from_array_interface(stream_to_array_interface(s)), s.ref());
 }
 
-TEST_F(StreamProtocols, DefaultStreamsHaveTheirNumbers) {
+TEST_F(StreamProtocols, DefaultStreamsAreExportedAsOneAndTwo) {
   using number = long long (*)(stream_ref, call_site);
   for (const number of : {number{stream_to_dlpack}, number{stream_to_array_interface}}) {
     EXPECT_EQ(of(stream_ref::legacy(), call_site::current()), 1);
@@ -67,15 +68,16 @@ TEST_F(StreamProtocols, ZeroIsNeverExported) {
 }
 
 // Rule 154: wrong version, wrong shape, wrong types, missing method, each with a text of its own.
-TEST_F(StreamProtocols, EachWrongShapeHasATextOfItsOwn) {
+TEST_F(StreamProtocols, EachInvalidShapeHasItsOwnMessage) {
   std::set<std::string> texts;
   const auto refused = [&](protocol_answer answer, protocol_stream found) {
-    const auto failure = failure_of([&] { static_cast<void>(stream_from_protocol(answer, found, "Strange")); });
+    const auto failure =
+        failure_of([&] { static_cast<void>(stream_from_protocol(answer, found, "Strange")); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::wrong_type);
     EXPECT_NE(failure->object().find("'Strange'"), std::string::npos);
     EXPECT_GT(failure->where().line(), 0u);
-    EXPECT_TRUE(texts.insert(failure->advice()).second) << failure->advice();
+    EXPECT_TRUE(texts.insert(failure->hint()).second) << failure->hint();
   };
   for (const protocol_answer answer :
        {protocol_answer::no_method, protocol_answer::not_callable, protocol_answer::not_a_sequence,
@@ -84,12 +86,14 @@ TEST_F(StreamProtocols, EachWrongShapeHasATextOfItsOwn) {
   }
   refused(protocol_answer::pair, {1, bits_of(s)});
   refused(protocol_answer::pair, {-1, bits_of(s)});
-  EXPECT_EQ(result_of([] { static_cast<void>(stream_from_protocol(static_cast<protocol_answer>(6), {})); }),
+  EXPECT_EQ(result_of([] {
+              static_cast<void>(stream_from_protocol(static_cast<protocol_answer>(6), {}));
+            }),
             errc::invalid_value);
 }
 
 // Rule 155.
-TEST_F(StreamProtocols, DlpackNumbers) {
+TEST_F(StreamProtocols, DlpackNumbersFollowTheProtocol) {
   EXPECT_EQ(stream_from_dlpack(std::nullopt), stream_ref::legacy());
   EXPECT_EQ(stream_from_dlpack(1), stream_ref::legacy());
   EXPECT_EQ(stream_from_dlpack(-1), std::nullopt);
@@ -101,10 +105,11 @@ TEST_F(StreamProtocols, DlpackNumbers) {
   }
 }
 
-TEST_F(StreamProtocols, ArrayInterfaceNumbers) {
+TEST_F(StreamProtocols, ArrayInterfaceNumbersFollowTheProtocol) {
   EXPECT_EQ(stream_from_array_interface(std::nullopt), std::nullopt);
   for (const long long refused : {0LL, -1LL, -2LL}) {
-    EXPECT_EQ(result_of([&] { static_cast<void>(stream_from_array_interface(refused)); }), errc::invalid_value);
+    EXPECT_EQ(result_of([&] { static_cast<void>(stream_from_array_interface(refused)); }),
+              errc::invalid_value);
   }
 }
 
@@ -123,7 +128,7 @@ TEST_F(StreamProtocols, ClosedStreamsAreRefused) {
 
 // The C functions.
 
-TEST_F(StreamProtocols, InCTheyAnswerTheSame) {
+TEST_F(StreamProtocols, TheCFunctionsReturnTheSameResults) {
   weir_stream got = nullptr;
   weir_protocol_stream pair{7, 7};
   ASSERT_EQ(weir_stream_to_protocol(s, &pair), WEIR_SUCCESS);
@@ -154,14 +159,16 @@ TEST_F(StreamProtocols, InCTheyAnswerTheSame) {
   EXPECT_EQ(number, own);
 }
 
-TEST_F(StreamProtocols, InCFailuresAreNumbersWithATextOfTheThread) {
+TEST_F(StreamProtocols, TheCFunctionsReturnErrorNumbersAndAMessagePerThread) {
   weir_stream got = s.get();
   int wanted = 5;
   const weir_protocol_stream newer{1, 0};
-  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_NO_METHOD, nullptr, "Strange", &got), WEIR_WRONG_TYPE);
+  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_NO_METHOD, nullptr, "Strange", &got),
+            WEIR_WRONG_TYPE);
   const std::string no_method = weir_last_error();
   EXPECT_NE(no_method.find("'Strange'"), std::string::npos) << no_method;
-  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_PAIR, &newer, "Strange", &got), WEIR_WRONG_TYPE);
+  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_PAIR, &newer, "Strange", &got),
+            WEIR_WRONG_TYPE);
   EXPECT_NE(weir_last_error(), no_method);
   const long long zero = 0;
   EXPECT_EQ(weir_stream_from_dlpack(&zero, &got, &wanted), WEIR_INVALID_VALUE);
@@ -176,11 +183,13 @@ TEST_F(StreamProtocols, InCFailuresAreNumbersWithATextOfTheThread) {
   EXPECT_EQ(weir_last_error(), last) << "success says nothing";
 }
 
-TEST_F(StreamProtocols, InCNullPlacesAreRefused) {
+TEST_F(StreamProtocols, TheCFunctionsRefuseNullPointers) {
   weir_stream got = nullptr;
   int wanted = 0;
-  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_PAIR, nullptr, nullptr, &got), WEIR_INVALID_VALUE);
-  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_NO_METHOD, nullptr, nullptr, nullptr), WEIR_INVALID_VALUE);
+  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_PAIR, nullptr, nullptr, &got),
+            WEIR_INVALID_VALUE);
+  EXPECT_EQ(weir_stream_from_protocol(WEIR_PROTOCOL_NO_METHOD, nullptr, nullptr, nullptr),
+            WEIR_INVALID_VALUE);
   EXPECT_EQ(weir_stream_to_protocol(s, nullptr), WEIR_INVALID_VALUE);
   EXPECT_EQ(weir_stream_from_dlpack(nullptr, nullptr, &wanted), WEIR_INVALID_VALUE);
   EXPECT_EQ(weir_stream_from_dlpack(nullptr, &got, nullptr), WEIR_INVALID_VALUE);
@@ -208,7 +217,7 @@ TEST_F(StreamProtocols, TheConsumerWaitsForTheProducer) {
   EXPECT_EQ(weir_stream_wait(s, s), WEIR_SUCCESS);
 }
 
-TEST_F(StreamProtocols, InCClosedStreamsAndHostFunctionsAreRefused) {
+TEST_F(StreamProtocols, TheCFunctionsRefuseClosedStreamsAndHostFunctions) {
   stream gone{gpu};
   gone.close();
   EXPECT_EQ(weir_stream_wait(gone, s), WEIR_CLOSED);
@@ -228,7 +237,7 @@ TEST_F(StreamProtocols, InCClosedStreamsAndHostFunctionsAreRefused) {
 }
 
 // What a host function threw comes out of the sync, as a number with its text.
-TEST_F(StreamProtocols, InCAnExceptionOfAHostFunctionIsAnAnswer) {
+TEST_F(StreamProtocols, TheCFunctionsReturnTheExceptionOfAHostFunction) {
   launch_host_once(s, [] { throw std::runtime_error{"the reason"}; });
   EXPECT_EQ(weir_stream_sync(s), static_cast<int>(errc::unknown));
   EXPECT_STREQ(weir_last_error(), "the reason");

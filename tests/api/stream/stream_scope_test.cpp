@@ -21,7 +21,7 @@ using test::gate;
 class StreamScope : public test::current_stream_fixture {};
 
 // Rule 24.
-TEST_F(StreamScope, RestoresWhatAPlainUseHadSet) {
+TEST_F(StreamScope, AScopeRestoresTheStreamSetByUse) {
   on_a_new_thread([&] {
     use(a);
     {
@@ -33,7 +33,7 @@ TEST_F(StreamScope, RestoresWhatAPlainUseHadSet) {
 }
 
 // Rule 25.
-TEST_F(StreamScope, AUseInsideEndsWithIt) {
+TEST_F(StreamScope, AUseInsideAScopeEndsWithTheScope) {
   on_a_new_thread([&] {
     {
       const stream_scope scope{a};
@@ -45,7 +45,7 @@ TEST_F(StreamScope, AUseInsideEndsWithIt) {
 }
 
 // Rule 26.
-TEST_F(StreamScope, UnwindsWithExceptions) {
+TEST_F(StreamScope, ScopesUnwindWithExceptions) {
   on_a_new_thread([&] {
     try {
       const stream_scope outer{a};
@@ -58,7 +58,7 @@ TEST_F(StreamScope, UnwindsWithExceptions) {
 }
 
 // Rules 24 to 26, any nesting: what is current is what a stack of the same shape says.
-RC_GTEST_PROP(StreamScopeProperty, AnyNestingRestores, ()) {
+RC_GTEST_PROP(StreamScopeProperty, AnyNestingRestoresTheCurrentStream, ()) {
   const device gpu;
   static const auto* const streams = [] {
     auto* made = new std::vector<stream>;
@@ -76,7 +76,8 @@ RC_GTEST_PROP(StreamScopeProperty, AnyNestingRestores, ()) {
         if (scopes.empty()) continue;
         scopes.pop_back();
         expected.pop_back();
-      } else if (const stream_ref chosen = (*streams)[static_cast<std::size_t>(step % 4)]; step < 4) {
+      } else if (const stream_ref chosen = (*streams)[static_cast<std::size_t>(step % 4)];
+                 step < 4) {
         scopes.push_back(std::make_unique<stream_scope>(chosen));
         expected.push_back(chosen);
       } else {
@@ -95,7 +96,7 @@ RC_GTEST_PROP(StreamScopeProperty, AnyNestingRestores, ()) {
 }
 
 // Rule 29.
-TEST_F(StreamScope, OfNoStreamDoesNothing) {
+TEST_F(StreamScope, AScopeOfNoStreamDoesNothing) {
   on_a_new_thread([&] {
     use(a);
     const stream_ref* const none = nullptr;
@@ -112,7 +113,7 @@ TEST_F(StreamScope, OfNoStreamDoesNothing) {
 }
 
 // Rule 30.
-TEST_F(StreamScope, EntryAndExitWaitOnTheDeviceAndOnlyWhereAsked) {
+TEST_F(StreamScope, EntryAndExitWaitOnTheDeviceOnlyIfTheOptionsRequestIt) {
   on_a_new_thread([&] {
     use(a);
     {

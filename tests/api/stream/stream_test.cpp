@@ -1,9 +1,9 @@
 // stream_test.cpp - making, adopting, borrowing, asking and ending streams.
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <set>
 #include <string>
@@ -17,7 +17,7 @@
 #include "driver/table.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/opener.hpp"
+#include "support/gate_opener.hpp"
 
 namespace weir {
 namespace {
@@ -35,19 +35,24 @@ class Stream : public ::testing::Test {
     EXPECT_EQ(driver().cuStreamCreate(&raw, flags), abi::CUDA_SUCCESS);
     return raw;
   }
-  void destroy_raw(CUstream_st* raw) { EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS); }
+  void destroy_raw(CUstream_st* raw) {
+    EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+  }
 
   device gpu;
 };
 
 // The default streams are had by name only, and an owner is never a plain number.
-static_assert(!std::is_constructible_v<stream_ref, int> && !std::is_constructible_v<stream_ref, decltype(nullptr)>);
-static_assert(!std::is_default_constructible_v<stream_ref> && !std::is_default_constructible_v<stream>);
+static_assert(!std::is_constructible_v<stream_ref, int> &&
+              !std::is_constructible_v<stream_ref, decltype(nullptr)>);
+static_assert(!std::is_default_constructible_v<stream_ref> &&
+              !std::is_default_constructible_v<stream>);
 static_assert(!std::is_constructible_v<stream, CUstream_st*>, "adopting is named");
-static_assert(std::is_nothrow_move_constructible_v<stream> && std::is_nothrow_move_assignable_v<stream>);
+static_assert(std::is_nothrow_move_constructible_v<stream> &&
+              std::is_nothrow_move_assignable_v<stream>);
 static_assert(!std::is_constructible_v<stream_ref, std::string>);
 
-TEST_F(Stream, IsNonBlockingOfThePriorityAskedForOnItsDevice) {
+TEST_F(Stream, AStreamHasItsKindPriorityAndDevice) {
   const stream plain{gpu};
   EXPECT_FALSE(plain.is_blocking());
   EXPECT_EQ(plain.priority(), 0);
@@ -67,25 +72,26 @@ TEST_F(Stream, PrioritiesRunFromLeastDownToGreatest) {
 }
 
 // Rule 8: strict, and clamped on request.
-TEST_F(Stream, APriorityOutsideTheRangeIsRefusedAndMayBeClamped) {
+TEST_F(Stream, APriorityOutOfRangeIsRefusedAndMayBeClamped) {
   const priority_range range = gpu.priorities();
   const auto failure = failure_of([&] { stream s{gpu, {.priority = range.greatest - 1}}; });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(std::string{failure->what()}.find(std::to_string(range.greatest)), std::string::npos) << failure->what();
+  EXPECT_NE(std::string{failure->what()}.find(std::to_string(range.greatest)), std::string::npos)
+      << failure->what();
   EXPECT_EQ(result_of([&] { stream s{gpu, {.priority = range.least + 1}}; }), errc::invalid_value);
   EXPECT_EQ((stream{gpu, {.priority = range.clamped(-1000)}}.priority()), range.greatest);
   EXPECT_EQ((stream{gpu, {.priority = range.clamped(1000)}}.priority()), range.least);
 }
 
 // Rule 12.
-TEST_F(Stream, ADeviceThatIsNotThereIsAnError) {
+TEST_F(Stream, AnInvalidDeviceIsAnError) {
   EXPECT_EQ(result_of([&] { stream s{device{device::count()}}; }), errc::invalid_device);
   EXPECT_EQ(result_of([&] { stream s{device{-1}}; }), errc::invalid_device);
 }
 
 // Rule 15.
-TEST_F(Stream, NothingChangesWhatIsCurrentForTheCaller) {
+TEST_F(Stream, StreamOperationsDoNotChangeTheCurrentContext) {
   const context_ref before = current_context();
   stream s{gpu};
   static_cast<void>(s.done());
@@ -97,7 +103,7 @@ TEST_F(Stream, NothingChangesWhatIsCurrentForTheCaller) {
 }
 
 // Rule 18.
-TEST_F(Stream, IdsAreNeverUsedTwice) {
+TEST_F(Stream, IdsAreNeverReused) {
   const context_scope current{gpu};
   std::set<unsigned long long> seen{stream_ref::legacy().id(), stream_ref::per_thread().id()};
   EXPECT_EQ(seen.size(), 2u);
@@ -123,7 +129,7 @@ TEST_F(Stream, ReferencesToOneStreamAreEqualAndHashEqual) {
 }
 
 // Rules 2 and 3.
-TEST_F(Stream, BorrowingOwnsNothing) {
+TEST_F(Stream, AReferenceOwnsNothing) {
   CUstream_st* const raw = make_raw();
   {
     const stream_ref first{raw};
@@ -137,7 +143,7 @@ TEST_F(Stream, BorrowingOwnsNothing) {
   destroy_raw(raw);
 }
 
-TEST_F(Stream, AdoptingTakesOverAndReleasingGivesUp) {
+TEST_F(Stream, AdoptTakesOwnershipAndReleaseGivesItUp) {
   CUstream_st* const raw = make_raw(abi::CU_STREAM_DEFAULT);
   stream s = stream::adopt(raw);
   EXPECT_EQ(s.get(), raw);
@@ -150,20 +156,20 @@ TEST_F(Stream, AdoptingTakesOverAndReleasingGivesUp) {
 
 // Rule 5.
 TEST_F(Stream, DefaultStreamsCannotBeAdopted) {
-  for (CUstream_st* const token :
-       {static_cast<CUstream_st*>(nullptr), stream_ref::legacy().get(), stream_ref::per_thread().get()}) {
+  for (CUstream_st* const token : {static_cast<CUstream_st*>(nullptr), stream_ref::legacy().get(),
+                                   stream_ref::per_thread().get()}) {
     EXPECT_EQ(result_of([&] { static_cast<void>(stream::adopt(token)); }), errc::invalid_handle);
   }
 }
 
-TEST_F(Stream, WhatIsOwnedCannotBeAdoptedAgain) {
+TEST_F(Stream, AnOwnedStreamCannotBeAdopted) {
   const stream s{gpu};
   EXPECT_EQ(result_of([&] { static_cast<void>(stream::adopt(s.get())); }), errc::invalid_handle);
   EXPECT_TRUE(s.done());
 }
 
 // Rules 158 and 159: closed means closed, and never the default stream.
-TEST_F(Stream, AClosedStreamSaysSoToEveryUse) {
+TEST_F(Stream, AClosedStreamThrowsClosed) {
   stream s{gpu};
   const event e{gpu};
   s.close();
@@ -185,7 +191,7 @@ TEST_F(Stream, AClosedStreamSaysSoToEveryUse) {
   EXPECT_EQ(result_of([&] { open.wait(s); }), errc::closed);
 }
 
-TEST_F(Stream, AMovedFromStreamIsClosedAndTheOtherWorks) {
+TEST_F(Stream, AMovedFromStreamIsClosedAndTheTargetWorks) {
   stream s{gpu};
   CUstream_st* const raw = s.get();
   stream t = std::move(s);
@@ -197,7 +203,7 @@ TEST_F(Stream, AMovedFromStreamIsClosedAndTheOtherWorks) {
   EXPECT_TRUE(s.done());
 }
 
-TEST_F(Stream, AnErrorNamesTheCallTheObjectTheLineAndTheWayOut) {
+TEST_F(Stream, AnErrorNamesTheCallTheObjectTheLineAndTheRemedy) {
   stream s{gpu};
   s.close();
   const auto failure = failure_of([&] { s.sync(); });
@@ -205,12 +211,12 @@ TEST_F(Stream, AnErrorNamesTheCallTheObjectTheLineAndTheWayOut) {
   EXPECT_STREQ(failure->call(), "cuStreamSynchronize");
   EXPECT_EQ(failure->object(), "closed stream");
   EXPECT_NE(std::string{failure->where().file_name()}.find("stream_test.cpp"), std::string::npos);
-  EXPECT_FALSE(failure->advice().empty());
+  EXPECT_FALSE(failure->hint().empty());
   EXPECT_EQ(failure->code().category(), driver_category());
 }
 
 // Rule 41: pending is no error, an error is not pending.
-TEST_F(Stream, PollingHasThreeAnswers) {
+TEST_F(Stream, APollReturnsDoneNotReadyOrAnError) {
   const stream s{gpu};
   EXPECT_EQ(s.try_done(), errc::success);
   test::gate held{s};
@@ -226,14 +232,15 @@ TEST_F(Stream, ShutdownWaitsForTheWork) {
   stream s{gpu};
   test::gate held{s};
   const event behind = s.record();
-  const test::opener open_when_asked{held, &detail::driver_table::cuStreamSynchronize};
+  const test::gate_opener open_when_asked{held, &detail::driver_table::cuStreamSynchronize};
   s.shutdown();
   EXPECT_TRUE(s.closed());
   EXPECT_TRUE(behind.done());
 }
 
-// Memory that was used on a stream asks it at its end how far the use is; the refusal says so, and close() does.
-TEST_F(Stream, ShutdownIsRefusedWhileMemoryThatWasUsedOnItIsThere) {
+// Memory that was used on a stream asks it at its end how far the use is; the refusal says so, and
+// close() does.
+TEST_F(Stream, ShutdownIsRefusedWhileMemoryUsedOnTheStreamExists) {
   stream s{gpu};
   pinned_buffer<int> pinned{4};
   fill(s, pinned, 1);
@@ -241,14 +248,14 @@ TEST_F(Stream, ShutdownIsRefusedWhileMemoryThatWasUsedOnItIsThere) {
   const auto refused = test::failure_of([&] { s.shutdown(); });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->result(), errc::illegal_state);
-  EXPECT_NE(refused->advice().find("pinned or managed memory"), std::string::npos);
+  EXPECT_NE(refused->hint().find("pinned or managed memory"), std::string::npos);
   pinned.close();
   s.shutdown();
   EXPECT_TRUE(s.closed());
 }
 
 // Rule 6.
-TEST_F(Stream, TheDefaultStreamsAreKnownAndStay) {
+TEST_F(Stream, DefaultStreamsAreRecognizedByTheirHandles) {
   const context_scope current{gpu};
   EXPECT_TRUE(stream_ref::legacy().is_default());
   EXPECT_TRUE(stream_ref::per_thread().is_default());
@@ -261,19 +268,20 @@ TEST_F(Stream, TheDefaultStreamsAreKnownAndStay) {
 }
 
 // Rule 14: a default stream is that of the context that is current at the call.
-TEST_F(Stream, ADefaultStreamWithoutACurrentContextIsAnErrorThatSaysWhatToDo) {
+TEST_F(Stream, ADefaultStreamWithoutACurrentContextIsAnErrorWithAHint) {
   std::thread{[&] {
     const auto failure = failure_of([] { stream_ref::legacy().sync(); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_context);
-    EXPECT_NE(failure->advice().find("context_scope"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find("context_scope"), std::string::npos) << failure->what();
   }}.join();
 }
 
-TEST_F(Stream, PrintingTouchesNoDriver) {
+TEST_F(Stream, PrintingMakesNoDriverCall) {
   stream s{gpu};
   EXPECT_NE(to_string(s).find("device 0"), std::string::npos) << to_string(s);
-  EXPECT_FALSE(to_string(stream_ref{reinterpret_cast<CUstream_st*>(0x1234)}).empty());  // never existed
+  EXPECT_FALSE(
+      to_string(stream_ref{reinterpret_cast<CUstream_st*>(0x1234)}).empty());  // never existed
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // sync_scope_test.cpp - a block of work that is done when the block ends.
+#include <weir/core/error.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
-#include <weir/core/error.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/sync_scope.hpp>
@@ -14,21 +14,21 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
-#include "support/opener.hpp"
-#include "support/unraised.hpp"
+#include "support/gate_opener.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::gate;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class SyncScope : public ::testing::Test {
  protected:
@@ -37,7 +37,7 @@ class SyncScope : public ::testing::Test {
 };
 
 // Rule 48: memory of the block around it can be lent to copies.
-TEST_F(SyncScope, ItsWorkIsDoneAfterwards) {
+TEST_F(SyncScope, TheWorkOfAScopeIsDoneWhenItReturns) {
   buffer<int> x{s, 1000};
   std::vector<int> host(1000);
   sync_scope(s, [&](stream_ref inside) {
@@ -48,7 +48,7 @@ TEST_F(SyncScope, ItsWorkIsDoneAfterwards) {
   EXPECT_EQ(host, std::vector<int>(1000, 4));
 }
 
-TEST_F(SyncScope, GivesWhatTheBodyGives) {
+TEST_F(SyncScope, AScopeReturnsTheResultOfItsBody) {
   EXPECT_EQ(sync_scope(s, [](stream_ref) { return 5; }), 5);
   int there = 6;
   int& same = sync_scope(s, [&](stream_ref) -> int& { return there; });
@@ -59,9 +59,9 @@ TEST_F(SyncScope, GivesWhatTheBodyGives) {
 }
 
 // Rule 47.
-TEST_F(SyncScope, WaitsAlsoIfTheBodyFails) {
+TEST_F(SyncScope, AScopeWaitsIfItsBodyThrows) {
   gate held{s};
-  const test::opener open_when_asked{held, &driver_table::cuStreamSynchronize};
+  const test::gate_opener open_when_asked{held, &driver_table::cuStreamSynchronize};
   std::string thrown;
   try {
     sync_scope(s, [](stream_ref) { throw std::runtime_error{"the body's"}; });
@@ -73,37 +73,44 @@ TEST_F(SyncScope, WaitsAlsoIfTheBodyFails) {
 }
 
 // Rules 47 and 165: the body's error first, the sync's attached.
-TEST_F(SyncScope, TheErrorOfTheSyncIsAttachedToTheBodys) {
-  failing_table faults;
+TEST_F(SyncScope, TheSyncErrorIsAttachedToTheErrorOfTheBody) {
+  fault_table faults;
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   const auto failure = failure_of([&] {
-    sync_scope(s, [](stream_ref) { throw error{errc::invalid_value, "the body", "", "", call_site::current()}; });
+    sync_scope(s, [](stream_ref) {
+      throw error{errc::invalid_value, "the body", "", "", call_site::current()};
+    });
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
   ASSERT_EQ(failure->attached().size(), 1u);
   EXPECT_EQ(failure->attached()[0].result(), errc::launch_failed);
-  EXPECT_NE(std::string{failure->what()}.find("[then cuStreamSynchronize"), std::string::npos) << failure->what();
+  EXPECT_NE(std::string{failure->what()}.find("[then cuStreamSynchronize"), std::string::npos)
+      << failure->what();
 }
 
-TEST_F(SyncScope, ABodysOwnExceptionHasNoPlaceForIt) {
-  const unraised_errors unraised;
-  failing_table faults;
+TEST_F(SyncScope, ASyncErrorAfterAForeignExceptionReachesTheErrorHook) {
+  const unhandled_errors unraised;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_THROW(sync_scope(s, [](stream_ref) { throw std::logic_error{"the body's"}; }), std::logic_error);
+  EXPECT_THROW(sync_scope(s, [](stream_ref) { throw std::logic_error{"the body's"}; }),
+               std::logic_error);
   ASSERT_EQ(unraised.errors().size(), 1u);
   EXPECT_EQ(unraised.errors()[0].result(), errc::launch_failed);
 }
 
-TEST_F(SyncScope, AGoodBodyIsNoExcuseForABadSync) {
-  failing_table faults;
+TEST_F(SyncScope, ASyncErrorIsThrownAfterASuccessfulBody) {
+  fault_table faults;
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_EQ(result_of([&] { static_cast<void>(sync_scope(s, [](stream_ref) { return 1; })); }), errc::illegal_address);
+  EXPECT_EQ(result_of([&] { static_cast<void>(sync_scope(s, [](stream_ref) { return 1; })); }),
+            errc::illegal_address);
 }
 
-TEST_F(SyncScope, ThrowsWhatAHostFunctionThrew) {
-  EXPECT_THROW(sync_scope(s, [](stream_ref in) { launch_host(in, [] { throw std::range_error{"inside"}; }); }),
-               std::range_error);
+TEST_F(SyncScope, AScopeThrowsTheExceptionOfAHostFunction) {
+  EXPECT_THROW(
+      sync_scope(s,
+                 [](stream_ref in) { launch_host(in, [] { throw std::range_error{"inside"}; }); }),
+      std::range_error);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // external_semaphore_test.cpp - semaphores of others, signalled and awaited by streams.
 #include <weir/memory/buffer.hpp>
-#include <weir/sync/external_semaphore.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
+#include <weir/sync/external_semaphore.hpp>
 
 #include <optional>
 #include <utility>
@@ -67,7 +67,7 @@ TEST_F(ExternalSemaphore, StreamsWaitForEachOther) {
 }
 
 // A binary one is taken by each wait.
-TEST_F(ExternalSemaphore, EachSignalLetsOneWaitGoOn) {
+TEST_F(ExternalSemaphore, EachSignalReleasesOneWait) {
   const shared_semaphore shared{semaphore_kind::binary};
   const external_semaphore semaphore{gpu, shared};
   const stream s{gpu};
@@ -84,7 +84,7 @@ TEST_F(ExternalSemaphore, EachSignalLetsOneWaitGoOn) {
 }
 
 // Streams that wait take no thread from those that do not.
-TEST_F(ExternalSemaphore, ManyStreamsWaitAndOthersGoOn) {
+TEST_F(ExternalSemaphore, WaitingStreamsDoNotBlockOtherStreams) {
   const shared_semaphore shared;
   const external_semaphore semaphore{gpu, shared};
   std::vector<stream> waiting;
@@ -101,7 +101,7 @@ TEST_F(ExternalSemaphore, ManyStreamsWaitAndOthersGoOn) {
   for (const stream& w : waiting) w.sync();
 }
 
-TEST_F(ExternalSemaphore, ItsEndDoesNotTakeItFromStreams) {
+TEST_F(ExternalSemaphore, QueuedWorkOutlivesASemaphore) {
   const shared_semaphore shared;
   std::optional<external_semaphore> semaphore{std::in_place, gpu, shared};
   const stream s{gpu};
@@ -113,7 +113,7 @@ TEST_F(ExternalSemaphore, ItsEndDoesNotTakeItFromStreams) {
   EXPECT_EQ(shared.value(), 2u);
 }
 
-TEST_F(ExternalSemaphore, ADescriptorIsTakenOver) {
+TEST_F(ExternalSemaphore, AnImportTakesTheDescriptor) {
   const shared_semaphore shared;
   const int fd = shared.duplicate_fd();
   const external_semaphore semaphore{gpu, semaphore_kind::timeline, fd};
@@ -124,14 +124,14 @@ TEST_F(ExternalSemaphore, ADescriptorIsTakenOver) {
   EXPECT_EQ(shared.value(), 1u);
 }
 
-TEST_F(ExternalSemaphore, TheKindHasToBeRight) {
+TEST_F(ExternalSemaphore, AWrongKindIsRefused) {
   const shared_semaphore shared;
   const int fd = shared.duplicate_fd();
   EXPECT_EQ(result_of([&] { external_semaphore(gpu, semaphore_kind::binary, fd); }), errc::unknown);
   EXPECT_EQ(close(fd), 0) << "it is still ours";
 }
 
-TEST_F(ExternalSemaphore, InAHostFunctionItIsRefusedAndEndsLater) {
+TEST_F(ExternalSemaphore, HostFunctionsMayDestroyASemaphoreAndNotSignalIt) {
   const shared_semaphore shared;
   std::optional<external_semaphore> semaphore{std::in_place, gpu, shared};
   const stream s{gpu};
@@ -144,7 +144,7 @@ TEST_F(ExternalSemaphore, InAHostFunctionItIsRefusedAndEndsLater) {
   EXPECT_EQ(signalled, errc::not_permitted);
 }
 
-TEST_F(ExternalSemaphore, MovedFromAndClosedOnesSaySo) {
+TEST_F(ExternalSemaphore, MovedFromAndClosedSemaphoresThrowClosed) {
   const shared_semaphore shared;
   external_semaphore semaphore{gpu, shared};
   external_semaphore taken{std::move(semaphore)};
@@ -158,7 +158,7 @@ TEST_F(ExternalSemaphore, MovedFromAndClosedOnesSaySo) {
 }
 
 // On every driver.
-TEST(ExternalSemaphores, AForeignDescriptorIsRefusedAndStaysOurs) {
+TEST(ExternalSemaphores, AForeignDescriptorIsRefusedAndStaysOpen) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   for (const semaphore_kind kind : {semaphore_kind::timeline, semaphore_kind::binary}) {

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::result_of;
 
-TEST(SharedSemaphore, ATimelineIsThereForAllOnceItIsHighEnough) {
+TEST(SharedSemaphore, ATimelineReleasesAllWaitsUpToItsValue) {
   const shared_semaphore s;
   EXPECT_EQ(s.kind(), semaphore_kind::timeline);
   EXPECT_EQ(s.value(), 0u);
@@ -33,7 +33,7 @@ TEST(SharedSemaphore, ATimelineIsThereForAllOnceItIsHighEnough) {
   EXPECT_FALSE(s.wait_for(1us, 6));
 }
 
-TEST(SharedSemaphore, ABinaryOneLetsOneWaitGoOn) {
+TEST(SharedSemaphore, ABinarySemaphoreReleasesOneWait) {
   const shared_semaphore s{semaphore_kind::binary, 9};
   EXPECT_EQ(s.kind(), semaphore_kind::binary);
   EXPECT_EQ(s.value(), 1u) << "signalled or not";
@@ -44,7 +44,7 @@ TEST(SharedSemaphore, ABinaryOneLetsOneWaitGoOn) {
   EXPECT_TRUE(s.wait_for(1h));
 }
 
-TEST(SharedSemaphore, AThreadIsWoken) {
+TEST(SharedSemaphore, ASignalWakesAThread) {
   const shared_semaphore question;
   const shared_semaphore answer;
   std::thread other{[&] {
@@ -56,7 +56,7 @@ TEST(SharedSemaphore, AThreadIsWoken) {
   other.join();
 }
 
-TEST(SharedSemaphore, AnotherProcessTakesPart) {
+TEST(SharedSemaphore, TwoProcessesShareASemaphore) {
   const shared_semaphore question;
   const shared_semaphore answer;
   const pid_t child = fork();
@@ -72,7 +72,7 @@ TEST(SharedSemaphore, AnotherProcessTakesPart) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(SharedSemaphore, ADescriptorIsASemaphore) {
+TEST(SharedSemaphore, ADescriptorIsAdoptedAsASemaphore) {
   const shared_semaphore s{semaphore_kind::timeline, 3};
   const shared_semaphore same = shared_semaphore::adopt(s.duplicate_fd());
   EXPECT_EQ(same.value(), 3u);
@@ -81,35 +81,42 @@ TEST(SharedSemaphore, ADescriptorIsASemaphore) {
 }
 
 // What another process has spoilt is not taken over.
-TEST(SharedSemaphore, OneOfNoKindIsNone) {
-  EXPECT_EQ(result_of([] { shared_semaphore{static_cast<semaphore_kind>(9)}; }), errc::invalid_value);
+TEST(SharedSemaphore, AnInvalidKindIsRefused) {
+  EXPECT_EQ(result_of([] { shared_semaphore{static_cast<semaphore_kind>(9)}; }),
+            errc::invalid_value);
   const shared_semaphore s;
   const int fd = s.duplicate_fd();
-  void* const page = mmap(nullptr, sizeof(detail::semaphore_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* const page =
+      mmap(nullptr, sizeof(detail::semaphore_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   ASSERT_NE(page, MAP_FAILED);
   static_cast<detail::semaphore_page*>(page)->kind = 9;
-  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(fd)); }), errc::invalid_handle);
+  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(fd)); }),
+            errc::invalid_handle);
   EXPECT_EQ(munmap(page, sizeof(detail::semaphore_page)), 0);
   EXPECT_EQ(close(fd), 0);
 }
 
-TEST(SharedSemaphore, OtherDescriptorsAreNone) {
+TEST(SharedSemaphore, OtherDescriptorsAreRefused) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(ends[0])); }), errc::invalid_handle);
-  EXPECT_EQ(result_of([] { static_cast<void>(shared_semaphore::adopt(-1)); }), errc::operating_system);
+  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(ends[0])); }),
+            errc::invalid_handle);
+  EXPECT_EQ(result_of([] { static_cast<void>(shared_semaphore::adopt(-1)); }),
+            errc::operating_system);
   EXPECT_EQ(close(ends[0]), 0) << "it is still ours";
   EXPECT_EQ(close(ends[1]), 0);
 }
 
-// What could be cut short later would be a SIGBUS for everybody, so only what is sealed against it is adopted.
-TEST(SharedSemaphore, MemoryThatMayShrinkIsNone) {
+// What could be cut short later would be a SIGBUS for everybody, so only what is sealed against it
+// is adopted.
+TEST(SharedSemaphore, MemoryThatMayShrinkIsRefused) {
   const shared_semaphore s{semaphore_kind::timeline, 3};
   char page[4096];
   ASSERT_EQ(pread(s.fd(), page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
   const int copy = memfd_create("shared-semaphore-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(pwrite(copy, page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
-  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(copy)); }), errc::invalid_handle);
+  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(copy)); }),
+            errc::invalid_handle);
   ASSERT_EQ(fcntl(copy, F_ADD_SEALS, F_SEAL_SHRINK), 0);
   const shared_semaphore good = shared_semaphore::adopt(copy);
   EXPECT_EQ(good.value(), 3u);
@@ -118,11 +125,12 @@ TEST(SharedSemaphore, MemoryThatMayShrinkIsNone) {
   const int file = mkostemp(path, O_CLOEXEC);
   unlink(path);
   ASSERT_EQ(pwrite(file, page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
-  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(file)); }), errc::invalid_handle);
+  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(file)); }),
+            errc::invalid_handle);
   EXPECT_EQ(close(file), 0) << "it is still ours";
 }
 
-TEST(SharedSemaphore, MovedFromAndClosedOnesSaySo) {
+TEST(SharedSemaphore, MovedFromAndClosedSemaphoresThrowClosed) {
   shared_semaphore s;
   shared_semaphore taken{std::move(s)};
   EXPECT_TRUE(s.closed());

@@ -1,7 +1,7 @@
 // value_batch_test.cpp - waits for words and writes of words that are submitted together.
 #include <weir/core/deferred.hpp>
-#include <weir/memory/pinned_buffer.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/memory/pinned_buffer.hpp>
 #include <weir/sync/value_batch.hpp>
 #include <weir/sync/value_wait.hpp>
 
@@ -11,15 +11,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::gate;
 using test::result_of;
@@ -31,15 +31,20 @@ class ValueBatch : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(ValueBatch, RunsInOrderByOneCall) {
-  word<std::uint32_t> a;
-  word<std::uint64_t> b;
-  word<std::uint32_t> c;
+TEST_F(ValueBatch, ABatchRunsInOrderAndMakesOneDriverCall) {
+  wait_word<std::uint32_t> a;
+  wait_word<std::uint64_t> b;
+  wait_word<std::uint32_t> c;
   value_batch batch;
-  batch.wait(a, until::geq, 1).write(b, 5).barrier().wait(b, until::eq, 5).write(c, 6).device_barrier();
+  batch.wait(a, until::geq, 1)
+      .write(b, 5)
+      .barrier()
+      .wait(b, until::eq, 5)
+      .write(c, 6)
+      .device_barrier();
   EXPECT_EQ(batch.size(), 6u);
   {
-    const failing_table calls;
+    const fault_table calls;
     batch.submit(s);
     EXPECT_EQ(calls.count_all(), 1);
   }
@@ -51,9 +56,9 @@ TEST_F(ValueBatch, RunsInOrderByOneCall) {
   EXPECT_EQ(c.load(), 6u);
 }
 
-TEST_F(ValueBatch, IsSubmittedAsOftenAsWanted) {
-  word<std::uint32_t> a;
-  word<std::uint32_t> b;
+TEST_F(ValueBatch, ABatchIsSubmittedRepeatedly) {
+  wait_word<std::uint32_t> a;
+  wait_word<std::uint32_t> b;
   const stream t{gpu};
   value_batch batch;
   for (std::uint32_t round = 1; round <= 50; ++round) {
@@ -67,14 +72,14 @@ TEST_F(ValueBatch, IsSubmittedAsOftenAsWanted) {
   }
 }
 
-TEST_F(ValueBatch, AnEmptyOneDoesNothing) {
-  const failing_table calls;
+TEST_F(ValueBatch, AnEmptyBatchDoesNothing) {
+  const fault_table calls;
   value_batch{}.submit(s);
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-TEST_F(ValueBatch, TheLongestIsWhatADriverTakes) {
-  word<std::uint32_t> w;
+TEST_F(ValueBatch, ABatchIsAsLongAsTheDriverAllows) {
+  wait_word<std::uint32_t> w;
   value_batch batch;
   batch.reserve(value_batch::max_size + 1);
   for (std::uint32_t i = 1; i <= value_batch::max_size; ++i) batch.write(w, i);
@@ -85,43 +90,44 @@ TEST_F(ValueBatch, TheLongestIsWhatADriverTakes) {
   const auto failure = failure_of([&] { batch.submit(s); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("255"), std::string::npos);
+  EXPECT_NE(failure->hint().find("255"), std::string::npos);
 }
 
 // All or nothing.
-TEST_F(ValueBatch, APartThatIsRefusedRefusesAll) {
-  word<std::uint32_t> w;
+TEST_F(ValueBatch, ARefusedStepRefusesTheBatch) {
+  wait_word<std::uint32_t> w;
   std::uint32_t pageable = 0;
   value_batch batch;
-  batch.write(w, 1).write(word_ref<std::uint32_t>{&pageable}, 1);
+  batch.write(w, 1).write(wait_word_ref<std::uint32_t>{&pageable}, 1);
   EXPECT_EQ(result_of([&] { batch.submit(s); }), errc::invalid_value);
   s.sync();
   EXPECT_EQ(w.load(), 0u);
 }
 
 // The driver says no more than that it dislikes one of them.
-TEST_F(ValueBatch, AnErrorNamesTheStepAtFault) {
-  word<std::uint32_t> w;
+TEST_F(ValueBatch, AnErrorNamesTheInvalidStep) {
+  wait_word<std::uint32_t> w;
   pinned_buffer<std::uint64_t> counters{4};
   std::uint32_t pageable = 0;
   value_batch batch;
-  batch.write(w, 1).barrier().wait(word_ref{counters, 2}, until::eq, 0);
+  batch.write(w, 1).barrier().wait(wait_word_ref{counters, 2}, until::eq, 0);
   const auto fails = [&](std::string_view object, std::string_view reason) {
     const auto failure = failure_of([&] { batch.submit(s); });
     ASSERT_TRUE(failure);
     EXPECT_STREQ(failure->call(), "cuStreamBatchMemOp");
     EXPECT_EQ(failure->object().find(to_string(s.ref()) + ", "), 0u) << failure->what();
     EXPECT_NE(failure->object().find(object), std::string::npos) << failure->what();
-    EXPECT_NE(failure->advice().find(reason), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find(reason), std::string::npos) << failure->what();
   };
-  batch.write(word_ref<std::uint32_t>{&pageable}, 1).write(w, 2);
-  fails("step 3 (of 0 to 4), a write to the 32-bit word at " + text_of(&pageable), "knows no memory there");
+  batch.write(wait_word_ref<std::uint32_t>{&pageable}, 1).write(w, 2);
+  fails("step 3 (of 0 to 4), a write to the 32-bit word at " + text_of(&pageable),
+        "knows no memory there");
   batch.clear();
-  batch.write(w, 1).wait(word_ref{counters, 2}, static_cast<until>(4), 0);
+  batch.write(w, 1).wait(wait_word_ref{counters, 2}, static_cast<until>(4), 0);
   fails("step 1 (of 0 to 1), a wait for the 64-bit word at " + text_of(counters.data() + 2) +
             " (byte 16 of the memory at " + text_of(counters.data()) + ")",
         "weir::until");
-  if (!words_of(gpu).flush) {
+  if (!wait_word_support(gpu).flush) {
     batch.clear();
     batch.write(w, 1).flush();
     fails("step 1 (of 0 to 1), a flush", "no flush");
@@ -131,12 +137,12 @@ TEST_F(ValueBatch, AnErrorNamesTheStepAtFault) {
 }
 
 // A capture looks at less: what it accepts is not blamed.
-TEST_F(ValueBatch, AnErrorInACaptureNamesWhatTheCaptureDislikes) {
+TEST_F(ValueBatch, AnErrorInACaptureNamesTheMisalignedStep) {
   pinned_buffer<unsigned char> bytes{64};
   std::uint32_t pageable = 0;
   value_batch batch;
-  batch.write(word_ref<std::uint32_t>{&pageable}, 1);
-  batch.write(word_ref<std::uint32_t>{reinterpret_cast<std::uint32_t*>(bytes.data() + 1)}, 1);
+  batch.write(wait_word_ref<std::uint32_t>{&pageable}, 1);
+  batch.write(wait_word_ref<std::uint32_t>{reinterpret_cast<std::uint32_t*>(bytes.data() + 1)}, 1);
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL};
   const auto failure = failure_of([&] { batch.submit(s); });
   static_cast<void>(foreign.end());  // whether it is whole is the driver's affair
@@ -144,15 +150,16 @@ TEST_F(ValueBatch, AnErrorInACaptureNamesWhatTheCaptureDislikes) {
   EXPECT_NE(failure->object().find("step 1 (of 0 to 1)"), std::string::npos) << failure->what();
 }
 
-TEST_F(ValueBatch, FlushesWhereTheDeviceCan) {
+TEST_F(ValueBatch, AFlushNeedsASupportingDevice) {
   value_batch batch;
   batch.flush();
-  EXPECT_EQ(result_of([&] { batch.submit(s); }), words_of(gpu).flush ? errc::success : errc::not_supported);
+  EXPECT_EQ(result_of([&] { batch.submit(s); }),
+            wait_word_support(gpu).flush ? errc::success : errc::not_supported);
 }
 
-TEST_F(ValueBatch, ItsMemoryRemembersTheStream) {
+TEST_F(ValueBatch, AWordInABatchRemembersTheStream) {
   drain_deferred();
-  word<std::uint32_t> w;
+  wait_word<std::uint32_t> w;
   gate held{s};
   value_batch batch;
   batch.write(w, 1);
@@ -165,7 +172,7 @@ TEST_F(ValueBatch, ItsMemoryRemembersTheStream) {
 }
 
 TEST_F(ValueBatch, AClosedWordIsRefusedWhenItIsAdded) {
-  word<std::uint32_t> w;
+  wait_word<std::uint32_t> w;
   w.close();
   value_batch batch;
   EXPECT_EQ(result_of([&] { batch.write(w, 1); }), errc::closed);

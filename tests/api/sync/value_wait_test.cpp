@@ -1,11 +1,11 @@
 // value_wait_test.cpp - streams that wait for a word, and streams that write one.
-#include <weir/memory/buffer.hpp>
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
-#include <weir/stream/host_function.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
-#include <weir/core/to_string.hpp>
+#include <weir/stream/host_function.hpp>
 #include <weir/sync/value_wait.hpp>
 
 #include <chrono>
@@ -42,11 +42,11 @@ class ValueWait : public ::testing::Test {
     bool goes_on;
   };
 
-  // Each on a stream of its own. Those that are held are looked at when the others, which were queued after them too,
-  // are through.
+  // Each on a stream of its own. Those that are held are looked at when the others, which were
+  // queued after them too, are through.
   template <class T>
   void expect_of(const std::vector<trial<T>>& trials) {
-    std::vector<word<T>> words;
+    std::vector<wait_word<T>> words;
     std::vector<stream> streams;
     for (const trial<T>& t : trials) {
       words.emplace_back(t.now);
@@ -71,7 +71,7 @@ class ValueWait : public ::testing::Test {
   stream s{gpu};
 };
 
-TEST_F(ValueWait, GeqIsCyclic) {
+TEST_F(ValueWait, GreaterOrEqualIsCyclic) {
   expect_of<std::uint32_t>({
       {3, until::geq, 3, true},
       {2, until::geq, 3, false},
@@ -87,7 +87,7 @@ TEST_F(ValueWait, GeqIsCyclic) {
   });
 }
 
-TEST_F(ValueWait, EveryComparison) {
+TEST_F(ValueWait, EveryComparisonFollowsItsDefinition) {
   expect_of<std::uint32_t>({
       {6, until::eq, 5, false},
       {5, until::bit_and, 2, false},
@@ -98,13 +98,14 @@ TEST_F(ValueWait, EveryComparison) {
       {(std::uint64_t{1} << 32) + 5, until::eq, 5, false},
       {std::uint64_t{1} << 50, until::bit_and, std::uint64_t{3} << 50, true},
   });
-  if (!words_of(gpu).nor) return;
-  expect_of<std::uint32_t>({{0xffff'fff0, until::nor, 15, false}, {0xffff'fff0, until::nor, 7, true}});
+  if (!wait_word_support(gpu).nor) return;
+  expect_of<std::uint32_t>(
+      {{0xffff'fff0, until::nor, 15, false}, {0xffff'fff0, until::nor, 7, true}});
 }
 
-TEST_F(ValueWait, OneStreamLetsAnotherGoOn) {
+TEST_F(ValueWait, AWriteInOneStreamReleasesAWaitInAnother) {
   const stream t{gpu};
-  word<std::uint32_t> w;
+  wait_word<std::uint32_t> w;
   gate held{s};
   wait_value(t, w, until::geq, 1);
   const event behind = t.record();
@@ -116,12 +117,12 @@ TEST_F(ValueWait, OneStreamLetsAnotherGoOn) {
 }
 
 // Who sees the value sees what was written before it.
-TEST_F(ValueWait, WhatTheHostWroteBeforeIsSeen) {
+TEST_F(ValueWait, HostWritesBeforeAStoreAreVisible) {
   pinned_buffer<std::uint32_t> from{1000};
   buffer<std::uint32_t> there{s, from.size()};
   pinned_buffer<std::uint32_t> back{from.size()};
-  word<std::uint32_t> filled;
-  word<std::uint32_t> taken;
+  wait_word<std::uint32_t> filled;
+  wait_word<std::uint32_t> taken;
   for (std::uint32_t round = 1; round <= 20; ++round) {
     wait_value(s, filled, until::geq, round);
     copy(s, from, there);
@@ -135,76 +136,81 @@ TEST_F(ValueWait, WhatTheHostWroteBeforeIsSeen) {
   }
 }
 
-TEST_F(ValueWait, MemoryThatNoDeviceWaitsOnIsRefused) {
+TEST_F(ValueWait, PageableAndMisalignedMemoryIsRefused) {
   std::uint32_t pageable = 0;
-  const word_ref<std::uint32_t> w{&pageable};
+  const wait_word_ref<std::uint32_t> w{&pageable};
   EXPECT_EQ(result_of([&] { wait_value(s, w, until::eq, 0); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { write_value(s, w, 1); }), errc::invalid_value);
   pinned_buffer<std::uint64_t> pinned{2};
-  const auto misaligned = reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(pinned.data()) + 4);
-  EXPECT_EQ(result_of([&] { write_value(s, word_ref<std::uint64_t>{misaligned}, 1); }), errc::invalid_value);
+  const auto misaligned =
+      reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(pinned.data()) + 4);
+  EXPECT_EQ(result_of([&] { write_value(s, wait_word_ref<std::uint64_t>{misaligned}, 1); }),
+            errc::invalid_value);
   s.sync();
 }
 
 // Beside the stream: its address and, in memory of weir's, how far in it lies.
 TEST_F(ValueWait, AnErrorNamesTheWord) {
   pinned_buffer<unsigned char> bytes{64};
-  const auto expect = [&](const std::optional<error>& failure, const char* call, const std::string& word,
-                          std::string_view reason) {
+  const auto expect = [&](const std::optional<error>& failure, const char* call,
+                          const std::string& word, std::string_view reason) {
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_value);
     EXPECT_STREQ(failure->call(), call);
     EXPECT_EQ(failure->object(), to_string(s.ref()) + ", word at " + word);
-    EXPECT_NE(failure->advice().find(reason), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find(reason), std::string::npos) << failure->what();
   };
-  const word_ref<std::uint32_t> crooked{reinterpret_cast<std::uint32_t*>(bytes.data() + 2)};
-  const word_ref<std::uint64_t> crooked64{reinterpret_cast<std::uint64_t*>(bytes.data() + 4)};
-  expect(failure_of([&] { wait_value(s, crooked, until::eq, 0); }), "cuStreamWaitValue32", text_of(bytes.data() + 2),
-         "no multiple");
-  expect(failure_of([&] { write_value(s, crooked64, 0); }), "cuStreamWriteValue64", text_of(bytes.data() + 4),
-         "no multiple");
+  const wait_word_ref<std::uint32_t> crooked{reinterpret_cast<std::uint32_t*>(bytes.data() + 2)};
+  const wait_word_ref<std::uint64_t> crooked64{reinterpret_cast<std::uint64_t*>(bytes.data() + 4)};
+  expect(failure_of([&] { wait_value(s, crooked, until::eq, 0); }), "cuStreamWaitValue32",
+         text_of(bytes.data() + 2), "no multiple");
+  expect(failure_of([&] { write_value(s, crooked64, 0); }), "cuStreamWriteValue64",
+         text_of(bytes.data() + 4), "no multiple");
   std::uint32_t pageable = 0;
-  expect(failure_of([&] { write_value(s, word_ref<std::uint32_t>{&pageable}, 1); }), "cuStreamWriteValue32",
-         text_of(&pageable), "knows no memory there");
+  expect(failure_of([&] { write_value(s, wait_word_ref<std::uint32_t>{&pageable}, 1); }),
+         "cuStreamWriteValue32", text_of(&pageable), "knows no memory there");
   buffer<std::uint64_t> x{s, 4};
-  expect(failure_of([&] { wait_value(s, word_ref<std::uint64_t>{x.data()}, until::eq, 1); }), "cuStreamWaitValue64",
-         text_of(x.data()), "pools");
+  expect(failure_of([&] { wait_value(s, wait_word_ref<std::uint64_t>{x.data()}, until::eq, 1); }),
+         "cuStreamWaitValue64", text_of(x.data()), "pools");
   pinned_buffer<std::uint32_t> pinned{16};
   expect(failure_of([&] {
-           wait_value(s, word_ref{pinned, 4}, static_cast<until>(4), 0);
+           wait_value(s, wait_word_ref{pinned, 4}, static_cast<until>(4), 0);
          }),
          "cuStreamWaitValue32",
-         text_of(pinned.data() + 4) + " (byte 16 of the memory at " + text_of(pinned.data()) + ")", "weir::until");
+         text_of(pinned.data() + 4) + " (byte 16 of the memory at " + text_of(pinned.data()) + ")",
+         "weir::until");
   s.sync();
 }
 
-TEST_F(ValueWait, AnErrorOfManagedMemorySaysSo) {
+TEST_F(ValueWait, AnErrorNamesManagedMemory) {
   if (gpu.attribute(device_attribute::managed_memory) == 0) GTEST_SKIP() << "no managed memory";
   managed_buffer<std::uint32_t> x{4};
-  const auto failure = failure_of([&] { write_value(s, word_ref<std::uint32_t>{x.data()}, 1); });
+  const auto failure =
+      failure_of([&] { write_value(s, wait_word_ref<std::uint32_t>{x.data()}, 1); });
   ASSERT_TRUE(failure);
-  EXPECT_NE(failure->advice().find("managed memory has no words"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("managed memory has no words"), std::string::npos)
+      << failure->what();
 }
 
 // What the device cannot do, too.
-TEST_F(ValueWait, AnErrorNamesWhatIsNotSupported) {
-  if (words_of(gpu).flush) GTEST_SKIP() << "nothing that is not supported";
-  word<std::uint32_t> w;
+TEST_F(ValueWait, AnErrorNamesTheUnsupportedFeature) {
+  if (wait_word_support(gpu).flush) GTEST_SKIP() << "nothing that is not supported";
+  wait_word<std::uint32_t> w;
   const auto failure = failure_of([&] { wait_value(s, w, until::eq, 0, {.flush = true}); });
   ASSERT_TRUE(failure);
   EXPECT_NE(failure->object().find(", word at "), std::string::npos);
-  EXPECT_NE(failure->advice().find("no flush"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("no flush"), std::string::npos) << failure->what();
 }
 
-TEST_F(ValueWait, AFlushIsForDevicesThatHaveOne) {
-  word<std::uint32_t> w;
+TEST_F(ValueWait, AFlushNeedsASupportingDevice) {
+  wait_word<std::uint32_t> w;
   const errc answer = result_of([&] { wait_value(s, w, until::eq, 0, {.flush = true}); });
-  EXPECT_EQ(answer, words_of(gpu).flush ? errc::success : errc::not_supported);
+  EXPECT_EQ(answer, wait_word_support(gpu).flush ? errc::success : errc::not_supported);
   s.sync();
 }
 
 TEST_F(ValueWait, ClosedStreamsAndHostFunctionsAreRefused) {
-  word<std::uint32_t> w;
+  wait_word<std::uint32_t> w;
   stream gone{gpu};
   gone.close();
   EXPECT_EQ(result_of([&] { wait_value(gone, w, until::eq, 0); }), errc::closed);
@@ -216,12 +222,13 @@ TEST_F(ValueWait, ClosedStreamsAndHostFunctionsAreRefused) {
 }
 
 // The driver makes a node of it; the graph waits and writes at each launch.
-TEST_F(ValueWait, IsCapturedAsTheDriverDoes) {
-  word<std::uint32_t> w{1};
-  word<std::uint64_t> out;
+TEST_F(ValueWait, CapturedWaitsAndWritesRunAtEachLaunch) {
+  wait_word<std::uint32_t> w{1};
+  wait_word<std::uint64_t> out;
   const context_scope current{gpu};
   const detail::driver_table& d = driver();
-  ASSERT_EQ(d.cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  ASSERT_EQ(d.cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            abi::CUDA_SUCCESS);
   wait_value(s, w, until::geq, 1);
   write_value(s, out, 3);
   abi::CUgraph graph = nullptr;

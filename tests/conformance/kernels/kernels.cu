@@ -22,7 +22,9 @@ __global__ void spin(const volatile unsigned* p, unsigned long long cycles) {
 
 __global__ void fault() { *reinterpret_cast<volatile unsigned*>(4096ull) = 1; }
 
-__global__ void misaligned(unsigned long long p) { *reinterpret_cast<volatile unsigned*>(p + 1) = 1; }
+__global__ void misaligned(unsigned long long p) {
+  *reinterpret_cast<volatile unsigned*>(p + 1) = 1;
+}
 
 __global__ void trapped() { __trap(); }
 

@@ -1,7 +1,7 @@
 // probe/cases.cpp - the list of cases, and how a case gets onto it.
 #include "probe/cases.hpp"
 
-#include "probe/child.hpp"
+#include "probe/process/child.hpp"
 #include "probe/record.hpp"
 
 #include <unistd.h>
@@ -13,7 +13,9 @@ std::vector<Case>& cases() {
   return list;
 }
 
-void add(std::string name, unsigned flags, void (*body)(Rec&)) { add_closure(std::move(name), flags, body); }
+void add(std::string name, unsigned flags, void (*body)(Rec&)) {
+  add_closure(std::move(name), flags, body);
+}
 
 void add_closure(std::string name, unsigned flags, std::function<void(Rec&)> body) {
   cases().push_back({std::move(name), flags, std::move(body)});
@@ -22,7 +24,7 @@ void add_closure(std::string name, unsigned flags, std::function<void(Rec&)> bod
 void abandon_process() {
   protocol("E");
   protocol("U");
-  _exit(kUnfit);
+  _exit(kNotReusable);
 }
 
 }  // namespace weir::conformance

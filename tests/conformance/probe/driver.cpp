@@ -13,11 +13,13 @@ void* g_library = nullptr;
 // The exported symbol first, else what the driver's own look-up knows under the plain name.
 void* find(const char* symbol, const char* name) {
   if (void* p = exported(symbol)) return p;
-  using Lookup = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+  using Lookup =
+      CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
   static const Lookup lookup = reinterpret_cast<Lookup>(exported("cuGetProcAddress_v2"));
   void* p = nullptr;
   CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  if (!lookup || lookup(name, &p, kCudaVersion, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) != CUDA_SUCCESS)
+  if (!lookup ||
+      lookup(name, &p, kCudaVersion, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) != CUDA_SUCCESS)
     return nullptr;
   return p;
 }
@@ -41,7 +43,8 @@ bool load_library(std::string* why) {
     if (why) *why = reason ? reason : "?";
     return false;
   }
-#define PROBE_FUNCTION(name, symbol, ...) name.p = reinterpret_cast<decltype(name.p)>(find(#symbol, #name));
+#define PROBE_FUNCTION(name, symbol, ...) \
+  name.p = reinterpret_cast<decltype(name.p)>(find(#symbol, #name));
 #include "probe/functions.def"
 #undef PROBE_FUNCTION
   return true;

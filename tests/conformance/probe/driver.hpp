@@ -27,13 +27,15 @@ struct Fn<CUresult(A...)> {
 // The file named by WEIR_LIBCUDA, else libcuda.so.1.
 std::string library_name();
 
-// Opens the library and looks every function up, once in a process. False, with the reason, if it cannot be opened.
+// Opens the library and looks every function up, once in a process. False, with the reason, if it
+// cannot be opened.
 bool load_library(std::string* why = nullptr);
 
 // A symbol that the library exports, or nullptr.
 void* exported(const char* symbol);
 
-// A function of the same type under another exported name: the variants for the per-thread default stream.
+// A function of the same type under another exported name: the variants for the per-thread default
+// stream.
 template <class F>
 F other_name(const F&, const char* symbol) {
   F f;

@@ -11,7 +11,7 @@
 
 namespace weir::conformance {
 
-struct HGate::Shared {
+struct HostGate::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   bool is_open = false;
@@ -30,40 +30,46 @@ struct HGate::Shared {
   }
 };
 
-HGate::HGate() : shared_(new Shared) {
+HostGate::HostGate() : shared_(new Shared) {
   on_release([s = shared_] { s->open(); });
 }
 
-CUhostFn HGate::func() const {
+CUhostFn HostGate::func() const {
   return [](void* p) {
     auto* s = static_cast<Shared*>(p);
     std::unique_lock lock(s->mutex);
     s->entered++;
     s->changed.notify_all();
-    s->changed.wait_for(lock, std::chrono::milliseconds(gate_limit_ms()), [&] { return s->is_open; });
+    s->changed.wait_for(lock, std::chrono::milliseconds(gate_limit_ms()),
+                        [&] { return s->is_open; });
     s->left++;
     s->changed.notify_all();
   };
 }
 
-void* HGate::data() const { return shared_; }
-CUresult HGate::try_arm(CUstream s) { return cuLaunchHostFunc(s, func(), data()); }
-void HGate::arm(CUstream s) { OK(cuLaunchHostFunc(s, func(), data())); }
-void HGate::open() { shared_->open(); }
-bool HGate::entered(int n, int ms) { return shared_->reaches(shared_->entered, n, ms); }
-bool HGate::left(int n, int ms) { return shared_->reaches(shared_->left, n, ms); }
-int HGate::entered_count() {
+void* HostGate::data() const { return shared_; }
+CUresult HostGate::try_arm(CUstream s) { return cuLaunchHostFunc(s, func(), data()); }
+void HostGate::arm(CUstream s) { OK(cuLaunchHostFunc(s, func(), data())); }
+void HostGate::open() { shared_->open(); }
+bool HostGate::entered(int n, int ms) { return shared_->reaches(shared_->entered, n, ms); }
+bool HostGate::left(int n, int ms) { return shared_->reaches(shared_->left, n, ms); }
+int HostGate::entered_count() {
   std::lock_guard lock(shared_->mutex);
   return shared_->entered;
 }
 
-VGate::VGate() : cell_(new_cell(0)) {
+ValueGate::ValueGate() : cell_(new_cell(0)) {
   on_release([c = cell_] { c.set(1); });
 }
-void VGate::arm(CUstream s) { OK(cuStreamWaitValue32(s, cell_.d, 1, CU_STREAM_WAIT_VALUE_GEQ)); }
-CUresult VGate::try_arm(CUstream s) { return cuStreamWaitValue32(s, cell_.d, 1, CU_STREAM_WAIT_VALUE_GEQ); }
+void ValueGate::arm(CUstream s) {
+  OK(cuStreamWaitValue32(s, cell_.d, 1, CU_STREAM_WAIT_VALUE_GEQ));
+}
+CUresult ValueGate::try_arm(CUstream s) {
+  return cuStreamWaitValue32(s, cell_.d, 1, CU_STREAM_WAIT_VALUE_GEQ);
+}
 
-Blk blocking(const std::function<void()>& release, const std::function<CUresult()>& f, int ms) {
+BlockingResult blocking(const std::function<void()>& release, const std::function<CUresult()>& f,
+                        int ms) {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
@@ -94,7 +100,7 @@ Blk blocking(const std::function<void()>& release, const std::function<CUresult(
   return {res, blocked};
 }
 
-void rec_blk(Rec& r, const std::string& key, const Blk& b) {
+void record_blocking(Rec& r, const std::string& key, const BlockingResult& b) {
   const bool free = key[0] == '~';
   const std::string name = free ? key.substr(1) : key;
   r.k(name, b.res);

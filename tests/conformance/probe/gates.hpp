@@ -1,7 +1,7 @@
 // probe/gates.hpp - holding a stream until the test lets it go, and seeing whether a call blocks.
 #pragma once
 
-#include "probe/patience.hpp"
+#include "probe/time_limits.hpp"
 #include "probe/world.hpp"
 
 #include <functional>
@@ -11,22 +11,22 @@ namespace weir::conformance {
 
 class Rec;
 
-// Makes a stream busy with a host function that waits until the gate opens. Declare a gate after the streams that it holds:
-// it then opens first.
-class HGate {
+// Makes a stream busy with a host function that waits until the gate opens. Declare a gate after
+// the streams that it holds: it then opens first.
+class HostGate {
  public:
-  HGate();
-  HGate(const HGate&) = delete;
-  HGate& operator=(const HGate&) = delete;
-  ~HGate() { open(); }
+  HostGate();
+  HostGate(const HostGate&) = delete;
+  HostGate& operator=(const HostGate&) = delete;
+  ~HostGate() { open(); }
 
   void arm(CUstream s);
   CUresult try_arm(CUstream s);
   void open();
 
   // Have n of its host functions begun, or ended, within ms?
-  bool entered(int n = 1, int ms = kSurelyMs);
-  bool left(int n = 1, int ms = kSurelyMs);
+  bool entered(int n = 1, int ms = kMustHappenMs);
+  bool left(int n = 1, int ms = kMustHappenMs);
   int entered_count();
 
   CUhostFn func() const;
@@ -37,14 +37,14 @@ class HGate {
   Shared* shared_;  // never freed: a host function may outlive the gate
 };
 
-// Makes a stream busy with a wait on a word of pinned memory. Unlike a blocked host function it holds no thread of the
-// driver, so it shows which streams really wait for each other.
-class VGate {
+// Makes a stream busy with a wait on a word of pinned memory. Unlike a blocked host function it
+// holds no thread of the driver, so it shows which streams really wait for each other.
+class ValueGate {
  public:
-  VGate();
-  VGate(const VGate&) = delete;
-  VGate& operator=(const VGate&) = delete;
-  ~VGate() { open(); }
+  ValueGate();
+  ValueGate(const ValueGate&) = delete;
+  ValueGate& operator=(const ValueGate&) = delete;
+  ~ValueGate() { open(); }
 
   void arm(CUstream s);
   CUresult try_arm(CUstream s);
@@ -56,16 +56,19 @@ class VGate {
 };
 
 // What a call answered, and whether it stayed until it was released.
-struct Blk {
+struct BlockingResult {
   CUresult res;
   bool blocked;
 };
 
-// Calls f on this thread. If it has not returned after ms, another thread calls release, and the call counts as blocking.
-Blk blocking(const std::function<void()>& release, const std::function<CUresult()>& f, int ms = kBlockedMs);
+// Calls f on this thread. If it has not returned after ms, another thread calls release, and the
+// call counts as blocking.
+BlockingResult blocking(const std::function<void()>& release, const std::function<CUresult()>& f,
+                        int ms = kBlockedMs);
 
-// Records both. With '~' before the key only the result is compared: whether the call blocks is left free.
-void rec_blk(Rec& r, const std::string& key, const Blk& b);
+// Records both. With '~' before the key only the result is compared: whether the call blocks is
+// left free.
+void record_blocking(Rec& r, const std::string& key, const BlockingResult& b);
 
 // Runs f on a new thread, by default with the context of the case current, and waits for it.
 void on_thread(const std::function<void()>& f, bool with_ctx = true);

@@ -1,4 +1,5 @@
-// probe/groups.cpp - where the cases come from: one function a file of cases, in the order in which they are run and printed.
+// probe/groups.cpp - where the cases come from: one function a file of cases, in the order in which
+// they are run and printed.
 #include "probe/groups.hpp"
 
 namespace weir::conformance {

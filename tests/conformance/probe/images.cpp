@@ -33,7 +33,8 @@ const void* module_code(const char* name, const char* ptx) {
   const std::lock_guard lock(mutex);
   const auto found = images.find(name);
   if (found != images.end()) return found->second.data();
-  return images.emplace(name, file_of(std::string(folder) + "/" + name + ".image")).first->second.data();
+  return images.emplace(name, file_of(std::string(folder) + "/" + name + ".image"))
+      .first->second.data();
 }
 
 }  // namespace weir::conformance

@@ -1,9 +1,9 @@
-// probe/main.cpp - records what a CUDA driver does for every rule of streams, events, capture, graphs and memory.
-// See README.md for the format and rules.md for the rules.
-#include "probe/child.hpp"
+// probe/main.cpp - records what a CUDA driver does for every rule of streams, events, capture,
+// graphs and memory. See README.md for the format and rules.md for the rules.
 #include "probe/driver.hpp"
 #include "probe/groups.hpp"
-#include "probe/ipc_peer.hpp"
+#include "probe/process/child.hpp"
+#include "probe/process/ipc_peer.hpp"
 #include "probe/record.hpp"
 #include "probe/recording.hpp"
 
@@ -75,8 +75,8 @@ int run_in_process(const Options& options) {
     prepare_case(c);
     printf("%s\n", c.name.c_str());
     fflush(stdout);
-    run_case(c, set_up, kPatience);
-    if (set_up) printf("healthy=%d\n", healthy() ? 1 : 0);
+    run_case(c, set_up, kWatchdogLimit);
+    if (set_up) printf("healthy=%d\n", is_reusable() ? 1 : 0);
     fflush(stdout);
   }
   _exit(0);
@@ -99,8 +99,9 @@ int record(const Options& options) {
   for (size_t i : run.selected) {
     const std::string& name = cases()[i].name;
     const auto line = earlier.find(name);
-    bool again = line == earlier.end() || !came_to_end(line->second);
-    for (const std::string& part : options.again) again = again || name.find(part) != std::string::npos;
+    bool again = line == earlier.end() || !is_complete(line->second);
+    for (const std::string& part : options.again)
+      again = again || name.find(part) != std::string::npos;
     if (again) continue;
     run.results[i].kv = line->second;
     run.results[i].done = true;
@@ -117,8 +118,8 @@ int probe_main(int argc, char** argv) {
   if (!parse(argc, argv, &options, &status)) return status;
   make_cases();
   switch (options.mode) {
-    case Options::Mode::child: return child_main(options.cases, options.patience);
-    case Options::Mode::keeper: return keeper_main();
+    case Options::Mode::child: return child_main(options.cases, options.watchdog_limit);
+    case Options::Mode::keeper: return device_keeper_main();
     case Options::Mode::ipc_peer: return ipc_peer_main();
     case Options::Mode::list: return names_are_unique() ? list_cases(options) : 2;
     case Options::Mode::groups: return list_groups(options);

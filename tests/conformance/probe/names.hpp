@@ -11,7 +11,8 @@ namespace weir::conformance {
 // A function that the library under test does not export answers with this; no driver does.
 constexpr CUresult kMissing = static_cast<CUresult>(1023);
 
-// "CUDA_SUCCESS", "CUDA_ERROR_...", "CUresult_<n>" for a number without a name, or "MISSING_FUNCTION".
+// "CUDA_SUCCESS", "CUDA_ERROR_...", "CUresult_<n>" for a number without a name, or
+// "MISSING_FUNCTION".
 std::string result_name(CUresult r);
 
 struct NamedResult {

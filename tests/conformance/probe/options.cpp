@@ -18,16 +18,22 @@ void usage() {
       "  --list            the names of the selected cases\n"
       "  --groups          the groups and how many cases each has\n"
       "  --filter=A,B      only cases whose name contains A or B\n"
-      "  --skip=P,Q        not the cases whose name begins with P or Q (--skip=kernel. where there is no GPU)\n"
+      "  --skip=P,Q        not the cases whose name begins with P or Q (--skip=kernel. where there "
+      "is no GPU)\n"
       "  --case=NAME       only this case\n"
       "  --out=FILE        write the lines to FILE, not to stdout\n"
-      "  --compare=FILE    print how the run differs from the lines in FILE, not the lines; 1 if it differs\n"
+      "  --compare=FILE    print how the run differs from the lines in FILE, not the lines; 1 if "
+      "it differs\n"
       "  --resume=FILE     take the lines of the cases that FILE has whole, run only the others\n"
       "  --again=A,B       with --resume: run the cases whose name contains A or B all the same\n"
-      "  --jobs=N          N children at a time (1: the default, and the one to record with): one for the groups,\n"
-      "                    the others for the cases that have a process of their own; kernel. runs last, alone\n"
-      "  --no-device       the processes share no device: all N take groups, and a late case is not repeated\n"
-      "  --timeout=S       seconds a case may take (10); three times that where contexts are made or destroyed\n"
+      "  --jobs=N          N children at a time (1: the default, and the one to record with): one "
+      "for the groups,\n"
+      "                    the others for the cases that have a process of their own; kernel. runs "
+      "last, alone\n"
+      "  --no-device       the processes share no device: all N take groups, and a late case is "
+      "not repeated\n"
+      "  --timeout=S       seconds a case may take (10); three times that where contexts are made "
+      "or destroyed\n"
       "  --budget=S        seconds the whole run may take; later cases print skipped=budget (290)\n"
       "  --images=DIR      load the images in DIR (*.image) where cases load PTX\n"
       "  --inline          run the selected cases in this process, for a debugger\n"
@@ -44,7 +50,9 @@ bool any_of(const std::vector<std::string>& parts, auto&& matches) {
 
 bool Options::selects(const std::string& name) const {
   if (!exact.empty() && name != exact) return false;
-  const auto contained = [&](const std::string& part) { return name.find(part) != std::string::npos; };
+  const auto contained = [&](const std::string& part) {
+    return name.find(part) != std::string::npos;
+  };
   const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
   return (filter.empty() || any_of(filter, contained)) && !any_of(skip, begins);
 }
@@ -74,11 +82,12 @@ bool parse(int argc, char** argv, Options* options, int* status) {
       // What the probe says to itself.
       {"--keeper", [&](const char*) { o.mode = Mode::keeper; }},
       {"--ipc-peer", [&](const char*) { o.mode = Mode::ipc_peer; }},
-      {"--patience=", [&](const char* v) { o.patience = atof(v); }},
+      {"--patience=", [&](const char* v) { o.watchdog_limit = atof(v); }},
       {"--child=",
        [&](const char* v) {
          o.mode = Mode::child;
-         for (const std::string& index : split(v)) o.cases.push_back(strtoul(index.c_str(), nullptr, 10));
+         for (const std::string& index : split(v))
+           o.cases.push_back(strtoul(index.c_str(), nullptr, 10));
        }},
   };
   for (int i = 1; i < argc; i++) {

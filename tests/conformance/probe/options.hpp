@@ -1,7 +1,7 @@
 // probe/options.hpp - what the command line asks for.
 #pragma once
 
-#include "probe/patience.hpp"
+#include "probe/time_limits.hpp"
 
 #include <string>
 #include <vector>
@@ -26,13 +26,14 @@ struct Options {
 
   // Of a child.
   std::vector<size_t> cases;
-  double patience = kPatience;
+  double watchdog_limit = kWatchdogLimit;
 
   // Is the case one of those that filter, skip and exact leave?
   bool selects(const std::string& name) const;
 };
 
-// False, after printing the usage, where an argument is not understood or help is asked for; *status is then the exit status.
+// False, after printing the usage, where an argument is not understood or help is asked for;
+// *status is then the exit status.
 bool parse(int argc, char** argv, Options* options, int* status);
 
 // The parts of a text between separators; empty parts are dropped.

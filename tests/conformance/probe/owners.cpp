@@ -10,7 +10,9 @@
 namespace weir::conformance {
 
 Stream::Stream(unsigned flags) { OK(cuStreamCreate(&s, flags)); }
-Stream::Stream(unsigned flags, int priority) { OK(cuStreamCreateWithPriority(&s, flags, priority)); }
+Stream::Stream(unsigned flags, int priority) {
+  OK(cuStreamCreateWithPriority(&s, flags, priority));
+}
 Stream::~Stream() {
   if (!s) return;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -66,7 +68,9 @@ Current::~Current() {
   cuCtxPopCurrent(&popped);
 }
 
-ThreadMode::ThreadMode(CUstreamCaptureMode m) : old_(m) { OK(cuThreadExchangeStreamCaptureMode(&old_)); }
+ThreadMode::ThreadMode(CUstreamCaptureMode m) : old_(m) {
+  OK(cuThreadExchangeStreamCaptureMode(&old_));
+}
 ThreadMode::~ThreadMode() { cuThreadExchangeStreamCaptureMode(&old_); }
 
 }  // namespace weir::conformance

@@ -1,4 +1,5 @@
-// probe/owners.hpp - driver objects that live as long as a case. They never throw when they are destroyed.
+// probe/owners.hpp - driver objects that live as long as a case. They never throw when they are
+// destroyed.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -67,8 +68,8 @@ class DevMem {
 // A context of its own; the current one stays as it was.
 CUcontext make_context(unsigned flags = 0);
 
-// The second context on the same device. It takes long to make and to destroy, so it is made once in a process, outside the
-// time of any case (flag TWO), and shared by the cases of that process.
+// The second context on the same device. It takes long to make and to destroy, so it is made once
+// in a process, outside the time of any case (flag TWO), and shared by the cases of that process.
 class OtherCtx {
  public:
   CUcontext c;

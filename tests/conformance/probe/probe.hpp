@@ -1,14 +1,14 @@
 // probe/probe.hpp - what the files of cases need.
 #pragma once
 
-#include "probe/build_graph.hpp"
 #include "probe/cases.hpp"
 #include "probe/driver.hpp"
-#include "probe/far.hpp"
 #include "probe/gates.hpp"
+#include "probe/graph/build_graph.hpp"
+#include "probe/graph/read_graph.hpp"
 #include "probe/owners.hpp"
-#include "probe/patience.hpp"
-#include "probe/read_graph.hpp"
 #include "probe/record.hpp"
+#include "probe/second_device.hpp"
+#include "probe/time_limits.hpp"
 #include "probe/trace.hpp"
 #include "probe/world.hpp"

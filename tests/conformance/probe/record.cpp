@@ -12,7 +12,9 @@ namespace {
 std::mutex g_mutex;
 int g_fd = -1;
 
-void put(std::string_view key, std::string_view value) { protocol("K " + clean(key) + "=" + clean(value)); }
+void put(std::string_view key, std::string_view value) {
+  protocol("K " + clean(key) + "=" + clean(value));
+}
 
 }  // namespace
 

@@ -22,8 +22,9 @@ void protocol(std::string_view line);
 // A value without blanks, so that it is one word of a line.
 std::string clean(std::string_view value);
 
-// Records the values of one case, in the order of the calls. A key that begins with '~' is what a driver happens to do
-// where the documentation leaves it free: it is not compared. Each k() returns the value it was given.
+// Records the values of one case, in the order of the calls. A key that begins with '~' is what a
+// driver happens to do where the documentation leaves it free: it is not compared. Each k() returns
+// the value it was given.
 class Rec {
  public:
   CUresult k(std::string_view key, CUresult value);

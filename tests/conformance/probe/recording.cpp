@@ -25,7 +25,8 @@ Values compared_values(const std::vector<std::string>& words) {
 
 // One line for each value that differs.
 std::vector<std::string> differences(Values want, const Values& have) {
-  std::map<std::string, std::string> got(have.begin(), have.end()), expected(want.begin(), want.end());
+  std::map<std::string, std::string> got(have.begin(), have.end()),
+      expected(want.begin(), want.end());
   if (!want.empty() && want.back().first == "crash" && !got.count("crash")) {
     want.pop_back();
     expected.erase("crash");
@@ -53,14 +54,16 @@ bool read_recording(const std::string& path, Recording* out) {
   }
   for (std::string line; std::getline(in, line);) {
     const size_t tab = line.find('\t');
-    if (tab != std::string::npos && line[0] != '#') (*out)[line.substr(0, tab)] = split(line.substr(tab + 1), ' ');
+    if (tab != std::string::npos && line[0] != '#')
+      (*out)[line.substr(0, tab)] = split(line.substr(tab + 1), ' ');
   }
   return true;
 }
 
-bool came_to_end(const std::vector<std::string>& words) {
+bool is_complete(const std::vector<std::string>& words) {
   for (const std::string& w : words) {
-    if (w == "timeout" || w == "watchdog=fired" || w == "spawn_failed" || w == "crash=SIGKILL") return false;
+    if (w == "timeout" || w == "watchdog=fired" || w == "spawn_failed" || w == "crash=SIGKILL")
+      return false;
     for (const char* unfinished : {"skipped=", "setup=", "stopped_at=", "exception=", "crash=exit"})
       if (w.starts_with(unfinished)) return false;
   }
@@ -93,8 +96,10 @@ int compare_with(const std::string& path, const Run& run) {
     puts(name.c_str());
     for (const std::string& line : lines) printf("    %s\n", line.c_str());
   }
-  printf("# same %zu  differ %zu  not recorded %zu  without a second device %zu  (values: %zu, of which %zu differ)\n",
-         same, differ, unknown, alone, values, bad);
+  printf(
+      "# same %zu  differ %zu  not recorded %zu  without a second device %zu  (values: %zu, of "
+      "which %zu differ)\n",
+      same, differ, unknown, alone, values, bad);
   return differ ? 1 : 0;
 }
 

@@ -2,8 +2,8 @@
 #include "probe/trace.hpp"
 
 #include "probe/driver.hpp"
-#include "probe/patience.hpp"
 #include "probe/record.hpp"
+#include "probe/time_limits.hpp"
 
 #include <algorithm>
 #include <set>
@@ -73,8 +73,14 @@ void closure_fn(void* closure) { (*static_cast<Closure*>(closure))(); }
 CUresult try_hf(CUstream s, Trace& t, const std::string& name) {
   return cuLaunchHostFunc(s, label_fn, new_label(name, &t));
 }
-void hf(CUstream s, Trace& t, const std::string& name) { OK(cuLaunchHostFunc(s, label_fn, new_label(name, &t))); }
-void lab(CUstream s, const std::string& name) { OK(cuLaunchHostFunc(s, label_fn, new_label(name))); }
-CUresult hf_do(CUstream s, Closure f) { return cuLaunchHostFunc(s, closure_fn, new Closure(std::move(f))); }
+void hf(CUstream s, Trace& t, const std::string& name) {
+  OK(cuLaunchHostFunc(s, label_fn, new_label(name, &t)));
+}
+void lab(CUstream s, const std::string& name) {
+  OK(cuLaunchHostFunc(s, label_fn, new_label(name)));
+}
+CUresult hf_do(CUstream s, Closure f) {
+  return cuLaunchHostFunc(s, closure_fn, new Closure(std::move(f)));
+}
 
 }  // namespace weir::conformance

@@ -36,7 +36,8 @@ class Trace {
 
 Trace& new_trace();
 
-// The user data of every host function and host node that the probe makes: a name, and where to note it.
+// The user data of every host function and host node that the probe makes: a name, and where to
+// note it.
 struct Label {
   std::string name;
   Trace* trace;

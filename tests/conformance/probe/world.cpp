@@ -1,9 +1,10 @@
-// probe/world.cpp - what every case finds in its process: a device, its primary context, and scratch memory.
+// probe/world.cpp - what every case finds in its process: a device, its primary context, and
+// scratch memory.
 #include "probe/world.hpp"
 
 #include "probe/driver.hpp"
-#include "probe/patience.hpp"
 #include "probe/record.hpp"
+#include "probe/time_limits.hpp"
 
 #include <cstring>
 
@@ -34,8 +35,8 @@ bool wait_cell(const Cell& c, uint32_t v, int ms) {
   return wait_for([&] { return c.get() == v; }, ms);
 }
 
-bool early(const Cell& c, uint32_t v) { return wait_cell(c, v, kNotYetMs); }
-bool late(const Cell& c, uint32_t v) { return wait_cell(c, v, kSurelyMs); }
+bool early(const Cell& c, uint32_t v) { return wait_cell(c, v, kMustNotHappenMs); }
+bool late(const Cell& c, uint32_t v) { return wait_cell(c, v, kMustHappenMs); }
 
 void mark(CUstream s, const Cell& c, uint32_t v) { OK(cuMemsetD32Async(c.d, v, 1, s)); }
 

@@ -1,4 +1,5 @@
-// probe/world.hpp - what every case finds in its process: a device, its primary context, and scratch memory.
+// probe/world.hpp - what every case finds in its process: a device, its primary context, and
+// scratch memory.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -24,7 +25,8 @@ struct State {
   unsigned char* page = nullptr;  // kScratch bytes of pageable memory
   CUevent unrecorded = nullptr;   // never recorded: its query shows whether a capture is still open
   CUcontext other = nullptr;      // a second context, made before the first case that asks for it
-  CUcontext far = nullptr;        // the primary context of device 1, held from the first case that asks for it on
+  CUcontext device1 =
+      nullptr;  // the primary context of device 1, held from the first case that asks for it on
 };
 extern State g;
 
@@ -40,14 +42,21 @@ inline constexpr CUstreamCaptureMode GLOBAL = CU_STREAM_CAPTURE_MODE_GLOBAL;
 inline constexpr CUstreamCaptureMode LOCAL = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
 inline constexpr CUstreamCaptureMode RELAXED = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-// A 32- or 64-bit word of pinned memory that a stream writes or waits on and the test reads or writes.
+// A 32- or 64-bit word of pinned memory that a stream writes or waits on and the test reads or
+// writes.
 struct Cell {
   unsigned char* h = nullptr;
   CUdeviceptr d = 0;
   uint32_t get() const { return __atomic_load_n(reinterpret_cast<uint32_t*>(h), __ATOMIC_ACQUIRE); }
-  void set(uint32_t v) const { __atomic_store_n(reinterpret_cast<uint32_t*>(h), v, __ATOMIC_RELEASE); }
-  uint64_t get64() const { return __atomic_load_n(reinterpret_cast<uint64_t*>(h), __ATOMIC_ACQUIRE); }
-  void set64(uint64_t v) const { __atomic_store_n(reinterpret_cast<uint64_t*>(h), v, __ATOMIC_RELEASE); }
+  void set(uint32_t v) const {
+    __atomic_store_n(reinterpret_cast<uint32_t*>(h), v, __ATOMIC_RELEASE);
+  }
+  uint64_t get64() const {
+    return __atomic_load_n(reinterpret_cast<uint64_t*>(h), __ATOMIC_ACQUIRE);
+  }
+  void set64(uint64_t v) const {
+    __atomic_store_n(reinterpret_cast<uint64_t*>(h), v, __ATOMIC_RELEASE);
+  }
 };
 
 Cell new_cell(uint64_t value = 0);

@@ -6,7 +6,7 @@
 
 namespace {
 
-TEST(ComingFromCudaCore, DeviceAndStream) {
+TEST(ComingFromCudaCore, StreamsAreCreatedOnADevice) {
   // [core-create]
   weir::device dev{0};
   weir::stream s{dev};
@@ -16,7 +16,7 @@ TEST(ComingFromCudaCore, DeviceAndStream) {
   EXPECT_FALSE(s.is_blocking());
 }
 
-TEST(ComingFromCudaCore, Priorities) {
+TEST(ComingFromCudaCore, PrioritiesAreClampedToTheRange) {
   const weir::device dev;
   // [core-priority]
   weir::priority_range range = dev.priorities();
@@ -26,7 +26,7 @@ TEST(ComingFromCudaCore, Priorities) {
   // [/core-priority]
 }
 
-TEST(ComingFromCudaCore, Properties) {
+TEST(ComingFromCudaCore, AStreamReturnsItsProperties) {
   const weir::device dev;
   weir::stream s{dev};
   // [core-properties]
@@ -43,7 +43,7 @@ TEST(ComingFromCudaCore, Properties) {
   EXPECT_EQ(priority, 0);
 }
 
-TEST(ComingFromCudaCore, CurrentContext) {
+TEST(ComingFromCudaCore, AScopeSetsTheCurrentContext) {
   const weir::device dev;
   // [core-set-current]
   // No set_current(): an object that names its device needs no current
@@ -53,7 +53,7 @@ TEST(ComingFromCudaCore, CurrentContext) {
   // [/core-set-current]
 }
 
-TEST(ComingFromCudaCore, Waits) {
+TEST(ComingFromCudaCore, AStreamWaitsForAnEventOrAStream) {
   const weir::device dev;
   weir::stream s{dev}, t{dev};
   // [core-wait]
@@ -65,7 +65,7 @@ TEST(ComingFromCudaCore, Waits) {
   EXPECT_TRUE(e.done());
 }
 
-TEST(ComingFromCudaCore, Sync) {
+TEST(ComingFromCudaCore, StreamsEventsAndDevicesAreSynchronized) {
   const weir::device dev;
   weir::stream s{dev};
   const weir::event e = s.record();
@@ -77,7 +77,7 @@ TEST(ComingFromCudaCore, Sync) {
   EXPECT_TRUE(s.done());
 }
 
-TEST(ComingFromCudaCore, Events) {
+TEST(ComingFromCudaCore, EventsMeasureTime) {
   const weir::device dev;
   weir::stream s{dev};
   // [core-events]
@@ -92,7 +92,7 @@ TEST(ComingFromCudaCore, Events) {
   EXPECT_TRUE(done);
 }
 
-TEST(ComingFromCudaCore, ForeignStreams) {
+TEST(ComingFromCudaCore, AReferenceBorrowsAForeignStream) {
   const weir::device dev;
   weir::stream owner{dev};
   CUstream_st* const handle = owner.get();
@@ -106,7 +106,7 @@ TEST(ComingFromCudaCore, ForeignStreams) {
   EXPECT_TRUE(mine.is_default());
 }
 
-TEST(ComingFromCudaCore, Close) {
+TEST(ComingFromCudaCore, AClosedStreamThrowsClosed) {
   const weir::device dev;
   weir::stream s{dev};
   // [core-close]
@@ -122,7 +122,7 @@ TEST(ComingFromCudaCore, Close) {
   EXPECT_THROW(s.sync(), weir::error);
 }
 
-TEST(ComingFromCudaCore, Memory) {
+TEST(ComingFromCudaCore, MemoryIsAllocatedAndFreedInStreamOrder) {
   const weir::device dev;
   weir::stream s{dev};
   // [core-memory]
@@ -137,7 +137,7 @@ TEST(ComingFromCudaCore, Memory) {
   EXPECT_TRUE(x.closed());
 }
 
-TEST(ComingFromCudaCore, HostFunction) {
+TEST(ComingFromCudaCore, AHostFunctionRuns) {
   const weir::device dev;
   weir::stream s{dev};
   // [core-callback]
@@ -148,7 +148,7 @@ TEST(ComingFromCudaCore, HostFunction) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(ComingFromCudaCore, Programs) {
+TEST(ComingFromCudaCore, AProgramIsCompiledAndLaunched) {
   const weir::device dev;
   const weir::stream s{dev};
   const int n = 100;

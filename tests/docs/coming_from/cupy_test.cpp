@@ -14,7 +14,7 @@ namespace {
 
 void step() {}
 
-TEST(ComingFromCupy, Create) {
+TEST(ComingFromCupy, StreamsAreCreatedWithOptions) {
   // [cupy-create]
   weir::device gpu;
   weir::stream s{gpu};  // non-blocking
@@ -26,7 +26,7 @@ TEST(ComingFromCupy, Create) {
   EXPECT_EQ(urgent.priority(), gpu.priorities().greatest);
 }
 
-TEST(ComingFromCupy, WithStatement) {
+TEST(ComingFromCupy, AScopeReplacesTheWithStatement) {
   const weir::device gpu;
   weir::stream s{gpu};
   const weir::context_scope context{gpu};
@@ -48,7 +48,7 @@ TEST(ComingFromCupy, WithStatement) {
   EXPECT_EQ(back, host);
 }
 
-TEST(ComingFromCupy, Use) {
+TEST(ComingFromCupy, UseSetsTheCurrentStream) {
   const weir::device gpu;
   const weir::context_scope context{gpu};
   const weir::stream_scope restore{weir::current_stream()};
@@ -61,7 +61,7 @@ TEST(ComingFromCupy, Use) {
   // [/cupy-use]
 }
 
-TEST(ComingFromCupy, CurrentOfADevice) {
+TEST(ComingFromCupy, EachThreadHasACurrentStreamPerDevice) {
   const weir::device gpu;
   weir::stream s{gpu};
   // [cupy-per-thread-and-device]
@@ -77,7 +77,7 @@ TEST(ComingFromCupy, CurrentOfADevice) {
   weir::use(weir::default_stream());
 }
 
-TEST(ComingFromCupy, Synchronize) {
+TEST(ComingFromCupy, AStreamIsSynchronized) {
   using namespace std::chrono_literals;
   const weir::device gpu;
   weir::stream s{gpu};
@@ -91,7 +91,7 @@ TEST(ComingFromCupy, Synchronize) {
   EXPECT_TRUE(in_time);
 }
 
-TEST(ComingFromCupy, Events) {
+TEST(ComingFromCupy, EventsOrderTwoStreams) {
   const weir::device gpu;
   weir::stream s{gpu}, t{gpu};
   weir::pinned_buffer<int> word{1, gpu};
@@ -111,7 +111,7 @@ TEST(ComingFromCupy, Events) {
   EXPECT_EQ(word[0], 7);
 }
 
-TEST(ComingFromCupy, EventOptions) {
+TEST(ComingFromCupy, EventsTakeOptions) {
   const weir::device gpu;
   // [cupy-event-options]
   weir::event sleeps{gpu, {.blocking_sync = true}};
@@ -121,7 +121,7 @@ TEST(ComingFromCupy, EventOptions) {
   EXPECT_TRUE(timed.done());
 }
 
-TEST(ComingFromCupy, ElapsedTime) {
+TEST(ComingFromCupy, TimedEventsMeasureTime) {
   const weir::device gpu;
   weir::stream s{gpu};
   weir::buffer<int> x{s, 1 << 16};
@@ -135,7 +135,7 @@ TEST(ComingFromCupy, ElapsedTime) {
   EXPECT_GE(ms, 0.0f);
 }
 
-TEST(ComingFromCupy, DefaultStreams) {
+TEST(ComingFromCupy, TheDefaultStreamsHaveNames) {
   const weir::device gpu;
   const weir::context_scope context{gpu};
   // [cupy-default-streams]
@@ -159,7 +159,7 @@ class their_stream {
   CUstream_st* handle_;
 };
 
-TEST(ComingFromCupy, ExternalStreams) {
+TEST(ComingFromCupy, ForeignStreamsAreBorrowedOrKept) {
   const weir::device gpu;
   const weir::stream owner{gpu};
   const their_stream theirs{owner.get()};
@@ -168,7 +168,7 @@ TEST(ComingFromCupy, ExternalStreams) {
   CUstream_st* raw = theirs.get();
   weir::stream_ref borrowed{raw};         // destroys nothing
   weir::stream_ref also{theirs};          // anything with get()
-  weir::kept_stream kept{raw, shared};    // keeps its owner alive
+  weir::shared_stream kept{raw, shared};  // keeps its owner alive
   EXPECT_EQ(borrowed.get(), also.get());  // .ptr
   EXPECT_EQ(borrowed.device(), gpu);      // known, not -1
   EXPECT_EQ(kept.ref(), borrowed);
@@ -176,7 +176,7 @@ TEST(ComingFromCupy, ExternalStreams) {
   EXPECT_EQ(shared.use_count(), 2);
 }
 
-TEST(ComingFromCupy, HostFunctions) {
+TEST(ComingFromCupy, HostFunctionsAndCallbacksRun) {
   const weir::device gpu;
   weir::stream s{gpu};
   // [cupy-host-functions]
@@ -191,7 +191,7 @@ TEST(ComingFromCupy, HostFunctions) {
   EXPECT_EQ(result, weir::errc::success);
 }
 
-TEST(ComingFromCupy, Memory) {
+TEST(ComingFromCupy, ABufferUsedOnTwoStreamsIsFreedAfterBoth) {
   const weir::device gpu;
   weir::stream s{gpu}, t{gpu};
   weir::pinned_buffer<float> host{1000, gpu};
@@ -207,7 +207,7 @@ TEST(ComingFromCupy, Memory) {
   EXPECT_EQ(host[999], 1.5f);
 }
 
-TEST(ComingFromCupy, Devices) {
+TEST(ComingFromCupy, EachDeviceHasItsStreams) {
   // [cupy-devices]
   for (weir::device gpu : weir::device::all()) {
     weir::stream s{gpu};  // no "with Device" is needed
@@ -218,7 +218,7 @@ TEST(ComingFromCupy, Devices) {
   EXPECT_GE(weir::device::count(), 1);
 }
 
-TEST(ComingFromCuPy, Kernels) {
+TEST(ComingFromCupy, AKernelIsCompiledAndLaunched) {
   const weir::device gpu;
   const weir::stream s{gpu};
   const int n = 100;

@@ -8,7 +8,7 @@
 
 namespace {
 
-TEST(ComingFromSinge, Create) {
+TEST(ComingFromSinge, StreamsAreCreatedWithAPriority) {
   // [singe-create]
   weir::device gpu;
   weir::stream s{gpu};
@@ -17,7 +17,7 @@ TEST(ComingFromSinge, Create) {
   EXPECT_NE(s.id(), t.id());
 }
 
-TEST(ComingFromSinge, Query) {
+TEST(ComingFromSinge, AQueryThrowsOrReturnsACode) {
   const weir::device gpu;
   weir::stream s{gpu};
   // [singe-query]
@@ -29,7 +29,7 @@ TEST(ComingFromSinge, Query) {
   EXPECT_EQ(status, weir::errc::success);
 }
 
-TEST(ComingFromSinge, Events) {
+TEST(ComingFromSinge, EventsOrderAndMeasure) {
   const weir::device gpu;
   weir::stream s{gpu}, t{gpu};
   // [singe-events]
@@ -43,7 +43,7 @@ TEST(ComingFromSinge, Events) {
   EXPECT_GE(ms, 0.0f);
 }
 
-TEST(ComingFromSinge, SyncScope) {
+TEST(ComingFromSinge, AScopeWaitsForItsWork) {
   const weir::device gpu;
   weir::stream s{gpu};
   weir::buffer<int> x{s, 100};
@@ -57,7 +57,7 @@ TEST(ComingFromSinge, SyncScope) {
   EXPECT_EQ(host[99], 4);
 }
 
-TEST(ComingFromSinge, HostFunctions) {
+TEST(ComingFromSinge, HostFunctionsAndCallbacksRun) {
   const weir::device gpu;
   weir::stream s{gpu};
   int seen = 0;
@@ -73,7 +73,7 @@ TEST(ComingFromSinge, HostFunctions) {
   EXPECT_EQ(result, weir::errc::success);
 }
 
-TEST(ComingFromSinge, Futures) {
+TEST(ComingFromSinge, ACoroutineAwaitsStreamsAndFutures) {
   const weir::device gpu;
   const weir::stream s{gpu};
   const weir::graph_exec graph = weir::capture(s, [] {}).instantiate();
@@ -94,7 +94,7 @@ TEST(ComingFromSinge, Futures) {
   }());
 }
 
-TEST(ComingFromSinge, RawHandles) {
+TEST(ComingFromSinge, HandlesAreReleasedAdoptedAndBorrowed) {
   const weir::device gpu;
   weir::stream s{gpu};
   // [singe-raw]
@@ -107,7 +107,7 @@ TEST(ComingFromSinge, RawHandles) {
   EXPECT_EQ(borrowed.get(), raw);
 }
 
-TEST(ComingFromSinge, Memory) {
+TEST(ComingFromSinge, MemoryIsCopiedThereAndBack) {
   const weir::device gpu;
   weir::stream s{gpu};
   std::vector<float> host(256, 2.5f), back(256);
@@ -120,7 +120,7 @@ TEST(ComingFromSinge, Memory) {
   EXPECT_EQ(back, host);
 }
 
-TEST(ComingFromSinge, Contexts) {
+TEST(ComingFromSinge, AContextHoldsStreams) {
   const weir::device gpu;
   // [singe-contexts]
   weir::context context{gpu};  // a counted reference to the primary one

@@ -6,7 +6,7 @@
 
 namespace {
 
-TEST(ComingFromWarp, Create) {
+TEST(ComingFromWarp, StreamsAreCreatedWithAPriority) {
   // [warp-create]
   weir::device gpu{0};
   weir::stream s1{gpu};
@@ -16,7 +16,7 @@ TEST(ComingFromWarp, Create) {
   EXPECT_TRUE(gpu.priorities().contains(s2.priority()));
 }
 
-TEST(ComingFromWarp, ExplicitStreams) {
+TEST(ComingFromWarp, OperationsTakeAnExplicitStream) {
   const weir::device gpu;
   weir::stream s{gpu};
   weir::pinned_buffer<float> host{100, gpu};
@@ -29,7 +29,7 @@ TEST(ComingFromWarp, ExplicitStreams) {
   EXPECT_EQ(host[99], 3.0f);
 }
 
-TEST(ComingFromWarp, ScopedStream) {
+TEST(ComingFromWarp, AScopeSetsAndOrdersTheCurrentStream) {
   const weir::device gpu;
   weir::stream s{gpu};
   const weir::context_scope context{gpu};
@@ -44,7 +44,7 @@ TEST(ComingFromWarp, ScopedStream) {
   EXPECT_EQ(numbers[9], 5);
 }
 
-TEST(ComingFromWarp, SetStream) {
+TEST(ComingFromWarp, UseSetsTheCurrentStream) {
   const weir::device gpu;
   const weir::context_scope context{gpu};
   const weir::stream_scope restore{weir::current_stream()};
@@ -56,7 +56,7 @@ TEST(ComingFromWarp, SetStream) {
   EXPECT_EQ(now, s);
 }
 
-TEST(ComingFromWarp, Events) {
+TEST(ComingFromWarp, EventsAreRecordedAgain) {
   const weir::device gpu;
   weir::stream s1{gpu}, s2{gpu};
   // [warp-events]
@@ -71,7 +71,7 @@ TEST(ComingFromWarp, Events) {
   EXPECT_TRUE(kept.done());
 }
 
-TEST(ComingFromWarp, WaitStream) {
+TEST(ComingFromWarp, AStreamWaitsForAStream) {
   const weir::device gpu;
   weir::stream s1{gpu}, s2{gpu};
   // [warp-wait-stream]
@@ -81,7 +81,7 @@ TEST(ComingFromWarp, WaitStream) {
   EXPECT_TRUE(s1.done());
 }
 
-TEST(ComingFromWarp, Synchronize) {
+TEST(ComingFromWarp, StreamsEventsAndDevicesAreSynchronized) {
   const weir::device gpu;
   weir::stream s{gpu};
   const weir::event e = s.record();
@@ -94,7 +94,7 @@ TEST(ComingFromWarp, Synchronize) {
   EXPECT_TRUE(e.done());
 }
 
-TEST(ComingFromWarp, Timing) {
+TEST(ComingFromWarp, TimedEventsMeasureTime) {
   const weir::device gpu;
   weir::stream s{gpu};
   weir::buffer<int> x{s, 4096};
@@ -107,7 +107,7 @@ TEST(ComingFromWarp, Timing) {
   EXPECT_GE(ms, 0.0f);
 }
 
-TEST(ComingFromWarp, SeveralDevices) {
+TEST(ComingFromWarp, StreamsOfTwoDevicesExchangeMemory) {
   const weir::device first{0};
   const weir::device second{weir::device::count() - 1};
   weir::pinned_buffer<int> host{64, first};
@@ -125,7 +125,7 @@ TEST(ComingFromWarp, SeveralDevices) {
   EXPECT_EQ(host[63], 9);
 }
 
-TEST(ComingFromWarp, PinnedMemory) {
+TEST(ComingFromWarp, PinnedMemoryIsCopiedAsynchronously) {
   const weir::device gpu;
   weir::stream s{gpu};
   weir::buffer<float> a{s, 1000};
@@ -140,7 +140,7 @@ TEST(ComingFromWarp, PinnedMemory) {
   EXPECT_EQ(back[999], 1.0f);
 }
 
-TEST(ComingFromWarp, NullStream) {
+TEST(ComingFromWarp, TheLegacyStreamReplacesTheNullStream) {
   const weir::device gpu;
   const weir::context_scope context{gpu};
   // [warp-null]
@@ -152,7 +152,7 @@ TEST(ComingFromWarp, NullStream) {
   EXPECT_TRUE(blocking);
 }
 
-TEST(ComingFromWarp, ExternalStream) {
+TEST(ComingFromWarp, AReferenceBorrowsAForeignStream) {
   const weir::device gpu;
   const weir::stream owner{gpu};
   CUstream_st* const handle = owner.get();
@@ -163,7 +163,7 @@ TEST(ComingFromWarp, ExternalStream) {
   EXPECT_EQ(s, again);
 }
 
-TEST(ComingFromWarp, Kernels) {
+TEST(ComingFromWarp, AKernelIsCompiledAndLaunched) {
   const weir::device gpu;
   const weir::stream s{gpu};
   const int n = 100;

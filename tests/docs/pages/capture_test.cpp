@@ -17,7 +17,7 @@ class CapturePage : public ::testing::Test {
   weir::buffer<float> y{s, 100};
 };
 
-TEST_F(CapturePage, Scoped) {
+TEST_F(CapturePage, AScopedCaptureBecomesAGraph) {
   // [capture-scoped]
   weir::graph g = weir::capture(s, [&](weir::capture_scope& scope) {
     weir::fill(s, x, 1.0f);
@@ -30,7 +30,7 @@ TEST_F(CapturePage, Scoped) {
   EXPECT_EQ(g.node_count(), 2u);
 }
 
-TEST_F(CapturePage, ByHand) {
+TEST_F(CapturePage, BeginAndEndMakeAGraph) {
   // [capture-by-hand]
   weir::begin_capture(s, {.mode = weir::capture_mode::relaxed});
   weir::fill(s, x, 1.0f);
@@ -39,7 +39,7 @@ TEST_F(CapturePage, ByHand) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(CapturePage, Info) {
+TEST_F(CapturePage, CaptureInfoReturnsTheFrontier) {
   const weir::graph g = weir::capture(s, [&] {
     weir::fill(s, x, 1.0f);
     // [capture-info]
@@ -53,7 +53,7 @@ TEST_F(CapturePage, Info) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(CapturePage, Fork) {
+TEST_F(CapturePage, AForkSpreadsACaptureOverStreams) {
   const weir::stream_pool pool{gpu};
   // [capture-fork]
   const weir::graph g = weir::capture(s, [&](weir::capture_scope& scope) {
@@ -65,7 +65,7 @@ TEST_F(CapturePage, Fork) {
   EXPECT_EQ(g.node_count(), 3u);
 }
 
-TEST_F(CapturePage, ToAGraph) {
+TEST_F(CapturePage, ACaptureContinuesAGraph) {
   // [capture-to]
   weir::graph g;
   const auto first = g.add(weir::fill_parameters{x, 1.0f});
@@ -75,22 +75,23 @@ TEST_F(CapturePage, ToAGraph) {
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
-TEST_F(CapturePage, Frontier) {
+TEST_F(CapturePage, UpdatedDependenciesOrderALaterNode) {
   const weir::graph g = weir::capture(s, [&](weir::capture_scope& scope) {
     // [capture-frontier]
     const auto by_hand = scope.graph().add(weir::fill_parameters{x, 2.0f});
-    weir::update_capture_dependencies(scope, by_hand);  // what follows in the stream comes after it, too
+    weir::update_capture_dependencies(scope,
+                                      by_hand);  // what follows in the stream comes after it, too
     // [/capture-frontier]
     weir::fill(s, y, 2.0f);
   });
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
-TEST_F(CapturePage, Outer) {
+TEST_F(CapturePage, AnOuterCaptureKeepsABuffer) {
   weir::buffer<float> scratch{s, 100};
   const weir::graph g = weir::capture(s, [&] {
     // [capture-outer]
-    std::optional<weir::outer_capture> outer;
+    std::optional<weir::capture_participant> outer;
     if (weir::capture_status_of(s) != weir::capture_status::none) outer.emplace(s);
     weir::fill(s, scratch, 0.0f);
     if (outer) outer->keep(std::move(scratch));
@@ -99,7 +100,7 @@ TEST_F(CapturePage, Outer) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(CapturePage, Memory) {
+TEST_F(CapturePage, ACapturedBufferIsAllocatedAtEachLaunch) {
   constexpr std::size_t size = 100;
   std::vector<float> found(size);
   // [capture-memory]
@@ -112,13 +113,13 @@ TEST_F(CapturePage, Memory) {
   run.launch(s);  // allocates again
   // [/capture-memory]
   weir::copy(s, x, found);
-  static_cast<void>(
-      weir::buffer<float>::adopt(s, g.nodes().front().as<weir::allocation_node>().memory<float>().data(), size));
+  static_cast<void>(weir::buffer<float>::adopt(
+      s, g.nodes().front().as<weir::allocation_node>().memory<float>().data(), size));
   s.sync();
   EXPECT_EQ(found[size - 1], 1.0f);
 }
 
-TEST_F(CapturePage, Exec) {
+TEST_F(CapturePage, ACaptureBecomesAnExecutable) {
   // [capture-exec]
   weir::graph_exec exec = weir::capture_exec(s, [&] { weir::fill(s, x, 1.0f); });
   const weir::graph_update updated = exec.update(weir::capture(s, [&] { weir::fill(s, x, 2.0f); }));

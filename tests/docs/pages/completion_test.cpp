@@ -12,7 +12,7 @@
 
 namespace {
 
-TEST(CompletionPage, Ways) {
+TEST(CompletionPage, ACompletionIsPolledAndWaitedFor) {
   using namespace std::chrono_literals;
   const weir::device gpu;
   const weir::stream s{gpu};
@@ -29,7 +29,7 @@ TEST(CompletionPage, Ways) {
   static_cast<void>(how);
 }
 
-TEST(CompletionPage, Then) {
+TEST(CompletionPage, AContinuationRunsAfterTheWork) {
   const weir::device gpu;
   const weir::stream s{gpu};
   std::promise<weir::errc> finished;
@@ -43,14 +43,14 @@ TEST(CompletionPage, Then) {
   also.get_future().get();
 }
 
-TEST(CompletionPage, Polling) {
+TEST(CompletionPage, AProgramMayPollTheReactor) {
   const weir::device gpu;
   const weir::stream s{gpu};
   std::atomic<bool> resumed{false};
   s.completion().then([&] { resumed = true; });
   // [completion-poll]
-  weir::reactor_drive drive{gpu};  // the reactor's thread stands back
-  while (!resumed) drive.poll();   // resumes what is due, on this thread
+  weir::completion_poller poller{gpu};  // the reactor's thread stands back
+  while (!resumed) poller.poll();       // resumes what is due, on this thread
   // [/completion-poll]
 }
 
@@ -62,7 +62,7 @@ weir::task<int> last_of(weir::stream_ref s, weir::pinned_buffer<int>& x) {
 }
 // [/completion-task]
 
-TEST(CompletionPage, Task) {
+TEST(CompletionPage, ATaskReturnsItsValue) {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::pinned_buffer<int> x{100};
@@ -72,7 +72,7 @@ TEST(CompletionPage, Task) {
   EXPECT_EQ(value, 7);
 }
 
-TEST(CompletionPage, Executor) {
+TEST(CompletionPage, ACoroutineResumesOnAnExecutor) {
   const weir::device gpu;
   const weir::stream of_gpu{gpu};
   const auto at_once = [](weir::continuation c) { c(); };
@@ -84,7 +84,7 @@ TEST(CompletionPage, Executor) {
   }(of_gpu, at_once));
 }
 
-TEST(CompletionPage, Future) {
+TEST(CompletionPage, AFutureReturnsAPinnedBuffer) {
   const weir::device gpu;
   const weir::stream s{gpu};
   // [completion-future]
@@ -103,11 +103,12 @@ weir::task<int> part(weir::stream_ref s, int number) {
   co_return number;
 }
 
-TEST(CompletionPage, When) {
+TEST(CompletionPage, WhenAllAndWhenAnyCombineCompletions) {
   const weir::device gpu;
   const weir::stream one{gpu};
   const weir::stream other{gpu};
-  weir::sync_wait([](weir::stream_ref s, weir::stream_ref t, std::vector<weir::completion> many) -> weir::task<> {
+  weir::sync_wait([](weir::stream_ref s, weir::stream_ref t,
+                     std::vector<weir::completion> many) -> weir::task<> {
     // [completion-when]
     co_await weir::when_all(s.completion(), t.completion());
     co_await weir::when_all(many);  // a vector, array or span
@@ -119,7 +120,7 @@ TEST(CompletionPage, When) {
   }(one, other, {one.completion(), other.completion()}));
 }
 
-TEST(CompletionPage, Limits) {
+TEST(CompletionPage, AnAwaitHasADeadlineOrAStopToken) {
   using namespace std::chrono_literals;
   const weir::device gpu;
   const weir::stream s{gpu};
@@ -127,13 +128,13 @@ TEST(CompletionPage, Limits) {
   weir::sync_wait([](weir::completion c, std::stop_token token) -> weir::task<> {
     const auto deadline = std::chrono::steady_clock::now() + 1h;
     // [completion-limits]
-    bool in_time = co_await c.within(5s);                              // or c.by(deadline)
-    weir::awaited how = co_await weir::stop_when(c, token);            // done, or stopped
-    weir::awaited else_late = co_await weir::stop_when(c, token, 5s);  // or late
+    bool in_time = co_await c.within(5s);                                     // or c.by(deadline)
+    weir::wait_status how = co_await weir::stop_when(c, token);               // done, or stopped
+    weir::wait_status timed_status = co_await weir::stop_when(c, token, 5s);  // or timed_out
     // [/completion-limits]
     EXPECT_TRUE(in_time && co_await c.by(deadline));
-    EXPECT_EQ(how, weir::awaited::done);
-    EXPECT_EQ(else_late, weir::awaited::done);
+    EXPECT_EQ(how, weir::wait_status::done);
+    EXPECT_EQ(timed_status, weir::wait_status::done);
   }(s.completion(), source.get_token()));
 }
 

@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(CurrentStreamPage, Scope) {
+TEST(CurrentStreamPage, AScopeRestoresTheCurrentStream) {
   const weir::device gpu;
   const weir::context_scope context{gpu};
   const weir::stream_ref before = weir::current_stream();
@@ -22,7 +22,7 @@ TEST(CurrentStreamPage, Scope) {
   EXPECT_EQ(x[9], 1);
 }
 
-TEST(CurrentStreamPage, Ordered) {
+TEST(CurrentStreamPage, AScopeWaitsOnEntryAndExit) {
   const weir::device gpu;
   const weir::context_scope context{gpu};
   weir::stream s{gpu};

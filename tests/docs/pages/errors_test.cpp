@@ -17,7 +17,7 @@ void log_failure(std::exception_ptr failure) noexcept {
   }
 }
 
-TEST(ErrorsPage, Catching) {
+TEST(ErrorsPage, AnErrorIsCaught) {
   const weir::device gpu;
   weir::stream s{gpu};
   s.close();
@@ -33,15 +33,15 @@ TEST(ErrorsPage, Catching) {
   EXPECT_TRUE(closed);
 }
 
-TEST(ErrorsPage, Hook) {
+TEST(ErrorsPage, AHookReceivesUnraisedErrors) {
   // [errors-hook]
-  weir::unraised_error_hook before = weir::on_unraised_error(log_failure);
+  weir::unhandled_error_handler before = weir::set_unhandled_error_handler(log_failure);
   // [/errors-hook]
-  weir::on_unraised_error(before);
-  EXPECT_EQ(weir::on_unraised_error(nullptr), before);
+  weir::set_unhandled_error_handler(before);
+  EXPECT_EQ(weir::set_unhandled_error_handler(nullptr), before);
 }
 
-TEST(ErrorsPage, Codes) {
+TEST(ErrorsPage, ErrorCodesCompareToStandardConditions) {
   // [errors-codes]
   std::error_code code = weir::errc::out_of_memory;
   bool memory = code == std::errc::not_enough_memory;  // true, of any driver
@@ -49,7 +49,7 @@ TEST(ErrorsPage, Codes) {
   EXPECT_TRUE(memory);
 }
 
-TEST(ErrorsPage, Status) {
+TEST(ErrorsPage, AContextReturnsItsStatus) {
   const weir::device gpu;
   // [errors-status]
   bool well = gpu.primary_context().status() == weir::errc::success;

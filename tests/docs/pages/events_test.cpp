@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(EventsPage, Recording) {
+TEST(EventsPage, AWaitKeepsTheRecordItSaw) {
   const weir::device gpu;
   const weir::stream s{gpu}, t{gpu};
   // [events-record]
@@ -21,7 +21,7 @@ TEST(EventsPage, Recording) {
   EXPECT_TRUE(e.done() && kept.done());
 }
 
-TEST(EventsPage, Timing) {
+TEST(EventsPage, TimedEventsMeasureTime) {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::buffer<int> x{s, 1000};

@@ -9,7 +9,7 @@
 
 namespace {
 
-TEST(ExternalMemoryPage, Import) {
+TEST(ExternalMemoryPage, ForeignMemoryIsImportedAndMapped) {
   const weir::device gpu;
   const weir::stream s{gpu};
   const weir::test::shared_allocation theirs{gpu};
@@ -19,12 +19,12 @@ TEST(ExternalMemoryPage, Import) {
   auto memory = weir::external_memory::import_fd(fd, bytes, gpu);      // fd is the driver's now
   weir::mapped_buffer<float> frame{memory, 0, bytes / sizeof(float)};  // all of it, as floats
   weir::fill(s, frame, 0.5f);                                          // the exporter sees it, too
-  memory.close();                                                      // frame keeps the import alive
+  memory.close();  // frame keeps the import alive
   // [/external-memory-import]
   EXPECT_EQ(weir::test::contents(s, frame)[7], 0.5f);
 }
 
-TEST(ExternalMemoryPage, Refusal) {
+TEST(ExternalMemoryPage, ARefusedImportThrows) {
   const weir::device gpu;
   const int fd = -1;
   // [external-memory-refusal]

@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(ExternalPage, Semaphores) {
+TEST(ExternalPage, AStreamWaitsForAndSignalsSemaphores) {
   const weir::device gpu;
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU imports semaphores of Vulkan's";
   const weir::stream s{gpu};

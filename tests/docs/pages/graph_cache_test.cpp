@@ -22,19 +22,21 @@ class GraphCachePage : public ::testing::Test {
   weir::pinned_buffer<float> home{100};
 };
 
-TEST_F(GraphCachePage, Use) {
+TEST_F(GraphCachePage, AnEqualShapeIsReplayed) {
   const int shapes[] = {1, 2, 1, 1};
   // [graph-cache-use]
   weir::graph_cache<int> steps;
   for (const int shape : shapes) {
-    steps.run(s, shape, [&](weir::stream_ref in) { queue_step(in, shape); });  // the first of a shape captures it
+    steps.run(s, shape, [&](weir::stream_ref in) {
+      queue_step(in, shape);
+    });  // the first of a shape captures it
   }
   // [/graph-cache-use]
   EXPECT_EQ(first(), 1.0f);
   EXPECT_EQ(steps.counts().replayed, 2u);
 }
 
-TEST_F(GraphCachePage, Version) {
+TEST_F(GraphCachePage, ANewVersionUpdatesTheExecutable) {
   weir::graph_cache<int> steps;
   const int shape = 1;
   float rate = 0.5f;
@@ -54,7 +56,7 @@ TEST_F(GraphCachePage, Version) {
   EXPECT_EQ(steps.run(s, shape, version, step), weir::cache_use::updated);
 }
 
-TEST_F(GraphCachePage, Keep) {
+TEST_F(GraphCachePage, AnEntryKeepsItsMemory) {
   weir::graph_cache<int> steps;
   const int shape = 1;
   auto weights = std::make_shared<weir::buffer<float>>(s, 100u);
@@ -67,7 +69,7 @@ TEST_F(GraphCachePage, Keep) {
   EXPECT_EQ(weights.use_count(), 2);
 }
 
-TEST_F(GraphCachePage, Memory) {
+TEST_F(GraphCachePage, ABodyAllocatesMemory) {
   weir::graph_cache<int> steps;
   const int shape = 1;
   const auto size = std::size_t{100};

@@ -21,7 +21,7 @@ class GraphNodesPage : public ::testing::Test {
   weir::pinned_buffer<float> home{100};
 };
 
-TEST_F(GraphNodesPage, BuildAndChange) {
+TEST_F(GraphNodesPage, AGraphIsBuiltAndChanged) {
   int rounds = 0;
   // [graph-nodes-build]
   weir::graph g;
@@ -57,18 +57,19 @@ TEST_F(GraphNodesPage, BuildAndChange) {
   EXPECT_EQ(first.parameters().height(), 1u);
 }
 
-TEST_F(GraphNodesPage, Keep) {
+TEST_F(GraphNodesPage, ANodeKeepsItsMemory) {
   weir::graph g;
   weir::pinned_buffer<float> table{100};
   table[0] = 4.0f;
   // [graph-nodes-keep]
-  g.add(weir::copy_parameters{std::move(table), x});  // a pinned_buffer: gone with the last launch that can read it
+  g.add(weir::copy_parameters{std::move(table),
+                              x});  // a pinned_buffer: gone with the last launch that can read it
   // [/graph-nodes-keep]
   g.instantiate().launch(s);
   EXPECT_EQ(result(), 4.0f);
 }
 
-TEST_F(GraphNodesPage, Tags) {
+TEST_F(GraphNodesPage, ATagFindsANodeInAClone) {
   weir::graph g;
   const weir::fill_node a = g.add(weir::fill_parameters{x, 1.0f});
   // [graph-nodes-tags]
@@ -81,8 +82,9 @@ TEST_F(GraphNodesPage, Tags) {
   EXPECT_EQ(result(), 5.0f);
 }
 
-TEST_F(GraphNodesPage, Conditions) {
-  if (!weir::conditional_support_of_driver().else_and_switch) GTEST_SKIP() << "a driver of before CUDA 12.8";
+TEST_F(GraphNodesPage, AConditionChoosesABody) {
+  if (!weir::conditional_support_of_driver().else_and_switch)
+    GTEST_SKIP() << "a driver of before CUDA 12.8";
   weir::graph g;
   // [graph-nodes-conditions]
   const weir::condition c{g, 1};  // 1 at the beginning of each launch

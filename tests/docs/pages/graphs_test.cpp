@@ -5,7 +5,7 @@
 #include <string>
 #include <weir/weir.hpp>
 
-#include "support/own_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -21,7 +21,7 @@ class GraphsPage : public ::testing::Test {
   weir::pinned_buffer<float> home{100};
 };
 
-TEST_F(GraphsPage, Launch) {
+TEST_F(GraphsPage, AnExecutableIsLaunchedRepeatedly) {
   weir::graph g = record(1.0f);
   // [graphs-launch]
   weir::graph_exec run = g.instantiate();  // once
@@ -32,7 +32,7 @@ TEST_F(GraphsPage, Launch) {
   EXPECT_EQ(home[0], 1.0f);
 }
 
-TEST_F(GraphsPage, Update) {
+TEST_F(GraphsPage, AnExecutableIsUpdated) {
   weir::graph_exec run = record(1.0f).instantiate();
   const weir::graph changed = record(2.0f);
   // [graphs-update]
@@ -48,7 +48,7 @@ TEST_F(GraphsPage, Update) {
   EXPECT_EQ(home[0], 2.0f);
 }
 
-TEST_F(GraphsPage, Questions) {
+TEST_F(GraphsPage, AGraphListsItsNodes) {
   const weir::graph g = record(1.0f);
   std::size_t fills = 0;
   // [graphs-questions]
@@ -59,10 +59,10 @@ TEST_F(GraphsPage, Questions) {
   EXPECT_EQ(fills, 1u);
 }
 
-TEST_F(GraphsPage, Pictures) {
+TEST_F(GraphsPage, AGraphIsDrawn) {
   weir::graph g = record(1.0f);
   const weir::graph_node clear = g.nodes().front();
-  const weir::test::own_folder own;
+  const weir::test::temporary_folder own;
   const std::string path = own.path() / "graph.dot";
   // [graphs-pictures]
   g.tag(clear, "clear x");

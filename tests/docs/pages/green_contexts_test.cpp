@@ -5,18 +5,19 @@
 
 namespace {
 
-TEST(GreenContextsPage, Dividing) {
+TEST(GreenContextsPage, ADeviceIsDividedIntoGreenContexts) {
   const weir::device gpu;
   // [green-split]
-  weir::sm_part whole = weir::sm_part::of(gpu);  // 132 multiprocessors on an H200
-  weir::sm_split by = whole.split(1, 32);        // one group of at least 32, and the rest
+  weir::sm_resource whole = weir::sm_resource::of(gpu);  // 132 multiprocessors on an H200
+  weir::sm_split by = whole.split(1, 32);                // one group of at least 32, and the rest
   weir::green_context urgent{by.groups[0]};
-  weir::green_context ordinary{by.rest};
+  weir::green_context ordinary{by.remainder};
 
   weir::stream answers{urgent, {.priority = gpu.priorities().greatest}};
   weir::stream training{ordinary};
   // [/green-split]
-  EXPECT_EQ(weir::sm_part::of(answers).count() + weir::sm_part::of(training).count(), whole.count());
+  EXPECT_EQ(weir::sm_resource::of(answers).count() + weir::sm_resource::of(training).count(),
+            whole.count());
   // [green-events]
   weir::event mark{gpu};
   urgent.record(mark);  // behind everything in all streams of the context

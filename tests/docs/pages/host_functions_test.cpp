@@ -8,7 +8,7 @@
 
 namespace {
 
-TEST(HostFunctionsPage, Three) {
+TEST(HostFunctionsPage, ThreeKindsOfHostFunctionsRun) {
   const weir::device gpu;
   const weir::stream s{gpu};
   int sum = 0;
@@ -24,7 +24,7 @@ TEST(HostFunctionsPage, Three) {
   EXPECT_EQ(result, weir::errc::success);
 }
 
-TEST(HostFunctionsPage, Exceptions) {
+TEST(HostFunctionsPage, ASyncThrowsTheExceptionOfAHostFunction) {
   const weir::device gpu;
   const weir::stream s{gpu};
   bool caught = false;

@@ -23,12 +23,13 @@ using namespace std::chrono_literals;
 // [interop-asio]
 asio::awaitable<int> answer(weir::stream_ref s, weir::pinned_buffer<int>& x) {
   weir::fill(s, x, 42);
-  co_await weir::async_wait(s.completion(), asio::use_awaitable);  // throws what the work failed with
+  co_await weir::async_wait(s.completion(),
+                            asio::use_awaitable);  // throws what the work failed with
   co_return x.data()[0];
 }
 // [/interop-asio]
 
-TEST(InteropPage, Asio) {
+TEST(InteropPage, AsioAwaitsACompletion) {
   const weir::stream s{weir::device{}};
   weir::pinned_buffer<int> x{1};
   asio::io_context io;
@@ -36,7 +37,8 @@ TEST(InteropPage, Asio) {
   bool failed = true;
   // [interop-asio-tokens]
   std::future<void> end = weir::async_wait(s.completion(), asio::use_future);
-  weir::async_wait(io, s.completion(), [&](std::exception_ptr failure) { failed = failure != nullptr; });
+  weir::async_wait(io, s.completion(),
+                   [&](std::exception_ptr failure) { failed = failure != nullptr; });
   // [/interop-asio-tokens]
   io.run();
   end.get();
@@ -48,14 +50,14 @@ asio::awaitable<bool> done_in_time(weir::stream_ref s, asio::io_context& io) {
   // [interop-asio-deadline]
   using namespace asio::experimental::awaitable_operators;
   asio::steady_timer limit{io, 1ms};
-  auto first =
-      co_await (weir::async_wait(s.completion(), asio::use_awaitable) || limit.async_wait(asio::use_awaitable));
+  auto first = co_await (weir::async_wait(s.completion(), asio::use_awaitable) ||
+                         limit.async_wait(asio::use_awaitable));
   bool in_time = first.index() == 0;  // if not, the work goes on, and its end may be awaited again
   // [/interop-asio-deadline]
   co_return in_time;
 }
 
-TEST(InteropPage, AsioDeadline) {
+TEST(InteropPage, AsioAwaitsADeadline) {
   const weir::stream s{weir::device{}};
   asio::io_context io;
   weir::test::gate held{s};

@@ -9,9 +9,11 @@
 
 namespace {
 
-int sum(const weir::pinned_buffer<int>& x) { return std::accumulate(x.data(), x.data() + x.size(), 0); }
+int sum(const weir::pinned_buffer<int>& x) {
+  return std::accumulate(x.data(), x.data() + x.size(), 0);
+}
 
-TEST(InteropPage, Senders) {
+TEST(InteropPage, CompletionsAreSenders) {
   const weir::stream s{weir::device{}};
   weir::pinned_buffer<int> x{10};
   weir::fill(s, x, 3);

@@ -23,7 +23,7 @@ CUstream_st* c_function(CUstream_st* stream) { return stream; }
 CUstream_st* their_function(their_stream stream) { return stream.get(); }
 CUstream_st* our_function(weir::stream_ref stream) { return stream; }
 
-TEST(InteropPage, HandlesOutAndIn) {
+TEST(InteropPage, HandlesConvertInBothDirections) {
   const weir::device gpu;
   // [interop-handles]
   weir::stream s{gpu};
@@ -36,14 +36,14 @@ TEST(InteropPage, HandlesOutAndIn) {
   EXPECT_EQ(their_function(s), raw);
 }
 
-TEST(InteropPage, Ownership) {
+TEST(InteropPage, OwnershipIsReleasedAdoptedAndShared) {
   const weir::device gpu;
   weir::stream s{gpu};
   const auto pool = std::make_shared<int>(0);
   // [interop-ownership]
   CUstream_st* given = s.release();                 // no longer weir's to destroy
   weir::stream taken = weir::stream::adopt(given);  // weir's again
-  weir::kept_stream kept{taken.get(), pool};        // borrowed, with a share in its owner
+  weir::shared_stream kept{taken.get(), pool};      // borrowed, with a share in its owner
   // [/interop-ownership]
   EXPECT_TRUE(s.closed());
   EXPECT_EQ(kept.get(), taken.get());
@@ -55,14 +55,15 @@ struct foreign_object {
 };
 weir::protocol_stream pair_of(const foreign_object& thing) { return thing.pair; }
 
-TEST(InteropPage, Bindings) {
+TEST(InteropPage, StreamsPassThroughPythonProtocols) {
   const weir::device gpu;
   const weir::stream s{gpu}, theirs{gpu};
   const foreign_object thing{weir::stream_to_protocol(theirs)};
   const std::optional<long long> argument = weir::stream_to_dlpack(theirs);
   // [interop-bindings]
   // A stream of Python's, from what its __cuda_stream__() gave:
-  const weir::stream_ref foreign = weir::stream_from_protocol(weir::protocol_answer::pair, pair_of(thing), "Stream");
+  const weir::stream_ref foreign =
+      weir::stream_from_protocol(weir::protocol_answer::pair, pair_of(thing), "Stream");
 
   // In __dlpack__(stream=argument): s has made the data, and the consumer's stream waits for it.
   if (const auto consumer = weir::stream_from_dlpack(argument)) consumer->wait(s);

@@ -11,7 +11,7 @@ namespace {
 
 // The process that makes them.
 WEIR_PEER_ROLE(interprocess_maker) {
-  const weir::test::peer_line& line = test;
+  const weir::test::peer_channel& line = test;
   const weir::device gpu;
   const weir::stream s{gpu};
   // [interprocess-maker]
@@ -31,7 +31,7 @@ WEIR_PEER_ROLE(interprocess_maker) {
 }
 
 WEIR_PEER_ROLE(interprocess_pool_maker) {
-  const weir::test::peer_line& line = test;
+  const weir::test::peer_channel& line = test;
   const weir::device gpu;
   const weir::stream s{gpu};
   const weir::ipc_event ready{gpu};
@@ -52,7 +52,7 @@ WEIR_PEER_ROLE(interprocess_pool_maker) {
   s.sync();
 }
 
-TEST(InterprocessPage, APool) {
+TEST(InterprocessPage, APoolIsSharedWithAProcess) {
   const weir::test::peer line{"interprocess_pool_maker"};
   const weir::device gpu;
   const weir::stream t{gpu};
@@ -71,7 +71,7 @@ TEST(InterprocessPage, APool) {
   EXPECT_EQ(here, std::vector<float>(1000, 3.0f));
 }
 
-TEST(InterprocessPage, MakerAndOpener) {
+TEST(InterprocessPage, ABufferIsSharedWithAProcess) {
   const weir::test::peer line{"interprocess_maker"};
   const weir::device gpu;
   const weir::stream t{gpu};
@@ -80,8 +80,9 @@ TEST(InterprocessPage, MakerAndOpener) {
   auto shared = weir::ipc_buffer<float>::open(line.receive<weir::ipc_memory_handle>());
   const auto ready = weir::ipc_event::open(line.receive<weir::ipc_event_handle>(), gpu);
 
-  static_cast<void>(line.receive<char>());  // the record is queued there, which is not to say complete
-  t.wait(ready);                            // on the device, for work of the other process
+  static_cast<void>(
+      line.receive<char>());  // the record is queued there, which is not to say complete
+  t.wait(ready);              // on the device, for work of the other process
   weir::copy(t, shared, here);
   // [/interprocess-opener]
   t.sync();

@@ -12,7 +12,7 @@ class MemoryPoolsPage : public ::testing::Test {
   weir::stream s{gpu};
 };
 
-TEST_F(MemoryPoolsPage, Own) {
+TEST_F(MemoryPoolsPage, APoolAllocatesBuffersAndMemory) {
   // [pools-own]
   const weir::memory_pool pool{gpu, {.max_size = 256 << 20, .release_threshold = weir::keep_all}};
   weir::buffer<float> x{pool, s, 1000};  // a buffer like any other
@@ -25,29 +25,32 @@ TEST_F(MemoryPoolsPage, Own) {
   EXPECT_GE(now.used_high, x.size_bytes() + 4096);
 }
 
-TEST_F(MemoryPoolsPage, Places) {
-  if (gpu.attribute(weir::device_attribute::concurrent_managed_access) == 0) GTEST_SKIP() << "no concurrent access";
+TEST_F(MemoryPoolsPage, APoolNamesItsLocation) {
+  if (gpu.attribute(weir::device_attribute::concurrent_managed_access) == 0)
+    GTEST_SKIP() << "no concurrent access";
   // [pools-places]
-  const weir::memory_pool near{gpu, {.memory = weir::pool_memory::pinned, .place = weir::memory_place::host_node(0)}};
-  const weir::memory_pool shared{gpu, {.memory = weir::pool_memory::managed, .place = gpu}};
+  const weir::memory_pool near{
+      gpu, {.memory = weir::pool_memory::pinned, .location = weir::memory_location::host_node(0)}};
+  const weir::memory_pool shared{gpu, {.memory = weir::pool_memory::managed, .location = gpu}};
   weir::buffer<int> x{shared, s, 1000};
   weir::fill(s, x, 2);
-  weir::prefetch(s, x, weir::memory_place::host());  // as of any managed memory
+  weir::prefetch(s, x, weir::memory_location::host());  // as of any managed memory
   s.sync();
   int first = x.data()[0];  // the host has the same address
   // [/pools-places]
   EXPECT_EQ(first, 2);
 }
 
-TEST_F(MemoryPoolsPage, Patience) {
+TEST_F(MemoryPoolsPage, ARetryingPoolAllocates) {
   const weir::memory_pool pool{gpu};
   // [pools-patience]
-  weir::buffer<float> x{pool.retrying(), s, 1000};  // may block the host, for all work of the context
+  weir::buffer<float> x{pool.retrying(), s,
+                        1000};  // may block the host, for all work of the context
   // [/pools-patience]
   EXPECT_NE(x.data(), nullptr);
 }
 
-TEST_F(MemoryPoolsPage, Peers) {
+TEST_F(MemoryPoolsPage, APeerDeviceHasAccess) {
   if (weir::device::count() < 2) GTEST_SKIP() << "one device";
   const weir::memory_pool pool{gpu};
   // [pools-peers]
@@ -59,9 +62,10 @@ TEST_F(MemoryPoolsPage, Peers) {
   // [/pools-peers]
 }
 
-TEST_F(MemoryPoolsPage, Resources) {
+TEST_F(MemoryPoolsPage, StandardContainersUseAPool) {
   // [pools-resources]
-  const weir::memory_pool pool{gpu, {.memory = weir::pool_memory::pinned, .release_threshold = weir::keep_all}};
+  const weir::memory_pool pool{
+      gpu, {.memory = weir::pool_memory::pinned, .release_threshold = weir::keep_all}};
   const weir::pinned_pool_resource resource{pool};
   void* memory = resource.allocate(s, 4096, 16);
   resource.deallocate(s, memory, 4096, 16);
@@ -72,7 +76,7 @@ TEST_F(MemoryPoolsPage, Resources) {
   EXPECT_EQ(numbers.back(), 2.0f);
 }
 
-TEST_F(MemoryPoolsPage, Current) {
+TEST_F(MemoryPoolsPage, AScopeSetsTheCurrentPool) {
   const weir::memory_pool pool{gpu};
   // [pools-current]
   weir::default_memory_pool(gpu).set_release_threshold(64 << 20);

@@ -10,7 +10,7 @@ namespace {
 
 void launch_of_somebody_else(CUstream_st*, const int*) {}
 
-TEST(MemoryPage, Kinds) {
+TEST(MemoryPage, DeviceAndHostMemoryAreCopied) {
   const weir::device gpu;
   const weir::stream s{gpu};
   // [memory-kinds]
@@ -26,7 +26,7 @@ TEST(MemoryPage, Kinds) {
   EXPECT_EQ(pinned[10], 7);
 }
 
-TEST(MemoryPage, OtherStreams) {
+TEST(MemoryPage, ABufferUsedOnTwoStreamsIsFreedAfterBoth) {
   const weir::device gpu;
   const weir::stream s{gpu}, t{gpu};
   weir::pinned_buffer<int> host{1000, gpu};
@@ -44,7 +44,7 @@ TEST(MemoryPage, OtherStreams) {
   EXPECT_EQ(host[999], 3);
 }
 
-TEST(MemoryPage, Managed) {
+TEST(MemoryPage, ManagedMemoryIsPrefetched) {
   const weir::device gpu;
   const weir::stream s{gpu};
   // [memory-managed]
@@ -52,13 +52,13 @@ TEST(MemoryPage, Managed) {
   for (int& n : x) n = 1;     // as an array
   weir::prefetch(s, x, gpu);  // to where the next work will want it
   weir::fill(s, std::span{x.data(), 10}, 2);
-  weir::prefetch(s, x, weir::memory_place::host());
+  weir::prefetch(s, x, weir::memory_location::host());
   s.sync();  // the host reads it after the work
   // [/memory-managed]
   EXPECT_EQ(x[9] + x[10], 3);
 }
 
-TEST(MemoryPage, Batch) {
+TEST(MemoryPage, ABatchCopiesSeveralRanges) {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::buffer<int> x{s, 1000};
@@ -67,7 +67,7 @@ TEST(MemoryPage, Batch) {
   std::vector<float> host_y(2000, 5.0f);
   // [memory-batch]
   weir::copy_batch batch;
-  batch.add(host_x, x).add(host_y, y, {.reading = weir::source_reading::during_call});
+  batch.add(host_x, x).add(host_y, y, {.source_access = weir::source_access_order::during_call});
   batch.enqueue(s);
   // [/memory-batch]
   host_y.assign(2000, 0.0f);
@@ -76,7 +76,7 @@ TEST(MemoryPage, Batch) {
   EXPECT_EQ(host_y.back(), 5.0f);
 }
 
-TEST(MemoryPage, SetStream) {
+TEST(MemoryPage, SetStreamMovesABuffer) {
   const weir::device gpu;
   const weir::stream s{gpu}, t{gpu};
   // [memory-set-stream]

@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(OrderingPage, ForkAndJoin) {
+TEST(OrderingPage, WaitsForkAndJoinStreams) {
   const weir::device gpu;
   const weir::stream s{gpu}, t{gpu};
   weir::pinned_buffer<int> a{1000, gpu}, b{1000, gpu};
@@ -21,7 +21,7 @@ TEST(OrderingPage, ForkAndJoin) {
   EXPECT_EQ(a[999], 2);
 }
 
-TEST(OrderingPage, DefaultStreams) {
+TEST(OrderingPage, BlockingStreamsAreOrderedByTheLegacyStream) {
   const weir::device gpu;
   weir::pinned_buffer<int> a{100, gpu};
   // [ordering-default]

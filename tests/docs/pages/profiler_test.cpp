@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(ProfilerPage, AScope) {
+TEST(ProfilerPage, AScopeLimitsTheProfile) {
   const weir::stream s{weir::device{}};
   weir::buffer<int> x{s, 1000};
   // [profiler-scope]

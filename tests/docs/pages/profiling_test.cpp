@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(ProfilingPage, Names) {
+TEST(ProfilingPage, NamesAndRangesAreVisibleToAProfiler) {
   const weir::device gpu;
   // [profiling-names]
   weir::stream s{gpu};

@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(StreamAttributesPage, Setting) {
+TEST(StreamAttributesPage, AttributesAreSetAndCopied) {
   const weir::device gpu;
   const weir::stream s{gpu};
   // [stream-attributes-first]
@@ -13,8 +13,9 @@ TEST(StreamAttributesPage, Setting) {
   attributes.set_sync_policy(weir::sync_policy::block);
   attributes.set_priority(gpu.priorities().greatest);
 
-  weir::stream t = weir::make_stream(gpu, {}, {.sync_policy = weir::sync_policy::spin});  // from the beginning
-  weir::stream_attributes{t}.copy_from(s);                                                // all of them
+  weir::stream t =
+      weir::make_stream(gpu, {}, {.sync_policy = weir::sync_policy::spin});  // from the beginning
+  weir::stream_attributes{t}.copy_from(s);                                   // all of them
   // [/stream-attributes-first]
   EXPECT_EQ(weir::stream_attributes{t}.sync_policy(), weir::sync_policy::block);
   EXPECT_EQ(t.priority(), gpu.priorities().greatest);

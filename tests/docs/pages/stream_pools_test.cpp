@@ -7,11 +7,12 @@
 
 namespace {
 
-TEST(StreamPoolsPage, Lease) {
+TEST(StreamPoolsPage, APoolLendsStreams) {
   using namespace std::chrono_literals;
   const weir::device gpu;
   // [stream-pools-first]
-  weir::stream_pool pool{gpu, {{.name = "work", .limit = 4}, {.name = "copies", .streams = {.priority = 0}}}};
+  weir::stream_pool pool{
+      gpu, {{.name = "work", .limit = 4}, {.name = "copies", .streams = {.priority = 0}}}};
 
   weir::stream_lease s = pool.acquire("work");  // mine, until it is destroyed
   weir::buffer<float> x{s, 100};
@@ -22,8 +23,9 @@ TEST(StreamPoolsPage, Lease) {
   // [/stream-pools-first]
   EXPECT_NE(t, s.ref());
   // [stream-pools-exhausted]
-  std::optional<weir::stream_lease> at_once = pool.try_acquire("work");      // nothing if all are lent
-  std::optional<weir::stream_lease> later = pool.acquire_for(10ms, "work");  // nothing if none came back in time
+  std::optional<weir::stream_lease> at_once = pool.try_acquire("work");  // nothing if all are lent
+  std::optional<weir::stream_lease> later =
+      pool.acquire_for(10ms, "work");  // nothing if none came back in time
   // [/stream-pools-exhausted]
   EXPECT_TRUE(at_once && later);  // two of the four
 }

@@ -9,7 +9,7 @@ namespace {
 
 void library_function(weir::stream_ref s) { s.sync(); }
 
-TEST(StreamsPage, Making) {
+TEST(StreamsPage, StreamsAreCreatedWithOptions) {
   // [streams-make]
   weir::device gpu;  // device 0
   weir::stream s{gpu};
@@ -20,7 +20,7 @@ TEST(StreamsPage, Making) {
   EXPECT_LE(urgent.priority(), s.priority());
 }
 
-TEST(StreamsPage, OwnerAndReference) {
+TEST(StreamsPage, AReferenceSurvivesAMoveOfItsOwner) {
   weir::device gpu;
   // [streams-reference]
   weir::stream owner{gpu};
@@ -30,10 +30,11 @@ TEST(StreamsPage, OwnerAndReference) {
   s.sync();  // the same stream: its owner is `moved` now
   // [/streams-reference]
   EXPECT_EQ(s, moved);
-  EXPECT_TRUE(owner.closed());  // NOLINT(bugprone-use-after-move): that this is safe is what is shown
+  EXPECT_TRUE(
+      owner.closed());  // NOLINT(bugprone-use-after-move): that this is safe is what is shown
 }
 
-TEST(StreamsPage, Ending) {
+TEST(StreamsPage, ShutdownClosesAStream) {
   weir::device gpu;
   // [streams-end]
   weir::stream s{gpu};
@@ -42,7 +43,7 @@ TEST(StreamsPage, Ending) {
   EXPECT_TRUE(s.closed());
 }
 
-TEST(StreamsPage, Asking) {
+TEST(StreamsPage, AStreamReturnsItsProperties) {
   weir::device gpu;
   weir::stream s{gpu};
   // [streams-ask]

@@ -6,7 +6,7 @@
 
 namespace {
 
-TEST(TimingPage, Sections) {
+TEST(TimingPage, ATimerMeasuresEachSection) {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::pinned_buffer<float> host{1000};

@@ -6,14 +6,14 @@
 
 namespace {
 
-TEST(ValueWaitsPage, HandOver) {
+TEST(ValueWaitsPage, AWordOrdersTwoStreams) {
   const weir::device gpu;
   const weir::stream s{gpu};
   const weir::stream t{gpu};
   weir::buffer<float> x{s, 100};
   weir::pinned_buffer<float> y{100};
   // [value-waits-first]
-  weir::word<std::uint32_t> filled;  // 0, in memory that the host and every device reach
+  weir::wait_word<std::uint32_t> filled;  // 0, in memory that the host and every device reach
 
   weir::wait_value(t, filled, weir::until::geq, 1);  // t waits, on the device
   weir::copy(t, x, y);
@@ -26,17 +26,17 @@ TEST(ValueWaitsPage, HandOver) {
   EXPECT_EQ(filled.load(), 1u);
 }
 
-TEST(ValueWaitsPage, Batch) {
+TEST(ValueWaitsPage, ABatchWaitsAndWrites) {
   const weir::device gpu;
   const weir::stream s{gpu};
-  weir::word<std::uint32_t> filled{1};
-  weir::word<std::uint32_t> emptied;
+  weir::wait_word<std::uint32_t> filled{1};
+  weir::wait_word<std::uint32_t> emptied;
   weir::pinned_buffer<std::uint64_t> counters{8};
   // [value-waits-batch]
   weir::value_batch step;
   step.wait(filled, weir::until::geq, 1)
       .write(emptied, 1)
-      .write(weir::word_ref{counters, 3}, 7);  // an element of a pinned buffer
+      .write(weir::wait_word_ref{counters, 3}, 7);  // an element of a pinned buffer
   step.submit(s);
   // [/value-waits-batch]
   s.sync();

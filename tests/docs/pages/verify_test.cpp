@@ -5,7 +5,7 @@
 
 namespace {
 
-TEST(VerifyPage, InCode) {
+TEST(VerifyPage, VerificationIsEnabledInCode) {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::pinned_buffer<int> x{100};

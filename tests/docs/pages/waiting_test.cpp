@@ -8,7 +8,7 @@
 
 namespace {
 
-TEST(WaitingPage, Ways) {
+TEST(WaitingPage, TheHostWaitsAndPolls) {
   using namespace std::chrono_literals;
   const weir::device gpu;
   const weir::stream s{gpu};
@@ -25,7 +25,7 @@ TEST(WaitingPage, Ways) {
   EXPECT_TRUE(in_time && reached && done);
 }
 
-TEST(WaitingPage, Polling) {
+TEST(WaitingPage, TryDoneReturnsACode) {
   const weir::device gpu;
   const weir::stream s{gpu};
   // [waiting-poll]
@@ -39,7 +39,7 @@ TEST(WaitingPage, Polling) {
   EXPECT_FALSE(failed);
 }
 
-TEST(WaitingPage, Scope) {
+TEST(WaitingPage, AScopeWaitsForItsWork) {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::buffer<float> x{s, 100};
@@ -52,14 +52,14 @@ TEST(WaitingPage, Scope) {
   EXPECT_EQ(last, 2.0f);
 }
 
-TEST(WaitingPage, Guard) {
+TEST(WaitingPage, AGuardForbidsWaits) {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::buffer<float> x{s, 100};
   weir::pinned_buffer<float> pinned{100};
   {
     // [waiting-guard]
-    weir::allow_sync none{false};  // until the end of the block, in this thread
+    weir::sync_guard none{false};  // until the end of the block, in this thread
     weir::copy(s, x, pinned);      // queued as ever
     // s.sync() would throw not_permitted, with its own line and the line of the guard
     // [/waiting-guard]

@@ -1,4 +1,5 @@
-// capture_test.cpp - capture: forks and joins, what breaks a capture and what does not, and streams that end in one.
+// capture_test.cpp - capture: forks and joins, what breaks a capture and what does not, and streams
+// that end in one.
 #include "embedded/graph/graph_fixture.hpp"
 
 #include <thread>
@@ -12,11 +13,12 @@ class Capture : public memory_test {
  protected:
   void SetUp() override {
     memory_test::SetUp();
-    for (CUevent& e : events) ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    for (CUevent& e : events)
+      ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
   }
   void TearDown() override {
     for (const CUevent e : events) EXPECT_EQ(driver.cuEventDestroy_v2(e), CUDA_SUCCESS);
-    EXPECT_EQ(model::detail::open_captures, 0);
+    EXPECT_EQ(model::detail::active_captures, 0);
     memory_test::TearDown();
   }
 
@@ -48,12 +50,14 @@ class Capture : public memory_test {
 };
 
 // Programs of CUDA 11.3 to 12.2 call the form without data of edges.
-TEST_F(Capture, DependenciesAreSetByTheOlderFormToo) {
+TEST_F(Capture, TheOlderCallSetsDependencies) {
   test_stream s;
   test_words words{2};
   begin(s);
   set(s, words, 0);
-  EXPECT_EQ(driver.cuStreamUpdateCaptureDependencies(s, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES), CUDA_SUCCESS);
+  EXPECT_EQ(
+      driver.cuStreamUpdateCaptureDependencies(s, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+      CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamUpdateCaptureDependencies(s, nullptr, 0, 7), CUDA_ERROR_INVALID_VALUE);
   set(s, words, 1);
   CUgraph made = nullptr;
@@ -66,7 +70,7 @@ TEST_F(Capture, DependenciesAreSetByTheOlderFormToo) {
 }
 
 // A fork and a join make a diamond; nothing runs before the launch, and everything in it.
-TEST_F(Capture, ForkAndJoin) {
+TEST_F(Capture, AForkAndAJoinMakeADiamond) {
   test_stream s;
   test_stream t;
   test_words words{4};
@@ -91,7 +95,7 @@ TEST_F(Capture, ForkAndJoin) {
 }
 
 // A stream that was not joined back costs the graph, not the streams.
-TEST_F(Capture, UnjoinedForkIsAnError) {
+TEST_F(Capture, AnUnjoinedForkIsAnError) {
   test_stream s;
   test_stream t;
   test_words words{1};
@@ -104,8 +108,9 @@ TEST_F(Capture, UnjoinedForkIsAnError) {
   EXPECT_EQ(words[0], 1u);
 }
 
-// What a capture may not do breaks it, in every stream of it; its end says so, and everything is usable again.
-TEST_F(Capture, AQueryBreaksIt) {
+// What a capture may not do breaks it, in every stream of it; its end says so, and everything is
+// usable again.
+TEST_F(Capture, AQueryBreaksACapture) {
   test_stream s;
   test_stream t;
   begin(s, CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -119,7 +124,7 @@ TEST_F(Capture, AQueryBreaksIt) {
 }
 
 // Another thread's unsafe call breaks a capture begun global, not one begun for its own thread.
-TEST_F(Capture, ModesDecideWhoseCallsAreUnsafe) {
+TEST_F(Capture, TheModeDecidesWhichThreadsMakeUnsafeCalls) {
   test_stream s;
   test_stream other;
   const auto query_elsewhere = [&] {
@@ -138,7 +143,7 @@ TEST_F(Capture, ModesDecideWhoseCallsAreUnsafe) {
 }
 
 // A thread in relaxed mode may do what it likes beside its own captures.
-TEST_F(Capture, ARelaxedThreadIsNotHindered) {
+TEST_F(Capture, ARelaxedThreadMayMakeUnsafeCalls) {
   test_stream s;
   test_stream other;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -153,7 +158,7 @@ TEST_F(Capture, ARelaxedThreadIsNotHindered) {
 }
 
 // A captured event is none to the host; recorded again outside, it is one.
-TEST_F(Capture, ACapturedEventIsNotReal) {
+TEST_F(Capture, ACapturedEventCannotBeQueried) {
   test_stream s;
   begin(s);
   ASSERT_EQ(driver.cuEventRecord(events[0], s), CUDA_SUCCESS);
@@ -164,9 +169,9 @@ TEST_F(Capture, ACapturedEventIsNotReal) {
   EXPECT_EQ(driver.cuEventSynchronize(events[0]), CUDA_SUCCESS);
 }
 
-// The stream that a capture began in ends, and the capture with it; one that joined ends, and its work must still be
-// joined.
-TEST_F(Capture, StreamsMayEndInIt) {
+// The stream that a capture began in ends, and the capture with it; one that joined ends, and its
+// work must still be joined.
+TEST_F(Capture, StreamsMayEndDuringACapture) {
   test_words words{1};
   test_stream t;
   {
@@ -185,7 +190,7 @@ TEST_F(Capture, StreamsMayEndInIt) {
 }
 
 // A thread ends, and with it its own default stream and the capture that began there.
-TEST_F(Capture, AThreadMayEndInIt) {
+TEST_F(Capture, AThreadMayEndDuringACapture) {
   const CUcontext context = current_context();
   std::thread{[&] {
     ASSERT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
@@ -195,7 +200,7 @@ TEST_F(Capture, AThreadMayEndInIt) {
 }
 
 // Work that was captured while another thread ended the capture is not lost: it runs.
-TEST_F(Capture, WorkIsCapturedOrRuns) {
+TEST_F(Capture, WorkIsEitherCapturedOrRun) {
   test_stream s;
   test_words words{1};
   constexpr int rounds = 200;

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
-#include "embedded/model/core/thread_state.hpp"
 #include "embedded/memory/memory_fixture.hpp"
+#include "embedded/model/core/thread_state.hpp"
 
 namespace weir::embedded {
 

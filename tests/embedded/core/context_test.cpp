@@ -18,15 +18,16 @@ struct late_caller {
   CUresult* result = nullptr;
 };
 
-// A thread that has found a stream or an event and comes too late to destroy it: the context has ended it. It is not ended
-// twice, which would give what it had to two others.
-TEST_F(Context, EndsWhatALateThreadIsAboutToDestroy) {
+// A thread that has found a stream or an event and comes too late to destroy it: the context has
+// ended it. It is not ended twice, which would give what it had to two others.
+TEST_F(Context, AContextEndsObjectsThatALateThreadDestroys) {
   model::process& p = model::this_process();
   ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);
   CUstream s = nullptr;
   CUevent e = nullptr;
   ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING),
+            CUDA_SUCCESS);
   model::stream& found_stream = *p.streams.find(s);
   model::event& found_event = *p.events.find(e);
   ASSERT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
@@ -41,8 +42,9 @@ TEST_F(Context, EndsWhatALateThreadIsAboutToDestroy) {
   other.release_when_drained();
 }
 
-// The end of a thread and the end of a context both close the thread's default stream, whichever comes first.
-TEST_F(Context, OutlivesTheDefaultStreamsOfItsThreads) {
+// The end of a thread and the end of a context both close the thread's default stream, whichever
+// comes first.
+TEST_F(Context, AContextAndItsThreadsCloseADefaultStreamOnce) {
   const CUcontext primary = retain();
   const auto streams = [] {
     int count = 0;
@@ -66,7 +68,7 @@ TEST_F(Context, OutlivesTheDefaultStreamsOfItsThreads) {
 }
 
 // Of several places in the stack only the top goes.
-TEST_F(Context, LeavesTheStackOnlyAtItsTop) {
+TEST_F(Context, ADestroyedContextIsRemovedOnlyFromTheTopOfTheStack) {
   const CUcontext a = make();
   const CUcontext b = make();
   ASSERT_EQ(driver.cuCtxPushCurrent_v2(a), CUDA_SUCCESS);
@@ -84,7 +86,7 @@ TEST_F(Context, LeavesTheStackOnlyAtItsTop) {
 }
 
 // One thread destroys it; the others are told that it is destroyed.
-TEST_F(Context, IsDestroyedOnce) {
+TEST_F(Context, AContextIsDestroyedOnce) {
   const CUcontext made = make();
   std::atomic<int> destroyed{0};
   std::atomic<int> refused{0};
@@ -102,9 +104,10 @@ TEST_F(Context, IsDestroyedOnce) {
 }
 
 // What is no context is found out, not followed.
-TEST_F(Context, KnowsAForeignHandle) {
+TEST_F(Context, AForeignHandleIsAnInvalidContext) {
   int place = 0;
-  for (const auto bits : {reinterpret_cast<std::uintptr_t>(&place), std::uintptr_t{1}, ~std::uintptr_t{0}}) {
+  for (const auto bits :
+       {reinterpret_cast<std::uintptr_t>(&place), std::uintptr_t{1}, ~std::uintptr_t{0}}) {
     const auto foreign = reinterpret_cast<CUcontext>(bits);
     unsigned version = 0;
     EXPECT_EQ(driver.cuCtxPushCurrent_v2(foreign), CUDA_ERROR_INVALID_CONTEXT);
@@ -115,7 +118,7 @@ TEST_F(Context, KnowsAForeignHandle) {
   }
 }
 
-TEST_F(Context, KeepsTheFlagsThatAreDecidedWhenItIsMade) {
+TEST_F(Context, AContextKeepsTheFlagsSetAtCreation) {
   const CUcontext plain = make();
   EXPECT_EQ(driver.cuCtxSetFlags(CU_CTX_MAP_HOST | CU_CTX_SCHED_SPIN), CUDA_SUCCESS);
   EXPECT_EQ(flags(), 1U);
@@ -133,7 +136,7 @@ TEST_F(Context, KeepsTheFlagsThatAreDecidedWhenItIsMade) {
 }
 
 // As an H200 rounds, clamps and refuses.
-TEST_F(Context, RoundsItsLimits) {
+TEST_F(Context, LimitsAreRoundedAndClamped) {
   const CUcontext made = make();
   const struct {
     CUlimit which;
@@ -153,7 +156,8 @@ TEST_F(Context, RoundsItsLimits) {
       {CU_LIMIT_SHMEM_SIZE, 0, CUDA_ERROR_NOT_PERMITTED, 232'448},
   };
   for (const auto& step : steps) {
-    EXPECT_EQ(driver.cuCtxSetLimit(step.which, step.asked), step.result) << step.which << ' ' << step.asked;
+    EXPECT_EQ(driver.cuCtxSetLimit(step.which, step.asked), step.result)
+        << step.which << ' ' << step.asked;
     EXPECT_EQ(limit(step.which), step.then) << step.which << ' ' << step.asked;
   }
   EXPECT_EQ(driver.cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2), CUDA_ERROR_UNSUPPORTED_LIMIT);
@@ -161,7 +165,7 @@ TEST_F(Context, RoundsItsLimits) {
   EXPECT_EQ(driver.cuCtxDestroy_v2(made), CUDA_SUCCESS);
 }
 
-TEST_F(Context, StartsWithTheLimitsOfANewOne) {
+TEST_F(Context, AResetContextHasDefaultLimits) {
   ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1), CUDA_SUCCESS);
@@ -173,7 +177,7 @@ TEST_F(Context, StartsWithTheLimitsOfANewOne) {
   EXPECT_EQ(limit(CU_LIMIT_STACK_SIZE), 1024U);
 }
 
-TEST_F(Context, RefusesWhatNoEmbeddedDeviceCanDo) {
+TEST_F(Context, UnsupportedCreationParametersAreRefused) {
   CUcontext made = nullptr;
   CUexecAffinityParam affinity{CU_EXEC_AFFINITY_TYPE_SM_COUNT, {{1}}};
   CUctxCigParam graphics{CIG_DATA_TYPE_NV_BLOB, nullptr};
@@ -187,7 +191,7 @@ TEST_F(Context, RefusesWhatNoEmbeddedDeviceCanDo) {
   EXPECT_EQ(driver.cuCtxDestroy_v2(made), CUDA_SUCCESS);
 }
 
-TEST_F(Context, IsStillCurrentWhenAThreadEnds) {
+TEST_F(Context, AContextIsCurrentInThreadLocalDestructors) {
   const CUcontext primary = retain();
   CUresult result = CUDA_ERROR_UNKNOWN;
   std::thread{[&] {

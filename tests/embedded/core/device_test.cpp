@@ -5,15 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "embedded/driver.hpp"
 #include "embedded/model/core/process.hpp"
-#include "embedded/table.hpp"
 
 namespace weir::embedded {
 using namespace abi;
 
 namespace {
-
-const detail::driver_table& driver = table();
 
 class Device : public testing::Test {
  protected:
@@ -31,8 +29,9 @@ class Device : public testing::Test {
   int count = 0;
 };
 
-// The same checks for all of its kind: what each makes of a device that is not there, and of nowhere to put the answer.
-TEST_F(Device, EveryQuestionNeedsAPlaceForTheAnswerAndADevice) {
+// The same checks for all of its kind: what each makes of a device that is not there, and of
+// nowhere to put the answer.
+TEST_F(Device, EveryQueryNeedsAnOutputAndADevice) {
   int value = 0;
   char text[32];
   CUuuid uuid;
@@ -52,10 +51,11 @@ TEST_F(Device, EveryQuestionNeedsAPlaceForTheAnswerAndADevice) {
   EXPECT_EQ(driver.cuDeviceTotalMem_v2(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuDeviceGetPCIBusId(nullptr, 32, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuDeviceCanAccessPeer(nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuDeviceGetAttribute(nullptr, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuDeviceGetAttribute(nullptr, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Device, HasEveryAttributeThatThereIs) {
+TEST_F(Device, ADeviceHasEveryAttribute) {
   for (unsigned which = 0; which < CU_DEVICE_ATTRIBUTE_MAX + 12; ++which) {
     int value = -77;
     const bool known = which >= 1 && which < CU_DEVICE_ATTRIBUTE_MAX;
@@ -66,7 +66,7 @@ TEST_F(Device, HasEveryAttributeThatThereIs) {
   }
 }
 
-TEST_F(Device, CutsItsNameToTheRoomThereIs) {
+TEST_F(Device, ADeviceNameIsTruncatedToTheBuffer) {
   char whole[64];
   ASSERT_EQ(driver.cuDeviceGetName(whole, sizeof whole, 0), CUDA_SUCCESS);
   EXPECT_STREQ(whole, "weir embedded device");
@@ -82,27 +82,29 @@ TEST_F(Device, CutsItsNameToTheRoomThereIs) {
   EXPECT_STREQ(again, whole);
 }
 
-TEST_F(Device, IsFoundByItsBusIdHoweverItIsWritten) {
+TEST_F(Device, ADeviceIsFoundByAnyFormOfItsBusId) {
   const std::string id = bus_id(0);
   EXPECT_EQ(id, "FFFF:00:00.0");
-  for (const char* accepted :
-       {"FFFF:00:00.0", "ffff:00:00.0", "ffff:0:0.0", "FFFF:00:00", " FFFF:00:00.0", "FFFF:00:00.0zz", "FFFF:00:00."}) {
+  for (const char* accepted : {"FFFF:00:00.0", "ffff:00:00.0", "ffff:0:0.0", "FFFF:00:00",
+                               " FFFF:00:00.0", "FFFF:00:00.0zz", "FFFF:00:00."}) {
     CUdevice found = -5;
     EXPECT_EQ(driver.cuDeviceGetByPCIBusId(&found, accepted), CUDA_SUCCESS) << accepted;
     EXPECT_EQ(found, 0);
   }
   CUdevice found = -5;
-  for (const char* absent : {"0000:00:00.0", "00:00.0", "ffff:00:1f.0", "ffff:00:00.1", "1:2:3:4.0"}) {
+  for (const char* absent :
+       {"0000:00:00.0", "00:00.0", "ffff:00:1f.0", "ffff:00:00.1", "1:2:3:4.0"}) {
     EXPECT_EQ(driver.cuDeviceGetByPCIBusId(&found, absent), CUDA_ERROR_INVALID_DEVICE) << absent;
   }
   for (const char* malformed : {"", "garbage", "FFFF::00.0", "FFFF"}) {
-    EXPECT_EQ(driver.cuDeviceGetByPCIBusId(&found, malformed), CUDA_ERROR_INVALID_VALUE) << malformed;
+    EXPECT_EQ(driver.cuDeviceGetByPCIBusId(&found, malformed), CUDA_ERROR_INVALID_VALUE)
+        << malformed;
   }
   EXPECT_EQ(driver.cuDeviceGetByPCIBusId(&found, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(found, -5);
 }
 
-TEST_F(Device, SaysSoWhenItsBusIdDoesNotFit) {
+TEST_F(Device, ABusIdThatDoesNotFitIsAnError) {
   char text[16] = "";
   EXPECT_EQ(driver.cuDeviceGetPCIBusId(text, 5, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_STREQ(text, "FFFF");
@@ -112,16 +114,16 @@ TEST_F(Device, SaysSoWhenItsBusIdDoesNotFit) {
 }
 
 // Memory that does not fit is not taken, whatever the number says.
-TEST_F(Device, AccountsForItsMemory) {
+TEST_F(Device, ADeviceAccountsForItsMemory) {
   model::device one{0, std::size_t{1} << 20};
-  EXPECT_TRUE(one.take(1 << 19));
-  EXPECT_FALSE(one.take((1 << 19) + 1));
-  EXPECT_FALSE(one.take(~std::size_t{0}));
+  EXPECT_TRUE(one.reserve_memory(1 << 19));
+  EXPECT_FALSE(one.reserve_memory((1 << 19) + 1));
+  EXPECT_FALSE(one.reserve_memory(~std::size_t{0}));
   EXPECT_EQ(one.free_memory(), std::size_t{1} << 19);
-  EXPECT_TRUE(one.take(1 << 19));
+  EXPECT_TRUE(one.reserve_memory(1 << 19));
   EXPECT_EQ(one.free_memory(), 0U);
-  EXPECT_TRUE(one.take(0));
-  one.give_back(1 << 20);
+  EXPECT_TRUE(one.reserve_memory(0));
+  one.release_memory(1 << 20);
   EXPECT_EQ(one.free_memory(), std::size_t{1} << 20);
 }
 
@@ -134,7 +136,7 @@ class Devices : public Device {
   }
 };
 
-TEST_F(Devices, AreToldApartByUuidAndBusId) {
+TEST_F(Devices, DevicesDifferInUuidAndBusId) {
   std::set<std::string> uuids;
   for (CUdevice device = 0; device < count; ++device) {
     CUuuid uuid{};
@@ -150,13 +152,14 @@ TEST_F(Devices, AreToldApartByUuidAndBusId) {
   }
 }
 
-TEST_F(Devices, ReachEachOtherAndAreNoPeersOfThemselves) {
+TEST_F(Devices, DevicesReachEachOtherAndAreNotTheirOwnPeers) {
   int value = -7;
   EXPECT_EQ(driver.cuDeviceCanAccessPeer(&value, 0, 1), CUDA_SUCCESS);
   EXPECT_EQ(value, 1);
   EXPECT_EQ(driver.cuDeviceCanAccessPeer(&value, 1, 1), CUDA_SUCCESS);
   EXPECT_EQ(value, 0);
-  EXPECT_EQ(driver.cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1),
+            CUDA_SUCCESS);
   EXPECT_EQ(value, 1);
   EXPECT_EQ(driver.cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 1, 1),
             CUDA_ERROR_INVALID_DEVICE);
@@ -164,10 +167,11 @@ TEST_F(Devices, ReachEachOtherAndAreNoPeersOfThemselves) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Devices, EnablePeersOnce) {
+TEST_F(Devices, PeerAccessIsEnabledOnce) {
   std::vector<CUcontext> contexts(2);
   for (CUdevice device = 0; device < 2; ++device) {
-    ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&contexts[static_cast<std::size_t>(device)], device), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&contexts[static_cast<std::size_t>(device)], device),
+              CUDA_SUCCESS);
   }
   ASSERT_EQ(driver.cuCtxSetCurrent(contexts[0]), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxEnablePeerAccess(contexts[0], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
@@ -178,7 +182,8 @@ TEST_F(Devices, EnablePeersOnce) {
   EXPECT_EQ(driver.cuCtxDisablePeerAccess(contexts[1]), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxDisablePeerAccess(contexts[1]), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
   ASSERT_EQ(driver.cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
-  for (CUdevice device = 0; device < 2; ++device) EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(device), CUDA_SUCCESS);
+  for (CUdevice device = 0; device < 2; ++device)
+    EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(device), CUDA_SUCCESS);
 }
 
 }  // namespace

@@ -1,17 +1,16 @@
-// green_context_test.cpp - what green contexts share with the primary one, what is theirs, and what their end leaves.
+// green_context_test.cpp - what green contexts share with the primary one, what is theirs, and what
+// their end leaves.
 #include <gtest/gtest.h>
 
+#include "embedded/driver.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/core/thread_state.hpp"
-#include "embedded/table.hpp"
 #include "out_of_memory.hpp"
 
 namespace weir::embedded {
 using namespace abi;
 
 namespace {
-
-const detail::driver_table& driver = table();
 
 class GreenContexts : public testing::Test {
  protected:
@@ -28,7 +27,8 @@ class GreenContexts : public testing::Test {
 
   static CUgreenCtx make() {
     CUgreenCtx made = nullptr;
-    EXPECT_EQ(driver.cuGreenCtxCreate(&made, nullptr, 0, CU_GREEN_CTX_DEFAULT_STREAM), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGreenCtxCreate(&made, nullptr, 0, CU_GREEN_CTX_DEFAULT_STREAM),
+              CUDA_SUCCESS);
     return made;
   }
   static CUcontext context_of(CUgreenCtx green) {
@@ -45,14 +45,14 @@ class GreenContexts : public testing::Test {
   CUcontext primary = nullptr;
 };
 
-TEST_F(GreenContexts, KeepThePrimaryContextFromEnding) {
+TEST_F(GreenContexts, AGreenContextPreventsAResetOfThePrimaryContext) {
   const CUgreenCtx green = make();
   EXPECT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_ERROR_NOT_PERMITTED);
   EXPECT_EQ(driver.cuGreenCtxDestroy(green), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
 }
 
-TEST_F(GreenContexts, AreTheLastToHoldThePrimaryContext) {
+TEST_F(GreenContexts, AGreenContextHoldsThePrimaryContext) {
   const auto active = [] {
     unsigned flags = 0;
     int is = 0;
@@ -66,15 +66,16 @@ TEST_F(GreenContexts, AreTheLastToHoldThePrimaryContext) {
   EXPECT_FALSE(active());
 }
 
-TEST_F(GreenContexts, AreNotEndedAsOtherContextsAre) {
+TEST_F(GreenContexts, OnlyTheGreenContextCallDestroysAGreenContext) {
   const CUgreenCtx green = make();
   EXPECT_EQ(driver.cuCtxDestroy_v2(context_of(green)), CUDA_ERROR_INVALID_CONTEXT);
-  EXPECT_EQ(driver.cuGreenCtxDestroy(reinterpret_cast<CUgreenCtx>(primary)), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(driver.cuGreenCtxDestroy(reinterpret_cast<CUgreenCtx>(primary)),
+            CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(driver.cuGreenCtxDestroy(green), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGreenCtxDestroy(green), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-TEST_F(GreenContexts, MemoryAndEventsOutliveThem) {
+TEST_F(GreenContexts, MemoryAndEventsOutliveAGreenContext) {
   const CUgreenCtx green = make();
   ASSERT_EQ(driver.cuCtxSetCurrent(context_of(green)), CUDA_SUCCESS);
   CUdeviceptr memory = 0;
@@ -90,7 +91,7 @@ TEST_F(GreenContexts, MemoryAndEventsOutliveThem) {
 }
 
 // CUDA's rule: the program destroys the streams first, or never.
-TEST_F(GreenContexts, TheirEndLeavesStreamsThatNobodyCanUse) {
+TEST_F(GreenContexts, StreamsOfADestroyedGreenContextAreUnusable) {
   const CUgreenCtx green = make();
   const CUstream left = stream_in(green);
   ASSERT_EQ(driver.cuGreenCtxDestroy(green), CUDA_SUCCESS);
@@ -98,7 +99,7 @@ TEST_F(GreenContexts, TheirEndLeavesStreamsThatNobodyCanUse) {
   EXPECT_EQ(driver.cuStreamDestroy_v2(left), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-TEST_F(GreenContexts, WorkOutlivesThemAndThePrimaryContextWaitsForIt) {
+TEST_F(GreenContexts, WorkOutlivesAGreenContextAndThePrimaryContextWaitsForIt) {
   CUdeviceptr memory = 0;
   std::uint32_t* word = nullptr;
   ASSERT_EQ(driver.cuMemAlloc_v2(&memory, 64), CUDA_SUCCESS);
@@ -115,7 +116,7 @@ TEST_F(GreenContexts, WorkOutlivesThemAndThePrimaryContextWaitsForIt) {
 }
 
 // What an H200 answers about a primary context's earlier life.
-TEST_F(GreenContexts, StreamsAndEventsOfAnEarlierLifeAreKnownAsSuch) {
+TEST_F(GreenContexts, StreamsAndEventsFromBeforeAResetAreRecognized) {
   CUstream s = nullptr;
   CUevent e = nullptr;
   ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
@@ -131,7 +132,7 @@ TEST_F(GreenContexts, StreamsAndEventsOfAnEarlierLifeAreKnownAsSuch) {
 }
 
 // What did not come to life is not half of one when it comes to life as another context.
-TEST_F(GreenContexts, OneThatCouldNotBeMadeLeavesNothing) {
+TEST_F(GreenContexts, AFailedCreationLeavesNothing) {
   CUgreenCtx green = nullptr;
   int failed = 0;
   for (CUresult made = CUDA_ERROR_OUT_OF_MEMORY; made != CUDA_SUCCESS; ++failed) {

@@ -26,7 +26,7 @@ class HandleTable : public testing::Test {
   tables& table = fresh();
 };
 
-TEST_F(HandleTable, KnowsAHandleUntilItIsRetired) {
+TEST_F(HandleTable, AHandleIsFoundUntilItIsRetired) {
   thing* const made = table.acquire();
   void* const handle = table.publish(made);
   EXPECT_EQ(table.find(handle), made);
@@ -36,15 +36,16 @@ TEST_F(HandleTable, KnowsAHandleUntilItIsRetired) {
   EXPECT_EQ(table.handle_of(made), nullptr);
 }
 
-TEST_F(HandleTable, OneOfTwoEndsIt) {
+TEST_F(HandleTable, AHandleIsRetiredOnce) {
   thing* const made = table.acquire();
   const void* const handle = table.publish(made);
   EXPECT_TRUE(table.retire(made, handle));
   EXPECT_FALSE(table.retire(made, handle));
 }
 
-// A thread that found an object and is late in ending it: the object has another life by then, which goes on.
-TEST_F(HandleTable, ALateEndLeavesTheNextLifeAlone) {
+// A thread that found an object and is late in ending it: the object has another life by then,
+// which goes on.
+TEST_F(HandleTable, ALateRetireDoesNotAffectARecycledEntry) {
   thing* const made = table.acquire();
   const void* const first = table.publish(made);
   thing* const found = table.find(first);

@@ -25,8 +25,8 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-// All forms are replaced, those that answer null and those of arrays, too: a sanitizer has each of its own, which would
-// not be told to throw, and whose blocks free() would not know.
+// All forms are replaced, those that answer null and those of arrays, too: a sanitizer has each of
+// its own, which would not be told to throw, and whose blocks free() would not know.
 void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));
@@ -38,9 +38,14 @@ void* operator new(std::size_t bytes, std::align_val_t alignment, const std::not
   return allocate_or_null(bytes, static_cast<std::size_t>(alignment));
 }
 void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
-void* operator new[](std::size_t bytes, std::align_val_t alignment) { return ::operator new(bytes, alignment); }
-void* operator new[](std::size_t bytes, const std::nothrow_t& none) noexcept { return ::operator new(bytes, none); }
-void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& none) noexcept {
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return ::operator new(bytes, alignment);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& none) noexcept {
+  return ::operator new(bytes, none);
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment,
+                     const std::nothrow_t& none) noexcept {
   return ::operator new(bytes, alignment, none);
 }
 
@@ -49,13 +54,17 @@ void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 void operator delete(void* block, const std::nothrow_t&) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(block);
+}
 void operator delete[](void* block) noexcept { std::free(block); }
 void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
 void operator delete[](void* block, std::align_val_t) noexcept { std::free(block); }
 void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 void operator delete[](void* block, const std::nothrow_t&) noexcept { std::free(block); }
-void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept { std::free(block); }
+void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(block);
+}
 
 namespace weir::embedded {
 

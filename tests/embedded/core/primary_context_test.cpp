@@ -1,4 +1,5 @@
-// primary_context_test.cpp - primary contexts: who retains them, what a reset ends, and what their users have then.
+// primary_context_test.cpp - primary contexts: who retains them, what a reset ends, and what their
+// users have then.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -30,14 +31,14 @@ TEST_F(PrimaryContext, AResetPrimaryContextKeepsItsUsers) {
   EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_F(PrimaryContext, AUserMayReleaseWhatWasReset) {
+TEST_F(PrimaryContext, AUserMayReleaseAResetContext) {
   retain();
   EXPECT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_F(PrimaryContext, EachLifeOfThePrimaryContextHasAnIdOfItsOwn) {
+TEST_F(PrimaryContext, EachActivationOfThePrimaryContextHasItsOwnId) {
   const CUcontext primary = retain();
   unsigned long long first = 0;
   unsigned long long second = 0;
@@ -69,13 +70,13 @@ TEST_F(PrimaryContext, AResetEndsStreamsEventsAndTheThreadsDefaultStream) {
   EXPECT_NE(before, after);
 }
 
-// The last user's release waits for work. What that work waits for may need the context: it is not kept from it, and who has
-// come to use the context has it.
+// The last user's release waits for work. What that work waits for may need the context: it is not
+// kept from it, and who has come to use the context has it.
 TEST_F(PrimaryContext, ARetainDoesNotWaitForARelease) {
   ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);
   {
     const test_stream stream;
-    held gate{stream};
+    stream_gate gate{stream};
     std::thread releasing{[] { EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS); }};
     auto others = std::async(std::launch::async, [] {
       for (int i = 0; i < 10'000; ++i) {
@@ -94,9 +95,10 @@ TEST_F(PrimaryContext, ARetainDoesNotWaitForARelease) {
   EXPECT_FALSE(active());
 }
 
-// Whoever uses a context that another thread resets is refused, or finds the next one; nothing breaks. What such a
-// program reads of streams that are gone is old or new (handle_table.hpp), which the thread sanitizer cannot know.
-TEST_F(PrimaryContext, MayBeResetUnderItsUsers) {
+// Whoever uses a context that another thread resets is refused, or finds the next one; nothing
+// breaks. What such a program reads of streams that are gone is old or new (handle_table.hpp),
+// which the thread sanitizer cannot know.
+TEST_F(PrimaryContext, AContextMayBeResetWhileThreadsUseIt) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a race of the program's own";
 #endif
@@ -114,10 +116,14 @@ TEST_F(PrimaryContext, MayBeResetUnderItsUsers) {
       while (!over) {
         CUstream stream = nullptr;
         CUevent event = nullptr;
-        if (!expect_one_of(driver.cuStreamCreate(&stream, 0), {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED}))
+        if (!expect_one_of(driver.cuStreamCreate(&stream, 0),
+                           {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED}))
           continue;
-        if (!expect_one_of(driver.cuEventCreate(&event, 0), {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED})) continue;
-        const auto gone = {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT,
+        if (!expect_one_of(driver.cuEventCreate(&event, 0),
+                           {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED}))
+          continue;
+        const auto gone = {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED,
+                           CUDA_ERROR_INVALID_CONTEXT,
                            CUDA_ERROR_INVALID_HANDLE};  // the last: at the very moment of the reset
         expect_one_of(driver.cuEventRecord(event, stream), gone);
         expect_one_of(driver.cuStreamWaitEvent(CU_STREAM_PER_THREAD, event, 0), gone);
@@ -137,7 +143,7 @@ TEST_F(PrimaryContext, MayBeResetUnderItsUsers) {
 }
 
 // The primary context always maps host memory, so its flags are not told to.
-TEST_F(PrimaryContext, ThePrimaryOneTakesNoMapHost) {
+TEST_F(PrimaryContext, ThePrimaryContextRefusesTheMapHostFlag) {
   EXPECT_EQ(driver.cuDevicePrimaryCtxSetFlags_v2(0, CU_CTX_MAP_HOST), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuDevicePrimaryCtxSetFlags_v2(0, CU_CTX_SYNC_MEMOPS), CUDA_SUCCESS);
   ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);

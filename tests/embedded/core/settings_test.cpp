@@ -36,35 +36,36 @@ class Settings : public testing::Test {
 
   std::optional<settings> with(const char* name, const char* value) {
     variables = {{name, value}};
-    complaint.clear();
-    return model::read_settings(look_up, complaint);
+    diagnostic.clear();
+    return model::read_settings(look_up, diagnostic);
   }
 
   void expect_refused(const char* name, const char* value) {
     EXPECT_FALSE(with(name, value)) << name << '=' << value;
-    EXPECT_THAT(complaint, AllOf(HasSubstr(name), HasSubstr("'" + std::string{value} + "'"), HasSubstr("accepted is")));
-    EXPECT_EQ(complaint.find('\n'), std::string::npos);
+    EXPECT_THAT(diagnostic, AllOf(HasSubstr(name), HasSubstr("'" + std::string{value} + "'"),
+                                  HasSubstr("accepted is")));
+    EXPECT_EQ(diagnostic.find('\n'), std::string::npos);
   }
 
-  std::string complaint;
+  std::string diagnostic;
 };
 
-TEST_F(Settings, AreOneDeviceWithHalfOfTheMachineUnlessAsked) {
-  const std::optional<settings> s = model::read_settings(look_up, complaint);
+TEST_F(Settings, TheDefaultIsOneDeviceWithHalfOfTheMemory) {
+  const std::optional<settings> s = model::read_settings(look_up, diagnostic);
   ASSERT_TRUE(s);
   EXPECT_EQ(s->devices, 1);
   EXPECT_EQ(s->memory_per_device, model::host_memory() / 2);
   EXPECT_EQ(s->schedule.kind, schedule_kind::parallel);
 }
 
-TEST_F(Settings, ShareHalfOfTheMachineBetweenTheDevices) {
+TEST_F(Settings, DevicesShareHalfOfTheMemory) {
   const std::optional<settings> s = with("WEIR_EMBEDDED_DEVICES", "4");
   ASSERT_TRUE(s);
   EXPECT_EQ(s->devices, 4);
   EXPECT_EQ(s->memory_per_device, model::host_memory() / 8);
 }
 
-TEST_F(Settings, TakeAnOrderOfThreads) {
+TEST_F(Settings, AThreadOrderIsAccepted) {
   const std::optional<settings> random = with("WEIR_EMBEDDED_THREADS", "random:7");
   ASSERT_TRUE(random);
   EXPECT_TRUE(random->threads.random);
@@ -77,13 +78,14 @@ TEST_F(Settings, TakeAnOrderOfThreads) {
   }
 }
 
-TEST_F(Settings, RefuseWhatIsNoNumberOfDevices) {
-  for (const char* value : {"", "0", "65", "-1", "+1", "two", "1x", " 1", "1.5", "99999999999999999999"}) {
+TEST_F(Settings, AnInvalidNumberOfDevicesIsRefused) {
+  for (const char* value :
+       {"", "0", "65", "-1", "+1", "two", "1x", " 1", "1.5", "99999999999999999999"}) {
     expect_refused("WEIR_EMBEDDED_DEVICES", value);
   }
 }
 
-TEST_F(Settings, GiveEachDeviceTheMemoryThatIsNamed) {
+TEST_F(Settings, EachDeviceHasTheConfiguredMemory) {
   const std::pair<const char*, std::size_t> accepted[] = {{"1048576", std::size_t{1} << 20},
                                                           {"2048K", std::size_t{2} << 20},
                                                           {"64M", std::size_t{64} << 20},
@@ -96,14 +98,15 @@ TEST_F(Settings, GiveEachDeviceTheMemoryThatIsNamed) {
   }
 }
 
-TEST_F(Settings, RefuseWhatIsNoAmountOfMemory) {
+TEST_F(Settings, AnInvalidAmountOfMemoryIsRefused) {
   // The last ones are more than there are addresses, and 2^64 bytes.
-  for (const char* value : {"", "0", "1048575", "K", "64MB", "64m", "1.5G", "-1G", "64 M", "65537G", "17179869184G"}) {
+  for (const char* value :
+       {"", "0", "1048575", "K", "64MB", "64m", "1.5G", "-1G", "64 M", "65537G", "17179869184G"}) {
     expect_refused("WEIR_EMBEDDED_MEMORY", value);
   }
 }
 
-TEST_F(Settings, ChooseTheSchedule) {
+TEST_F(Settings, TheScheduleIsConfigured) {
   const struct {
     const char* value;
     schedule_kind kind;
@@ -120,17 +123,19 @@ TEST_F(Settings, ChooseTheSchedule) {
   }
 }
 
-TEST_F(Settings, RefuseWhatIsNoSchedule) {
-  for (const char* value : {"", "Parallel", "random", "random:", "random:x", "late:-1", "late:1 ", "serial:1"}) {
+TEST_F(Settings, AnInvalidScheduleIsRefused) {
+  for (const char* value :
+       {"", "Parallel", "random", "random:", "random:x", "late:-1", "late:1 ", "serial:1"}) {
     expect_refused("WEIR_EMBEDDED_SCHEDULE", value);
   }
 }
 
 // A driver that was told nonsense does not begin, and says why in one line.
-TEST_F(Settings, ABadOneMakesTheDriverFail) {
+TEST_F(Settings, AnInvalidSettingMakesTheDriverFail) {
   const char* const variable = "WEIR_EMBEDDED_DEVICES";
   const char* const set = std::getenv(variable);
-  const std::optional<std::string> before = set != nullptr ? std::optional<std::string>{set} : std::nullopt;
+  const std::optional<std::string> before =
+      set != nullptr ? std::optional<std::string>{set} : std::nullopt;
   setenv(variable, "many", 1);
   testing::internal::CaptureStderr();
   auto fresh = std::make_unique<model::process>();
@@ -143,8 +148,9 @@ TEST_F(Settings, ABadOneMakesTheDriverFail) {
   EXPECT_EQ(said, "weir: WEIR_EMBEDDED_DEVICES is 'many'; accepted is a number from 1 to 64\n");
 }
 
-// As on a GPU: the threads of the driver do not follow into the child of a fork, so it has no driver.
-TEST(Fork, LeavesTheChildWithoutADriver) {
+// As on a GPU: the threads of the driver do not follow into the child of a fork, so it has no
+// driver.
+TEST(Fork, AForkedChildHasNoDriver) {
   ASSERT_EQ(table().cuInit(0), CUDA_SUCCESS);
   const pid_t child = fork();
   ASSERT_GE(child, 0);

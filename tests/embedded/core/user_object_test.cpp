@@ -9,9 +9,9 @@ namespace {
 
 using UserObject = memory_test;
 
-// An executable keeps user objects until the last launch in flight has ended; their destructors may not call the
-// driver.
-TEST_F(UserObject, LivesAsLongAsALaunch) {
+// An executable keeps user objects until the last launch in flight has ended; their destructors may
+// not call the driver.
+TEST_F(UserObject, AUserObjectLivesUntilItsLaunchesEnd) {
   test_stream s;
   static std::atomic<CUresult> answer;
   answer = CUDA_SUCCESS;
@@ -22,12 +22,14 @@ TEST_F(UserObject, LivesAsLongAsALaunch) {
     counter::count(ended);
   };
   counter ended;
-  ASSERT_EQ(driver.cuUserObjectCreate(&object, &ended, destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver.cuUserObjectCreate(&object, &ended, destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+      CUDA_SUCCESS);
   auto g = std::make_unique<test_graph>();
   g->add_empty();
   ASSERT_EQ(driver.cuGraphRetainUserObject(*g, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
   test_exec run{*g};
-  held gate{s};
+  stream_gate gate{s};
   run.launch(s);
   g.reset();
   run.destroy();
@@ -38,15 +40,17 @@ TEST_F(UserObject, LivesAsLongAsALaunch) {
 }
 
 // Those of child graphs, too; an update takes them over from the graph that it is made of.
-TEST_F(UserObject, OfAChildGraphLivesAsLongAsTheExecutable) {
+TEST_F(UserObject, AUserObjectOfAChildGraphLivesAsLongAsTheExecutable) {
   std::array<counter, 2> ended;
   const auto make = [&](counter& end) {
     CUuserObject object = nullptr;
-    EXPECT_EQ(driver.cuUserObjectCreate(&object, &end, counter::count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+    EXPECT_EQ(driver.cuUserObjectCreate(&object, &end, counter::count, 1,
+                                        CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
               CUDA_SUCCESS);
     test_graph inner;
     inner.add_empty();
-    EXPECT_EQ(driver.cuGraphRetainUserObject(inner, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphRetainUserObject(inner, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
+              CUDA_SUCCESS);
     auto outer = std::make_unique<test_graph>();
     CUgraphNode child = nullptr;
     EXPECT_EQ(driver.cuGraphAddChildGraphNode(&child, *outer, nullptr, 0, inner), CUDA_SUCCESS);

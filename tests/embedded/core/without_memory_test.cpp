@@ -1,4 +1,5 @@
-// without_memory_test.cpp - what ends, and what waits, does so where there is no memory for anything.
+// without_memory_test.cpp - what ends, and what waits, does so where there is no memory for
+// anything.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -13,8 +14,8 @@ namespace {
 
 using WithoutMemory = memory_test;
 
-// Fills a stream that is held until the driver has no room for another operation, nor will have without memory. The last
-// value that the word gets.
+// Fills a stream that is held until the driver has no room for another operation, nor will have
+// without memory. The last value that the word gets.
 unsigned fill(CUstream s, const pinned_block& word) {
   const out_of_memory none;
   unsigned value = 0;
@@ -33,13 +34,13 @@ CUresult destroy_without_memory(CUstream s) {
 }
 
 // What a stream still has to do is done, though nothing can be noted down behind it.
-TEST_F(WithoutMemory, AStreamEndsWithWorkToDo) {
+TEST_F(WithoutMemory, AStreamWithPendingWorkIsDestroyedWithoutMemory) {
   const pinned_block word{4};
   CUstream s = nullptr;
   ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   unsigned last = 0;
   {
-    held gate{s};
+    stream_gate gate{s};
     last = fill(s, word);
     EXPECT_EQ(destroy_without_memory(s), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE);
@@ -49,16 +50,16 @@ TEST_F(WithoutMemory, AStreamEndsWithWorkToDo) {
   EXPECT_EQ(words_at(word.address())[0], last);
 }
 
-TEST_F(WithoutMemory, AStreamEndsThatHasDoneItsWork) {
+TEST_F(WithoutMemory, AnIdleStreamIsDestroyedWithoutMemory) {
   const pinned_block word{4};
   const test_stream other;  // takes what room there is
-  held gate{other};
+  stream_gate gate{other};
   fill(other, word);
   CUstream s = nullptr;
   ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   unsigned last = 0;
   {
-    held until_full{s};
+    stream_gate until_full{s};
     last = fill(s, word);
     until_full.open();
     EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_SUCCESS);
@@ -69,7 +70,7 @@ TEST_F(WithoutMemory, AStreamEndsThatHasDoneItsWork) {
 }
 
 // A context takes all that it has with it.
-TEST_F(WithoutMemory, AContextEnds) {
+TEST_F(WithoutMemory, AContextIsDestroyedWithoutMemory) {
   const std::size_t before = free_memory();
   CUcontext own = nullptr;
   CUstream s = nullptr;
@@ -90,7 +91,7 @@ TEST_F(WithoutMemory, AContextEnds) {
 }
 
 // The primary context, by a reset and by its last release, with a green one that has just ended.
-TEST_F(WithoutMemory, APrimaryContextEnds) {
+TEST_F(WithoutMemory, APrimaryContextIsResetWithoutMemory) {
   const auto is_active = [] {
     unsigned flags = 0;
     int active = 0;
@@ -112,12 +113,12 @@ TEST_F(WithoutMemory, APrimaryContextEnds) {
 }
 
 // A thread that waits, and finds nothing to run, sleeps.
-TEST_F(WithoutMemory, AThreadWaits) {
+TEST_F(WithoutMemory, AThreadWaitsWithoutMemory) {
   std::atomic<int> round{0};
-  std::atomic<held*> gate{nullptr};
+  std::atomic<stream_gate*> gate{nullptr};
   std::thread opening{[&] {
     while (round < 8) {
-      if (held* const closed = gate.exchange(nullptr)) {
+      if (stream_gate* const closed = gate.exchange(nullptr)) {
         test::yield_for(std::chrono::milliseconds{1});  // the other one sleeps by then, or will not
         closed->open();
         ++round;
@@ -126,7 +127,7 @@ TEST_F(WithoutMemory, AThreadWaits) {
   }};
   for (int i = 0; i < 8; ++i) {
     const test_stream s;
-    held closed{s};
+    stream_gate closed{s};
     gate = &closed;
     EXPECT_EQ(without_memory([&] { return driver.cuStreamSynchronize(s); }), CUDA_SUCCESS);
     while (round == i) std::this_thread::yield();
@@ -135,19 +136,22 @@ TEST_F(WithoutMemory, AThreadWaits) {
 }
 
 // A stream that waits for another is run by a thread that has no memory to note that down.
-TEST_F(WithoutMemory, StreamsWaitForEachOther) {
+TEST_F(WithoutMemory, StreamsWaitForEachOtherWithoutMemory) {
   const pinned_block word{4};
   CUevent e = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
   for (unsigned i = 1; i <= 8; ++i) {
     const test_stream s;
     const test_stream t;
-    held gate{s};
+    stream_gate gate{s};
     ASSERT_EQ(driver.cuEventRecord(e, s), CUDA_SUCCESS);
-    ASSERT_EQ(driver.cuMemsetD32Async(word.address(), 0, 1, t), CUDA_SUCCESS);  // so that there is room for operations
+    ASSERT_EQ(driver.cuMemsetD32Async(word.address(), 0, 1, t),
+              CUDA_SUCCESS);  // so that there is room for operations
     const CUresult waited = without_memory([&] {
-      if (const CUresult status = driver.cuStreamWaitEvent(t, e, 0); status != CUDA_SUCCESS) return status;
-      if (const CUresult status = driver.cuMemsetD32Async(word.address(), i, 1, t); status != CUDA_SUCCESS)
+      if (const CUresult status = driver.cuStreamWaitEvent(t, e, 0); status != CUDA_SUCCESS)
+        return status;
+      if (const CUresult status = driver.cuMemsetD32Async(word.address(), i, 1, t);
+          status != CUDA_SUCCESS)
         return status;
       gate.open();
       return driver.cuStreamSynchronize(t);
@@ -159,21 +163,24 @@ TEST_F(WithoutMemory, StreamsWaitForEachOther) {
 }
 
 // A launch that finds no memory keeps nothing of an executable that has nothing to do.
-TEST_F(WithoutMemory, LaunchesWithoutWork) {
+TEST_F(WithoutMemory, AnEmptyLaunchWithoutMemoryKeepsNothing) {
   counter ended;
   CUuserObject object = nullptr;
-  ASSERT_EQ(driver.cuUserObjectCreate(&object, &ended, counter::count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+  ASSERT_EQ(driver.cuUserObjectCreate(&object, &ended, counter::count, 1,
+                                      CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
             CUDA_SUCCESS);
   const test_stream s;
   {
     test_graph g;
     g.add_empty();
-    ASSERT_EQ(driver.cuGraphRetainUserObject(g, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphRetainUserObject(g, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
+              CUDA_SUCCESS);
     const test_exec run{g};
-    held gate{s};
+    stream_gate gate{s};
     const CUresult last = without_memory([&] {
       for (;;) {
-        if (const CUresult status = driver.cuGraphLaunch(run, s); status != CUDA_SUCCESS) return status;
+        if (const CUresult status = driver.cuGraphLaunch(run, s); status != CUDA_SUCCESS)
+          return status;
       }
     });
     EXPECT_EQ(last, CUDA_ERROR_OUT_OF_MEMORY);
@@ -183,14 +190,16 @@ TEST_F(WithoutMemory, LaunchesWithoutWork) {
   EXPECT_EQ(ended.calls, 1);
 }
 
-// User objects end; their destructors run when there is memory to queue them, with the next that is made.
-TEST_F(WithoutMemory, UserObjectsEnd) {
+// User objects end; their destructors run when there is memory to queue them, with the next that is
+// made.
+TEST_F(WithoutMemory, UserObjectsAreReleasedWithoutMemory) {
   constexpr int many = 200;
   std::atomic<int> destroyed{0};
   const auto made = [&] {
     CUuserObject object = nullptr;
     const auto destroy = [](void* count) { ++*static_cast<std::atomic<int>*>(count); };
-    EXPECT_EQ(driver.cuUserObjectCreate(&object, &destroyed, +destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+    EXPECT_EQ(driver.cuUserObjectCreate(&object, &destroyed, +destroy, 1,
+                                        CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
               CUDA_SUCCESS);
     return object;
   };

@@ -11,71 +11,71 @@
 
 #include <gtest/gtest.h>
 
-#include "embedded/engine/versioned.hpp"
+#include "embedded/engine/seqlock.hpp"
 #include "support/yield_for.hpp"
 
 namespace weir::embedded::engine {
 namespace {
 
-bool enters_by_right(biased_lock& lock) { return biased_lock::section{lock}.by_right(); }
+bool enters_biased(biased_lock& lock) { return biased_lock::section{lock}.is_biased(); }
 
-bool enters_by_right_in_a_thread(biased_lock& lock) {
-  bool by_right = false;
-  std::thread{[&] { by_right = enters_by_right(lock); }}.join();
-  return by_right;
+bool enters_biased_in_a_thread(biased_lock& lock) {
+  bool is_biased = false;
+  std::thread{[&] { is_biased = enters_biased(lock); }}.join();
+  return is_biased;
 }
 
-TEST(BiasedLock, BelongsToWhoeverComesFirst) {
+TEST(BiasedLock, ALockIsBiasedToItsFirstThread) {
   biased_lock lock;
-  EXPECT_TRUE(enters_by_right(lock));
-  EXPECT_TRUE(enters_by_right(lock));
+  EXPECT_TRUE(enters_biased(lock));
+  EXPECT_TRUE(enters_biased(lock));
 }
 
-TEST(BiasedLock, IsTakenAwayByAnotherThreadAndHadAnew) {
+TEST(BiasedLock, AnotherThreadRevokesTheBiasAndTheNextThreadGetsIt) {
   biased_lock lock;
-  EXPECT_TRUE(enters_by_right(lock));
-  EXPECT_FALSE(enters_by_right_in_a_thread(lock));
-  EXPECT_TRUE(enters_by_right(lock));
+  EXPECT_TRUE(enters_biased(lock));
+  EXPECT_FALSE(enters_biased_in_a_thread(lock));
+  EXPECT_TRUE(enters_biased(lock));
 }
 
-TEST(BiasedLock, IsNobodysAfterAFewChangesUntilItsNextLife) {
+TEST(BiasedLock, ALockIsUnbiasedAfterSeveralRevocationsUntilItIsReset) {
   biased_lock lock;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(enters_by_right(lock));
-    EXPECT_FALSE(enters_by_right_in_a_thread(lock));
+    EXPECT_TRUE(enters_biased(lock));
+    EXPECT_FALSE(enters_biased_in_a_thread(lock));
   }
-  EXPECT_FALSE(enters_by_right(lock));
-  lock.renew();
-  EXPECT_TRUE(enters_by_right(lock));
+  EXPECT_FALSE(enters_biased(lock));
+  lock.reset_bias();
+  EXPECT_TRUE(enters_biased(lock));
 }
 
-TEST(BiasedLock, OfAThreadThatHasEndedCanBeHad) {
+TEST(BiasedLock, ALockBiasedToAnEndedThreadIsTakenOver) {
   biased_lock lock;
-  EXPECT_TRUE(enters_by_right_in_a_thread(lock));
+  EXPECT_TRUE(enters_biased_in_a_thread(lock));
   // The next thread may get the mark of the first and with it the right; this one never does.
-  EXPECT_FALSE(enters_by_right(lock));
-  EXPECT_TRUE(enters_by_right(lock));
+  EXPECT_FALSE(enters_biased(lock));
+  EXPECT_TRUE(enters_biased(lock));
 }
 
-TEST(BiasedLock, OfManySectionsOneInAnotherTheOuterOnesAreEnteredByRight) {
+TEST(BiasedLock, NestedSectionsAreBiasedInTheOuterLevels) {
   std::array<biased_lock, 4> locks;
   biased_lock::section first{locks[0]};
   biased_lock::section second{locks[1]};
   biased_lock::section third{locks[2]};
-  EXPECT_TRUE(first.by_right());
-  EXPECT_TRUE(second.by_right());
-  EXPECT_FALSE(third.by_right());
-  EXPECT_FALSE(enters_by_right_in_a_thread(locks[3]) && enters_by_right(locks[3]));
+  EXPECT_TRUE(first.is_biased());
+  EXPECT_TRUE(second.is_biased());
+  EXPECT_FALSE(third.is_biased());
+  EXPECT_FALSE(enters_biased_in_a_thread(locks[3]) && enters_biased(locks[3]));
 }
 
-TEST(BiasedLock, OfTwoSectionsEitherMayEndFirst) {
+TEST(BiasedLock, NestedSectionsMayEndInAnyOrder) {
   std::array<biased_lock, 2> locks;
   std::optional<biased_lock::section> first;
   std::optional<biased_lock::section> second;
   first.emplace(locks[0]);
   second.emplace(locks[1]);
   first.reset();
-  EXPECT_FALSE(enters_by_right_in_a_thread(locks[0]));  // and does not wait
+  EXPECT_FALSE(enters_biased_in_a_thread(locks[0]));  // and does not wait
   std::atomic<bool> left{false};
   std::thread other{[&] {
     const biased_lock::section alone{locks[1]};
@@ -88,7 +88,7 @@ TEST(BiasedLock, OfTwoSectionsEitherMayEndFirst) {
 }
 
 // A number that would be wrong if two were ever inside together; TSan sees it besides.
-TEST(BiasedLock, LetsOneInAtATime) {
+TEST(BiasedLock, ALockAdmitsOneThreadAtATime) {
   constexpr int threads = 4;
   constexpr int rounds = 3000;
   biased_lock lock;
@@ -98,7 +98,7 @@ TEST(BiasedLock, LetsOneInAtATime) {
   for (int t = 0; t < threads; ++t) {
     all.emplace_back([&, t] {
       for (int i = 0; i < rounds; ++i) {
-        if (i % 64 == t) lock.renew();  // so that the right goes on changing hands
+        if (i % 64 == t) lock.reset_bias();  // so that the right goes on changing hands
         const biased_lock::section alone{lock};
         ++plain;
       }
@@ -108,7 +108,7 @@ TEST(BiasedLock, LetsOneInAtATime) {
   EXPECT_EQ(plain, threads * rounds);
 }
 
-TEST(BiasedLock, OfManyIsEnteredByThreadsThatComeAndGo) {
+TEST(BiasedLock, ShortLivedThreadsEnterManyLocks) {
   std::array<biased_lock, 8> locks;
   std::array<long, 8> plain{};
   for (int round = 0; round < 40; ++round) {
@@ -117,7 +117,7 @@ TEST(BiasedLock, OfManyIsEnteredByThreadsThatComeAndGo) {
       all.emplace_back([&, t] {
         for (std::size_t i = 0; i < 160; ++i) {
           const std::size_t which = (i * (t + 1)) % locks.size();
-          if (i % 32 == 0) locks[which].renew();
+          if (i % 32 == 0) locks[which].reset_bias();
           const biased_lock::section alone{locks[which]};
           ++plain[which];
         }
@@ -130,20 +130,22 @@ TEST(BiasedLock, OfManyIsEnteredByThreadsThatComeAndGo) {
   EXPECT_EQ(all, 40 * 3 * 160);
 }
 
-TEST(Versioned, IsReadWholeWhileItChanges) {
+TEST(Seqlock, AReaderNeverSeesATornValue) {
   struct pair {
     std::uint64_t one;
     std::uint64_t other;
     std::uint32_t third;
   };
-  versioned<pair> value;
+  seqlock<pair> value;
   std::atomic<bool> stop{false};
   std::thread writer{[&] {
-    for (std::uint32_t i = 1; !stop.load(std::memory_order_relaxed); ++i) value.store({i, ~std::uint64_t{i}, i});
+    for (std::uint32_t i = 1; !stop.load(std::memory_order_relaxed); ++i)
+      value.store({i, ~std::uint64_t{i}, i});
   }};
   for (int i = 0; i < 20'000; ++i) {
     const pair seen = value.load();
-    const bool whole = (seen.one == 0 && seen.other == 0) || (seen.other == ~seen.one && seen.third == seen.one);
+    const bool whole =
+        (seen.one == 0 && seen.other == 0) || (seen.other == ~seen.one && seen.third == seen.one);
     if (!whole) ADD_FAILURE() << seen.one << ' ' << seen.other << ' ' << seen.third;
   }
   stop = true;

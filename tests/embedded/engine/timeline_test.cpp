@@ -103,7 +103,7 @@ TEST_F(Timeline, APointIsReachedWhenItsOperationsAreComplete) {
   line.release_when_drained();
 }
 
-TEST_F(Timeline, AWaitHoldsOnlyTheTimelineThatWaits) {
+TEST_F(Timeline, AWaitBlocksOnlyTheWaitingTimeline) {
   timeline& first = timeline::acquire();
   timeline& second = timeline::acquire();
   timeline& third = timeline::acquire();
@@ -126,7 +126,7 @@ TEST_F(Timeline, AWaitHoldsOnlyTheTimelineThatWaits) {
 }
 
 // A stream's event waited on by that stream itself must not deadlock (rule 40).
-TEST_F(Timeline, AWaitForItselfIsNothing) {
+TEST_F(Timeline, ATimelineThatWaitsForItselfDoesNotBlock) {
   timeline& line = timeline::acquire();
   {
     gate held{line};
@@ -137,7 +137,7 @@ TEST_F(Timeline, AWaitForItselfIsNothing) {
   line.release_when_drained();
 }
 
-TEST_F(Timeline, PointsOfAnEarlierLifeStayReached) {
+TEST_F(Timeline, PointsOfARecycledTimelineStayReached) {
   timeline& line = timeline::acquire();
   auto nothing = [] {};
   const point old = submit(line, nothing);
@@ -155,8 +155,9 @@ TEST_F(Timeline, PointsOfAnEarlierLifeStayReached) {
   for (timeline* other : taken) other->release_when_drained();
 }
 
-// The caller may hold a lock that the function takes, so it must never run there (oracle hostfn.thread).
-TEST_F(Timeline, HostFunctionsRunOnOneThreadOfTheDriver) {
+// The caller may hold a lock that the function takes, so it must never run there (oracle
+// hostfn.thread).
+TEST_F(Timeline, HostFunctionsRunOnOneDriverThread) {
   timeline& a = timeline::acquire();
   timeline& b = timeline::acquire();
   std::vector<std::thread::id> seen;  // safe: one thread runs them
@@ -176,7 +177,7 @@ TEST_F(Timeline, HostFunctionsRunOnOneThreadOfTheDriver) {
   b.release_when_drained();
 }
 
-TEST_F(Timeline, ABlockedHostFunctionHoldsNoOtherWork) {
+TEST_F(Timeline, ABlockedHostFunctionDoesNotBlockOtherWork) {
   timeline& a = timeline::acquire();
   timeline& b = timeline::acquire();
   std::atomic<bool> open{false};
@@ -186,7 +187,8 @@ TEST_F(Timeline, ABlockedHostFunctionHoldsNoOtherWork) {
   std::atomic<int> ran{0};
   auto count = [&] { ++ran; };
   const point blocked = submit(a, block, operation_kind::host);
-  for (int i = 0; i < 1000; ++i) submit(b, count, i % 10 == 0 ? operation_kind::long_work : operation_kind::work);
+  for (int i = 0; i < 1000; ++i)
+    submit(b, count, i % 10 == 0 ? operation_kind::long_work : operation_kind::work);
   wait(b.submitted_point());
   EXPECT_EQ(ran, 1000);
   EXPECT_FALSE(blocked.reached());
@@ -196,7 +198,7 @@ TEST_F(Timeline, ABlockedHostFunctionHoldsNoOtherWork) {
   b.release_when_drained();
 }
 
-TEST_F(Timeline, ThreadsThatSubmitTogetherLoseNothing) {
+TEST_F(Timeline, ConcurrentSubmissionsLoseNoOperation) {
   timeline& line = timeline::acquire();
   constexpr int threads = 4;
   constexpr int each = 5'000;
@@ -217,7 +219,7 @@ TEST_F(Timeline, ThreadsThatSubmitTogetherLoseNothing) {
   line.release_when_drained();
 }
 
-TEST_F(Timeline, AChainThroughManyTimelinesRunsInItsOrder) {
+TEST_F(Timeline, AChainAcrossManyTimelinesRunsInOrder) {
   std::vector<timeline*> ring;
   for (int i = 0; i < 64; ++i) ring.push_back(&timeline::acquire());
   std::uint64_t expected = 0;
@@ -242,8 +244,9 @@ TEST_F(Timeline, AChainThroughManyTimelinesRunsInItsOrder) {
   for (timeline* line : ring) line->release_when_drained();
 }
 
-// Whatever waits for whatever was submitted before: nothing runs before what it waits for, and everything runs.
-RC_GTEST_FIXTURE_PROP(Timeline, EveryOrderThatIsAskedForIsKept, ()) {
+// Whatever waits for whatever was submitted before: nothing runs before what it waits for, and
+// everything runs.
+RC_GTEST_FIXTURE_PROP(Timeline, EveryRequestedOrderIsKept, ()) {
   const auto lines = *rc::gen::inRange<std::size_t>(1, 8);
   const auto count = *rc::gen::inRange<std::size_t>(1, 200);
   std::vector<timeline*> line;
@@ -271,8 +274,8 @@ RC_GTEST_FIXTURE_PROP(Timeline, EveryOrderThatIsAskedForIsKept, ()) {
       s.after.push_back(*rc::gen::inRange<std::size_t>(0, i));
       to.add_wait(ends[s.after.back()]);
     }
-    const auto kind =
-        *rc::gen::element(operation_kind::work, operation_kind::work, operation_kind::long_work, operation_kind::host);
+    const auto kind = *rc::gen::element(operation_kind::work, operation_kind::work,
+                                        operation_kind::long_work, operation_kind::host);
     to.add(make_operation(tick{&clock, &s.ran_as}, kind));
     ends[i] = to.end();
   }
@@ -281,7 +284,8 @@ RC_GTEST_FIXTURE_PROP(Timeline, EveryOrderThatIsAskedForIsKept, ()) {
   for (const step& s : steps) {
     RC_ASSERT(s.ran_as.load() > last_on[s.on]);
     last_on[s.on] = s.ran_as;
-    for (const std::size_t before : s.after) RC_ASSERT(steps[before].ran_as.load() < s.ran_as.load());
+    for (const std::size_t before : s.after)
+      RC_ASSERT(steps[before].ran_as.load() < s.ran_as.load());
   }
   for (timeline* l : line) l->release_when_drained();
 }
@@ -289,7 +293,7 @@ RC_GTEST_FIXTURE_PROP(Timeline, EveryOrderThatIsAskedForIsKept, ()) {
 // The process is lost for good after a failure, so that each of these has one of its own.
 using TimelineDeathTest = Timeline;
 
-TEST_F(TimelineDeathTest, AfterAFailureOnlyWhatMustRunsRuns) {
+TEST_F(TimelineDeathTest, OnlyMandatoryOperationsRunAfterAFailure) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto child = [] {
     timeline& line = timeline::acquire();

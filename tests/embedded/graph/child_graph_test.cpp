@@ -6,7 +6,8 @@ namespace {
 
 using ChildGraph = memory_test;
 
-// A child graph is replaced by a clone of another; executables that are there keep the one that they were made with.
+// A child graph is replaced by a clone of another; executables that are there keep the one that
+// they were made with.
 TEST_F(ChildGraph, AChildGraphIsReplaced) {
   test_stream s;
   test_words words{3};
@@ -44,8 +45,9 @@ TEST_F(ChildGraph, AChildGraphIsReplaced) {
   EXPECT_EQ(words[2], 1u);
 }
 
-// What could not be added as a child graph does not replace one either, and the one that is there stays.
-TEST_F(ChildGraph, AChildGraphIsNotReplacedByWhatCannotBeOne) {
+// What could not be added as a child graph does not replace one either, and the one that is there
+// stays.
+TEST_F(ChildGraph, AChildGraphIsNotReplacedByAnInvalidGraph) {
   test_words words{1};
   test_graph inner;
   inner.add_set(words.at(0), 1);

@@ -1,4 +1,5 @@
-// condition_value_test.cpp - what becomes of a condition that work of a body sets; here by hand, in place of a kernel.
+// condition_value_test.cpp - what becomes of a condition that work of a body sets; here by hand, in
+// place of a kernel.
 #include "conditional_fixture.hpp"
 
 #include <memory>
@@ -11,7 +12,8 @@
 namespace weir::embedded {
 namespace {
 
-// A graph of one conditional node, whose first body has one operation, compiled; that operation sets the condition.
+// A graph of one conditional node, whose first body has one operation, compiled; that operation
+// sets the condition.
 class ConditionValue : public memory_test {
  protected:
   void make(CUgraphConditionalNodeType type, unsigned bodies, unsigned value, unsigned flags) {
@@ -22,11 +24,12 @@ class ConditionValue : public memory_test {
     model::process& p = model::this_process();
     const std::lock_guard lock{p.graphs_mutex};
     const model::graph& from = *p.graphs.find(graph_);
-    std::vector<model::place_in_plan> places;
-    plan_ = model::compile(from, from.in_order(), places);
+    std::vector<model::plan_location> places;
+    plan_ = model::compile(from, from.topological_order(), places);
     condition_ = condition;
     EXPECT_FALSE(kernel::set_condition(condition + 1, 1));
-    plan_->operations[plan_->conditionals[0].bodies[0].first_operation] = engine::make_operation(change{this});
+    plan_->operations[plan_->conditionals[0].bodies[0].first_operation] =
+        engine::make_operation(change{this});
   }
   void TearDown() override {
     drop_plan();
@@ -85,7 +88,8 @@ TEST_F(ConditionValue, ALoopRunsUntilItsConditionIsZero) {
   EXPECT_EQ(rounds_, 10);
 }
 
-// Without the flag the condition keeps what it was set to, 0 at first; also when the plan is copied for an update.
+// Without the flag the condition keeps what it was set to, 0 at first; also when the plan is copied
+// for an update.
 TEST_F(ConditionValue, AConditionThatIsNotAssignedKeepsItsValue) {
   make(CU_GRAPH_COND_TYPE_WHILE, 1, 5, 0);
   run(plan());
@@ -101,7 +105,7 @@ TEST_F(ConditionValue, AConditionThatIsNotAssignedKeepsItsValue) {
 }
 
 // The second body of an if is not run because the first has made the condition zero.
-TEST_F(ConditionValue, AnIfLooksOnce) {
+TEST_F(ConditionValue, AnIfReadsItsConditionOnce) {
   make(CU_GRAPH_COND_TYPE_IF, 2, 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
   run(plan());
   EXPECT_EQ(rounds_, 1);

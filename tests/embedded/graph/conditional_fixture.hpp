@@ -11,12 +11,13 @@ using nodes = built_graph::nodes;
 inline CUgraphConditionalHandle make_condition(CUgraph of, unsigned value,
                                                unsigned flags = CU_GRAPH_COND_ASSIGN_DEFAULT) {
   CUgraphConditionalHandle made = 0;
-  EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&made, of, current_context(), value, flags), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&made, of, current_context(), value, flags),
+            CUDA_SUCCESS);
   return made;
 }
 
-inline CUgraphNodeParams params_of(CUgraphConditionalHandle condition, CUgraphConditionalNodeType type,
-                                   unsigned bodies) {
+inline CUgraphNodeParams params_of(CUgraphConditionalHandle condition,
+                                   CUgraphConditionalNodeType type, unsigned bodies) {
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
   params.conditional.handle = condition;
@@ -33,12 +34,14 @@ inline CUresult try_to_add(CUgraph to, CUgraphNodeParams params) {
 
 // A conditional node whose condition is assigned at each launch.
 struct conditional {
-  conditional(CUgraph to, CUgraphConditionalNodeType type, unsigned count, unsigned value, const nodes& behind = {})
+  conditional(CUgraph to, CUgraphConditionalNodeType type, unsigned count, unsigned value,
+              const nodes& behind = {})
       : conditional{to, make_condition(to, value), type, count, behind} {}
-  conditional(CUgraph to, CUgraphConditionalHandle by, CUgraphConditionalNodeType type, unsigned count,
-              const nodes& behind = {}) {
+  conditional(CUgraph to, CUgraphConditionalHandle by, CUgraphConditionalNodeType type,
+              unsigned count, const nodes& behind = {}) {
     CUgraphNodeParams params = params_of(by, type, count);
-    EXPECT_EQ(driver.cuGraphAddNode_v2(&node, to, behind.data(), nullptr, behind.size(), &params), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddNode_v2(&node, to, behind.data(), nullptr, behind.size(), &params),
+              CUDA_SUCCESS);
     if (node == nullptr) return;
     for (unsigned i = 0; i < count; ++i) bodies.emplace_back(params.conditional.phGraph_out[i]);
   }

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "support/own_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -18,7 +18,7 @@ std::pair<CUgraphInstantiateResult, CUgraphNode> refusal_of(CUgraph g) {
 }
 
 // Neither made, added, switched nor set with wrong arguments, and nothing is left of the attempt.
-TEST_F(Conditional, BadArgumentsAreRefused) {
+TEST_F(Conditional, InvalidArgumentsAreRefused) {
   test_graph g;
   test_graph other;
   const CUgraphConditionalHandle condition = make_condition(g, 1);
@@ -48,13 +48,14 @@ TEST_F(Conditional, BadArgumentsAreRefused) {
   EXPECT_EQ(add(good), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(g.size(), 1u);
   CUgraphConditionalHandle unwanted = 0;
-  EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&unwanted, g, reinterpret_cast<CUcontext>(1), 0, 0),
-            CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(
+      driver.cuGraphConditionalHandleCreate(&unwanted, g, reinterpret_cast<CUcontext>(1), 0, 0),
+      CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(unwanted, 0u);
 }
 
-// A condition is its graph's, and of one node, there, in a part or around it: it is free again when that goes, and ends with
-// the graph.
+// A condition is its graph's, and of one node, there, in a part or around it: it is free again when
+// that goes, and ends with the graph.
 TEST_F(Conditional, AConditionBelongsToItsGraph) {
   test_graph g;
   const CUgraphConditionalHandle condition = make_condition(g, 1);
@@ -63,22 +64,26 @@ TEST_F(Conditional, AConditionBelongsToItsGraph) {
   const CUgraphConditionalHandle of_body = make_condition(body, 1);
   {
     const conditional around{g, of_body, CU_GRAPH_COND_TYPE_IF, 1};
-    EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)),
+              CUDA_ERROR_INVALID_VALUE);
     ASSERT_EQ(driver.cuGraphDestroyNode(around.node), CUDA_SUCCESS);
   }
   ASSERT_EQ(driver.cuGraphDestroyNode(node.node), CUDA_SUCCESS);
   EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(refusal_of(g).first, CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
   std::size_t count = 0;
-  EXPECT_EQ(driver.cuGraphGetNodes(body, nullptr, &count), CUDA_ERROR_INVALID_VALUE);  // it went with its node
+  EXPECT_EQ(driver.cuGraphGetNodes(body, nullptr, &count),
+            CUDA_ERROR_INVALID_VALUE);  // it went with its node
   // A body of the graph may use it as well as the graph.
   const conditional again{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
-  EXPECT_EQ(try_to_add(again.bodies[0], params_of(condition, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_SUCCESS);
+  EXPECT_EQ(try_to_add(again.bodies[0], params_of(condition, CU_GRAPH_COND_TYPE_IF, 1)),
+            CUDA_SUCCESS);
   const test_exec run{g};
 }
 
-// What no body may hold is found at any depth, through child graphs, too; and so are cycles and unused conditions.
-TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
+// What no body may hold is found at any depth, through child graphs, too; and so are cycles and
+// unused conditions.
+TEST_F(Conditional, AnErrorNamesTheInvalidNodeAtAnyDepth) {
   test_graph g;
   const conditional outer{g, CU_GRAPH_COND_TYPE_SWITCH, 3, 0};
   const built_graph child = make_graph();
@@ -87,15 +92,18 @@ TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
   const built_graph grandchild = make_graph();
   const CUgraphNode offender = grandchild.add_host([](void*) {}, nullptr);
   move_into(inner.bodies[1], grandchild);
-  EXPECT_EQ(refusal_of(g), std::pair(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, offender));
+  EXPECT_EQ(refusal_of(g),
+            std::pair(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, offender));
   ASSERT_EQ(driver.cuGraphDestroyNode(offender), CUDA_SUCCESS);
   const CUgraphConditionalHandle unused = make_condition(grandchild, 1);
-  EXPECT_EQ(refusal_of(g), std::pair(CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, CUgraphNode{nullptr}));
+  EXPECT_EQ(refusal_of(g),
+            std::pair(CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, CUgraphNode{nullptr}));
   const conditional innermost{grandchild, unused, CU_GRAPH_COND_TYPE_IF, 1};
   CUgraphNode cycle[2] = {};
   ASSERT_EQ(driver.cuGraphAddEmptyNode(&cycle[0], innermost.bodies[0], nullptr, 0), CUDA_SUCCESS);
   ASSERT_EQ(driver.cuGraphAddEmptyNode(&cycle[1], innermost.bodies[0], &cycle[0], 1), CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuGraphAddDependencies_v2(innermost.bodies[0], &cycle[1], &cycle[0], nullptr, 1), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphAddDependencies_v2(innermost.bodies[0], &cycle[1], &cycle[0], nullptr, 1),
+            CUDA_SUCCESS);
   const auto [why, at] = refusal_of(g);
   EXPECT_EQ(why, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
   EXPECT_THAT(cycle, testing::Contains(at));
@@ -103,9 +111,9 @@ TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
   const test_exec run{g};
 }
 
-// A graph with a conditional node is one of a kind, in whatever part the node is: no clone, no child, one executable at
-// a time.
-TEST_F(Conditional, ThereIsOneOfAGraph) {
+// A graph with a conditional node is one of a kind, in whatever part the node is: no clone, no
+// child, one executable at a time.
+TEST_F(Conditional, AGraphWithAConditionalNodeHasNoCloneAndOneExecutable) {
   test_graph g;
   const built_graph child = make_graph();
   move_into(g, child);
@@ -114,7 +122,8 @@ TEST_F(Conditional, ThereIsOneOfAGraph) {
   EXPECT_EQ(driver.cuGraphClone(&copy, g), CUDA_ERROR_NOT_SUPPORTED);
   test_graph parent;
   CUgraphNode unwanted = nullptr;
-  EXPECT_EQ(driver.cuGraphAddChildGraphNode(&unwanted, parent, nullptr, 0, g), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver.cuGraphAddChildGraphNode(&unwanted, parent, nullptr, 0, g),
+            CUDA_ERROR_NOT_SUPPORTED);
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_GRAPH;
   params.graph = {g, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE};
@@ -126,19 +135,21 @@ TEST_F(Conditional, ThereIsOneOfAGraph) {
     EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&second, g, 0), CUDA_ERROR_NOT_SUPPORTED);
   }
   const test_exec again{g};
-  EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&second, node.bodies[0], 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&second, node.bodies[0], 0),
+            CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(driver.cuGraphDestroy(node.bodies[0]), CUDA_ERROR_INVALID_VALUE);
 }
 
 // While a capture adds to a body, no graph around it may go.
-TEST_F(Conditional, ABodyThatIsCapturedIntoStays) {
+TEST_F(Conditional, ABodyIsNotDestroyedDuringACaptureIntoIt) {
   test_stream s;
   test_words words{1};
   test_graph g;
   const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
   const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 1, 1};
   const built_graph body = inner.bodies[0];
-  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0,
+                                               CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphDestroy(g), CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 1, 1, s), CUDA_SUCCESS);
@@ -156,8 +167,8 @@ bool is_there(CUgraph g) {
   return driver.cuGraphGetNodes(g, nullptr, &count) == CUDA_SUCCESS;
 }
 
-// A node may go while captures add to its body and to one inside: the body is nobody's then, and ends with the last of them.
-// The graph around it is free to go at once.
+// A node may go while captures add to its body and to one inside: the body is nobody's then, and
+// ends with the last of them. The graph around it is free to go at once.
 TEST_F(Conditional, ABodyOutlivesItsNodeWhileItIsCapturedInto) {
   test_stream s;
   test_stream t;
@@ -166,7 +177,8 @@ TEST_F(Conditional, ABodyOutlivesItsNodeWhileItIsCapturedInto) {
   const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 2, 1};
   const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 1, 1};
   const auto begin = [](CUstream in, CUgraph body) {
-    return driver.cuStreamBeginCaptureToGraph(in, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return driver.cuStreamBeginCaptureToGraph(in, body, nullptr, nullptr, 0,
+                                              CU_STREAM_CAPTURE_MODE_RELAXED);
   };
   ASSERT_EQ(begin(s, outer.bodies[0]), CUDA_SUCCESS);
   ASSERT_EQ(begin(t, inner.bodies[0]), CUDA_SUCCESS);
@@ -193,9 +205,11 @@ TEST_F(Conditional, ABodyOutlivesABrokenCaptureOfTheGraphAroundIt) {
   test_stream t;
   const CUgraph g = make_graph();
   const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
-  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, g, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
-            CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(t, node.bodies[0], nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+  ASSERT_EQ(
+      driver.cuStreamBeginCaptureToGraph(s, g, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+      CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(t, node.bodies[0], nullptr, nullptr, 0,
+                                               CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   CUgraph made = nullptr;
@@ -215,7 +229,8 @@ TEST_F(Conditional, ABrokenCaptureEmptiesTheBody) {
   const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
   const built_graph body = node.bodies[0];
   CUgraph made = nullptr;
-  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0,
+                                               CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 1, 1, s), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -224,7 +239,8 @@ TEST_F(Conditional, ABrokenCaptureEmptiesTheBody) {
   std::size_t count = 1;
   EXPECT_EQ(driver.cuGraphGetNodes(body, nullptr, &count), CUDA_SUCCESS);
   EXPECT_EQ(count, 0u);
-  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0,
+                                               CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 2, 1, s), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamEndCapture(s, &made), CUDA_SUCCESS);
@@ -235,14 +251,15 @@ TEST_F(Conditional, ABrokenCaptureEmptiesTheBody) {
 }
 
 // A picture shows what is in the bodies.
-TEST_F(Conditional, APictureShowsTheBodies) {
+TEST_F(Conditional, ADrawingShowsTheBodies) {
   test_words words{1};
   test_graph g;
   const conditional node{g, CU_GRAPH_COND_TYPE_SWITCH, 2, 0};
   node.bodies[1].add_set(words.at(0), 1);
-  const test::own_folder own;
+  const weir::test::temporary_folder own;
   const std::string file = own.path() / "conditional.dot";
-  ASSERT_EQ(driver.cuGraphDebugDotPrint(g, file.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS),
+  ASSERT_EQ(driver.cuGraphDebugDotPrint(g, file.c_str(),
+                                        CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS),
             CUDA_SUCCESS);
   std::ostringstream text;
   text << std::ifstream{file}.rdbuf();

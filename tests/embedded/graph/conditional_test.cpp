@@ -10,7 +10,7 @@ namespace weir::embedded {
 namespace {
 
 // Of eight branches a switch runs the one of that number; past them, none.
-TEST_F(Conditional, ASwitchOfEightRunsOne) {
+TEST_F(Conditional, ASwitchOfEightRunsOneBody) {
   test_stream s;
   for (unsigned value = 0; value < 10; ++value) {
     test_words words{9};
@@ -21,12 +21,14 @@ TEST_F(Conditional, ASwitchOfEightRunsOne) {
     const test_exec run{g};
     run.launch(s);
     s.synchronize();
-    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(words[i], i == value ? 1u : 0u) << i << " of " << value;
+    for (unsigned i = 0; i < 8; ++i)
+      EXPECT_EQ(words[i], i == value ? 1u : 0u) << i << " of " << value;
     EXPECT_EQ(words[8], 1u);
   }
 }
 
-// Bodies in bodies: each decides for itself, and what comes behind in the outer body comes behind all of the inner.
+// Bodies in bodies: each decides for itself, and what comes behind in the outer body comes behind
+// all of the inner.
 TEST_F(Conditional, BodiesNest) {
   test_stream s;
   test_words words{5};
@@ -62,11 +64,13 @@ TEST_F(Conditional, ABodyRunsInTheOrderOfItsEdges) {
   child.add_word_copy(words.at(links), words.at(links + 2));
   CUgraphNode first = nullptr;
   std::vector<CUgraphNode> chain;
-  for (std::size_t i = 0; i < links; ++i) chain.push_back(body.add_word_copy(words.at(i), words.at(i + 1)));
+  for (std::size_t i = 0; i < links; ++i)
+    chain.push_back(body.add_word_copy(words.at(i), words.at(i + 1)));
   ASSERT_EQ(driver.cuGraphAddChildGraphNode(&first, body, nullptr, 0, child), CUDA_SUCCESS);
   chain.push_back(first);
   for (std::size_t i = 0; i < links; ++i) {
-    ASSERT_EQ(driver.cuGraphAddDependencies_v2(body, &chain[i + 1], &chain[i], nullptr, 1), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphAddDependencies_v2(body, &chain[i + 1], &chain[i], nullptr, 1),
+              CUDA_SUCCESS);
   }
   const test_exec run{g};
   run.launch(s);
@@ -74,8 +78,9 @@ TEST_F(Conditional, ABodyRunsInTheOrderOfItsEdges) {
   EXPECT_EQ(words[0], 9u);
 }
 
-// A conditional node waits for what it is behind, and what is behind it for its body, on whatever lanes they are.
-TEST_F(Conditional, ABodyIsHeldWithItsNode) {
+// A conditional node waits for what it is behind, and what is behind it for its body, on whatever
+// lanes they are.
+TEST_F(Conditional, ABodyIsOrderedWithItsNode) {
   test_stream s;
   test_words words{4};
   test_graph g;
@@ -94,7 +99,7 @@ TEST_F(Conditional, ABodyIsHeldWithItsNode) {
 }
 
 // A launch in flight needs neither its graph, nor its executable, nor the user objects' owner.
-TEST_F(Conditional, EverythingMayGoWhileALaunchIsInFlight) {
+TEST_F(Conditional, GraphsAndExecutablesMayBeDestroyedDuringALaunch) {
   static std::atomic<int> ended;
   ended = 0;
   test_stream s;
@@ -107,9 +112,10 @@ TEST_F(Conditional, EverythingMayGoWhileALaunchIsInFlight) {
   ASSERT_EQ(driver.cuUserObjectCreate(
                 &object, nullptr, [](void*) { ++ended; }, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
             CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuGraphRetainUserObject(inner.bodies[1], object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphRetainUserObject(inner.bodies[1], object, 1, CU_GRAPH_USER_OBJECT_MOVE),
+            CUDA_SUCCESS);
   test_exec run{*g};
-  held gate{s};
+  stream_gate gate{s};
   run.launch(s);
   run.launch(s);
   g.reset();
@@ -165,8 +171,10 @@ void build(const built_graph& g, const nest& of, std::size_t version, const test
       last = g.add_set(words.at(node.word), 1, behind);
       continue;
     }
-    const conditional made{g, node.type, static_cast<unsigned>(node.bodies.size()), node.values[version], behind};
-    for (std::size_t i = 0; i < node.bodies.size(); ++i) build(made.bodies[i], node.bodies[i], version, words);
+    const conditional made{g, node.type, static_cast<unsigned>(node.bodies.size()),
+                           node.values[version], behind};
+    for (std::size_t i = 0; i < node.bodies.size(); ++i)
+      build(made.bodies[i], node.bodies[i], version, words);
     last = made.node;
   }
 }
@@ -181,11 +189,13 @@ void expect(const nest& of, std::size_t version, std::vector<bool>& set) {
     const unsigned value = node.values[version];
     std::size_t chosen = value;
     if (node.type == CU_GRAPH_COND_TYPE_IF) chosen = value != 0 ? 0 : 1;
-    if (node.type != CU_GRAPH_COND_TYPE_WHILE && chosen < node.bodies.size()) expect(node.bodies[chosen], version, set);
+    if (node.type != CU_GRAPH_COND_TYPE_WHILE && chosen < node.bodies.size())
+      expect(node.bodies[chosen], version, set);
   }
 }
 
-// Whatever the nest, a launch runs exactly the sets that the values of the conditions lead to; after an update, too.
+// Whatever the nest, a launch runs exactly the sets that the values of the conditions lead to;
+// after an update, too.
 RC_GTEST_FIXTURE_PROP(Conditional, ExactlyTheChosenBranchesRun, ()) {
   std::size_t count = 0;
   const nest of = make_nest(4, count);

@@ -1,11 +1,13 @@
-// conditional_update_test.cpp - executables with conditional nodes that are updated, whole or node by node.
+// conditional_update_test.cpp - executables with conditional nodes that are updated, whole or node
+// by node.
 #include "conditional_fixture.hpp"
 
 namespace weir::embedded {
 namespace {
 
-// An update changes the bodies' nodes and the conditions' values for later launches, not for those in flight.
-TEST_F(Conditional, AnUpdateReachesIntoBodies) {
+// An update changes the bodies' nodes and the conditions' values for later launches, not for those
+// in flight.
+TEST_F(Conditional, AnUpdateIncludesTheBodies) {
   test_stream s;
   test_words words{4};
   const auto fill = [&](const built_graph& g, unsigned value, unsigned what) {
@@ -20,7 +22,7 @@ TEST_F(Conditional, AnUpdateReachesIntoBodies) {
   const test_exec run{g};
   test_graph other;
   fill(other, 0, 7);
-  held gate{s};
+  stream_gate gate{s};
   run.launch(s);
   CUgraphExecUpdateResultInfo info{};
   EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, other, &info), CUDA_SUCCESS);
@@ -97,7 +99,8 @@ TEST_F(Conditional, AnUpdateKeepsTheKindOfANode) {
   const conditional longer{longer_body, CU_GRAPH_COND_TYPE_IF, 1, 1};
   longer.bodies[0].add_set(words.at(1), 1);
   longer.bodies[0].add_set(words.at(2), 1);
-  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, longer_body, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, longer_body, &info),
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
   run.launch(s);
   s.synchronize();

@@ -25,7 +25,8 @@ nodes dependents_of(CUgraphNode node) {
   EXPECT_EQ(driver.cuGraphNodeGetDependentNodes_v2(node, nullptr, nullptr, &count), CUDA_SUCCESS);
   nodes all(count);
   if (count != 0) {
-    EXPECT_EQ(driver.cuGraphNodeGetDependentNodes_v2(node, all.data(), nullptr, &count), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphNodeGetDependentNodes_v2(node, all.data(), nullptr, &count),
+              CUDA_SUCCESS);
   }
   return all;
 }
@@ -35,14 +36,15 @@ nodes dependencies_of(CUgraphNode node) {
   EXPECT_EQ(driver.cuGraphNodeGetDependencies_v2(node, nullptr, nullptr, &count), CUDA_SUCCESS);
   nodes all(count);
   if (count != 0) {
-    EXPECT_EQ(driver.cuGraphNodeGetDependencies_v2(node, all.data(), nullptr, &count), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphNodeGetDependencies_v2(node, all.data(), nullptr, &count),
+              CUDA_SUCCESS);
   }
   return all;
 }
 
-// Nodes between one before all and one behind all, which go one by one: in the order in which they came, backwards, and by
-// lot.
-TEST_F(GraphEdges, NodesAreTakenOutInAnyOrder) {
+// Nodes between one before all and one behind all, which go one by one: in the order in which they
+// came, backwards, and by lot.
+TEST_F(GraphEdges, NodesAreRemovedInAnyOrder) {
   constexpr std::size_t many = 1000;
   for (int way = 0; way < 3; ++way) {
     test_graph g;
@@ -55,7 +57,8 @@ TEST_F(GraphEdges, NodesAreTakenOutInAnyOrder) {
     if (way == 2) std::ranges::shuffle(gone, std::mt19937{1});
     gone.resize(many - 10);
     for (const CUgraphNode node : gone) EXPECT_EQ(driver.cuGraphDestroyNode(node), CUDA_SUCCESS);
-    std::erase_if(left, [&](CUgraphNode node) { return std::ranges::find(gone, node) != gone.end(); });
+    std::erase_if(left,
+                  [&](CUgraphNode node) { return std::ranges::find(gone, node) != gone.end(); });
     EXPECT_EQ(dependents_of(hub), left);
     EXPECT_EQ(dependencies_of(end), left);
     left.insert(left.begin(), hub);
@@ -64,22 +67,25 @@ TEST_F(GraphEdges, NodesAreTakenOutInAnyOrder) {
   }
 }
 
-TEST_F(GraphEdges, EdgesAreTakenOutAndComeBackLast) {
+TEST_F(GraphEdges, RemovedEdgesAreAppendedWhenAddedAgain) {
   constexpr std::size_t many = 200;
   test_graph g;
   const CUgraphNode hub = g.add_empty();
   nodes behind;
   for (std::size_t i = 0; i < many; ++i) behind.push_back(g.add_empty({hub}));
   const nodes from(many, hub);
-  ASSERT_EQ(driver.cuGraphRemoveDependencies_v2(g, from.data(), behind.data(), nullptr, many / 2), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphRemoveDependencies_v2(g, from.data(), behind.data(), nullptr, many / 2),
+            CUDA_SUCCESS);
   EXPECT_EQ(dependents_of(hub), nodes(behind.begin() + many / 2, behind.end()));
-  EXPECT_EQ(driver.cuGraphRemoveDependencies_v2(g, from.data(), behind.data(), nullptr, 1), CUDA_ERROR_INVALID_VALUE);
-  ASSERT_EQ(driver.cuGraphAddDependencies_v2(g, from.data(), behind.data(), nullptr, many / 2), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphRemoveDependencies_v2(g, from.data(), behind.data(), nullptr, 1),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(driver.cuGraphAddDependencies_v2(g, from.data(), behind.data(), nullptr, many / 2),
+            CUDA_SUCCESS);
   std::ranges::rotate(behind, behind.begin() + many / 2);
   EXPECT_EQ(dependents_of(hub), behind);
 }
 
-TEST_F(GraphEdges, EdgesToOneNodeAreTakenOutAndComeBackLast) {
+TEST_F(GraphEdges, RemovedEdgesToOneNodeAreAppendedWhenAddedAgain) {
   constexpr std::size_t many = 200;
   test_graph g;
   nodes before;
@@ -89,15 +95,17 @@ TEST_F(GraphEdges, EdgesToOneNodeAreTakenOutAndComeBackLast) {
   for (std::size_t i = 0; i < many / 2; ++i) {
     ASSERT_EQ(driver.cuGraphRemoveDependencies_v2(g, &before[i], &end, nullptr, 1), CUDA_SUCCESS);
   }
-  EXPECT_EQ(driver.cuGraphRemoveDependencies_v2(g, before.data(), &end, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphRemoveDependencies_v2(g, before.data(), &end, nullptr, 1),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(dependencies_of(end), nodes(before.begin() + many / 2, before.end()));
-  ASSERT_EQ(driver.cuGraphAddDependencies_v2(g, before.data(), to.data(), nullptr, many / 2), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphAddDependencies_v2(g, before.data(), to.data(), nullptr, many / 2),
+            CUDA_SUCCESS);
   std::ranges::rotate(before, before.begin() + many / 2);
   EXPECT_EQ(dependencies_of(end), before);
 }
 
 // Whatever is added and taken out, and whenever the graph is looked at, it is what a list would be.
-RC_GTEST_FIXTURE_PROP(GraphEdges, AGraphIsTheListOfWhatIsLeft, ()) {
+RC_GTEST_FIXTURE_PROP(GraphEdges, AGraphListsItsRemainingNodesAndEdges, ()) {
   test_graph g;
   nodes left;
   for (int i = 0; i < 100; ++i) left.push_back(g.add_empty());

@@ -1,4 +1,5 @@
-// graph_fixture.hpp - graphs and executables for tests, and words of memory that tell which nodes have run.
+// graph_fixture.hpp - graphs and executables for tests, and words of memory that tell which nodes
+// have run.
 #pragma once
 
 #include "embedded/memory/memory_fixture.hpp"
@@ -23,23 +24,27 @@ class built_graph {
 
   CUgraphNode add_empty(const nodes& behind = {}) const {
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddEmptyNode(&made, handle_, behind.data(), behind.size()), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddEmptyNode(&made, handle_, behind.data(), behind.size()),
+              CUDA_SUCCESS);
     return made;
   }
   CUgraphNode add_host(CUhostFn function, void* data, const nodes& behind = {}) const {
     const CUDA_HOST_NODE_PARAMS params{function, data};
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddHostNode(&made, handle_, behind.data(), behind.size(), &params), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddHostNode(&made, handle_, behind.data(), behind.size(), &params),
+              CUDA_SUCCESS);
     return made;
   }
   CUgraphNode add_set(CUdeviceptr word, unsigned value, const nodes& behind = {}) const {
     const CUDA_MEMSET_NODE_PARAMS params{word, 0, value, 4, 1, 1};
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddMemsetNode(&made, handle_, behind.data(), behind.size(), &params, current_context()),
+    EXPECT_EQ(driver.cuGraphAddMemsetNode(&made, handle_, behind.data(), behind.size(), &params,
+                                          current_context()),
               CUDA_SUCCESS);
     return made;
   }
-  CUgraphNode add_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, const nodes& behind = {}) const {
+  CUgraphNode add_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                       const nodes& behind = {}) const {
     CUDA_MEMCPY3D params{};
     params.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
     params.srcDevice = from;
@@ -49,7 +54,8 @@ class built_graph {
     params.Height = 1;
     params.Depth = 1;
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddMemcpyNode(&made, handle_, behind.data(), behind.size(), &params, current_context()),
+    EXPECT_EQ(driver.cuGraphAddMemcpyNode(&made, handle_, behind.data(), behind.size(), &params,
+                                          current_context()),
               CUDA_SUCCESS);
     return made;
   }
@@ -65,7 +71,9 @@ class built_graph {
     wait.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
     const CUDA_BATCH_MEM_OP_NODE_PARAMS params{current_context(), 1, &wait, 0};
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddBatchMemOpNode(&made, handle_, behind.data(), behind.size(), &params), CUDA_SUCCESS);
+    EXPECT_EQ(
+        driver.cuGraphAddBatchMemOpNode(&made, handle_, behind.data(), behind.size(), &params),
+        CUDA_SUCCESS);
     return made;
   }
 
@@ -83,15 +91,20 @@ class built_graph {
       EXPECT_EQ(driver.cuGraphGetNodes(handle_, all.data(), &count), CUDA_SUCCESS);
     }
     std::size_t edge_count = 0;
-    EXPECT_EQ(driver.cuGraphGetEdges_v2(handle_, nullptr, nullptr, nullptr, &edge_count), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphGetEdges_v2(handle_, nullptr, nullptr, nullptr, &edge_count),
+              CUDA_SUCCESS);
     nodes from(edge_count);
     nodes to(edge_count);
     if (edge_count != 0) {
-      EXPECT_EQ(driver.cuGraphGetEdges_v2(handle_, from.data(), to.data(), nullptr, &edge_count), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuGraphGetEdges_v2(handle_, from.data(), to.data(), nullptr, &edge_count),
+                CUDA_SUCCESS);
     }
-    const auto number = [&](CUgraphNode node) { return std::to_string(std::ranges::find(all, node) - all.begin()); };
+    const auto number = [&](CUgraphNode node) {
+      return std::to_string(std::ranges::find(all, node) - all.begin());
+    };
     std::vector<std::string> told;
-    for (std::size_t i = 0; i < edge_count; ++i) told.push_back(number(from[i]).append(">").append(number(to[i])));
+    for (std::size_t i = 0; i < edge_count; ++i)
+      told.push_back(number(from[i]).append(">").append(number(to[i])));
     std::ranges::sort(told);
     std::string text;
     for (const std::string& edge : told) text.append(text.empty() ? "" : " ").append(edge);
@@ -120,7 +133,9 @@ class test_graph : public built_graph {
 
 class test_exec {
  public:
-  explicit test_exec(CUgraph from) { EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&handle_, from, 0), CUDA_SUCCESS); }
+  explicit test_exec(CUgraph from) {
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&handle_, from, 0), CUDA_SUCCESS);
+  }
   ~test_exec() {
     if (handle_ != nullptr) destroy();
   }
@@ -129,18 +144,22 @@ class test_exec {
 
   operator CUgraphExec() const { return handle_; }
   void launch(CUstream in) const { EXPECT_EQ(driver.cuGraphLaunch(handle_, in), CUDA_SUCCESS); }
-  void destroy() { EXPECT_EQ(driver.cuGraphExecDestroy(std::exchange(handle_, nullptr)), CUDA_SUCCESS); }
+  void destroy() {
+    EXPECT_EQ(driver.cuGraphExecDestroy(std::exchange(handle_, nullptr)), CUDA_SUCCESS);
+  }
 
  private:
   CUgraphExec handle_ = nullptr;
 };
 
-// Returns once the destructors of the user objects that have ended have run: they run in the order of the ends.
+// Returns once the destructors of the user objects that have ended have run: they run in the order
+// of the ends.
 inline void await_destructors() {
   std::atomic<bool> ran = false;
   CUuserObject last = nullptr;
   const auto note = [](void* flag) { *static_cast<std::atomic<bool>*>(flag) = true; };
-  EXPECT_EQ(driver.cuUserObjectCreate(&last, &ran, note, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuUserObjectCreate(&last, &ran, note, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+            CUDA_SUCCESS);
   EXPECT_EQ(driver.cuUserObjectRelease(last, 1), CUDA_SUCCESS);
   while (!ran) std::this_thread::yield();
 }
@@ -155,14 +174,18 @@ struct counter {
 // Words of pinned memory, all 0 at first, that nodes and tests read and write.
 class test_words {
  public:
-  explicit test_words(std::size_t count) : block_{count * sizeof(std::uint32_t)}, count_{count} { clear(); }
+  explicit test_words(std::size_t count) : block_{count * sizeof(std::uint32_t)}, count_{count} {
+    clear();
+  }
 
   [[nodiscard]] std::uint32_t operator[](std::size_t i) const { return word(i).load(); }
   void set(std::size_t i, std::uint32_t value) { word(i).store(value); }
   void clear() {
     for (std::size_t i = 0; i < count_; ++i) set(i, 0);
   }
-  [[nodiscard]] CUdeviceptr at(std::size_t i) const { return block_.address() + i * sizeof(std::uint32_t); }
+  [[nodiscard]] CUdeviceptr at(std::size_t i) const {
+    return block_.address() + i * sizeof(std::uint32_t);
+  }
 
   // Returns once the word has the value; without a call of the driver.
   void await(std::size_t i, std::uint32_t value) const {

@@ -1,4 +1,5 @@
-// graph_memory_fixture.hpp - nodes that allocate and free, and what of a device the memory of graphs takes.
+// graph_memory_fixture.hpp - nodes that allocate and free, and what of a device the memory of
+// graphs takes.
 #pragma once
 
 #include "graph_fixture.hpp"
@@ -26,7 +27,8 @@ struct allocated {
 inline allocated add_alloc(CUgraph to, std::size_t bytes, const test_graph::nodes& behind = {}) {
   CUDA_MEM_ALLOC_NODE_PARAMS params = allocation_of(bytes);
   allocated made;
-  EXPECT_EQ(driver.cuGraphAddMemAllocNode(&made.node, to, behind.data(), behind.size(), &params), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphAddMemAllocNode(&made.node, to, behind.data(), behind.size(), &params),
+            CUDA_SUCCESS);
   made.at = params.dptr;
   return made;
 }
@@ -36,7 +38,8 @@ inline CUresult try_add_free(CUgraph to, CUdeviceptr what, const test_graph::nod
 }
 inline CUgraphNode add_free(CUgraph to, CUdeviceptr what, const test_graph::nodes& behind = {}) {
   CUgraphNode made = nullptr;
-  EXPECT_EQ(driver.cuGraphAddMemFreeNode(&made, to, behind.data(), behind.size(), what), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphAddMemFreeNode(&made, to, behind.data(), behind.size(), what),
+            CUDA_SUCCESS);
   return made;
 }
 
@@ -49,7 +52,7 @@ class graph_memory_test : public memory_test {
     reset(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
   }
   void TearDown() override {
-    device().give_back(taken_);
+    device().release_memory(taken_);
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
     trim();
     EXPECT_EQ(used(), 0u);
@@ -57,13 +60,15 @@ class graph_memory_test : public memory_test {
     memory_test::TearDown();
   }
 
-  static std::size_t chunk() { return std::min(std::size_t{32} << 20, std::bit_floor(device().total_memory() / 8)); }
+  static std::size_t chunk() {
+    return std::min(std::size_t{32} << 20, std::bit_floor(device().total_memory() / 8));
+  }
 
   // Leaves only so much of the device, until the end of the test.
   void leave(std::size_t bytes) {
-    device().give_back(taken_);
+    device().release_memory(taken_);
     taken_ = free_memory() - bytes;
-    ASSERT_TRUE(device().take(taken_));
+    ASSERT_TRUE(device().reserve_memory(taken_));
   }
 
   static void trim() { EXPECT_EQ(driver.cuDeviceGraphMemTrim(0), CUDA_SUCCESS); }

@@ -1,4 +1,5 @@
-// graph_memory_launch_test.cpp - launches and the memory of their graphs: what comes after what, in streams and in threads.
+// graph_memory_launch_test.cpp - launches and the memory of their graphs: what comes after what, in
+// streams and in threads.
 #include "graph_memory_fixture.hpp"
 
 #include <array>
@@ -10,14 +11,15 @@ namespace {
 class GraphMemoryLaunch : public graph_memory_test {};
 
 // Launches of one executable are ordered, so they share what they allocate; of several they do not.
-TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotMeet) {
+TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotShareMemory) {
   constexpr unsigned graphs = 6;
   constexpr unsigned rounds = 40;
   test_words seen{graphs * rounds};
   test_words turn{graphs};
   std::array<test_stream, 3> streams;
   std::array<CUevent, graphs> turn_read{};
-  for (CUevent& event : turn_read) EXPECT_EQ(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  for (CUevent& event : turn_read)
+    EXPECT_EQ(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
   std::vector<std::unique_ptr<test_graph>> made;
   std::vector<std::unique_ptr<test_exec>> execs;
   for (unsigned i = 0; i < graphs; ++i) {
@@ -29,14 +31,15 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotMeet) {
     execs.push_back(std::make_unique<test_exec>(g));
   }
   {
-    held gate{streams[0]};
+    stream_gate gate{streams[0]};
     for (unsigned round = 0; round < rounds; ++round) {
       for (unsigned i = 0; i < graphs; ++i) {
         CUstream in = streams[(i + round) % streams.size()];
         // A launch comes after the one before, not after what its stream does then.
         EXPECT_EQ(driver.cuStreamWaitEvent(in, turn_read[i], 0), CUDA_SUCCESS);
         execs[i]->launch(in);
-        EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, in), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, in),
+                  CUDA_SUCCESS);
         EXPECT_EQ(driver.cuEventRecord(turn_read[i], in), CUDA_SUCCESS);
       }
     }
@@ -47,8 +50,9 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotMeet) {
   for (const CUevent event : turn_read) EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
-// The free in a stream comes after what the stream does with the memory, though nobody else knows the memory any more.
-TEST_F(GraphMemoryLaunch, AFreeInOrderComesAfterTheWork) {
+// The free in a stream comes after what the stream does with the memory, though nobody else knows
+// the memory any more.
+TEST_F(GraphMemoryLaunch, AStreamOrderedFreeComesAfterTheWork) {
   test_words seen{1};
   test_stream s;
   CUdeviceptr at = 0;
@@ -60,7 +64,7 @@ TEST_F(GraphMemoryLaunch, AFreeInOrderComesAfterTheWork) {
     x.launch(s);
   }
   {
-    held gate{s};
+    stream_gate gate{s};
     EXPECT_EQ(driver.cuMemcpyAsync(seen.at(0), at, 4, s), CUDA_SUCCESS);
     EXPECT_EQ(free_in(s, at), CUDA_SUCCESS);
     gate.open();
@@ -83,7 +87,7 @@ TEST_F(GraphMemoryLaunch, ALaunchComesAfterTheFree) {
   x.launch(s);
   s.synchronize();
   {
-    held gate{t};
+    stream_gate gate{t};
     EXPECT_EQ(driver.cuMemcpyAsync(seen.at(0), block.at, 4, t), CUDA_SUCCESS);
     EXPECT_EQ(free_in(t, block.at), CUDA_SUCCESS);
     value.set(0, 2);
@@ -98,8 +102,9 @@ TEST_F(GraphMemoryLaunch, ALaunchComesAfterTheFree) {
   EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
 }
 
-// And a launch of the graph's next executable, though the one before is gone, with its launch under way.
-TEST_F(GraphMemoryLaunch, ExecutablesOfAGraphDoNotMeet) {
+// And a launch of the graph's next executable, though the one before is gone, with its launch under
+// way.
+TEST_F(GraphMemoryLaunch, LaunchesOfTwoExecutablesOfAGraphDoNotOverlap) {
   struct users {
     std::atomic<int> now{0}, most{0};
     static void come(void* all) {
@@ -134,10 +139,10 @@ TEST_F(GraphMemoryLaunch, ExecutablesOfAGraphDoNotMeet) {
 }
 
 // Memory that is freed by a call ends at once, though work may still be on its way to it.
-TEST_F(GraphMemoryLaunch, AFreeByTheHostHarmsNoWork) {
+TEST_F(GraphMemoryLaunch, AFreeByTheHostDoesNotDisturbWork) {
   test_stream s;
   CUdeviceptr at = 0;
-  held gate{s};
+  stream_gate gate{s};
   {
     test_graph g;
     at = add_alloc(g, 512 * kilo).at;
@@ -149,8 +154,9 @@ TEST_F(GraphMemoryLaunch, AFreeByTheHostHarmsNoWork) {
   gate.open();
 }
 
-// Of threads that free the same memory one does, and launches go on beside frees, trims and destructions.
-TEST_F(GraphMemoryLaunch, ThreadsFreeOnce) {
+// Of threads that free the same memory one does, and launches go on beside frees, trims and
+// destructions.
+TEST_F(GraphMemoryLaunch, ConcurrentThreadsFreeMemoryOnce) {
   test_stream s;
   test_graph g;
   const allocated block = add_alloc(g, 64 * kilo);
@@ -170,7 +176,7 @@ TEST_F(GraphMemoryLaunch, ThreadsFreeOnce) {
   }
 }
 
-TEST_F(GraphMemoryLaunch, ThreadsHaveTheirOwn) {
+TEST_F(GraphMemoryLaunch, ThreadsHaveTheirOwnMemory) {
   CUcontext context = current_context();
   std::vector<std::thread> threads;
   for (unsigned id = 1; id <= 4; ++id) {

@@ -1,4 +1,5 @@
-// graph_memory_nodes_test.cpp - nodes that allocate and free: how they may be asked for, and what is refused.
+// graph_memory_nodes_test.cpp - nodes that allocate and free: how they may be asked for, and what
+// is refused.
 #include "graph_memory_fixture.hpp"
 
 namespace weir::embedded {
@@ -6,14 +7,15 @@ namespace {
 
 class GraphMemoryNodes : public graph_memory_test {};
 
-TEST_F(GraphMemoryNodes, RefusesBadParameters) {
+TEST_F(GraphMemoryNodes, InvalidParametersAreRefused) {
   test_graph g;
   CUgraphNode node = nullptr;
   const auto add = [&](CUDA_MEM_ALLOC_NODE_PARAMS params) {
     return driver.cuGraphAddMemAllocNode(&node, g, nullptr, 0, &params);
   };
-  CUmemAccessDesc peers[2] = {{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
-                              {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+  CUmemAccessDesc peers[2] = {
+      {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+      {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
   CUDA_MEM_ALLOC_NODE_PARAMS params = allocation_of(64);
   params.accessDescCount = 1;
   EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
@@ -26,7 +28,8 @@ TEST_F(GraphMemoryNodes, RefusesBadParameters) {
   peers[0].location = {CU_MEM_LOCATION_TYPE_INVALID, 0};
   EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
   peers[0].location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-  for (const CUmemAccess_flags flags : {CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ}) {
+  for (const CUmemAccess_flags flags :
+       {CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ}) {
     peers[0].flags = flags;
     EXPECT_EQ(add(params), CUDA_ERROR_NOT_SUPPORTED);
   }
@@ -55,7 +58,7 @@ TEST_F(GraphMemoryNodes, RefusesBadParameters) {
 }
 
 // More than the device has is found out by the launch.
-TEST_F(GraphMemoryNodes, MayBeLargerThanTheDevice) {
+TEST_F(GraphMemoryNodes, AnAllocationLargerThanTheDeviceFailsAtLaunch) {
   test_stream s;
   test_graph g;
   const allocated block = add_alloc(g, device().total_memory() + 1);
@@ -66,8 +69,9 @@ TEST_F(GraphMemoryNodes, MayBeLargerThanTheDevice) {
   s.synchronize();
 }
 
-// Its memory is of no context, so a set must name one; here or in another graph, before a launch and after.
-TEST_F(GraphMemoryNodes, AreSetInANamedContext) {
+// Its memory is of no context, so a set must name one; here or in another graph, before a launch
+// and after.
+TEST_F(GraphMemoryNodes, AMemsetOfGraphMemoryNeedsAContext) {
   test_stream s;
   test_graph g;
   test_graph other;
@@ -75,7 +79,8 @@ TEST_F(GraphMemoryNodes, AreSetInANamedContext) {
   const CUDA_MEMSET_NODE_PARAMS params{block.at, 0, 1, 4, 1, 1};
   const auto expect_refusal = [&](CUgraph in) {
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddMemsetNode(&made, in, nullptr, 0, &params, nullptr), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuGraphAddMemsetNode(&made, in, nullptr, 0, &params, nullptr),
+              CUDA_ERROR_INVALID_VALUE);
   };
   expect_refusal(g);
   expect_refusal(other);
@@ -87,7 +92,7 @@ TEST_F(GraphMemoryNodes, AreSetInANamedContext) {
 }
 
 // The general call makes the same nodes.
-TEST_F(GraphMemoryNodes, AddsNodesByTheGeneralCall) {
+TEST_F(GraphMemoryNodes, TheGenericCallAddsMemoryNodes) {
   test_graph g;
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
@@ -105,7 +110,8 @@ TEST_F(GraphMemoryNodes, AddsNodesByTheGeneralCall) {
   EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(freed, &told), CUDA_SUCCESS);
   EXPECT_EQ(told, at);
   freeing.reserved1[20] = 1;
-  EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing),
+            CUDA_ERROR_INVALID_VALUE);
   test_stream s;
   test_exec x{g};
   x.launch(s);

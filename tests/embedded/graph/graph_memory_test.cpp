@@ -1,4 +1,5 @@
-// graph_memory_test.cpp - memory that graphs allocate: where it is, how long it lives, who may use and free it.
+// graph_memory_test.cpp - memory that graphs allocate: where it is, how long it lives, who may use
+// and free it.
 #include "graph_memory_fixture.hpp"
 
 #include <array>
@@ -10,7 +11,7 @@ namespace {
 class GraphMemory : public graph_memory_test {};
 
 // What a node frees, a later one of the graph gets again; one that may run beside it does not.
-TEST_F(GraphMemory, ANodeReusesWhatCameBefore) {
+TEST_F(GraphMemory, ANodeReusesFreedMemory) {
   test_graph g;
   const allocated a = add_alloc(g, 8 * kilo);
   const CUgraphNode freed = add_free(g, a.at, {a.node});
@@ -27,8 +28,9 @@ TEST_F(GraphMemory, ANodeReusesWhatCameBefore) {
   EXPECT_EQ(try_add_free(g, a.at, {again.node}), CUDA_ERROR_INVALID_VALUE);
 }
 
-// What a launch leaves behind outlives graph, executable and stream, with the work that writes it still to come.
-TEST_F(GraphMemory, OutlivesWhatMadeIt) {
+// What a launch leaves behind outlives graph, executable and stream, with the work that writes it
+// still to come.
+TEST_F(GraphMemory, MemoryOutlivesItsGraphExecutableAndStream) {
   enum part { of_graph, of_exec, of_stream };
   std::array<part, 3> order{of_graph, of_exec, of_stream};
   do {
@@ -38,7 +40,7 @@ TEST_F(GraphMemory, OutlivesWhatMadeIt) {
     g->add_set(block.at, 7, {block.node});
     auto x = std::make_unique<test_exec>(*g);
     {
-      held gate{*s};
+      stream_gate gate{*s};
       x->launch(*s);
       for (const part each : order) {
         if (each == of_graph) g.reset();
@@ -55,7 +57,7 @@ TEST_F(GraphMemory, OutlivesWhatMadeIt) {
 }
 
 // Before the launch and after the free it is no memory, but for graphs.
-TEST_F(GraphMemory, SetsAndCopiesRefuseWhatIsNotLive) {
+TEST_F(GraphMemory, SetsAndCopiesRefuseFreedMemory) {
   test_stream s;
   test_words word{1};
   test_graph g;
@@ -63,11 +65,13 @@ TEST_F(GraphMemory, SetsAndCopiesRefuseWhatIsNotLive) {
   const auto refused = [&](CUresult expected) {
     CUdeviceptr base = 0;
     EXPECT_EQ(driver.cuMemsetD32Async(block.at, 1, 1, s), expected);
-    EXPECT_EQ(driver.cuMemsetD8_v2(block.at + 512, 1, 4), expected);  // at once: elsewhere than what is queued
+    EXPECT_EQ(driver.cuMemsetD8_v2(block.at + 512, 1, 4),
+              expected);  // at once: elsewhere than what is queued
     EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(words_at(word.at(0)), block.at, 4, s), expected);
     EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(block.at, words_at(word.at(0)), 4, s), expected);
     EXPECT_EQ(driver.cuMemcpyDtoD_v2(block.at + 576, block.at + 512, 4), expected);
-    EXPECT_EQ(driver.cuMemGetAddressRange_v2(&base, nullptr, block.at) == CUDA_SUCCESS, expected == CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemGetAddressRange_v2(&base, nullptr, block.at) == CUDA_SUCCESS,
+              expected == CUDA_SUCCESS);
     s.synchronize();
   };
   refused(CUDA_ERROR_INVALID_VALUE);
@@ -75,7 +79,8 @@ TEST_F(GraphMemory, SetsAndCopiesRefuseWhatIsNotLive) {
   user.add_set(block.at + 4, 3);
   CUgraphNode none = nullptr;
   const CUDA_MEMSET_NODE_PARAMS beyond{block.at, 0, 1, 4, kilo + 1, 1};
-  EXPECT_EQ(driver.cuGraphAddMemsetNode(&none, user, nullptr, 0, &beyond, current_context()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphAddMemsetNode(&none, user, nullptr, 0, &beyond, current_context()),
+            CUDA_ERROR_INVALID_VALUE);
   test_exec x{g};
   test_exec y{user};
   x.launch(s);
@@ -89,8 +94,9 @@ TEST_F(GraphMemory, SetsAndCopiesRefuseWhatIsNotLive) {
   refused(CUDA_ERROR_INVALID_VALUE);
 }
 
-// What streams do in a capture they may do with memory that the capture allocates, and nodes tell of it as device memory.
-TEST_F(GraphMemory, CapturesUseWhatTheyAllocate) {
+// What streams do in a capture they may do with memory that the capture allocates, and nodes tell
+// of it as device memory.
+TEST_F(GraphMemory, CapturesUseMemoryThatTheyAllocate) {
   test_stream s;
   test_words word{2};
   CUdeviceptr p = 0;
@@ -121,7 +127,7 @@ TEST_F(GraphMemory, CapturesUseWhatTheyAllocate) {
 }
 
 // A capture may free what another graph left behind.
-TEST_F(GraphMemory, ACaptureFreesWhatAnotherGraphLeft) {
+TEST_F(GraphMemory, ACaptureFreesMemoryOfAnotherGraph) {
   test_stream s;
   test_graph g;
   const allocated block = add_alloc(g, kilo);
@@ -146,7 +152,8 @@ TEST_F(GraphMemory, ACaptureFreesWhatAnotherGraphLeft) {
   add_free(g, block.at, {block.node});
 }
 
-// An executable that is updated has the memory of the other graph, which it then is the only executable of.
+// An executable that is updated has the memory of the other graph, which it then is the only
+// executable of.
 TEST_F(GraphMemory, AnUpdateChangesTheMemory) {
   test_stream s;
   test_graph a;
@@ -177,7 +184,7 @@ TEST_F(GraphMemory, AnUpdateChangesTheMemory) {
 }
 
 // A graph that became part of another takes its rules along.
-TEST_F(GraphMemory, AChildsMemoryIsTheWholeGraphs) {
+TEST_F(GraphMemory, TheWholeGraphUsesTheMemoryOfAChild) {
   test_stream s;
   test_graph parent;
   CUgraph child = nullptr;

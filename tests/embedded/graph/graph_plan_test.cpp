@@ -1,4 +1,5 @@
-// graph_plan_test.cpp - executables as compiled plans: long lines, wide graphs, updates of all nodes.
+// graph_plan_test.cpp - executables as compiled plans: long lines, wide graphs, updates of all
+// nodes.
 #include "graph_fixture.hpp"
 
 #include <cstring>
@@ -25,7 +26,7 @@ struct entry {
 };
 
 // More of them than go in one run, with work in between.
-TEST_F(GraphPlan, ALongLineOfHostFunctionsRunsInOrder) {
+TEST_F(GraphPlan, ALongChainOfHostFunctionsRunsInOrder) {
   constexpr int count = 500;
   test_stream s;
   test_words words{1};
@@ -42,12 +43,14 @@ TEST_F(GraphPlan, ALongLineOfHostFunctionsRunsInOrder) {
   for (int launch = 0; launch < 3; ++launch) run.launch(s);
   s.synchronize();
   ASSERT_EQ(calls.numbers.size(), 3u * count);
-  for (int i = 0; i < 3 * count; ++i) ASSERT_EQ(calls.numbers[static_cast<std::size_t>(i)], i % count);
+  for (int i = 0; i < 3 * count; ++i)
+    ASSERT_EQ(calls.numbers[static_cast<std::size_t>(i)], i % count);
   EXPECT_EQ(words[0], 497u);
 }
 
-// Branches that are long enough to be spread, each with a second half that copies the first, and a node behind them all.
-TEST_F(GraphPlan, AWideGraphIsCompleteBeforeWhatFollows) {
+// Branches that are long enough to be spread, each with a second half that copies the first, and a
+// node behind them all.
+TEST_F(GraphPlan, AWideGraphCompletesBeforeLaterWork) {
   constexpr std::size_t branches = 16;
   constexpr std::size_t half = 256 * 1024;
   test_stream s;
@@ -60,7 +63,8 @@ TEST_F(GraphPlan, AWideGraphIsCompleteBeforeWhatFollows) {
     const CUdeviceptr at = block.address() + 2 * half * i;
     const CUDA_MEMSET_NODE_PARAMS set{at, 0, static_cast<unsigned>(i + 1), 1, half, 1};
     CUgraphNode first = nullptr;
-    ASSERT_EQ(driver.cuGraphAddMemsetNode(&first, g, nullptr, 0, &set, current_context()), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphAddMemsetNode(&first, g, nullptr, 0, &set, current_context()),
+              CUDA_SUCCESS);
     sets.push_back(first);
     ends.push_back(g.add_copy(at + half, at, half, {first}));
   }
@@ -83,7 +87,8 @@ TEST_F(GraphPlan, AWideGraphIsCompleteBeforeWhatFollows) {
   }
 }
 
-// A spread graph in two streams by turns: a launch begins where the one before has ended, in all lanes.
+// A spread graph in two streams by turns: a launch begins where the one before has ended, in all
+// lanes.
 TEST_F(GraphPlan, LaunchesOfAWideGraphDoNotOverlap) {
   constexpr std::size_t branches = 8;
   constexpr std::size_t bytes = 128 * 1024;
@@ -93,7 +98,8 @@ TEST_F(GraphPlan, LaunchesOfAWideGraphDoNotOverlap) {
   const pinned_block beside{(branches + 1) * bytes};  // for work that is spread
   std::memset(block.get(), 7, bytes);
   test_graph g;
-  // Each launch moves what there is one place further, the last place first; a place that was read is written at once.
+  // Each launch moves what there is one place further, the last place first; a place that was read
+  // is written at once.
   test_graph::nodes behind;
   for (std::size_t i = branches; i > 0; --i) {
     const CUdeviceptr to = block.address() + i * bytes;
@@ -133,7 +139,7 @@ TEST_F(GraphPlan, AnUpdateChangesAllNodes) {
 }
 
 // A graph of the same shape whose nodes were made in another order is paired by its edges, as well.
-TEST_F(GraphPlan, AnUpdateFollowsEdgesNotNumbers) {
+TEST_F(GraphPlan, AnUpdateMatchesNodesByEdges) {
   test_stream s;
   test_words words{4};
   test_graph g;
@@ -159,7 +165,8 @@ TEST_F(GraphPlan, AnUpdateFollowsEdgesNotNumbers) {
   EXPECT_EQ(words[3], 3u);
 }
 
-// The set before the copy of two rows is changed first; nothing of it stays if there is no memory for the copy.
+// The set before the copy of two rows is changed first; nothing of it stays if there is no memory
+// for the copy.
 TEST_F(GraphPlan, AnUpdateWithoutMemoryChangesNothing) {
   test_stream s;
   test_words words{1};
@@ -175,7 +182,8 @@ TEST_F(GraphPlan, AnUpdateWithoutMemoryChangesNothing) {
     copy.Height = 2;
     copy.Depth = 1;
     CUgraphNode made = nullptr;
-    ASSERT_EQ(driver.cuGraphAddMemcpyNode(&made, g, &set, 1, &copy, current_context()), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphAddMemcpyNode(&made, g, &set, 1, &copy, current_context()),
+              CUDA_SUCCESS);
   };
   test_graph old;
   test_graph other;
@@ -194,7 +202,8 @@ TEST_F(GraphPlan, AnUpdateWithoutMemoryChangesNothing) {
     }
     run.launch(s);
     s.synchronize();
-    ASSERT_EQ(words[0], status == CUDA_SUCCESS ? 2u : 1u) << "after " << allocations << " allocations";
+    ASSERT_EQ(words[0], status == CUDA_SUCCESS ? 2u : 1u)
+        << "after " << allocations << " allocations";
   }
 }
 

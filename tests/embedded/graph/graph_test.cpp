@@ -1,4 +1,5 @@
-// graph_test.cpp - graphs: what runs after what, what a node may hold up, what an update and a destruction leave alone.
+// graph_test.cpp - graphs: what runs after what, what a node may hold up, what an update and a
+// destruction leave alone.
 #include "graph_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 using Graph = memory_test;
 
 // A node waits for a value: what depends on it stands still, everything else goes on.
-TEST_F(Graph, AWaitHoldsOnlyWhatDependsOnIt) {
+TEST_F(Graph, AWaitBlocksOnlyItsDependents) {
   test_stream s;
   test_words words{4};
   test_graph g;
@@ -29,8 +30,9 @@ TEST_F(Graph, AWaitHoldsOnlyWhatDependsOnIt) {
   EXPECT_EQ(words[1], 1u);
 }
 
-// Two nodes wait for each other's writes through memory: neither branch may stand in the other's way.
-TEST_F(Graph, BranchesThatWaitForEachOtherMeet) {
+// Two nodes wait for each other's writes through memory: neither branch may stand in the other's
+// way.
+TEST_F(Graph, BranchesThatWaitForEachOtherComplete) {
   test_stream s;
   test_words words{4};
   test_graph g;
@@ -65,17 +67,18 @@ TEST_F(Graph, LaunchesOfOneExecutableDoNotOverlap) {
 }
 
 // An executable that is destroyed or changed goes on as it was launched.
-TEST_F(Graph, ALaunchKeepsThePlanThatItHad) {
+TEST_F(Graph, ALaunchKeepsItsPlanAfterAnUpdate) {
   test_stream s;
   test_words words{3};
   auto g = std::make_unique<test_graph>();
   const CUgraphNode set = g->add_set(words.at(0), 1);
   const CUgraphNode more = g->add_set(words.at(1), 2, {set});
   test_exec run{*g};
-  held gate{s};
+  stream_gate gate{s};
   run.launch(s);
   const CUDA_MEMSET_NODE_PARAMS other{words.at(1), 0, 7, 4, 1, 1};
-  EXPECT_EQ(driver.cuGraphExecMemsetNodeSetParams(run, more, &other, current_context()), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphExecMemsetNodeSetParams(run, more, &other, current_context()),
+            CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphNodeSetEnabled(run, set, 0), CUDA_SUCCESS);
   g.reset();
   run.launch(s);
@@ -86,8 +89,9 @@ TEST_F(Graph, ALaunchKeepsThePlanThatItHad) {
   EXPECT_EQ(words[1], 7u);
 }
 
-// Rows that are not side by side, more of them than fit into an operation of the engine. In an executable they stay.
-TEST_F(Graph, BoxesAreCopiedAndStay) {
+// Rows that are not side by side, more of them than fit into an operation of the engine. In an
+// executable they stay.
+TEST_F(Graph, BoxesAreCopiedAndAreFixedInAnExecutable) {
   test_stream s;
   test_words words{64};
   for (std::size_t i = 0; i < 32; ++i) words.set(i, static_cast<std::uint32_t>(i));
@@ -101,13 +105,16 @@ TEST_F(Graph, BoxesAreCopiedAndStay) {
   box.Depth = 1;
   test_graph g;
   CUgraphNode node = nullptr;
-  ASSERT_EQ(driver.cuGraphAddMemcpyNode(&node, g, nullptr, 0, &box, current_context()), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphAddMemcpyNode(&node, g, nullptr, 0, &box, current_context()),
+            CUDA_SUCCESS);
   const test_exec run{g};
-  held gate{s};
+  stream_gate gate{s};
   run.launch(s);
-  EXPECT_EQ(driver.cuGraphExecMemcpyNodeSetParams(run, node, &box, current_context()), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphExecMemcpyNodeSetParams(run, node, &box, current_context()),
+            CUDA_SUCCESS);
   box.srcDevice = words.at(8);
-  EXPECT_EQ(driver.cuGraphExecMemcpyNodeSetParams(run, node, &box, current_context()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphExecMemcpyNodeSetParams(run, node, &box, current_context()),
+            CUDA_ERROR_INVALID_VALUE);
   run.launch(s);
   gate.open();
   s.synchronize();
@@ -127,24 +134,27 @@ TEST_F(Graph, StaleAndForeignHandlesAreErrors) {
   CUgraphNodeType type{};
   EXPECT_EQ(driver.cuGraphNodeGetType(node, &type), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuGraphDestroyNode(node), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuGraphLaunch(reinterpret_cast<CUgraphExec>(g), nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphLaunch(reinterpret_cast<CUgraphExec>(g), nullptr),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 // A graph is not made part of itself, also not by way of its own child.
-TEST_F(Graph, NoGraphIsInsideItself) {
+TEST_F(Graph, AGraphCannotContainItself) {
   test_graph outer;
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_GRAPH;
   params.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
   CUgraphNode node = nullptr;
   params.graph.graph = outer;
-  EXPECT_EQ(driver.cuGraphAddNode_v2(&node, outer, nullptr, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&node, outer, nullptr, nullptr, 0, &params),
+            CUDA_ERROR_INVALID_VALUE);
   CUgraph inner = nullptr;
   ASSERT_EQ(driver.cuGraphCreate(&inner, 0), CUDA_SUCCESS);
   params.graph.graph = inner;
   ASSERT_EQ(driver.cuGraphAddNode_v2(&node, outer, nullptr, nullptr, 0, &params), CUDA_SUCCESS);
   params.graph.graph = outer;
-  EXPECT_EQ(driver.cuGraphAddNode_v2(&node, inner, nullptr, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&node, inner, nullptr, nullptr, 0, &params),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 // A cycle is found where it is, also in a child graph.
@@ -163,7 +173,8 @@ TEST_F(Graph, CyclesAreNotInstantiated) {
   EXPECT_NE(params.hErrNode_out, nullptr);
 }
 
-// Many branches with host functions, more than there are lanes for each: all run, each behind its own branch.
+// Many branches with host functions, more than there are lanes for each: all run, each behind its
+// own branch.
 TEST_F(Graph, WideGraphsOfHostFunctionsRun) {
   constexpr std::size_t branches = 200;
   test_stream s;
@@ -197,7 +208,8 @@ struct checked_node {
   }
 };
 
-// Whatever the graph, in every launch each node runs once, after all that it depends on, directly or not.
+// Whatever the graph, in every launch each node runs once, after all that it depends on, directly
+// or not.
 RC_GTEST_FIXTURE_PROP(Graph, RandomGraphsRunInOrder, ()) {
   const auto count = *rc::gen::inRange<std::size_t>(1, 24);
   test_stream s;

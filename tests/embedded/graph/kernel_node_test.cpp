@@ -1,4 +1,5 @@
-// kernel_node_test.cpp - kernels in graphs: added, captured, changed in executables, and their attributes.
+// kernel_node_test.cpp - kernels in graphs: added, captured, changed in executables, and their
+// attributes.
 #include "embedded/kernel/image_fixture.hpp"
 
 #include <array>
@@ -8,7 +9,8 @@
 namespace weir::embedded {
 namespace {
 
-// A module of the numbers image, whose kernel `count` adds to a counter, and `add` adds words to words.
+// A module of the numbers image, whose kernel `count` adds to a counter, and `add` adds words to
+// words.
 class KernelNode : public memory_test {
  protected:
   void SetUp() override {
@@ -37,7 +39,8 @@ class KernelNode : public memory_test {
   CUDA_KERNEL_NODE_PARAMS add_words(std::uint32_t n) {
     count_ = n;
     params_ = {&words_, &from_, &count_};
-    return {module_->function("add"), 1, 1, 1, 8, 1, 1, 0, params_.data(), nullptr, nullptr, nullptr};
+    return {module_->function("add"), 1,       1,       1,      8, 1, 1, 0,
+            params_.data(),           nullptr, nullptr, nullptr};
   }
   CUgraphNode add_node(const CUDA_KERNEL_NODE_PARAMS& params) {
     CUgraphNode made = nullptr;
@@ -64,7 +67,7 @@ class KernelNode : public memory_test {
 };
 
 // kernel.node_params: what a node was given is copied, told, and changed.
-TEST_F(KernelNode, HasParameters) {
+TEST_F(KernelNode, ParametersAreCopiedReturnedAndChanged) {
   const CUgraphNode node = add_node(add_words(4));
   count_ = 77;  // the node has its own
   CUDA_KERNEL_NODE_PARAMS told{};
@@ -81,7 +84,8 @@ TEST_F(KernelNode, HasParameters) {
   EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &other), CUDA_ERROR_INVALID_VALUE);
   const CUDA_KERNEL_NODE_PARAMS none{};
   CUgraphNode made = nullptr;
-  EXPECT_EQ(driver.cuGraphAddKernelNode_v2(&made, graph_, nullptr, 0, &none), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuGraphAddKernelNode_v2(&made, graph_, nullptr, 0, &none),
+            CUDA_ERROR_INVALID_HANDLE);
   CUgraphNodeType type{};
   EXPECT_EQ(driver.cuGraphNodeGetType(node, &type), CUDA_SUCCESS);
   EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_KERNEL);
@@ -92,11 +96,13 @@ TEST_F(KernelNode, HasParameters) {
 }
 
 // kernel.capture: a launch in a capture becomes a node, and runs as often as the graph.
-TEST_F(KernelNode, IsWhatALaunchInACaptureBecomes) {
+TEST_F(KernelNode, ACapturedLaunchBecomesAKernelNode) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);
   ASSERT_EQ(driver.cuStreamBeginCapture_v2(*stream_, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuLaunchKernel(p.func, 1, 1, 1, 8, 1, 1, 0, *stream_, p.kernelParams, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuLaunchKernel(p.func, 1, 1, 1, 8, 1, 1, 0, *stream_, p.kernelParams, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuLaunchKernel(p.func, 1, 1, 1, 8, 1, 1, 0, *stream_, p.kernelParams, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuLaunchKernel(p.func, 1, 1, 1, 8, 1, 1, 0, *stream_, p.kernelParams, nullptr),
+            CUDA_SUCCESS);
   CUgraph captured = nullptr;
   ASSERT_EQ(driver.cuStreamEndCapture(*stream_, &captured), CUDA_SUCCESS);
   EXPECT_EQ(word(0), 0u);
@@ -110,8 +116,9 @@ TEST_F(KernelNode, IsWhatALaunchInACaptureBecomes) {
   EXPECT_EQ(word(7), 4u);
 }
 
-// kernel.exec_set_params: arguments, sizes and the function of an executable's node change; it may be switched off.
-TEST_F(KernelNode, ChangesInExecutables) {
+// kernel.exec_set_params: arguments, sizes and the function of an executable's node change; it may
+// be switched off.
+TEST_F(KernelNode, ANodeIsChangedInAnExecutable) {
   const CUgraphNode node = add_node(add_words(1));
   instantiate();
   CUDA_KERNEL_NODE_PARAMS other = add_words(3);
@@ -132,7 +139,7 @@ TEST_F(KernelNode, ChangesInExecutables) {
 }
 
 // kernel.exec_update: a graph with another kernel, or other arguments, in the same place.
-TEST_F(KernelNode, IsUpdatedWithItsGraph) {
+TEST_F(KernelNode, AnUpdateChangesKernelsAndArguments) {
   add_node(add_words(1));
   instantiate();
   CUgraph other = nullptr;
@@ -148,35 +155,42 @@ TEST_F(KernelNode, IsUpdatedWithItsGraph) {
 }
 
 // kernel.node_attributes.
-TEST_F(KernelNode, HasAttributes) {
+TEST_F(KernelNode, AttributesAreSetAndCopied) {
   const CUgraphNode a = add_node(add_words(1));
   const CUgraphNode b = add_node(add_words(1));
   CUkernelNodeAttrValue value{};
   value.priority = 9;
-  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            CUDA_SUCCESS);
   EXPECT_EQ(value.priority, 0);
   value.priority = -2;
-  EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(a, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(a, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphKernelNodeCopyAttributes(b, a), CUDA_SUCCESS);
   value = {};
-  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(b, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(b, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            CUDA_SUCCESS);
   EXPECT_EQ(value.priority, -2);
-  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value),
+            CUDA_SUCCESS);
   EXPECT_EQ(value.cooperative, 0);
-  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(
+      driver.cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value),
+      CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(a, static_cast<CUkernelNodeAttrID>(99), &value),
             CUDA_ERROR_INVALID_VALUE);
 }
 
-// kernel.capture_priority: a node has its stream's priority; an update may change it where nodes are not said to have any.
-TEST_F(KernelNode, HasThePriorityOfItsStream) {
+// kernel.capture_priority: a node has its stream's priority; an update may change it where nodes
+// are not said to have any.
+TEST_F(KernelNode, ACapturedNodeHasThePriorityOfItsStream) {
   CUstream urgent = nullptr;
   ASSERT_EQ(driver.cuStreamCreateWithPriority(&urgent, CU_STREAM_NON_BLOCKING, -3), CUDA_SUCCESS);
   const auto capture = [&](CUgraphNode& node) {
     CUgraph made = nullptr;
     EXPECT_EQ(driver.cuStreamBeginCapture_v2(urgent, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuLaunchKernel(module_->function("count"), 1, 1, 1, 1, 1, 1, 0, urgent, nullptr, nullptr),
+    EXPECT_EQ(driver.cuLaunchKernel(module_->function("count"), 1, 1, 1, 1, 1, 1, 0, urgent,
+                                    nullptr, nullptr),
               CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamEndCapture(urgent, &made), CUDA_SUCCESS);
     std::size_t one = 1;
@@ -188,18 +202,22 @@ TEST_F(KernelNode, HasThePriorityOfItsStream) {
   CUgraph graph = capture(node);
   CUgraph other = capture(other_node);
   CUkernelNodeAttrValue value{};
-  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            CUDA_SUCCESS);
   EXPECT_EQ(value.priority, -3);
   value.priority = 0;
-  EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(other_node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(other_node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            CUDA_SUCCESS);
   for (const bool by_node : {true, false}) {
     CUgraphExec exec = nullptr;
-    const unsigned long long flags = by_node ? 0ull + CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0ull;
+    const unsigned long long flags =
+        by_node ? 0ull + CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0ull;
     ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&exec, graph, flags), CUDA_SUCCESS);
     CUgraphExecUpdateResultInfo why{};
     EXPECT_EQ(driver.cuGraphExecUpdate_v2(exec, other, &why),
               by_node ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : CUDA_SUCCESS);
-    EXPECT_EQ(why.result, by_node ? CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED : CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    EXPECT_EQ(why.result, by_node ? CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
+                                  : CU_GRAPH_EXEC_UPDATE_SUCCESS);
     EXPECT_EQ(driver.cuGraphExecDestroy(exec), CUDA_SUCCESS);
   }
   EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
@@ -219,8 +237,9 @@ CUresult set_cooperative(CUgraphNode node) {
   return driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
 }
 
-// Who was told where a node's arguments are may look at them until it gets others, whatever its attributes become.
-TEST_F(KernelNode, KeepsItsArgumentsWhereTheyAre) {
+// Who was told where a node's arguments are may look at them until it gets others, whatever its
+// attributes become.
+TEST_F(KernelNode, ArgumentsKeepTheirAddressUntilTheyAreReplaced) {
   const CUgraphNode node = add_node(add_words(4));
   const CUgraphNode other = add_node(add_words(5));
   CUDA_KERNEL_NODE_PARAMS told{};
@@ -228,11 +247,13 @@ TEST_F(KernelNode, KeepsItsArgumentsWhereTheyAre) {
   const auto stays = [&] {
     CUDA_KERNEL_NODE_PARAMS now{};
     EXPECT_EQ(driver.cuGraphKernelNodeGetParams_v2(node, &now), CUDA_SUCCESS);
-    return now.kernelParams == told.kernelParams && *static_cast<std::uint32_t*>(told.kernelParams[2]) == 4;
+    return now.kernelParams == told.kernelParams &&
+           *static_cast<std::uint32_t*>(told.kernelParams[2]) == 4;
   };
   CUkernelNodeAttrValue value{};
   value.priority = -2;
-  EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            CUDA_SUCCESS);
   EXPECT_TRUE(stays());
   EXPECT_EQ(set_cluster(node, 1), CUDA_SUCCESS);
   EXPECT_EQ(set_cooperative(node), CUDA_SUCCESS);
@@ -250,7 +271,7 @@ TEST_F(KernelNode, KeepsItsArgumentsWhereTheyAre) {
 }
 
 // A grid that the node's cluster does not divide would lose blocks.
-TEST_F(KernelNode, KeepsNoGridThatItsClusterDoesNotDivide) {
+TEST_F(KernelNode, AGridThatTheClusterDoesNotDivideIsRefused) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);
   p.gridDimX = 8;
   const CUgraphNode node = add_node(p);
@@ -260,14 +281,18 @@ TEST_F(KernelNode, KeepsNoGridThatItsClusterDoesNotDivide) {
   instantiate();
   for (const unsigned blocks : {2u, 6u}) {
     p.gridDimX = blocks;
-    EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
-    EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams_v2(exec_, node, &p), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
+    EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        << blocks;
+    EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams_v2(exec_, node, &p),
+              CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        << blocks;
     CUgraphNodeParams any{};
     any.type = CU_GRAPH_NODE_TYPE_KERNEL;
     any.kernel = p;
     EXPECT_EQ(driver.cuGraphNodeSetParams(node, &any), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
     const CUgraphNode other = add_node(p);
-    EXPECT_EQ(driver.cuGraphKernelNodeCopyAttributes(other, node), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
+    EXPECT_EQ(driver.cuGraphKernelNodeCopyAttributes(other, node), CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        << blocks;
   }
   p.gridDimX = 12;
   EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_SUCCESS);
@@ -277,7 +302,7 @@ TEST_F(KernelNode, KeepsNoGridThatItsClusterDoesNotDivide) {
 }
 
 // What a launch does not get, a node does not get by its attributes.
-TEST_F(KernelNode, GetsNoMoreThanALaunch) {
+TEST_F(KernelNode, NodeAttributesObeyTheLimitsOfLaunches) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);
   p.gridDimX = 64;
   const CUgraphNode node = add_node(p);
@@ -292,12 +317,14 @@ TEST_F(KernelNode, GetsNoMoreThanALaunch) {
   EXPECT_EQ(set_cooperative(node), CUDA_SUCCESS);
   instantiate();
   p.gridDimX = 132 * 32 + 1;
-  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
-  EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams_v2(exec_, node, &p), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams_v2(exec_, node, &p),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
 // A cluster that a kernel was compiled for is the kernel's, and no attribute of its node.
-TEST_F(KernelNode, LeavesACompiledClusterToItsKernel) {
+TEST_F(KernelNode, ACompiledClusterSizeIsNotANodeAttribute) {
   CUDA_KERNEL_NODE_PARAMS in_cluster = add_words(8);
   in_cluster.func = module_->function("in_cluster");
   in_cluster.gridDimX = 4;
@@ -307,11 +334,12 @@ TEST_F(KernelNode, LeavesACompiledClusterToItsKernel) {
   EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &other), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &in_cluster), CUDA_SUCCESS);
   in_cluster.gridDimX = 3;
-  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &in_cluster), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &in_cluster),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
 }
 
 // An executable keeps the code of its kernels.
-TEST_F(KernelNode, OutlivesItsModule) {
+TEST_F(KernelNode, AnExecutableOutlivesTheModuleOfItsKernels) {
   add_node(add_words(8));
   instantiate();
   module_.reset();

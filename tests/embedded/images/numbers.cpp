@@ -22,7 +22,8 @@ constexpr weir_parameter add_parameters[] = {{0, 8, 8}, {8, 8, 8}, {16, 4, 4}};
 thread_local unsigned reversed[256] __attribute__((tls_model("local-dynamic")));
 void reverse(const weir_block* block, const void* const* arguments, unsigned first, unsigned) {
   const unsigned x = first;
-  auto* const values = *static_cast<unsigned* const*>(arguments[0]) + block->index.x * block->size.x;
+  auto* const values =
+      *static_cast<unsigned* const*>(arguments[0]) + block->index.x * block->size.x;
   reversed[x] = values[x];
   services->block_barrier(weir_barrier_plain, 0);
   values[x] = reversed[block->size.x - 1 - x];
@@ -43,7 +44,17 @@ unsigned long long shared_with_host = 5;
 
 constexpr weir_kernel kernels[] = {
     {"add", add, add_parameters, 3, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr},
-    {"reverse", reverse, reverse_parameters, 1, weir_kernel_waits, 256, 2, {0, 0, 0}, sizeof reversed, 64, nullptr},
+    {"reverse",
+     reverse,
+     reverse_parameters,
+     1,
+     weir_kernel_waits,
+     256,
+     2,
+     {0, 0, 0},
+     sizeof reversed,
+     64,
+     nullptr},
     {"count", count, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr},
     {"in_cluster", nothing, nullptr, 0, 0, 1024, 0, {2, 1, 1}, 0, 0, nullptr},
 };
@@ -55,5 +66,5 @@ const weir_variable variables[] = {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default")))
-const weir_module_table weir_module = {weir_module_version, 4, 3, 0, kernels, variables, &services, "", ""};
+extern "C" __attribute__((visibility("default"))) const weir_module_table weir_module = {
+    weir_module_version, 4, 3, 0, kernels, variables, &services, "", ""};

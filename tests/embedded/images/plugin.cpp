@@ -1,5 +1,5 @@
-// plugin.cpp - no module, but a library of a program whose constructor calls the program: the loader of the host has its lock
-// meanwhile.
+// plugin.cpp - no module, but a library of a program whose constructor calls the program: the
+// loader of the host has its lock meanwhile.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,4 +1,5 @@
-// external_semaphore_test.cpp - imported semaphores: descriptors, batches, captures, pages that outlive their handles.
+// external_semaphore_test.cpp - imported semaphores: descriptors, batches, captures, pages that
+// outlive their handles.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "os/semaphore_page.hpp"
-#include "embedded/model/core/thread_state.hpp"
-#include "embedded/memory/memory_fixture.hpp"
 #include "embedded/core/out_of_memory.hpp"
+#include "embedded/memory/memory_fixture.hpp"
+#include "embedded/model/core/thread_state.hpp"
+#include "os/semaphore_page.hpp"
 
 namespace weir::embedded {
 using detail::semaphore_page;
@@ -45,7 +46,7 @@ class ExternalSemaphores : public testing::Test {
     EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
     void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     auto* const page = static_cast<semaphore_page*>(mapped);
-    page->mark = semaphore_page::known_mark;
+    page->magic = semaphore_page::magic_number;
     page->kind = kind;
     return {fd, page};
   }
@@ -57,27 +58,30 @@ class ExternalSemaphores : public testing::Test {
   }
   static CUexternalSemaphore imported(const segment& of) {
     CUexternalSemaphore made = nullptr;
-    EXPECT_EQ(import(of.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &made), CUDA_SUCCESS);
+    EXPECT_EQ(import(of.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &made),
+              CUDA_SUCCESS);
     return made;
   }
 
   CUstream s = nullptr;
 };
 
-TEST_F(ExternalSemaphores, WhatIsTooSmallOrUnmarkedIsNone) {
+TEST_F(ExternalSemaphores, SmallOrUnmarkedMemoryIsRefused) {
   CUexternalSemaphore out = nullptr;
   const segment small = make(semaphore_page::timeline, 1024);
-  EXPECT_EQ(import(small.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &out), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(import(small.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &out),
+            CUDA_ERROR_UNKNOWN);
   const segment unmarked = make(semaphore_page::timeline);
-  unmarked.page->mark = 0;
-  EXPECT_EQ(import(unmarked.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &out), CUDA_ERROR_UNKNOWN);
+  unmarked.page->magic = 0;
+  EXPECT_EQ(import(unmarked.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &out),
+            CUDA_ERROR_UNKNOWN);
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(close(small.fd), 0);
   EXPECT_EQ(close(unmarked.fd), 0);
 }
 
 // A page that is cut off would end the process that looks at it.
-TEST_F(ExternalSemaphores, NobodyCutsAPageOff) {
+TEST_F(ExternalSemaphores, AnImportedPageCannotBeTruncated) {
   const segment one = make(semaphore_page::timeline);
   const int kept = dup(one.fd);
   const CUexternalSemaphore semaphore = imported(one);
@@ -87,19 +91,21 @@ TEST_F(ExternalSemaphores, NobodyCutsAPageOff) {
 
   CUexternalSemaphore none = nullptr;
   const segment open = make(semaphore_page::timeline, semaphore_page::bytes, 0);
-  EXPECT_EQ(import(open.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &none), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(import(open.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &none),
+            CUDA_ERROR_UNKNOWN);
   EXPECT_EQ(none, nullptr);
   EXPECT_EQ(close(open.fd), 0);
 }
 
 // One call, several semaphores: all are awaited.
-TEST_F(ExternalSemaphores, ABatchWaitsForAll) {
+TEST_F(ExternalSemaphores, ABatchWaitsForAllSemaphores) {
   const std::array segments{make(semaphore_page::timeline), make(semaphore_page::timeline)};
   const std::array semaphores{imported(segments[0]), imported(segments[1])};
   std::array<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 2> waits{};
   waits[0].params.fence.value = 3;
   waits[1].params.fence.value = 4;
-  ASSERT_EQ(driver.cuWaitExternalSemaphoresAsync(semaphores.data(), waits.data(), 2, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuWaitExternalSemaphoresAsync(semaphores.data(), waits.data(), 2, s),
+            CUDA_SUCCESS);
   segments[0].page->set(3);
   EXPECT_EQ(driver.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
   segments[1].page->set(9);
@@ -107,7 +113,8 @@ TEST_F(ExternalSemaphores, ABatchWaitsForAll) {
   std::array<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 2> signals{};
   signals[0].params.fence.value = 10;
   signals[1].params.fence.value = 11;
-  ASSERT_EQ(driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 2, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 2, s),
+            CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_SUCCESS);
   EXPECT_EQ(segments[0].page->value, 10U);
   EXPECT_EQ(segments[1].page->value, 11U);
@@ -116,34 +123,38 @@ TEST_F(ExternalSemaphores, ABatchWaitsForAll) {
   }
 }
 
-TEST_F(ExternalSemaphores, ABadOneLeavesTheOthersAlone) {
+TEST_F(ExternalSemaphores, AnInvalidSemaphoreLeavesTheOthersUnchanged) {
   const segment one = make(semaphore_page::timeline);
   const std::array semaphores{imported(one), reinterpret_cast<CUexternalSemaphore>(s)};
   std::array<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 2> signals{};
   signals[0].params.fence.value = 1;
-  EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 2, s), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 2, s),
+            CUDA_ERROR_INVALID_HANDLE);
   signals[0].flags = 1;
-  EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 1, s), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 1, s),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_SUCCESS);
   EXPECT_EQ(one.page->value, 0U);
   EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphores[0]), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphores[0]), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(ExternalSemaphores, ACaptureGoesOnWithoutThem) {
+TEST_F(ExternalSemaphores, ACaptureRefusesSemaphoresAndStaysValid) {
   const segment one = make(semaphore_page::timeline);
   const CUexternalSemaphore semaphore = imported(one);
   CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
   ASSERT_EQ(driver.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, s), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, s),
+            CUDA_ERROR_NOT_SUPPORTED);
   CUgraph graph = nullptr;
   EXPECT_EQ(driver.cuStreamEndCapture(s, &graph), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
 }
 
-// A call either has the semaphore that it names or none, when another thread closes it at the same time.
-TEST_F(ExternalSemaphores, AreUsedOrClosed) {
+// A call either has the semaphore that it names or none, when another thread closes it at the same
+// time.
+TEST_F(ExternalSemaphores, ASemaphoreIsUsedOrClosedAtomically) {
   const segment one = make(semaphore_page::timeline);
   constexpr int rounds = 4000;
   CUexternalSemaphore semaphore = nullptr;
@@ -174,7 +185,8 @@ TEST_F(ExternalSemaphores, AreUsedOrClosed) {
   close(one.fd);
 }
 
-// Calls until one finds no memory for its operations, though it found some for all else. How many were made.
+// Calls until one finds no memory for its operations, though it found some for all else. How many
+// were made.
 template <class Call>
 std::uint64_t call_until_out_of_memory(Call&& call) {
   constexpr std::uint64_t most = 100'000;
@@ -189,8 +201,9 @@ std::uint64_t call_until_out_of_memory(Call&& call) {
   return calls;
 }
 
-// A call that finds no memory halfway has done nothing that can be seen, and what it left uses no page that is gone. One
-// operation before, or none: so that in one case the first of a call is the last that there is room for.
+// A call that finds no memory halfway has done nothing that can be seen, and what it left uses no
+// page that is gone. One operation before, or none: so that in one case the first of a call is the
+// last that there is room for.
 TEST_F(ExternalSemaphores, ACallThatRunsOutOfMemoryDoesNothing) {
   for (const int before : {0, 1}) {
     const std::array segments{make(semaphore_page::timeline), make(semaphore_page::timeline)};
@@ -199,12 +212,12 @@ TEST_F(ExternalSemaphores, ACallThatRunsOutOfMemoryDoesNothing) {
     std::array<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 2> waits{};
     const test_stream signalling;
     const test_stream waiting;
-    held first_gate{signalling};
-    held second_gate{waiting};
+    stream_gate first_gate{signalling};
+    stream_gate second_gate{waiting};
     for (int i = 0; i < before; ++i) {
-      for (const CUstream held : {CUstream{signalling}, CUstream{waiting}}) {
+      for (const CUstream blocked : {CUstream{signalling}, CUstream{waiting}}) {
         ASSERT_EQ(driver.cuLaunchHostFunc(
-                      held, [](void*) {}, nullptr),
+                      blocked, [](void*) {}, nullptr),
                   CUDA_SUCCESS);
       }
     }
@@ -213,10 +226,12 @@ TEST_F(ExternalSemaphores, ACallThatRunsOutOfMemoryDoesNothing) {
     const std::uint64_t signalled = call_until_out_of_memory([&] {
       ++value;
       for (auto& each : signals) each.params.fence.value = value;
-      return driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 2, signalling);
+      return driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 2,
+                                                    signalling);
     });
-    call_until_out_of_memory(
-        [&] { return driver.cuWaitExternalSemaphoresAsync(semaphores.data(), waits.data(), 2, waiting); });
+    call_until_out_of_memory([&] {
+      return driver.cuWaitExternalSemaphoresAsync(semaphores.data(), waits.data(), 2, waiting);
+    });
     for (const CUexternalSemaphore semaphore : semaphores) {
       EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
     }

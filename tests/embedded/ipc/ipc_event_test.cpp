@@ -1,4 +1,5 @@
-// ipc_event_test.cpp - events of several processes: whose record counts, and what becomes of it when one of them ends.
+// ipc_event_test.cpp - events of several processes: whose record counts, and what becomes of it
+// when one of them ends.
 #include <unistd.h>
 
 #include "embedded/memory/memory_fixture.hpp"
@@ -17,9 +18,9 @@ void begin() {
   driver.cuCtxSetCurrent(context);
 }
 
-// Makes an event and gives its handle, then: 'r' records it behind a held stream, 'o' opens the stream, 'n' records it on
-// one that is not held, 'q' sends what a query says, 's' waits for it and sends what that says, 'd' destroys it, anything
-// else ends.
+// Makes an event and gives its handle, then: 'r' records it behind a held stream, 'o' opens the
+// stream, 'n' records it on one that is not held, 'q' sends what a query says, 's' waits for it and
+// sends what that says, 'd' destroys it, anything else ends.
 WEIR_PEER_ROLE(event_owner) {
   begin();
   CUevent event = nullptr;
@@ -28,7 +29,7 @@ WEIR_PEER_ROLE(event_owner) {
   driver.cuIpcGetEventHandle(&handle, event);
   test.send(handle);
   const test_stream stream;
-  held gate{stream};
+  stream_gate gate{stream};
   for (char ask = 0; test.try_receive(ask);) {
     CUresult answer = CUDA_SUCCESS;
     switch (ask) {
@@ -69,12 +70,12 @@ class IpcEvent : public memory_test {
   CUevent event_ = nullptr;
 };
 
-TEST_F(IpcEvent, NeverRecordedIsComplete) {
+TEST_F(IpcEvent, AnUnrecordedEventIsComplete) {
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
 }
 
-TEST_F(IpcEvent, IsPendingUntilTheOtherProcessesWorkIsDone) {
+TEST_F(IpcEvent, AnEventIsPendingUntilTheWorkOfTheOtherProcessIsDone) {
   ASSERT_EQ(ask('r'), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
   const test_stream here;
@@ -86,9 +87,9 @@ TEST_F(IpcEvent, IsPendingUntilTheOtherProcessesWorkIsDone) {
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
 }
 
-TEST_F(IpcEvent, RecordedHereIsSeenThere) {
+TEST_F(IpcEvent, TheOtherProcessSeesARecord) {
   const test_stream here;
-  held gate{here};
+  stream_gate gate{here};
   ASSERT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
   EXPECT_EQ(ask('q'), CUDA_ERROR_NOT_READY);
   gate.open();
@@ -109,7 +110,7 @@ TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
 }
 
 // Two records of one event complete one after the other: the later one's stream waits.
-TEST_F(IpcEvent, RecordsCompleteInTheirOrder) {
+TEST_F(IpcEvent, RecordsCompleteInOrder) {
   ASSERT_EQ(ask('r'), CUDA_SUCCESS);
   const test_stream here;
   ASSERT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
@@ -119,7 +120,7 @@ TEST_F(IpcEvent, RecordsCompleteInTheirOrder) {
   EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
 }
 
-TEST_F(IpcEvent, IsNotCaptured) {
+TEST_F(IpcEvent, AnIpcEventIsNotCaptured) {
   const test_stream here;
   ASSERT_EQ(driver.cuStreamBeginCapture_v2(here, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuEventRecord(event_, here), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -128,7 +129,7 @@ TEST_F(IpcEvent, IsNotCaptured) {
   EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
-TEST_F(IpcEvent, OutlivesItsMaker) {
+TEST_F(IpcEvent, AnEventOutlivesItsCreator) {
   ASSERT_EQ(ask('n'), CUDA_SUCCESS);
   ASSERT_EQ(ask('s'), CUDA_SUCCESS);
   end_owner();
@@ -138,7 +139,7 @@ TEST_F(IpcEvent, OutlivesItsMaker) {
   EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
 }
 
-TEST_F(IpcEvent, IsOpenedAfterItsProcessHasEnded) {
+TEST_F(IpcEvent, AnEventIsOpenedAfterItsProcessEnded) {
   end_owner();
   CUevent late = nullptr;
   ASSERT_EQ(driver.cuIpcOpenEventHandle(&late, handle_), CUDA_SUCCESS);
@@ -149,7 +150,7 @@ TEST_F(IpcEvent, IsOpenedAfterItsProcessHasEnded) {
 }
 
 // Nobody is left to complete it: what waits for it goes on.
-TEST_F(IpcEvent, ARecordWhoseProcessEndsHoldsNobody) {
+TEST_F(IpcEvent, ARecordOfAnEndedProcessDoesNotBlock) {
   ASSERT_EQ(ask('r'), CUDA_SUCCESS);
   const test_stream here;
   ASSERT_EQ(driver.cuStreamWaitEvent(here, event_, 0), CUDA_SUCCESS);
@@ -159,8 +160,9 @@ TEST_F(IpcEvent, ARecordWhoseProcessEndsHoldsNobody) {
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
 }
 
-// The same for a record that is made here behind it, though the last one is of a process that lives.
-TEST_F(IpcEvent, ARecordBehindOneWhoseProcessEndsIsComplete) {
+// The same for a record that is made here behind it, though the last one is of a process that
+// lives.
+TEST_F(IpcEvent, ARecordBehindARecordOfAnEndedProcessCompletes) {
   ASSERT_EQ(ask('r'), CUDA_SUCCESS);
   const test_stream here;
   ASSERT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
@@ -170,19 +172,20 @@ TEST_F(IpcEvent, ARecordBehindOneWhoseProcessEndsIsComplete) {
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
 }
 
-TEST_F(IpcEvent, DestroyedThereIsAnEventHereStill) {
+TEST_F(IpcEvent, AnEventDestroyedByTheOtherProcessStaysUsable) {
   ASSERT_EQ(ask('d'), CUDA_SUCCESS);
   const test_stream here;
-  held gate{here};
+  stream_gate gate{here};
   EXPECT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
   gate.open();
   EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
 }
 
-TEST_F(IpcEvent, IsNotOpenedByAHandleThatIsWrong) {
+TEST_F(IpcEvent, AForgedHandleIsRefused) {
   for (std::size_t i = 0; i < 36; ++i) {
-    if (i >= 8 && i < 12) continue;  // the process: one that has ended leaves its events to whoever opens them
+    if (i >= 8 && i < 12)
+      continue;  // the process: one that has ended leaves its events to whoever opens them
     CUipcEventHandle wrong = handle_;
     wrong.reserved[i] = static_cast<char>(wrong.reserved[i] ^ 0x41);
     CUevent none = nullptr;
@@ -192,15 +195,16 @@ TEST_F(IpcEvent, IsNotOpenedByAHandleThatIsWrong) {
 }
 
 // An event of a graph is recorded for all processes at each launch.
-TEST_F(IpcEvent, IsRecordedByGraphs) {
+TEST_F(IpcEvent, GraphsRecordAnIpcEvent) {
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
   CUgraphExec exec = nullptr;
   ASSERT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
   const CUresult added = driver.cuGraphAddEventRecordNode(&node, graph, nullptr, 0, event_);
-  if (added == CUDA_SUCCESS && driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS) {
+  if (added == CUDA_SUCCESS &&
+      driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS) {
     const test_stream here;
-    held gate{here};
+    stream_gate gate{here};
     EXPECT_EQ(driver.cuGraphLaunch(exec, here), CUDA_SUCCESS);
     EXPECT_EQ(ask('q'), CUDA_ERROR_NOT_READY);
     gate.open();

@@ -1,4 +1,5 @@
-// ipc_memory_test.cpp - device memory of another process: what is shared, what is not, and what ends with whom.
+// ipc_memory_test.cpp - device memory of another process: what is shared, what is not, and what
+// ends with whom.
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -10,7 +11,7 @@ namespace weir::embedded {
 
 namespace {
 
-void begin() {
+void retain_context() {
   CUcontext context = nullptr;
   driver.cuInit(0);
   driver.cuDevicePrimaryCtxRetain(&context, 0);
@@ -29,10 +30,10 @@ CUipcMemHandle handle_of(CUdeviceptr address) {
   return handle;
 }
 
-// Allocates as much as it is told, counts up in it, gives the handle, and then: 'r' sends the first word, 'f' frees,
-// anything else ends.
+// Allocates as much as it is told, counts up in it, gives the handle, and then: 'r' sends the first
+// word, 'f' frees, anything else ends.
 WEIR_PEER_ROLE(memory_owner) {
-  begin();
+  retain_context();
   const auto bytes = test.receive<std::size_t>();
   const CUdeviceptr memory = allocate(bytes);
   std::iota(words_at(memory), words_at(memory) + bytes / 4, 0u);
@@ -64,7 +65,7 @@ class IpcMemory : public memory_test {
   }
 };
 
-TEST_F(IpcMemory, IsOneMemoryInBothProcesses) {
+TEST_F(IpcMemory, TwoProcessesShareOneMemory) {
   const test::peer owner{"memory_owner"};
   const CUdeviceptr here = opened(made_by(owner, 64));
   EXPECT_EQ(words_at(here)[15], 15u);
@@ -75,7 +76,7 @@ TEST_F(IpcMemory, IsOneMemoryInBothProcesses) {
   EXPECT_EQ(driver.cuIpcCloseMemHandle(here), CUDA_SUCCESS);
 }
 
-TEST_F(IpcMemory, OfManyHugePagesIsWhole) {
+TEST_F(IpcMemory, MemoryOfManyHugePagesIsShared) {
   constexpr std::size_t bytes = (std::size_t{5} << 20) + 12;
   const test::peer owner{"memory_owner"};
   const CUdeviceptr here = opened(made_by(owner, bytes));
@@ -85,7 +86,7 @@ TEST_F(IpcMemory, OfManyHugePagesIsWhole) {
 }
 
 // The accounting of two processes is separate: who opens memory has no less of its own.
-TEST_F(IpcMemory, CountsWhereItWasAllocated) {
+TEST_F(IpcMemory, OpenedMemoryIsNotCountedByTheImporter) {
   const std::size_t before = free_memory();
   const test::peer owner{"memory_owner"};
   const CUdeviceptr here = opened(made_by(owner, 1 << 20));
@@ -93,7 +94,7 @@ TEST_F(IpcMemory, CountsWhereItWasAllocated) {
   EXPECT_EQ(driver.cuIpcCloseMemHandle(here), CUDA_SUCCESS);
 }
 
-TEST_F(IpcMemory, IsOpenedAsOftenAsItIsClosed) {
+TEST_F(IpcMemory, EachOpenNeedsAClose) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle handle = made_by(owner, 4096);
   const CUdeviceptr first = opened(handle);
@@ -104,31 +105,34 @@ TEST_F(IpcMemory, IsOpenedAsOftenAsItIsClosed) {
   EXPECT_EQ(driver.cuIpcCloseMemHandle(first), CUDA_ERROR_INVALID_VALUE);
 }
 
-// The last close waits for work. Who opens the memory meanwhile has it, and not what is about to go.
-TEST_F(IpcMemory, IsOpenedAnewWhileItIsClosed) {
+// The last close waits for work. Who opens the memory meanwhile has it, and not what is about to
+// go.
+TEST_F(IpcMemory, MemoryIsOpenedAgainDuringItsLastClose) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle handle = made_by(owner, 4096);
   const CUdeviceptr going = opened(handle);
   const test_stream stream;
-  held gate{stream};
+  stream_gate gate{stream};
   const CUcontext context = current_context();
   std::thread closing{[&] {
     EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuIpcCloseMemHandle(going), CUDA_SUCCESS);
   }};
   unsigned type = 0;
-  while (driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, going) == CUDA_SUCCESS) {
+  while (driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, going) ==
+         CUDA_SUCCESS) {
     std::this_thread::yield();
   }
   const CUdeviceptr here = opened(handle);
   gate.open();
   closing.join();
   EXPECT_NE(here, going);
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here),
+            CUDA_SUCCESS);
   EXPECT_EQ(driver.cuIpcCloseMemHandle(here), CUDA_SUCCESS);
 }
 
-TEST_F(IpcMemory, OutlivesTheProcessThatAllocatedIt) {
+TEST_F(IpcMemory, OpenedMemoryOutlivesTheAllocatingProcess) {
   test::peer owner{"memory_owner"};
   const CUdeviceptr here = opened(made_by(owner, 8192));
   owner.send('e');
@@ -137,7 +141,7 @@ TEST_F(IpcMemory, OutlivesTheProcessThatAllocatedIt) {
   EXPECT_EQ(driver.cuIpcCloseMemHandle(here), CUDA_SUCCESS);
 }
 
-TEST_F(IpcMemory, ThatIsFreedCannotBeOpened) {
+TEST_F(IpcMemory, FreedMemoryCannotBeOpened) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle handle = made_by(owner, 4096);
   owner.send('f');
@@ -147,7 +151,7 @@ TEST_F(IpcMemory, ThatIsFreedCannotBeOpened) {
   EXPECT_EQ(none, 0u);
 }
 
-TEST_F(IpcMemory, OfAProcessThatHasEndedCannotBeOpened) {
+TEST_F(IpcMemory, MemoryOfAnEndedProcessCannotBeOpened) {
   test::peer owner{"memory_owner"};
   const CUipcMemHandle handle = made_by(owner, 4096);
   owner.send('e');
@@ -157,7 +161,7 @@ TEST_F(IpcMemory, OfAProcessThatHasEndedCannotBeOpened) {
 }
 
 // Bytes are not believed: whatever is changed in a handle, there is an answer and no more.
-TEST_F(IpcMemory, IsNotOpenedByAHandleThatIsWrong) {
+TEST_F(IpcMemory, AForgedHandleIsRefused) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle right = made_by(owner, 4096);
   for (std::size_t i = 0; i < 36; ++i) {
@@ -169,7 +173,7 @@ TEST_F(IpcMemory, IsNotOpenedByAHandleThatIsWrong) {
 }
 
 // What a context opened ends with it.
-TEST_F(IpcMemory, EndsWithItsContext) {
+TEST_F(IpcMemory, OpenedMemoryEndsWithItsContext) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle handle = made_by(owner, 4096);
   CUcontext context = nullptr;
@@ -177,7 +181,8 @@ TEST_F(IpcMemory, EndsWithItsContext) {
   const CUdeviceptr here = opened(handle);
   EXPECT_EQ(driver.cuCtxDestroy_v2(context), CUDA_SUCCESS);
   unsigned type = 0;
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuIpcCloseMemHandle(here), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -194,7 +199,7 @@ TEST_F(IpcMemory, HandlesOfDistinctAllocationsDiffer) {
 }
 
 // The places of freed allocations in the store are used again.
-TEST_F(IpcMemory, CanBeMadeForLongerThanThereArePlaces) {
+TEST_F(IpcMemory, SlotsOfFreedAllocationsAreReused) {
   for (int i = 0; i < 40'000; ++i) {
     const CUdeviceptr memory = allocate(64);
     CUipcMemHandle handle;

@@ -1,4 +1,5 @@
-// ipc_pool_test.cpp - memory pools of another process: the pool by its descriptor, memory of it by what describes it.
+// ipc_pool_test.cpp - memory pools of another process: the pool by its descriptor, memory of it by
+// what describes it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,11 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include "embedded/core/out_of_memory.hpp"
 #include "embedded/memory/memory_fixture.hpp"
+#include "embedded/model/ipc/shared_store.hpp"
 #include "embedded/model/memory/pool/memory_pool.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
-#include "embedded/model/ipc/shared_store.hpp"
-#include "embedded/core/out_of_memory.hpp"
 #include "support/peer.hpp"
 
 namespace weir::embedded {
@@ -32,9 +33,9 @@ CUmemoryPool make_pool(CUmemLocation at = {CU_MEM_LOCATION_TYPE_DEVICE, 0}) {
   return pool;
 }
 
-// Sends a pool, then for each 'a' the description of memory that counts up, for each 'r' the first word of the last one,
-// for each 'f' what freeing that says; anything else ends.
-void own_pool(const test::peer_line& test, CUmemLocation at) {
+// Sends a pool, then for each 'a' the description of memory that counts up, for each 'r' the first
+// word of the last one, for each 'f' what freeing that says; anything else ends.
+void own_pool(const test::peer_channel& test, CUmemLocation at) {
   CUcontext context = nullptr;
   driver.cuInit(0);
   driver.cuDevicePrimaryCtxRetain(&context, 0);
@@ -70,7 +71,8 @@ class IpcPool : public memory_test {
   void SetUp() override {
     memory_test::SetUp();
     const int fd = owner_.receive_descriptor();
-    ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&pool_, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&pool_, as_handle(fd), by_descriptor, 0),
+              CUDA_SUCCESS);
     close(fd);
   }
   void TearDown() override {
@@ -91,7 +93,7 @@ class IpcPool : public memory_test {
   CUmemoryPool pool_ = nullptr;
 };
 
-TEST_F(IpcPool, GivesMemoryOfTheOtherProcess) {
+TEST_F(IpcPool, AnImportedPoolOpensMemoryOfTheOtherProcess) {
   const CUdeviceptr here = imported(allocated_there());
   EXPECT_EQ(words_at(here)[1023], 1023u);
   const test_stream stream;
@@ -103,10 +105,10 @@ TEST_F(IpcPool, GivesMemoryOfTheOtherProcess) {
   EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(IpcPool, MemoryIsThereUntilTheStreamThatFreesItComesToThat) {
+TEST_F(IpcPool, MemoryStaysMappedUntilTheStreamOrderedFreeRuns) {
   const CUdeviceptr here = imported(allocated_there());
   const test_stream stream;
-  held gate{stream};
+  stream_gate gate{stream};
   EXPECT_EQ(driver.cuMemsetD32Async(here, 5, 1024, stream), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemFreeAsync(here, stream), CUDA_SUCCESS);
   gate.open();
@@ -123,18 +125,20 @@ TEST_F(IpcPool, MemoryOutlivesItsProcess) {
   EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_SUCCESS);
 }
 
-TEST_F(IpcPool, DoesNotEndWhileMemoryOfItIsInUse) {
+TEST_F(IpcPool, APoolIsNotDestroyedWhileItsMemoryIsOpen) {
   const CUdeviceptr here = imported(allocated_there());
   EXPECT_EQ(driver.cuMemPoolDestroy(pool_), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_SUCCESS);
 }
 
-TEST_F(IpcPool, IsDestroyedAsOftenAsItWasImported) {
+TEST_F(IpcPool, EachImportNeedsADestroy) {
   const test::peer other{"pool_owner"};
   const int fd = other.receive_descriptor();
   CUmemoryPool first = nullptr, second = nullptr, anew = nullptr;
-  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&first, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&second, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&first, as_handle(fd), by_descriptor, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&second, as_handle(fd), by_descriptor, 0),
+            CUDA_SUCCESS);
   EXPECT_EQ(first, second);
   EXPECT_EQ(driver.cuMemPoolDestroy(first), CUDA_SUCCESS);
   other.send('a');
@@ -146,13 +150,14 @@ TEST_F(IpcPool, IsDestroyedAsOftenAsItWasImported) {
   EXPECT_EQ(driver.cuMemPoolDestroy(second), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemPoolDestroy(second), CUDA_ERROR_INVALID_VALUE);
 
-  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&anew, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&anew, as_handle(fd), by_descriptor, 0),
+            CUDA_SUCCESS);
   close(fd);
   EXPECT_EQ(driver.cuMemPoolDestroy(anew), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemPoolDestroy(anew), CUDA_ERROR_INVALID_VALUE) << "its count began anew";
 }
 
-TEST_F(IpcPool, IsOpenedByItsDescriptorAfterItsProcessHasEnded) {
+TEST_F(IpcPool, APoolIsImportedAfterItsProcessEnded) {
   test::peer other{"pool_owner"};
   const int fd = other.receive_descriptor();
   other.send('a');
@@ -160,7 +165,8 @@ TEST_F(IpcPool, IsOpenedByItsDescriptorAfterItsProcessHasEnded) {
   other.send('e');
   EXPECT_EQ(other.wait(), 0);
   CUmemoryPool late = nullptr;
-  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&late, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&late, as_handle(fd), by_descriptor, 0),
+            CUDA_SUCCESS);
   close(fd);
   CUdeviceptr here = 0;
   ASSERT_EQ(driver.cuMemPoolImportPointer(&here, late, &data), CUDA_SUCCESS);
@@ -170,27 +176,28 @@ TEST_F(IpcPool, IsOpenedByItsDescriptorAfterItsProcessHasEnded) {
 }
 
 // It looks like a pool, but whoever made it could cut it short under those who use it.
-TEST_F(IpcPool, IsNotOpenedFromASegmentThatMayShrink) {
+TEST_F(IpcPool, AnUnsealedSegmentIsRefused) {
   CUmemoryPool own = make_pool();
   int fd = -1;
   ASSERT_EQ(driver.cuMemPoolExportToShareableHandle(&fd, own, by_descriptor, 0), CUDA_SUCCESS);
-  std::vector<char> front(sizeof(model::store_front));
-  ASSERT_EQ(pread(fd, front.data(), front.size(), 0), static_cast<ssize_t>(front.size()));
+  std::vector<char> header(sizeof(model::store_header));
+  ASSERT_EQ(pread(fd, header.data(), header.size(), 0), static_cast<ssize_t>(header.size()));
   close(fd);
   const int copy = memfd_create("weir-test", MFD_CLOEXEC);
-  ASSERT_EQ(pwrite(copy, front.data(), front.size(), 0), static_cast<ssize_t>(front.size()));
+  ASSERT_EQ(pwrite(copy, header.data(), header.size(), 0), static_cast<ssize_t>(header.size()));
   CUmemoryPool none = nullptr;
-  EXPECT_EQ(driver.cuMemPoolImportFromShareableHandle(&none, as_handle(copy), by_descriptor, 0), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(driver.cuMemPoolImportFromShareableHandle(&none, as_handle(copy), by_descriptor, 0),
+            CUDA_ERROR_UNKNOWN);
   close(copy);
   EXPECT_EQ(driver.cuMemPoolDestroy(own), CUDA_SUCCESS);
 }
 
-TEST_F(IpcPool, AllocatesNothing) {
+TEST_F(IpcPool, AnImportedPoolRefusesAllocations) {
   CUdeviceptr none = 0;
   EXPECT_NE(driver.cuMemAllocFromPoolAsync(&none, 64, pool_, nullptr), CUDA_SUCCESS);
 }
 
-TEST_F(IpcPool, KnowsNothingOfOtherPoolsMemory) {
+TEST_F(IpcPool, AnImportedPoolRefusesMemoryOfOtherPools) {
   const test::peer other{"pool_owner"};
   close(other.receive_descriptor());
   other.send('a');
@@ -200,18 +207,20 @@ TEST_F(IpcPool, KnowsNothingOfOtherPoolsMemory) {
 }
 
 // Host memory stays that elsewhere: synchronous copies wait for it.
-TEST_F(IpcPool, AHostPoolIsOneHere) {
+TEST_F(IpcPool, AnImportedHostPoolHoldsHostMemory) {
   const test::peer other{"host_pool_owner"};
   const int fd = other.receive_descriptor();
   CUmemoryPool pool = nullptr;
-  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&pool, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&pool, as_handle(fd), by_descriptor, 0),
+            CUDA_SUCCESS);
   close(fd);
   other.send('a');
   auto data = other.receive<CUmemPoolPtrExportData>();
   CUdeviceptr here = 0;
   ASSERT_EQ(driver.cuMemPoolImportPointer(&here, pool, &data), CUDA_SUCCESS);
   CUmemorytype type{};
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here),
+            CUDA_SUCCESS);
   EXPECT_EQ(type, CU_MEMORYTYPE_HOST);
   CUdeviceptr device_memory = 0;
   ASSERT_EQ(driver.cuMemAlloc_v2(&device_memory, 4096), CUDA_SUCCESS);
@@ -224,16 +233,16 @@ TEST_F(IpcPool, AHostPoolIsOneHere) {
 }
 
 // A free that finds no memory has freed nothing: the memory is there, and can be freed.
-TEST_F(IpcPool, AFreeThatFailsHasFreedNothing) {
+TEST_F(IpcPool, AFailedFreeFreesNothing) {
   const CUmemPoolPtrExportData data = allocated_there();
   const test_stream stream;
   {
-    const held gate{stream};  // so that the engine has room for what it keeps
+    const stream_gate gate{stream};  // so that the engine has room for what it keeps
     EXPECT_EQ(driver.cuMemFreeAsync(imported(data), stream), CUDA_SUCCESS);
   }
   stream.synchronize();
   const CUdeviceptr here = imported(data);
-  held gate{stream};
+  stream_gate gate{stream};
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
   for (int room = 0; status != CUDA_SUCCESS; ++room) {
     EXPECT_EQ(words_at(here)[9], 9u);
@@ -246,7 +255,7 @@ TEST_F(IpcPool, AFreeThatFailsHasFreedNothing) {
 }
 
 // A pool ends or its memory is opened, when two threads come at the same time: never both.
-TEST_F(IpcPool, EndsOrIsOpened) {
+TEST_F(IpcPool, APoolIsDestroyedOrOpenedAtomically) {
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   props.handleTypes = by_descriptor;
@@ -276,7 +285,9 @@ TEST_F(IpcPool, EndsOrIsOpened) {
     }
   }};
   for (int i = 1; i <= rounds; ++i) {
-    ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&imported_here, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+    ASSERT_EQ(
+        driver.cuMemPoolImportFromShareableHandle(&imported_here, as_handle(fd), by_descriptor, 0),
+        CUDA_SUCCESS);
     round.store(i);
     CUdeviceptr here = 0;
     const CUresult opened = driver.cuMemPoolImportPointer(&here, imported_here, &data);
@@ -290,7 +301,9 @@ TEST_F(IpcPool, EndsOrIsOpened) {
   ending.join();
 
   // One that is about to end opens nothing.
-  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&imported_here, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver.cuMemPoolImportFromShareableHandle(&imported_here, as_handle(fd), by_descriptor, 0),
+      CUDA_SUCCESS);
   EXPECT_TRUE(model::pool_registry::find(imported_here)->sharing.end_import());
   CUdeviceptr none = 0;
   EXPECT_EQ(driver.cuMemPoolImportPointer(&none, imported_here, &data), CUDA_ERROR_INVALID_VALUE);
@@ -301,8 +314,9 @@ TEST_F(IpcPool, EndsOrIsOpened) {
   EXPECT_EQ(driver.cuMemPoolDestroy(own), CUDA_SUCCESS);
 }
 
-// Another thread's memory may come to lie at addresses that a free has just given back, and is known there.
-TEST_F(IpcPool, WhatComesToLieWhereMemoryWasIsKnown) {
+// Another thread's memory may come to lie at addresses that a free has just given back, and is
+// known there.
+TEST_F(IpcPool, MemoryAtReusedAddressesIsFound) {
   const CUmemPoolPtrExportData data = allocated_there();
   std::atomic<bool> over{false};
   std::thread other{[&, context = current_context()] {

@@ -1,4 +1,5 @@
-// shared_allocation_test.cpp - an allocation in two processes that know nothing of each other but a descriptor.
+// shared_allocation_test.cpp - an allocation in two processes that know nothing of each other but a
+// descriptor.
 #include <unistd.h>
 
 #include <cstddef>
@@ -101,7 +102,8 @@ class SharedAllocation : public memory_test {
 
   void hand_to(const test::peer& other) const {
     int descriptor = -1;
-    ASSERT_EQ(driver.cuMemExportToShareableHandle(&descriptor, memory, as_descriptor, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemExportToShareableHandle(&descriptor, memory, as_descriptor, 0),
+              CUDA_SUCCESS);
     other.send_descriptor(descriptor);
     close(descriptor);
   }
@@ -110,7 +112,7 @@ class SharedAllocation : public memory_test {
   CUdeviceptr address = 0;
 };
 
-TEST_F(SharedAllocation, IsTheSameInAnotherProcess) {
+TEST_F(SharedAllocation, TwoProcessesShareAnAllocation) {
   test::peer other{"importer"};
   hand_to(other);
   const auto said = other.receive<report>();
@@ -122,7 +124,7 @@ TEST_F(SharedAllocation, IsTheSameInAnotherProcess) {
   EXPECT_EQ(words_at(address)[1], 42u);
 }
 
-TEST_F(SharedAllocation, IsExternalMemoryElsewhere) {
+TEST_F(SharedAllocation, AnotherProcessImportsAnAllocationAsExternalMemory) {
   test::peer other{"external_importer"};
   hand_to(other);
   const auto said = other.receive<report>();

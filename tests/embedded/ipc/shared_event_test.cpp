@@ -1,13 +1,14 @@
-// shared_event_test.cpp - the records of an event of several processes: each completes behind the one before.
+// shared_event_test.cpp - the records of an event of several processes: each completes behind the
+// one before.
 #include <atomic>
 #include <thread>
 #include <vector>
 
+#include "embedded/core/out_of_memory.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/memory/memory_fixture.hpp"
 #include "embedded/model/ipc/shared_event.hpp"
 #include "embedded/model/stream/work.hpp"
-#include "embedded/core/out_of_memory.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -16,8 +17,9 @@ constexpr unsigned of_several_processes = CU_EVENT_INTERPROCESS | CU_EVENT_DISAB
 
 class SharedEvent : public memory_test {};
 
-// Two records at the same moment, the later one submitted before the earlier one: neither completes the other.
-TEST_F(SharedEvent, RecordsThatMeetCompleteInTheirOrder) {
+// Two records at the same moment, the later one submitted before the earlier one: neither completes
+// the other.
+TEST_F(SharedEvent, ConcurrentRecordsCompleteInOrder) {
   engine::timeline& one = engine::timeline::acquire();
   engine::timeline& other = engine::timeline::acquire();
   model::shared_event event;
@@ -48,8 +50,9 @@ TEST_F(SharedEvent, RecordsThatMeetCompleteInTheirOrder) {
   other.release_when_drained();
 }
 
-// Each record waits for the one before, whoever makes that at the same moment: nobody waits in a circle.
-TEST_F(SharedEvent, ThreadsThatRecordOneEventAllComeToTheirEnd) {
+// Each record waits for the one before, whoever makes that at the same moment: nobody waits in a
+// circle.
+TEST_F(SharedEvent, ThreadsThatRecordOneEventDoNotDeadlock) {
   CUevent event = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&event, of_several_processes), CUDA_SUCCESS);
   CUcontext context = nullptr;
@@ -97,11 +100,11 @@ TEST_F(SharedEvent, ThreadsRecordInOneStream) {
 }
 
 // A record that cannot be submitted completes nothing, and holds nobody.
-TEST_F(SharedEvent, ARecordWithoutMemoryIsNone) {
+TEST_F(SharedEvent, ARecordWithoutMemoryFailsAndRecordsNothing) {
   CUevent event = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&event, of_several_processes), CUDA_SUCCESS);
   const test_stream stream;
-  held gate{stream};
+  stream_gate gate{stream};
   CUresult status = CUDA_SUCCESS;
   {
     const out_of_memory none;
@@ -115,7 +118,8 @@ TEST_F(SharedEvent, ARecordWithoutMemoryIsNone) {
   EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
-// The same for one that a graph makes, whichever of the launch's operations it is that finds no room.
+// The same for one that a graph makes, whichever of the launch's operations it is that finds no
+// room.
 TEST_F(SharedEvent, ALaunchWithoutMemoryRecordsNothing) {
   CUevent event = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&event, of_several_processes), CUDA_SUCCESS);
@@ -128,7 +132,7 @@ TEST_F(SharedEvent, ALaunchWithoutMemoryRecordsNothing) {
   const pinned_block word{4};
   for (int before = 0; before < 3; ++before) {
     const test_stream stream;
-    held gate{stream};
+    stream_gate gate{stream};
     for (int i = 0; i < before; ++i) {
       ASSERT_EQ(driver.cuMemsetD32Async(word.address(), 0, 1, stream), CUDA_SUCCESS);
     }

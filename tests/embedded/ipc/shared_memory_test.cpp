@@ -32,7 +32,7 @@ class mapping {
   std::size_t bytes_;
 };
 
-TEST(SharedMemory, IsTheSameBehindEveryMapping) {
+TEST(SharedMemory, AllMappingsShareTheMemory) {
   const shared_memory segment = shared_memory::create(3 * page, "weir-test");
   ASSERT_TRUE(segment);
   EXPECT_EQ(segment.bytes(), 3 * page);
@@ -45,7 +45,7 @@ TEST(SharedMemory, IsTheSameBehindEveryMapping) {
   EXPECT_EQ(last.get()[7], 42);
 }
 
-TEST(SharedMemory, IsMappedInPlaceOfWhatWasThere) {
+TEST(SharedMemory, AMappingReplacesAReservation) {
   const shared_memory segment = shared_memory::create(page, "weir-test");
   void* const reserved = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(reserved, MAP_FAILED);
@@ -54,7 +54,7 @@ TEST(SharedMemory, IsMappedInPlaceOfWhatWasThere) {
   there.get()[0] = 1;
 }
 
-TEST(SharedMemory, OutlivesItsDescriptorInItsMappings) {
+TEST(SharedMemory, AMappingOutlivesTheDescriptor) {
   shared_memory segment = shared_memory::create(page, "weir-test");
   const mapping kept{segment, 0, page};
   segment = {};
@@ -62,7 +62,7 @@ TEST(SharedMemory, OutlivesItsDescriptorInItsMappings) {
   EXPECT_EQ(kept.get()[page - 1], 5);
 }
 
-TEST(SharedMemory, KnowsItselfByAnotherDescriptor) {
+TEST(SharedMemory, DescriptorsOfOneSegmentCompareEqual) {
   const shared_memory segment = shared_memory::create(page, "weir-test");
   const shared_memory again = shared_memory::duplicate_of(segment.fd());
   const shared_memory other = shared_memory::create(page, "weir-test");
@@ -72,7 +72,7 @@ TEST(SharedMemory, KnowsItselfByAnotherDescriptor) {
   EXPECT_FALSE(segment.same_as(shared_memory{}));
 }
 
-TEST(SharedMemory, CannotBeCutShort) {
+TEST(SharedMemory, ASegmentCannotBeTruncated) {
   const shared_memory segment = shared_memory::create(page, "weir-test");
   EXPECT_NE(ftruncate(segment.fd(), 0), 0);
   EXPECT_EQ(segment.bytes(), page);
@@ -81,7 +81,7 @@ TEST(SharedMemory, CannotBeCutShort) {
 }
 
 // The system would end the process, were it asked for more.
-TEST(SharedMemory, IsNotMadeLargerThanFilesMayBe) {
+TEST(SharedMemory, ASegmentAboveTheFileSizeLimitIsRefused) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit low{2 * page, before.rlim_max};
@@ -93,7 +93,7 @@ TEST(SharedMemory, IsNotMadeLargerThanFilesMayBe) {
   EXPECT_FALSE(too_large);
 }
 
-TEST(SharedMemory, IsNothingWhereTheDescriptorIsNone) {
+TEST(SharedMemory, AnInvalidDescriptorYieldsAnEmptySegment) {
   EXPECT_FALSE(shared_memory::duplicate_of(-1));
   EXPECT_FALSE(shared_memory::of_process(getpid(), 1 << 20));
   EXPECT_EQ(shared_memory{}.bytes(), 0u);
@@ -106,7 +106,7 @@ TEST(SharedMemory, IsNothingWhereTheDescriptorIsNone) {
 }
 
 // The other process may only make system calls: it is a copy of one that has threads.
-TEST(SharedMemory, IsReachedFromAnotherProcessByItsDescriptor) {
+TEST(SharedMemory, AnotherProcessOpensASegmentByItsDescriptor) {
   const shared_memory segment = shared_memory::create(page, "weir-test");
   const mapping ours{segment, 0, page};
   std::memcpy(ours.get(), "ask", 4);

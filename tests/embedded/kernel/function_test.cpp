@@ -12,7 +12,7 @@ int attribute(CUfunction of, CUfunction_attribute which) {
   return value;
 }
 
-TEST_F(Function, KnowsItsNameAndItsModule) {
+TEST_F(Function, AFunctionHasItsNameAndItsModule) {
   const test_module m;
   const char* name = nullptr;
   EXPECT_EQ(driver.cuFuncGetName(&name, m.function("reverse")), CUDA_SUCCESS);
@@ -24,7 +24,7 @@ TEST_F(Function, KnowsItsNameAndItsModule) {
   EXPECT_EQ(driver.cuFuncGetName(nullptr, m.function("add")), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Function, KnowsItsParameters) {
+TEST_F(Function, AFunctionHasItsParameters) {
   const test_module m;
   const CUfunction add = m.function("add");
   std::size_t offset = 0;
@@ -39,7 +39,7 @@ TEST_F(Function, KnowsItsParameters) {
   EXPECT_EQ(driver.cuFuncGetParamInfo(nullptr, 0, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Function, TellsHowItWasCompiled) {
+TEST_F(Function, AFunctionReturnsItsCompiledAttributes) {
   const test_module m;
   const CUfunction reverse = m.function("reverse");
   EXPECT_EQ(attribute(reverse, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 256);
@@ -58,12 +58,14 @@ TEST_F(Function, TellsHowItWasCompiled) {
   int value = 0;
   EXPECT_EQ(driver.cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(16), reverse),
             CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuFuncGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, reverse), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuFuncGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, reverse),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nullptr),
+            CUDA_ERROR_INVALID_HANDLE);
 }
 
 // Static and dynamic shared memory together are at most what a block may have that asks for it.
-TEST_F(Function, TakesAsMuchSharedMemoryAsThereIs) {
+TEST_F(Function, AFunctionTakesAllSharedMemoryOfABlock) {
   const test_module m;
   const CUfunction reverse = m.function("reverse");
   constexpr auto shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -75,11 +77,12 @@ TEST_F(Function, TakesAsMuchSharedMemoryAsThereIs) {
   EXPECT_EQ(attribute(m.function("add"), shared), 48 * 1024);
 }
 
-TEST_F(Function, RefusesWhatCannotBeSet) {
+TEST_F(Function, ReadOnlyAttributesAreRefused) {
   const test_module m;
   const CUfunction add = m.function("add");
-  for (const auto which : {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-                           CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET}) {
+  for (const auto which :
+       {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+        CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET}) {
     EXPECT_EQ(driver.cuFuncSetAttribute(add, which, 1), CUDA_ERROR_INVALID_VALUE) << which;
   }
   constexpr auto carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
@@ -88,13 +91,14 @@ TEST_F(Function, RefusesWhatCannotBeSet) {
   EXPECT_EQ(driver.cuFuncSetAttribute(add, carveout, 101), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncSetAttribute(add, carveout, -2), CUDA_ERROR_INVALID_VALUE);
   constexpr auto width = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
-  EXPECT_EQ(driver.cuFuncSetAttribute(m.function("in_cluster"), width, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuFuncSetAttribute(m.function("in_cluster"), width, 4),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncSetAttribute(add, width, 4), CUDA_SUCCESS);
   EXPECT_EQ(attribute(add, width), 4);
 }
 
 // What was set of a function ends with its module.
-TEST_F(Function, OfALaterModuleHasNothingSet) {
+TEST_F(Function, AFunctionOfALaterModuleHasDefaultAttributes) {
   constexpr auto carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   {
     const test_module m;
@@ -105,7 +109,7 @@ TEST_F(Function, OfALaterModuleHasNothingSet) {
 }
 
 // A function that was only listed is not loaded, and not all is known of it.
-TEST_F(Function, IsLoadedWhenItIsAskedFor) {
+TEST_F(Function, AFunctionIsLoadedOnRequest) {
   const test_module m;
   CUfunction add = nullptr;
   ASSERT_EQ(driver.cuModuleEnumerateFunctions(&add, 1, m), CUDA_SUCCESS);
@@ -130,13 +134,16 @@ TEST_F(Function, IsLoadedWhenItIsAskedFor) {
   EXPECT_EQ(driver.cuFuncIsLoaded(nullptr, add), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Function, TakesPreferencesThatThereAre) {
+TEST_F(Function, AFunctionTakesValidPreferencesOnly) {
   const test_module m;
   const CUfunction add = m.function("add");
   EXPECT_EQ(driver.cuFuncSetCacheConfig(add, CU_FUNC_CACHE_PREFER_EQUAL), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuFuncSetCacheConfig(add, static_cast<CUfunc_cache>(4)), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuFuncSetSharedMemConfig(add, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuFuncSetSharedMemConfig(add, static_cast<CUsharedconfig>(3)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuFuncSetCacheConfig(add, static_cast<CUfunc_cache>(4)),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuFuncSetSharedMemConfig(add, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuFuncSetSharedMemConfig(add, static_cast<CUsharedconfig>(3)),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ inline std::string read_image(const char* path) {
   return {std::istreambuf_iterator{file}, {}};
 }
 
-// The image that most tests load: kernels add, reverse, count, in_cluster; variables counter (17), table, shared_with_host.
+// The image that most tests load: kernels add, reverse, count, in_cluster; variables counter (17),
+// table, shared_with_host.
 inline const std::string& numbers_image() {
   static const std::string image = read_image(WEIR_IMAGE_NUMBERS);
   return image;
@@ -28,7 +29,9 @@ inline const std::string& numbers_image() {
 // A module of it in the current context, for as long as it lives.
 class test_module {
  public:
-  test_module() { EXPECT_EQ(driver.cuModuleLoadData(&handle_, numbers_image().data()), CUDA_SUCCESS); }
+  test_module() {
+    EXPECT_EQ(driver.cuModuleLoadData(&handle_, numbers_image().data()), CUDA_SUCCESS);
+  }
   ~test_module() {
     if (handle_ != nullptr) unload();
   }

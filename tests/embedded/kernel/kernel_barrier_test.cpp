@@ -23,7 +23,7 @@ void go_round(const thread_of& t) {
     if (arrived != t.block.size.x) ++r.wrong;
   }
 }
-TEST_F(KernelBarrier, LetsNobodyPassBeforeAllHaveCome) {
+TEST_F(KernelBarrier, ABarrierWaitsForAllThreads) {
   for (const bool random : {false, true}) {
     kernel::configure({random, 5});
     for (const unsigned threads : {1u, 2u, 37u, 256u, 1024u}) {
@@ -49,7 +49,7 @@ void end_last(const thread_of& t) {
   service.block_barrier(weir_barrier_plain, 0);
   ++passed;
 }
-TEST_F(KernelBarrier, DoesNotWaitForThreadsThatHaveEnded) {
+TEST_F(KernelBarrier, ABarrierDoesNotWaitForEndedThreads) {
   unsigned passed = 0;
   EXPECT_EQ(run(waiting<leave_early>, {1, 1, 1}, {100, 1, 1}, &passed), CUDA_SUCCESS);
   EXPECT_EQ(passed, 0u);
@@ -63,16 +63,18 @@ void vote(const thread_of& t) {
   const unsigned odd = t.index % 2;
   answers[t.index] = service.block_barrier(weir_barrier_count, odd * 17) * 1000 +
                      service.block_barrier(weir_barrier_and, odd) * 100 +
-                     service.block_barrier(weir_barrier_and, 1) * 10 + service.block_barrier(weir_barrier_or, odd);
+                     service.block_barrier(weir_barrier_and, 1) * 10 +
+                     service.block_barrier(weir_barrier_or, odd);
   answers[t.index] += service.block_barrier(weir_barrier_or, 0) * 100000;
 }
-TEST_F(KernelBarrier, CountsVotes) {
+TEST_F(KernelBarrier, ABarrierCountsPredicates) {
   std::vector<unsigned> answers(50);
   ASSERT_EQ(run(waiting<vote>, {1, 1, 1}, {50, 1, 1}, &answers), CUDA_SUCCESS);
   EXPECT_THAT(answers, testing::Each(25 * 1000 + 0 + 10 + 1));
 }
 
-// Threads that wait at different barriers wait for ever; a GPU would stand still, this launch fails.
+// Threads that wait at different barriers wait for ever; a GPU would stand still, this launch
+// fails.
 void wait_apart(const thread_of& t) {
   if (t.index % 2 == 0) {
     service.block_barrier(weir_barrier_plain, 0);
@@ -80,16 +82,17 @@ void wait_apart(const thread_of& t) {
     service.warp_barrier(1);
   }
 }
-TEST_F(KernelBarrier, FailsWhereThreadsWaitForEver) {
+TEST_F(KernelBarrier, ADeadlockFailsTheLaunch) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(waiting<wait_apart>, {1, 1, 1}, {8, 1, 1}), CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("wait for each other for ever"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("wait for each other for ever"));
   rounds r;  // the thread of the host goes on with later launches
   EXPECT_EQ(run(waiting<go_round>, {3, 1, 1}, {8, 1, 1}, &r), CUDA_SUCCESS);
 }
 
 // A kernel that was compiled not to wait, and does.
-TEST_F(KernelBarrier, IsRefusedToAKernelThatSaysItDoesNotWait) {
+TEST_F(KernelBarrier, AKernelCompiledWithoutBarriersMayNotWait) {
   rounds r;
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(loop<go_round>, {1, 1, 1}, {8, 1, 1}, &r), CUDA_ERROR_LAUNCH_FAILED);
@@ -103,9 +106,11 @@ void note_order(const thread_of& t) {
   service.block_barrier(weir_barrier_plain, 0);
   order.push_back(t.index);
 }
-void note_once(const thread_of& t) { static_cast<std::vector<unsigned>*>(t.argument)->push_back(t.index); }
+void note_once(const thread_of& t) {
+  static_cast<std::vector<unsigned>*>(t.argument)->push_back(t.index);
+}
 
-TEST_F(KernelBarrier, ThreadsRunInOrderUnlessAsked) {
+TEST_F(KernelBarrier, ThreadsRunInOrderByDefault) {
   std::vector<unsigned> order;
   ASSERT_EQ(run(waiting<note_order>, {1, 1, 1}, {40, 1, 1}, &order), CUDA_SUCCESS);
   std::vector<unsigned> by_index(40);
@@ -114,7 +119,7 @@ TEST_F(KernelBarrier, ThreadsRunInOrderUnlessAsked) {
   EXPECT_TRUE(std::equal(by_index.begin(), by_index.end(), order.begin() + 40));
 }
 
-TEST_F(KernelBarrier, ThreadsRunInADrawnOrderWhereAsked) {
+TEST_F(KernelBarrier, ThreadsRunInARandomOrderIfConfigured) {
   kernel::configure({true, 3});
   for (const weir_kernel* what : {&waiting<note_order>, &loop<note_once>}) {
     std::vector<unsigned> order;

@@ -20,7 +20,9 @@ using KernelFault = kernel_test;
 // What the sanitizers would report, they shall not look at.
 #define WEIR_TEST_UNCHECKED __attribute__((no_sanitize("address", "undefined", "thread")))
 
-WEIR_TEST_UNCHECKED void write_to(const thread_of& t) { *static_cast<volatile unsigned*>(t.argument) = 1; }
+WEIR_TEST_UNCHECKED void write_to(const thread_of& t) {
+  *static_cast<volatile unsigned*>(t.argument) = 1;
+}
 WEIR_TEST_UNCHECKED void write_behind_a_barrier(const thread_of& t) {
   service.block_barrier(weir_barrier_plain, 0);
   if (t.index == 5) *static_cast<volatile unsigned*>(t.argument) = 1;
@@ -29,10 +31,12 @@ WEIR_TEST_UNCHECKED void write_behind_a_barrier(const thread_of& t) {
 void nothing(const thread_of&) {}
 void wait_once(const thread_of&) { service.block_barrier(weir_barrier_plain, 0); }
 
-class KernelFaultOf : public kernel_test, public testing::WithParamInterface<bool> {
+class KernelFaultInBothForms : public kernel_test, public testing::WithParamInterface<bool> {
  protected:
-  // With and without fibers, one block and so many that others take part. Whatever comes afterwards runs.
-  void expect(const weir_kernel& with, const weir_kernel& without, void* argument, CUresult answer) {
+  // With and without fibers, one block and so many that others take part. Whatever comes afterwards
+  // runs.
+  void expect(const weir_kernel& with, const weir_kernel& without, void* argument,
+              CUresult answer) {
     const weir_kernel& what = GetParam() ? with : without;
     for (const unsigned blocks : {1u, 1000u}) {
       EXPECT_EQ(run(what, {blocks, 1, 1}, {16, 1, 1}, argument), answer);
@@ -41,30 +45,33 @@ class KernelFaultOf : public kernel_test, public testing::WithParamInterface<boo
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(, KernelFaultOf, testing::Bool(), [](const auto& of) { return of.param ? "Fibers" : "Loop"; });
+INSTANTIATE_TEST_SUITE_P(, KernelFaultInBothForms, testing::Bool(),
+                         [](const auto& of) { return of.param ? "Fibers" : "Loop"; });
 
-TEST_P(KernelFaultOf, NullIsAnIllegalAddress) {
+TEST_P(KernelFaultInBothForms, NullIsAnIllegalAddress) {
   expect(waiting<write_behind_a_barrier>, loop<write_to>, nullptr, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-TEST_P(KernelFaultOf, UnmappedMemoryIsAnIllegalAddress) {
+TEST_P(KernelFaultInBothForms, UnmappedMemoryIsAnIllegalAddress) {
   void* const page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   expect(waiting<write_behind_a_barrier>, loop<write_to>, page, CUDA_ERROR_ILLEGAL_ADDRESS);
   ::munmap(page, 4096);
 }
 
-TEST_P(KernelFaultOf, WhatIsNoAddressIsAnIllegalOne) {
-  expect(waiting<write_behind_a_barrier>, loop<write_to>, reinterpret_cast<void*>(0x1234567812345678),
-         CUDA_ERROR_ILLEGAL_ADDRESS);
+TEST_P(KernelFaultInBothForms, ANonCanonicalAddressIsIllegal) {
+  expect(waiting<write_behind_a_barrier>, loop<write_to>,
+         reinterpret_cast<void*>(0x1234567812345678), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 template <weir_fault Why>
 void fail(const thread_of& t) {
   if (t.index == 7) service.fail(Why, nullptr);
 }
-TEST_P(KernelFaultOf, TellsWhyItFailed) {
-  expect(waiting<fail<weir_fault_trap>>, loop<fail<weir_fault_trap>>, nullptr, CUDA_ERROR_LAUNCH_FAILED);
-  expect(waiting<fail<weir_fault_assert>>, loop<fail<weir_fault_assert>>, nullptr, CUDA_ERROR_ASSERT);
+TEST_P(KernelFaultInBothForms, AFaultReportsItsReason) {
+  expect(waiting<fail<weir_fault_trap>>, loop<fail<weir_fault_trap>>, nullptr,
+         CUDA_ERROR_LAUNCH_FAILED);
+  expect(waiting<fail<weir_fault_assert>>, loop<fail<weir_fault_assert>>, nullptr,
+         CUDA_ERROR_ASSERT);
   expect(waiting<fail<weir_fault_misaligned>>, loop<fail<weir_fault_misaligned>>, nullptr,
          CUDA_ERROR_MISALIGNED_ADDRESS);
 }
@@ -90,13 +97,14 @@ WEIR_TEST_UNCHECKED void recur(const thread_of& t) {
   auto* const depth = static_cast<volatile unsigned*>(t.argument);
   *depth = deeper(depth);
 }
-TEST_P(KernelFaultOf, AStackThatIsUsedUpIsAStackError) {
+TEST_P(KernelFaultInBothForms, AStackOverflowIsAStackError) {
   unsigned depth = 0;
   expect(waiting<recur>, loop<recur>, &depth, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 // CU_LIMIT_STACK_SIZE: threads that have stacks of their own have as much as the program asks for.
-WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned so_deep(unsigned left, const volatile char* above) {
+WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned so_deep(unsigned left,
+                                                               const volatile char* above) {
   volatile char frame[512];
   frame[0] = *above;
   return left == 0 ? 1 : so_deep(left - 1, frame) + static_cast<unsigned>(frame[0]);
@@ -119,7 +127,8 @@ TEST_F(KernelFault, StacksAreAsLargeAsTheLimit) {
 // A thread has as much of a stack as one of a GPU has local memory, 512 KiB.
 WEIR_TEST_UNCHECKED void use_much_stack(const thread_of& t) {
   volatile char local[512 * 1024];
-  for (unsigned at = 0; at < sizeof local; at += 1024) local[at] = static_cast<char>(t.index + at / 1024);
+  for (unsigned at = 0; at < sizeof local; at += 1024)
+    local[at] = static_cast<char>(t.index + at / 1024);
   service.block_barrier(weir_barrier_plain, 0);
   auto& wrong = *static_cast<unsigned*>(t.argument);
   for (unsigned at = 0; at < sizeof local; at += 1024) {
@@ -132,9 +141,11 @@ TEST_F(KernelFault, AStackIsAsLargeAsLocalMemory) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// Wherever it is used up, in what the driver does for the kernel, too, the process lives, and the driver holds no lock.
+// Wherever it is used up, in what the driver does for the kernel, too, the process lives, and the
+// driver holds no lock.
 template <auto Service>
-WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned deeper_with_service(volatile unsigned* depth) {
+WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned deeper_with_service(
+    volatile unsigned* depth) {
   volatile char frame[200];
   frame[0] = static_cast<char>(*depth);
   *depth = *depth + 1;
@@ -155,18 +166,19 @@ int print_line(const char* format, ...) {
   return answer;
 }
 void print_number() { print_line("%.600f\n", 1.5); }
-TEST_P(KernelFaultOf, AStackThatIsUsedUpInTheDriverIsTheKernels) {
+TEST_P(KernelFaultInBothForms, AStackOverflowInTheDriverIsAKernelFault) {
   unsigned depth = 0;
-  expect(waiting<recur_with_service<use_heap>>, loop<recur_with_service<use_heap>>, &depth, CUDA_ERROR_ILLEGAL_ADDRESS);
+  expect(waiting<recur_with_service<use_heap>>, loop<recur_with_service<use_heap>>, &depth,
+         CUDA_ERROR_ILLEGAL_ADDRESS);
   testing::internal::CaptureStdout();
-  const weir_kernel& printing =
-      GetParam() ? waiting<recur_with_service<print_number>> : loop<recur_with_service<print_number>>;
+  const weir_kernel& printing = GetParam() ? waiting<recur_with_service<print_number>>
+                                           : loop<recur_with_service<print_number>>;
   EXPECT_EQ(run(printing, {1, 1, 1}, {1, 1, 1}, &depth), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), testing::StartsWith("1.5000"));
 }
 
 // Threads of servers block all signals. A fault there is found all the same.
-TEST_P(KernelFaultOf, IsFoundWhereSignalsAreBlocked) {
+TEST_P(KernelFaultInBothForms, AFaultIsCaughtWhileSignalsAreBlocked) {
   std::thread{[this] {
     sigset_t all;
     ::sigfillset(&all);
@@ -182,14 +194,15 @@ void free_twice(const thread_of&) {
   service.free(memory);
   service.free(memory);
 }
-TEST_F(KernelFault, FreesOnlyWhatIsOfTheHeap) {
+TEST_F(KernelFault, AFreeOfMemoryOutsideTheHeapFails) {
   alignas(16) static std::array<std::byte, 64> words{};
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, &words[16]), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, &words[17]), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(run(loop<free_twice>, {1, 1, 1}, {1, 1, 1}), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("of the device's heap"));
-  EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, reinterpret_cast<void*>(4096)), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, reinterpret_cast<void*>(4096)),
+            CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, nullptr), CUDA_SUCCESS);
 }
 
@@ -197,12 +210,13 @@ TEST_F(KernelFault, FreesOnlyWhatIsOfTheHeap) {
 WEIR_TEST_UNCHECKED void write_behind_shared(const thread_of& t) {
   const_cast<volatile unsigned char*>(t.block.shared)[t.block.shared_bytes + 127] = 1;
 }
-TEST_F(KernelFault, FindsWhatIsBehindSharedMemory) {
-  EXPECT_EQ(run(loop<write_behind_shared>, {1, 1, 1}, {1, 1, 1}, nullptr, 1024), CUDA_ERROR_ILLEGAL_ADDRESS);
+TEST_F(KernelFault, AnAccessPastSharedMemoryFails) {
+  EXPECT_EQ(run(loop<write_behind_shared>, {1, 1, 1}, {1, 1, 1}, nullptr, 1024),
+            CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-// A fault of the program goes to the handler that it has put in place before, and without one ends it as ever, once the
-// driver has its own there.
+// A fault of the program goes to the handler that it has put in place before, and without one ends
+// it as ever, once the driver has its own there.
 void end_with_9(int) { ::_exit(9); }
 
 [[noreturn]] void fault_behind_a_launch() {
@@ -215,7 +229,7 @@ void end_with_9(int) { ::_exit(9); }
   ::raise(SIGSEGV);
   ::_exit(0);
 }
-TEST_F(KernelFault, OfTheProgramStaysItsOwn) {
+TEST_F(KernelFault, AFaultOfTheProgramReachesItsHandler) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

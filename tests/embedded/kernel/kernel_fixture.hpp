@@ -7,16 +7,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "embedded/driver.hpp"
+#include "embedded/kernel/blocks/thread_order.hpp"
 #include "embedded/kernel/run.hpp"
 #include "embedded/kernel/services.hpp"
-#include "embedded/kernel/blocks/thread_order.hpp"
-#include "embedded/table.hpp"
 
 namespace weir::embedded {
 
 using namespace abi;
-
-inline const detail::driver_table& driver = table();
 
 // What a kernel of a test is called with.
 struct thread_of {
@@ -27,7 +25,8 @@ struct thread_of {
 
 // A kernel that calls Body(thread) for each thread.
 template <auto Body>
-void run_threads(const weir_block* block, const void* const* arguments, unsigned first, unsigned count) {
+void run_threads(const weir_block* block, const void* const* arguments, unsigned first,
+                 unsigned count) {
   for (unsigned index = first; index < first + count; ++index) {
     Body(thread_of{*block, index, *static_cast<void* const*>(arguments[0])});
   }
@@ -36,8 +35,8 @@ void run_threads(const weir_block* block, const void* const* arguments, unsigned
 inline constexpr weir_parameter one_pointer{0, 8, 8};
 
 template <auto Body, unsigned Flags>
-inline constexpr weir_kernel kernel_of{"of_a_test", run_threads<Body>, &one_pointer, 1, Flags, 1024, 0, {0, 0, 0}, 0, 0,
-                                       nullptr};
+inline constexpr weir_kernel kernel_of{
+    "of_a_test", run_threads<Body>, &one_pointer, 1, Flags, 1024, 0, {0, 0, 0}, 0, 0, nullptr};
 
 // Kernels without and with barriers.
 template <auto Body>
@@ -52,12 +51,14 @@ class kernel_test : public testing::Test {
   void TearDown() override { kernel::configure({}); }
 
   // Runs a kernel and answers what run() does.
-  static CUresult run(const weir_kernel& what, weir_extent grid, weir_extent block, void* argument = nullptr,
-                      unsigned shared = 0, weir_extent cluster = {1, 1, 1}, bool cooperative = false) {
+  static CUresult run(const weir_kernel& what, weir_extent grid, weir_extent block,
+                      void* argument = nullptr, unsigned shared = 0,
+                      weir_extent cluster = {1, 1, 1}, bool cooperative = false) {
     const std::array<const void*, 1> arguments{&argument};
     return kernel::run({&what, grid, block, cluster, shared, cooperative, arguments.data()});
   }
-  static CUresult run_cooperative(const weir_kernel& what, weir_extent grid, weir_extent block, void* argument) {
+  static CUresult run_cooperative(const weir_kernel& what, weir_extent grid, weir_extent block,
+                                  void* argument) {
     return run(what, grid, block, argument, 0, {1, 1, 1}, true);
   }
 };
@@ -67,7 +68,8 @@ inline const weir_services& service = kernel::services();
 // The linear index of a thread in its grid.
 inline std::uint64_t place_of(const thread_of& t) {
   const weir_block& b = t.block;
-  const std::uint64_t block = b.index.x + b.grid.x * (b.index.y + std::uint64_t{b.grid.y} * b.index.z);
+  const std::uint64_t block =
+      b.index.x + b.grid.x * (b.index.y + std::uint64_t{b.grid.y} * b.index.z);
   return block * (b.size.x * b.size.y * b.size.z) + t.index;
 }
 

@@ -30,7 +30,7 @@ std::string printed() {
 }
 
 // The answer is how many arguments were named, as on a GPU.
-TEST_F(KernelPrint, WritesToStdout) {
+TEST_F(KernelPrint, AKernelPrintsToStdout) {
   int answer = 0;
   testing::internal::CaptureStdout();
   ASSERT_EQ(run(loop<say>, {1, 1, 1}, {2, 1, 1}, &answer), CUDA_SUCCESS);
@@ -44,7 +44,7 @@ TEST_F(KernelPrint, WritesToStdout) {
   EXPECT_EQ(answer, 2);
 }
 
-TEST_F(KernelPrint, CountsArguments) {
+TEST_F(KernelPrint, PrintfArgumentsAreCounted) {
   EXPECT_EQ(kernel::arguments_named_by(""), 0);
   EXPECT_EQ(kernel::arguments_named_by("100%%"), 0);
   EXPECT_EQ(kernel::arguments_named_by("%d %-5.3lf %#llx%s"), 4);

@@ -1,4 +1,5 @@
-// kernel_run_test.cpp - each thread of each block runs, once, on as many threads of the host as there are to spare.
+// kernel_run_test.cpp - each thread of each block runs, once, on as many threads of the host as
+// there are to spare.
 #include "kernel_fixture.hpp"
 
 #include <algorithm>
@@ -17,10 +18,11 @@ void count(const thread_of& t) {
   ++seen[place_of(t)];
 }
 
-TEST_F(KernelRun, RunsEveryThreadOnce) {
+TEST_F(KernelRun, EveryThreadRunsOnce) {
   for (const weir_extent grid : {weir_extent{1, 1, 1}, {7, 1, 1}, {3, 5, 2}, {4000, 1, 1}}) {
     for (const weir_extent block : {weir_extent{1, 1, 1}, {33, 1, 1}, {8, 4, 2}}) {
-      const std::size_t threads = std::size_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
+      const std::size_t threads =
+          std::size_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
       std::vector<std::uint8_t> seen(threads);
       EXPECT_EQ(run(loop<count>, grid, block, &seen), CUDA_SUCCESS);
       EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(seen, 1)), threads);
@@ -35,7 +37,7 @@ void tell_index(const thread_of& t) {
   auto& told = *static_cast<std::vector<weir_extent>*>(t.argument);
   told[place_of(t)] = t.block.index;
 }
-TEST_F(KernelRun, TellsABlockItsIndex) {
+TEST_F(KernelRun, ABlockHasItsIndex) {
   std::vector<weir_extent> told(2 * 3 * 4);
   ASSERT_EQ(run(loop<tell_index>, {2, 3, 4}, {1, 1, 1}, &told), CUDA_SUCCESS);
   for (unsigned i = 0; i < told.size(); ++i) {
@@ -51,7 +53,7 @@ void follow(const thread_of& t) {
   while (done.load() < t.block.index.x) std::this_thread::yield();
   done.fetch_add(1);
 }
-TEST_F(KernelRun, BeginsBlocksInTheirOrder) {
+TEST_F(KernelRun, BlocksStartInOrder) {
   std::atomic<unsigned> done{0};
   ASSERT_EQ(run(loop<follow>, {50000, 1, 1}, {1, 1, 1}, &done), CUDA_SUCCESS);
   EXPECT_EQ(done.load(), 50000u);
@@ -63,13 +65,15 @@ void use_shared(const thread_of& t) {
   auto* const words = reinterpret_cast<unsigned*>(t.block.shared);
   words[t.index] = t.block.index.x;
   service.block_barrier(weir_barrier_plain, 0);
-  for (unsigned i = 0; i < t.block.shared_bytes / 4; ++i) wrong += words[i] != t.block.index.x ? 1 : 0;
+  for (unsigned i = 0; i < t.block.shared_bytes / 4; ++i)
+    wrong += words[i] != t.block.index.x ? 1 : 0;
   service.block_barrier(weir_barrier_plain, 0);
 }
-TEST_F(KernelRun, GivesEachBlockSharedMemory) {
+TEST_F(KernelRun, EachBlockHasSharedMemory) {
   std::atomic<unsigned> wrong{0};
   for (const unsigned threads : {1u, 64u, 1000u}) {
-    EXPECT_EQ(run(waiting<use_shared>, {20, 1, 1}, {threads, 1, 1}, &wrong, threads * 4), CUDA_SUCCESS);
+    EXPECT_EQ(run(waiting<use_shared>, {20, 1, 1}, {threads, 1, 1}, &wrong, threads * 4),
+              CUDA_SUCCESS);
   }
   EXPECT_EQ(wrong.load(), 0u);
 }
@@ -78,7 +82,7 @@ TEST_F(KernelRun, GivesEachBlockSharedMemory) {
 void look_where(const thread_of& t) {
   *static_cast<bool*>(t.argument) = reinterpret_cast<std::uintptr_t>(t.block.shared) % 128 == 0;
 }
-TEST_F(KernelRun, AlignsSharedMemory) {
+TEST_F(KernelRun, SharedMemoryIsAligned) {
   for (const unsigned bytes : {1u, 100u, 232448u}) {
     bool aligned = false;
     EXPECT_EQ(run(loop<look_where>, {1, 1, 1}, {1, 1, 1}, &aligned, bytes), CUDA_SUCCESS);
@@ -89,8 +93,10 @@ TEST_F(KernelRun, AlignsSharedMemory) {
 // Memory of the device's heap goes from launch to launch, and has an end.
 void take(const thread_of& t) { *static_cast<void**>(t.argument) = service.allocate(1000); }
 void give(const thread_of& t) { service.free(*static_cast<void**>(t.argument)); }
-void take_too_much(const thread_of& t) { *static_cast<void**>(t.argument) = service.allocate(std::uint64_t{1} << 40); }
-TEST_F(KernelRun, HasAHeap) {
+void take_too_much(const thread_of& t) {
+  *static_cast<void**>(t.argument) = service.allocate(std::uint64_t{1} << 40);
+}
+TEST_F(KernelRun, AKernelUsesTheHeap) {
   void* block = nullptr;
   ASSERT_EQ(run(loop<take>, {1, 1, 1}, {1, 1, 1}, &block), CUDA_SUCCESS);
   EXPECT_NE(block, nullptr);
@@ -107,7 +113,7 @@ void read_clocks(const thread_of& t) {
   service.sleep(50'000);
   grew = service.clock() > cycles && service.time() >= time + 50'000;
 }
-TEST_F(KernelRun, HasClocks) {
+TEST_F(KernelRun, ClocksAdvance) {
   bool grew = false;
   ASSERT_EQ(run(loop<read_clocks>, {1, 1, 1}, {1, 1, 1}, &grew), CUDA_SUCCESS);
   EXPECT_TRUE(grew);

@@ -7,7 +7,7 @@
 namespace weir::embedded {
 namespace {
 
-using KernelTeam = kernel_test;
+using CooperativeLaunch = kernel_test;
 
 struct shared_count {
   std::atomic<unsigned> arrived{0};
@@ -24,7 +24,7 @@ void meet_in_grid(const thread_of& t) {
     service.grid_barrier();
   }
 }
-TEST_F(KernelTeam, LetsNoBlockPassBeforeAllHaveCome) {
+TEST_F(CooperativeLaunch, AGridBarrierWaitsForAllBlocks) {
   for (const unsigned blocks : {1u, 2u, 30u, 200u}) {
     shared_count c;
     ASSERT_EQ(run_cooperative(waiting<meet_in_grid>, {blocks, 1, 1}, {7, 1, 1}, &c), CUDA_SUCCESS);
@@ -39,7 +39,7 @@ void some_blocks_end(const thread_of& t) {
   service.grid_barrier();
   ++c.arrived;
 }
-TEST_F(KernelTeam, DoesNotWaitForBlocksThatHaveEnded) {
+TEST_F(CooperativeLaunch, AGridBarrierDoesNotWaitForEndedBlocks) {
   shared_count c;
   ASSERT_EQ(run_cooperative(waiting<some_blocks_end>, {9, 1, 1}, {4, 1, 1}, &c), CUDA_SUCCESS);
   EXPECT_EQ(c.arrived, 6u * 3);
@@ -51,9 +51,10 @@ void pass_the_word_on(const thread_of& t) {
   while (passed.load() != t.block.grid.x - 1 - t.block.index.x) std::this_thread::yield();
   ++passed;
 }
-TEST_F(KernelTeam, RunsBlocksThatLookAtMemory) {
+TEST_F(CooperativeLaunch, BlocksThatPollMemoryMakeProgress) {
   std::atomic<unsigned> passed{0};
-  ASSERT_EQ(run_cooperative(waiting<pass_the_word_on>, {5, 1, 1}, {1, 1, 1}, &passed), CUDA_SUCCESS);
+  ASSERT_EQ(run_cooperative(waiting<pass_the_word_on>, {5, 1, 1}, {1, 1, 1}, &passed),
+            CUDA_SUCCESS);
   EXPECT_EQ(passed, 5u);
 }
 
@@ -62,14 +63,16 @@ void one_block_fails(const thread_of& t) {
   if (t.block.index.x == 3) service.fail(weir_fault_assert, nullptr);
   service.grid_barrier();
 }
-TEST_F(KernelTeam, FailsTogether) {
-  EXPECT_EQ(run_cooperative(waiting<one_block_fails>, {8, 1, 1}, {4, 1, 1}, nullptr), CUDA_ERROR_ASSERT);
+TEST_F(CooperativeLaunch, AFailedBlockEndsTheLaunch) {
+  EXPECT_EQ(run_cooperative(waiting<one_block_fails>, {8, 1, 1}, {4, 1, 1}, nullptr),
+            CUDA_ERROR_ASSERT);
   shared_count c;
   EXPECT_EQ(run_cooperative(waiting<meet_in_grid>, {8, 1, 1}, {4, 1, 1}, &c), CUDA_SUCCESS);
 }
 
-// Some threads of a block at a barrier of the grid, the others at one of the block: they wait for ever.
-void wait_apart(const thread_of& t) {
+// Some threads of a block at a barrier of the grid, the others at one of the block: they wait for
+// ever.
+void wait_in_grid_or_block(const thread_of& t) {
   if (t.index == 0) {
     service.grid_barrier();
   } else {
@@ -84,23 +87,27 @@ void wait_in_grid_or_cluster(const thread_of& t) {
     service.cluster_barrier();
   }
 }
-TEST_F(KernelTeam, FailsWhereBlocksWaitForEver) {
+TEST_F(CooperativeLaunch, ADeadlockFailsTheLaunch) {
   testing::internal::CaptureStderr();
-  EXPECT_EQ(run_cooperative(waiting<wait_apart>, {4, 1, 1}, {4, 1, 1}, nullptr), CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_EQ(run(waiting<wait_in_grid_or_cluster>, {2, 1, 1}, {4, 1, 1}, nullptr, 0, {2, 1, 1}, true),
+  EXPECT_EQ(run_cooperative(waiting<wait_in_grid_or_block>, {4, 1, 1}, {4, 1, 1}, nullptr),
             CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("wait for each other for ever"));
+  EXPECT_EQ(
+      run(waiting<wait_in_grid_or_cluster>, {2, 1, 1}, {4, 1, 1}, nullptr, 0, {2, 1, 1}, true),
+      CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("wait for each other for ever"));
 }
 
 // Without a cooperative launch there is no barrier of the grid.
-TEST_F(KernelTeam, RefusesABarrierOfTheGridInAnOrdinaryLaunch) {
+TEST_F(CooperativeLaunch, AnOrdinaryLaunchRefusesAGridBarrier) {
   shared_count c;
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(waiting<meet_in_grid>, {2, 1, 1}, {4, 1, 1}, &c), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("not cooperative"));
 }
 
-// Blocks of a cluster see each other's shared memory, the static one, which is thread-local here, and the dynamic one.
+// Blocks of a cluster see each other's shared memory, the static one, which is thread-local here,
+// and the dynamic one.
 thread_local unsigned static_word;
 void read_others(const thread_of& t) {
   auto& c = *static_cast<shared_count*>(t.argument);
@@ -116,17 +123,20 @@ void read_others(const thread_of& t) {
   for (unsigned other = 0; other < b.cluster.x * b.cluster.y; ++other) {
     const unsigned x = first + other % b.cluster.x;
     const unsigned y = b.index.y - b.index.y % b.cluster.y + other / b.cluster.x;
-    if (*static_cast<unsigned*>(service.cluster_address(&static_word, other)) != x * 1000 + y) ++c.wrong;
-    if (*static_cast<unsigned*>(service.cluster_address(dynamic_word, other)) != x * 1000 + y + 7) ++c.wrong;
+    if (*static_cast<unsigned*>(service.cluster_address(&static_word, other)) != x * 1000 + y)
+      ++c.wrong;
+    if (*static_cast<unsigned*>(service.cluster_address(dynamic_word, other)) != x * 1000 + y + 7)
+      ++c.wrong;
   }
   if (service.cluster_address(&static_word, rank) != &static_word) ++c.wrong;
   ++c.arrived;
   service.cluster_barrier();
 }
-TEST_F(KernelTeam, SharesMemoryInAClusters) {
+TEST_F(CooperativeLaunch, BlocksOfAClusterShareMemory) {
   for (const bool cooperative : {false, true}) {
     shared_count c;
-    ASSERT_EQ(run(waiting<read_others>, {6, 4, 1}, {5, 1, 1}, &c, 64, {3, 2, 1}, cooperative), CUDA_SUCCESS);
+    ASSERT_EQ(run(waiting<read_others>, {6, 4, 1}, {5, 1, 1}, &c, 64, {3, 2, 1}, cooperative),
+              CUDA_SUCCESS);
     EXPECT_EQ(c.wrong, 0u);
     EXPECT_EQ(c.arrived, 6u * 4 * 5);
   }
@@ -137,9 +147,10 @@ void ask_for_counterpart(const thread_of& t) {
   service.cluster_barrier();
   service.cluster_address(t.argument, (t.block.index.x + 1) % 2);
 }
-TEST_F(KernelTeam, HasNoCounterpartOfOtherMemory) {
+TEST_F(CooperativeLaunch, OnlySharedMemoryIsMappedInACluster) {
   unsigned word = 0;
-  EXPECT_EQ(run(waiting<ask_for_counterpart>, {2, 1, 1}, {1, 1, 1}, &word, 0, {2, 1, 1}), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(run(waiting<ask_for_counterpart>, {2, 1, 1}, {1, 1, 1}, &word, 0, {2, 1, 1}),
+            CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 }  // namespace

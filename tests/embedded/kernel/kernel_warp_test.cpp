@@ -20,7 +20,7 @@ void reduce(const thread_of& t) {
   }
   if (lane == 0) sums[t.index / 32] = value;
 }
-TEST_F(KernelWarp, AddsUp) {
+TEST_F(KernelWarp, AWarpReducesItsValues) {
   for (const bool random : {false, true}) {
     kernel::configure({random, 9});
     for (const unsigned threads : {32u, 256u, 1024u, 40u}) {
@@ -52,7 +52,7 @@ void meet_in_halves(const thread_of& t) {
   }
   service.warp_barrier(all);
 }
-TEST_F(KernelWarp, MeetsInGroups) {
+TEST_F(KernelWarp, GroupsOfAWarpSynchronize) {
   unsigned wrong = 0;
   for (const bool random : {false, true}) {
     kernel::configure({random, 2});
@@ -70,7 +70,7 @@ void some_end(const thread_of& t) {
   told.assign(values, values + 32);
   told.push_back(present);
 }
-TEST_F(KernelWarp, DoesNotWaitForLanesThatHaveEnded) {
+TEST_F(KernelWarp, AWarpDoesNotWaitForEndedLanes) {
   std::vector<std::uint64_t> told;
   ASSERT_EQ(run(waiting<some_end>, {1, 1, 1}, {32, 1, 1}, &told), CUDA_SUCCESS);
   for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(told[lane], lane % 3 == 0 ? 0 : lane);
@@ -85,7 +85,7 @@ void ask(const thread_of& t) {
   if (t.index % 4 == 3) service.warp_barrier(1u << (t.index % 32));  // comes later
   masks[t.index] = service.active_mask(t.index % 4 == 0 ? &here : &there);
 }
-TEST_F(KernelWarp, TellsWhoIsActive) {
+TEST_F(KernelWarp, TheActiveMaskNamesTheActiveLanes) {
   std::vector<unsigned> masks(64);
   for (const bool random : {false, true}) {
     kernel::configure({random, 4});
@@ -100,7 +100,7 @@ void ask_while_others_wait(const thread_of& t) {
   if (t.index < 8) masks[t.index] = service.active_mask(&masks);
   service.block_barrier(weir_barrier_plain, 0);
 }
-TEST_F(KernelWarp, TellsWhoIsActiveWhileOthersWait) {
+TEST_F(KernelWarp, TheActiveMaskOmitsWaitingLanes) {
   std::vector<unsigned> masks(8);
   ASSERT_EQ(run(waiting<ask_while_others_wait>, {1, 1, 1}, {64, 1, 1}, &masks), CUDA_SUCCESS);
   EXPECT_THAT(masks, testing::Each(0xffu));
@@ -115,7 +115,7 @@ void spin(const thread_of& t) {
     flag = 1;
   }
 }
-TEST_F(KernelWarp, ThreadsThatSleepLetOthersRun) {
+TEST_F(KernelWarp, SleepingThreadsYieldToOtherThreads) {
   unsigned flag = 0;
   EXPECT_EQ(run(waiting<spin>, {1, 1, 1}, {2, 1, 1}, &flag), CUDA_SUCCESS);
 }

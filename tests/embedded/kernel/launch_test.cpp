@@ -35,13 +35,13 @@ class words {
   std::size_t count_;
 };
 
-CUresult launch(CUfunction f, unsigned grid, unsigned block, void** params, CUstream stream = nullptr,
-                void** extra = nullptr) {
+CUresult launch(CUfunction f, unsigned grid, unsigned block, void** params,
+                CUstream stream = nullptr, void** extra = nullptr) {
   return driver.cuLaunchKernel(f, grid, 1, 1, block, 1, 1, 0, stream, params, extra);
 }
 
 // kernel.launch, and the form with a buffer.
-TEST_F(Launch, RunsWithBothFormsOfArguments) {
+TEST_F(Launch, ALaunchTakesBothFormsOfArguments) {
   const test_module m;
   const words to{1000};
   const words from{1000};
@@ -54,17 +54,20 @@ TEST_F(Launch, RunsWithBothFormsOfArguments) {
   std::array<void*, 3> params{&values.to, &values.from, &values.count};
   EXPECT_EQ(launch(m.function("add"), 4, 256, params.data()), CUDA_SUCCESS);
   std::size_t bytes = 20;
-  std::array<void*, 5> extra{CU_LAUNCH_PARAM_BUFFER_POINTER, &values, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                             CU_LAUNCH_PARAM_END};
+  std::array<void*, 5> extra{CU_LAUNCH_PARAM_BUFFER_POINTER, &values, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                             &bytes, CU_LAUNCH_PARAM_END};
   EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_SUCCESS);
   std::vector<std::uint32_t> expected(1000, 11);
   expected[999] = 1;
   EXPECT_EQ(to.get(), expected);
-  EXPECT_EQ(launch(m.function("add"), 4, 256, params.data(), nullptr, extra.data()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(m.function("add"), 4, 256, params.data(), nullptr, extra.data()),
+            CUDA_ERROR_INVALID_VALUE);
   bytes = 0;
-  EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()),
+            CUDA_ERROR_INVALID_VALUE);
   bytes = 24;  // more than the kernel takes
-  EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()),
+            CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   bytes = 16;  // less: the count, which is last, is 0
   EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_SUCCESS);
   EXPECT_EQ(to.get(), expected);
@@ -72,7 +75,7 @@ TEST_F(Launch, RunsWithBothFormsOfArguments) {
 }
 
 // Threads that wait for each other, with static shared memory.
-TEST_F(Launch, RunsKernelsWithBarriers) {
+TEST_F(Launch, KernelsWithBarriersRun) {
   const test_module m;
   const words values{256 * 3};
   std::vector<std::uint32_t> before(256 * 3);
@@ -82,14 +85,16 @@ TEST_F(Launch, RunsKernelsWithBarriers) {
   std::array<void*, 1> params{&address};
   ASSERT_EQ(launch(m.function("reverse"), 3, 256, params.data()), CUDA_SUCCESS);
   const std::vector<std::uint32_t> after = values.get();
-  for (std::uint32_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i], i / 256 * 256 + 255 - i % 256);
+  for (std::uint32_t i = 0; i < after.size(); ++i)
+    EXPECT_EQ(after[i], i / 256 * 256 + 255 - i % 256);
 }
 
 // kernel.launch_errors.
-TEST_F(Launch, RefusesWhatTheDeviceHasNot) {
+TEST_F(Launch, LaunchesAboveTheDeviceLimitsAreRefused) {
   const test_module m;
   const CUfunction count = m.function("count");
-  const auto with = [&](unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared) {
+  const auto with = [&](unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned shared) {
     return driver.cuLaunchKernel(count, gx, gy, gz, bx, by, bz, shared, nullptr, nullptr, nullptr);
   };
   EXPECT_EQ(launch(nullptr, 1, 1, nullptr), CUDA_ERROR_INVALID_HANDLE);
@@ -105,7 +110,7 @@ TEST_F(Launch, RefusesWhatTheDeviceHasNot) {
 }
 
 // More shared memory than 48 KiB has to be asked for.
-TEST_F(Launch, HasMoreSharedMemoryWhereAsked) {
+TEST_F(Launch, LargeSharedMemoryNeedsAnAttribute) {
   const test_module m;
   const CUfunction count = m.function("count");
   const auto with = [&](unsigned shared) {
@@ -122,7 +127,7 @@ CUresult launch_with(CUfunction f, unsigned grid, CUlaunchAttribute* attributes,
   return driver.cuLaunchKernelEx(&config, f, nullptr, nullptr);
 }
 
-TEST_F(Launch, TakesAttributes) {
+TEST_F(Launch, ALaunchTakesAttributes) {
   const test_module m;
   const CUfunction count = m.function("count");
   CUlaunchAttribute one{};
@@ -140,12 +145,12 @@ TEST_F(Launch, TakesAttributes) {
 }
 
 // An event of a launch is complete when the kernel is.
-TEST_F(Launch, RecordsItsEvents) {
+TEST_F(Launch, ALaunchRecordsItsEvents) {
   const test_module m;
   const test_stream s;
   CUevent done = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&done, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
-  held gate{s};
+  stream_gate gate{s};
   CUlaunchAttribute one{};
   one.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
   one.value.launchCompletionEvent.event = done;
@@ -157,7 +162,7 @@ TEST_F(Launch, RecordsItsEvents) {
 }
 
 // One of another context refuses the launch, of which nothing has happened then.
-TEST_F(Launch, RecordsNoEventOfAnotherContext) {
+TEST_F(Launch, ALaunchRefusesEventsOfAnotherContext) {
   const test_module m;
   const test_stream s;
   CUcontext other = nullptr;
@@ -179,10 +184,11 @@ TEST_F(Launch, RecordsNoEventOfAnotherContext) {
 }
 
 // As many blocks as 132 multiprocessors run at the same time, and no more.
-TEST_F(Launch, BoundsCooperativeLaunches) {
+TEST_F(Launch, ACooperativeLaunchIsLimitedToResidentBlocks) {
   const test_module m;
   const auto with = [&](unsigned blocks, unsigned threads) {
-    return driver.cuLaunchCooperativeKernel(m.function("count"), blocks, 1, 1, threads, 1, 1, 0, nullptr, nullptr);
+    return driver.cuLaunchCooperativeKernel(m.function("count"), blocks, 1, 1, threads, 1, 1, 0,
+                                            nullptr, nullptr);
   };
   EXPECT_EQ(with(132 * 2, 1024), CUDA_SUCCESS);
   EXPECT_EQ(with(132 * 2 + 1, 1024), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
@@ -192,7 +198,7 @@ TEST_F(Launch, BoundsCooperativeLaunches) {
 }
 
 // Clusters divide the grid, and are not larger than 8 blocks.
-TEST_F(Launch, ChecksClusters) {
+TEST_F(Launch, ClusterSizesAreChecked) {
   const test_module m;
   CUlaunchAttribute one{};
   one.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -203,14 +209,15 @@ TEST_F(Launch, ChecksClusters) {
   EXPECT_EQ(with("count", 8, 4), CUDA_SUCCESS);
   EXPECT_EQ(with("count", 8, 3), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(with("count", 32, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  EXPECT_EQ(with("in_cluster", 8, 4), CUDA_ERROR_INVALID_CLUSTER_SIZE);  // it was compiled for clusters of 2
+  EXPECT_EQ(with("in_cluster", 8, 4),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);  // it was compiled for clusters of 2
   EXPECT_EQ(launch(m.function("in_cluster"), 8, 1, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(launch(m.function("in_cluster"), 7, 1, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
 // kernel.fifo: launches of a stream run in their order, with what is between them.
-TEST_F(Launch, KeepsTheOrderOfItsStream) {
+TEST_F(Launch, LaunchesKeepTheOrderOfTheStream) {
   const test_module m;
   const test_stream s;
   const words to{4};
@@ -228,8 +235,9 @@ TEST_F(Launch, KeepsTheOrderOfItsStream) {
   EXPECT_THAT(to.get(), testing::Each(50u));
 }
 
-// kernel.function_of_other_context: the function's context has to be the stream's, whichever is current.
-TEST_F(Launch, IsOfTheContextOfItsStream) {
+// kernel.function_of_other_context: the function's context has to be the stream's, whichever is
+// current.
+TEST_F(Launch, AFunctionMustBelongToTheContextOfTheStream) {
   const test_module m;
   const test_stream s;
   const CUfunction count = m.function("count");
@@ -242,12 +250,13 @@ TEST_F(Launch, IsOfTheContextOfItsStream) {
 }
 
 // A module waits for its work before it ends.
-TEST_F(Launch, OfAModuleThatIsUnloadedRunsAllTheSame) {
+TEST_F(Launch, UnloadingAModuleWaitsForItsLaunches) {
   test_module m;
   const test_stream s;
   const pinned_block cell{4};
   const CUdeviceptr counter = m.variable("counter", 4);
-  for (int i = 0; i < 100; ++i) ASSERT_EQ(launch(m.function("count"), 10, 32, nullptr, s), CUDA_SUCCESS);
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(launch(m.function("count"), 10, 32, nullptr, s), CUDA_SUCCESS);
   ASSERT_EQ(driver.cuMemcpyDtoHAsync_v2(cell.get(), counter, 4, s), CUDA_SUCCESS);
   m.unload();
   EXPECT_EQ(*static_cast<std::uint32_t*>(cell.get()), 17u + 32000);

@@ -1,6 +1,6 @@
 // library_test.cpp - libraries: kernels without a context, and what of them is in one.
-#include "image_fixture.hpp"
 #include "embedded/core/out_of_memory.hpp"
+#include "image_fixture.hpp"
 
 #include <array>
 #include <utility>
@@ -22,7 +22,8 @@ class Library : public memory_test {
   }
 
   static CUresult load(CUlibrary& out) {
-    return driver.cuLibraryLoadData(&out, numbers_image().data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+    return driver.cuLibraryLoadData(&out, numbers_image().data(), nullptr, nullptr, 0, nullptr,
+                                    nullptr, 0);
   }
   [[nodiscard]] CUkernel kernel(const char* name) const {
     CUkernel found = nullptr;
@@ -57,14 +58,14 @@ class other_context {
   CUcontext handle_ = nullptr;
 };
 
-TEST_F(Library, KnowsItsKernels) {
+TEST_F(Library, ALibraryListsItsKernels) {
   unsigned count = 0;
   EXPECT_EQ(driver.cuLibraryGetKernelCount(&count, library), CUDA_SUCCESS);
   ASSERT_EQ(count, 4u);
   std::array<CUkernel, 5> all{};
   EXPECT_EQ(driver.cuLibraryEnumerateKernels(all.data(), 5, library), CUDA_SUCCESS);
-  EXPECT_THAT(all,
-              testing::ElementsAre(kernel("add"), kernel("reverse"), kernel("count"), kernel("in_cluster"), nullptr));
+  EXPECT_THAT(all, testing::ElementsAre(kernel("add"), kernel("reverse"), kernel("count"),
+                                        kernel("in_cluster"), nullptr));
   CUkernel none = nullptr;
   EXPECT_EQ(driver.cuLibraryGetKernel(&none, library, "nothing"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(driver.cuLibraryGetKernel(&none, nullptr, "add"), CUDA_ERROR_INVALID_HANDLE);
@@ -84,34 +85,40 @@ TEST_F(Library, KernelsNeedNoContext) {
   EXPECT_EQ(driver.cuKernelGetLibrary(&in, kernel("reverse")), CUDA_SUCCESS);
   EXPECT_EQ(in, library);
   int threads = 0;
-  EXPECT_EQ(driver.cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel("reverse"), 0),
+  EXPECT_EQ(driver.cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                        kernel("reverse"), 0),
             CUDA_SUCCESS);
   EXPECT_EQ(threads, 256);
   CUfunction none = nullptr;
   EXPECT_EQ(driver.cuKernelGetFunction(&none, kernel("add")), CUDA_ERROR_INVALID_CONTEXT);
   CUdeviceptr managed = 0;
   std::size_t bytes = 0;
-  EXPECT_EQ(driver.cuLibraryGetManaged(&managed, &bytes, library, "shared_with_host"), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuLibraryGetManaged(&managed, &bytes, library, "shared_with_host"),
+            CUDA_SUCCESS);
   EXPECT_EQ(bytes, 8u);
   // Parameters are told in a context only.
   std::size_t offset = 0;
   std::size_t size = 0;
-  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 1, &offset, &size), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 1, &offset, &size),
+            CUDA_ERROR_INVALID_CONTEXT);
   ASSERT_EQ(driver.cuCtxPushCurrent_v2(popped), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 1, &offset, &size), CUDA_SUCCESS);
   EXPECT_EQ(offset, 8u);
   EXPECT_EQ(size, 8u);
-  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 3, &offset, &size),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuKernelGetParamInfo(nullptr, 1, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
 // Code is compiled when it is used: until then nobody says that it is none.
-TEST_F(Library, OfJunkIsRefusedWhenItIsUsed) {
-  const std::pair<const char*, CUresult> all[] = {{"this is not a module", CUDA_ERROR_INVALID_IMAGE},
-                                                  {".version 7.0\n.bogus {", CUDA_ERROR_INVALID_PTX}};
+TEST_F(Library, AnInvalidLibraryIsRefusedAtItsFirstUse) {
+  const std::pair<const char*, CUresult> all[] = {
+      {"this is not a module", CUDA_ERROR_INVALID_IMAGE},
+      {".version 7.0\n.bogus {", CUDA_ERROR_INVALID_PTX}};
   for (const auto& [code, answer] : all) {
     CUlibrary junk = nullptr;
-    ASSERT_EQ(driver.cuLibraryLoadData(&junk, code, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuLibraryLoadData(&junk, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
+              CUDA_SUCCESS);
     unsigned count = 7;
     EXPECT_EQ(driver.cuLibraryGetKernelCount(&count, junk), CUDA_SUCCESS);
     EXPECT_EQ(count, 0u);
@@ -125,7 +132,7 @@ TEST_F(Library, OfJunkIsRefusedWhenItIsUsed) {
 }
 
 // Each context has a function and variables of its own.
-TEST_F(Library, HasAPartInEveryContext) {
+TEST_F(Library, EachContextHasItsOwnFunctionsAndVariables) {
   const CUfunction here = function(kernel("add"));
   const CUdeviceptr counter_here = counter();
   EXPECT_EQ(function(kernel("add")), here);
@@ -139,7 +146,7 @@ TEST_F(Library, HasAPartInEveryContext) {
 }
 
 // Its module in a context is asked as others are, but ends with the library.
-TEST_F(Library, ItsModuleEndsWithIt) {
+TEST_F(Library, TheModuleOfALibraryEndsWithTheLibrary) {
   CUmodule m = nullptr;
   ASSERT_EQ(driver.cuLibraryGetModule(&m, library), CUDA_SUCCESS);
   CUmodule again = nullptr;
@@ -157,8 +164,9 @@ TEST_F(Library, ItsModuleEndsWithIt) {
   EXPECT_EQ(driver.cuKernelGetName(&name, ended), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// A context that ends takes its part with it, and the next one has the variables as they were at first.
-TEST_F(Library, OutlivesContexts) {
+// A context that ends takes its part with it, and the next one has the variables as they were at
+// first.
+TEST_F(Library, ALibraryOutlivesItsContexts) {
   {
     const other_context there;
     EXPECT_EQ(driver.cuMemsetD32_v2(counter(), 3, 1), CUDA_SUCCESS);
@@ -170,23 +178,26 @@ TEST_F(Library, OutlivesContexts) {
 }
 
 // Variables are told apart by the memory that they are in.
-TEST_F(Library, TellsManagedVariablesApart) {
+TEST_F(Library, ManagedVariablesAreDistinguished) {
   CUdeviceptr at = 0;
   std::size_t bytes = 0;
   EXPECT_EQ(driver.cuLibraryGetManaged(&at, &bytes, library, "shared_with_host"), CUDA_SUCCESS);
   EXPECT_EQ(bytes, 8u);
   unsigned managed = 0;
-  EXPECT_EQ(driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at),
+            CUDA_SUCCESS);
   EXPECT_EQ(managed, 1u);
   EXPECT_EQ(driver.cuLibraryGetManaged(&at, &bytes, library, "counter"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(driver.cuLibraryGetGlobal(&at, &bytes, library, "nothing"), CUDA_ERROR_NOT_FOUND);
-  EXPECT_EQ(driver.cuLibraryGetGlobal(nullptr, nullptr, library, "counter"), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuLibraryGetGlobal(nullptr, nullptr, library, "counter"),
+            CUDA_ERROR_INVALID_VALUE);
   void* unified = nullptr;
   EXPECT_EQ(driver.cuLibraryGetUnifiedFunction(&unified, library, "add"), CUDA_ERROR_INVALID_VALUE);
 }
 
-// What is set of a kernel is so in every context of the device, unless it is set of the function itself.
-TEST_F(Library, AttributesOfAKernelAreThoseOfItsFunctions) {
+// What is set of a kernel is so in every context of the device, unless it is set of the function
+// itself.
+TEST_F(Library, AttributesOfAKernelApplyToItsFunctions) {
   constexpr auto shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   const CUkernel add = kernel("add");
   const CUfunction here = function(add);
@@ -207,24 +218,27 @@ TEST_F(Library, AttributesOfAKernelAreThoseOfItsFunctions) {
   EXPECT_EQ(of_function(function(add)), 300);
   EXPECT_EQ(driver.cuKernelSetAttribute(shared, 300, add, 99), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(driver.cuKernelSetCacheConfig(add, CU_FUNC_CACHE_PREFER_L1, 0), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuKernelSetCacheConfig(add, static_cast<CUfunc_cache>(4), 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuKernelSetCacheConfig(add, static_cast<CUfunc_cache>(4), 0),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
-// A kernel stands for its function of the current context where one is launched or its occupancy is asked, but not where a
-// function says what it is.
-TEST_F(Library, AKernelPassesForAFunction) {
+// A kernel stands for its function of the current context where one is launched or its occupancy is
+// asked, but not where a function says what it is.
+TEST_F(Library, OccupancyCallsAcceptAKernelAsAFunction) {
   const CUkernel reverse = kernel("reverse");
   int value = 0;
-  EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, reinterpret_cast<CUfunction>(reverse)),
+  EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                      reinterpret_cast<CUfunction>(reverse)),
             CUDA_ERROR_INVALID_HANDLE);
   int blocks = 0;
-  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<CUfunction>(reverse), 256, 0),
+  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &blocks, reinterpret_cast<CUfunction>(reverse), 256, 0),
             CUDA_SUCCESS);
   EXPECT_EQ(blocks, 8);
 }
 
 // What is set of a kernel is set on a device.
-TEST_F(Library, SettingsAreADevices) {
+TEST_F(Library, AttributesAreSetPerDevice) {
   int devices = 0;
   ASSERT_EQ(driver.cuDeviceGetCount(&devices), CUDA_SUCCESS);
   if (devices < 2) GTEST_SKIP() << "one device";
@@ -238,13 +252,14 @@ TEST_F(Library, SettingsAreADevices) {
   EXPECT_EQ(driver.cuFuncGetAttribute(&value, shared, function(kernel("add"))), CUDA_SUCCESS);
   EXPECT_EQ(value, 100);
   int ordinal = -1;
-  EXPECT_EQ(driver.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, counter()), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, counter()),
+            CUDA_SUCCESS);
   EXPECT_EQ(ordinal, 1);
   EXPECT_EQ(driver.cuCtxDestroy_v2(there), CUDA_SUCCESS);
 }
 
 // A library that does not find the memory for something is not there, or not in the context yet.
-TEST_F(Library, ThatFindsNoMemoryIsNotThere) {
+TEST_F(Library, ALibraryWithoutMemoryIsNotLoaded) {
   for (int after = 0;; ++after) {
     CUlibrary other = nullptr;
     CUkernel add = nullptr;
@@ -264,19 +279,23 @@ TEST_F(Library, ThatFindsNoMemoryIsNotThere) {
   }
 }
 
-TEST_F(Library, LoadsFromAFile) {
+TEST_F(Library, ALibraryIsLoadedFromAFile) {
   CUlibrary other = nullptr;
-  EXPECT_EQ(driver.cuLibraryLoadFromFile(&other, WEIR_IMAGE_NUMBERS, nullptr, nullptr, 0, nullptr, nullptr, 0),
+  EXPECT_EQ(driver.cuLibraryLoadFromFile(&other, WEIR_IMAGE_NUMBERS, nullptr, nullptr, 0, nullptr,
+                                         nullptr, 0),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuLibraryUnload(other), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuLibraryUnload(other), CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(driver.cuLibraryLoadFromFile(&other, "/nowhere", nullptr, nullptr, 0, nullptr, nullptr, 0),
-            CUDA_ERROR_FILE_NOT_FOUND);
+  EXPECT_EQ(
+      driver.cuLibraryLoadFromFile(&other, "/nowhere", nullptr, nullptr, 0, nullptr, nullptr, 0),
+      CUDA_ERROR_FILE_NOT_FOUND);
   CUlibraryOption unknown = static_cast<CUlibraryOption>(7);
-  EXPECT_EQ(driver.cuLibraryLoadData(&other, numbers_image().data(), nullptr, nullptr, 0, &unknown, nullptr, 1),
+  EXPECT_EQ(driver.cuLibraryLoadData(&other, numbers_image().data(), nullptr, nullptr, 0, &unknown,
+                                     nullptr, 1),
             CUDA_ERROR_INVALID_VALUE);
   CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
-  EXPECT_EQ(driver.cuLibraryLoadData(&other, numbers_image().data(), nullptr, nullptr, 0, &preserved, nullptr, 1),
+  EXPECT_EQ(driver.cuLibraryLoadData(&other, numbers_image().data(), nullptr, nullptr, 0,
+                                     &preserved, nullptr, 1),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuLibraryUnload(other), CUDA_SUCCESS);
 }

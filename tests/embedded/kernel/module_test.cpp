@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "embedded/model/memory/address_map.hpp"
 #include "embedded/core/out_of_memory.hpp"
+#include "embedded/model/memory/address_map.hpp"
 #include "support/yield_for.hpp"
 
 namespace weir::embedded {
@@ -35,8 +35,9 @@ Value attribute_of(CUdeviceptr address, CUpointer_attribute which) {
   return value;
 }
 
-// A function has one handle, however often it is asked for; there is none of a name that the module does not have.
-TEST_F(Module, GivesAFunctionOneHandle) {
+// A function has one handle, however often it is asked for; there is none of a name that the module
+// does not have.
+TEST_F(Module, AFunctionHasOneHandle) {
   const test_module m;
   const CUfunction add = m.function("add");
   EXPECT_EQ(m.function("add"), add);
@@ -49,22 +50,22 @@ TEST_F(Module, GivesAFunctionOneHandle) {
   EXPECT_EQ(driver.cuModuleGetFunction(&none, nullptr, nullptr), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(Module, ListsItsFunctions) {
+TEST_F(Module, AModuleListsItsFunctions) {
   const test_module m;
   unsigned count = 0;
   EXPECT_EQ(driver.cuModuleGetFunctionCount(&count, m), CUDA_SUCCESS);
   ASSERT_EQ(count, 4u);
   std::array<CUfunction, 5> listed{};
   EXPECT_EQ(driver.cuModuleEnumerateFunctions(listed.data(), 5, m), CUDA_SUCCESS);
-  EXPECT_THAT(listed, testing::ElementsAre(m.function("add"), m.function("reverse"), m.function("count"),
-                                           m.function("in_cluster"), nullptr));
+  EXPECT_THAT(listed, testing::ElementsAre(m.function("add"), m.function("reverse"),
+                                           m.function("count"), m.function("in_cluster"), nullptr));
   std::array<CUfunction, 2> two{};
   EXPECT_EQ(driver.cuModuleEnumerateFunctions(two.data(), 1, m), CUDA_SUCCESS);
   EXPECT_THAT(two, testing::ElementsAre(listed[0], nullptr));
 }
 
 // Every load has variables of its own, as they are at the start of a program.
-TEST_F(Module, HasVariablesOfItsOwn) {
+TEST_F(Module, EachModuleHasItsOwnVariables) {
   const test_module one;
   const test_module other;
   const CUdeviceptr counter = one.variable("counter", 4);
@@ -77,7 +78,7 @@ TEST_F(Module, HasVariablesOfItsOwn) {
   EXPECT_EQ(read_word(later.variable("counter", 4)), 17u);
 }
 
-TEST_F(Module, TellsOfAVariableWhatIsAskedFor) {
+TEST_F(Module, AVariableReturnsItsAddressAndItsSize) {
   const test_module m;
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
@@ -87,13 +88,15 @@ TEST_F(Module, TellsOfAVariableWhatIsAskedFor) {
   EXPECT_EQ(bytes, 64u);
   EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, m, "nothing"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, m, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, nullptr, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, nullptr, nullptr),
+            CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(driver.cuModuleGetGlobal_v2(nullptr, nullptr, m, "table"), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, m, "add"), CUDA_ERROR_INVALID_VALUE);  // it is a function
+  EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, m, "add"),
+            CUDA_ERROR_INVALID_VALUE);  // it is a function
 }
 
 // A variable is memory of the device: copies and sets keep to its end, and it cannot be freed.
-TEST_F(Module, VariablesAreMemoryOfTheDevice) {
+TEST_F(Module, VariablesAreDeviceMemory) {
   const test_module m;
   for (const char* name : {"counter", "table"}) {
     const CUdeviceptr at = m.variable(name, std::strcmp(name, "table") == 0 ? 64 : 4);
@@ -112,7 +115,7 @@ TEST_F(Module, VariablesAreMemoryOfTheDevice) {
   EXPECT_EQ(size, 4u);
 }
 
-TEST_F(Module, ManagedVariablesAreManaged) {
+TEST_F(Module, ManagedVariablesAreManagedMemory) {
   const test_module m;
   const CUdeviceptr at = m.variable("shared_with_host", 8);
   EXPECT_EQ(attribute_of<unsigned>(at, CU_POINTER_ATTRIBUTE_IS_MANAGED), 1u);
@@ -121,20 +124,22 @@ TEST_F(Module, ManagedVariablesAreManaged) {
   EXPECT_EQ(driver.cuMemFree_v2(at), CUDA_ERROR_INVALID_VALUE);
 }
 
-// What was prefetched to the device is free again with the module. Value operations of streams do not use managed memory.
-TEST_F(Module, ManagedVariablesAreAsOtherManagedMemory) {
+// What was prefetched to the device is free again with the module. Value operations of streams do
+// not use managed memory.
+TEST_F(Module, ManagedVariablesArePrefetched) {
   const test_stream s;
   const test_module m;
   const std::size_t before = free_memory();
   const CUdeviceptr at = m.variable("shared_with_host", 8);
-  EXPECT_EQ(driver.cuMemPrefetchAsync_v2(at, 8, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, s), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemPrefetchAsync_v2(at, 8, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, s),
+            CUDA_SUCCESS);
   s.synchronize();
   EXPECT_LT(free_memory(), before);
   EXPECT_EQ(driver.cuStreamWriteValue32_v2(s, at, 1, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 // What a module was is gone with it: handles, and the memory of its variables.
-TEST_F(Module, EndsWithFunctionsAndVariables) {
+TEST_F(Module, FunctionsAndVariablesEndWithTheModule) {
   test_module m;
   const CUmodule handle = m;
   const CUfunction add = m.function("add");
@@ -146,10 +151,11 @@ TEST_F(Module, EndsWithFunctionsAndVariables) {
   CUfunction none = nullptr;
   EXPECT_EQ(driver.cuModuleGetFunction(&none, handle, "add"), CUDA_ERROR_INVALID_HANDLE);
   int value = 0;
-  EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, add), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, add),
+            CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(Module, NullIsNone) {
+TEST_F(Module, ANullModuleIsInvalid) {
   EXPECT_EQ(driver.cuModuleUnload(nullptr), CUDA_ERROR_INVALID_HANDLE);
   unsigned count = 0;
   EXPECT_EQ(driver.cuModuleGetFunctionCount(&count, nullptr), CUDA_ERROR_INVALID_HANDLE);
@@ -174,7 +180,7 @@ TEST_F(Module, UnloadingWaitsForTheWorkOfItsContext) {
 }
 
 // Whoever shares the code keeps it, whatever becomes of the module.
-TEST_F(Module, CodeLivesAsLongAsItIsShared) {
+TEST_F(Module, SharedCodeOutlivesItsModule) {
   test_module m;
   const std::shared_ptr<const model::module_image> image =
       model::this_process().functions.find(m.function("count"))->image();
@@ -185,10 +191,12 @@ TEST_F(Module, CodeLivesAsLongAsItIsShared) {
   EXPECT_EQ(*static_cast<const unsigned*>(image->find_variable("counter")->address), 20u);
 }
 
-// A module loads while a stream captures, and ends there only where the thread says that it knows (rules 22.1, 10).
+// A module loads while a stream captures, and ends there only where the thread says that it knows
+// (rules 22.1, 10).
 TEST_F(Module, UnloadingBreaksACapture) {
   for (const CUstreamCaptureMode mode :
-       {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+       {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        CU_STREAM_CAPTURE_MODE_RELAXED}) {
     const test_stream s;
     ASSERT_EQ(driver.cuStreamBeginCapture_v2(s, mode), CUDA_SUCCESS);
     CUmodule m = nullptr;
@@ -196,9 +204,11 @@ TEST_F(Module, UnloadingBreaksACapture) {
     CUfunction add = nullptr;
     EXPECT_EQ(driver.cuModuleGetFunction(&add, m, "add"), CUDA_SUCCESS);
     const bool relaxed = mode == CU_STREAM_CAPTURE_MODE_RELAXED;
-    EXPECT_EQ(driver.cuModuleUnload(m), relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(driver.cuModuleUnload(m),
+              relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     CUgraph made = nullptr;
-    EXPECT_EQ(driver.cuStreamEndCapture(s, &made), relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    EXPECT_EQ(driver.cuStreamEndCapture(s, &made),
+              relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (relaxed) {
       EXPECT_EQ(driver.cuGraphDestroy(made), CUDA_SUCCESS);
     } else {
@@ -208,7 +218,7 @@ TEST_F(Module, UnloadingBreaksACapture) {
 }
 
 // Host functions may not call any of it.
-TEST_F(Module, IsNotForHostFunctions) {
+TEST_F(Module, HostFunctionsMayNotUseModuleCalls) {
   const test_stream s;
   const test_module m;
   struct called {
@@ -220,18 +230,20 @@ TEST_F(Module, IsNotForHostFunctions) {
     CUmodule made = nullptr;
     CUfunction found = nullptr;
     CUdeviceptr at = 0;
-    of.answers = {driver.cuModuleLoadData(&made, numbers_image().data()), driver.cuModuleUnload(of.module),
+    of.answers = {driver.cuModuleLoadData(&made, numbers_image().data()),
+                  driver.cuModuleUnload(of.module),
                   driver.cuModuleGetFunction(&found, of.module, "add"),
                   driver.cuModuleGetGlobal_v2(&at, nullptr, of.module, "counter")};
   };
   EXPECT_EQ(driver.cuLaunchHostFunc(s, call, &inside), CUDA_SUCCESS);
   s.synchronize();
-  EXPECT_THAT(inside.answers, testing::ElementsAre(CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_PERMITTED,
-                                                   CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_PERMITTED));
+  EXPECT_THAT(inside.answers,
+              testing::ElementsAre(CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_PERMITTED,
+                                   CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_PERMITTED));
 }
 
 // A context takes its modules with it.
-TEST_F(Module, EndsWithItsContext) {
+TEST_F(Module, AModuleEndsWithItsContext) {
   CUcontext other = nullptr;
   ASSERT_EQ(driver.cuCtxCreate_v4(&other, nullptr, 0, 0), CUDA_SUCCESS);
   CUmodule m = nullptr;
@@ -245,7 +257,7 @@ TEST_F(Module, EndsWithItsContext) {
 }
 
 // A module belongs to the context that was current: without one there is no place for it.
-TEST_F(Module, NeedsAContext) {
+TEST_F(Module, LoadingNeedsACurrentContext) {
   CUcontext popped = nullptr;
   ASSERT_EQ(driver.cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
   CUmodule m = nullptr;
@@ -253,13 +265,15 @@ TEST_F(Module, NeedsAContext) {
   ASSERT_EQ(driver.cuCtxPushCurrent_v2(popped), CUDA_SUCCESS);
 }
 
-// The log of errors says in a line why an image was refused; the sizes say how much of the room was used.
-TEST_F(Module, LogsSayWhy) {
+// The log of errors says in a line why an image was refused; the sizes say how much of the room was
+// used.
+TEST_F(Module, TheErrorLogNamesTheReason) {
   std::array<char, 512> errors{};
   std::array<char, 512> news{};
   news[0] = 'x';
   std::array<CUjit_option, 5> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-                                      CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_WALL_TIME};
+                                      CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                                      CU_JIT_WALL_TIME};
   const auto size = reinterpret_cast<void*>(std::size_t{512});
   std::array<void*, 5> values{errors.data(), size, news.data(), size, nullptr};
   CUmodule m = nullptr;
@@ -274,29 +288,34 @@ TEST_F(Module, LogsSayWhy) {
 
   values = {errors.data(), reinterpret_cast<void*>(std::size_t{5}), news.data(), size, nullptr};
   errors[5] = 'y';
-  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, "junk", 5, options.data(), values.data()), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, "junk", 5, options.data(), values.data()),
+            CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(std::strlen(errors.data()), 4u);
   EXPECT_EQ(reinterpret_cast<std::size_t>(values[1]), 5u);  // more than there was room for
   EXPECT_EQ(errors[5], 'y');
 
   values = {errors.data(), size, news.data(), size, nullptr};
-  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, ".version 7.0\n.bogus {", 5, options.data(), values.data()),
-            CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(
+      driver.cuModuleLoadDataEx(&m, ".version 7.0\n.bogus {", 5, options.data(), values.data()),
+      CUDA_ERROR_INVALID_PTX);
   EXPECT_NE(values[4], nullptr);
 }
 
-TEST_F(Module, OptionsThatDoNotExistAreRefused) {
+TEST_F(Module, UnknownOptionsAreRefused) {
   CUmodule m = nullptr;
   CUjit_option unknown = static_cast<CUjit_option>(99);
   void* value = nullptr;
-  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 1, &unknown, &value), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 1, nullptr, &value), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 0, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 1, &unknown, &value),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 1, nullptr, &value),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 0, nullptr, nullptr),
+            CUDA_SUCCESS);
   EXPECT_EQ(driver.cuModuleUnload(m), CUDA_SUCCESS);
 }
 
 // A load that does not find the memory for something leaves nothing, and the next one succeeds.
-TEST_F(Module, ThatFindsNoMemoryIsNotThere) {
+TEST_F(Module, AModuleWithoutMemoryIsNotLoaded) {
   for (int after = 0;; ++after) {
     CUmodule m = nullptr;
     CUfunction add = nullptr;
@@ -315,7 +334,7 @@ TEST_F(Module, ThatFindsNoMemoryIsNotThere) {
 }
 
 // A library of the program may load modules in its constructor, while others load and unload some.
-TEST_F(Module, LoadsInConstructorsOfLibraries) {
+TEST_F(Module, ModulesAreLoadedInConstructorsOfLibraries) {
   static constexpr auto load_one = [] {
     CUmodule made = nullptr;
     EXPECT_EQ(driver.cuModuleLoadData(&made, numbers_image().data()), CUDA_SUCCESS);
@@ -341,7 +360,7 @@ TEST_F(Module, LoadsInConstructorsOfLibraries) {
 }
 
 // Threads load and unload beside each other.
-TEST_F(Module, LoadsInManyThreads) {
+TEST_F(Module, ThreadsLoadModulesConcurrently) {
   const CUcontext context = current_context();
   std::vector<std::thread> threads;
   threads.reserve(4);

@@ -23,7 +23,8 @@ class Occupancy : public memory_test {
 
   static int blocks(CUfunction of, int threads, std::size_t shared = 0) {
     int count = -1;
-    EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, of, threads, shared), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, of, threads, shared),
+              CUDA_SUCCESS);
     return count;
   }
   static void set(CUfunction of, CUfunction_attribute which, int value) {
@@ -40,7 +41,7 @@ class Occupancy : public memory_test {
 };
 
 // 2048 threads in 64 warps, and 32 blocks.
-TEST_F(Occupancy, IsOfWarpsAndBlocks) {
+TEST_F(Occupancy, WarpsAndBlocksLimitOccupancy) {
   EXPECT_EQ(blocks(add, 1024), 2);
   EXPECT_EQ(blocks(add, 1000), 2);
   EXPECT_EQ(blocks(add, 768), 2);
@@ -54,7 +55,7 @@ TEST_F(Occupancy, IsOfWarpsAndBlocks) {
 }
 
 // A block takes a KiB more of shared memory than it asks for, in pieces of 128 bytes.
-TEST_F(Occupancy, IsOfSharedMemory) {
+TEST_F(Occupancy, SharedMemoryLimitsOccupancy) {
   EXPECT_EQ(blocks(add, 64, 6 * kib), 32);
   EXPECT_EQ(blocks(add, 64, 7 * kib), 28);
   EXPECT_EQ(blocks(add, 64, 48 * kib), 4);
@@ -67,7 +68,7 @@ TEST_F(Occupancy, IsOfSharedMemory) {
 }
 
 // What a function prefers limits it, as long as there is room for one block.
-TEST_F(Occupancy, IsOfWhatTheFunctionPrefers) {
+TEST_F(Occupancy, TheCarveoutLimitsOccupancy) {
   set(add, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50);  // 132 KiB
   EXPECT_EQ(blocks(add, 64, 10 * kib), 12);
   set(add, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
@@ -78,16 +79,18 @@ TEST_F(Occupancy, IsOfWhatTheFunctionPrefers) {
   EXPECT_EQ(blocks(add, 64, 10 * kib), 12);
 }
 
-TEST_F(Occupancy, ChoosesTheBlockThatFillsAMultiprocessor) {
+TEST_F(Occupancy, TheSuggestedBlockFillsAMultiprocessor) {
   int grid = 0;
   int block = 0;
-  const auto choose = [&](CUfunction of, CUoccupancyB2DSize shared_of, std::size_t shared, int limit) {
+  const auto choose = [&](CUfunction of, CUoccupancyB2DSize shared_of, std::size_t shared,
+                          int limit) {
     return driver.cuOccupancyMaxPotentialBlockSize(&grid, &block, of, shared_of, shared, limit);
   };
   EXPECT_EQ(choose(add, nullptr, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(block, 1024);
   EXPECT_EQ(grid, 2 * 132);
-  EXPECT_EQ(choose(add, nullptr, 0, 300), CUDA_SUCCESS);  // 288 threads seven times are fewer than 256 eight times
+  EXPECT_EQ(choose(add, nullptr, 0, 300),
+            CUDA_SUCCESS);  // 288 threads seven times are fewer than 256 eight times
   EXPECT_EQ(block, 256);
   EXPECT_EQ(grid, 8 * 132);
   EXPECT_EQ(choose(reverse, nullptr, 0, 0), CUDA_SUCCESS);
@@ -99,7 +102,7 @@ TEST_F(Occupancy, ChoosesTheBlockThatFillsAMultiprocessor) {
   EXPECT_EQ(choose(add, nullptr, 0, -1), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Occupancy, TellsHowMuchSharedMemoryEachBlockMayHave) {
+TEST_F(Occupancy, AvailableSharedMemoryIsDividedByBlocks) {
   std::size_t shared = 0;
   const auto available = [&](CUfunction of, int count, int threads) {
     return driver.cuOccupancyAvailableDynamicSMemPerBlock(&shared, of, count, threads);
@@ -107,7 +110,9 @@ TEST_F(Occupancy, TellsHowMuchSharedMemoryEachBlockMayHave) {
   EXPECT_EQ(available(add, 1, 64), CUDA_SUCCESS);
   EXPECT_EQ(shared, 48u * kib);
   EXPECT_EQ(available(add, 8, 64), CUDA_SUCCESS);
-  EXPECT_EQ(shared, 28u * kib + kib / 2);  // an eighth of all: what the driver keeps of each is not taken off
+  EXPECT_EQ(
+      shared,
+      28u * kib + kib / 2);  // an eighth of all: what the driver keeps of each is not taken off
   EXPECT_EQ(available(reverse, 8, 256), CUDA_SUCCESS);
   EXPECT_EQ(shared, 27u * kib + kib / 2);
   EXPECT_EQ(available(add, 3, 1024), CUDA_ERROR_INVALID_VALUE);
@@ -115,7 +120,7 @@ TEST_F(Occupancy, TellsHowMuchSharedMemoryEachBlockMayHave) {
 }
 
 // Multiprocessors come in groups, and a cluster lies in one that has as many as it has blocks.
-TEST_F(Occupancy, CountsClusters) {
+TEST_F(Occupancy, ActiveClustersAreCounted) {
   CUlaunchAttribute cluster{};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   cluster.value.clusterDim = {8, 1, 1};
@@ -125,7 +130,8 @@ TEST_F(Occupancy, CountsClusters) {
   EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config), CUDA_SUCCESS);
   EXPECT_EQ(count, 15);
   cluster.value.clusterDim = {16, 1, 1};
-  EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(driver.cuOccupancyMaxPotentialClusterSize(&count, add, &config), CUDA_SUCCESS);
   EXPECT_EQ(count, 8);
   set(add, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
@@ -134,24 +140,29 @@ TEST_F(Occupancy, CountsClusters) {
   EXPECT_EQ(driver.cuOccupancyMaxPotentialClusterSize(&count, add, &config), CUDA_SUCCESS);
   EXPECT_EQ(count, 16);
   config.gridDimX = 24;  // no whole clusters
-  EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
   config.numAttrs = 0;
   EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config), CUDA_SUCCESS);
   EXPECT_EQ(count, 0);
   config.sharedMemBytes = 0;
-  EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, function("in_cluster"), &config), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, function("in_cluster"), &config),
+            CUDA_SUCCESS);
   EXPECT_EQ(count, 132);
 }
 
-TEST_F(Occupancy, ChecksItsArguments) {
+TEST_F(Occupancy, InvalidArgumentsAreRefused) {
   int count = 0;
-  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, add, 64, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, add, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, nullptr, 64, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, add, 64, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, add, 0, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, nullptr, 64, 0),
+            CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, add, 64, 0, 2),
             CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, add, 64, 0,
-                                                                        CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE),
+  EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                &count, add, 64, 0, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE),
             CUDA_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
-// address_map_test.cpp - from addresses to allocations, also where a thread remembers what is no longer so.
+// address_map_test.cpp - from addresses to allocations, also where a thread remembers what is no
+// longer so.
 #include "embedded/model/memory/address_map.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +15,7 @@ namespace weir::embedded::model {
 namespace {
 
 // Addresses that no processor has, so that these records meet no others.
-constexpr std::uintptr_t nowhere = std::uintptr_t{0x5a} << 56;
+constexpr std::uintptr_t unmapped_base = std::uintptr_t{0x5a} << 56;
 
 allocation& add_live(std::uintptr_t base, std::size_t bytes) {
   allocation& record = address_map::instance().add(base, bytes);
@@ -28,51 +29,52 @@ void end(allocation& record) {
   address_map::instance().remove(record);
 }
 
-TEST(AddressMap, FindsEveryAddressOfAnAllocationAndNoOther) {
-  allocation& record = add_live(nowhere + 4096, 100);
-  EXPECT_EQ(address_map::find(nowhere + 4095), nullptr);
-  EXPECT_EQ(address_map::find(nowhere + 4096), &record);
-  EXPECT_EQ(address_map::find(nowhere + 4195), &record);
-  EXPECT_EQ(address_map::find(nowhere + 4196), nullptr);
+TEST(AddressMap, AnAllocationIsFoundByItsOwnAddressesOnly) {
+  allocation& record = add_live(unmapped_base + 4096, 100);
+  EXPECT_EQ(address_map::find(unmapped_base + 4095), nullptr);
+  EXPECT_EQ(address_map::find(unmapped_base + 4096), &record);
+  EXPECT_EQ(address_map::find(unmapped_base + 4195), &record);
+  EXPECT_EQ(address_map::find(unmapped_base + 4196), nullptr);
   end(record);
-  EXPECT_EQ(address_map::find(nowhere + 4096), nullptr);
+  EXPECT_EQ(address_map::find(unmapped_base + 4096), nullptr);
 }
 
 // What a thread remembers of an address is worth nothing once another allocation lies there.
-TEST(AddressMap, AMemoryOfAnEndedAllocationDoesNotHideTheNextOne) {
-  allocation& first = add_live(nowhere, 1024);
-  ASSERT_EQ(address_map::find(nowhere + 512), &first);
+TEST(AddressMap, ACachedEndedAllocationDoesNotHideTheNextAllocation) {
+  allocation& first = add_live(unmapped_base, 1024);
+  ASSERT_EQ(address_map::find(unmapped_base + 512), &first);
   end(first);
-  allocation& elsewhere = add_live(nowhere + 65536, 1024);  // has the first one's record
-  EXPECT_EQ(address_map::find(nowhere + 512), nullptr);
-  allocation& second = add_live(nowhere + 512, 1024);
-  EXPECT_EQ(address_map::find(nowhere + 512), &second);
-  EXPECT_EQ(address_map::find(nowhere + 65536), &elsewhere);
+  allocation& elsewhere = add_live(unmapped_base + 65536, 1024);  // has the first one's record
+  EXPECT_EQ(address_map::find(unmapped_base + 512), nullptr);
+  allocation& second = add_live(unmapped_base + 512, 1024);
+  EXPECT_EQ(address_map::find(unmapped_base + 512), &second);
+  EXPECT_EQ(address_map::find(unmapped_base + 65536), &elsewhere);
   end(elsewhere);
   end(second);
 }
 
-TEST(AddressMap, ClosesAnAllocationOnceAndOnlyAsWhatItIs) {
-  allocation& record = add_live(nowhere, 64);
+TEST(AddressMap, AnAllocationIsClosedOnceAndByItsKindOnly) {
+  allocation& record = add_live(unmapped_base, 64);
   address_map& map = address_map::instance();
-  EXPECT_EQ(map.close(nowhere + 1, memory_kind::device), nullptr);
-  EXPECT_EQ(map.close(nowhere, memory_kind::pinned), nullptr);
-  EXPECT_EQ(map.close(nowhere, memory_kind::device), &record);
-  EXPECT_EQ(map.close(nowhere, memory_kind::device), nullptr);
+  EXPECT_EQ(map.close(unmapped_base + 1, memory_kind::device), nullptr);
+  EXPECT_EQ(map.close(unmapped_base, memory_kind::pinned), nullptr);
+  EXPECT_EQ(map.close(unmapped_base, memory_kind::device), &record);
+  EXPECT_EQ(map.close(unmapped_base, memory_kind::device), nullptr);
   map.remove(record);
 }
 
-TEST(AddressMap, RefusesARegistrationThatOverlapsAndSaysWhat) {
+TEST(AddressMap, AnOverlappingRegistrationIsRefusedWithTheKindInTheWay) {
   address_map& map = address_map::instance();
-  allocation& record = add_live(nowhere + 4096, 4096);
+  allocation& record = add_live(unmapped_base + 4096, 4096);
   memory_kind in_the_way = memory_kind::pooled;
-  for (const std::uintptr_t from : {nowhere + 4000, nowhere + 4096, nowhere + 8191}) {
+  for (const std::uintptr_t from :
+       {unmapped_base + 4000, unmapped_base + 4096, unmapped_base + 8191}) {
     in_the_way = memory_kind::pooled;
     EXPECT_EQ(map.add_registration(from, 200, in_the_way), nullptr);
     EXPECT_EQ(in_the_way, memory_kind::device);
   }
-  EXPECT_EQ(map.add_registration(nowhere, 8192 * 2, in_the_way), nullptr);
-  for (const std::uintptr_t from : {nowhere + 4096 - 200, nowhere + 8192}) {
+  EXPECT_EQ(map.add_registration(unmapped_base, 8192 * 2, in_the_way), nullptr);
+  for (const std::uintptr_t from : {unmapped_base + 4096 - 200, unmapped_base + 8192}) {
     allocation* beside = map.add_registration(from, 200, in_the_way);
     ASSERT_NE(beside, nullptr);
     map.remove(*beside);
@@ -80,31 +82,32 @@ TEST(AddressMap, RefusesARegistrationThatOverlapsAndSaysWhat) {
   end(record);
 }
 
-// A program that frees what it registered leaves a registration behind, and the memory may become the driver's own.
-TEST(AddressMap, OurOwnMemoryEndsStaleRegistrations) {
+// A program that frees what it registered leaves a registration behind, and the memory may become
+// the driver's own.
+TEST(AddressMap, ANewAllocationEndsStaleRegistrations) {
   address_map& map = address_map::instance();
   memory_kind in_the_way{};
-  allocation* stale = map.add_registration(nowhere + 100, 1000, in_the_way);
+  allocation* stale = map.add_registration(unmapped_base + 100, 1000, in_the_way);
   ASSERT_NE(stale, nullptr);
   stale->open(1000);
-  ASSERT_EQ(address_map::find(nowhere + 600), stale);
-  allocation& ours = add_live(nowhere + 512, 4096);
-  EXPECT_EQ(address_map::find(nowhere + 600), &ours);
-  EXPECT_EQ(address_map::find(nowhere + 100), nullptr);
+  ASSERT_EQ(address_map::find(unmapped_base + 600), stale);
+  allocation& ours = add_live(unmapped_base + 512, 4096);
+  EXPECT_EQ(address_map::find(unmapped_base + 600), &ours);
+  EXPECT_EQ(address_map::find(unmapped_base + 100), nullptr);
   end(ours);
 }
 
-TEST(AddressMap, NoTwoAllocationsHaveOneId) {
-  allocation& first = add_live(nowhere, 64);
+TEST(AddressMap, AllocationIdsAreUnique) {
+  allocation& first = add_live(unmapped_base, 64);
   const unsigned long long id = first.id;
   end(first);
-  allocation& second = add_live(nowhere, 64);
+  allocation& second = add_live(unmapped_base, 64);
   EXPECT_NE(second.id, id);
   end(second);
 }
 
 // The map answers as an ordered list of intervals does, whatever came and went before.
-RC_GTEST_PROP(AddressMap, AnswersLikeAListOfIntervals, ()) {
+RC_GTEST_PROP(AddressMap, TheMapBehavesLikeAListOfIntervals, ()) {
   constexpr std::uintptr_t cells = 64;
   constexpr std::uintptr_t cell = 512;
   std::map<std::uintptr_t, allocation*> live;
@@ -114,9 +117,10 @@ RC_GTEST_PROP(AddressMap, AnswersLikeAListOfIntervals, ()) {
     --next;
     return address - next->first < next->second->bytes.load() ? next->second : nullptr;
   };
-  const auto steps = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::arbitrary<std::uint32_t>());
+  const auto steps =
+      *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::arbitrary<std::uint32_t>());
   for (const std::uint32_t step : steps) {
-    const std::uintptr_t base = nowhere + step % cells * cell;
+    const std::uintptr_t base = unmapped_base + step % cells * cell;
     const std::size_t bytes = 1 + step / cells % (3 * cell);
     if (const auto here = live.find(base); here != live.end()) {
       end(*here->second);
@@ -126,14 +130,15 @@ RC_GTEST_PROP(AddressMap, AnswersLikeAListOfIntervals, ()) {
       if (holder(base) != nullptr || (next != live.end() && next->first < base + bytes)) continue;
       live[base] = &add_live(base, bytes);
     }
-    for (std::uintptr_t probe = nowhere; probe < nowhere + (cells + 4) * cell; probe += 61 + step % 97) {
+    for (std::uintptr_t probe = unmapped_base; probe < unmapped_base + (cells + 4) * cell;
+         probe += 61 + step % 97) {
       RC_ASSERT(address_map::find(probe) == holder(probe));
     }
   }
   for (const auto& [base, record] : live) end(*record);
 }
 
-TEST(AddressMap, ThreadsFindTheirOwnWhileOthersComeAndGo) {
+TEST(AddressMap, ThreadsFindTheirAllocationsConcurrently) {
   const auto work = [](std::uintptr_t region) {
     for (int i = 0; i < 2000; ++i) {
       allocation& record = add_live(region + static_cast<std::uintptr_t>(i % 7) * 4096, 1024);
@@ -143,14 +148,14 @@ TEST(AddressMap, ThreadsFindTheirOwnWhileOthersComeAndGo) {
     }
   };
   std::vector<std::thread> threads;
-  for (std::uintptr_t i = 0; i < 4; ++i) threads.emplace_back(work, nowhere + (i << 20));
+  for (std::uintptr_t i = 0; i < 4; ++i) threads.emplace_back(work, unmapped_base + (i << 20));
   for (std::thread& thread : threads) thread.join();
 }
 
-// What a thread still knows of a record is of one of its lives: neither of these holds the address, but one's bytes from the other's
-// base would.
-TEST(AddressMap, ARecordIsAskedInOneOfItsLives) {
-  constexpr std::uintptr_t asked = nowhere + (std::uintptr_t{1} << 30);
+// What a thread still knows of a record is of one of its lives: neither of these holds the address,
+// but one's bytes from the other's base would.
+TEST(AddressMap, AReusedRecordIsReadConsistently) {
+  constexpr std::uintptr_t asked = unmapped_base + (std::uintptr_t{1} << 30);
   allocation record;
   std::atomic<bool> over{false};
   std::thread lives{[&] {

@@ -20,7 +20,8 @@ class AddressSpace : public memory_test {
     return start;
   }
   static CUmemGenericAllocationHandle create(
-      std::size_t bytes, CUmemAllocationHandleType handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+      std::size_t bytes,
+      CUmemAllocationHandleType handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     CUmemAllocationProp wanted{};
     wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     wanted.requestedHandleTypes = handles;
@@ -33,15 +34,20 @@ class AddressSpace : public memory_test {
     EXPECT_EQ(driver.cuMemMap(at, bytes, 0, memory, 0), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemSetAccess(at, bytes, &everything, 1), CUDA_SUCCESS);
   }
-  static void unmap(CUdeviceptr at, std::size_t bytes) { EXPECT_EQ(driver.cuMemUnmap(at, bytes), CUDA_SUCCESS); }
+  static void unmap(CUdeviceptr at, std::size_t bytes) {
+    EXPECT_EQ(driver.cuMemUnmap(at, bytes), CUDA_SUCCESS);
+  }
   static void give_back(CUdeviceptr start, std::size_t bytes) {
     EXPECT_EQ(driver.cuMemAddressFree(start, bytes), CUDA_SUCCESS);
   }
-  static void release(CUmemGenericAllocationHandle memory) { EXPECT_EQ(driver.cuMemRelease(memory), CUDA_SUCCESS); }
+  static void release(CUmemGenericAllocationHandle memory) {
+    EXPECT_EQ(driver.cuMemRelease(memory), CUDA_SUCCESS);
+  }
 };
 
-// An allocation costs from its creation until nobody has a handle or a mapping of it; addresses cost nothing.
-TEST_F(AddressSpace, AnAllocationIsPaidForWhileAnybodyHasIt) {
+// An allocation costs from its creation until nobody has a handle or a mapping of it; addresses
+// cost nothing.
+TEST_F(AddressSpace, AnAllocationCountsUntilItsLastUserReleasesIt) {
   const std::size_t free = free_memory();
   const CUdeviceptr range = reserve(64 * piece);
   EXPECT_EQ(free_memory(), free);
@@ -58,8 +64,9 @@ TEST_F(AddressSpace, AnAllocationIsPaidForWhileAnybodyHasIt) {
   give_back(range, 64 * piece);
 }
 
-// Descriptors are few; memory that is given to nobody needs none. It can be at several addresses all the same.
-TEST_F(AddressSpace, OnlyWhatIsSharedHasADescriptor) {
+// Descriptors are few; memory that is given to nobody needs none. It can be at several addresses
+// all the same.
+TEST_F(AddressSpace, OnlySharedAllocationsHaveADescriptor) {
   const auto open_descriptors = [] {
     const std::filesystem::directory_iterator all{"/proc/self/fd"};
     return std::distance(begin(all), end(all));
@@ -85,7 +92,7 @@ TEST_F(AddressSpace, OnlyWhatIsSharedHasADescriptor) {
   give_back(range, 2 * piece);
 }
 
-TEST_F(AddressSpace, MoreThanTheDeviceHasIsRefused) {
+TEST_F(AddressSpace, AnAllocationLargerThanTheDeviceIsRefused) {
   CUmemAllocationProp wanted{};
   wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   wanted.location = here;
@@ -114,7 +121,7 @@ TEST_F(AddressSpace, AStreamWorksAcrossMappings) {
 }
 
 // What a thread remembers of an address is not taken for what was mapped there since.
-TEST_F(AddressSpace, AnAddressIsAsGoodAsWhatIsMappedThereNow) {
+TEST_F(AddressSpace, AnAddressIsCheckedAgainstItsCurrentMapping) {
   const CUdeviceptr range = reserve(2 * piece);
   const auto large = create(2 * piece);
   const auto small = create(piece);
@@ -133,14 +140,14 @@ TEST_F(AddressSpace, AnAddressIsAsGoodAsWhatIsMappedThereNow) {
 }
 
 // Unmapping waits for nothing; what runs later goes into memory that is nobody's.
-TEST_F(AddressSpace, WorkThatOutlivesItsMappingHarmsNobody) {
+TEST_F(AddressSpace, WorkThatOutlivesItsMappingCorruptsNoMemory) {
   const CUdeviceptr range = reserve(piece);
   const auto memory = create(piece);
   map(range, piece, memory);
   words_at(range)[0] = 5;
   const test_stream s;
   {
-    held until_unmapped{s};
+    stream_gate until_unmapped{s};
     EXPECT_EQ(driver.cuMemsetD32Async(range, 6, 1, s), CUDA_SUCCESS);
     unmap(range, piece);
   }
@@ -153,13 +160,13 @@ TEST_F(AddressSpace, WorkThatOutlivesItsMappingHarmsNobody) {
 }
 
 // The same where the addresses are given back, too: nobody else gets them before that work is done.
-TEST_F(AddressSpace, WorkThatOutlivesItsAddressesHarmsNobody) {
+TEST_F(AddressSpace, WorkThatOutlivesItsReservationCorruptsNoMemory) {
   const CUdeviceptr range = reserve(2 * piece);
   const auto memory = create(piece);
   map(range + piece, piece, memory);
   const test_stream s;
   {
-    held until_free{s};
+    stream_gate until_free{s};
     EXPECT_EQ(driver.cuMemsetD8Async(range + piece, 6, piece, s), CUDA_SUCCESS);
     unmap(range + piece, piece);
     give_back(range, 2 * piece);
@@ -173,41 +180,44 @@ TEST_F(AddressSpace, WorkThatOutlivesItsAddressesHarmsNobody) {
 }
 
 // Sizes with which the end of what is asked for comes before its beginning.
-TEST_F(AddressSpace, WhatRunsPastTheLastAddressIsRefused) {
+TEST_F(AddressSpace, ASizeThatOverflowsIsRefused) {
   const CUdeviceptr range = reserve(2 * piece);
   const auto memory = create(piece);
   map(range, piece, memory);
   map(range + piece, piece, memory);
-  for (const CUdeviceptr back :
-       {CUdeviceptr{1}, CUdeviceptr{piece}, CUdeviceptr{piece + 1}, CUdeviceptr{2 * piece}, range + piece}) {
+  for (const CUdeviceptr back : {CUdeviceptr{1}, CUdeviceptr{piece}, CUdeviceptr{piece + 1},
+                                 CUdeviceptr{2 * piece}, range + piece}) {
     EXPECT_EQ(driver.cuMemUnmap(range + piece, 0 - back), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_EQ(driver.cuMemSetAccess(range + piece, 0 - back, &everything, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuMemSetAccess(range + piece, 0 - back, &everything, 1),
+              CUDA_ERROR_INVALID_VALUE);
   }
   unmap(range, 2 * piece);
   release(memory);
   give_back(range, 2 * piece);
 }
 
-TEST_F(AddressSpace, HandlesThatHaveEndedAreRefused) {
+TEST_F(AddressSpace, ReleasedHandlesAreRefused) {
   const auto memory = create(piece);
   release(memory);
   CUmemAllocationProp prop{};
   int descriptor = -1;
   EXPECT_NE(driver.cuMemRelease(memory), CUDA_SUCCESS);
   EXPECT_NE(driver.cuMemGetAllocationPropertiesFromHandle(&prop, memory), CUDA_SUCCESS);
-  EXPECT_NE(driver.cuMemExportToShareableHandle(&descriptor, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+  EXPECT_NE(driver.cuMemExportToShareableHandle(&descriptor, memory,
+                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
             CUDA_SUCCESS);
   EXPECT_EQ(descriptor, -1);
 }
 
 // Where the memory is to be is a wish, that it be aligned is not.
-TEST_F(AddressSpace, AWishThatIsNotAlignedIsRefused) {
+TEST_F(AddressSpace, AMisalignedAddressHintIsRefused) {
   constexpr std::size_t alignment = 512 * piece;
   CUdeviceptr free = 0;
   ASSERT_EQ(driver.cuMemAddressReserve(&free, 2 * alignment, alignment, 0, 0), CUDA_SUCCESS);
   give_back(free, 2 * alignment);
   CUdeviceptr start = 0;
-  EXPECT_EQ(driver.cuMemAddressReserve(&start, piece, alignment, free + piece, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemAddressReserve(&start, piece, alignment, free + piece, 0),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(start, 0u);
 }
 

@@ -9,7 +9,8 @@
 namespace weir::embedded {
 namespace {
 
-CUarray make_array(std::size_t width, std::size_t height, CUarray_format format, unsigned channels) {
+CUarray make_array(std::size_t width, std::size_t height, CUarray_format format,
+                   unsigned channels) {
   const CUDA_ARRAY_DESCRIPTOR wanted{width, height, format, channels};
   CUarray made = nullptr;
   EXPECT_EQ(driver.cuArrayCreate_v2(&made, &wanted), CUDA_SUCCESS);
@@ -19,7 +20,7 @@ CUarray make_array(std::size_t width, std::size_t height, CUarray_format format,
 class Arrays : public memory_test {};
 
 // Every row of every slice of a box lies where the element says.
-TEST_F(Arrays, ABoxGoesInAndComesOutAsItWas) {
+TEST_F(Arrays, ABoxIsCopiedInAndOutUnchanged) {
   constexpr std::size_t width = 6, height = 5, depth = 4;
   const CUDA_ARRAY3D_DESCRIPTOR wanted{width, height, depth, CU_AD_FORMAT_UNSIGNED_INT16, 2, 0};
   CUarray array = nullptr;
@@ -60,7 +61,7 @@ TEST_F(Arrays, ABoxGoesInAndComesOutAsItWas) {
   EXPECT_EQ(driver.cuArrayDestroy(array), CUDA_SUCCESS);
 }
 
-TEST_F(Arrays, CountAgainstTheirDevice) {
+TEST_F(Arrays, ArraysCountAgainstTheMemoryOfTheirDevice) {
   const std::size_t free = free_memory();
   CUarray const array = make_array(1024, 1024, CU_AD_FORMAT_FLOAT, 1);
   EXPECT_LE(free_memory(), free - 1024 * 1024 * 4);
@@ -68,7 +69,7 @@ TEST_F(Arrays, CountAgainstTheirDevice) {
   EXPECT_EQ(free_memory(), free);
 }
 
-TEST_F(Arrays, OnesThatHaveEndedAreRefused) {
+TEST_F(Arrays, DestroyedArraysAreRefused) {
   CUarray const array = make_array(64, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1);
   EXPECT_EQ(driver.cuArrayDestroy(array), CUDA_SUCCESS);
   CUDA_ARRAY_DESCRIPTOR said{};
@@ -79,7 +80,7 @@ TEST_F(Arrays, OnesThatHaveEndedAreRefused) {
 }
 
 // The memory of an array is nobody's pointer.
-TEST_F(Arrays, EndWithTheirContext) {
+TEST_F(Arrays, ArraysEndWithTheirContext) {
   CUcontext own = nullptr;
   ASSERT_EQ(driver.cuCtxCreate_v4(&own, nullptr, 0, 0), CUDA_SUCCESS);
   CUarray const array = make_array(64, 64, CU_AD_FORMAT_FLOAT, 4);
@@ -89,7 +90,7 @@ TEST_F(Arrays, EndWithTheirContext) {
 }
 
 // A graph that copies to an array does so at every launch.
-TEST_F(Arrays, GraphsCopyToThem) {
+TEST_F(Arrays, GraphsCopyToArrays) {
   CUarray const array = make_array(4, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1);
   const pinned_block in{16};
   const pinned_block out{16};

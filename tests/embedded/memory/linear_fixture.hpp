@@ -14,7 +14,9 @@ class linear_test : public memory_test {
     EXPECT_EQ(driver.cuMemAlloc_v2(&address, bytes), CUDA_SUCCESS);
     return address;
   }
-  static void release(CUdeviceptr address) { EXPECT_EQ(driver.cuMemFree_v2(address), CUDA_SUCCESS); }
+  static void release(CUdeviceptr address) {
+    EXPECT_EQ(driver.cuMemFree_v2(address), CUDA_SUCCESS);
+  }
 
   static std::vector<unsigned char> contents(CUdeviceptr address, std::size_t bytes) {
     std::vector<unsigned char> out(bytes);

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "embedded/memory/memory_fixture.hpp"
 #include "embedded/core/out_of_memory.hpp"
+#include "embedded/memory/memory_fixture.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -20,13 +20,15 @@ class ManagedAdvice : public memory_test {};
 
 int read_mostly(CUdeviceptr at, std::size_t bytes) {
   int value = -9;
-  EXPECT_EQ(driver.cuMemRangeGetAttribute(&value, sizeof value, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, at, bytes),
+  EXPECT_EQ(driver.cuMemRangeGetAttribute(&value, sizeof value, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                          at, bytes),
             CUDA_SUCCESS);
   return value;
 }
 
-// Advice about any runs of pages, one after the other, is what a page that one asks about was told last.
-RC_GTEST_FIXTURE_PROP(ManagedAdvice, EveryPageKnowsWhatItWasToldLast, ()) {
+// Advice about any runs of pages, one after the other, is what a page that one asks about was told
+// last.
+RC_GTEST_FIXTURE_PROP(ManagedAdvice, EachPageHasItsLastAdvice, ()) {
   constexpr std::size_t pages = 12;
   CUdeviceptr memory = 0;
   RC_ASSERT(driver.cuMemAllocManaged(&memory, pages * page, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
@@ -36,8 +38,10 @@ RC_GTEST_FIXTURE_PROP(ManagedAdvice, EveryPageKnowsWhatItWasToldLast, ()) {
     const auto first = *rc::gen::inRange<std::size_t>(0, pages);
     const auto count = *rc::gen::inRange<std::size_t>(1, pages - first + 1);
     const bool set = *rc::gen::arbitrary<bool>();
-    const CUmem_advise advice = set ? CU_MEM_ADVISE_SET_READ_MOSTLY : CU_MEM_ADVISE_UNSET_READ_MOSTLY;
-    RC_ASSERT(driver.cuMemAdvise_v2(memory + first * page, count * page, advice, here) == CUDA_SUCCESS);
+    const CUmem_advise advice =
+        set ? CU_MEM_ADVISE_SET_READ_MOSTLY : CU_MEM_ADVISE_UNSET_READ_MOSTLY;
+    RC_ASSERT(driver.cuMemAdvise_v2(memory + first * page, count * page, advice, here) ==
+              CUDA_SUCCESS);
     for (std::size_t i = first; i < first + count; ++i) expected[i] = set ? 1 : 0;
   }
   int all = 1;
@@ -49,26 +53,29 @@ RC_GTEST_FIXTURE_PROP(ManagedAdvice, EveryPageKnowsWhatItWasToldLast, ()) {
   RC_ASSERT(driver.cuMemFree_v2(memory) == CUDA_SUCCESS);
 }
 
-TEST_F(ManagedAdvice, NewMemoryWasToldNothing) {
+TEST_F(ManagedAdvice, NewMemoryHasNoAdvice) {
   CUdeviceptr memory = 0;
   for (int round = 0; round < 2; ++round) {
     ASSERT_EQ(driver.cuMemAllocManaged(&memory, page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
     EXPECT_EQ(read_mostly(memory, page), 0);
-    EXPECT_EQ(driver.cuMemAdvise_v2(memory, page, CU_MEM_ADVISE_SET_READ_MOSTLY, here), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAdvise_v2(memory, page, CU_MEM_ADVISE_SET_READ_MOSTLY, here),
+              CUDA_SUCCESS);
     EXPECT_EQ(read_mostly(memory, page), 1);
     EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
   }
 }
 
-// From the first prefetch on, until it is freed; a page counts once, and takes no room from other memory.
-TEST_F(ManagedAdvice, WhatWasOnTheDeviceIsNotFree) {
+// From the first prefetch on, until it is freed; a page counts once, and takes no room from other
+// memory.
+TEST_F(ManagedAdvice, PrefetchedPagesCountAgainstTheDevice) {
   constexpr std::size_t bytes = 64 * page;
   constexpr CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST, 0};
   const std::size_t before = free_memory();
   CUdeviceptr memory = 0;
   ASSERT_EQ(driver.cuMemAllocManaged(&memory, bytes, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
   const auto prefetch = [&](std::size_t first, std::size_t count, CUmemLocation to) {
-    EXPECT_EQ(driver.cuMemPrefetchAsync_v2(memory + first * page, count * page, to, 0, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemPrefetchAsync_v2(memory + first * page, count * page, to, 0, nullptr),
+              CUDA_SUCCESS);
   };
   prefetch(0, 64, host);
   EXPECT_EQ(free_memory(), before);
@@ -88,7 +95,7 @@ TEST_F(ManagedAdvice, WhatWasOnTheDeviceIsNotFree) {
   EXPECT_EQ(free_memory(), before);
 }
 
-TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryWasNotGiven) {
+TEST_F(ManagedAdvice, FailedAdviceChangesNothing) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(driver.cuMemAllocManaged(&memory, 4 * page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
@@ -104,15 +111,17 @@ TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryWasNotGiven) {
 }
 
 // The same where several things were said of the range before.
-TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryHalfwayWasNotGiven) {
+TEST_F(ManagedAdvice, PartiallyFailedAdviceChangesNothing) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(driver.cuMemAllocManaged(&memory, 4 * page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuMemAdvise_v2(memory + page, page, CU_MEM_ADVISE_SET_READ_MOSTLY, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemAdvise_v2(memory + page, page, CU_MEM_ADVISE_SET_READ_MOSTLY, here),
+            CUDA_SUCCESS);
   const auto accessed_by = [&](std::size_t first) {
     int value = -9;
-    EXPECT_EQ(driver.cuMemRangeGetAttribute(&value, sizeof value, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
-                                            memory + first * page, page),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        driver.cuMemRangeGetAttribute(&value, sizeof value, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+                                      memory + first * page, page),
+        CUDA_SUCCESS);
     return value;
   };
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
@@ -124,7 +133,8 @@ TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryHalfwayWasNotGiven) {
     }
     if (status != CUDA_SUCCESS) ++failures;
     const int expected = status == CUDA_SUCCESS ? 0 : CU_DEVICE_INVALID;
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(accessed_by(i), expected) << "page " << i << ", room " << room;
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(accessed_by(i), expected) << "page " << i << ", room " << room;
   }
   EXPECT_GT(failures, 1);
   EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);

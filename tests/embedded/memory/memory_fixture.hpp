@@ -7,17 +7,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "embedded/driver.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/core/thread_state.hpp"
-#include "embedded/table.hpp"
 
 namespace weir::embedded {
 
 using namespace abi;
 
-inline const detail::driver_table& driver = table();
-
-inline CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+inline CUdeviceptr address_of(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
 inline auto* words_at(CUdeviceptr address) { return reinterpret_cast<std::uint32_t*>(address); }
 
 inline CUcontext current_context() {
@@ -26,7 +26,8 @@ inline CUcontext current_context() {
   return top;
 }
 
-// Tests of memory: the primary context of device 0 is current, and what a test takes of the device it gives back.
+// Tests of memory: the primary context of device 0 is current, and what a test takes of the device
+// it gives back.
 class memory_test : public testing::Test {
  protected:
   void SetUp() override {
@@ -59,7 +60,9 @@ class memory_test : public testing::Test {
 // A stream that does not order with the default stream.
 class test_stream {
  public:
-  test_stream() { EXPECT_EQ(driver.cuStreamCreate(&handle_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS); }
+  test_stream() {
+    EXPECT_EQ(driver.cuStreamCreate(&handle_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  }
   ~test_stream() { EXPECT_EQ(driver.cuStreamDestroy_v2(handle_), CUDA_SUCCESS); }
   test_stream(const test_stream&) = delete;
   test_stream& operator=(const test_stream&) = delete;
@@ -74,7 +77,9 @@ class test_stream {
 // Pinned memory for as long as it lives.
 class pinned_block {
  public:
-  explicit pinned_block(std::size_t bytes) { EXPECT_EQ(driver.cuMemAllocHost_v2(&pointer_, bytes), CUDA_SUCCESS); }
+  explicit pinned_block(std::size_t bytes) {
+    EXPECT_EQ(driver.cuMemAllocHost_v2(&pointer_, bytes), CUDA_SUCCESS);
+  }
   ~pinned_block() { EXPECT_EQ(driver.cuMemFreeHost(pointer_), CUDA_SUCCESS); }
   pinned_block(const pinned_block&) = delete;
   pinned_block& operator=(const pinned_block&) = delete;
@@ -87,17 +92,20 @@ class pinned_block {
 };
 
 // Holds a stream at this point until it is opened, at the latest at its end.
-class held {
+class stream_gate {
  public:
-  explicit held(CUstream stream) : word_{sizeof(std::uint32_t)} {
+  explicit stream_gate(CUstream stream) : word_{sizeof(std::uint32_t)} {
     word() = 0;
-    EXPECT_EQ(driver.cuStreamWaitValue32_v2(stream, word_.address(), 1, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamWaitValue32_v2(stream, word_.address(), 1, CU_STREAM_WAIT_VALUE_EQ),
+              CUDA_SUCCESS);
   }
-  ~held() { open(); }
+  ~stream_gate() { open(); }
   void open() { word().store(1); }
 
  private:
-  std::atomic_ref<std::uint32_t> word() { return std::atomic_ref{*static_cast<std::uint32_t*>(word_.get())}; }
+  std::atomic_ref<std::uint32_t> word() {
+    return std::atomic_ref{*static_cast<std::uint32_t*>(word_.get())};
+  }
 
   pinned_block word_;  // freeing it waits for the stream
 };

@@ -1,6 +1,7 @@
-// memory_test.cpp - device and pinned memory: where it is, what it takes of the device, how it ends.
-#include "linear_fixture.hpp"
+// memory_test.cpp - device and pinned memory: where it is, what it takes of the device, how it
+// ends.
 #include "embedded/core/out_of_memory.hpp"
+#include "linear_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
 #include <sys/mman.h>
@@ -28,7 +29,7 @@ void end_with_little_memory(End&& end) {
   FAIL();
 }
 
-TEST_F(Memory, IsAlignedAndAccountedFor) {
+TEST_F(Memory, AllocationsAreAlignedAndAccountedFor) {
   const std::size_t before = free_memory();
   for (const std::size_t bytes : {1u, 511u, 513u, 65535u, 65536u, (1u << 21) + 1, 5u << 20}) {
     const CUdeviceptr address = allocate(bytes);
@@ -41,21 +42,23 @@ TEST_F(Memory, IsAlignedAndAccountedFor) {
 }
 
 // Managed memory leaves the rest of the device's free until it was prefetched there.
-TEST_F(Memory, ThatIsManagedCountsOnceItWasPrefetched) {
+TEST_F(Memory, ManagedMemoryCountsOnceItWasPrefetched) {
   const std::size_t free_before = free_memory();
   CUdeviceptr memory = 0;
   ASSERT_EQ(driver.cuMemAllocManaged(&memory, 1 << 20, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemsetD8_v2(memory, 1, 1 << 20), CUDA_SUCCESS);
   EXPECT_EQ(free_memory(), free_before);
-  EXPECT_EQ(driver.cuMemPrefetchAsync_v2(memory, 1 << 20, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(
+      driver.cuMemPrefetchAsync_v2(memory, 1 << 20, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, nullptr),
+      CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(free_memory(), free_before - (1 << 20));
   EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 
-TEST_F(Memory, EndsWhereTheDevicesMemoryEnds) {
+TEST_F(Memory, AllocationsEndAtTheMemoryOfTheDevice) {
   const std::size_t left = free_memory();
-  ASSERT_TRUE(device().take(left - (1 << 20)));
+  ASSERT_TRUE(device().reserve_memory(left - (1 << 20)));
   CUdeviceptr address = 0;
   EXPECT_EQ(driver.cuMemAlloc_v2(&address, (1 << 20) + 1), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(driver.cuMemAlloc_v2(&address, 1 << 20), CUDA_SUCCESS);
@@ -64,10 +67,10 @@ TEST_F(Memory, EndsWhereTheDevicesMemoryEnds) {
   release(address);
   more = allocate(512);
   release(more);
-  device().give_back(left - (1 << 20));
+  device().release_memory(left - (1 << 20));
 }
 
-TEST_F(Memory, OfAContextEndsWithIt) {
+TEST_F(Memory, MemoryEndsWithItsContext) {
   CUcontext other = nullptr;
   const std::size_t before = free_memory();
   ASSERT_EQ(driver.cuCtxCreate_v4(&other, nullptr, 0, 0), CUDA_SUCCESS);
@@ -76,14 +79,16 @@ TEST_F(Memory, OfAContextEndsWithIt) {
   ASSERT_EQ(driver.cuMemAllocHost_v2(&pinned, 4096), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxDestroy_v2(other), CUDA_SUCCESS);
   unsigned type = 0;
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(pinned)),
+  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address),
             CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(
+      driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(pinned)),
+      CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(free_memory(), before);
 }
 
 // Two threads that free the same memory: one of them succeeds (and nothing else breaks).
-TEST_F(Memory, IsFreedOnce) {
+TEST_F(Memory, MemoryIsFreedOnce) {
   for (int round = 0; round < 200; ++round) {
     const CUdeviceptr address = allocate(64);
     CUresult other = CUDA_ERROR_UNKNOWN;
@@ -100,7 +105,8 @@ TEST_F(Memory, FreeWaitsForTheWorkOfTheContext) {
   const CUdeviceptr busy = allocate(1 << 20);
   const CUdeviceptr address = allocate(64);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(driver.cuMemsetD8Async(busy, static_cast<unsigned char>(i), 1 << 20, s), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemsetD8Async(busy, static_cast<unsigned char>(i), 1 << 20, s),
+              CUDA_SUCCESS);
   }
   release(address);
   EXPECT_EQ(driver.cuStreamQuery(s), CUDA_SUCCESS);
@@ -108,7 +114,7 @@ TEST_F(Memory, FreeWaitsForTheWorkOfTheContext) {
 }
 
 // Registering needs memory that is there, and the record of it goes when the program says so.
-TEST_F(Memory, OfTheProgramCanBeRegistered) {
+TEST_F(Memory, MemoryOfTheProgramIsRegistered) {
   constexpr std::size_t page = 4096;
   void* pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
@@ -123,7 +129,8 @@ TEST_F(Memory, OfTheProgramCanBeRegistered) {
   munmap(pages, page);
 }
 
-// Allocations of all kinds that live together never overlap, and all of them can be told apart by any address of theirs.
+// Allocations of all kinds that live together never overlap, and all of them can be told apart by
+// any address of theirs.
 RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
   const test_stream s;
   std::vector<std::pair<CUdeviceptr, std::size_t>> live;
@@ -131,9 +138,10 @@ RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
   const std::size_t before = free_memory();
   const auto free_one = [&](std::size_t i) {
     const CUdeviceptr address = live[i].first;
-    const CUresult status = kinds[i] == 0   ? driver.cuMemFree_v2(address)
-                            : kinds[i] == 1 ? driver.cuMemFreeAsync(address, s)
-                                            : driver.cuMemFreeHost(reinterpret_cast<void*>(address));
+    const CUresult status = kinds[i] == 0 ? driver.cuMemFree_v2(address)
+                            : kinds[i] == 1
+                                ? driver.cuMemFreeAsync(address, s)
+                                : driver.cuMemFreeHost(reinterpret_cast<void*>(address));
     RC_ASSERT(status == CUDA_SUCCESS);
     live.erase(live.begin() + static_cast<std::ptrdiff_t>(i));
     kinds.erase(kinds.begin() + static_cast<std::ptrdiff_t>(i));
@@ -145,8 +153,8 @@ RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
       continue;
     }
     const int kind = *rc::gen::inRange(0, 3);
-    const std::size_t bytes =
-        *rc::gen::oneOf(rc::gen::inRange<std::size_t>(1, 2000), rc::gen::inRange<std::size_t>(1, 300000));
+    const std::size_t bytes = *rc::gen::oneOf(rc::gen::inRange<std::size_t>(1, 2000),
+                                              rc::gen::inRange<std::size_t>(1, 300000));
     CUdeviceptr address = 0;
     void* pointer = nullptr;
     const CUresult status = kind == 0   ? driver.cuMemAlloc_v2(&address, bytes)
@@ -154,7 +162,8 @@ RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
                                         : driver.cuMemAllocHost_v2(&pointer, bytes);
     RC_ASSERT(status == CUDA_SUCCESS);
     if (kind == 2) address = address_of(pointer);
-    for (const auto& [other, length] : live) RC_ASSERT(address + bytes <= other || other + length <= address);
+    for (const auto& [other, length] : live)
+      RC_ASSERT(address + bytes <= other || other + length <= address);
     live.emplace_back(address, bytes);
     kinds.push_back(kind);
     CUdeviceptr base = 0;
@@ -168,7 +177,7 @@ RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
 }
 
 // An end that fails because it finds no memory has ended nothing.
-TEST_F(Memory, CanBeEndedAgainAfterAnEndThatFailed) {
+TEST_F(Memory, AFailedFreeCanBeRepeated) {
   CUdeviceptr device_memory = 0;
   CUdeviceptr managed = 0;
   void* pinned = nullptr;

@@ -1,4 +1,5 @@
-// poison_test.cpp - under the address sanitizer a program is caught that touches pooled memory which is not its own.
+// poison_test.cpp - under the address sanitizer a program is caught that touches pooled memory
+// which is not its own.
 #include "embedded/model/memory/poison.hpp"
 
 #include "embedded/kernel/fibers/fiber_stacks.hpp"
@@ -10,11 +11,11 @@ namespace {
 class Poison : public memory_test {
  protected:
   void SetUp() override {
-    if (!model::exact_blocks) GTEST_SKIP() << "needs -fsanitize=address";
+    if (!model::asan_build) GTEST_SKIP() << "needs -fsanitize=address";
     memory_test::SetUp();
   }
   void TearDown() override {
-    if (model::exact_blocks) memory_test::TearDown();
+    if (model::asan_build) memory_test::TearDown();
   }
 
   static CUdeviceptr allocate(std::size_t bytes, CUstream stream) {
@@ -25,10 +26,12 @@ class Poison : public memory_test {
   static void release(CUdeviceptr address, CUstream stream) {
     EXPECT_EQ(driver.cuMemFreeAsync(address, stream), CUDA_SUCCESS);
   }
-  static unsigned read(CUdeviceptr address) { return *reinterpret_cast<volatile unsigned char*>(address); }
+  static unsigned read(CUdeviceptr address) {
+    return *reinterpret_cast<volatile unsigned char*>(address);
+  }
 };
 
-TEST_F(Poison, MemoryFreedByAStreamThatIsThrough) {
+TEST_F(Poison, MemoryFreedByAnIdleStreamIsPoisoned) {
   test_stream s;
   const CUdeviceptr a = allocate(1000, s);
   s.synchronize();
@@ -40,11 +43,11 @@ TEST_F(Poison, MemoryFreedByAStreamThatIsThrough) {
 }
 
 // What was under way at the free may use it; what has waited for the free may not.
-TEST_F(Poison, MemoryFreedByAStreamThatHasStillToUseIt) {
+TEST_F(Poison, MemoryFreedByABusyStreamIsPoisonedAfterItsWork) {
   test_stream s;
   const CUdeviceptr a = allocate(1000, s);
   {
-    held gate{s};
+    stream_gate gate{s};
     EXPECT_EQ(driver.cuMemsetD8Async(a, 7, 1000, s), CUDA_SUCCESS);
     release(a, s);
     (void)read(a);
@@ -54,7 +57,7 @@ TEST_F(Poison, MemoryFreedByAStreamThatHasStillToUseIt) {
   EXPECT_DEATH((void)read(a), "use-after-poison");
 }
 
-TEST_F(Poison, MemoryFreedByTheHost) {
+TEST_F(Poison, MemoryFreedByTheHostIsPoisoned) {
   test_stream s;
   const CUdeviceptr a = allocate(1000, s);
   s.synchronize();
@@ -63,13 +66,13 @@ TEST_F(Poison, MemoryFreedByTheHost) {
 }
 
 // Work of a stream that the free did not wait for is caught on the thread that does it.
-TEST_F(Poison, WorkThatTheFreeDidNotWaitFor) {
+TEST_F(Poison, UnorderedWorkAfterAFreeIsDetected) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // the driver's threads are needed there
   const auto late_set = [] {
     test_stream s, t;
     const CUdeviceptr a = allocate(1000, s);
     s.synchronize();
-    held gate{t};
+    stream_gate gate{t};
     EXPECT_EQ(driver.cuMemsetD8Async(a, 7, 1000, t), CUDA_SUCCESS);
     release(a, s);
     s.synchronize();
@@ -80,7 +83,7 @@ TEST_F(Poison, WorkThatTheFreeDidNotWaitFor) {
   GTEST_FLAG_SET(death_test_style, "fast");
 }
 
-TEST_F(Poison, WhatLiesBehindABlock) {
+TEST_F(Poison, MemoryBehindABlockIsPoisoned) {
   test_stream s;
   const CUdeviceptr a = allocate(1000, s), b = allocate(512, s);
   s.synchronize();
@@ -91,7 +94,7 @@ TEST_F(Poison, WhatLiesBehindABlock) {
 }
 
 // Whoever gets the memory next may touch all of it, also where several blocks have become one.
-TEST_F(Poison, NotTheNextOwners) {
+TEST_F(Poison, MemoryOfTheNextOwnerIsNotPoisoned) {
   test_stream s;
   const CUdeviceptr first = allocate(1024, s), second = allocate(1024, s);
   release(first, s);
@@ -105,7 +108,7 @@ TEST_F(Poison, NotTheNextOwners) {
 }
 
 // The addresses of a pool that is gone are nobody's, and may become somebody's.
-TEST_F(Poison, NotWhatAPoolHasGivenBack) {
+TEST_F(Poison, AddressesReleasedByAPoolAreNotPoisoned) {
   test_stream s;
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -117,21 +120,21 @@ TEST_F(Poison, NotWhatAPoolHasGivenBack) {
   release(a, s);
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
   s.synchronize();
-  EXPECT_FALSE(model::is_forbidden(reinterpret_cast<void*>(a)));
+  EXPECT_FALSE(model::is_poisoned(reinterpret_cast<void*>(a)));
 }
 
 // Fibers that were left in the middle have frames there, and the addresses may be an image's next.
-TEST_F(Poison, StacksThatAreGivenBack) {
+TEST_F(Poison, ReleasedStacksAreNotPoisoned) {
   void* at = nullptr;
   {
     kernel::fiber_stacks stacks;
     stacks.require(64 * 1024);
     const kernel::fiber_stack one = stacks.at(0);
     at = one.lowest;
-    model::forbid(one.lowest, one.bytes);
-    EXPECT_TRUE(model::is_forbidden(at));
+    model::poison(one.lowest, one.bytes);
+    EXPECT_TRUE(model::is_poisoned(at));
   }
-  EXPECT_FALSE(model::is_forbidden(at));
+  EXPECT_FALSE(model::is_poisoned(at));
 }
 
 }  // namespace

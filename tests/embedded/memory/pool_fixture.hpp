@@ -28,7 +28,9 @@ class test_pool {
   test_pool(const test_pool&) = delete;
   test_pool& operator=(const test_pool&) = delete;
 
-  void destroy() { EXPECT_EQ(driver.cuMemPoolDestroy(std::exchange(handle_, nullptr)), CUDA_SUCCESS); }
+  void destroy() {
+    EXPECT_EQ(driver.cuMemPoolDestroy(std::exchange(handle_, nullptr)), CUDA_SUCCESS);
+  }
 
   template <class Value>
   void set(CUmemPool_attribute attribute, Value value) {
@@ -72,10 +74,10 @@ class pool_test : public memory_test {
   // Leaves only so much of the device, until the end of the test.
   void leave(std::size_t bytes) {
     taken_ = free_memory() - bytes;
-    ASSERT_TRUE(device().take(taken_));
+    ASSERT_TRUE(device().reserve_memory(taken_));
   }
   void TearDown() override {
-    device().give_back(taken_);
+    device().release_memory(taken_);
     memory_test::TearDown();
   }
 

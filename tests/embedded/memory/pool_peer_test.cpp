@@ -1,4 +1,5 @@
-// pool_peer_test.cpp - memory of pools between devices: who copies it. Where there is one device, nobody is asked.
+// pool_peer_test.cpp - memory of pools between devices: who copies it. Where there is one device,
+// nobody is asked.
 #include "memory_fixture.hpp"
 
 #include <array>
@@ -6,7 +7,7 @@
 namespace weir::embedded {
 namespace {
 
-constexpr std::size_t bytes = 4096;
+constexpr std::size_t peer_bytes = 4096;
 
 // Memory of a pool of device 1; device 0's context is current.
 class PoolPeers : public memory_test {
@@ -22,7 +23,7 @@ class PoolPeers : public memory_test {
     props.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
     ASSERT_EQ(driver.cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
     ASSERT_EQ(driver.cuCtxPushCurrent_v2(there), CUDA_SUCCESS);
-    ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&far, bytes, pool, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&far, peer_bytes, pool, nullptr), CUDA_SUCCESS);
     ASSERT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
     ASSERT_EQ(driver.cuCtxPopCurrent_v2(nullptr), CUDA_SUCCESS);
   }
@@ -42,7 +43,8 @@ class PoolPeers : public memory_test {
 
   // What copies of it to and from other memory answer.
   [[nodiscard]] std::array<CUresult, 2> copies(CUdeviceptr other, CUstream in) const {
-    const std::array answers{driver.cuMemcpyAsync(far, other, bytes, in), driver.cuMemcpyAsync(other, far, bytes, in)};
+    const std::array answers{driver.cuMemcpyAsync(far, other, peer_bytes, in),
+                             driver.cuMemcpyAsync(other, far, peer_bytes, in)};
     EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
     return answers;
   }
@@ -52,14 +54,14 @@ class PoolPeers : public memory_test {
   CUdeviceptr far = 0;
 };
 
-// What cuda.core's own tests expect of GPUs, and two H200s answer: copies by address between it and managed memory, or a
-// pool of the current device.
-TEST_F(PoolPeers, DevicesThatAreLetInCopyIt) {
+// What cuda.core's own tests expect of GPUs, and two H200s answer: copies by address between it and
+// managed memory, or a pool of the current device.
+TEST_F(PoolPeers, DevicesWithAccessCopyPoolMemory) {
   const test_stream s;
   CUdeviceptr managed = 0;
-  ASSERT_EQ(driver.cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAllocManaged(&managed, peer_bytes, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
   CUdeviceptr near = 0;
-  ASSERT_EQ(driver.cuMemAllocAsync(&near, bytes, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAllocAsync(&near, peer_bytes, s), CUDA_SUCCESS);
   for (const CUdeviceptr other : {managed, near}) {
     EXPECT_THAT(copies(other, s), testing::Each(CUDA_ERROR_INVALID_VALUE));
     let(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -72,9 +74,9 @@ TEST_F(PoolPeers, DevicesThatAreLetInCopyIt) {
   EXPECT_EQ(driver.cuMemFree_v2(managed), CUDA_SUCCESS);
 }
 
-TEST_F(PoolPeers, ItsOwnDeviceCopiesIt) {
+TEST_F(PoolPeers, TheDeviceOfAPoolCopiesItsMemory) {
   CUdeviceptr managed = 0;
-  ASSERT_EQ(driver.cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAllocManaged(&managed, peer_bytes, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
   ASSERT_EQ(driver.cuCtxPushCurrent_v2(there), CUDA_SUCCESS);
   EXPECT_THAT(copies(managed, nullptr), testing::Each(CUDA_SUCCESS));
   ASSERT_EQ(driver.cuCtxPopCurrent_v2(nullptr), CUDA_SUCCESS);
@@ -82,7 +84,7 @@ TEST_F(PoolPeers, ItsOwnDeviceCopiesIt) {
 }
 
 // Managed memory is reached by all, whichever device its pool's place is.
-TEST_F(PoolPeers, ManagedMemoryIsCopiedByAll) {
+TEST_F(PoolPeers, AllDevicesCopyManagedMemory) {
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
   props.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
@@ -90,10 +92,10 @@ TEST_F(PoolPeers, ManagedMemoryIsCopiedByAll) {
   ASSERT_EQ(driver.cuMemPoolCreate(&managed, &props), CUDA_SUCCESS);
   const test_stream s;
   CUdeviceptr memory = 0;
-  ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, bytes, managed, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, peer_bytes, managed, s), CUDA_SUCCESS);
   CUdeviceptr near = 0;
-  ASSERT_EQ(driver.cuMemAllocAsync(&near, bytes, s), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuMemcpyAsync(memory, near, bytes, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAllocAsync(&near, peer_bytes, s), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemcpyAsync(memory, near, peer_bytes, s), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemFreeAsync(near, s), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemFreeAsync(memory, s), CUDA_SUCCESS);
   s.synchronize();

@@ -7,10 +7,10 @@ namespace {
 class PoolReuse : public pool_test {};
 
 // What a stream frees it gets again at once: its later work comes after the earlier.
-TEST_F(PoolReuse, AStreamReusesWhatItFreed) {
+TEST_F(PoolReuse, AStreamReusesMemoryThatItFreed) {
   test_pool pool;
   test_stream s;
-  held gate{s};
+  stream_gate gate{s};
   const CUdeviceptr first = pool.allocate(mega, s);
   release(first, s);
   EXPECT_EQ(pool.allocate(mega, s), first);
@@ -22,14 +22,14 @@ TEST_F(PoolReuse, AStreamReusesWhatItFreed) {
 }
 
 // Another stream gets it when the free is complete, not before.
-TEST_F(PoolReuse, AnotherStreamReusesOnlyWhatIsComplete) {
+TEST_F(PoolReuse, AnotherStreamReusesMemoryAfterTheFreeCompletes) {
   test_pool pool;
   test_stream s;
   test_stream t;
   const CUdeviceptr first = pool.allocate(mega, s);
   CUdeviceptr second = 0;
   {
-    held gate{s};
+    stream_gate gate{s};
     release(first, s);
     second = pool.allocate(mega, t);
     EXPECT_NE(second, first);
@@ -56,17 +56,18 @@ TEST_F(PoolReuse, IdleMemoryOfAnyPoolMakesRoom) {
   EXPECT_EQ(driver.cuMemFree_v2(plain), CUDA_SUCCESS);
 }
 
-// A stream that frees and allocates in turn needs the memory of one step only, whatever the sizes, although the host is
-// far ahead of it.
+// A stream that frees and allocates in turn needs the memory of one step only, whatever the sizes,
+// although the host is far ahead of it.
 TEST_F(PoolReuse, AStreamMakesRoomForItself) {
   test_pool pool;
   test_stream s;
   leave(chunk + mega);
   {
-    held gate{s};
+    stream_gate gate{s};
     for (std::size_t i = 0; i < 40; ++i) {
       const CUdeviceptr block = pool.allocate(chunk - 2 * mega + i * 20'000, s);
-      EXPECT_EQ(driver.cuMemsetD8Async(block, static_cast<unsigned char>(i), mega, s), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuMemsetD8Async(block, static_cast<unsigned char>(i), mega, s),
+                CUDA_SUCCESS);
       release(block, s);
     }
     gate.open();
@@ -74,15 +75,16 @@ TEST_F(PoolReuse, AStreamMakesRoomForItself) {
   s.synchronize();
 }
 
-// With nothing else left, an allocation is given what another stream is about to free, and waits for it in order.
-TEST_F(PoolReuse, AStreamMayWaitForAnothersBlock) {
+// With nothing else left, an allocation is given what another stream is about to free, and waits
+// for it in order.
+TEST_F(PoolReuse, AStreamMayWaitForABlockOfAnotherStream) {
   test_pool pool;
   test_stream s;
   test_stream t;
   const pinned_block result{8};
   leave(chunk);
   {
-    held gate{s};
+    stream_gate gate{s};
     const CUdeviceptr block = pool.allocate(chunk, s);
     EXPECT_EQ(driver.cuMemsetD32Async(block, 1, 1, s), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(result.get(), block, 4, s), CUDA_SUCCESS);
@@ -103,9 +105,10 @@ TEST_F(PoolReuse, AStreamMayWaitForAnothersBlock) {
   EXPECT_EQ(words_at(result.address())[0], 1u);
 }
 
-// A stream that has waited for a free by an event gets the block, though neither has come so far; one that has waited for an event
-// before the free does not, nor does any where the pool does not follow events.
-TEST_F(PoolReuse, AStreamFollowsTheEventsThatItWaitedFor) {
+// A stream that has waited for a free by an event gets the block, though neither has come so far;
+// one that has waited for an event before the free does not, nor does any where the pool does not
+// follow events.
+TEST_F(PoolReuse, AStreamReusesMemoryFreedBeforeAnAwaitedEvent) {
   test_pool pool;
   test_stream s;
   test_stream through;
@@ -117,7 +120,7 @@ TEST_F(PoolReuse, AStreamFollowsTheEventsThatItWaitedFor) {
   const CUdeviceptr block = pool.allocate(mega, s);
   CUdeviceptr other = 0;
   {
-    held gate{s};
+    stream_gate gate{s};
     EXPECT_EQ(driver.cuEventRecord(before, s), CUDA_SUCCESS);
     release(block, s);
     EXPECT_EQ(driver.cuStreamWaitEvent(t, before, 0), CUDA_SUCCESS);

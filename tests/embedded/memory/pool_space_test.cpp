@@ -1,4 +1,5 @@
-// pool_space_test.cpp - a pool's blocks and chunks: cut up, joined, given back, and shared by nobody.
+// pool_space_test.cpp - a pool's blocks and chunks: cut up, joined, given back, and shared by
+// nobody.
 #include "pool_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
@@ -15,7 +16,7 @@ namespace {
 class PoolSpace : public pool_test {};
 
 // What was freed is cut up for smaller blocks, and joined again for a larger one.
-TEST_F(PoolSpace, CutsBlocksUpAndJoinsThem) {
+TEST_F(PoolSpace, FreedBlocksAreSplitAndMerged) {
   test_pool pool;
   test_stream s;
   const CUdeviceptr all = pool.allocate(chunk, s);
@@ -23,7 +24,7 @@ TEST_F(PoolSpace, CutsBlocksUpAndJoinsThem) {
   std::vector<CUdeviceptr> parts;
   for (std::size_t i = 0; i < 4; ++i) {
     parts.push_back(pool.allocate(chunk / 4, s));
-    EXPECT_EQ(parts.back(), all + i * chunk / 4 * model::pool_spread);
+    EXPECT_EQ(parts.back(), all + i * chunk / 4 * model::block_stride);
   }
   release(parts[1], s);
   release(parts[2], s);
@@ -38,15 +39,16 @@ TEST_F(PoolSpace, CutsBlocksUpAndJoinsThem) {
   s.synchronize();
 }
 
-// Chunks go back one by one, as soon as no block reaches into them; what is larger than one begins in the last one's rest.
-TEST_F(PoolSpace, GivesChunksBackFromUnderItsBlocks) {
+// Chunks go back one by one, as soon as no block reaches into them; what is larger than one begins
+// in the last one's rest.
+TEST_F(PoolSpace, ChunksAreReleasedWhenNoBlockReachesIntoThem) {
   test_pool pool{0};
   test_stream s;
   const CUdeviceptr a = pool.allocate(chunk / 8 * 5, s);
   const CUdeviceptr b = pool.allocate(chunk / 8 * 5, s);
   const CUdeviceptr c = pool.allocate(chunk / 8 * 5, s);
-  EXPECT_EQ(b, a + chunk / 8 * 5 * model::pool_spread);
-  EXPECT_EQ(c, b + chunk / 8 * 5 * model::pool_spread);
+  EXPECT_EQ(b, a + chunk / 8 * 5 * model::block_stride);
+  EXPECT_EQ(c, b + chunk / 8 * 5 * model::block_stride);
   EXPECT_EQ(pool.reserved(), 2 * chunk);
   release(a, s);
   s.synchronize();
@@ -60,8 +62,8 @@ TEST_F(PoolSpace, GivesChunksBackFromUnderItsBlocks) {
   EXPECT_EQ(pool.reserved(), 0u);
 }
 
-// Streams that allocate, write, read and free at random, far ahead of the device, each find in a block what they wrote
-// there: nobody else had it meanwhile.
+// Streams that allocate, write, read and free at random, far ahead of the device, each find in a
+// block what they wrote there: nobody else had it meanwhile.
 RC_GTEST_FIXTURE_PROP(PoolSpace, NoBlockIsSharedByWorkThatMayOverlap, ()) {
   struct owned {
     CUdeviceptr address;
@@ -86,7 +88,8 @@ RC_GTEST_FIXTURE_PROP(PoolSpace, NoBlockIsSharedByWorkThatMayOverlap, ()) {
     const CUstream s = *streams[block.stream];
     const CUdeviceptr out = results.address() + tags.size() * 2 * sizeof(std::uint32_t);
     RC_ASSERT(driver.cuMemcpyAsync(out, block.address, 4, s) == CUDA_SUCCESS);
-    RC_ASSERT(driver.cuMemcpyAsync(out + 4, block.address + (block.words - 1) * 4, 4, s) == CUDA_SUCCESS);
+    RC_ASSERT(driver.cuMemcpyAsync(out + 4, block.address + (block.words - 1) * 4, 4, s) ==
+              CUDA_SUCCESS);
     RC_ASSERT(driver.cuMemFreeAsync(block.address, s) == CUDA_SUCCESS);
     tags.push_back(block.tag);
     live.erase(live.begin() + static_cast<std::ptrdiff_t>(i));
@@ -94,7 +97,8 @@ RC_GTEST_FIXTURE_PROP(PoolSpace, NoBlockIsSharedByWorkThatMayOverlap, ()) {
 
   const auto count = *rc::gen::inRange<std::uint32_t>(1, most_reads);
   for (std::uint32_t tag = 1; tag <= count; ++tag) {
-    if (!live.empty() && *rc::gen::arbitrary<bool>()) read_and_free(*rc::gen::inRange<std::size_t>(0, live.size()));
+    if (!live.empty() && *rc::gen::arbitrary<bool>())
+      read_and_free(*rc::gen::inRange<std::size_t>(0, live.size()));
     const std::size_t stream = *rc::gen::inRange<std::size_t>(0, streams.size());
     const std::size_t words = *rc::gen::element<std::size_t>(1, 100, 128, 3000, 70000);
     const CUdeviceptr address = pool.allocate(words * 4, *streams[stream]);

@@ -18,14 +18,14 @@ TEST_F(Pool, MemoryFreedByTheHostIsFreeAtOnce) {
   const CUdeviceptr first = pool.allocate(mega, s);
   s.synchronize();
   test_stream t;
-  held gate{s};
+  stream_gate gate{s};
   EXPECT_EQ(driver.cuMemFree_v2(first), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemFree_v2(first), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(pool.allocate(mega, t), first);
   release(first, t);
 }
 
-TEST_F(Pool, GivesBackWhatIsAboveItsThreshold) {
+TEST_F(Pool, APoolReleasesMemoryAboveItsThreshold) {
   test_pool pool{chunk};
   test_stream s;
   const CUdeviceptr a = pool.allocate(chunk, s);
@@ -47,14 +47,14 @@ TEST_F(Pool, GivesBackWhatIsAboveItsThreshold) {
   EXPECT_EQ(pool.get(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 0u);
 }
 
-TEST_F(Pool, DoesNotGiveBackWhatWorkMayStillUse) {
+TEST_F(Pool, APoolKeepsMemoryThatWorkMayUse) {
   test_pool pool{0};
   test_stream s;
   test_stream idle;
   const CUdeviceptr a = pool.allocate(mega, s);
   s.synchronize();
   {
-    held gate{s};
+    stream_gate gate{s};
     release(a, s);
     idle.synchronize();
     pool.trim(0);
@@ -65,7 +65,7 @@ TEST_F(Pool, DoesNotGiveBackWhatWorkMayStillUse) {
   EXPECT_EQ(pool.reserved(), 0u);
 }
 
-TEST_F(Pool, LivesUntilItsLastBlockIsFreed) {
+TEST_F(Pool, APoolLivesUntilItsLastBlockIsFreed) {
   const std::size_t before = free_memory();
   test_stream s;
   CUdeviceptr a = 0;
@@ -76,14 +76,15 @@ TEST_F(Pool, LivesUntilItsLastBlockIsFreed) {
   }
   EXPECT_EQ(driver.cuMemsetD8Async(a, 1, mega, s), CUDA_SUCCESS);
   CUmemoryPool of = nullptr;
-  EXPECT_EQ(driver.cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a),
+            CUDA_SUCCESS);
   EXPECT_NE(of, nullptr);
   release(a, s);
   s.synchronize();
   EXPECT_EQ(free_memory(), before);
 }
 
-TEST_F(Pool, EndsAtItsLargestSize) {
+TEST_F(Pool, APoolIsLimitedToItsMaximumSize) {
   test_pool pool{~cuuint64_t{0}, chunk + mega};  // two chunks
   test_stream s;
   const CUdeviceptr a = pool.allocate(chunk, s);
@@ -98,7 +99,7 @@ TEST_F(Pool, EndsAtItsLargestSize) {
 }
 
 // All that there could be is kept: the sum with a chunk is more than there are numbers.
-TEST_F(Pool, KeepsAllWhenItIsToKeepMoreThanThereIs) {
+TEST_F(Pool, ATrimToAHugeSizeKeepsAllMemory) {
   test_pool pool;
   test_stream s;
   release(pool.allocate(mega, s), s);
@@ -107,21 +108,23 @@ TEST_F(Pool, KeepsAllWhenItIsToKeepMoreThanThereIs) {
   EXPECT_EQ(pool.reserved(), chunk);
 }
 
-// Who found a pool before another thread ended it gets nothing of it, nor of the next one that is made there.
-TEST_F(Pool, GivesNothingAfterItsEnd) {
+// Who found a pool before another thread ended it gets nothing of it, nor of the next one that is
+// made there.
+TEST_F(Pool, ADestroyedPoolAllocatesNothing) {
   test_stream s;
   model::stream& by = *model::this_process().streams.find(CUstream{s});
   auto ended = std::make_unique<test_pool>();
-  const model::pool_registry::living_pool found = model::pool_registry::find_living(ended->handle());
+  const model::pool_registry::pool_generation found =
+      model::pool_registry::find_with_generation(ended->handle());
   ended->destroy();
   CUdeviceptr address = 0;
-  EXPECT_EQ(found.pool->allocate(mega, by, found.life, &address), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(found.pool->allocate(mega, by, found.generation, &address), CUDA_ERROR_INVALID_VALUE);
   const test_pool next;
   ASSERT_EQ(model::pool_registry::find(next.handle()), found.pool);
-  EXPECT_EQ(found.pool->allocate(mega, by, found.life, &address), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(found.pool->allocate(mega, by, found.generation, &address), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Pool, OneThatEndsWhileItIsCurrentIsReplaced) {
+TEST_F(Pool, ADestroyedCurrentPoolIsReplacedByTheDefaultPool) {
   CUmemoryPool own = nullptr;
   ASSERT_EQ(driver.cuDeviceGetDefaultMemPool(&own, 0), CUDA_SUCCESS);
   std::atomic<bool> over{false};

@@ -1,4 +1,5 @@
-// copy_test.cpp - sets and copies: when they are done, what they block, and that they do what they say.
+// copy_test.cpp - sets and copies: when they are done, what they block, and that they do what they
+// say.
 #include "embedded/memory/linear_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
@@ -14,13 +15,14 @@ namespace {
 
 class Copy : public linear_test {};
 
-// A copy of pageable memory reads it before the call returns; what the program writes there later is not copied.
+// A copy of pageable memory reads it before the call returns; what the program writes there later
+// is not copied.
 TEST_F(Copy, SmallPageableSourcesAreReadAtTheCall) {
   test_stream s;
   const CUdeviceptr address = allocate(1 << 20);
   std::vector<unsigned char> source(1 << 20, 7);
   {
-    held gate{s};
+    stream_gate gate{s};
     EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(address, source.data(), source.size(), s), CUDA_SUCCESS);
     std::fill(source.begin(), source.end(), static_cast<unsigned char>(9));
     gate.open();
@@ -36,7 +38,7 @@ TEST_F(Copy, PinnedSourcesAreReadInOrder) {
   const pinned_block source{64};
   std::memset(source.get(), 7, 64);
   {
-    held gate{s};
+    stream_gate gate{s};
     EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(address, source.get(), 64, s), CUDA_SUCCESS);
     std::memset(source.get(), 9, 64);
     gate.open();
@@ -46,8 +48,8 @@ TEST_F(Copy, PinnedSourcesAreReadInOrder) {
   release(address);
 }
 
-// The driver's copy of a large pageable source would cost more than the wait: the source is read in order, and the call
-// returns when it has been.
+// The driver's copy of a large pageable source would cost more than the wait: the source is read in
+// order, and the call returns when it has been.
 TEST_F(Copy, LargePageableSourcesMayBeWrittenAfterTheCall) {
   test_stream s;
   const std::size_t bytes = (1 << 20) + 4096;
@@ -76,7 +78,7 @@ TEST_F(Copy, SetsOfPinnedMemoryAreDoneWhenTheCallReturns) {
   EXPECT_EQ(words_at(target.address())[15], 77u);
 }
 
-TEST_F(Copy, IsNotReachedFromHostFunctionsButBySetsInStreams) {
+TEST_F(Copy, HostFunctionsMayOnlyQueueSets) {
   test_stream s;
   test_stream other;
   struct answers {
@@ -102,20 +104,24 @@ TEST_F(Copy, IsNotReachedFromHostFunctionsButBySetsInStreams) {
   other.synchronize();
   EXPECT_EQ(inside.set, CUDA_SUCCESS);
   EXPECT_EQ(contents(inside.address, 1)[0], 3);
-  for (const CUresult refused : {inside.set_null, inside.copy, inside.free, inside.allocate, inside.ask}) {
+  for (const CUresult refused :
+       {inside.set_null, inside.copy, inside.free, inside.allocate, inside.ask}) {
     EXPECT_EQ(refused, CUDA_ERROR_NOT_PERMITTED);
   }
   release(inside.address);
 }
 
-// Random sets and copies, in and out of bounds, against plain vectors. Those out of bounds are refused and do nothing.
-RC_GTEST_FIXTURE_PROP(Copy, SetsAndCopiesDoWhatTheySay, ()) {
+// Random sets and copies, in and out of bounds, against plain vectors. Those out of bounds are
+// refused and do nothing.
+RC_GTEST_FIXTURE_PROP(Copy, SetsAndCopiesMatchAModel, ()) {
   constexpr std::size_t bytes = 3000;
   const test_stream s;
   const pinned_block pinned{bytes};
   const std::vector<CUdeviceptr> blocks{allocate(bytes), allocate(bytes), pinned.address()};
-  std::vector<std::vector<unsigned char>> expected(blocks.size(), std::vector<unsigned char>(bytes, 0));
-  for (const CUdeviceptr block : blocks) RC_ASSERT(driver.cuMemsetD8Async(block, 0, bytes, s) == CUDA_SUCCESS);
+  std::vector<std::vector<unsigned char>> expected(blocks.size(),
+                                                   std::vector<unsigned char>(bytes, 0));
+  for (const CUdeviceptr block : blocks)
+    RC_ASSERT(driver.cuMemsetD8Async(block, 0, bytes, s) == CUDA_SUCCESS);
 
   const auto any_block = rc::gen::inRange<std::size_t>(0, blocks.size());
   const auto any_offset = rc::gen::inRange<std::size_t>(0, bytes);
@@ -128,7 +134,8 @@ RC_GTEST_FIXTURE_PROP(Copy, SetsAndCopiesDoWhatTheySay, ()) {
     const auto target = expected[to].begin() + static_cast<std::ptrdiff_t>(offset);
     if (*rc::gen::arbitrary<bool>()) {
       const auto value = *rc::gen::arbitrary<unsigned char>();
-      RC_ASSERT(driver.cuMemsetD8Async(blocks[to] + offset, value, length, s) == (length == 0 ? CUDA_SUCCESS : wanted));
+      RC_ASSERT(driver.cuMemsetD8Async(blocks[to] + offset, value, length, s) ==
+                (length == 0 ? CUDA_SUCCESS : wanted));
       if (wanted == CUDA_SUCCESS) std::fill_n(target, length, value);
     } else {
       const std::size_t from = *any_block;
@@ -141,13 +148,14 @@ RC_GTEST_FIXTURE_PROP(Copy, SetsAndCopiesDoWhatTheySay, ()) {
     }
   }
   s.synchronize();
-  for (std::size_t i = 0; i < blocks.size(); ++i) RC_ASSERT(contents(blocks[i], bytes) == expected[i]);
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    RC_ASSERT(contents(blocks[i], bytes) == expected[i]);
   release(blocks[0]);
   release(blocks[1]);
 }
 
 // Two-dimensional sets of every width write their rows and nothing between them.
-RC_GTEST_FIXTURE_PROP(Copy, SetsOfRowsLeaveWhatIsBetweenThem, ()) {
+RC_GTEST_FIXTURE_PROP(Copy, SetsOfRowsLeaveTheBytesBetweenThem, ()) {
   const std::size_t element = *rc::gen::element<std::size_t>(1, 2, 4);
   const std::size_t width = *rc::gen::inRange<std::size_t>(1, 1500);
   const std::size_t height = *rc::gen::inRange<std::size_t>(1, 6);
@@ -157,14 +165,18 @@ RC_GTEST_FIXTURE_PROP(Copy, SetsOfRowsLeaveWhatIsBetweenThem, ()) {
   const CUdeviceptr block = allocate(bytes);
   RC_ASSERT(driver.cuMemsetD8_v2(block, 0xee, bytes) == CUDA_SUCCESS);
   CUresult status = CUDA_ERROR_UNKNOWN;
-  if (element == 1) status = driver.cuMemsetD2D8_v2(block, pitch, static_cast<unsigned char>(value), width, height);
-  if (element == 2) status = driver.cuMemsetD2D16_v2(block, pitch, static_cast<unsigned short>(value), width, height);
+  if (element == 1)
+    status = driver.cuMemsetD2D8_v2(block, pitch, static_cast<unsigned char>(value), width, height);
+  if (element == 2)
+    status =
+        driver.cuMemsetD2D16_v2(block, pitch, static_cast<unsigned short>(value), width, height);
   if (element == 4) status = driver.cuMemsetD2D32_v2(block, pitch, value, width, height);
   RC_ASSERT(status == CUDA_SUCCESS);
 
   std::vector<unsigned char> expected(bytes, 0xee);
   for (std::size_t row = 0; row < height; ++row) {
-    for (std::size_t i = 0; i < width; ++i) std::memcpy(&expected[row * pitch + i * element], &value, element);
+    for (std::size_t i = 0; i < width; ++i)
+      std::memcpy(&expected[row * pitch + i * element], &value, element);
   }
   RC_ASSERT(contents(block, bytes) == expected);
   release(block);
@@ -185,14 +197,15 @@ RC_GTEST_FIXTURE_PROP(Copy, BoxesAreCopiedByRowsAndSlices, ()) {
   copy.dstPitch = copy.dstXInBytes + copy.WidthInBytes + *offset;
   copy.srcHeight = copy.srcY + copy.Height + *offset;
   copy.dstHeight = copy.dstY + copy.Height + *offset;
-  const auto at = [](std::size_t x, std::size_t y, std::size_t z, std::size_t pitch, std::size_t rows) {
-    return (z * rows + y) * pitch + x;
-  };
-  const auto end = [&](std::size_t x, std::size_t y, std::size_t z, std::size_t pitch, std::size_t rows) {
+  const auto at = [](std::size_t x, std::size_t y, std::size_t z, std::size_t pitch,
+                     std::size_t rows) { return (z * rows + y) * pitch + x; };
+  const auto end = [&](std::size_t x, std::size_t y, std::size_t z, std::size_t pitch,
+                       std::size_t rows) {
     return at(x + copy.WidthInBytes - 1, y + copy.Height - 1, z + copy.Depth - 1, pitch, rows) + 1;
   };
-  const bool inside = end(copy.srcXInBytes, copy.srcY, copy.srcZ, copy.srcPitch, copy.srcHeight) <= volume &&
-                      end(copy.dstXInBytes, copy.dstY, copy.dstZ, copy.dstPitch, copy.dstHeight) <= volume;
+  const bool inside =
+      end(copy.srcXInBytes, copy.srcY, copy.srcZ, copy.srcPitch, copy.srcHeight) <= volume &&
+      end(copy.dstXInBytes, copy.dstY, copy.dstZ, copy.dstPitch, copy.dstHeight) <= volume;
 
   std::vector<unsigned char> source(volume);
   std::iota(source.begin(), source.end(), static_cast<unsigned char>(1));
@@ -209,8 +222,10 @@ RC_GTEST_FIXTURE_PROP(Copy, BoxesAreCopiedByRowsAndSlices, ()) {
   std::vector<unsigned char> expected(volume, 0xee);
   for (std::size_t z = 0; inside && z < copy.Depth; ++z) {
     for (std::size_t y = 0; y < copy.Height; ++y) {
-      std::memcpy(&expected[at(copy.dstXInBytes, copy.dstY + y, copy.dstZ + z, copy.dstPitch, copy.dstHeight)],
-                  &source[at(copy.srcXInBytes, copy.srcY + y, copy.srcZ + z, copy.srcPitch, copy.srcHeight)],
+      std::memcpy(&expected[at(copy.dstXInBytes, copy.dstY + y, copy.dstZ + z, copy.dstPitch,
+                               copy.dstHeight)],
+                  &source[at(copy.srcXInBytes, copy.srcY + y, copy.srcZ + z, copy.srcPitch,
+                             copy.srcHeight)],
                   copy.WidthInBytes);
     }
   }

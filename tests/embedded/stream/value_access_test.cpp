@@ -1,4 +1,5 @@
-// value_access_test.cpp - words that streams may not read or write, and batches that cannot be made.
+// value_access_test.cpp - words that streams may not read or write, and batches that cannot be
+// made.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "embedded/core/out_of_memory.hpp"
-#include "support/child.hpp"
+#include "support/fresh_process.hpp"
 #include "value_fixture.hpp"
 
 namespace weir::embedded {
@@ -72,15 +73,16 @@ CUstreamBatchMemOpParams write_of(CUdeviceptr word, std::uint32_t value) {
   return op;
 }
 
-// A new Thing that is there until the process ends, because nothing can be given back after a failure of the device.
+// A new Thing that is there until the process ends, because nothing can be given back after a
+// failure of the device.
 template <class Thing, class... Args>
 Thing& made_for_good(Args... args) {
   static auto& all = *new std::vector<std::unique_ptr<Thing>>;
   return *all.emplace_back(std::make_unique<Thing>(args...));
 }
 
-// The work fails the device, which a process can do only once, and nothing behind it is done. `submit` gets a stream that
-// stands still, and a word that is written behind.
+// The work fails the device, which a process can do only once, and nothing behind it is done.
+// `submit` gets a stream that stands still, and a word that is written behind.
 void expect_failure(const std::function<bool(CUstream, CUdeviceptr)>& submit) {
   test::in_a_fresh_process([&] {
     const auto& s = made_for_good<test_stream>();
@@ -116,7 +118,7 @@ bool launch(CUstream s, CUstreamBatchMemOpParams op, CUdeviceptr behind) {
          driver.cuGraphLaunch(exec, s) == CUDA_SUCCESS;
 }
 
-TEST_F(ValueAccess, WhatMayOnlyBeReadIsAwaited) {
+TEST_F(ValueAccess, AWaitNeedsReadAccessOnly) {
   const read_only_word registered;
   const mapped_word mapped;
   mapped.let(CU_MEM_ACCESS_FLAGS_PROT_READ);
@@ -126,12 +128,13 @@ TEST_F(ValueAccess, WhatMayOnlyBeReadIsAwaited) {
   s.synchronize();
 }
 
-TEST_F(ValueAccess, AWriteOfWhatMayOnlyBeReadFailsTheDevice) {
-  expect_failure(
-      [](CUstream s, CUdeviceptr) { return write(s, made_for_good<read_only_word>().address(), 1) == CUDA_SUCCESS; });
+TEST_F(ValueAccess, AWriteToReadOnlyMemoryFailsTheDevice) {
+  expect_failure([](CUstream s, CUdeviceptr) {
+    return write(s, made_for_good<read_only_word>().address(), 1) == CUDA_SUCCESS;
+  });
 }
 
-TEST_F(ValueAccess, ABatchFailsTheDeviceWhereItMayNotWrite) {
+TEST_F(ValueAccess, ABatchThatMayNotWriteFailsTheDevice) {
   expect_failure([](CUstream s, CUdeviceptr behind) {
     const auto& word = made_for_good<mapped_word>();
     word.let(CU_MEM_ACCESS_FLAGS_PROT_READ);
@@ -156,7 +159,7 @@ TEST_F(ValueAccess, ANodeThatMayNotReadFailsTheDevice) {
 }
 
 // Words that calls do not take may be a node's, but not a launch's, until the node has others.
-TEST_F(ValueAccess, ALaunchTakesNoWordOfManagedOrPooledMemory) {
+TEST_F(ValueAccess, ALaunchRefusesWordsInManagedOrPooledMemory) {
   const test_stream s;
   CUcontext context = nullptr;
   ASSERT_EQ(driver.cuCtxGetCurrent(&context), CUDA_SUCCESS);
@@ -191,14 +194,14 @@ TEST_F(ValueAccess, ALaunchTakesNoWordOfManagedOrPooledMemory) {
 }
 
 // Whether a write may be done is asked when it runs.
-TEST_F(ValueAccess, AMappingHasWordsOnceStreamsMayUseIt) {
+TEST_F(ValueAccess, AMappingNeedsAccessForValueOperations) {
   const mapped_word word;
   const test_stream s;
   EXPECT_EQ(wait(s, word.address(), 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(write(s, word.address(), 1), CUDA_ERROR_INVALID_VALUE);
   word.let(CU_MEM_ACCESS_FLAGS_PROT_READ);
   {
-    const held gate{s};
+    const stream_gate gate{s};
     EXPECT_EQ(wait(s, word.address(), 0), CUDA_SUCCESS);
     EXPECT_EQ(write(s, word.address(), 1), CUDA_SUCCESS);
     word.let(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -209,15 +212,15 @@ TEST_F(ValueAccess, AMappingHasWordsOnceStreamsMayUseIt) {
   EXPECT_EQ(words_at(word.address())[0], 2u);
 }
 
-// Each batch counts every word up by one, if it finds room for all of its operations; what is left of one that did not would hold the
-// stream, or count twice.
+// Each batch counts every word up by one, if it finds room for all of its operations; what is left
+// of one that did not would hold the stream, or count twice.
 TEST_F(ValueAccess, ABatchThatRunsOutOfMemoryDoesNothing) {
   constexpr std::size_t words = 200;
   const pinned_block memory{4 * words};
   std::uint32_t* const word = words_at(memory.address());
   std::fill_n(word, words, 0u);
   const test_stream s;
-  held gate{s};
+  stream_gate gate{s};
   const auto batch_of = [&](std::uint32_t value) {
     std::vector<CUstreamBatchMemOpParams> ops(words + 1);
     const std::size_t waits = value % 2 == 0 ? 0 : words;  // first or last
@@ -237,7 +240,8 @@ TEST_F(ValueAccess, ABatchThatRunsOutOfMemoryDoesNothing) {
   for (int room = 0; submitted < 8; ++room) {
     std::vector<CUstreamBatchMemOpParams> ops = batch_of(submitted + 1);
     const out_of_memory after{room % 8};
-    const CUresult status = driver.cuStreamBatchMemOp_v2(s, static_cast<unsigned>(ops.size()), ops.data(), 0);
+    const CUresult status =
+        driver.cuStreamBatchMemOp_v2(s, static_cast<unsigned>(ops.size()), ops.data(), 0);
     ASSERT_TRUE(status == CUDA_SUCCESS || status == CUDA_ERROR_OUT_OF_MEMORY);
     if (status == CUDA_SUCCESS) ++submitted;
   }

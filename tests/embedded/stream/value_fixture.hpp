@@ -1,7 +1,7 @@
 // value_fixture.hpp - streams that wait for words of memory and write them.
 #pragma once
 
-#include "embedded/engine/written.hpp"
+#include "embedded/engine/notify_written.hpp"
 #include "embedded/memory/memory_fixture.hpp"
 
 namespace weir::embedded {
@@ -10,7 +10,7 @@ class value_test : public memory_test {
  protected:
   void TearDown() override {
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
-    EXPECT_EQ(engine::waiting_for_values.load(), 0u);
+    EXPECT_EQ(engine::value_waiter_count.load(), 0u);
     memory_test::TearDown();
   }
 };

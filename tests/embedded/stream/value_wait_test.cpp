@@ -1,10 +1,11 @@
-// value_wait_test.cpp - streams that wait for values go on when other streams write them, in whatever way.
+// value_wait_test.cpp - streams that wait for values go on when other streams write them, in
+// whatever way.
 
 #include <algorithm>
 #include <functional>
 #include <vector>
 
-#include "embedded/engine/value_writers.hpp"
+#include "embedded/engine/pending_value_writes.hpp"
 #include "value_fixture.hpp"
 
 namespace weir::embedded {
@@ -14,7 +15,8 @@ constexpr std::uint32_t rounds = 200;
 
 class ValueWait : public value_test {};
 
-// Two streams hand over to each other, one of them in some way of writing the word. Each waits for what the other writes next.
+// Two streams hand over to each other, one of them in some way of writing the word. Each waits for
+// what the other writes next.
 void hand_over(const std::function<CUresult(CUstream, CUdeviceptr, std::uint32_t)>& put) {
   test_stream s;
   test_stream t;
@@ -34,15 +36,15 @@ void hand_over(const std::function<CUresult(CUstream, CUdeviceptr, std::uint32_t
   EXPECT_EQ(words_at(back)[0], rounds);
 }
 
-TEST_F(ValueWait, EndsByAWrite) { hand_over(write); }
+TEST_F(ValueWait, AWriteEndsTheWait) { hand_over(write); }
 
-TEST_F(ValueWait, EndsByAWriteOf64Bits) {
+TEST_F(ValueWait, AWriteOf64BitsEndsTheWait) {
   hand_over([](CUstream s, CUdeviceptr word, std::uint32_t value) {
     return driver.cuStreamWriteValue64_v2(s, word, value, 0);
   });
 }
 
-TEST_F(ValueWait, EndsByABatch) {
+TEST_F(ValueWait, ABatchEndsTheWait) {
   hand_over([](CUstream s, CUdeviceptr word, std::uint32_t value) {
     CUstreamBatchMemOpParams ops[2]{};
     ops[0].writeValue.operation = ops[1].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
@@ -53,25 +55,28 @@ TEST_F(ValueWait, EndsByABatch) {
   });
 }
 
-TEST_F(ValueWait, EndsByASet) {
-  hand_over(
-      [](CUstream s, CUdeviceptr word, std::uint32_t value) { return driver.cuMemsetD32Async(word, value, 1, s); });
-}
-
-TEST_F(ValueWait, EndsByASetOfMore) {
-  hand_over(
-      [](CUstream s, CUdeviceptr word, std::uint32_t value) { return driver.cuMemsetD32Async(word, value, 3, s); });
-}
-
-TEST_F(ValueWait, EndsByACopy) {
-  const pinned_block values{(rounds + 1) * sizeof(std::uint32_t)};
-  for (std::uint32_t i = 0; i <= rounds; ++i) words_at(values.address())[i] = i;
-  hand_over([&](CUstream s, CUdeviceptr word, std::uint32_t value) {
-    return driver.cuMemcpyDtoDAsync_v2(word, values.address() + value * sizeof(std::uint32_t), sizeof value, s);
+TEST_F(ValueWait, ASetEndsTheWait) {
+  hand_over([](CUstream s, CUdeviceptr word, std::uint32_t value) {
+    return driver.cuMemsetD32Async(word, value, 1, s);
   });
 }
 
-TEST_F(ValueWait, EndsByAHostFunction) {
+TEST_F(ValueWait, ASetOfSeveralWordsEndsTheWait) {
+  hand_over([](CUstream s, CUdeviceptr word, std::uint32_t value) {
+    return driver.cuMemsetD32Async(word, value, 3, s);
+  });
+}
+
+TEST_F(ValueWait, ACopyEndsTheWait) {
+  const pinned_block values{(rounds + 1) * sizeof(std::uint32_t)};
+  for (std::uint32_t i = 0; i <= rounds; ++i) words_at(values.address())[i] = i;
+  hand_over([&](CUstream s, CUdeviceptr word, std::uint32_t value) {
+    return driver.cuMemcpyDtoDAsync_v2(word, values.address() + value * sizeof(std::uint32_t),
+                                       sizeof value, s);
+  });
+}
+
+TEST_F(ValueWait, AHostFunctionEndsTheWait) {
   struct call {
     std::uint32_t* word;
     std::uint32_t value;
@@ -87,7 +92,7 @@ TEST_F(ValueWait, EndsByAHostFunction) {
   });
 }
 
-TEST_F(ValueWait, EndsByTheHost) {
+TEST_F(ValueWait, AHostStoreEndsTheWait) {
   test_stream s;
   const pinned_block words{64};
   words_at(words.address())[0] = 0;
@@ -101,7 +106,7 @@ TEST_F(ValueWait, EndsByTheHost) {
 }
 
 // Many wait for one word, each for a value of its own, and for words that share a cache line.
-TEST_F(ValueWait, EachGoesOnAtItsOwnValue) {
+TEST_F(ValueWait, EachStreamContinuesAtItsOwnValue) {
   constexpr std::uint32_t streams = 20;
   const pinned_block words{64};
   const pinned_block seen{streams * sizeof(std::uint32_t)};
@@ -111,8 +116,10 @@ TEST_F(ValueWait, EachGoesOnAtItsOwnValue) {
   for (std::uint32_t i = 0; i < streams; ++i) {
     words_at(seen.address())[i] = 0;
     const CUstream s = *waiting.emplace_back(std::make_unique<test_stream>());
-    ASSERT_EQ(driver.cuStreamWaitValue32_v2(s, word + i % 2 * 4, i + 1, CU_STREAM_WAIT_VALUE_GEQ), CUDA_SUCCESS);
-    ASSERT_EQ(driver.cuMemsetD32Async(seen.address() + i * sizeof(std::uint32_t), 1, 1, s), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuStreamWaitValue32_v2(s, word + i % 2 * 4, i + 1, CU_STREAM_WAIT_VALUE_GEQ),
+              CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemsetD32Async(seen.address() + i * sizeof(std::uint32_t), 1, 1, s),
+              CUDA_SUCCESS);
   }
   test_stream writer;
   for (std::uint32_t i = 0; i < streams; ++i) {
@@ -125,8 +132,9 @@ TEST_F(ValueWait, EachGoesOnAtItsOwnValue) {
   }
 }
 
-// Streams that wait for each other in a circle stand still until the host writes, and a thread that waits for them finds out.
-TEST_F(ValueWait, ACircleStandsUntilTheHostBreaksIt) {
+// Streams that wait for each other in a circle stand still until the host writes, and a thread that
+// waits for them finds out.
+TEST_F(ValueWait, ACircularWaitEndsWhenTheHostWrites) {
   test_stream s;
   test_stream t;
   const pinned_block words{64};
@@ -145,16 +153,17 @@ TEST_F(ValueWait, ACircleStandsUntilTheHostBreaksIt) {
   EXPECT_EQ(words_at(one)[0], 2u);
 }
 
-// What is kept of the writers of words is the last write to each, and nothing of words that nobody writes.
-TEST_F(ValueWait, TheLastWriterOfAWordIsKnown) {
+// What is kept of the writers of words is the last write to each, and nothing of words that nobody
+// writes.
+TEST_F(ValueWait, TheLastWriterOfAWordIsRecorded) {
   std::uint32_t word = 0;
   std::uint32_t unwritten = 0;
   engine::timeline& line = engine::timeline::acquire();
-  engine::value_writers::submitted(&word, {&line, 7});
-  engine::value_writers::submitted(&word, {&line, 9});
-  EXPECT_EQ(engine::value_writers::last_of(&word).line, &line);
-  EXPECT_EQ(engine::value_writers::last_of(&word).count, 9u);
-  EXPECT_EQ(engine::value_writers::last_of(&unwritten).line, nullptr);
+  engine::pending_value_writes::record(&word, {&line, 7});
+  engine::pending_value_writes::record(&word, {&line, 9});
+  EXPECT_EQ(engine::pending_value_writes::last_write(&word).line, &line);
+  EXPECT_EQ(engine::pending_value_writes::last_write(&word).count, 9u);
+  EXPECT_EQ(engine::pending_value_writes::last_write(&unwritten).line, nullptr);
   line.release_when_drained();
 }
 

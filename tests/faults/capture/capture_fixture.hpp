@@ -1,14 +1,14 @@
 // faults/capture/capture_fixture.hpp - two streams to capture, which are ordinary ones in the end.
 #pragma once
 
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 
 namespace weir::test {
 
@@ -17,7 +17,7 @@ class capture_fixture : public ::testing::Test {
   ~capture_fixture() override {
     EXPECT_EQ(capture_status_of(s), capture_status::none);
     EXPECT_EQ(capture_status_of(t), capture_status::none);
-    EXPECT_EQ(detail::open_captures.load(), 0);
+    EXPECT_EQ(detail::active_capture_count.load(), 0);
     s.sync();
     t.sync();
   }

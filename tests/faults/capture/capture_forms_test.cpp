@@ -1,11 +1,12 @@
-// capture_forms_test.cpp - forks, captures into graphs and frontiers of which a driver call fails, or is not there.
-#include <weir/memory/buffer.hpp>
+// capture_forms_test.cpp - forks, captures into graphs and frontiers of which a driver call fails,
+// or is not there.
 #include <weir/capture/capture_frontier.hpp>
+#include <weir/capture/capture_participant.hpp>
 #include <weir/capture/capture_to.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/graph.hpp>
-#include <weir/capture/outer_capture.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/stream_fork.hpp>
 
 #include <string>
@@ -24,15 +25,15 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::older_driver;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class CaptureFormsFaults : public test::capture_fixture {};
 
-TEST_F(CaptureFormsFaults, AForkOutsideOfCaptures) {
+TEST_F(CaptureFormsFaults, AForkOutsideACaptureReportsEachFailedCall) {
   const stream_pool pool{gpu};
   every_call_may_fail([&] {
     stream_fork f{s, 3, pool};
@@ -42,12 +43,12 @@ TEST_F(CaptureFormsFaults, AForkOutsideOfCaptures) {
     stream_fork f{s, {t}};
     f.join();
   });
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_EQ(pool.count().leased, 0u);
 }
 
-TEST_F(CaptureFormsFaults, AForkThatMakesItsStreamsLeavesNone) {
+TEST_F(CaptureFormsFaults, AFailedForkDestroysTheStreamsItCreated) {
   for (int nth = 1; nth <= 3; ++nth) {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamCreateWithPriority, nth, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     EXPECT_EQ(result_of([&] { stream_fork f(s, 4); }), errc::system_not_ready);
     EXPECT_EQ(faults.count(&driver_table::cuStreamDestroy_v2), nth - 1);
@@ -56,13 +57,13 @@ TEST_F(CaptureFormsFaults, AForkThatMakesItsStreamsLeavesNone) {
 }
 
 // Rule 123: whatever fails of a fork, the capture ends well, with all of its streams joined.
-TEST_F(CaptureFormsFaults, AForkInACapture) {
+TEST_F(CaptureFormsFaults, ACaptureEndsWithAllStreamsJoinedIfAForkFails) {
   const stream u{gpu};
   const auto fork_with = [&](auto function) {
     for (int nth = 1; nth <= 4; ++nth) {
       SCOPED_TRACE(nth);
-      const unraised_errors unraised;
-      failing_table faults;
+      const unhandled_errors unraised;
+      fault_table faults;
       const graph g = capture(s, [&] {
         fill(s, x, 1);
         faults.fail(function, nth, abi::CUDA_ERROR_SYSTEM_NOT_READY);
@@ -82,14 +83,14 @@ TEST_F(CaptureFormsFaults, AForkInACapture) {
   fork_with(&driver_table::cuStreamWaitEvent);
 }
 
-TEST_F(CaptureFormsFaults, AJoinThatFailsMidwayIsMadeAgain) {
-  const unraised_errors unraised;
+TEST_F(CaptureFormsFaults, AJoinThatFailsMidwayCanBeRepeated) {
+  const unhandled_errors unraised;
   const graph g = capture(s, [&] {
     const stream u{gpu};
     stream_fork f{s, {t.ref(), u.ref()}};
     fill(t, x, 2);
     fill(u, x, 3);
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     EXPECT_EQ(result_of([&] { f.join(); }), errc::system_not_ready);
     EXPECT_EQ(f.size(), 2u) << "the others have been joined";
@@ -101,10 +102,10 @@ TEST_F(CaptureFormsFaults, AJoinThatFailsMidwayIsMadeAgain) {
   EXPECT_EQ(unraised.count(), 0u);
 }
 
-TEST_F(CaptureFormsFaults, ACaptureIntoAGraph) {
+TEST_F(CaptureFormsFaults, AFailedCaptureToLeavesTheGraphUnchanged) {
   graph g;
   const graph_node a = g.add(fill_parameters{x, 1});
-  const auto expect_as_before = [&] {
+  const auto expect_unchanged = [&] {
     EXPECT_EQ(g.node_count(), 1u);
     EXPECT_EQ(capture_status_of(s), capture_status::none);
   };
@@ -113,10 +114,10 @@ TEST_F(CaptureFormsFaults, ACaptureIntoAGraph) {
   for (const test::driver_function& function : test::driver_functions) {
     for (int nth = 1; nth < 100; ++nth) {
       SCOPED_TRACE(testing::Message() << function.symbol << ", call " << nth);
-      const unraised_errors unraised;
+      const unhandled_errors unraised;
       int calls = 0;
       const auto failure = failure_of([&] {
-        failing_table faults;
+        fault_table faults;
         function.fail(faults, nth, code);
         try {
           capture_to(
@@ -136,13 +137,13 @@ TEST_F(CaptureFormsFaults, ACaptureIntoAGraph) {
       EXPECT_EQ(failure->result(), errc::system_not_ready);
       EXPECT_EQ(unraised.count(), 0u);
       ASSERT_FALSE(g.closed());
-      expect_as_before();
+      expect_unchanged();
     }
   }
   EXPECT_GT(failures, 5);
 }
 
-TEST_F(CaptureFormsFaults, AGraphThatIsMovedInIsNeverOwnedTwice) {
+TEST_F(CaptureFormsFaults, AMovedGraphIsDestroyedOnceIfACaptureFails) {
   every_call_may_fail([&] {
     graph g;
     begin_capture_to(s, std::move(g));
@@ -157,14 +158,15 @@ TEST_F(CaptureFormsFaults, AGraphThatIsMovedInIsNeverOwnedTwice) {
 }
 
 // What the begin cannot take back the driver has destroyed: nobody does so a second time.
-TEST_F(CaptureFormsFaults, ABeginThatCannotBeTakenBackTakesTheGraphWithIt) {
+TEST_F(CaptureFormsFaults, AFailedBeginThatCannotBeUndoneClosesTheGraph) {
   const auto attempt = [&](const auto& begin) {
     graph g;
     CUgraph_st* const handle = g.get();
     {
-      failing_table faults;
+      fault_table faults;
       faults.fail(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
-      faults.fail_from(&driver_table::cuStreamEndCapture, 1, abi::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+      faults.fail_from(&driver_table::cuStreamEndCapture, 1,
+                       abi::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
       EXPECT_EQ(result_of([&] { begin(g); }), errc::system_not_ready);
     }
     EXPECT_TRUE(g.closed());
@@ -180,10 +182,10 @@ TEST_F(CaptureFormsFaults, ABeginThatCannotBeTakenBackTakesTheGraphWithIt) {
 }
 
 // The same where it can be taken back: the graph stays with its owner.
-TEST_F(CaptureFormsFaults, ABeginThatIsTakenBackLeavesTheGraph) {
+TEST_F(CaptureFormsFaults, AFailedBeginThatIsUndoneLeavesTheGraphWithItsOwner) {
   graph g;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     EXPECT_EQ(result_of([&] { begin_capture_to(s, std::move(g)); }), errc::system_not_ready);
   }
@@ -192,33 +194,33 @@ TEST_F(CaptureFormsFaults, ABeginThatIsTakenBackLeavesTheGraph) {
 }
 
 // An end by hand is the end, also where not even the first question is answered.
-TEST_F(CaptureFormsFaults, AnEndByHandThatLearnsNothingEndsTheCapture) {
-  const auto fail_the_question = [&](const auto& end) {
-    failing_table faults;
+TEST_F(CaptureFormsFaults, AManualEndEndsTheCaptureIfItsFirstQueryFails) {
+  const auto fail_query = [&](const auto& end) {
+    fault_table faults;
     faults.fail(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     EXPECT_EQ(result_of(end), errc::system_not_ready);
   };
   begin_capture(s);
   fill(s, x, 1);
   // Of another's nothing is known, and it lives on.
-  fail_the_question([&] { static_cast<void>(end_capture(t)); });
-  fail_the_question([&] { static_cast<void>(end_capture_to(s)); });
+  fail_query([&] { static_cast<void>(end_capture(t)); });
+  fail_query([&] { static_cast<void>(end_capture_to(s)); });
   EXPECT_EQ(capture_status_of(s), capture_status::active);
-  fail_the_question([&] { static_cast<void>(end_capture(s)); });
+  fail_query([&] { static_cast<void>(end_capture(s)); });
   EXPECT_EQ(capture_status_of(s), capture_status::none);
 
   graph g;
   begin_capture_to(s, g.ref());
   fill(s, x, 1);
-  fail_the_question([&] { static_cast<void>(end_capture_to(s)); });
+  fail_query([&] { static_cast<void>(end_capture_to(s)); });
   EXPECT_EQ(capture_status_of(s), capture_status::none);
   EXPECT_EQ(g.node_count(), 0u);
 }
 
-TEST_F(CaptureFormsFaults, WhereNobodySaysWhatWasJoinedTheGraphIsAsBeforeToo) {
+TEST_F(CaptureFormsFaults, TheGraphIsUnchangedIfItsJoinsCannotBeQueried) {
   graph g;
   const graph_node a = g.add(fill_parameters{x, 1});
-  failing_table faults;
+  fault_table faults;
   faults.fail_from(&driver_table::cuGraphGetEdges_v2, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([&] {
               capture_to(
@@ -229,7 +231,7 @@ TEST_F(CaptureFormsFaults, WhereNobodySaysWhatWasJoinedTheGraphIsAsBeforeToo) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-TEST_F(CaptureFormsFaults, AFrontier) {
+TEST_F(CaptureFormsFaults, UpdatingAFrontierReportsEachFailedCall) {
   begin_capture(s);
   fill(s, x, 1);
   const graph_node unknown{capture_info_of(s).frontier.at(0).node.get()};
@@ -238,13 +240,13 @@ TEST_F(CaptureFormsFaults, AFrontier) {
   EXPECT_EQ(end_capture(s).node_count(), 1u);
 }
 
-TEST_F(CaptureFormsFaults, AnOuterCapture) {
+TEST_F(CaptureFormsFaults, ACaptureParticipantReportsEachFailedCall) {
   test::foreign_capture theirs{s};
-  every_call_may_fail([&] { const outer_capture outer{s}; });
+  every_call_may_fail([&] { const capture_participant outer{s}; });
 }
 
 // Drivers before CUDA 12.3.
-TEST_F(CaptureFormsFaults, OlderDriversForkAndSetFrontiersWithoutData) {
+TEST_F(CaptureFormsFaults, OlderDriversSupportForksAndFrontiersWithoutEdgeData) {
   const older_driver older{12020};
   const graph g = capture(s, [&] {
     stream_fork f{s, 3};
@@ -255,13 +257,14 @@ TEST_F(CaptureFormsFaults, OlderDriversForkAndSetFrontiersWithoutData) {
     std::vector<capture_dependency> with_data = capture_info_of(s).frontier;
     update_capture_dependencies(s, with_data);
     with_data.at(0).data.type = 1;
-    EXPECT_EQ(result_of([&] { update_capture_dependencies(s, with_data); }), errc::call_requires_newer_driver);
+    EXPECT_EQ(result_of([&] { update_capture_dependencies(s, with_data); }),
+              errc::call_requires_newer_driver);
   });
   EXPECT_EQ(g.node_count(), 4u);
   EXPECT_EQ(older.calls.count(&driver_table::cuStreamUpdateCaptureDependencies), 2);
 }
 
-TEST_F(CaptureFormsFaults, OlderDriversCaptureIntoNoGraph) {
+TEST_F(CaptureFormsFaults, CaptureToIsRefusedByOlderDrivers) {
   const older_driver older{12020};
   graph g;
   const auto refused = failure_of([&] { capture_to(s, g, [] { FAIL(); }); });

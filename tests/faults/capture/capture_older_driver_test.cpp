@@ -1,19 +1,20 @@
-// capture_older_driver_test.cpp - captures with the drivers of CUDA 12.0 to 12.2, which have no data of edges between nodes.
-#include <weir/memory/buffer.hpp>
+// capture_older_driver_test.cpp - captures with the drivers of CUDA 12.0 to 12.2, which have no
+// data of edges between nodes.
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
-#include <weir/profiler/name.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
+#include <weir/profiler/name.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
 #include "faults/older_driver.hpp"
 #include "support/errors.hpp"
 
@@ -34,11 +35,11 @@ class CaptureWithOlderDrivers : public ::testing::TestWithParam<int> {
       EXPECT_EQ(capture_status_of(each), capture_status::none);
       each.sync();
     }
-    EXPECT_EQ(detail::open_captures.load(), 0);
+    EXPECT_EQ(detail::active_capture_count.load(), 0);
   }
 
   // What y holds after a launch, which the end of the graph has to come after.
-  [[nodiscard]] int launched(const graph& g) {
+  [[nodiscard]] int launch_and_read(const graph& g) {
     fill(s, y, 0);
     const graph_exec exec = g.instantiate();
     exec.launch(s);
@@ -46,7 +47,7 @@ class CaptureWithOlderDrivers : public ::testing::TestWithParam<int> {
     s.sync();
     return host[0];
   }
-  [[nodiscard]] static bool says(const error& e, const std::string& what) {
+  [[nodiscard]] static bool message_contains(const error& e, const std::string& what) {
     return std::string{e.what()}.find(what) != std::string::npos;
   }
 
@@ -60,7 +61,7 @@ class CaptureWithOlderDrivers : public ::testing::TestWithParam<int> {
   const test::older_driver older{GetParam()};
 };
 
-TEST_P(CaptureWithOlderDrivers, AForkThatIsJoinedEndsWell) {
+TEST_P(CaptureWithOlderDrivers, ACaptureWithAJoinedForkSucceeds) {
   for (const bool by_hand : {false, true}) {
     const auto body = [&] {
       fill(s, x, 1);
@@ -73,11 +74,11 @@ TEST_P(CaptureWithOlderDrivers, AForkThatIsJoinedEndsWell) {
     if (by_hand) body();
     const graph g = by_hand ? end_capture(s) : capture(s, body);
     EXPECT_EQ(g.node_count(), 3u);
-    EXPECT_EQ(launched(g), 2);
+    EXPECT_EQ(launch_and_read(g), 2);
   }
 }
 
-TEST_P(CaptureWithOlderDrivers, AForkThatIsJoinedThroughAnotherEndsWell) {
+TEST_P(CaptureWithOlderDrivers, ACaptureWithAnIndirectlyJoinedForkSucceeds) {
   const graph g = capture(s, [&] {
     t.wait(s);
     fill(t, y, 4);
@@ -86,10 +87,10 @@ TEST_P(CaptureWithOlderDrivers, AForkThatIsJoinedThroughAnotherEndsWell) {
     s.wait(u);
   });
   EXPECT_EQ(g.node_count(), 2u);
-  EXPECT_EQ(launched(g), 5);
+  EXPECT_EQ(launch_and_read(g), 5);
 }
 
-TEST_P(CaptureWithOlderDrivers, ForksAreJoinedOnRequest) {
+TEST_P(CaptureWithOlderDrivers, TheJoinForksOptionJoinsForkedStreams) {
   const graph g = capture(s,
                           [&] {
                             fill(s, x, 1);
@@ -101,22 +102,23 @@ TEST_P(CaptureWithOlderDrivers, ForksAreJoinedOnRequest) {
                           },
                           {.join_forks = true});
   EXPECT_EQ(g.node_count(), 4u);
-  EXPECT_EQ(launched(g), 6);
+  EXPECT_EQ(launch_and_read(g), 6);
 }
 
-// Also one that joined past weir.
-TEST_P(CaptureWithOlderDrivers, AllForksAreJoinedOnRequest) {
+// Also one that joined directly through the driver.
+TEST_P(CaptureWithOlderDrivers, TheJoinForksOptionJoinsStreamsForkedThroughTheDriver) {
   const graph g = capture(s,
                           [&] {
                             const event mark = s.record();
-                            ASSERT_EQ(detail::driver().cuStreamWaitEvent(t.get(), mark.get(), 0), abi::CUDA_SUCCESS);
+                            ASSERT_EQ(detail::driver().cuStreamWaitEvent(t.get(), mark.get(), 0),
+                                      abi::CUDA_SUCCESS);
                             fill(t, y, 6);
                           },
                           {.join_forks = true});
-  EXPECT_EQ(launched(g), 6);
+  EXPECT_EQ(launch_and_read(g), 6);
 }
 
-TEST_P(CaptureWithOlderDrivers, AForkThatWasNotJoinedIsNamed) {
+TEST_P(CaptureWithOlderDrivers, AnUnjoinedForkIsNamed) {
   const auto failure = failure_of([&] {
     static_cast<void>(capture(s, [&] {
       t.wait(s);
@@ -125,10 +127,10 @@ TEST_P(CaptureWithOlderDrivers, AForkThatWasNotJoinedIsNamed) {
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_unjoined);
-  EXPECT_TRUE(says(*failure, "\"fork\"")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "\"fork\"")) << failure->what();
 }
 
-TEST_P(CaptureWithOlderDrivers, OfSeveralTheOneThatWasNotJoinedIsNamed) {
+TEST_P(CaptureWithOlderDrivers, OnlyTheUnjoinedForkOfSeveralIsNamed) {
   const stream last{gpu};
   set_name(last, "last");
   const auto failure = failure_of([&] {
@@ -146,11 +148,12 @@ TEST_P(CaptureWithOlderDrivers, OfSeveralTheOneThatWasNotJoinedIsNamed) {
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_unjoined);
-  EXPECT_TRUE(says(*failure, "\"branch\"")) << failure->what();
-  EXPECT_FALSE(says(*failure, "\"fork\"") || says(*failure, "\"last\"")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "\"branch\"")) << failure->what();
+  EXPECT_FALSE(message_contains(*failure, "\"fork\"") || message_contains(*failure, "\"last\""))
+      << failure->what();
 }
 
-TEST_P(CaptureWithOlderDrivers, ABrokenForkTellsWhatBrokeIt) {
+TEST_P(CaptureWithOlderDrivers, ABrokenForkNamesTheCallThatBrokeIt) {
   const event outside = u.record();
   const auto failure = failure_of([&] {
     static_cast<void>(capture(s, [&] {
@@ -161,10 +164,10 @@ TEST_P(CaptureWithOlderDrivers, ABrokenForkTellsWhatBrokeIt) {
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-  EXPECT_TRUE(says(*failure, "cuStreamWaitEvent at")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "cuStreamWaitEvent at")) << failure->what();
 }
 
-TEST_P(CaptureWithOlderDrivers, WhatAForkComesAfterIsTold) {
+TEST_P(CaptureWithOlderDrivers, TheFrontierOfAForkIsReported) {
   const graph g = capture(s, [&] {
     fill(s, x, 1);
     t.wait(s);

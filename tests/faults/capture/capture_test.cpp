@@ -1,11 +1,12 @@
-// capture_test.cpp - captures and graphs of which a driver call fails: nothing left, the streams ordinary.
-#include <weir/memory/buffer.hpp>
+// capture_test.cpp - captures and graphs of which a driver call fails: nothing left, the streams
+// ordinary.
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/ipc_buffer.hpp>
 #include <weir/profiler/profiler.hpp>
 #include <weir/stream/stream.hpp>
@@ -18,45 +19,45 @@
 
 #include "faults/capture/capture_fixture.hpp"
 #include "faults/every_call.hpp"
+#include "support/closure_probe.hpp"
 #include "support/foreign_capture.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
 
+using test::closure_probe;
+using test::closure_stats;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
-using test::fate;
+using test::fault_table;
 using test::is_destroyed_once;
 using test::result_of;
-using test::unraised_errors;
-using test::witness;
+using test::unhandled_errors;
 
 class CaptureFaults : public test::capture_fixture {};
 
 // Rule 164.
-TEST_F(CaptureFaults, AScopedCapture) {
+TEST_F(CaptureFaults, AScopedCaptureReportsEachFailedCall) {
   every_call_may_fail([&] { return capture(s, [] {}); });
   every_call_may_fail([&] { return capture(s, [&] { fill(s, x, 1); }); });
   every_call_may_fail([&] { return capture(s, [&](capture_scope& scope) { scope.keep(1); }); });
 }
 
-// Beside the begin and the end it is one question, for the capture's id: a begin says itself that the stream captures
-// already, and an end that it does not.
-TEST_F(CaptureFaults, AScopeThatNothingJoinsCostsOneQuestion) {
-  failing_table calls;
+// Beside the begin and the end it is one question, for the capture's id: a begin says itself that
+// the stream captures already, and an end that it does not.
+TEST_F(CaptureFaults, ACaptureWithoutForksMakesOneCaptureInfoQuery) {
+  fault_table calls;
   const graph g = capture(s, [] {});
   EXPECT_EQ(calls.count(&driver_table::cuStreamGetCaptureInfo_v3), 1);
   EXPECT_EQ(calls.count_all(), 3);
 }
 
-TEST_F(CaptureFaults, ForksThatAreJoinedOnRequest) {
+TEST_F(CaptureFaults, JoiningForksAutomaticallyReportsEachFailedCall) {
   every_call_may_fail([&] { return capture(s, [&] { fill(s, x, 1); }, {.join_forks = true}); });
 }
 
-TEST_F(CaptureFaults, QuestionsInACapture) {
+TEST_F(CaptureFaults, CaptureQueriesReportEachFailedCall) {
   begin_capture(s);
   every_call_may_fail([&] { static_cast<void>(capture_status_of(s)); });
   every_call_may_fail([&] { static_cast<void>(capture_info_of(s)); });
@@ -64,7 +65,7 @@ TEST_F(CaptureFaults, QuestionsInACapture) {
   static_cast<void>(end_capture(s));
 }
 
-TEST_F(CaptureFaults, AGraph) {
+TEST_F(CaptureFaults, GraphOperationsReportEachFailedCall) {
   const graph g = capture(s, [&] {
     fill(s, x, 1);
     fill(s, x, 2);
@@ -80,7 +81,7 @@ TEST_F(CaptureFaults, AGraph) {
   every_call_may_fail([&] { g.keep(1); });
 }
 
-TEST_F(CaptureFaults, AnExecutable) {
+TEST_F(CaptureFaults, ExecutableGraphOperationsReportEachFailedCall) {
   const graph g = capture(s, [&] { fill(s, x, 1); });
   std::vector<graph_exec> made;  // their destruction is not what fails here
   every_call_may_fail([&] { made.push_back(g.instantiate()); });
@@ -94,7 +95,7 @@ TEST_F(CaptureFaults, AnExecutable) {
 }
 
 // Strong: an executable that can be neither updated nor made anew stays what it was.
-TEST_F(CaptureFaults, AnExecutableThatCannotBeMadeAnewStays) {
+TEST_F(CaptureFaults, AnExecutableThatCannotBeReinstantiatedStaysUsable) {
   graph_exec exec = capture(s, [&] { fill(s, x, 1); }).instantiate();
   const graph longer = capture(s, [&] {
     fill(s, x, 1);
@@ -102,7 +103,7 @@ TEST_F(CaptureFaults, AnExecutableThatCannotBeMadeAnewStays) {
   });
   CUgraphExec_st* const before = exec.get();
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuGraphInstantiateWithParams, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(result_of([&] { exec.update_or_reinstantiate(longer); }), errc::out_of_memory);
   }
@@ -112,14 +113,14 @@ TEST_F(CaptureFaults, AnExecutableThatCannotBeMadeAnewStays) {
 }
 
 // What a graph does not take goes at once, and once.
-TEST_F(CaptureFaults, AnOwnerThatIsNotTaken) {
+TEST_F(CaptureFaults, AnOwnerThatTheGraphCannotKeepIsDestroyedOnce) {
   const graph g;
   const auto attempt = [&](auto function) {
-    fate f;
+    closure_stats f;
     {
-      failing_table faults;
+      fault_table faults;
       faults.fail(function, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-      EXPECT_EQ(result_of([&] { g.keep(witness{f}); }), errc::out_of_memory);
+      EXPECT_EQ(result_of([&] { g.keep(closure_probe{f}); }), errc::out_of_memory);
     }
     EXPECT_TRUE(is_destroyed_once(f));
     EXPECT_EQ(f.destructions_in_host_functions, 0);
@@ -131,11 +132,11 @@ TEST_F(CaptureFaults, AnOwnerThatIsNotTaken) {
 }
 
 // A fork, and an end that cannot find out whether it was joined: the capture is over all the same.
-TEST_F(CaptureFaults, AnEndThatFails) {
+TEST_F(CaptureFaults, AFailedEndStillEndsTheCapture) {
   const auto attempt = [&](auto function) {
-    const unraised_errors unraised;
+    const unhandled_errors unraised;
     {
-      failing_table faults;
+      fault_table faults;
       const auto failure = failure_of([&] {
         static_cast<void>(capture(s, [&] {
           fork();
@@ -156,12 +157,12 @@ TEST_F(CaptureFaults, AnEndThatFails) {
 }
 
 // The same by hand, where no scope ends what is left.
-TEST_F(CaptureFaults, AnEndByHandThatFails) {
+TEST_F(CaptureFaults, AFailedManualEndStillEndsTheCapture) {
   begin_capture(s);
   fork();
   s.wait(t);
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuGraphGetEdges_v2, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }), errc::out_of_memory);
   }
@@ -170,10 +171,10 @@ TEST_F(CaptureFaults, AnEndByHandThatFails) {
 }
 
 // A second failure where the first is under way: the body's comes out, the other reaches the hook.
-TEST_F(CaptureFaults, AnEndThatFailsBehindAnExceptionReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(CaptureFaults, AFailedEndDuringAnExceptionReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   {
-    failing_table faults;
+    fault_table faults;
     EXPECT_THROW(static_cast<void>(capture(s,
                                            [&] {
                                              faults.fail(&driver_table::cuStreamEndCapture, 1,
@@ -187,9 +188,10 @@ TEST_F(CaptureFaults, AnEndThatFailsBehindAnExceptionReachesTheHook) {
 }
 
 // Drivers before 12.3 have the older question only.
-TEST_F(CaptureFaults, TheOlderQuestionServes) {
-  failing_table faults;
-  faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+TEST_F(CaptureFaults, TheOlderCaptureInfoQueryIsUsedAsAFallback) {
+  fault_table faults;
+  faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1,
+                   abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   const graph g = capture(s, [&] {
     fill(s, x, 1);
     EXPECT_EQ(capture_info_of(s).frontier.size(), 1u);
@@ -198,7 +200,7 @@ TEST_F(CaptureFaults, TheOlderQuestionServes) {
 }
 
 // A look beside a capture that cannot be made harmless is not made.
-TEST_F(CaptureFaults, LooksBesideACapture) {
+TEST_F(CaptureFaults, QueriesDuringACaptureReportEachFailedCall) {
   const event mark = t.record();
   begin_capture(s);
   every_call_may_fail([&] { t.sync(); });
@@ -209,12 +211,13 @@ TEST_F(CaptureFaults, LooksBesideACapture) {
 }
 
 // Memory that cannot be closed without harm is not closed.
-TEST_F(CaptureFaults, WhatIsClosedBesideACapture) {
+TEST_F(CaptureFaults, MemoryIsNotClosedIfTheCaptureModeCannotBeChanged) {
   ipc_buffer<int> memory{10};
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   {
-    failing_table faults;
-    faults.fail(&driver_table::cuThreadExchangeStreamCaptureMode, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    fault_table faults;
+    faults.fail(&driver_table::cuThreadExchangeStreamCaptureMode, 1,
+                abi::CUDA_ERROR_SYSTEM_NOT_READY);
     EXPECT_EQ(result_of([&] { memory.close(); }), errc::system_not_ready);
     EXPECT_EQ(faults.count(&driver_table::cuMemFree_v2), 0);
   }

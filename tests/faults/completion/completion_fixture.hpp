@@ -1,11 +1,12 @@
-// faults/completion/completion_fixture.hpp - completions while each call of the driver fails in turn.
+// faults/completion/completion_fixture.hpp - completions while each call of the driver fails in
+// turn.
 #pragma once
 
 #include <weir/completion/completion.hpp>
+#include <weir/completion/when.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
 #include <weir/stream/stream.hpp>
-#include <weir/completion/when.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -21,58 +22,59 @@
 
 #include "api/stream/stream_state.hpp"
 #include "faults/every_call.hpp"
-#include "reactor/event_store.hpp"
-#include "support/answer.hpp"
+#include "reactor/event_pool.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
-#include "support/own_table.hpp"
+#include "support/recorded_outcome.hpp"
+#include "support/table_override.hpp"
 
 namespace weir::test {
 
-inline constexpr abi::CUresult refused = abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
+inline constexpr abi::CUresult refused =
+    abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
 
 // Throws what the work failed with.
 template <class Wait>
-detached await_with_an_end(Wait wait, answer& to) {
+detached await_with_timeout(Wait wait, recorded_outcome& to) {
   errc how = errc::success;
   try {
     co_await wait.within(std::chrono::hours{1});
   } catch (const error& e) {
     how = e.result();
   }
-  to.tell(how);
+  to.record(how);
 }
 
 class CompletionFaults : public ::testing::Test {
  protected:
   static inline std::atomic<int> live_events{0};
-  static inline std::atomic<int> told_so_far{0};
-  static inline std::atomic<int> told_when_destroyed{0};  // the least that were told by then
+  static inline std::atomic<int> completed_so_far{0};
+  static inline std::atomic<int> completed_when_destroyed{0};  // the least that were told by then
 
-  // run(stream, name) once as it is, and then once for each driver call that it makes, which fails; `name` is that call's.
-  // Events that it leaves are few.
+  // run(stream, name) once as it is, and then once for each driver call that it makes, which fails;
+  // `name` is that call's. Events that it leaves are few.
   template <class Run>
   void with_each_call_failing(const Run& run) {
     std::vector<int> counts;
     {
       gate{stream{gpu}};  // makes what all gates have
-      const failing_table calls;
+      const fault_table calls;
       const stream s{gpu};
-      empty_the_store();
-      const std::vector<int> before = counts_of(calls);
+      empty_event_pool();
+      const std::vector<int> before = call_counts_of(calls);
       run(s, std::string_view{});
-      counts = counts_of(calls);
+      counts = call_counts_of(calls);
       constexpr int most = 12;  // the reactor's thread may ask any number of times
       for (std::size_t i = 0; i < counts.size(); ++i) {
-        const bool is_the_gates = driver_functions[i].symbol == "cuStreamWaitValue32_v2";
-        counts[i] = is_the_gates ? 0 : std::min(counts[i] - before[i], most);
+        const bool belongs_to_gate = driver_functions[i].symbol == "cuStreamWaitValue32_v2";
+        counts[i] = belongs_to_gate ? 0 : std::min(counts[i] - before[i], most);
       }
     }
     const int before = live_events;
     for_each_call(counts, [&](const driver_function& function, int nth) {
-      failing_table faults;
+      fault_table faults;
       const stream s{gpu};
-      empty_the_store();
+      empty_event_pool();
       function.fail(faults, nth, refused);
       run(s, std::string_view{function.name});
       function.fail(faults, 1'000'000, refused);  // the stream's end is no part of it
@@ -82,14 +84,14 @@ class CompletionFaults : public ::testing::Test {
   }
 
   // Of the events that nobody uses just now, so that new ones have to be made.
-  void empty_the_store() const {
+  void empty_event_pool() const {
     const context_ref context = gpu.primary_context();
-    const unsigned long long number = detail::number_of(context.get(), call_site::current());
+    const unsigned long long number = detail::context_id_of(context.get(), call_site::current());
     std::vector<abi::CUevent> kept;
     const int before = live_events;
     while (live_events == before) {
       abi::CUevent event = nullptr;
-      ASSERT_EQ(detail::take_event(context.get(), number, event).code, errc::success);
+      ASSERT_EQ(detail::acquire_event(context.get(), number, event).code, errc::success);
       kept.push_back(event);
     }
     detail::destroy_events(kept);
@@ -97,7 +99,8 @@ class CompletionFaults : public ::testing::Test {
 
   // What a call that fails throws, while a completion is being made. None: it did not fail.
   template <class Make>
-  static std::optional<completion> made_or_told(const Make& make, std::string_view failing) {
+  static std::optional<completion> make_or_expect_failure(const Make& make,
+                                                          std::string_view failing) {
     std::optional<completion> made;
     if (const auto failure = failure_of([&] { made = make(); })) {
       EXPECT_EQ(failure->result(), errc::system_not_ready);
@@ -108,25 +111,27 @@ class CompletionFaults : public ::testing::Test {
   }
 
   // Past the calls that fail.
-  static void sync(const stream& s) { EXPECT_EQ(own_table::below().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS); }
-
-  static void expect_told_once(const std::deque<answer>& all) {
-    for (const answer& each : all) {
-      while (each.told == 0) std::this_thread::yield();
-      EXPECT_TRUE(each.outcome == errc::success || each.outcome == errc::system_not_ready);
-    }
-    for (const answer& each : all) EXPECT_EQ(each.told, 1);
+  static void sync(const stream& s) {
+    EXPECT_EQ(table_override::original().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS);
   }
 
-  const own_table counting{[](driver_table& t) {
+  static void expect_completed_once(const std::deque<recorded_outcome>& all) {
+    for (const recorded_outcome& each : all) {
+      while (each.deliveries == 0) std::this_thread::yield();
+      EXPECT_TRUE(each.outcome == errc::success || each.outcome == errc::system_not_ready);
+    }
+    for (const recorded_outcome& each : all) EXPECT_EQ(each.deliveries, 1);
+  }
+
+  const table_override counting{[](driver_table& t) {
     t.cuEventCreate = [](abi::CUevent* event, unsigned flags) {
       ++live_events;
-      return own_table::below().cuEventCreate(event, flags);
+      return table_override::original().cuEventCreate(event, flags);
     };
     t.cuEventDestroy_v2 = [](abi::CUevent event) {
       --live_events;
-      told_when_destroyed = std::min(told_when_destroyed.load(), told_so_far.load());
-      return own_table::below().cuEventDestroy_v2(event);
+      completed_when_destroyed = std::min(completed_when_destroyed.load(), completed_so_far.load());
+      return table_override::original().cuEventDestroy_v2(event);
     };
   }};
   device gpu;

@@ -1,8 +1,9 @@
-// completion_out_of_memory_test.cpp - completions where the program has no memory left: made and awaited, or not at all.
+// completion_out_of_memory_test.cpp - completions where the program has no memory left: made and
+// awaited, or not at all.
 #include <weir/completion/completion.hpp>
+#include <weir/completion/future.hpp>
 #include <weir/device/device.hpp>
 #include <weir/event/event.hpp>
-#include <weir/completion/future.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <atomic>
@@ -16,21 +17,21 @@
 #include <gtest/gtest.h>
 
 #include "api/completion/completion_access.hpp"
-#include "support/fault_table.hpp"
 #include "embedded/core/out_of_memory.hpp"
-#include "support/child.hpp"
+#include "support/closure_probe.hpp"
+#include "support/fault_table.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
-#include "support/witness.hpp"
 #include "support/yield_for.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
+using detail::fault_table;
 using embedded::out_of_memory;
-using test::fate;
+using test::closure_probe;
+using test::closure_stats;
 using test::gate;
-using test::witness;
 using namespace std::chrono_literals;
 
 // Once as it comes, and once with points that are asked.
@@ -41,10 +42,12 @@ class CompletionOutOfMemory : public ::testing::TestWithParam<bool> {
     stream{gpu}.completion().wait();  // what is made once for all
   }
 
-  // Has each allocation of change() fail in turn, until it succeeds; whenever it has not, unchanged() looks. Both are
-  // given a stream that nothing was asked of; change() finds it held, if it is to be.
+  // Has each allocation of change() fail in turn, until it succeeds; whenever it has not,
+  // unchanged() looks. Both are given a stream that nothing was asked of; change() finds it held,
+  // if it is to be.
   template <class Change, class Unchanged>
-  void each_may_fail(const Change& change, const Unchanged& unchanged, bool is_held = true) {
+  void with_each_allocation_failing(const Change& change, const Unchanged& unchanged,
+                                    bool is_held = true) {
     for (int after = 0;; ++after) {
       SCOPED_TRACE(testing::Message() << "after " << after);
       ASSERT_LT(after, 1000);
@@ -66,7 +69,7 @@ class CompletionOutOfMemory : public ::testing::TestWithParam<bool> {
   }
 
   device gpu;
-  std::optional<failing_table> calls;
+  std::optional<fault_table> calls;
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompletionOutOfMemory, ::testing::Values(false, true),
@@ -77,13 +80,14 @@ void wait_for(const std::atomic<int>& count, int wanted) {
 }
 
 // The stream is none the worse for it.
-TEST_P(CompletionOutOfMemory, MakingOne) {
+TEST_P(CompletionOutOfMemory, AStreamStaysUsableIfACompletionCannotBeAllocated) {
   completion c;
-  each_may_fail([&](const stream& s) { c = s.completion(); }, [](const stream& s) { s.completion().wait(); });
+  with_each_allocation_failing([&](const stream& s) { c = s.completion(); },
+                               [](const stream& s) { s.completion().wait(); });
   c.wait();
 }
 
-TEST_P(CompletionOutOfMemory, MakingManyThatArePending) {
+TEST_P(CompletionOutOfMemory, PendingCompletionsSurviveAFailedAllocation) {
   constexpr int many = 40;  // more than there is room for at first
   for (int before = 0; before < many; ++before) {
     for (int after = 0; after < 4; ++after) {
@@ -106,26 +110,26 @@ TEST_P(CompletionOutOfMemory, MakingManyThatArePending) {
 }
 
 // A function is called once, or destroyed uncalled.
-TEST_P(CompletionOutOfMemory, CallingAFunction) {
-  fate f;
-  int begun = 0;
-  each_may_fail(
+TEST_P(CompletionOutOfMemory, AFunctionIsCalledOrDestroyedOnceIfAnAllocationFails) {
+  closure_stats f;
+  int started = 0;
+  with_each_allocation_failing(
       [&](const stream& s) {
         const completion c = s.completion();
-        ++begun;
-        c.then([w = witness{f}] { w.ran(); });
+        ++started;
+        c.then([w = closure_probe{f}] { w.record_run(); });
       },
       [&](const stream& s) {
         s.sync();
         EXPECT_EQ(f.runs, 0);
-        EXPECT_EQ(f.destructions, begun);
+        EXPECT_EQ(f.destructions, started);
       });
   wait_for(f.runs, 1);
-  wait_for(f.destructions, begun);
+  wait_for(f.destructions, started);
 }
 
 // Whoever waits for the engine's news, and finds no memory to be noted down, is told all the same.
-TEST_P(CompletionOutOfMemory, ToWaitNeedsNone) {
+TEST_P(CompletionOutOfMemory, WaitingForACompletionNeedsNoMemory) {
   struct waiter : detail::completion_waiter {
     std::atomic<int> times{0};
   };
@@ -135,9 +139,12 @@ TEST_P(CompletionOutOfMemory, ToWaitNeedsNone) {
   const completion c = s.completion();
   std::vector<waiter> all(many);
   for (waiter& each : all) {
-    each.told = [](detail::completion_waiter& self, errc) noexcept { ++static_cast<waiter&>(self).times; };
+    each.on_complete = [](detail::completion_waiter& self, errc) noexcept {
+      ++static_cast<waiter&>(self).times;
+    };
     const out_of_memory now;
-    EXPECT_TRUE(detail::add_waiter(*detail::completion_access::where(c), detail::completion_access::ticket(c), each));
+    EXPECT_TRUE(detail::add_waiter(*detail::completion_access::queue(c),
+                                   detail::completion_access::ticket(c), each));
   }
   held.open();
   for (const waiter& each : all) wait_for(each.times, 1);
@@ -147,10 +154,12 @@ TEST_P(CompletionOutOfMemory, ToWaitNeedsNone) {
 }
 
 // Nothing has begun where a deadline cannot be noted down.
-TEST_P(CompletionOutOfMemory, WaitingWithAnEnd) {
-  struct resumed {
+TEST_P(CompletionOutOfMemory, AWaitWithADeadlineDoesNotBeginIfAnAllocationFails) {
+  struct suspended_coroutine {
     struct promise_type {
-      resumed get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+      suspended_coroutine get_return_object() noexcept {
+        return {std::coroutine_handle<promise_type>::from_promise(*this)};
+      }
       std::suspend_always initial_suspend() noexcept { return {}; }
       std::suspend_always final_suspend() noexcept { return {}; }
       void return_void() noexcept {}
@@ -162,14 +171,14 @@ TEST_P(CompletionOutOfMemory, WaitingWithAnEnd) {
   const stream s{gpu};
   gate held{s};
   const completion c = s.completion();
-  std::atomic<int> went_on{0};
-  const auto wait = [&]() -> resumed {
+  std::atomic<int> resumed_count{0};
+  const auto wait = [&]() -> suspended_coroutine {
     static_cast<void>(co_await c.within(1h));
-    ++went_on;
+    ++resumed_count;
   };
-  std::vector<resumed> suspended;
+  std::vector<suspended_coroutine> suspended;
   for (int i = 0; i < 100; ++i) {
-    const resumed one = wait();
+    const suspended_coroutine one = wait();
     {
       const out_of_memory now;
       one.frame.resume();
@@ -181,16 +190,16 @@ TEST_P(CompletionOutOfMemory, WaitingWithAnEnd) {
     }
   }
   held.open();
-  wait_for(went_on, static_cast<int>(suspended.size()));
-  for (const resumed& one : suspended) {
+  wait_for(resumed_count, static_cast<int>(suspended.size()));
+  for (const suspended_coroutine& one : suspended) {
     while (!one.frame.done()) std::this_thread::yield();
     one.frame.destroy();
   }
 }
 
-TEST_P(CompletionOutOfMemory, OfAnEvent) {
+TEST_P(CompletionOutOfMemory, AnEventStaysUsableIfACompletionCannotBeAllocated) {
   completion c;
-  each_may_fail(
+  with_each_allocation_failing(
       [&](const stream& s) {
         const event e = s.record();
         c = e.completion();
@@ -203,26 +212,27 @@ TEST_P(CompletionOutOfMemory, OfAnEvent) {
 }
 
 // The value is destroyed once. Where nobody can tell of the end of the work, it is waited for.
-TEST_P(CompletionOutOfMemory, OfAValue) {
-  fate f;
+TEST_P(CompletionOutOfMemory, AFutureValueIsDestroyedOnceIfAnAllocationFails) {
+  closure_stats f;
   int made = 0;
-  each_may_fail(
+  with_each_allocation_failing(
       [&](const stream& s) {
         static_cast<void>(s.enqueue_async([&] {
           ++made;
-          return witness{f};
+          return closure_probe{f};
         }));
       },
       [&](const stream&) { EXPECT_EQ(f.destructions, made); }, false);
   wait_for(f.destructions, made);
 }
 
-// The reactor's thread cannot be started: threads that wait ask themselves, and what needs it is refused.
-void without_the_reactors_thread(bool asked) {
-  test::in_a_fresh_process([asked] {
+// The reactor's thread cannot be started: threads that wait ask themselves, and what needs it is
+// refused.
+void check_without_reactor_thread(bool polled) {
+  test::in_a_fresh_process([polled] {
     const device gpu;
-    std::optional<failing_table> table;
-    if (asked) table.emplace();
+    std::optional<fault_table> table;
+    if (polled) table.emplace();
     const stream s{gpu};
     std::optional<gate> held{s};
     const completion c = s.completion();
@@ -245,12 +255,17 @@ void without_the_reactors_thread(bool asked) {
       in_time = c.wait_for(1h);
     }
     opens.join();
-    return WEIR_HOLDS(refused) && WEIR_HOLDS(!called) && WEIR_HOLDS(in_time) && WEIR_HOLDS(c.done());
+    return WEIR_HOLDS(refused) && WEIR_HOLDS(!called) && WEIR_HOLDS(in_time) &&
+           WEIR_HOLDS(c.done());
   });
 }
 
-TEST(CompletionOutOfThreads, WithoutTheReactorsThread) { without_the_reactors_thread(false); }
-TEST(CompletionOutOfThreads, WithoutTheReactorsThreadAsked) { without_the_reactors_thread(true); }
+TEST(CompletionOutOfThreads, AWaitEndsWithoutTheReactorThread) {
+  check_without_reactor_thread(false);
+}
+TEST(CompletionOutOfThreads, AWaitForPolledEventsEndsWithoutTheReactorThread) {
+  check_without_reactor_thread(true);
+}
 
 }  // namespace
 }  // namespace weir

@@ -1,12 +1,12 @@
 // completion_source_test.cpp - the ends of events, launches and values while the driver refuses.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
+#include <weir/completion/future.hpp>
 #include <weir/core/error.hpp>
 #include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/completion/future.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -20,68 +20,68 @@
 #include <gtest/gtest.h>
 
 #include "faults/completion/completion_fixture.hpp"
+#include "support/closure_probe.hpp"
 #include "support/gate.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
 
-using test::answer;
 using test::await;
+using test::closure_probe;
+using test::closure_stats;
 using test::failure_of;
-using test::fate;
 using test::gate;
-using test::witness;
+using test::recorded_outcome;
 
 class CompletionSourceFaults : public test::CompletionFaults {};
 
-TEST_F(CompletionSourceFaults, OfAnEvent) {
+TEST_F(CompletionSourceFaults, AwaitersOfAnEventAreNotifiedOnceIfACallFails) {
   with_each_call_failing([](const stream& s, std::string_view failing) {
-    std::deque<answer> all;
+    std::deque<recorded_outcome> all;
     std::optional<event> e;
     gate held{s};
     if (const auto failure = failure_of([&] { e.emplace(s.record()); })) {
       EXPECT_EQ(failure->call(), failing);
       return;
     }
-    const auto c = made_or_told([&] { return e->completion(); }, failing);
+    const auto c = make_or_expect_failure([&] { return e->completion(); }, failing);
     if (c) {
       await(*c, all.emplace_back());
       await(*c, all.emplace_back());
     }
     e.reset();
     held.open();
-    expect_told_once(all);
+    expect_completed_once(all);
   });
 }
 
 // An error tells whether the graph was launched all the same.
-TEST_F(CompletionSourceFaults, OfALaunch) {
+TEST_F(CompletionSourceFaults, AFailedLaunchAsyncReportsWhetherTheGraphWasLaunched) {
   pinned_buffer<int> x{1};
   stream t{gpu};
   const graph g = capture(t, [&](capture_scope& c) { fill(c.stream(), x, 3); });
   const graph_exec run = g.instantiate();
   int refused_after_the_launch = 0;
   with_each_call_failing([&](const stream& s, std::string_view failing) {
-    std::deque<answer> all;
+    std::deque<recorded_outcome> all;
     x.data()[0] = 0;
     gate held{s};
     bool launched = true;
-    const auto c = made_or_told(
+    const auto c = make_or_expect_failure(
         [&] {
           try {
             return run.launch_async(s);
           } catch (const error& e) {
-            launched = e.advice().find("has been queued") != std::string::npos;
+            launched = e.hint().find("has been queued") != std::string::npos;
             throw;
           }
         },
         failing);
     if (c) await(*c, all.emplace_back());
-    const auto d = made_or_told([&] { return run.upload_async(s); }, failing);
+    const auto d = make_or_expect_failure([&] { return run.upload_async(s); }, failing);
     if (d) await(*d, all.emplace_back());
     held.open();
-    expect_told_once(all);
+    expect_completed_once(all);
     sync(s);
     EXPECT_EQ(x.data()[0], launched ? 3 : 0) << "after a failure of " << failing;
     refused_after_the_launch += launched && !c ? 1 : 0;
@@ -90,18 +90,18 @@ TEST_F(CompletionSourceFaults, OfALaunch) {
 }
 
 // The value is destroyed once the work is done, or when nothing can be told about that.
-TEST_F(CompletionSourceFaults, OfAValue) {
+TEST_F(CompletionSourceFaults, AFutureValueIsDestroyedOnceIfACallFails) {
   with_each_call_failing([](const stream& s, std::string_view failing) {
-    fate f;
-    int begun = 0;
-    std::deque<answer> all;
+    closure_stats f;
+    int started = 0;
+    std::deque<recorded_outcome> all;
     {
-      std::vector<future<witness>> values;
+      std::vector<future<closure_probe>> values;
       for (int i = 0; i < 4; ++i) {
         const auto failure = failure_of([&] {
           values.push_back(s.enqueue_async([&] {
-            ++begun;
-            return witness{f};
+            ++started;
+            return closure_probe{f};
           }));
         });
         if (failure) {
@@ -111,8 +111,8 @@ TEST_F(CompletionSourceFaults, OfAValue) {
       }
       if (!values.empty()) await(values.front().completion(), all.emplace_back());
     }
-    expect_told_once(all);
-    while (f.destructions != begun) std::this_thread::yield();
+    expect_completed_once(all);
+    while (f.destructions != started) std::this_thread::yield();
   });
 }
 

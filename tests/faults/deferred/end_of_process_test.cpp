@@ -1,22 +1,23 @@
-// end_of_process_test.cpp - weir's objects as statics, whose destructors run when the driver has gone before them.
-#include <weir/memory/buffer.hpp>
+// end_of_process_test.cpp - weir's objects as statics, whose destructors run when the driver has
+// gone before them.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/stream/current_stream.hpp>
-#include <weir/core/deferred.hpp>
-#include <weir/event/event.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/graph/graph_exec.hpp>
-#include <weir/stream/host_function.hpp>
-#include <weir/profiler/name.hpp>
-#include <weir/memory/pinned_buffer.hpp>
-#include <weir/stream/stream_pool.hpp>
 #include <weir/completion/sync_wait.hpp>
-#include <weir/event/timer.hpp>
-#include <weir/sync/value_wait.hpp>
 #include <weir/completion/when.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
+#include <weir/event/event.hpp>
+#include <weir/event/timer.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/profiler/name.hpp>
+#include <weir/stream/current_stream.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream_pool.hpp>
+#include <weir/sync/value_wait.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,20 +33,20 @@
 
 #include <gtest/gtest.h>
 
-#include "os/at_exit.hpp"
 #include "faults/every_call.hpp"
-#include "support/asleep.hpp"
-#include "support/child.hpp"
+#include "os/at_exit.hpp"
 #include "support/errors.hpp"
+#include "support/fresh_process.hpp"
 #include "support/gate.hpp"
+#include "support/wait_until_asleep.hpp"
 
 namespace weir {
 namespace {
 
-using test::failing_table;
+using test::fault_table;
 
 // Ends the process as a failure: nothing may reach the hook when the driver has gone.
-void tell(std::exception_ptr failure) noexcept {
+void fail_on_unhandled_error(std::exception_ptr failure) noexcept {
   try {
     std::rethrow_exception(std::move(failure));
   } catch (const std::exception& e) {
@@ -55,7 +56,7 @@ void tell(std::exception_ptr failure) noexcept {
 }
 
 // What a program may have at namespace scope, in use.
-struct belongings {
+struct static_objects {
   device gpu;
   stream s{gpu};
   stream t{gpu};
@@ -64,7 +65,7 @@ struct belongings {
   buffer<int> x{s, 100};
   pinned_buffer<int> y{100};
   pinned_buffer<int> unused{100};
-  word<std::uint32_t> w;
+  wait_word<std::uint32_t> w;
   timings times;
   graph work = capture(s, [this] { fill(s, x, 1); });
   graph_exec run = work.instantiate();
@@ -72,7 +73,7 @@ struct belongings {
   stream_lease lease = pool.acquire();
   context kept{gpu};
 
-  belongings() {
+  static_objects() {
     copy(s, x, y);
     x.used_on(t);
     write_value(t, w, 1);
@@ -84,9 +85,9 @@ struct belongings {
 };
 
 // From here on every call answers as a driver does that has shut down.
-struct end_of_the_driver {
-  failing_table& faults;
-  ~end_of_the_driver() {
+struct driver_shutdown {
+  fault_table& faults;
+  ~driver_shutdown() {
     for (const test::driver_function& function : test::driver_functions) {
       function.fail_from(faults, abi::CUDA_ERROR_DEINITIALIZED);
     }
@@ -96,20 +97,20 @@ struct end_of_the_driver {
 // Rule 161: destruction after the driver has gone is no failure, and harms nothing.
 TEST(EndOfProcess, StaticsOutliveTheDriver) {
   test::in_a_fresh_process([] {
-    on_unraised_error(&tell);
-    static failing_table faults;                  // destroyed last
-    static belongings all;                        // then these, by a driver that is gone
-    static const end_of_the_driver gone{faults};  // destroyed first
+    set_unhandled_error_handler(&fail_on_unhandled_error);
+    static fault_table faults;                  // destroyed last
+    static static_objects all;                  // then these, by a driver that is gone
+    static const driver_shutdown gone{faults};  // destroyed first
     return WEIR_HOLDS(all.s.done());
   });
 }
 
 // Threads that sleep until work is done are not left behind by a driver that goes first.
-struct sleepers_at_the_end {
-  sleepers_at_the_end() = default;
-  sleepers_at_the_end(const sleepers_at_the_end&) = delete;
-  sleepers_at_the_end& operator=(const sleepers_at_the_end&) = delete;
-  ~sleepers_at_the_end() {
+struct blocked_threads {
+  blocked_threads() = default;
+  blocked_threads(const blocked_threads&) = delete;
+  blocked_threads& operator=(const blocked_threads&) = delete;
+  ~blocked_threads() {
     for (std::thread& each : sleeping) each.join();
     for (const errc each : outcomes) {
       if (each != errc::deinitialized) std::_Exit(4);
@@ -133,12 +134,12 @@ struct sleepers_at_the_end {
   std::array<errc, 2> outcomes{};
 };
 
-TEST(EndOfProcess, WhoWaitsIsToldThatTheDriverHasGone) {
+TEST(EndOfProcess, AWaitingThreadIsNotifiedThatTheDriverHasShutDown) {
   test::in_a_fresh_process([] {
-    on_unraised_error(&tell);
-    static failing_table faults;
-    static sleepers_at_the_end last;  // destroyed by a driver that is gone
-    static const end_of_the_driver gone{faults};
+    set_unhandled_error_handler(&fail_on_unhandled_error);
+    static fault_table faults;
+    static blocked_threads last;  // destroyed by a driver that is gone
+    static const driver_shutdown gone{faults};
     last.s = new stream{device{}};
     last.never_opened = new test::gate{*last.s};
     const completion c = last.s->completion();
@@ -151,8 +152,8 @@ TEST(EndOfProcess, WhoWaitsIsToldThatTheDriverHasGone) {
 // The same where the driver is still there: all of it is given back, and nothing is reported.
 TEST(EndOfProcess, StaticsAreDestroyedWithTheDriver) {
   test::in_a_fresh_process([] {
-    on_unraised_error(&tell);
-    static const belongings all;
+    set_unhandled_error_handler(&fail_on_unhandled_error);
+    static const static_objects all;
     return WEIR_HOLDS(all.s.done());
   });
 }
@@ -160,8 +161,8 @@ TEST(EndOfProcess, StaticsAreDestroyedWithTheDriver) {
 // Threads that end after main has returned leave their events and current streams behind in order.
 TEST(EndOfProcess, AtExitFunctionsMayUseWeir) {
   test::in_a_fresh_process([] {
-    on_unraised_error(&tell);
-    static const belongings all;
+    set_unhandled_error_handler(&fail_on_unhandled_error);
+    static const static_objects all;
     std::atexit([] {
       const stream late{device{}};
       pinned_buffer<int> pinned{10};
@@ -188,7 +189,8 @@ template <class Body>
 class ForkedChild : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!device{}.is_embedded()) GTEST_SKIP() << "a GPU's driver ends in its own way in a child that has none";
+    if (!device{}.is_embedded())
+      GTEST_SKIP() << "a GPU's driver ends in its own way in a child that has none";
 #if defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a thread sanitizer may hang in the child of a program with several threads";
 #endif
@@ -196,35 +198,39 @@ class ForkedChild : public ::testing::Test {
 };
 
 // weir's own thread stays in the parent, with what was left to it.
-TEST_F(ForkedChild, EndsWithoutWeirsThread) {
+TEST_F(ForkedChild, AForkedChildExitsWithoutTheReclaimerThread) {
   test::in_a_fresh_process([] {
-    on_unraised_error(&tell);
+    set_unhandled_error_handler(&fail_on_unhandled_error);
     stream s{device{}};
     const test::gate held{s};
     {
       pinned_buffer<int> pinned{10};
       fill(s, pinned, 1);
     }
-    return WEIR_HOLDS(deferred_count() == 1u) && WEIR_HOLDS(child_ends_well([] {})) && WEIR_HOLDS(child_ends_well([] {
+    return WEIR_HOLDS(deferred_count() == 1u) && WEIR_HOLDS(child_ends_well([] {})) &&
+           WEIR_HOLDS(child_ends_well([] {
              drain_deferred();
              if (deferred_count() != 0) std::_Exit(4);
            }));
   });
 }
 
-// What it has of the parent's goes without a word, and does the parent no harm; calls answer that there is no driver.
-TEST_F(ForkedChild, HasCopiesOfWhatIsTheParents) {
+// What it has of the parent's goes without a word, and does the parent no harm; calls answer that
+// there is no driver.
+TEST_F(ForkedChild, AForkedChildDestroysItsCopiesWithoutDriverCalls) {
   test::in_a_fresh_process([] {
-    on_unraised_error(&tell);
-    static belongings all;
+    set_unhandled_error_handler(&fail_on_unhandled_error);
+    static static_objects all;
     const bool went_well = child_ends_well([] {
-      const auto refused = [](const auto& call) { return test::result_of(call) == errc::not_initialized; };
+      const auto refused = [](const auto& call) {
+        return test::result_of(call) == errc::not_initialized;
+      };
       if (!refused([] { all.s.sync(); })) std::_Exit(4);
       if (!refused([] { static_cast<void>(stream{device{}}); })) std::_Exit(5);
       { const buffer<int> x = std::move(all.x); }
       { const pinned_buffer<int> y = std::move(all.y); }
       all.w.close();
-      const failing_table calls;
+      const fault_table calls;
       {
         const event e = std::move(all.e);
         const timed_event te = std::move(all.te);
@@ -242,9 +248,9 @@ TEST_F(ForkedChild, HasCopiesOfWhatIsTheParents) {
 }
 
 // Other threads hold locks of weir's when a busy program forks.
-TEST_F(ForkedChild, EndsWhateverTheParentDoesMeanwhile) {
+TEST_F(ForkedChild, AForkedChildExitsWhateverTheParentIsDoing) {
   test::in_a_fresh_process([] {
-    on_unraised_error(&tell);
+    set_unhandled_error_handler(&fail_on_unhandled_error);
     const device gpu;
     static stream kept{gpu};
     std::atomic<bool> stop{false};
@@ -257,7 +263,7 @@ TEST_F(ForkedChild, EndsWhateverTheParentDoesMeanwhile) {
           pinned_buffer<int> y{10};
           copy(s, x, y);
           launch_host(s, [] {});
-          word<std::uint32_t> w;
+          wait_word<std::uint32_t> w;
           write_value(s, w, 1);
           set_name(s, "busy");
           s.sync();
@@ -273,13 +279,13 @@ TEST_F(ForkedChild, EndsWhateverTheParentDoesMeanwhile) {
 }
 
 // exit() takes a lock of the C library's, which weir takes in passing when its thread starts.
-TEST_F(ForkedChild, EndsThoughWeirLeavesAFunctionForTheEndMeanwhile) {
+TEST_F(ForkedChild, AForkedChildExitsWhileTheParentRegistersExitFunctions) {
   test::in_a_fresh_process([] {
     const stream s{device{}};  // forks are minded from here on
     std::atomic<int> left{0};
     std::atomic<bool> stop{false};
     std::thread leaving{[&] {
-      while (!stop && ++left < 1'000'000) detail::call_at_exit([] {});
+      while (!stop && ++left < 1'000'000) detail::register_at_exit([] {});
     }};
     while (left == 0) std::this_thread::yield();
     bool well = true;

@@ -13,19 +13,19 @@
 namespace weir::test {
 
 // A process that hangs at its end is killed, and its test fails.
-inline constexpr unsigned seconds_to_end = 30;
+inline constexpr unsigned exit_timeout_seconds = 30;
 
 // Keeps this thread, and its processor, for so long, as a test of patience has to.
-inline void take(std::chrono::microseconds time) {
+inline void busy_wait(std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) continue;
 }
 
 // Have statics been destroyed that closures may use?
-inline std::atomic<bool> statics_end{false};
+inline std::atomic<bool> statics_are_destroyed{false};
 
 // Has weir's thread begun, so that what is made before is destroyed after the first wait.
-inline void begin_weirs_thread() {
+inline void start_reclaimer_thread() {
   const stream s{device{}};
   launch_host(s, [held = std::make_shared<int>(1)] {});
   s.sync();

@@ -19,42 +19,42 @@
 
 #include <gtest/gtest.h>
 
-#include "api/device/device_call.hpp"
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
+#include "api/device/device_wait.hpp"
 #include "support/fault_table.hpp"
-#include "support/asleep.hpp"
-#include "support/child.hpp"
+#include "support/fresh_process.hpp"
+#include "support/wait_until_asleep.hpp"
 
 namespace weir {
 namespace {
 
-using detail::chore_result;
 using detail::defer;
+using detail::task_result;
 
-chore_result done_if(bool allowed) { return allowed ? chore_result::done : chore_result::busy; }
+task_result done_if(bool allowed) { return allowed ? task_result::done : task_result::busy; }
 
 // A chore that keeps the thread until it is told to end.
-class long_chore {
+class long_task {
  public:
-  long_chore() {
+  long_task() {
     defer([this]() noexcept {
-      under_way_ = true;
-      while (!may_end_) std::this_thread::yield();
-      return chore_result::done;
+      running_ = true;
+      while (!can_end_) std::this_thread::yield();
+      return task_result::done;
     });
-    while (!under_way_) std::this_thread::yield();
+    while (!running_) std::this_thread::yield();
   }
-  void end() { may_end_ = true; }
+  void end() { can_end_ = true; }
 
  private:
-  std::atomic<bool> under_way_{false};
-  std::atomic<bool> may_end_{false};
+  std::atomic<bool> running_{false};
+  std::atomic<bool> can_end_{false};
 };
 
 // A thread that waits for all that is left, and sleeps by now.
-class drain_under_way {
+class background_drain {
  public:
-  drain_under_way()
+  background_drain()
       : thread_{[this] {
           number_ = gettid();
           drain_deferred();
@@ -69,8 +69,9 @@ class drain_under_way {
   std::thread thread_;
 };
 
-// Others leave something before what they have left earlier can be done, for ever: there is always something left.
-TEST(Reclaimer, DrainsWaitForNoMoreThanThereWasBefore) {
+// Others leave something before what they have left earlier can be done, for ever: there is always
+// something left.
+TEST(Reclaimer, ADrainWaitsOnlyForTasksDeferredBeforeIt) {
   drain_deferred();
   std::atomic<int> left{0};
   std::atomic<int> asked{0};
@@ -92,10 +93,10 @@ TEST(Reclaimer, DrainsWaitForNoMoreThanThereWasBefore) {
 }
 
 // Nor for what others leave while something from before is still under way.
-TEST(Reclaimer, DrainsDoNotWaitForWhatIsLeftAfterThem) {
+TEST(Reclaimer, ADrainDoesNotWaitForTasksDeferredAfterItBegan) {
   drain_deferred();
-  long_chore before;
-  drain_under_way drain;
+  long_task before;
+  background_drain drain;
   std::atomic<bool> allowed{false};
   defer([&]() noexcept { return done_if(allowed); });
   before.end();
@@ -107,29 +108,30 @@ TEST(Reclaimer, DrainsDoNotWaitForWhatIsLeftAfterThem) {
 }
 
 // A program's handlers run on its own threads.
-TEST(Reclaimer, TheThreadTakesNoSignals) {
+TEST(Reclaimer, TheReclaimerThreadBlocksSignals) {
   std::atomic<int> blocked{-1};
   defer([&]() noexcept {
     sigset_t mask;
     blocked = pthread_sigmask(SIG_BLOCK, nullptr, &mask) == 0 ? sigismember(&mask, SIGTERM) : 0;
-    return chore_result::done;
+    return task_result::done;
   });
   drain_deferred();
   EXPECT_EQ(blocked, 1);
 }
 
-// The program's own functions around forks may be the first to leave something, with weir's locks for the fork taken: this one
-// is, as it was there before weir had a driver.
+// The program's own functions around forks may be the first to leave something, with weir's locks
+// for the fork taken: this one is, as it was there before weir had a driver.
 std::atomic<bool> forks_leave{false};
 std::atomic<bool> left_by_fork_is_done{false};
-const bool before_forks = pthread_atfork(
-                              [] {
-                                if (!forks_leave) return;
-                                defer([]() noexcept { return left_by_fork_is_done = true, chore_result::done; });
-                              },
-                              nullptr, nullptr) == 0;
+const bool before_forks =
+    pthread_atfork(
+        [] {
+          if (!forks_leave) return;
+          defer([]() noexcept { return left_by_fork_is_done = true, task_result::done; });
+        },
+        nullptr, nullptr) == 0;
 
-TEST(Reclaimer, BeginsInAFork) {
+TEST(Reclaimer, TheReclaimerThreadCanStartDuringAFork) {
   ASSERT_TRUE(before_forks);
   test::in_a_fresh_process([] {
     alarm(30);
@@ -138,25 +140,26 @@ TEST(Reclaimer, BeginsInAFork) {
     const pid_t child = fork();
     if (child == 0) _exit(0);
     drain_deferred();
-    return WEIR_HOLDS(child > 0 && waitpid(child, nullptr, 0) == child) && WEIR_HOLDS(left_by_fork_is_done.load());
+    return WEIR_HOLDS(child > 0 && waitpid(child, nullptr, 0) == child) &&
+           WEIR_HOLDS(left_by_fork_is_done.load());
   });
 }
 
 // What a chore leaves is a part of it, however late and however long that takes.
-TEST(Reclaimer, DrainsWaitForWhatChoresLeave) {
+TEST(Reclaimer, ADrainWaitsForTasksThatDeferredTasksDefer) {
   drain_deferred();
   std::atomic<bool> leaves{false};
   std::atomic<bool> allowed{false};
   std::atomic<bool> asked{false};
   defer([&]() noexcept {
-    if (!leaves) return chore_result::busy;
+    if (!leaves) return task_result::busy;
     defer([&]() noexcept {
       defer([&]() noexcept { return asked = true, done_if(allowed); });
-      return chore_result::done;
+      return task_result::done;
     });
-    return chore_result::done;
+    return task_result::done;
   });
-  drain_under_way drain;
+  background_drain drain;
   leaves = true;
   while (!asked) std::this_thread::yield();
   EXPECT_EQ(deferred_count(), 1U);
@@ -166,17 +169,19 @@ TEST(Reclaimer, DrainsWaitForWhatChoresLeave) {
 }
 
 // What waits for a capture is excused, and no reason to wait for more.
-TEST(Reclaimer, DrainsBesideACaptureWaitForNoMoreThanThereWasBefore) {
+TEST(Reclaimer, ADrainDuringACaptureWaitsOnlyForEarlierTasks) {
   drain_deferred();
-  std::optional<detail::capture_mark> capture{std::in_place};
-  defer([]() noexcept { return detail::open_captures != 0 ? chore_result::capture_open : chore_result::done; });
+  std::optional<detail::scoped_active_capture> capture{std::in_place};
+  defer([]() noexcept {
+    return detail::active_capture_count != 0 ? task_result::capture_active : task_result::done;
+  });
   drain_deferred();
-  long_chore before;
-  drain_under_way drain;
+  long_task before;
+  background_drain drain;
   std::atomic<bool> may_end{false};
   defer([&]() noexcept {
     while (!may_end) std::this_thread::yield();  // holds its round up
-    return chore_result::done;
+    return task_result::done;
   });
   before.end();
   drain.join();
@@ -187,22 +192,22 @@ TEST(Reclaimer, DrainsBesideACaptureWaitForNoMoreThanThereWasBefore) {
   EXPECT_EQ(deferred_count(), 0U);
 }
 
-// A driver that waits for its device may answer nobody else: destructors do not wait behind it, and close() does as it is
-// told.
-TEST(Reclaimer, DestructorsDoNotWaitBehindItsCalls) {
+// A driver that waits for its device may answer nobody else: destructors do not wait behind it, and
+// close() does as it is told.
+TEST(Reclaimer, DestructorsDoNotWaitForABlockedReclaimerCall) {
   const device gpu;
   std::optional<stream> dropped{std::in_place, gpu};
   stream closed{gpu};
   std::optional<event> mark{gpu};
   drain_deferred();
-  const detail::failing_table calls;
+  const detail::fault_table calls;
   std::atomic<bool> under_way{false};
   std::atomic<bool> answered{false};
   defer([&]() noexcept {
-    const detail::device_wait waits;
+    const detail::device_wait_guard waits;
     under_way = true;
     while (!answered) std::this_thread::yield();
-    return chore_result::done;
+    return task_result::done;
   });
   while (!under_way) std::this_thread::yield();
   dropped.reset();

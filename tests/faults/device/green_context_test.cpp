@@ -16,44 +16,44 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
+using test::fault_table;
 using test::is_destroyed_once;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class GreenContextFaults : public ::testing::Test {
  protected:
   device gpu;
-  sm_split by = sm_part::of(gpu).split(2, 16);
+  sm_split by = sm_resource::of(gpu).split(2, 16);
 };
 
-TEST_F(GreenContextFaults, Dividing) {
-  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu)); });
-  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu.primary_context())); });
-  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu).split(1, 16)); });
-  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu).groups_of(16)); });
+TEST_F(GreenContextFaults, SplittingMultiprocessorsReportsEachFailedCall) {
+  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu)); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu.primary_context())); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu).split(1, 16)); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu).group_count(16)); });
 }
 
-TEST_F(GreenContextFaults, MakingOne) {
+TEST_F(GreenContextFaults, CreatingAGreenContextReportsEachFailedCall) {
   every_call_may_fail([&] { return green_context{by.groups[0]}; });
   every_call_may_fail([&] { return green_context{by.groups}; });
 }
 
-TEST_F(GreenContextFaults, StreamsInIt) {
+TEST_F(GreenContextFaults, StreamsOfAGreenContextReportEachFailedCall) {
   const green_context green{by.groups[0]};
   every_call_may_fail([&] { return stream{green}; });
   const stream s{green};
-  every_call_may_fail([&] { static_cast<void>(sm_part::of(s)); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::of(s)); });
   every_call_may_fail([&] { return s.record(); });
 }
 
 // What lets its graph live is taken before there is anything to lose.
-TEST_F(GreenContextFaults, CapturesInIt) {
+TEST_F(GreenContextFaults, ACaptureKeepsItsGreenContextOrDoesNotBegin) {
   std::optional<green_context> green{std::in_place, by.groups[0]};
   std::optional<stream> s{std::in_place, *green};
   every_call_may_fail([&] { return capture(*s, [] {}); });
   begin_capture(*s);
-  failing_table faults;
+  fault_table faults;
   faults.fail_from(&driver_table::cuUserObjectCreate, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(end_capture(*s).node_count(), 0u);
   EXPECT_EQ(result_of([&] { begin_capture(*s); }), errc::system_not_ready);
@@ -64,7 +64,7 @@ TEST_F(GreenContextFaults, CapturesInIt) {
   drain_deferred();
 }
 
-TEST_F(GreenContextFaults, Using) {
+TEST_F(GreenContextFaults, UsingAGreenContextReportsEachFailedCall) {
   const green_context green{by.groups[0]};
   const event mark{gpu};
   every_call_may_fail([&] { static_cast<void>(green.multiprocessors()); });
@@ -72,17 +72,17 @@ TEST_F(GreenContextFaults, Using) {
   every_call_may_fail([&] { green.wait(mark); });
 }
 
-TEST_F(GreenContextFaults, ClosingReportsAndADestructorTellsTheHook) {
+TEST_F(GreenContextFaults, CloseThrowsAFailureAndADestructorPassesItToTheErrorHandler) {
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuGreenCtxDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     green_context green{by.groups[0]};
     EXPECT_EQ(result_of([&] { green.close(); }), errc::system_not_ready);
     EXPECT_TRUE(green.closed());
   }
-  const unraised_errors unraised;
+  const unhandled_errors unraised;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuGreenCtxDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     const green_context green{by.groups[0]};
   }

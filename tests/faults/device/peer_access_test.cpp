@@ -14,9 +14,9 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class PeerAccessFaults : public ::testing::Test {
  protected:
@@ -29,27 +29,30 @@ class PeerAccessFaults : public ::testing::Test {
   device there{1};
 };
 
-TEST_F(PeerAccessFaults, Making) {
+TEST_F(PeerAccessFaults, CreatingAPeerAccessReportsEachFailedCall) {
   every_call_may_fail([&] { return peer_access{here, there}; });
-  every_call_may_fail([&] { static_cast<void>(peer_attribute_of(here, there, peer_attribute::access_supported)); });
+  every_call_may_fail(
+      [&] { static_cast<void>(peer_attribute_of(here, there, peer_attribute::access_supported)); });
 }
 
 // Rule 160; and the next one is as good as the first.
-TEST_F(PeerAccessFaults, WhatCannotBeSwitchedOffReachesTheHook) {
-  const unraised_errors unraised;
-  failing_table faults;
+TEST_F(PeerAccessFaults, AFailureToDisablePeerAccessReachesTheErrorHandler) {
+  const unhandled_errors unraised;
+  fault_table faults;
   std::optional<peer_access> access{std::in_place, here, there};
   faults.fail(&driver_table::cuCtxDisablePeerAccess, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   access.reset();
   ASSERT_EQ(unraised.errors().size(), 1u);
   EXPECT_STREQ(unraised.errors()[0].call(), "cuCtxDisablePeerAccess");
   const context_scope current{here};
-  EXPECT_EQ(detail::driver().cuCtxDisablePeerAccess(there.primary_context().get()), abi::CUDA_SUCCESS);
+  EXPECT_EQ(detail::driver().cuCtxDisablePeerAccess(there.primary_context().get()),
+            abi::CUDA_SUCCESS);
   peer_access again{here, there};
   faults.fail(&driver_table::cuCtxDisablePeerAccess, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([&] { again.close(); }), errc::system_not_ready);
   EXPECT_TRUE(again.closed());
-  EXPECT_EQ(detail::driver().cuCtxDisablePeerAccess(there.primary_context().get()), abi::CUDA_SUCCESS);
+  EXPECT_EQ(detail::driver().cuCtxDisablePeerAccess(there.primary_context().get()),
+            abi::CUDA_SUCCESS);
 }
 
 }  // namespace

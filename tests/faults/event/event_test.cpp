@@ -16,10 +16,10 @@ namespace {
 using detail::driver;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class EventFaults : public ::testing::Test {
  protected:
@@ -28,50 +28,51 @@ class EventFaults : public ::testing::Test {
 };
 
 // Rule 164.
-TEST_F(EventFaults, MakingOne) {
+TEST_F(EventFaults, CreatingAnEventReportsEachFailedCall) {
   every_call_may_fail([&] { return event{gpu}; });
   every_call_may_fail([&] { return timed_event{gpu, {.blocking_sync = true}}; });
 }
 
-TEST_F(EventFaults, AskingAndWaiting) {
+TEST_F(EventFaults, QueryingAndWaitingForAnEventReportEachFailedCall) {
   const event e = s.record();
   every_call_may_fail([&] { static_cast<void>(e.done()); });
   every_call_may_fail([&] { e.sync(); });
   every_call_may_fail([&] { static_cast<void>(e.sync_for(std::chrono::hours{1})); });
 }
 
-TEST_F(EventFaults, AskingForTheTime) {
+TEST_F(EventFaults, QueryingTheElapsedTimeReportsEachFailedCall) {
   const timed_event a = s.record_timed();
   const timed_event b = s.record_timed();
   every_call_may_fail([&] { static_cast<void>(sync_elapsed(a, b)); });
 }
 
 // Drivers before 12.8 have the older form only.
-TEST_F(EventFaults, AnOlderFormOfElapsedTimeServes) {
+TEST_F(EventFaults, TheOlderElapsedTimeFunctionIsUsedAsAFallback) {
   const timed_event a = s.record_timed();
   const timed_event b = s.record_timed();
   s.sync();
-  failing_table faults;
-  faults.fail_from(&driver_table::cuEventElapsedTime_v2, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  fault_table faults;
+  faults.fail_from(&driver_table::cuEventElapsedTime_v2, 1,
+                   abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   EXPECT_GE(elapsed(a, b), 0.0f);
   EXPECT_EQ(faults.count(&driver_table::cuEventElapsedTime), 1);
 }
 
 // Rule 52: an error is never a time.
-TEST_F(EventFaults, AFailedQuestionGivesNoTime) {
+TEST_F(EventFaults, AFailedElapsedTimeQueryThrows) {
   const timed_event a = s.record_timed();
   s.sync();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventElapsedTime_v2, 1, abi::CUDA_ERROR_UNKNOWN);
   EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(a, a)); }), errc::unknown);
 }
 
 // Rule 160.
-TEST_F(EventFaults, ADestructorsFailureReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(EventFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   CUevent_st* raw = nullptr;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuEventDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
     const event made{gpu};
     raw = made.get();
@@ -84,11 +85,11 @@ TEST_F(EventFaults, ADestructorsFailureReachesTheHook) {
 }
 
 // Rule 161.
-TEST_F(EventFaults, ADriverThatIsShuttingDownIsNoFailure) {
-  const unraised_errors unraised;
+TEST_F(EventFaults, ADriverShutdownIsNotReportedAsAFailure) {
+  const unhandled_errors unraised;
   CUevent_st* raw = nullptr;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuEventDestroy_v2, 1, abi::CUDA_ERROR_DEINITIALIZED);
     const event made{gpu};
     raw = made.get();
@@ -97,10 +98,10 @@ TEST_F(EventFaults, ADriverThatIsShuttingDownIsNoFailure) {
   EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
-TEST_F(EventFaults, CloseReportsAndClosesAllTheSame) {
+TEST_F(EventFaults, AFailedCloseThrowsAndClosesTheEvent) {
   event made{gpu};
   CUevent_st* const raw = made.get();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
   const auto failure = failure_of([&] { made.close(); });
   ASSERT_TRUE(failure);

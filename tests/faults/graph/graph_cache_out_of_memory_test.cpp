@@ -1,7 +1,8 @@
-// graph_cache_out_of_memory_test.cpp - uses of a cache where the program has no memory left: done once, or not at all.
+// graph_cache_out_of_memory_test.cpp - uses of a cache where the program has no memory left: done
+// once, or not at all.
 #include <weir/capture/capture.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_cache.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -11,13 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "embedded/core/out_of_memory.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using embedded::out_of_memory;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class GraphCacheOutOfMemory : public ::testing::Test {
  protected:
@@ -30,16 +31,17 @@ class GraphCacheOutOfMemory : public ::testing::Test {
     });
   }
 
-  // Has each allocation of a use fail in turn, and all after it, until it succeeds: as often nothing may have run.
+  // Has each allocation of a use fail in turn, and all after it, until it succeeds: as often
+  // nothing may have run.
   template <class Prepare>
-  void each_may_fail(const Prepare& prepare, unsigned long long version, int fills) {
+  void each_allocation_may_fail(const Prepare& prepare, unsigned long long version, int fills) {
     for (int after = 0;; ++after) {
       SCOPED_TRACE(testing::Message() << "after " << after);
       cache_of_ints cache;
       prepare(cache);
       s.sync();
       memory[0] = -1;
-      const unraised_errors unraised;
+      const unhandled_errors unraised;
       bool done = false;
       try {
         const out_of_memory now{after};
@@ -69,13 +71,13 @@ class GraphCacheOutOfMemory : public ::testing::Test {
   std::shared_ptr<int> kept = std::make_shared<int>();
 };
 
-TEST_F(GraphCacheOutOfMemory, AFirstUse) {
-  each_may_fail([](cache_of_ints&) {}, 1, 2);
+TEST_F(GraphCacheOutOfMemory, AFirstUseRunsCompletelyOrNotAtAllIfAnAllocationFails) {
+  each_allocation_may_fail([](cache_of_ints&) {}, 1, 2);
 }
 
-TEST_F(GraphCacheOutOfMemory, AnotherVersion) {
-  each_may_fail([&](cache_of_ints& cache) { use(cache, 1, 2); }, 2, 2);
-  each_may_fail([&](cache_of_ints& cache) { use(cache, 1, 2); }, 2, 3);
+TEST_F(GraphCacheOutOfMemory, AnotherVersionRunsCompletelyOrNotAtAllIfAnAllocationFails) {
+  each_allocation_may_fail([&](cache_of_ints& cache) { use(cache, 1, 2); }, 2, 2);
+  each_allocation_may_fail([&](cache_of_ints& cache) { use(cache, 1, 2); }, 2, 3);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// graph_cache_test.cpp - a cache of which a driver call fails: the work is done once, or the error comes out and it is not.
+// graph_cache_test.cpp - a cache of which a driver call fails: the work is done once, or the error
+// comes out and it is not.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_cache.hpp>
@@ -18,20 +19,20 @@
 
 #include "faults/every_call.hpp"
 #include "support/errors.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
-using test::counts_of;
+using test::call_counts_of;
 using test::driver_function;
 using test::driver_table;
-using test::expect_nothing_left;
-using test::failing_table;
+using test::expect_no_leaks;
 using test::failure_of;
+using test::fault_table;
 using test::for_each_call;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class GraphCacheFaults : public ::testing::Test {
  protected:
@@ -40,7 +41,7 @@ class GraphCacheFaults : public ::testing::Test {
   GraphCacheFaults() {
     cache_of_ints any;  // from now on it is remembered which context the stream is of
     use(any, 1, 1);
-    static_cast<void>(counted());
+    static_cast<void>(take_count());
   }
 
   // Adds `times` to the count, one operation each.
@@ -50,75 +51,82 @@ class GraphCacheFaults : public ::testing::Test {
       scope.keep(count);
     });
   }
-  [[nodiscard]] int counted() {
+  [[nodiscard]] int take_count() {
     s.sync();
     return std::exchange(*count, 0);
   }
 
-  // `prepare` brings a cache to where use(cache, version, times) does what `expected` says. Then each call of the
-  // driver fails once that such a use makes, each time with a new cache.
+  // `prepare` brings a cache to where use(cache, version, times) does what `expected` says. Then
+  // each call of the driver fails once that such a use makes, each time with a new cache.
   template <class Prepare>
-  void every_call_of_a_use_may_fail(const Prepare& prepare, unsigned long long version, int times, cache_use expected) {
+  void every_call_of_a_use_may_fail(const Prepare& prepare, unsigned long long version, int times,
+                                    cache_use expected) {
     std::vector<int> counts;
     {
       cache_of_ints cache;
       prepare(cache);
-      static_cast<void>(counted());
-      const failing_table calls;
+      static_cast<void>(take_count());
+      const fault_table calls;
       EXPECT_EQ(use(cache, version, times), expected);
-      counts = counts_of(calls);
+      counts = call_counts_of(calls);
     }
-    EXPECT_EQ(counted(), times);
+    EXPECT_EQ(take_count(), times);
     for_each_call(counts, [&](const driver_function& function, int nth) {
-      one_fails(function, nth, prepare, version, times, expected);
+      one_call_fails(function, nth, prepare, version, times, expected);
     });
   }
 
   template <class Prepare>
-  void one_fails(const driver_function& function, int nth, const Prepare& prepare, unsigned long long version,
-                 int times, cache_use expected) {
+  void one_call_fails(const driver_function& function, int nth, const Prepare& prepare,
+                      unsigned long long version, int times, cache_use expected) {
     count = std::make_shared<int>(0);
-    failing_table faults;
+    fault_table faults;
     std::optional<cache_of_ints> cache{std::in_place};
     prepare(*cache);
-    static_cast<void>(counted());
-    const unraised_errors unraised;
+    static_cast<void>(take_count());
+    const unhandled_errors unraised;
     function.fail(faults, nth, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     std::optional<cache_use> how;
     const auto failure = failure_of([&] { how = use(*cache, version, times); });
-    const bool was_made = function.count(faults) >= nth;  // or it was one of weir's own thread that was counted
+    const bool call_happened =
+        function.count(faults) >= nth;  // or it was one of weir's own thread that was counted
     EXPECT_EQ(capture_status_of(s), capture_status::none);
-    EXPECT_EQ(counted(), failure ? 0 : times);
+    EXPECT_EQ(take_count(), failure ? 0 : times);
     if (failure) {
       EXPECT_EQ(failure->result(), errc::system_not_ready);
     } else if (cache->last_failure()) {
       EXPECT_EQ(cache->last_failure()->result(), errc::system_not_ready);
-      EXPECT_EQ(cache->counts().broken, 1u);
+      EXPECT_EQ(cache->counts().failed, 1u);
     }
     // A failure is not for ever, and none is lost.
     for (int i = 0; i < 3; ++i) {
       use(*cache, version, times);
-      EXPECT_EQ(counted(), times);
+      EXPECT_EQ(take_count(), times);
     }
     EXPECT_EQ(use(*cache, version, times), cache_use::replayed);
-    EXPECT_EQ(counted(), times);
-    const bool is_told = failure || cache->last_failure() || unraised.count() != 0 || how != expected;
-    // Whether an update is refused or fails makes no difference to anybody: the executable is made anew.
-    const bool is_needless = expected == cache_use::remade && function.symbol == "cuGraphExecUpdate_v2";
-    EXPECT_TRUE(is_told || is_needless || !was_made) << "nobody was told";
+    EXPECT_EQ(take_count(), times);
+    const bool is_reported =
+        failure || cache->last_failure() || unraised.count() != 0 || how != expected;
+    // Whether an update is refused or fails makes no difference to anybody: the executable is made
+    // anew.
+    const bool makes_no_difference =
+        expected == cache_use::reinstantiated && function.symbol == "cuGraphExecUpdate_v2";
+    EXPECT_TRUE(is_reported || makes_no_difference || !call_happened) << "nobody was told";
     cache.reset();
-    expect_nothing_lost(faults, function.symbol);
+    expect_no_leak(faults, function.symbol);
   }
 
-  void expect_nothing_lost(const failing_table& calls, std::string_view failed) {
-    EXPECT_EQ(
-        calls.count(&driver_table::cuGraphInstantiateWithParams) - (failed == "cuGraphInstantiateWithParams" ? 1 : 0),
-        calls.count(&driver_table::cuGraphExecDestroy));
+  void expect_no_leak(const fault_table& calls, std::string_view failed) {
+    EXPECT_EQ(calls.count(&driver_table::cuGraphInstantiateWithParams) -
+                  (failed == "cuGraphInstantiateWithParams" ? 1 : 0),
+              calls.count(&driver_table::cuGraphExecDestroy));
     drain_deferred();
-    if (failed == "cuGraphDestroy" || failed == "cuGraphExecDestroy") return;  // it is left, with what it keeps
-    expect_nothing_left(calls, failed);
+    if (failed == "cuGraphDestroy" || failed == "cuGraphExecDestroy")
+      return;  // it is left, with what it keeps
+    expect_no_leaks(calls, failed);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (count.use_count() != 1 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    while (count.use_count() != 1 && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
     EXPECT_EQ(count.use_count(), 1) << "what bodies kept is gone";
   }
 
@@ -127,68 +135,71 @@ class GraphCacheFaults : public ::testing::Test {
   std::shared_ptr<int> count = std::make_shared<int>(0);
 };
 
-TEST_F(GraphCacheFaults, AFirstUse) {
+TEST_F(GraphCacheFaults, AFirstUseRunsCompletelyOrNotAtAllIfACallFails) {
   every_call_of_a_use_may_fail([](cache_of_ints&) {}, 1, 3, cache_use::captured);
 }
 
-TEST_F(GraphCacheFaults, AReplay) {
-  every_call_of_a_use_may_fail([&](cache_of_ints& cache) { use(cache, 1, 3); }, 1, 3, cache_use::replayed);
+TEST_F(GraphCacheFaults, AReplayRunsCompletelyOrNotAtAllIfACallFails) {
+  every_call_of_a_use_may_fail([&](cache_of_ints& cache) { use(cache, 1, 3); }, 1, 3,
+                               cache_use::replayed);
 }
 
-TEST_F(GraphCacheFaults, AnUpdate) {
-  every_call_of_a_use_may_fail([&](cache_of_ints& cache) { use(cache, 1, 3); }, 2, 3, cache_use::updated);
+TEST_F(GraphCacheFaults, AnUpdateRunsCompletelyOrNotAtAllIfACallFails) {
+  every_call_of_a_use_may_fail([&](cache_of_ints& cache) { use(cache, 1, 3); }, 2, 3,
+                               cache_use::updated);
 }
 
-TEST_F(GraphCacheFaults, AnExecutableThatIsMadeAnew) {
-  every_call_of_a_use_may_fail([&](cache_of_ints& cache) { use(cache, 1, 3); }, 2, 2, cache_use::remade);
+TEST_F(GraphCacheFaults, AReinstantiationRunsCompletelyOrNotAtAllIfACallFails) {
+  every_call_of_a_use_may_fail([&](cache_of_ints& cache) { use(cache, 1, 3); }, 2, 2,
+                               cache_use::reinstantiated);
 }
 
-TEST_F(GraphCacheFaults, AStreamWhoseContextCannotBeTold) {
+TEST_F(GraphCacheFaults, AGraphCacheUseFailsIfTheContextOfItsStreamIsUnknown) {
   const stream u{gpu};
   cache_of_ints cache;
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuCtxGetId, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   const auto body = [&](stream_ref in) { launch_host(in, [count = count] { ++*count; }); };
   EXPECT_EQ(result_of([&] { cache.run(u, 1, body); }), errc::system_not_ready);
   u.sync();
-  EXPECT_EQ(counted(), 0);
+  EXPECT_EQ(take_count(), 0);
   EXPECT_EQ(cache.run(u, 1, body), cache_use::captured);
   u.sync();
-  EXPECT_EQ(counted(), 1);
+  EXPECT_EQ(take_count(), 1);
 }
 
 // A replay is one call and no more.
-TEST_F(GraphCacheFaults, AReplayIsOneCallOfTheDriver) {
+TEST_F(GraphCacheFaults, AReplayMakesOneDriverCall) {
   cache_of_ints cache;
   use(cache, 1, 1);
-  failing_table calls;
+  fault_table calls;
   for (int i = 0; i < 3; ++i) use(cache, 1, 1);
   EXPECT_EQ(calls.count(&driver_table::cuGraphLaunch), 3);
   EXPECT_EQ(calls.count_all(), 3);
 }
 
 // A launch that failed is not made up for: nobody knows what it has queued. The executable stays.
-TEST_F(GraphCacheFaults, ALaunchThatFailsComesOut) {
+TEST_F(GraphCacheFaults, AFailedLaunchIsThrownAndNotRepeated) {
   cache_of_ints cache;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuGraphLaunch, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(result_of([&] { use(cache, 1, 1); }), errc::out_of_memory);
   }
-  EXPECT_EQ(counted(), 0);
+  EXPECT_EQ(take_count(), 0);
   EXPECT_EQ(use(cache, 1, 1), cache_use::replayed);
-  EXPECT_EQ(counted(), 1);
+  EXPECT_EQ(take_count(), 1);
 }
 
 // No executable for good: each use does its work all the same.
-TEST_F(GraphCacheFaults, WithoutAnyExecutableAllRunsAsItIs) {
+TEST_F(GraphCacheFaults, EveryGraphCacheUseRunsEagerlyIfInstantiationAlwaysFails) {
   cache_of_ints cache;
-  failing_table faults;
+  fault_table faults;
   faults.fail_from(&driver_table::cuGraphInstantiateWithParams, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   for (int i = 0; i < 12; ++i) EXPECT_EQ(use(cache, 1, 1), cache_use::eager);
-  EXPECT_EQ(counted(), 12);
+  EXPECT_EQ(take_count(), 12);
   EXPECT_EQ(cache.last_failure()->result(), errc::out_of_memory);
-  EXPECT_EQ(cache.counts().broken, 4u);
+  EXPECT_EQ(cache.counts().failed, 4u);
 }
 
 }  // namespace

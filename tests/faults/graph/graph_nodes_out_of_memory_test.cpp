@@ -1,34 +1,36 @@
-// graph_nodes_out_of_memory_test.cpp - nodes of graphs where the program has no memory left: added, or not there.
-#include <weir/memory/buffer.hpp>
+// graph_nodes_out_of_memory_test.cpp - nodes of graphs where the program has no memory left: added,
+// or not there.
+#include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
-#include <weir/device/context.hpp>
-#include <weir/core/deferred.hpp>
 #include <weir/graph/nodes/empty_node.hpp>
 #include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/nodes/memory_nodes.hpp>
+#include <weir/memory/buffer.hpp>
 
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include "embedded/core/out_of_memory.hpp"
-#include "support/unraised.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
 using embedded::out_of_memory;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class GraphNodesOutOfMemory : public ::testing::Test {
  protected:
-  // Has each allocation of change() fail in turn, until it succeeds: as often it must not change a thing.
+  // Has each allocation of change() fail in turn, until it succeeds: as often it must not change a
+  // thing.
   template <class Change, class Unchanged>
-  static void each_may_fail(const Change& change, const Unchanged& unchanged) {
+  static void each_allocation_may_fail(const Change& change, const Unchanged& unchanged) {
     for (int after = 0;; ++after) {
       SCOPED_TRACE(testing::Message() << "after " << after);
-      const unraised_errors unraised;
+      const unhandled_errors unraised;
       bool done = false;
       try {
         const out_of_memory now{after};
@@ -51,30 +53,35 @@ class GraphNodesOutOfMemory : public ::testing::Test {
   graph g;
 };
 
-TEST_F(GraphNodesOutOfMemory, AChildThatIsNotMovedStays) {
+TEST_F(GraphNodesOutOfMemory, AChildGraphStaysIfItCannotBeMoved) {
   graph child;
   const empty_node inside = child.add(empty_parameters{});
   child.tag(inside, "inside");
-  each_may_fail([&] { static_cast<void>(add_moved_child(g, std::move(child))); },
-                [&] { return !child.closed() && g.node_count() == 0; });
+  each_allocation_may_fail([&] { static_cast<void>(add_moved_child(g, std::move(child))); },
+                           [&] { return !child.closed() && g.node_count() == 0; });
   EXPECT_TRUE(child.closed());
   EXPECT_EQ(g.node_count(), 1u);
   EXPECT_EQ(g.nodes().at(0).as<child_graph_node>().child().find("inside"), graph_node{inside});
 }
 
-TEST_F(GraphNodesOutOfMemory, ACopiedChild) {
+TEST_F(GraphNodesOutOfMemory, CopyingAChildGraphAddsNothingIfAnAllocationFails) {
   graph child;
   child.tag(child.add(empty_parameters{}), "inside");
-  each_may_fail([&] { static_cast<void>(g.add(child_graph_parameters{child})); }, [&] { return g.node_count() == 0; });
+  each_allocation_may_fail([&] { static_cast<void>(g.add(child_graph_parameters{child})); },
+                           [&] { return g.node_count() == 0; });
   EXPECT_TRUE(g.nodes().at(0).as<child_graph_node>().child().find("inside"));
 }
 
 // Graphs that allocate lose no node again.
-TEST_F(GraphNodesOutOfMemory, ConditionsOfAGraphThatAllocates) {
+TEST_F(GraphNodesOutOfMemory, AConditionalNodeIsNotAddedIfAnAllocationFails) {
   static_cast<void>(g.add(allocation_parameters{gpu, 400}));
   const condition c{g, 1};
   conditional_node node;
-  each_may_fail([&] { node = g.add(switch_parameters{c, 3}); }, [&] { return g.node_count() == 1; });
+  each_allocation_may_fail(
+      [&] {
+        node = g.add(switch_parameters{c, 3});
+      },
+      [&] { return g.node_count() == 1; });
   EXPECT_EQ(node.bodies().size(), 3u);
 }
 

@@ -1,8 +1,9 @@
-// graph_nodes_test.cpp - nodes of graphs of which a driver call fails: nothing added, nothing changed, nothing kept.
-#include <weir/memory/buffer.hpp>
+// graph_nodes_test.cpp - nodes of graphs of which a driver call fails: nothing added, nothing
+// changed, nothing kept.
 #include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <string>
@@ -17,7 +18,7 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
+using test::fault_table;
 
 class GraphNodeFaults : public ::testing::Test {
  protected:
@@ -42,11 +43,11 @@ class GraphNodeFaults : public ::testing::Test {
   buffer<int> x{s, 100};
   pinned_buffer<int> host{100};
   event e{gpu};
-  word<std::uint32_t> w;
+  wait_word<std::uint32_t> w;
   graph g;
 };
 
-TEST_F(GraphNodeFaults, NodesThatAreAdded) {
+TEST_F(GraphNodeFaults, AddingNodesReportsEachFailedCall) {
   adding_may_fail([] { return empty_parameters{}; });
   adding_may_fail([&] { return fill_parameters{x, 1}; });
   adding_may_fail([&] { return fill_parameters{host, 1}; });
@@ -59,7 +60,7 @@ TEST_F(GraphNodeFaults, NodesThatAreAdded) {
   adding_may_fail([&] { return copy_parameters{std::vector<int>(10), host}; });
 }
 
-TEST_F(GraphNodeFaults, NodesThatAllocateAndFree) {
+TEST_F(GraphNodeFaults, AllocationNodesReportEachFailedCall) {
   every_call_may_fail([&] {
     graph mine;
     const allocation_node a = mine.add(allocation_parameters{gpu, 400});
@@ -73,7 +74,7 @@ TEST_F(GraphNodeFaults, NodesThatAllocateAndFree) {
   every_call_may_fail([&] { trim_graph_memory(gpu); });
 }
 
-TEST_F(GraphNodeFaults, NodesThatAreAsked) {
+TEST_F(GraphNodeFaults, NodeQueriesReportEachFailedCall) {
   const fill_node a = g.add(fill_parameters{x, 1});
   const copy_node b = g.add(copy_parameters{x, host}, {a});
   const host_function_node c = g.add(host_function_parameters{[] {}}, {b});
@@ -91,8 +92,9 @@ TEST_F(GraphNodeFaults, NodesThatAreAsked) {
   every_call_may_fail([&] { static_cast<void>(b.dependents()); });
 }
 
-// What the driver does not tell of a node is left out of its picture; which nodes there are has to be told.
-TEST_F(GraphNodeFaults, DrawnOnes) {
+// What the driver does not tell of a node is left out of its picture; which nodes there are has to
+// be told.
+TEST_F(GraphNodeFaults, ADrawingOmitsDetailsWhoseQueriesFail) {
   graph child;
   child.add(empty_parameters{}, {child.add(empty_parameters{})});
   g.add(child_graph_parameters{child});
@@ -107,8 +109,10 @@ TEST_F(GraphNodeFaults, DrawnOnes) {
   detailed.add(value_batch_parameters{value_batch{}.write(w, 1)});
   const allocation_node memory = detailed.add(allocation_parameters{gpu, 400});
   detailed.add(free_parameters{memory}, {memory});
-  failing_table faults;
-  const auto fails = [&](auto function) { faults.fail_from(function, 1, abi::CUDA_ERROR_INVALID_VALUE); };
+  fault_table faults;
+  const auto fails = [&](auto function) {
+    faults.fail_from(function, 1, abi::CUDA_ERROR_INVALID_VALUE);
+  };
   fails(&driver_table::cuGraphMemsetNodeGetParams);
   fails(&driver_table::cuGraphMemcpyNodeGetParams);
   fails(&driver_table::cuGraphEventRecordNodeGetEvent);
@@ -117,13 +121,13 @@ TEST_F(GraphNodeFaults, DrawnOnes) {
   fails(&driver_table::cuGraphMemAllocNodeGetParams);
   fails(&driver_table::cuGraphMemFreeNodeGetParams);
   const std::string text = drawing_of(detailed, {.call_sites = false});
-  for (const char* word :
-       {"<fill>", "<copy>", "<record event>", "<wait for event>", "<values>", "<allocate>", "<free>"}) {
+  for (const char* word : {"<fill>", "<copy>", "<record event>", "<wait for event>", "<values>",
+                           "<allocate>", "<free>"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " is not in " << text;
   }
 }
 
-TEST_F(GraphNodeFaults, NodesThatAreChanged) {
+TEST_F(GraphNodeFaults, ChangingNodesReportsEachFailedCall) {
   const fill_node a = g.add(fill_parameters{x, 1});
   const copy_node b = g.add(copy_parameters{x, host});
   const host_function_node c = g.add(host_function_parameters{[](void*) {}, nullptr});
@@ -148,7 +152,7 @@ TEST_F(GraphNodeFaults, NodesThatAreChanged) {
   every_call_may_fail([&] { static_cast<void>(exec.enabled(a)); });
 }
 
-TEST_F(GraphNodeFaults, OrdersAndTags) {
+TEST_F(GraphNodeFaults, ChangingDependenciesAndTagsReportsEachFailedCall) {
   const empty_node a = g.add(empty_parameters{});
   const empty_node b = g.add(empty_parameters{});
   every_call_may_fail([&] {

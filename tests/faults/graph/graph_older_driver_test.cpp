@@ -1,12 +1,12 @@
-// graph_older_driver_test.cpp - graphs with drivers of CUDA 12.0 to 12.2: what works by the older functions, and what says which
-// driver has it.
-#include <weir/memory/buffer.hpp>
+// graph_older_driver_test.cpp - graphs with drivers of CUDA 12.0 to 12.2: what works by the older
+// functions, and what says which driver has it.
 #include <weir/capture/capture.hpp>
 #include <weir/capture/capture_to.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <string>
@@ -26,13 +26,13 @@ class GraphWithOlderDrivers : public ::testing::TestWithParam<int> {
  protected:
   // What the error says, if it is that of a driver which lacks something.
   template <class Call>
-  [[nodiscard]] static std::string what_lacks(const Call& call) {
+  [[nodiscard]] static std::string missing_feature_hint(const Call& call) {
     const auto failure = failure_of(call);
     if (!failure || failure->result() != errc::call_requires_newer_driver) return "another answer";
-    return failure->advice();
+    return failure->hint();
   }
-  static void expect_lacking(const std::string& said, const std::string& version) {
-    EXPECT_NE(said.find("CUDA " + version), std::string::npos) << said;
+  static void expect_required_version(const std::string& hint, const std::string& version) {
+    EXPECT_NE(hint.find("CUDA " + version), std::string::npos) << hint;
   }
 
   device gpu;
@@ -42,7 +42,7 @@ class GraphWithOlderDrivers : public ::testing::TestWithParam<int> {
   const test::older_driver older{GetParam()};
 };
 
-TEST_P(GraphWithOlderDrivers, IsAskedAndOrdered) {
+TEST_P(GraphWithOlderDrivers, OlderDriversSupportGraphQueriesAndDependencies) {
   graph g = capture(s, [&] {
     fill(s, x, 1);
     copy(s, x, host);
@@ -63,25 +63,26 @@ TEST_P(GraphWithOlderDrivers, IsAskedAndOrdered) {
   EXPECT_EQ(g.edges().size(), 3u);
   g.remove_dependency(nodes[0], nodes[2]);
   EXPECT_EQ(g.edges().size(), 2u);
-  expect_lacking(what_lacks([&] {
-                   const graph_edge with_data[] = {{nodes[0], nodes[2], {.type = 1}}};
-                   g.add_dependencies(with_data);
-                 }),
-                 "12.3");
+  expect_required_version(missing_feature_hint([&] {
+                            const graph_edge with_data[] = {{nodes[0], nodes[2], {.type = 1}}};
+                            g.add_dependencies(with_data);
+                          }),
+                          "12.3");
   g.instantiate().launch(s);
   s.sync();
   EXPECT_EQ(host[0], 1);
 }
 
-TEST_P(GraphWithOlderDrivers, IsBuiltFrom12_2On) {
+TEST_P(GraphWithOlderDrivers, AddingGraphNodesRequiresCuda12Point2) {
   graph g;
   const auto build = [&] {
     const auto a = g.add(fill_parameters{x, 2});
     g.add(copy_parameters{x, host}, {a});
   };
   if (GetParam() < 12020) {
-    // The embedded driver, which all of this stands on, is newer: the latest form is the one that it says is lacking.
-    expect_lacking(what_lacks(build), "12.");
+    // The embedded driver, which all of this stands on, is newer: the latest form is the one that
+    // it says is lacking.
+    expect_required_version(missing_feature_hint(build), "12.");
     EXPECT_EQ(g.node_count(), 0u);
     return;
   }
@@ -91,7 +92,7 @@ TEST_P(GraphWithOlderDrivers, IsBuiltFrom12_2On) {
   EXPECT_EQ(host[0], 2);
 }
 
-TEST_P(GraphWithOlderDrivers, ChangesNodes) {
+TEST_P(GraphWithOlderDrivers, OlderDriversSupportChangingNodes) {
   const graph g = capture(s, [&] { fill(s, host, 3); });
   const auto node = g.nodes().front().as<fill_node>();
   node.set(fill_parameters{host, 4});
@@ -105,14 +106,17 @@ TEST_P(GraphWithOlderDrivers, ChangesNodes) {
   EXPECT_EQ(host[0], 5);
 }
 
-TEST_P(GraphWithOlderDrivers, HasNoConditions) {
+TEST_P(GraphWithOlderDrivers, ConditionsAreRefusedByOlderDrivers) {
   graph g;
-  expect_lacking(what_lacks([&] { static_cast<void>(condition{g, 1}); }), "12.3");
+  expect_required_version(missing_feature_hint([&] {
+                            static_cast<void>(condition{g, 1});
+                          }),
+                          "12.3");
 }
 
-TEST_P(GraphWithOlderDrivers, IsNotCapturedIntoAgain) {
+TEST_P(GraphWithOlderDrivers, CaptureToIsRefusedByOlderDrivers) {
   graph g;
-  expect_lacking(what_lacks([&] { capture_to(s, g, [] {}); }), "12.3");
+  expect_required_version(missing_feature_hint([&] { capture_to(s, g, [] {}); }), "12.3");
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, GraphWithOlderDrivers, ::testing::Values(12000, 12010, 12020));

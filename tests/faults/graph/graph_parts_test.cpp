@@ -1,8 +1,8 @@
 // graph_parts_test.cpp - child graphs and conditional nodes of which a driver call fails.
-#include <weir/memory/buffer.hpp>
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
+#include <weir/memory/buffer.hpp>
 
 #include <utility>
 
@@ -15,9 +15,9 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class GraphPartFaults : public ::testing::Test {
  protected:
@@ -27,7 +27,7 @@ class GraphPartFaults : public ::testing::Test {
   graph g;
 };
 
-TEST_F(GraphPartFaults, Children) {
+TEST_F(GraphPartFaults, ChildGraphsReportEachFailedCall) {
   graph child;
   const fill_node a = child.add(fill_parameters{x, 1});
   every_call_may_fail([&] {
@@ -51,12 +51,12 @@ TEST_F(GraphPartFaults, Children) {
 }
 
 // Graphs that allocate lose no nodes, so what is there stays, without its tags.
-TEST_F(GraphPartFaults, AChildThatCannotBeTakenOutAgain) {
+TEST_F(GraphPartFaults, AnAddedChildStaysWithoutItsTagsIfItCannotBeRemoved) {
   graph child;
   child.tag(child.add(fill_parameters{x, 1}), "a");
   static_cast<void>(g.add(allocation_parameters{gpu, 400}));
-  const unraised_errors unraised;
-  failing_table faults;
+  const unhandled_errors unraised;
+  fault_table faults;
   faults.fail(&driver_table::cuGraphNodeFindInClone, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   const child_graph_node node = g.add(child_graph_parameters{child});
   EXPECT_EQ(g.node_count(), 2u);
@@ -66,7 +66,7 @@ TEST_F(GraphPartFaults, AChildThatCannotBeTakenOutAgain) {
   EXPECT_STREQ(unraised.errors().front().call(), "cuGraphNodeFindInClone");
 }
 
-TEST_F(GraphPartFaults, AChildThatIsReplacedInAnExecutable) {
+TEST_F(GraphPartFaults, ReplacingAChildInAnExecutableReportsEachFailedCall) {
   graph child;
   static_cast<void>(child.add(host_function_parameters{[] {}}));
   const child_graph_node node = g.add(child_graph_parameters{child});
@@ -77,13 +77,14 @@ TEST_F(GraphPartFaults, AChildThatIsReplacedInAnExecutable) {
   });
 }
 
-TEST_F(GraphPartFaults, AChildThatIsNotMovedStays) {
+TEST_F(GraphPartFaults, AChildGraphStaysIfItCannotBeMoved) {
   graph child;
   static_cast<void>(child.add(fill_parameters{x, 1}));
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuGraphAddNode_v2, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_EQ(result_of([&] { static_cast<void>(add_moved_child(g, std::move(child))); }), errc::out_of_memory);
+    EXPECT_EQ(result_of([&] { static_cast<void>(add_moved_child(g, std::move(child))); }),
+              errc::out_of_memory);
   }
   EXPECT_FALSE(child.closed());
   EXPECT_EQ(child.node_count(), 1u);
@@ -91,7 +92,7 @@ TEST_F(GraphPartFaults, AChildThatIsNotMovedStays) {
   EXPECT_TRUE(child.closed());
 }
 
-TEST_F(GraphPartFaults, Conditions) {
+TEST_F(GraphPartFaults, ConditionsReportEachFailedCall) {
   const context_scope current{gpu};
   every_call_may_fail([&] {
     graph mine;
@@ -106,17 +107,19 @@ TEST_F(GraphPartFaults, Conditions) {
   });
   every_call_may_fail([&] {
     graph mine;
-    static_cast<void>(mine.add(switch_parameters{condition{mine}, 3}).body(2).add(empty_parameters{}));
+    static_cast<void>(
+        mine.add(switch_parameters{condition{mine}, 3}).body(2).add(empty_parameters{}));
     return mine;
   });
   every_call_may_fail([&] { static_cast<void>(conditional_support_of_driver()); });
 }
 
 // A driver of before CUDA 12.8 has no second body, and says so before it is asked.
-TEST_F(GraphPartFaults, ConditionsOfOlderDrivers) {
+TEST_F(GraphPartFaults, ConditionsAreRefusedByOlderDrivers) {
   const condition c{g, 1};
-  failing_table faults;
-  faults.fail_from(&driver_table::cuGraphConditionalHandleCreate, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  fault_table faults;
+  faults.fail_from(&driver_table::cuGraphConditionalHandleCreate, 1,
+                   abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   EXPECT_EQ(result_of([&] { static_cast<void>(condition{g}); }), errc::call_requires_newer_driver);
 }
 

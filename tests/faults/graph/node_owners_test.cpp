@@ -1,6 +1,7 @@
-// node_owners_test.cpp - what nodes keep where a driver call fails: given up at once if it is not taken, and once.
-#include <weir/device/context.hpp>
+// node_owners_test.cpp - what nodes keep where a driver call fails: given up at once if it is not
+// taken, and once.
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
 
@@ -9,19 +10,19 @@
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
-#include "support/witness.hpp"
+#include "support/closure_probe.hpp"
 
 namespace weir {
 namespace {
 
+using test::closure_probe;
+using test::closure_stats;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
-using test::fate;
+using test::fault_table;
 using test::is_destroyed_once;
 using test::result_of;
-using test::unraised_errors;
-using test::witness;
+using test::unhandled_errors;
 
 class NodeOwnerFaults : public ::testing::Test {
  protected:
@@ -31,19 +32,20 @@ class NodeOwnerFaults : public ::testing::Test {
 };
 
 // A function that is not taken goes at once, one that was replaced stays.
-TEST_F(NodeOwnerFaults, AFunctionThatIsNotTaken) {
+TEST_F(NodeOwnerFaults, AFunctionThatCannotBeKeptIsDestroyedOnce) {
   const auto attempt = [&](auto function, int nth, auto change) {
-    fate f;
+    closure_stats f;
     {
-      failing_table faults;
+      fault_table faults;
       faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
-      EXPECT_EQ(result_of([&] { change(host_function_parameters{[held = witness{f}] {}}); }), errc::out_of_memory);
+      EXPECT_EQ(result_of([&] { change(host_function_parameters{[held = closure_probe{f}] {}}); }),
+                errc::out_of_memory);
     }
     EXPECT_TRUE(is_destroyed_once(f));
     EXPECT_EQ(f.destructions_in_host_functions, 0);
   };
-  fate first;
-  const host_function_node node = g.add(host_function_parameters{[held = witness{first}] {}});
+  closure_stats first;
+  const host_function_node node = g.add(host_function_parameters{[held = closure_probe{first}] {}});
   graph_exec exec = g.instantiate();
   const auto add = [&](const host_function_parameters& what) { static_cast<void>(g.add(what)); };
   const auto set = [&](const host_function_parameters& what) { node.set(what); };
@@ -66,24 +68,24 @@ TEST_F(NodeOwnerFaults, AFunctionThatIsNotTaken) {
 // A range that tells its fate.
 class told_range {
  public:
-  explicit told_range(fate& f) : witness_{f} {}
+  explicit told_range(closure_stats& f) : probe_{f} {}
   [[nodiscard]] const int* data() const { return memory_.data(); }
   [[nodiscard]] int* data() { return memory_.data(); }
   [[nodiscard]] std::size_t size() const { return memory_.size(); }
 
  private:
-  witness witness_;
+  closure_probe probe_;
   std::vector<int> memory_ = std::vector<int>(10);
 };
 
 // Nor does the graph keep the first of two owners where the second is not taken.
-TEST_F(NodeOwnerFaults, TwoOwnersOfWhichOneIsNotTaken) {
+TEST_F(NodeOwnerFaults, TwoOwnersAreDestroyedOnceIfOneCannotBeKept) {
   g.tag(g.add(empty_parameters{}), "there are notes");
   const auto attempt = [&](auto function, int nth) {
-    fate from;
-    fate to;
+    closure_stats from;
+    closure_stats to;
     {
-      failing_table faults;
+      fault_table faults;
       faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
       EXPECT_EQ(result_of([&] {
                   static_cast<void>(g.add(copy_parameters{told_range{from}, told_range{to}}));
@@ -102,14 +104,15 @@ TEST_F(NodeOwnerFaults, TwoOwnersOfWhichOneIsNotTaken) {
 }
 
 // What cannot be given up is not lost with it: it goes with the graph, and the hook hears of it.
-TEST_F(NodeOwnerFaults, AFunctionThatIsNotGivenUp) {
-  fate first;
+TEST_F(NodeOwnerFaults, AFunctionThatCannotBeReleasedLivesAsLongAsItsGraph) {
+  closure_stats first;
   {
     graph mine;
-    const host_function_node node = mine.add(host_function_parameters{[held = witness{first}] {}});
-    const unraised_errors unraised;
+    const host_function_node node =
+        mine.add(host_function_parameters{[held = closure_probe{first}] {}});
+    const unhandled_errors unraised;
     {
-      failing_table faults;
+      fault_table faults;
       faults.fail(&driver_table::cuGraphReleaseUserObject, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
       node.set(host_function_parameters{[] {}});
     }
@@ -121,12 +124,12 @@ TEST_F(NodeOwnerFaults, AFunctionThatIsNotGivenUp) {
 }
 
 // A launch that fails is none: what is replaced after it waits for nothing.
-TEST_F(NodeOwnerFaults, ALaunchOfAnExecutableThatKeepsSomething) {
+TEST_F(NodeOwnerFaults, AFailedLaunchDoesNotDelayAReplacedFunction) {
   const context_scope current{gpu};
   const host_function_node node = g.add(host_function_parameters{[] {}});
   graph_exec exec = g.instantiate();
-  fate f;
-  exec.set(node, host_function_parameters{[held = witness{f}] {}});
+  closure_stats f;
+  exec.set(node, host_function_parameters{[held = closure_probe{f}] {}});
   every_call_may_fail([&] { exec.launch(s); });
   exec.launch(stream_ref::per_thread());
   exec.set(node, host_function_parameters{[] {}});

@@ -1,4 +1,5 @@
-// kernel_test.cpp - modules, kernels and launches of which a driver call fails: nothing loaded, nothing kept.
+// kernel_test.cpp - modules, kernels and launches of which a driver call fails: nothing loaded,
+// nothing kept.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/nodes/kernel_node.hpp>
@@ -20,7 +21,7 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
+using test::fault_table;
 
 class KernelFaults : public test::Kernels {
  protected:
@@ -31,7 +32,7 @@ class KernelFaults : public test::Kernels {
   std::vector<std::byte> image;
 };
 
-TEST_F(KernelFaults, ModulesThatAreLoaded) {
+TEST_F(KernelFaults, LoadingAModuleReportsEachFailedCall) {
   every_call_may_fail([&] { return module::load(gpu, image); });
   every_call_may_fail([&] { return source.compile(gpu); });
   every_call_may_fail([&] {
@@ -40,14 +41,14 @@ TEST_F(KernelFaults, ModulesThatAreLoaded) {
   });
 }
 
-TEST_F(KernelFaults, WhatIsLookedUp) {
+TEST_F(KernelFaults, LookingUpModuleSymbolsReportsEachFailedCall) {
   // By a name that only the source has, which every kernel is looked at for.
   every_call_may_fail([&] { return module::load(gpu, image).kernel("inner::seven"); });
   every_call_may_fail([&] { return code->kernel_names(); });
   every_call_may_fail([&] { return code->global<int>("counter"); });
 }
 
-TEST_F(KernelFaults, WhatKernelsTell) {
+TEST_F(KernelFaults, KernelQueriesReportEachFailedCall) {
   const kernel fill = code->kernel("fill");
   every_call_may_fail([&] { return fill.name(); });
   every_call_may_fail([&] { return fill.attributes(); });
@@ -62,11 +63,12 @@ TEST_F(KernelFaults, WhatKernelsTell) {
   every_call_may_fail([&] { fill.set_cache(cache_preference::l1); });
 }
 
-TEST_F(KernelFaults, Launches) {
+TEST_F(KernelFaults, LaunchingAKernelReportsEachFailedCall) {
   const kernel fill = code->kernel("fill");
   every_call_may_fail([&] { launch(s, grid(1000, 128), fill, x, 1, 1000); });
-  every_call_may_fail(
-      [&] { launch(s, {.grid = {8}, .block = {128}, .cooperative = true, .priority = 0}, fill, x, 1, 1000); });
+  every_call_may_fail([&] {
+    launch(s, {.grid = {8}, .block = {128}, .cooperative = true, .priority = 0}, fill, x, 1, 1000);
+  });
   every_call_may_fail([&] {
     buffer<int> mine{s, 1000};
     launch(s, grid(1000, 128), fill, mine, 1, 1000);
@@ -75,7 +77,7 @@ TEST_F(KernelFaults, Launches) {
   s.sync();
 }
 
-TEST_F(KernelFaults, LaunchesOnOtherStreams) {
+TEST_F(KernelFaults, LaunchingOnAnotherStreamReportsEachFailedCall) {
   const kernel fill = code->kernel("fill");
   stream other{gpu};
   every_call_may_fail([&] {
@@ -88,28 +90,31 @@ TEST_F(KernelFaults, LaunchesOnOtherStreams) {
 }
 
 // Closing tells what fails, and the module is gone all the same.
-TEST_F(KernelFaults, ClosingTells) {
+TEST_F(KernelFaults, AFailedCloseThrowsAndClosesTheModule) {
   module loaded = module::load(gpu, image);
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuModuleUnload, 1, abi::CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(test::result_of([&] { loaded.close(); }), errc::invalid_handle);
   EXPECT_TRUE(loaded.closed());
 }
 
-TEST_F(KernelFaults, WhatFailsInADestructorGoesToTheHook) {
+TEST_F(KernelFaults, AFailureInADestructorReachesTheErrorHandler) {
   drain_deferred();
-  const test::unraised_errors unraised;
-  failing_table faults;
+  const test::unhandled_errors unraised;
+  fault_table faults;
   faults.fail(&driver_table::cuModuleUnload, 1, abi::CUDA_ERROR_INVALID_HANDLE);
   { const module loaded = module::load(gpu, image); }
   drain_deferred();
   EXPECT_EQ(unraised.count(), 1u);
 }
 
-// A driver of CUDA 12.3 does not tell parameters, nor a module's kernels: names are the linker's, nothing is checked.
-TEST_F(KernelFaults, OlderDriversTellLess) {
-  failing_table faults;
-  const auto lacks = [&](auto function) { faults.fail_from(function, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER); };
+// A driver of CUDA 12.3 does not tell parameters, nor a module's kernels: names are the linker's,
+// nothing is checked.
+TEST_F(KernelFaults, KernelsWorkWithDriversThatReportNoParameters) {
+  fault_table faults;
+  const auto lacks = [&](auto function) {
+    faults.fail_from(function, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  };
   lacks(&driver_table::cuFuncGetParamInfo);
   lacks(&driver_table::cuModuleGetFunctionCount);
   const module loaded = module::load(gpu, image);
@@ -117,42 +122,47 @@ TEST_F(KernelFaults, OlderDriversTellLess) {
   launch(s, grid(1000, 128), fill, x, 5, 1000);
   launch(s, grid(0), fill, x);
   EXPECT_EQ(values_of(x)[999], 5);
-  EXPECT_EQ(test::result_of([&] { static_cast<void>(fill.parameters()); }), errc::call_requires_newer_driver);
+  EXPECT_EQ(test::result_of([&] { static_cast<void>(fill.parameters()); }),
+            errc::call_requires_newer_driver);
   const auto failure = test::failure_of([&] { static_cast<void>(loaded.kernel("inner::seven")); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::not_found);
-  EXPECT_NE(failure->advice().find("12.4"), std::string::npos);
+  EXPECT_NE(failure->hint().find("12.4"), std::string::npos);
 }
 
 // What was wrong with a node is told, also where the driver keeps it.
-TEST_F(KernelFaults, NodesThatAreKeptAllTheSame) {
+TEST_F(KernelFaults, AFailureToRemoveAKernelNodeReachesTheErrorHandler) {
   const kernel fill = code->kernel("fill");
   graph g;
-  const test::unraised_errors unraised;
+  const test::unhandled_errors unraised;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuGraphKernelNodeSetAttribute, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
     faults.fail(&driver_table::cuGraphDestroyNode, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     const kernel_parameters with_priority{{.priority = 0}, fill, x, 1, 100};
-    EXPECT_EQ(test::result_of([&] { static_cast<void>(g.add(with_priority)); }), errc::not_supported);
+    EXPECT_EQ(test::result_of([&] { static_cast<void>(g.add(with_priority)); }),
+              errc::not_supported);
   }
   ASSERT_EQ(unraised.errors().size(), 1u);
   EXPECT_EQ(unraised.errors()[0].result(), errc::out_of_memory);
 }
 
-// The owner is shared, and stays: what a graph's own memory is freed by comes from a thread of the driver's, in its time.
-TEST_F(KernelFaults, LaunchesThatAreCaptured) {
+// The owner is shared, and stays: what a graph's own memory is freed by comes from a thread of the
+// driver's, in its time.
+TEST_F(KernelFaults, CapturingALaunchReportsEachFailedCall) {
   const kernel fill = code->kernel("fill");
   const auto mine = std::make_shared<buffer<int>>(s, 1000);
-  every_call_may_fail([&] { return capture(s, [&] { launch(s, grid(1000, 128), fill, mine, 1, 1000); }); });
+  every_call_may_fail(
+      [&] { return capture(s, [&] { launch(s, grid(1000, 128), fill, mine, 1, 1000); }); });
 }
 
-TEST_F(KernelFaults, NodesThatAreAdded) {
+TEST_F(KernelFaults, AddingAKernelNodeReportsEachFailedCall) {
   const kernel fill = code->kernel("fill");
   every_call_may_fail([&] {
     graph mine;
     try {
-      static_cast<void>(mine.add(kernel_parameters{{.block = {128}, .priority = 0}, fill, x, 1, 100}));
+      static_cast<void>(
+          mine.add(kernel_parameters{{.block = {128}, .priority = 0}, fill, x, 1, 100}));
     } catch (...) {
       EXPECT_EQ(mine.node_count(), 0u);
       throw;

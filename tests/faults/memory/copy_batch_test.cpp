@@ -1,6 +1,6 @@
 // copy_batch_test.cpp - batches of copies when the driver refuses.
-#include <weir/memory/buffer.hpp>
 #include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/copy_batch.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
@@ -14,8 +14,8 @@ namespace {
 using detail::driver;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
 
 class CopyBatchFaults : public ::testing::Test {
@@ -28,7 +28,7 @@ class CopyBatchFaults : public ::testing::Test {
   pinned_buffer<int> host{size};
 };
 
-TEST_F(CopyBatchFaults, Enqueueing) {
+TEST_F(CopyBatchFaults, EnqueueingACopyBatchReportsEachFailedCall) {
   copy_batch batch;
   batch.add(host, x);
   every_call_may_fail([&] { batch.enqueue(s); });
@@ -36,7 +36,7 @@ TEST_F(CopyBatchFaults, Enqueueing) {
 }
 
 // Away from home a use is noted first; if that fails nothing is queued.
-TEST_F(CopyBatchFaults, AUseThatCannotBeNotedIsNotQueued) {
+TEST_F(CopyBatchFaults, ACopyIsNotQueuedIfItsUseCannotBeTracked) {
   abi::CUstream raw = nullptr;
   {
     const context_scope current{gpu};
@@ -46,7 +46,7 @@ TEST_F(CopyBatchFaults, AUseThatCannotBeNotedIsNotQueued) {
   copy_batch batch;
   batch.add(host, x);
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(result_of([&] { batch.enqueue(stream_ref{raw}); }), errc::out_of_memory);
     EXPECT_EQ(faults.count(&driver_table::cuMemcpyBatchAsync_v2), 0);
@@ -56,12 +56,14 @@ TEST_F(CopyBatchFaults, AUseThatCannotBeNotedIsNotQueued) {
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
-// Where there are no batches: the copy that failed is the one that is reported, and the rest is not queued.
-TEST_F(CopyBatchFaults, TheLoopStopsAtAFailure) {
+// Where there are no batches: the copy that failed is the one that is reported, and the rest is not
+// queued.
+TEST_F(CopyBatchFaults, CopiesAfterAFailedCopyAreNotQueued) {
   copy_batch batch;
   batch.add(host, x).add(host, x).add(host, x);
-  failing_table faults;
-  faults.fail_from(&driver_table::cuMemcpyBatchAsync_v2, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  fault_table faults;
+  faults.fail_from(&driver_table::cuMemcpyBatchAsync_v2, 1,
+                   abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   faults.fail(&driver_table::cuMemcpyAsync, 2, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   const auto failure = failure_of([&] { batch.enqueue(s); });
   ASSERT_TRUE(failure);

@@ -15,11 +15,11 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::is_open;
 using test::shared_allocation;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 // A descriptor that is closed unless somebody took it.
 class offered {
@@ -42,16 +42,18 @@ class ExternalMemoryFaults : public ::testing::Test {
   shared_allocation theirs{gpu};
 };
 
-TEST_F(ExternalMemoryFaults, MappingAPart) {
-  const external_memory memory = external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
+TEST_F(ExternalMemoryFaults, MappingExternalMemoryReportsEachFailedCall) {
+  const external_memory memory =
+      external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
   every_call_may_fail([&] { return mapped_buffer<std::uint8_t>{memory, 0, theirs.bytes()}; });
 }
 
-TEST_F(ExternalMemoryFaults, ARefusedImportLeavesTheDescriptor) {
-  failing_table faults;
+TEST_F(ExternalMemoryFaults, AFailedImportLeavesTheDescriptorOpen) {
+  fault_table faults;
   const offered descriptor{theirs};
   faults.fail(&driver_table::cuImportExternalMemory, 1, abi::CUDA_ERROR_OPERATING_SYSTEM);
-  const auto failure = failure_of([&] { (void)external_memory::import_fd(descriptor, theirs.bytes(), gpu); });
+  const auto failure =
+      failure_of([&] { (void)external_memory::import_fd(descriptor, theirs.bytes(), gpu); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::operating_system);
   EXPECT_STREQ(failure->call(), "cuImportExternalMemory");
@@ -60,11 +62,11 @@ TEST_F(ExternalMemoryFaults, ARefusedImportLeavesTheDescriptor) {
 }
 
 // What fails is told, and the rest is done all the same.
-TEST_F(ExternalMemoryFaults, ClosingReportsWhatFailsAndHasHappened) {
+TEST_F(ExternalMemoryFaults, AFailedCloseThrowsAndClosesTheMapping) {
   external_memory memory = external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
   mapped_buffer<int> part{memory, 0, theirs.bytes() / sizeof(int)};
   memory.close();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuMemFree_v2, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   const auto failure = failure_of([&] { part.close(); });
   ASSERT_TRUE(failure);
@@ -74,11 +76,12 @@ TEST_F(ExternalMemoryFaults, ClosingReportsWhatFailsAndHasHappened) {
   EXPECT_EQ(faults.count(&driver_table::cuDestroyExternalMemory), 1);
 }
 
-TEST_F(ExternalMemoryFaults, DestroyingReportsToTheHook) {
-  const unraised_errors unraised;
+TEST_F(ExternalMemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   {
-    failing_table faults;
-    const external_memory memory = external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
+    fault_table faults;
+    const external_memory memory =
+        external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
     faults.fail(&driver_table::cuDestroyExternalMemory, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   }
   drain_deferred();

@@ -14,10 +14,10 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 constexpr memory_pool_options shared{.sharing = pool_sharing::file_descriptor};
 
@@ -46,7 +46,7 @@ class IpcPoolFaults : public ::testing::Test {
   pool_memory_handle handle = other.receive<pool_memory_handle>();
 };
 
-TEST_F(IpcPoolFaults, GivingAway) {
+TEST_F(IpcPoolFaults, ExportingAPoolReportsEachFailedCall) {
   const stream s{gpu};
   const memory_pool pool{gpu, shared};
   const buffer<int> memory{pool, s, 16};
@@ -54,12 +54,12 @@ TEST_F(IpcPoolFaults, GivingAway) {
   every_call_may_fail([&] { static_cast<void>(handle_of(memory)); });
 }
 
-TEST_F(IpcPoolFaults, Importing) {
+TEST_F(IpcPoolFaults, ImportingAPoolReportsEachFailedCall) {
   every_call_may_fail([&] { return ipc_pool::import_fd(descriptor, gpu); });
 }
 
 // Memory whose size cannot be told is given back, and the import is as it was.
-TEST_F(IpcPoolFaults, Opening) {
+TEST_F(IpcPoolFaults, OpeningPoolMemoryReportsEachFailedCall) {
   const ipc_pool pool = ipc_pool::import_fd(descriptor, gpu);
   every_call_may_fail([&] { return ipc_pool_buffer<int>{pool, handle}; });
   EXPECT_EQ((ipc_pool_buffer<int>{pool, handle}.size()), 64u);
@@ -67,13 +67,13 @@ TEST_F(IpcPoolFaults, Opening) {
 }
 
 // What fails is told, and the rest is done all the same.
-TEST_F(IpcPoolFaults, ClosingReportsWhatFailsAndHasHappened) {
+TEST_F(IpcPoolFaults, AFailedCloseThrowsAndClosesTheMemory) {
   ipc_pool pool = ipc_pool::import_fd(descriptor, gpu);
   ipc_pool_buffer<int> memory{pool, handle};
   const auto address = reinterpret_cast<abi::CUdeviceptr>(memory.data());
   const abi::CUmemoryPool imported = pool.get();
   pool.close();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuMemFree_v2, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   faults.fail(&driver_table::cuMemPoolDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   const auto failure = failure_of([&] { memory.close(); });
@@ -86,12 +86,12 @@ TEST_F(IpcPoolFaults, ClosingReportsWhatFailsAndHasHappened) {
   EXPECT_EQ(detail::driver().cuMemPoolDestroy(imported), abi::CUDA_SUCCESS);
 }
 
-TEST_F(IpcPoolFaults, DestroyingReportsToTheHook) {
-  const unraised_errors unraised;
+TEST_F(IpcPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   ipc_pool pool = ipc_pool::import_fd(descriptor, gpu);
   const abi::CUmemoryPool imported = pool.get();
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuMemPoolDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     { const ipc_pool gone = std::move(pool); }
     drain_deferred();

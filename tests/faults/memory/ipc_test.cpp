@@ -1,7 +1,7 @@
 // ipc_test.cpp - what several processes have, when the driver refuses.
 #include <weir/core/deferred.hpp>
-#include <weir/memory/ipc_buffer.hpp>
 #include <weir/event/ipc_event.hpp>
+#include <weir/memory/ipc_buffer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@ namespace {
 
 using detail::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 // Makes an event and memory and keeps them until the test is through.
 WEIR_PEER_ROLE(maker) {
@@ -32,12 +32,12 @@ class IpcFaults : public ::testing::Test {
   device gpu_;
 };
 
-TEST_F(IpcFaults, Making) {
+TEST_F(IpcFaults, CreatingIpcObjectsReportsEachFailedCall) {
   every_call_may_fail([&] { return ipc_event{gpu_}; });
   every_call_may_fail([&] { return ipc_buffer<int>{16, gpu_}; });
 }
 
-TEST_F(IpcFaults, GivingAway) {
+TEST_F(IpcFaults, ExportingIpcObjectsReportsEachFailedCall) {
   const ipc_event event{gpu_};
   const ipc_buffer<int> memory{16, gpu_};
   every_call_may_fail([&] { static_cast<void>(event.handle()); });
@@ -45,7 +45,7 @@ TEST_F(IpcFaults, GivingAway) {
 }
 
 // Memory whose size cannot be told is closed again.
-TEST_F(IpcFaults, Opening) {
+TEST_F(IpcFaults, OpeningIpcObjectsReportsEachFailedCall) {
   const test::peer other{"maker"};
   const auto event = other.receive<ipc_event_handle>();
   const auto memory = other.receive<ipc_memory_handle>();
@@ -53,7 +53,7 @@ TEST_F(IpcFaults, Opening) {
   every_call_may_fail([&] { return ipc_buffer<int>::open(memory, gpu_); });
 }
 
-TEST_F(IpcFaults, Closing) {
+TEST_F(IpcFaults, AFailedCloseThrowsAndClosesTheIpcObject) {
   const test::peer other{"maker"};
   const auto event = other.receive<ipc_event_handle>();
   const auto memory = other.receive<ipc_memory_handle>();
@@ -62,7 +62,7 @@ TEST_F(IpcFaults, Closing) {
   auto opened = ipc_buffer<int>::open(memory, gpu_);
   ipc_buffer<int> made{16, gpu_};
   {
-    failing_table calls;
+    fault_table calls;
     calls.fail(&driver_table::cuEventDestroy_v2, 1, code);
     calls.fail(&driver_table::cuIpcCloseMemHandle, 1, code);
     calls.fail(&driver_table::cuMemFree_v2, 1, code);
@@ -74,10 +74,10 @@ TEST_F(IpcFaults, Closing) {
 }
 
 // Rule 160: what a destructor cannot report goes to the hook.
-TEST_F(IpcFaults, ADestructorsFailureReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(IpcFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   {
-    failing_table calls;
+    fault_table calls;
     calls.fail(&driver_table::cuMemFree_v2, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     { const ipc_buffer<int> made{16, gpu_}; }
     drain_deferred();  // it is freed by another thread

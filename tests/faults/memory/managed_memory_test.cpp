@@ -14,16 +14,17 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
-using test::unraised_errors;
+using test::fault_table;
+using test::unhandled_errors;
 
 class ManagedMemoryFaults : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1000;
 
   void SetUp() override {
-    if (gpu.attribute(device_attribute::concurrent_managed_access) == 0) GTEST_SKIP() << "no concurrent access";
+    if (gpu.attribute(device_attribute::concurrent_managed_access) == 0)
+      GTEST_SKIP() << "no concurrent access";
   }
 
   device gpu;
@@ -31,11 +32,11 @@ class ManagedMemoryFaults : public ::testing::Test {
 };
 
 // Rule 164.
-TEST_F(ManagedMemoryFaults, Making) {
+TEST_F(ManagedMemoryFaults, CreatingAManagedBufferReportsEachFailedCall) {
   every_call_may_fail([&] { return managed_buffer<int>{size}; });
 }
 
-TEST_F(ManagedMemoryFaults, Telling) {
+TEST_F(ManagedMemoryFaults, ManagedMemoryOperationsReportEachFailedCall) {
   managed_buffer<int> x{size};
   const std::array<std::span<int>, 1> ranges{std::span{x.data(), size}};
   every_call_may_fail([&] { prefetch(s, x, gpu); });
@@ -43,17 +44,17 @@ TEST_F(ManagedMemoryFaults, Telling) {
   every_call_may_fail([&] { discard(s, x); });
   every_call_may_fail([&] { discard_and_prefetch(s, x, gpu); });
   every_call_may_fail([&] { advise(x, memory_advice::read_mostly); });
-  every_call_may_fail([&] { attach(s, x, attachment::everyone); });
+  every_call_may_fail([&] { attach(s, x, attachment::global); });
   every_call_may_fail([&] { static_cast<void>(state_of(x)); });
   s.sync();
 }
 
 // Rule 160.
-TEST_F(ManagedMemoryFaults, ADestructorsFailureReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(ManagedMemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   abi::CUdeviceptr address = 0;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuMemFree_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
     {
       managed_buffer<int> x{size};
@@ -67,10 +68,10 @@ TEST_F(ManagedMemoryFaults, ADestructorsFailureReachesTheHook) {
   EXPECT_EQ(detail::driver().cuMemFree_v2(address), abi::CUDA_SUCCESS);
 }
 
-TEST_F(ManagedMemoryFaults, ClosingReports) {
+TEST_F(ManagedMemoryFaults, AFailedCloseThrowsAndClosesTheBuffer) {
   managed_buffer<int> x{size};
   x.used_on(s);
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   const auto failure = failure_of([&] { x.close(); });
   ASSERT_TRUE(failure);

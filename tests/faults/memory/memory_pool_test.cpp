@@ -1,6 +1,6 @@
 // memory_pool_test.cpp - pools when the driver refuses.
-#include <weir/memory/buffer.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/memory_pool.hpp>
 
 #include <optional>
@@ -17,10 +17,10 @@ namespace {
 using detail::driver;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class MemoryPoolFaults : public ::testing::Test {
  protected:
@@ -31,28 +31,32 @@ class MemoryPoolFaults : public ::testing::Test {
 };
 
 // Rule 164: a pool that could not be set up is gone.
-TEST_F(MemoryPoolFaults, MakingPools) {
+TEST_F(MemoryPoolFaults, CreatingAMemoryPoolReportsEachFailedCall) {
   every_call_may_fail([&] { return memory_pool{gpu}; });
   every_call_may_fail([&] {
-    return memory_pool{gpu, {.release_threshold = 1, .reuse = {.follow_event_dependencies = false}}};
+    return memory_pool{gpu,
+                       {.release_threshold = 1, .reuse = {.follow_event_dependencies = false}}};
   });
   every_call_may_fail([&] { return memory_pool{gpu, {.memory = pool_memory::pinned}}; });
   if (gpu.attribute(device_attribute::concurrent_managed_access) == 0) return;
-  every_call_may_fail([&] { return memory_pool{gpu, {.memory = pool_memory::managed, .release_threshold = 1}}; });
+  every_call_may_fail([&] {
+    return memory_pool{gpu, {.memory = pool_memory::managed, .release_threshold = 1}};
+  });
 }
 
-TEST_F(MemoryPoolFaults, Allocating) {
+TEST_F(MemoryPoolFaults, AllocatingFromAMemoryPoolReportsEachFailedCall) {
   const memory_pool pool{gpu};
   every_call_may_fail([&] { return buffer<char>{pool, s, size}; });
-  every_call_may_fail([&] { return buffer<char>::adopt(s, static_cast<char*>(pool.allocate(s, size)), size); });
+  every_call_may_fail(
+      [&] { return buffer<char>::adopt(s, static_cast<char*>(pool.allocate(s, size)), size); });
 }
 
-TEST_F(MemoryPoolFaults, LookingAndSetting) {
+TEST_F(MemoryPoolFaults, PoolQueriesAndSettingsReportEachFailedCall) {
   const memory_pool pool{gpu};
   every_call_may_fail([&] { static_cast<void>(pool.release_threshold()); });
   every_call_may_fail([&] { pool.set_release_threshold(1); });
   every_call_may_fail([&] { static_cast<void>(pool.usage()); });
-  every_call_may_fail([&] { pool.reset_high_marks(); });
+  every_call_may_fail([&] { pool.reset_high_watermarks(); });
   every_call_may_fail([&] { static_cast<void>(pool.reuse()); });
   every_call_may_fail([&] { pool.set_reuse({}); });
   every_call_may_fail([&] { pool.trim(); });
@@ -60,7 +64,7 @@ TEST_F(MemoryPoolFaults, LookingAndSetting) {
   every_call_may_fail([&] { pool.set_access(gpu, pool_access::read_write); });
 }
 
-TEST_F(MemoryPoolFaults, ThePoolsOfADevice) {
+TEST_F(MemoryPoolFaults, DevicePoolFunctionsReportEachFailedCall) {
   const memory_pool pool{gpu};
   every_call_may_fail([&] { static_cast<void>(default_memory_pool(gpu)); });
   every_call_may_fail([&] { static_cast<void>(current_memory_pool(gpu)); });
@@ -68,19 +72,19 @@ TEST_F(MemoryPoolFaults, ThePoolsOfADevice) {
   use(default_memory_pool(gpu));
 }
 
-TEST_F(MemoryPoolFaults, AScopeThatCannotBeginChangesNothing) {
+TEST_F(MemoryPoolFaults, AMemoryPoolScopeThatCannotBeginChangesNothing) {
   const memory_pool pool{gpu};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuDeviceSetMemPool, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([&] { const memory_pool_scope current{pool}; }), errc::system_not_ready);
   EXPECT_EQ(faults.count(&driver_table::cuDeviceSetMemPool), 1);
   EXPECT_EQ(current_memory_pool(gpu), default_memory_pool(gpu));
 }
 
-TEST_F(MemoryPoolFaults, AScopeThatCannotEndReachesTheHook) {
+TEST_F(MemoryPoolFaults, AFailureToEndAMemoryPoolScopeReachesTheErrorHandler) {
   const memory_pool pool{gpu};
-  const unraised_errors unraised;
-  failing_table faults;
+  const unhandled_errors unraised;
+  fault_table faults;
   {
     const memory_pool_scope current{pool};
     faults.fail(&driver_table::cuDeviceSetMemPool, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
@@ -91,9 +95,9 @@ TEST_F(MemoryPoolFaults, AScopeThatCannotEndReachesTheHook) {
 }
 
 // Rules 160 and 161.
-TEST_F(MemoryPoolFaults, ADestructorsFailureReachesTheHook) {
-  const unraised_errors unraised;
-  failing_table faults;
+TEST_F(MemoryPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
+  fault_table faults;
   std::optional<memory_pool> pool{std::in_place, gpu};
   CUmemPoolHandle_st* const handle = pool->get();
   faults.fail(&driver_table::cuMemPoolDestroy, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
@@ -107,30 +111,33 @@ TEST_F(MemoryPoolFaults, ADestructorsFailureReachesTheHook) {
   EXPECT_EQ(driver().cuMemPoolDestroy(handle), abi::CUDA_SUCCESS);
 }
 
-TEST_F(MemoryPoolFaults, ClosingReports) {
+TEST_F(MemoryPoolFaults, AFailedCloseThrowsAndClosesThePool) {
   memory_pool pool{gpu};
   CUmemPoolHandle_st* const handle = pool.get();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuMemPoolDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([&] { pool.close(); }), errc::system_not_ready);
   EXPECT_TRUE(pool.closed());
   EXPECT_EQ(driver().cuMemPoolDestroy(handle), abi::CUDA_SUCCESS);
 }
 
-TEST_F(MemoryPoolFaults, APatientPoolAsksAgain) {
+TEST_F(MemoryPoolFaults, ARetryingPoolRepeatsAFailedAllocation) {
   const memory_pool pool{gpu};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   const buffer<char> x{pool.retrying(1), s, size};
   EXPECT_EQ(faults.count(&driver_table::cuMemAllocFromPoolAsync), 2);
 }
 
 // Only running out is waited for.
-TEST_F(MemoryPoolFaults, APatientPoolReportsEverythingElse) {
+TEST_F(MemoryPoolFaults, ARetryingPoolReportsOtherFailuresAtOnce) {
   const memory_pool pool{gpu};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_EQ(result_of([&] { const buffer<char> x{pool.retrying(), s, size}; }), errc::launch_failed);
+  EXPECT_EQ(result_of([&] {
+              const buffer<char> x{pool.retrying(), s, size};
+            }),
+            errc::launch_failed);
   EXPECT_EQ(faults.count(&driver_table::cuMemAllocFromPoolAsync), 1);
   faults.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   faults.fail(&driver_table::cuCtxSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);

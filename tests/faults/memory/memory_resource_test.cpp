@@ -15,8 +15,8 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
-using test::unraised_errors;
+using test::fault_table;
+using test::unhandled_errors;
 
 class MemoryResourceFaults : public ::testing::Test {
  protected:
@@ -26,17 +26,20 @@ class MemoryResourceFaults : public ::testing::Test {
   device_pool_resource resource{pool};
 };
 
-TEST_F(MemoryResourceFaults, Allocating) {
-  every_call_may_fail([&] { return buffer<char>::adopt(s, static_cast<char*>(resource.allocate(s, 1000)), 1000); });
-  every_call_may_fail([&] { return buffer<char>::adopt(s, static_cast<char*>(resource.allocate_sync(1000)), 1000); });
+TEST_F(MemoryResourceFaults, AllocatingFromAMemoryResourceReportsEachFailedCall) {
+  every_call_may_fail(
+      [&] { return buffer<char>::adopt(s, static_cast<char*>(resource.allocate(s, 1000)), 1000); });
+  every_call_may_fail([&] {
+    return buffer<char>::adopt(s, static_cast<char*>(resource.allocate_sync(1000)), 1000);
+  });
 }
 
 // Rule 160: giving back cannot throw, as those that ask for it cannot take it.
-TEST_F(MemoryResourceFaults, WhatCannotBeGivenBackReachesTheHook) {
+TEST_F(MemoryResourceFaults, AFailureToDeallocateReachesTheErrorHandler) {
   void* const ordered = resource.allocate(s, 1000);
   void* const unordered = resource.allocate_sync(1000);
-  const unraised_errors unraised;
-  failing_table faults;
+  const unhandled_errors unraised;
+  fault_table faults;
   faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
   resource.deallocate(s, ordered, 1000);
   faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
@@ -48,9 +51,9 @@ TEST_F(MemoryResourceFaults, WhatCannotBeGivenBackReachesTheHook) {
   EXPECT_EQ(unraised.errors().size(), 2u);
 }
 
-TEST_F(MemoryResourceFaults, OnlyALackOfMemoryIsBadAlloc) {
+TEST_F(MemoryResourceFaults, OnlyOutOfMemoryThrowsBadAlloc) {
   const memory_pool pinned{gpu, {.memory = pool_memory::pinned}};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   using vector = std::vector<char, pinned_allocator<char>>;
   EXPECT_THROW(vector(10, 'x', pinned), std::bad_alloc);

@@ -1,8 +1,8 @@
 // api_memory_test.cpp - buffers, copies and fills when the driver refuses.
-#include <weir/memory/buffer.hpp>
-#include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
@@ -20,10 +20,10 @@ namespace {
 using detail::driver;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class MemoryFaults : public ::testing::Test {
  protected:
@@ -42,15 +42,15 @@ class MemoryFaults : public ::testing::Test {
 };
 
 // Rule 164.
-TEST_F(MemoryFaults, MakingBuffers) {
+TEST_F(MemoryFaults, CreatingABufferReportsEachFailedCall) {
   every_call_may_fail([&] { return buffer<int>{s, size}; });
   every_call_may_fail([&] { return buffer<int>{stream_ref{raw}, size}; });
   every_call_may_fail([&] { return pinned_buffer<int>{size}; });
 }
 
 // A stream that could not give a buffer is not held by it.
-TEST_F(MemoryFaults, AFailedAllocationKeepsNoStream) {
-  failing_table faults;
+TEST_F(MemoryFaults, AFailedAllocationKeepsNoStreamAlive) {
+  fault_table faults;
   stream short_lived{gpu};
   faults.fail(&driver_table::cuMemAllocAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(result_of([&] { const buffer<int> x{short_lived, size}; }), errc::out_of_memory);
@@ -58,7 +58,7 @@ TEST_F(MemoryFaults, AFailedAllocationKeepsNoStream) {
   EXPECT_EQ(faults.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-TEST_F(MemoryFaults, CopiesAndFills) {
+TEST_F(MemoryFaults, CopiesAndFillsReportEachFailedCall) {
   buffer<std::uint8_t> one{s, size};
   buffer<std::uint16_t> two{s, size};
   buffer<std::uint32_t> four{s, size};
@@ -70,7 +70,7 @@ TEST_F(MemoryFaults, CopiesAndFills) {
   s.sync();
 }
 
-TEST_F(MemoryFaults, CopiesBetweenDevices) {
+TEST_F(MemoryFaults, CopiesBetweenDevicesReportEachFailedCall) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
   buffer<int> x{s, size};
@@ -81,10 +81,10 @@ TEST_F(MemoryFaults, CopiesBetweenDevices) {
 }
 
 // Away from home a use is noted first; if that fails nothing is queued.
-TEST_F(MemoryFaults, AUseThatCannotBeNotedIsNotQueued) {
+TEST_F(MemoryFaults, WorkIsNotQueuedIfItsUseCannotBeTracked) {
   buffer<std::uint32_t> x{s, size};
   s.sync();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   const auto failure = failure_of([&] { fill(stream_ref{raw}, x, 1u); });
   ASSERT_TRUE(failure);
@@ -96,9 +96,9 @@ TEST_F(MemoryFaults, AUseThatCannotBeNotedIsNotQueued) {
 }
 
 // The work is queued by then, so the operation succeeds; what cannot be marked is waited for.
-TEST_F(MemoryFaults, AUseThatCannotBeMarkedIsWaitedFor) {
+TEST_F(MemoryFaults, AUseIsWaitedForIfItsEventCannotBeRecorded) {
   pinned_buffer<std::uint32_t> pinned{size};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   fill(stream_ref{raw}, pinned, 5u);
   EXPECT_EQ(faults.count(&driver_table::cuStreamSynchronize), 1);
@@ -111,13 +111,14 @@ TEST_F(MemoryFaults, AUseThatCannotBeMarkedIsWaitedFor) {
   EXPECT_STREQ(failure->call(), "cuEventRecord");
 }
 
-// Memory whose free cannot be made to wait for a stream that still uses it is not given to somebody else meanwhile.
-TEST_F(MemoryFaults, ABufferWhoseFreeCannotWaitIsFreedWhenItsUsesAreDone) {
+// Memory whose free cannot be made to wait for a stream that still uses it is not given to somebody
+// else meanwhile.
+TEST_F(MemoryFaults, ABufferWhoseFreeCannotWaitIsFreedAfterItsUses) {
   buffer<int> x{s, size};
   t.wait(s);
   test::gate held{t};
   x.used_on(t);
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   const auto failure = failure_of([&] { x.close(); });
   ASSERT_TRUE(failure);
@@ -132,10 +133,10 @@ TEST_F(MemoryFaults, ABufferWhoseFreeCannotWaitIsFreedWhenItsUsesAreDone) {
 }
 
 // Its stream lives until then.
-TEST_F(MemoryFaults, TheStreamOfSuchABufferIsThereForItsFree) {
-  failing_table faults;
+TEST_F(MemoryFaults, ABufferKeepsItsStreamUntilItsDelayedFree) {
+  fault_table faults;
   {
-    const unraised_errors unraised;
+    const unhandled_errors unraised;
     test::gate held{t};
     stream home{gpu};
     {
@@ -154,12 +155,12 @@ TEST_F(MemoryFaults, TheStreamOfSuchABufferIsThereForItsFree) {
 }
 
 // Rule 160.
-TEST_F(MemoryFaults, ADestructorsFailureReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(MemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   std::uintptr_t device_memory = 0;
   void* pinned_memory = nullptr;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
     faults.fail(&driver_table::cuMemFreeHost, 1, abi::CUDA_ERROR_INVALID_VALUE);
     {
@@ -182,12 +183,12 @@ TEST_F(MemoryFaults, ADestructorsFailureReachesTheHook) {
 }
 
 // Rule 161.
-TEST_F(MemoryFaults, ADriverThatIsShuttingDownIsNoFailure) {
-  const unraised_errors unraised;
+TEST_F(MemoryFaults, ADriverShutdownIsNotReportedAsAFailure) {
+  const unhandled_errors unraised;
   std::uintptr_t device_memory = 0;
   void* pinned_memory = nullptr;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_DEINITIALIZED);
     faults.fail(&driver_table::cuMemFreeHost, 1, abi::CUDA_ERROR_DEINITIALIZED);
     {
@@ -203,22 +204,23 @@ TEST_F(MemoryFaults, ADriverThatIsShuttingDownIsNoFailure) {
   EXPECT_EQ(driver().cuMemFreeHost(pinned_memory), abi::CUDA_SUCCESS);
 }
 
-TEST_F(MemoryFaults, ANewHomeThatCannotWaitIsNotTaken) {
+TEST_F(MemoryFaults, ABufferKeepsItsStreamIfTheNewOneCannotWait) {
   buffer<int> x{s, size};
   t.wait(s);
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([&] { x.set_stream(t); }), errc::system_not_ready);
   EXPECT_EQ(x.stream(), s.ref());
   EXPECT_FALSE(x.closed());
 }
 
-// Where another stream cannot be made to wait, the free goes to the buffer's own, which needs no wait.
-TEST_F(MemoryFaults, AFreeThatCannotWaitGoesHome) {
+// Where another stream cannot be made to wait, the free goes to the buffer's own, which needs no
+// wait.
+TEST_F(MemoryFaults, AFreeThatCannotWaitIsQueuedOnTheBufferStream) {
   buffer<int> x{s, size};
   t.wait(s);
   test::gate held{t};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([&] { x.close(t); }), errc::system_not_ready);
   EXPECT_EQ(faults.count(&driver_table::cuMemFreeAsync), 1);
@@ -226,10 +228,10 @@ TEST_F(MemoryFaults, AFreeThatCannotWaitGoesHome) {
   held.open();
 }
 
-TEST_F(MemoryFaults, ClosingPinnedMemoryReports) {
+TEST_F(MemoryFaults, AFailedCloseThrowsAndClosesPinnedMemory) {
   pinned_buffer<std::uint32_t> pinned{size};
   fill(s, pinned, 1u);
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   const auto failure = failure_of([&] { pinned.close(); });
   ASSERT_TRUE(failure);

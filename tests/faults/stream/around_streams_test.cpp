@@ -1,6 +1,6 @@
 // api_around_streams_test.cpp - attributes and timers when the driver refuses.
-#include <weir/stream/stream_attributes.hpp>
 #include <weir/event/timer.hpp>
+#include <weir/stream/stream_attributes.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,19 +12,19 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::gate;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
-class AroundStreamsFaults : public ::testing::Test {
+class StreamFeatureFaults : public ::testing::Test {
  protected:
   device gpu;
   stream s{gpu};
 };
 
-TEST_F(AroundStreamsFaults, Attributes) {
+TEST_F(StreamFeatureFaults, StreamAttributesReportEachFailedCall) {
   const stream t{gpu};
   const stream_attributes of_s{s};
   every_call_may_fail([&] { static_cast<void>(of_s.sync_policy()); });
@@ -36,23 +36,25 @@ TEST_F(AroundStreamsFaults, Attributes) {
   every_call_may_fail([&] { of_s.copy_from(t); });
 }
 
-TEST_F(AroundStreamsFaults, SeveralAttributesAreSetBack) {
+TEST_F(StreamFeatureFaults, SeveralAttributesAreRestoredAfterAFailure) {
   const int greatest = gpu.priorities().greatest;
   every_call_may_fail([&] {
     stream_attributes{s}.set({.priority = greatest, .sync_policy = sync_policy::block});
     stream_attributes{s}.set({.priority = 0, .sync_policy = sync_policy::spin});
   });
   stream_attributes{s}.set_priority(0);
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamSetAttribute, 2, abi::CUDA_ERROR_SYSTEM_NOT_READY);
-  EXPECT_EQ(result_of([&] { stream_attributes{s}.set({.priority = greatest, .sync_policy = sync_policy::block}); }),
+  EXPECT_EQ(result_of([&] {
+              stream_attributes{s}.set({.priority = greatest, .sync_policy = sync_policy::block});
+            }),
             errc::system_not_ready);
   EXPECT_EQ(stream_attributes{s}.priority(), 0);
   EXPECT_EQ(s.priority(), 0);
 }
 
 // Whichever of the calls lacks memory.
-TEST_F(AroundStreamsFaults, AttributesAreSetAllOrNone) {
+TEST_F(StreamFeatureFaults, StreamAttributesAreSetCompletelyOrNotAtAll) {
   const stream_attributes of_s{s};
   const stream_settings before{.priority = 0,
                                .sync_policy = sync_policy::spin,
@@ -65,7 +67,7 @@ TEST_F(AroundStreamsFaults, AttributesAreSetAllOrNone) {
                                .sync_domain = sync_domain::remote,
                                .sync_domain_map = sync_domain_map{1, 0}};
   const auto set = [&](int nth, auto function) {
-    failing_table faults;
+    fault_table faults;
     faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
     const auto failure = failure_of([&] { of_s.set(wanted); });
     ASSERT_TRUE(failure);
@@ -76,7 +78,8 @@ TEST_F(AroundStreamsFaults, AttributesAreSetAllOrNone) {
   of_s.set(before);
   for (int nth = 1; nth <= 5; ++nth) {
     for (const bool getting : {true, false}) {
-      SCOPED_TRACE(testing::Message() << "call " << nth << " of " << (getting ? "the getter" : "the setter"));
+      SCOPED_TRACE(testing::Message()
+                   << "call " << nth << " of " << (getting ? "the getter" : "the setter"));
       if (getting) {
         set(nth, &driver_table::cuStreamGetAttribute);
       } else {
@@ -92,15 +95,17 @@ TEST_F(AroundStreamsFaults, AttributesAreSetAllOrNone) {
   }
 }
 
-// What cannot be set back comes with what failed first, and the priority that weir tells is the one that is there.
-TEST_F(AroundStreamsFaults, WhatCannotBeSetBackIsAttached) {
+// What cannot be set back comes with what failed first, and the priority that weir tells is the one
+// that is there.
+TEST_F(StreamFeatureFaults, AFailureToRestoreAnAttributeIsAttached) {
   const int greatest = gpu.priorities().greatest;
-  const unraised_errors unraised;
-  failing_table faults;
+  const unhandled_errors unraised;
+  fault_table faults;
   faults.fail_from(&driver_table::cuStreamSetAttribute, 3, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   const auto failure = failure_of([&] {
-    stream_attributes{s}.set(
-        {.priority = greatest, .sync_policy = sync_policy::block, .sync_domain = sync_domain::remote});
+    stream_attributes{s}.set({.priority = greatest,
+                              .sync_policy = sync_policy::block,
+                              .sync_domain = sync_domain::remote});
   });
   ASSERT_TRUE(failure);
   ASSERT_EQ(failure->attached().size(), 2u);
@@ -110,11 +115,11 @@ TEST_F(AroundStreamsFaults, WhatCannotBeSetBackIsAttached) {
   EXPECT_EQ(stream_attributes{s}.priority(), greatest);
 }
 
-TEST_F(AroundStreamsFaults, MakingAStreamWithAttributes) {
+TEST_F(StreamFeatureFaults, CreatingAStreamWithAttributesReportsEachFailedCall) {
   every_call_may_fail([&] { return make_stream(gpu, {}, {.sync_policy = sync_policy::block}); });
 }
 
-TEST_F(AroundStreamsFaults, Timing) {
+TEST_F(StreamFeatureFaults, TimingWorkReportsEachFailedCall) {
   every_call_may_fail([&] {
     timings times;
     timer t{times, "a", s};
@@ -126,11 +131,11 @@ TEST_F(AroundStreamsFaults, Timing) {
 }
 
 // A section whose end cannot be recorded is told to the hook, and forgotten.
-TEST_F(AroundStreamsFaults, ATimersEndThatFails) {
-  const unraised_errors unraised;
+TEST_F(StreamFeatureFaults, AFailedTimerStopReachesTheErrorHandlerAndDropsTheSection) {
+  const unhandled_errors unraised;
   timings times;
   { const timer good{times, "a", s}; }
-  failing_table faults;
+  fault_table faults;
   {
     const timer t{times, "a", s};
     faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
@@ -142,11 +147,11 @@ TEST_F(AroundStreamsFaults, ATimersEndThatFails) {
 }
 
 // What a section's work failed with comes out of the question, once.
-TEST_F(AroundStreamsFaults, ASectionThatFailed) {
+TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAQuery) {
   timings times;
   { const timer t{times, "a", s}; }
   s.sync();
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   const auto failure = failure_of([&] { static_cast<void>(times.all()); });
   ASSERT_TRUE(failure);
@@ -156,7 +161,7 @@ TEST_F(AroundStreamsFaults, ASectionThatFailed) {
 }
 
 // The same from a wait: the section is forgotten, and the next wait is for the others.
-TEST_F(AroundStreamsFaults, ASectionThatFailedIsWaitedForOnce) {
+TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAWait) {
   timings times;
   {
     const test::gate held{s};  // else the second might count in the first
@@ -165,7 +170,7 @@ TEST_F(AroundStreamsFaults, ASectionThatFailedIsWaitedForOnce) {
   }
   s.sync();
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuEventSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
     faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
     EXPECT_EQ(result_of([&] { times.sync(); }), errc::launch_failed);
@@ -177,12 +182,12 @@ TEST_F(AroundStreamsFaults, ASectionThatFailedIsWaitedForOnce) {
 }
 
 // A wait that is refused is no failure of the section.
-TEST_F(AroundStreamsFaults, ASectionWhoseWaitWasRefusedIsKept) {
+TEST_F(StreamFeatureFaults, ATimedSectionIsKeptIfItsWaitIsRefused) {
   timings times;
   gate held{s};
   { const timer t{times, "a", s}; }
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuEventSynchronize, 1, abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT_EQ(result_of([&] { times.sync(); }), errc::stream_capture_unsupported);
   }

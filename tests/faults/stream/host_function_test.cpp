@@ -1,6 +1,7 @@
-// api_host_function_test.cpp - closures that cannot be queued: destroyed once, on the thread of the caller.
-#include <weir/device/context.hpp>
+// api_host_function_test.cpp - closures that cannot be queued: destroyed once, on the thread of the
+// caller.
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -9,27 +10,27 @@
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
+#include "support/closure_probe.hpp"
 #include "support/foreign_capture.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
+using test::closure_probe;
+using test::closure_stats;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
-using test::fate;
+using test::fault_table;
 using test::is_destroyed_once;
 using test::result_of;
-using test::unraised_errors;
-using test::witness;
+using test::unhandled_errors;
 
 class HostFunctionFaults : public ::testing::Test {
  protected:
   // After a call that failed: the closure did not run and went here and now.
-  static void expect_gone_here(const fate& f) {
+  static void expect_gone_here(const closure_stats& f) {
     EXPECT_EQ(f.runs, 0);
     EXPECT_EQ(f.destructions, 1);
     EXPECT_EQ(f.destructions_in_host_functions, 0);
@@ -41,7 +42,7 @@ class HostFunctionFaults : public ::testing::Test {
 };
 
 // Rule 164.
-TEST_F(HostFunctionFaults, QueueingOne) {
+TEST_F(HostFunctionFaults, QueueingAHostFunctionReportsEachFailedCall) {
   every_call_may_fail([&] { launch_host(s, [] {}); });
   every_call_may_fail([&] { launch_host_once(s, [] {}); });
   every_call_may_fail([&] { add_callback(s, [](errc) {}); });
@@ -49,20 +50,31 @@ TEST_F(HostFunctionFaults, QueueingOne) {
 }
 
 // Rule 81.
-TEST_F(HostFunctionFaults, TheClosureIsDestroyedOnceOnTheCallingThread) {
+TEST_F(HostFunctionFaults, AClosureThatCannotBeQueuedIsDestroyedOnceOnTheCallingThread) {
   for (const auto fail_one :
-       {+[](failing_table& t) { t.fail(&driver_table::cuStreamAddCallback, 1, abi::CUDA_ERROR_OUT_OF_MEMORY); },
-        +[](failing_table& t) { t.fail(&driver_table::cuStreamIsCapturing, 1, abi::CUDA_ERROR_OUT_OF_MEMORY); }}) {
-    fate repeatable;
-    fate once;
-    fate callback;
-    failing_table faults;
+       {+[](fault_table& t) {
+          t.fail(&driver_table::cuStreamAddCallback, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+        },
+        +[](fault_table& t) {
+          t.fail(&driver_table::cuStreamIsCapturing, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+        }}) {
+    closure_stats repeatable;
+    closure_stats once;
+    closure_stats callback;
+    fault_table faults;
     fail_one(faults);
-    EXPECT_EQ(result_of([&] { launch_host(s, [w = witness{repeatable}] { w.ran(); }); }), errc::out_of_memory);
+    EXPECT_EQ(
+        result_of([&] { launch_host(s, [w = closure_probe{repeatable}] { w.record_run(); }); }),
+        errc::out_of_memory);
     fail_one(faults);
-    EXPECT_EQ(result_of([&] { launch_host_once(s, [w = witness{once}] { w.ran(); }); }), errc::out_of_memory);
+    EXPECT_EQ(
+        result_of([&] { launch_host_once(s, [w = closure_probe{once}] { w.record_run(); }); }),
+        errc::out_of_memory);
     fail_one(faults);
-    EXPECT_EQ(result_of([&] { add_callback(s, [w = witness{callback}](errc) { w.ran(); }); }), errc::out_of_memory);
+    EXPECT_EQ(result_of([&] {
+                add_callback(s, [w = closure_probe{callback}](errc) { w.record_run(); });
+              }),
+              errc::out_of_memory);
     expect_gone_here(repeatable);
     expect_gone_here(once);
     expect_gone_here(callback);
@@ -73,16 +85,17 @@ TEST_F(HostFunctionFaults, TheClosureIsDestroyedOnceOnTheCallingThread) {
 }
 
 // The same in a capture, where the graph would own it.
-TEST_F(HostFunctionFaults, ACapturedClosureIsDestroyedOnceOnTheCallingThread) {
+TEST_F(HostFunctionFaults, AClosureThatCannotBeCapturedIsDestroyedOnceOnTheCallingThread) {
   const auto attempt = [&](const char* name, auto function) {
     SCOPED_TRACE(name);
-    const unraised_errors unraised;
-    fate f;
+    const unhandled_errors unraised;
+    closure_stats f;
     test::foreign_capture foreign{s};
     {
-      failing_table faults;
+      fault_table faults;
       faults.fail(function, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-      const auto failure = failure_of([&] { launch_host(s, [w = witness{f}] { w.ran(); }); });
+      const auto failure =
+          failure_of([&] { launch_host(s, [w = closure_probe{f}] { w.record_run(); }); });
       ASSERT_TRUE(failure);
       EXPECT_EQ(failure->result(), errc::out_of_memory);
       EXPECT_STREQ(failure->call(), name);
@@ -100,12 +113,13 @@ TEST_F(HostFunctionFaults, ACapturedClosureIsDestroyedOnceOnTheCallingThread) {
 }
 
 // Drivers before 12.3 have the older form only.
-TEST_F(HostFunctionFaults, AnOlderFormOfTheQuestionServes) {
-  failing_table faults;
-  faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
-  fate f;
+TEST_F(HostFunctionFaults, TheOlderCaptureInfoQueryIsUsedAsAFallback) {
+  fault_table faults;
+  faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1,
+                   abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  closure_stats f;
   test::foreign_capture foreign{s};
-  launch_host(s, [w = witness{f}] { w.ran(); });
+  launch_host(s, [w = closure_probe{f}] { w.record_run(); });
   abi::CUgraph const graph = foreign.take();
   ASSERT_NE(graph, nullptr);
   EXPECT_EQ(faults.count(&driver_table::cuStreamGetCaptureInfo_v2), 1);

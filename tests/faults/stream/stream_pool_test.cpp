@@ -13,8 +13,8 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
 
 class StreamPoolFaults : public ::testing::Test {
@@ -23,67 +23,69 @@ class StreamPoolFaults : public ::testing::Test {
 };
 
 // Rule 164.
-TEST_F(StreamPoolFaults, MakingOne) {
+TEST_F(StreamPoolFaults, CreatingAStreamPoolReportsEachFailedCall) {
   every_call_may_fail([&] { return stream_pool{gpu, {{.name = "a"}, {.name = "b"}}}; });
 }
 
-// What a lease cannot be had for leaves the pool as it was: nothing is lent, and the next attempt finds all of it.
-TEST_F(StreamPoolFaults, Acquiring) {
+// What a lease cannot be had for leaves the pool as it was: nothing is lent, and the next attempt
+// finds all of it.
+TEST_F(StreamPoolFaults, AcquiringALeaseReportsEachFailedCall) {
   const stream_pool pool{gpu, {.limit = 1}};
   every_call_may_fail([&] { return pool.acquire(); });
   every_call_may_fail([&] { static_cast<void>(pool.next()); });
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_EQ(pool.count().leased, 0u);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.acquire()); }), errc::success);
 }
 
-TEST_F(StreamPoolFaults, AStreamThatCannotBeMade) {
+TEST_F(StreamPoolFaults, AFailedStreamCreationDoesNotCountAsCreated) {
   const stream_pool pool{gpu, {.limit = 3}};
   const stream_lease first = pool.acquire();
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamCreateWithPriority, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(result_of([&] { static_cast<void>(pool.acquire()); }), errc::out_of_memory);
   }
-  EXPECT_EQ(pool.count().made, 1u);
+  EXPECT_EQ(pool.count().created, 1u);
   const stream_lease second = pool.acquire();
-  EXPECT_EQ(pool.count().made, 2u);
+  EXPECT_EQ(pool.count().created, 2u);
 }
 
 // The same beside a busy stream, which is as idle afterwards as before.
-TEST_F(StreamPoolFaults, AFurtherStreamThatCannotBeMade) {
+TEST_F(StreamPoolFaults, AFailedStreamCreationBesideABusyStreamLendsNothing) {
   const stream_pool pool{gpu, {.limit = 2}};
   test::gate held{pool.acquire()};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamCreateWithPriority, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.acquire()); }), errc::out_of_memory);
-  EXPECT_EQ(pool.count().lent, 0u);
+  EXPECT_EQ(pool.count().leased, 0u);
   held.open();
 }
 
 // A context that is lost shows at the next lease, and the stream is not lost to the pool for it.
 TEST_F(StreamPoolFaults, ALostContextIsReported) {
   const stream_pool pool{gpu, {.limit = 1}};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuStreamQuery, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
   const auto failure = failure_of([&] { static_cast<void>(pool.acquire()); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::illegal_address);
-  EXPECT_EQ(pool.count().lent, 0u);
-  EXPECT_EQ(pool.count().made, 1u);
+  EXPECT_EQ(pool.count().leased, 0u);
+  EXPECT_EQ(pool.count().created, 1u);
 }
 
-TEST_F(StreamPoolFaults, AnEndThatFailsReachesTheHook) {
-  const test::unraised_errors unraised;
+TEST_F(StreamPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const test::unhandled_errors unraised;
   CUstream_st* raw = nullptr;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
     const stream_pool pool{gpu};
     raw = pool.next().get();
   }
   ASSERT_EQ(unraised.errors().size(), 1u);
   EXPECT_EQ(unraised.errors()[0].result(), errc::invalid_context);
-  EXPECT_EQ(detail::driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS) << "the call did not reach the driver";
+  EXPECT_EQ(detail::driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS)
+      << "the call did not reach the driver";
 }
 
 }  // namespace

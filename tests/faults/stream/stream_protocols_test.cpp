@@ -12,11 +12,13 @@ namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 
 class StreamProtocolFaults : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(weir_stream_wait(consumer, producer), WEIR_SUCCESS); }  // keeps its event
+  void SetUp() override {
+    ASSERT_EQ(weir_stream_wait(consumer, producer), WEIR_SUCCESS);
+  }  // keeps its event
 
   device gpu;
   stream producer{gpu};
@@ -24,10 +26,10 @@ class StreamProtocolFaults : public ::testing::Test {
 };
 
 // The driver's number comes out, and the text names its call; the stream goes on.
-TEST_F(StreamProtocolFaults, TheDriversNumberComesOut) {
+TEST_F(StreamProtocolFaults, TheDriverErrorNumberIsReturned) {
   const auto refused_by = [&](auto function, const char* name, auto call) {
     {
-      failing_table faults;
+      fault_table faults;
       faults.fail(function, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
       EXPECT_EQ(call(), static_cast<int>(abi::CUDA_ERROR_SYSTEM_NOT_READY));
     }
@@ -39,12 +41,13 @@ TEST_F(StreamProtocolFaults, TheDriversNumberComesOut) {
   const auto wait = [&] { return weir_stream_wait(consumer, producer); };
   refused_by(&driver_table::cuEventRecord, "cuEventRecord", wait);
   refused_by(&driver_table::cuStreamWaitEvent, "cuStreamWaitEvent", wait);
-  refused_by(&driver_table::cuStreamSynchronize, "cuStreamSynchronize", [&] { return weir_stream_sync(consumer); });
+  refused_by(&driver_table::cuStreamSynchronize, "cuStreamSynchronize",
+             [&] { return weir_stream_sync(consumer); });
 }
 
 // They ask no driver, so none can refuse.
-TEST_F(StreamProtocolFaults, NumbersNeedNoDriver) {
-  const failing_table calls;
+TEST_F(StreamProtocolFaults, ConversionsMakeNoDriverCalls) {
+  const fault_table calls;
   weir_protocol_stream pair{};
   weir_stream got = nullptr;
   long long number = 0;
@@ -56,7 +59,8 @@ TEST_F(StreamProtocolFaults, NumbersNeedNoDriver) {
   EXPECT_EQ(weir_stream_to_array_interface(producer, &number), WEIR_SUCCESS);
   EXPECT_EQ(weir_stream_from_array_interface(&number, &got, &wanted), WEIR_SUCCESS);
   int made = 0;
-#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) made += calls.count(&driver_table::symbol);
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  made += calls.count(&driver_table::symbol);
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
   EXPECT_EQ(made, 0);

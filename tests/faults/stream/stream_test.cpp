@@ -1,10 +1,10 @@
 // api_stream_test.cpp - streams, contexts and devices when the driver refuses.
+#include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
-#include <weir/stream/current_stream.hpp>
 #include <weir/device/device.hpp>
 #include <weir/event/event.hpp>
+#include <weir/stream/current_stream.hpp>
 #include <weir/stream/stream.hpp>
-#include <weir/core/to_string.hpp>
 
 #include <chrono>
 #include <set>
@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
-#include "support/own_context.hpp"
+#include "support/created_context.hpp"
 
 namespace weir {
 namespace {
@@ -22,10 +22,10 @@ namespace {
 using detail::driver;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class StreamFaults : public ::testing::Test {
  protected:
@@ -42,11 +42,11 @@ class StreamFaults : public ::testing::Test {
 };
 
 // Rule 164.
-TEST_F(StreamFaults, MakingOne) {
+TEST_F(StreamFaults, CreatingAStreamReportsEachFailedCall) {
   every_call_may_fail([&] { return stream{gpu, {.priority = gpu.priorities().greatest}}; });
 }
 
-TEST_F(StreamFaults, AdoptingOneLeavesItTheCallers) {
+TEST_F(StreamFaults, AFailedAdoptLeavesTheStreamToTheCaller) {
   CUstream_st* const raw = make_raw();
   every_call_may_fail([&] {
     stream adopted = stream::adopt(raw);
@@ -55,14 +55,14 @@ TEST_F(StreamFaults, AdoptingOneLeavesItTheCallers) {
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
-TEST_F(StreamFaults, Recording) {
+TEST_F(StreamFaults, RecordingAnEventReportsEachFailedCall) {
   const event e{gpu};
   every_call_may_fail([&] { return s.record(); });
   every_call_may_fail([&] { return s.record_timed(); });
   every_call_may_fail([&] { s.record(e); });
 }
 
-TEST_F(StreamFaults, Waiting) {
+TEST_F(StreamFaults, WaitingOnAStreamReportsEachFailedCall) {
   const event e = s.record();
   every_call_may_fail([&] { t.wait(e); });
   every_call_may_fail([&] { t.wait(s); });
@@ -72,27 +72,27 @@ TEST_F(StreamFaults, Waiting) {
 }
 
 // The event for such waits is made at a thread's first one in a context, and kept.
-TEST_F(StreamFaults, TheFirstWaitInAContext) {
-  const test::own_context own{gpu};
+TEST_F(StreamFaults, AFailedFirstWaitInAContextCanBeRepeated) {
+  const test::created_context own{gpu};
   const stream inside{context_ref{own}};
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   const auto failure = failure_of([&] { t.wait(inside); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::out_of_memory);
   EXPECT_STREQ(failure->call(), "cuEventCreate");
-  test::expect_nothing_left(faults, "cuEventCreate");
+  test::expect_no_leaks(faults, "cuEventCreate");
   t.wait(inside);
   t.wait(inside);
   EXPECT_EQ(faults.count(&driver_table::cuEventCreate), 2);
   t.sync();
 }
 
-// What the thread remembers of a stream may be of another one, which had its handle before: that is looked up again
-// before the driver's answer stands.
-TEST_F(StreamFaults, AWaitForAStreamThatSeemsToBeGone) {
+// What the thread remembers of a stream may be of another one, which had its handle before: that is
+// looked up again before the driver's answer stands.
+TEST_F(StreamFaults, AWaitRechecksAStreamThatSeemsToBeDestroyed) {
   t.wait(s);
-  failing_table faults;
+  fault_table faults;
   faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_INVALID_HANDLE);
   const auto failure = failure_of([&] { t.wait(s); });
   ASSERT_TRUE(failure);
@@ -104,7 +104,7 @@ TEST_F(StreamFaults, AWaitForAStreamThatSeemsToBeGone) {
   t.wait(s);
 }
 
-TEST_F(StreamFaults, AskingForeignOnes) {
+TEST_F(StreamFaults, ForeignStreamQueriesReportEachFailedCall) {
   CUstream_st* const raw = make_raw();
   const stream_ref foreign{raw};
   every_call_may_fail([&] { static_cast<void>(foreign.id()); });
@@ -115,7 +115,7 @@ TEST_F(StreamFaults, AskingForeignOnes) {
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
-TEST_F(StreamFaults, AskingDevicesAndContexts) {
+TEST_F(StreamFaults, DeviceAndContextQueriesReportEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(gpu.uuid()); });
   every_call_may_fail([&] { static_cast<void>(gpu.attribute(device_attribute::warp_size)); });
   every_call_may_fail([&] { static_cast<void>(gpu.compute_capability()); });
@@ -128,19 +128,19 @@ TEST_F(StreamFaults, AskingDevicesAndContexts) {
   std::thread{[&] { every_call_may_fail([&] { const context_scope current{gpu}; }); }}.join();
 }
 
-TEST_F(StreamFaults, NoDevicesAreCountedWhereTheDriverCannotSay) {
-  failing_table faults;
+TEST_F(StreamFaults, DeviceCountIsZeroIfTheDriverCannotReportIt) {
+  fault_table faults;
   faults.fail(&driver_table::cuDeviceGetCount, 1, abi::CUDA_ERROR_NOT_INITIALIZED);
   EXPECT_EQ(device::count(), 0);
   EXPECT_GT(device::count(), 0);
 }
 
 // Rules 162 and 165.
-TEST_F(StreamFaults, AFailureOfTheCleanUpIsAttached) {
+TEST_F(StreamFaults, AFailureOfTheCleanupIsAttached) {
   stream made{gpu};
   CUstream_st* const raw = made.get();
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_HANDLE);
     const auto failure = failure_of([&] { made.shutdown(); });
@@ -151,11 +151,12 @@ TEST_F(StreamFaults, AFailureOfTheCleanUpIsAttached) {
     EXPECT_STREQ(failure->attached()[0].call(), "cuStreamDestroy");
   }
   EXPECT_TRUE(made.closed());
-  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS) << "the call did not reach the driver";
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS)
+      << "the call did not reach the driver";
 }
 
-TEST_F(StreamFaults, WeirCountsItsStreamsItself) {
-  failing_table faults;
+TEST_F(StreamFaults, StreamIdsNeedNoDriverCalls) {
+  fault_table faults;
   std::set<unsigned long long> ids;
   for (int i = 0; i < 10; ++i) ids.insert(stream{gpu}.id());
   EXPECT_EQ(ids.size(), 10u);
@@ -163,20 +164,20 @@ TEST_F(StreamFaults, WeirCountsItsStreamsItself) {
 }
 
 // Drivers before 12.0 have no ids; weir has.
-TEST_F(StreamFaults, AnAdoptedStreamOfADriverWithoutIdsIsNoFailure) {
+TEST_F(StreamFaults, AStreamCanBeAdoptedFromADriverWithoutStreamIds) {
   CUstream_st* const raw = stream{gpu}.release();
-  failing_table faults;
+  fault_table faults;
   faults.fail_from(&driver_table::cuStreamGetId, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   const stream adopted = stream::adopt(raw);
   EXPECT_NE(adopted.id(), stream{gpu}.id());
 }
 
 // Rule 160: what a destructor meets reaches the hook.
-TEST_F(StreamFaults, ADestructorsFailureReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(StreamFaults, AFailureInADestructorReachesTheErrorHandler) {
+  const unhandled_errors unraised;
   CUstream_st* raw = nullptr;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
     const stream made{gpu};
     raw = made.get();
@@ -186,15 +187,16 @@ TEST_F(StreamFaults, ADestructorsFailureReachesTheHook) {
   EXPECT_EQ(failure.result(), errc::invalid_context);
   EXPECT_STREQ(failure.call(), "cuStreamDestroy");
   EXPECT_NE(failure.object().find("stream"), std::string::npos);
-  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS) << "the call did not reach the driver";
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS)
+      << "the call did not reach the driver";
 }
 
 // Rule 161.
-TEST_F(StreamFaults, ADriverThatIsShuttingDownIsNoFailure) {
-  const unraised_errors unraised;
+TEST_F(StreamFaults, ADriverShutdownIsNotReportedAsAFailure) {
+  const unhandled_errors unraised;
   CUstream_st* raw = nullptr;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_DEINITIALIZED);
     faults.fail(&driver_table::cuDevicePrimaryCtxRelease_v2, 1, abi::CUDA_ERROR_DEINITIALIZED);
     const context kept{gpu};
@@ -206,8 +208,8 @@ TEST_F(StreamFaults, ADriverThatIsShuttingDownIsNoFailure) {
   EXPECT_EQ(driver().cuDevicePrimaryCtxRelease_v2(0), abi::CUDA_SUCCESS);
 }
 
-TEST_F(StreamFaults, CloseReportsAndClosesAllTheSame) {
-  failing_table faults;
+TEST_F(StreamFaults, AFailedCloseThrowsAndClosesTheStream) {
+  fault_table faults;
   stream made{gpu};
   CUstream_st* const raw = made.get();
   faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
@@ -227,8 +229,8 @@ TEST_F(StreamFaults, CloseReportsAndClosesAllTheSame) {
 }
 
 // Rule 162.
-TEST_F(StreamFaults, ShutdownDestroysEvenIfTheWaitFailsAndReportsTheWaitFirst) {
-  failing_table faults;
+TEST_F(StreamFaults, ShutdownDestroysTheStreamEvenIfTheWaitFails) {
+  fault_table faults;
   stream first{gpu};
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(result_of([&] { first.shutdown(); }), errc::launch_failed);
@@ -248,8 +250,8 @@ TEST_F(StreamFaults, ShutdownDestroysEvenIfTheWaitFailsAndReportsTheWaitFirst) {
 }
 
 // What cannot throw answers with the code.
-TEST_F(StreamFaults, CodesComeAsTheyAre) {
-  failing_table faults;
+TEST_F(StreamFaults, NonThrowingQueriesReturnTheDriverCode) {
+  fault_table faults;
   const event e = s.record();
   faults.fail(&driver_table::cuStreamQuery, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(s.try_done(), errc::illegal_address);
@@ -266,20 +268,23 @@ TEST_F(StreamFaults, AStreamScopeThatCannotBeginChangesNothing) {
     use(s);
     s.wait(t);
     t.wait(s);
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
-    EXPECT_EQ(result_of([&] { const stream_scope scope{t, {.wait_on_entry = true}}; }), errc::system_not_ready);
+    EXPECT_EQ(result_of([&] {
+                const stream_scope scope{t, {.wait_on_entry = true}};
+              }),
+              errc::system_not_ready);
     EXPECT_EQ(current_stream(), s.ref());
   }}.join();
 }
 
-TEST_F(StreamFaults, AStreamScopeThatCannotWaitAtItsEndRestoresAndReports) {
+TEST_F(StreamFaults, AFailedWaitAtTheEndOfAStreamScopeReachesTheErrorHandler) {
   std::thread{[&] {
-    const unraised_errors unraised;
+    const unhandled_errors unraised;
     const context_scope current{gpu};
     use(s);
     {
-      failing_table faults;  // outlives the scope
+      fault_table faults;  // outlives the scope
       const stream_scope scope{t, {.wait_on_exit = true}};
       faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     }

@@ -1,6 +1,6 @@
 // external_semaphore_test.cpp - semaphores of others, and the profiler, when the driver refuses.
-#include <weir/sync/external_semaphore.hpp>
 #include <weir/profiler/profiler.hpp>
+#include <weir/sync/external_semaphore.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,9 +14,9 @@ namespace {
 
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
+using test::fault_table;
 using test::result_of;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 // The number that the next descriptor gets.
 int first_free_descriptor() {
@@ -36,15 +36,15 @@ class ExternalSemaphoreFaults : public ::testing::Test {
   shared_semaphore shared;
 };
 
-TEST_F(ExternalSemaphoreFaults, Importing) {
+TEST_F(ExternalSemaphoreFaults, ImportingASemaphoreReportsEachFailedCall) {
   every_call_may_fail([&] { return external_semaphore{gpu, shared}; });
 }
 
 // Neither more nor fewer descriptors than before.
-TEST_F(ExternalSemaphoreFaults, ARefusedImportLeavesTheDescriptor) {
+TEST_F(ExternalSemaphoreFaults, AFailedImportLeavesTheDescriptorOpen) {
   const int fd = shared.duplicate_fd();
   const int next = first_free_descriptor();
-  failing_table faults;
+  fault_table faults;
   for (const bool ours : {true, false}) {
     faults.fail(&driver_table::cuImportExternalSemaphore, 1, abi::CUDA_ERROR_OPERATING_SYSTEM);
     EXPECT_EQ(result_of([&] {
@@ -73,36 +73,37 @@ TEST_F(ExternalSemaphoreFaults, ADescriptorThatTheDriverClosedIsNotClosedAgain) 
   const driver_table* const before = detail::table_in_use.exchange(&closing);
   EXPECT_EQ(result_of([&] { external_semaphore(gpu, shared); }), errc::unknown);
   EXPECT_EQ(close(somebody_elses), 0);
-  EXPECT_EQ(result_of([&] { external_semaphore(gpu, semaphore_kind::timeline, fd); }), errc::unknown);
+  EXPECT_EQ(result_of([&] { external_semaphore(gpu, semaphore_kind::timeline, fd); }),
+            errc::unknown);
   detail::table_in_use = before;
   EXPECT_EQ(close(somebody_elses), 0);
   EXPECT_EQ(close(fd), 0);
 }
 
-TEST_F(ExternalSemaphoreFaults, SignallingAndWaiting) {
+TEST_F(ExternalSemaphoreFaults, SignallingAndWaitingForASemaphoreReportEachFailedCall) {
   const external_semaphore semaphore{gpu, shared};
   every_call_may_fail([&] { semaphore.signal(s, 1); });
   every_call_may_fail([&] { semaphore.wait(s, 1); });
 }
 
-TEST_F(ExternalSemaphoreFaults, ClosingReportsAndADestructorTellsTheHook) {
+TEST_F(ExternalSemaphoreFaults, CloseThrowsAFailureAndADestructorPassesItToTheErrorHandler) {
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuDestroyExternalSemaphore, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     external_semaphore semaphore{gpu, shared};
     EXPECT_EQ(result_of([&] { semaphore.close(); }), errc::system_not_ready);
     EXPECT_TRUE(semaphore.closed());
   }
-  const unraised_errors unraised;
+  const unhandled_errors unraised;
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuDestroyExternalSemaphore, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     const external_semaphore semaphore{gpu, shared};
   }
   EXPECT_EQ(unraised.count(), 1u);
 }
 
-TEST(ProfilerFaults, StartingAndStopping) {
+TEST(ProfilerFaults, StartingAndStoppingAProfilerReportEachFailedCall) {
   every_call_may_fail([] { start_profiler(); });
   every_call_may_fail([] { stop_profiler(); });
 }

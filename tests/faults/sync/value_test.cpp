@@ -17,19 +17,19 @@ namespace {
 using detail::driver;
 using test::driver_table;
 using test::every_call_may_fail;
-using test::failing_table;
 using test::failure_of;
+using test::fault_table;
 using test::result_of;
 
 class ValueFaults : public ::testing::Test {
  protected:
   device gpu;
   stream s{gpu};
-  word<std::uint32_t> w32;
-  word<std::uint64_t> w64;
+  wait_word<std::uint32_t> w32;
+  wait_word<std::uint64_t> w64;
 };
 
-TEST_F(ValueFaults, WaitsAndWrites) {
+TEST_F(ValueFaults, ValueWaitsAndWritesReportEachFailedCall) {
   every_call_may_fail([&] { wait_value(s, w32, until::eq, 0); });
   every_call_may_fail([&] { wait_value(s, w64, until::eq, 0); });
   every_call_may_fail([&] { write_value(s, w32, 0); });
@@ -37,7 +37,7 @@ TEST_F(ValueFaults, WaitsAndWrites) {
   s.sync();
 }
 
-TEST_F(ValueFaults, Batches) {
+TEST_F(ValueFaults, SubmittingAValueBatchReportsEachFailedCall) {
   value_batch batch;
   batch.write(w32, 0).wait(w64, until::eq, 0);
   every_call_may_fail([&] { batch.submit(s); });
@@ -45,14 +45,14 @@ TEST_F(ValueFaults, Batches) {
 }
 
 // Whatever the driver answers: the word; of a batch that it says nothing about, how many there are.
-TEST_F(ValueFaults, AnErrorNamesTheWord) {
-  failing_table faults;
+TEST_F(ValueFaults, AFailedValueOperationNamesItsWord) {
+  fault_table faults;
   faults.fail(&driver_table::cuStreamWriteValue32_v2, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   const auto single = failure_of([&] { write_value(s, w32, 1); });
   ASSERT_TRUE(single);
   EXPECT_EQ(single->result(), errc::out_of_memory);
   EXPECT_NE(single->object().find(", word at 0x"), std::string::npos) << single->what();
-  EXPECT_FALSE(single->advice().empty());
+  EXPECT_FALSE(single->hint().empty());
   value_batch batch;
   batch.write(w32, 1).write(w64, 1);
   for (const abi::CUresult code : {abi::CUDA_ERROR_OUT_OF_MEMORY, abi::CUDA_ERROR_INVALID_VALUE}) {
@@ -66,24 +66,26 @@ TEST_F(ValueFaults, AnErrorNamesTheWord) {
 }
 
 // What the driver is asked to tell which it is may fail as well.
-TEST_F(ValueFaults, AnErrorIsToldWhereNothingElseCanBeAsked) {
-  failing_table faults;
+TEST_F(ValueFaults, AnErrorIsReportedEvenIfItsDetailsCannotBeQueried) {
+  fault_table faults;
   std::uint32_t pageable = 0;
   faults.fail_from(&driver_table::cuPointerGetAttributes, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
-  EXPECT_EQ(result_of([&] { write_value(s, word_ref<std::uint32_t>{&pageable}, 1); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { write_value(s, wait_word_ref<std::uint32_t>{&pageable}, 1); }),
+            errc::invalid_value);
   faults.fail_from(&driver_table::cuDeviceGetAttribute, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   faults.fail(&driver_table::cuStreamWaitValue32_v2, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_EQ(result_of([&] { wait_value(s, w32, until::eq, 0, {.flush = true}); }), errc::not_supported);
+  EXPECT_EQ(result_of([&] { wait_value(s, w32, until::eq, 0, {.flush = true}); }),
+            errc::not_supported);
   EXPECT_GT(faults.count(&driver_table::cuPointerGetAttributes), 0);
 }
 
 // A capture keeps addresses without a look at where they lie, so that this is not what it dislikes.
-TEST_F(ValueFaults, ACaptureIsNotSaidToDislikeWhereAWordLies) {
+TEST_F(ValueFaults, ACaptureErrorDoesNotBlameTheAddressOfAWord) {
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL};
   std::uint32_t pageable = 0;
   value_batch batch;
-  batch.write(w32, 1).write(word_ref<std::uint32_t>{&pageable}, 1);
-  failing_table faults;
+  batch.write(w32, 1).write(wait_word_ref<std::uint32_t>{&pageable}, 1);
+  fault_table faults;
   faults.fail(&driver_table::cuStreamBatchMemOp_v2, 1, abi::CUDA_ERROR_INVALID_VALUE);
   const auto failure = failure_of([&] { batch.submit(s); });
   ASSERT_TRUE(failure);
@@ -92,19 +94,20 @@ TEST_F(ValueFaults, ACaptureIsNotSaidToDislikeWhereAWordLies) {
 }
 
 // As long as nothing is wrong nobody asks.
-TEST_F(ValueFaults, WhatSucceedsAsksNothing) {
-  const failing_table calls;
+TEST_F(ValueFaults, ASuccessfulWriteMakesOneDriverCall) {
+  const fault_table calls;
   write_value(s, w32, 1);
   EXPECT_EQ(calls.count_all(), 1);
   s.sync();
 }
 
-TEST_F(ValueFaults, AskingWhatADeviceCanDo) {
-  every_call_may_fail([&] { static_cast<void>(words_of(gpu)); });
+TEST_F(ValueFaults, DeviceCapabilityQueriesReportEachFailedCall) {
+  every_call_may_fail([&] { static_cast<void>(wait_word_support(gpu)); });
 }
 
-// On a stream of somebody else's each use is marked by an event, which is made before anything is queued.
-TEST_F(ValueFaults, OnForeignStreams) {
+// On a stream of somebody else's each use is marked by an event, which is made before anything is
+// queued.
+TEST_F(ValueFaults, AValueBatchIsNotQueuedIfItsUseCannotBeTracked) {
   abi::CUstream raw = nullptr;
   {
     const context_scope current{gpu};
@@ -113,7 +116,7 @@ TEST_F(ValueFaults, OnForeignStreams) {
   value_batch batch;
   batch.write(w32, 1);
   {
-    failing_table faults;
+    fault_table faults;
     faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(result_of([&] { batch.submit(raw); }), errc::out_of_memory);
     EXPECT_EQ(faults.count(&driver_table::cuStreamBatchMemOp_v2), 0);
@@ -126,9 +129,9 @@ TEST_F(ValueFaults, OnForeignStreams) {
 }
 
 // A page that cannot be had leaves everything as it was.
-TEST_F(ValueFaults, NoMemoryForWords) {
-  std::vector<word<std::uint32_t>> all;
-  failing_table faults;
+TEST_F(ValueFaults, AFailedPageAllocationLeavesAllWordsUsable) {
+  std::vector<wait_word<std::uint32_t>> all;
+  fault_table faults;
   faults.fail(&driver_table::cuMemHostAlloc, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   const auto failure = failure_of([&] {
     for (int i = 0; i < 1000; ++i) all.emplace_back();

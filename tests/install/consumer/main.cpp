@@ -15,6 +15,7 @@ int main() {
   weir::copy(s, on_device, received);
   s.sync();
 
-  std::printf("weir %s: %s\n", WEIR_VERSION_STRING, received == sent ? "the same numbers came back" : "WRONG NUMBERS");
+  std::printf("weir %s: %s\n", WEIR_VERSION_STRING,
+              received == sent ? "the same numbers came back" : "WRONG NUMBERS");
   return received == sent ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// A weir::stream goes straight into what takes a cudaStream_t: a kernel launch, the runtime API, cuBLAS.
-// Ends with 77 where there is no GPU; that it compiles is half of the test.
+// A weir::stream goes straight into what takes a cudaStream_t: a kernel launch, the runtime API,
+// cuBLAS. Ends with 77 where there is no GPU; that it compiles is half of the test.
 #include <cublas_v2.h>
 
 #include <cstdio>
@@ -22,7 +22,8 @@ __global__ void add_one(float* x, int n) {
 }
 
 // y = 2 * (x + 1) + y on one stream, the sum by our kernel, the rest by cuBLAS.
-std::vector<float> compute(weir::stream& s, const std::vector<float>& x, const std::vector<float>& y) {
+std::vector<float> compute(weir::stream& s, const std::vector<float>& x,
+                           const std::vector<float>& y) {
   const int n = static_cast<int>(x.size());
   weir::buffer<float> device_x{s, x.size()};
   weir::buffer<float> device_y{s, y.size()};
@@ -32,7 +33,9 @@ std::vector<float> compute(weir::stream& s, const std::vector<float>& x, const s
   add_one<<<(n + 255) / 256, 256, 0, s>>>(device_x.data(), n);
 
   cublasHandle_t blas;
-  if (cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS || cublasSetStream(blas, s) != CUBLAS_STATUS_SUCCESS) return {};
+  if (cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS ||
+      cublasSetStream(blas, s) != CUBLAS_STATUS_SUCCESS)
+    return {};
   const float two = 2.0f;
   const cublasStatus_t status = cublasSaxpy(blas, n, &two, device_x.data(), 1, device_y.data(), 1);
 

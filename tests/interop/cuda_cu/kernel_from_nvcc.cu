@@ -1,5 +1,6 @@
-// Kernels that nvcc compiled, launched by weir: by their names in the source, templates too, with checked arguments.
-// Ends with 77 where there is no GPU; that it compiles, and that the runtime's function is found, is half of the test.
+// Kernels that nvcc compiled, launched by weir: by their names in the source, templates too, with
+// checked arguments. Ends with 77 where there is no GPU; that it compiles, and that the runtime's
+// function is found, is half of the test.
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -37,7 +38,8 @@ int main() {
   const weir::kernel by_weir = weir::kernel::from(scale<float>);
   weir::launch(s, weir::grid(n), by_weir, weir::inout(x), 3.0f, n);
   cudaFunction_t function = nullptr;
-  if (cudaGetFuncBySymbol(&function, reinterpret_cast<const void*>(&scale<float>)) != cudaSuccess) return 1;
+  if (cudaGetFuncBySymbol(&function, reinterpret_cast<const void*>(&scale<float>)) != cudaSuccess)
+    return 1;
   weir::launch(s, weir::grid(n), weir::kernel::from(function), weir::inout(x), 5.0f, n);
   std::vector<float> result(n);
   weir::copy(s, x, result);
@@ -58,8 +60,9 @@ int main() {
   right &= expect(refused, "a double is refused for a float");
 
   // In a graph that outlives the reference.
-  weir::graph g = weir::capture(
-      s, [&] { weir::launch(s, weir::grid(n), weir::kernel::from(scale<float>), weir::inout(x), 0.5f, n); });
+  weir::graph g = weir::capture(s, [&] {
+    weir::launch(s, weir::grid(n), weir::kernel::from(scale<float>), weir::inout(x), 0.5f, n);
+  });
   weir::graph_exec exec = g.instantiate();
   exec.launch(s);
   weir::copy(s, x, result);

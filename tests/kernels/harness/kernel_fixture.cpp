@@ -10,7 +10,8 @@
 namespace weir::test {
 
 const module& kernel_module(const std::string& name) {
-  static auto* const modules = new std::map<std::string, module>;  // the driver may be gone before a static's end
+  static auto* const modules =
+      new std::map<std::string, module>;  // the driver may be gone before a static's end
   const auto known = modules->find(name);
   if (known != modules->end()) return known->second;
   program_options options;

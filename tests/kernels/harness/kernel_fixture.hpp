@@ -1,17 +1,17 @@
-// kernel_fixture.hpp - runs a kernel of sources/ on the driver in use, launched and out of a graph, with the same memory
-// each time.
+// kernel_fixture.hpp - runs a kernel of sources/ on the driver in use, launched and out of a graph,
+// with the same memory each time.
 #pragma once
 
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/device/device.hpp>
-#include <weir/memory/fill.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/kernel/kernel.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/module.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/stream/stream.hpp>
 
 #include <cstddef>
@@ -55,8 +55,9 @@ class trial {
     return array_of(std::vector<T>(size));
   }
 
-  // `work(stream)` queues the launches and `check()` looks at the arrays. Once launched as they come, then captured into a
-  // graph that is launched three times. Junk in the arrays before each launch shows that the graph did the work.
+  // `work(stream)` queues the launches and `check()` looks at the arrays. Once launched as they
+  // come, then captured into a graph that is launched three times. Junk in the arrays before each
+  // launch shows that the graph did the work.
   template <class Work, class Check>
   void run(const Work& work, const Check& check) {
     const auto all = [&] {
@@ -74,7 +75,7 @@ class trial {
     const graph_exec executable = recorded.instantiate();
     for (int launch = 1; launch <= 3; ++launch) {
       SCOPED_TRACE("launch " + std::to_string(launch) + " of the graph");
-      for (const auto& array : arrays_) array->spoil(stream_);
+      for (const auto& array : arrays_) array->overwrite(stream_);
       executable.launch(stream_);
       stream_.sync();
       check();
@@ -89,7 +90,7 @@ class trial {
     any_array& operator=(const any_array&) = delete;
     virtual ~any_array() = default;
     virtual void restore(stream_ref s) = 0;
-    virtual void spoil(stream_ref s) = 0;
+    virtual void overwrite(stream_ref s) = 0;
   };
 
  private:
@@ -113,8 +114,9 @@ class array final : public trial::any_array {
   [[nodiscard]] std::vector<T> read() const { return contents(stream_, memory_); }
 
   void restore(stream_ref s) override { copy(s, contents_, memory_); }
-  void spoil(stream_ref s) override {
-    fill(s, std::span{reinterpret_cast<std::byte*>(memory_.data()), memory_.size_bytes()}, std::byte{0xa5});
+  void overwrite(stream_ref s) override {
+    fill(s, std::span{reinterpret_cast<std::byte*>(memory_.data()), memory_.size_bytes()},
+         std::byte{0xa5});
   }
 
  private:
@@ -138,12 +140,15 @@ template <class T>
 }
 
 // A thread for each of `elements`.
-[[nodiscard]] inline launch_config line(std::size_t elements, unsigned block, unsigned shared_bytes = 0) {
+[[nodiscard]] inline launch_config grid_1d(std::size_t elements, unsigned block,
+                                           unsigned shared_bytes = 0) {
   return {.grid = {blocks_for(elements, block)}, .block = {block}, .shared_bytes = shared_bytes};
 }
 // A thread for each of width * height.
-[[nodiscard]] inline launch_config plane(unsigned width, unsigned height, unsigned block_x, unsigned block_y) {
-  return {.grid = {blocks_for(width, block_x), blocks_for(height, block_y)}, .block = {block_x, block_y}};
+[[nodiscard]] inline launch_config grid_2d(unsigned width, unsigned height, unsigned block_x,
+                                           unsigned block_y) {
+  return {.grid = {blocks_for(width, block_x), blocks_for(height, block_y)},
+          .block = {block_x, block_y}};
 }
 
 template <class... Arguments>
@@ -153,7 +158,7 @@ void run(stream_ref s, const launch_config& config, const kernel& what, Argument
 
 // The same numbers each time.
 template <class T>
-[[nodiscard]] std::vector<T> randoms(std::size_t count, T low, T high, unsigned seed = 1) {
+[[nodiscard]] std::vector<T> random_values(std::size_t count, T low, T high, unsigned seed = 1) {
   std::mt19937_64 source{seed};
   std::vector<T> values(count);
   if constexpr (std::is_floating_point_v<T>) {
@@ -161,15 +166,17 @@ template <class T>
     for (T& value : values) value = distribution(source);
   } else {
     using wide = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
-    std::uniform_int_distribution<wide> distribution{static_cast<wide>(low), static_cast<wide>(high)};
+    std::uniform_int_distribution<wide> distribution{static_cast<wide>(low),
+                                                     static_cast<wide>(high)};
     for (T& value : values) value = static_cast<T>(distribution(source));
   }
   return values;
 }
 // Whole numbers as floating point: sums of them are exact in any order, fused or not.
 template <std::floating_point F>
-[[nodiscard]] std::vector<F> whole_randoms(std::size_t count, int low, int high, unsigned seed = 1) {
-  const std::vector<int> numbers = randoms<int>(count, low, high, seed);
+[[nodiscard]] std::vector<F> random_integers(std::size_t count, int low, int high,
+                                             unsigned seed = 1) {
+  const std::vector<int> numbers = random_values<int>(count, low, high, seed);
   return {numbers.begin(), numbers.end()};
 }
 

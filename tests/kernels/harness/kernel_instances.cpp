@@ -5,7 +5,8 @@ namespace weir::test {
 
 std::vector<std::string> kernel_instances(std::string_view name) {
   if (name == "transpose") return {"transpose<unsigned char>", "transpose<double>"};
-  if (name == "matrix") return {"product_by_tiles<8>", "product_by_tiles<16>", "product_by_tiles<32>"};
+  if (name == "matrix")
+    return {"product_by_tiles<8>", "product_by_tiles<16>", "product_by_tiles<32>"};
   if (name == "sort") return {"sort_block<int>", "sort_block<double>", "sort_block<unsigned char>"};
   if (name == "cellular") return {"live_in_a_block<24>"};
   if (name == "fractal") return {"julia<2>", "julia<3>", "julia<5>"};

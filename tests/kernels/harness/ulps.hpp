@@ -15,25 +15,25 @@
 
 namespace weir::test {
 
-// The number of values of their type from one to the other. Zeros are equal, and so are all NaN; a NaN is as far from a
-// number as can be.
+// The number of values of their type from one to the other. Zeros are equal, and so are all NaN; a
+// NaN is as far from a number as can be.
 template <std::floating_point F>
 [[nodiscard]] std::uint64_t ulps_between(F a, F b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<std::uint64_t>::max();
   using bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
   constexpr bits sign = bits{1} << (8 * sizeof(F) - 1);
-  const auto place = [](F value) -> std::uint64_t {  // rises with the value
+  const auto ordered_bits = [](F value) -> std::uint64_t {  // rises with the value
     const auto raw = std::bit_cast<bits>(value);
     return (raw & sign) != 0 ? static_cast<bits>(~raw) : static_cast<bits>(raw | sign);
   };
-  const std::uint64_t x = place(a);
-  const std::uint64_t y = place(b);
+  const std::uint64_t x = ordered_bits(a);
+  const std::uint64_t y = ordered_bits(b);
   return x > y ? x - y : y - x;
 }
 
 template <class T>
-[[nodiscard]] std::string shown(const T& value) {
+[[nodiscard]] std::string to_text(const T& value) {
   std::ostringstream text;
   if constexpr (std::is_floating_point_v<T>) text.precision(std::numeric_limits<T>::max_digits10);
   if constexpr (requires { text << +value; }) {
@@ -61,13 +61,15 @@ void expect_equal(const std::vector<T>& actual, const std::vector<T>& expected) 
     if (!same && wrong++ == 0) first = i;
   }
   if (wrong == 0) return;
-  ADD_FAILURE() << wrong << " of " << actual.size() << " elements differ, the first is [" << first << "]: it is "
-                << shown(actual[first]) << ", expected " << shown(expected[first]);
+  ADD_FAILURE() << wrong << " of " << actual.size() << " elements differ, the first is [" << first
+                << "]: it is " << to_text(actual[first]) << ", expected "
+                << to_text(expected[first]);
 }
 
 // All elements are at most so many ulps from what is expected.
 template <std::floating_point F>
-void expect_within(std::uint64_t ulps, const std::vector<F>& actual, const std::vector<F>& expected) {
+void expect_within(std::uint64_t ulps, const std::vector<F>& actual,
+                   const std::vector<F>& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   std::uint64_t furthest = 0;
   std::size_t where = 0;
@@ -79,8 +81,9 @@ void expect_within(std::uint64_t ulps, const std::vector<F>& actual, const std::
     }
   }
   if (furthest <= ulps) return;
-  ADD_FAILURE() << "[" << where << "] is " << furthest << " ulps off, more than " << ulps << ": it is "
-                << shown(actual[where]) << ", expected " << shown(expected[where]);
+  ADD_FAILURE() << "[" << where << "] is " << furthest << " ulps off, more than " << ulps
+                << ": it is " << to_text(actual[where]) << ", expected "
+                << to_text(expected[where]);
 }
 
 }  // namespace weir::test

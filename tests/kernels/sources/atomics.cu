@@ -2,7 +2,8 @@
 #include <cuda/atomic>
 
 // What the operations leave behind, each by its own cell.
-__global__ void every_one(const unsigned* x, int n, unsigned* cells, unsigned long long* wide, float* reals) {
+__global__ void every_one(const unsigned* x, int n, unsigned* cells, unsigned long long* wide,
+                          float* reals) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const unsigned v = x[i];
@@ -49,7 +50,8 @@ __device__ double atomic_multiply(double* address, double value) {
   return __longlong_as_double(seen);
 }
 
-__global__ void by_swaps(const float* x, int n, float* greatest, double* product, unsigned short* halves) {
+__global__ void by_swaps(const float* x, int n, float* greatest, double* product,
+                         unsigned short* halves) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   atomic_max(greatest, x[i]);
@@ -140,7 +142,8 @@ __global__ void guarded(const int* x, int n, volatile record* all) {
 }
 
 // A table of keys by open addressing: each key once, with how often it came.
-__global__ void insert(const unsigned* keys, int n, unsigned* slots, unsigned* counts, unsigned size) {
+__global__ void insert(const unsigned* keys, int n, unsigned* slots, unsigned* counts,
+                       unsigned size) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   for (unsigned slot = keys[i] * 2654435761u % size;; slot = (slot + 1) % size) {
@@ -157,7 +160,8 @@ __device__ cuda::atomic<unsigned, cuda::thread_scope_device> arrived{0};
 __global__ void of_the_library(const unsigned* x, int n, unsigned* cells) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  cuda::atomic_ref<unsigned, cuda::thread_scope_device>(cells[0]).fetch_add(x[i], cuda::std::memory_order_relaxed);
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device>(cells[0]).fetch_add(
+      x[i], cuda::std::memory_order_relaxed);
   cuda::atomic_ref<unsigned, cuda::thread_scope_system> greatest(cells[1]);
   unsigned seen = greatest.load();
   while (seen < x[i] && !greatest.compare_exchange_weak(seen, x[i])) {

@@ -87,7 +87,8 @@ __global__ void turn_bits(const unsigned* rows, unsigned* columns) {
 }
 
 // The next number with as many bits set, and the Gray code: what combinatorics uses.
-__global__ void next_with_as_many(const unsigned* x, unsigned* next, unsigned* gray, unsigned* back, int n) {
+__global__ void next_with_as_many(const unsigned* x, unsigned* next, unsigned* gray, unsigned* back,
+                                  int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const unsigned v = x[i];
@@ -99,7 +100,8 @@ __global__ void next_with_as_many(const unsigned* x, unsigned* next, unsigned* g
   back[i] = b;
 }
 
-// How many ways there are to put n queens: each thread takes one place in each of the first two rows.
+// How many ways there are to put n queens: each thread takes one place in each of the first two
+// rows.
 __device__ int queens(unsigned all, unsigned columns, unsigned left, unsigned right) {
   if (columns == all) return 1;
   int ways = 0;
@@ -115,6 +117,7 @@ __global__ void count_queens(int n, int* ways) {
   if (a >= n || b >= n) return;
   const unsigned all = (1u << n) - 1, first = 1u << a, second = 1u << b;
   if (second & (first | first << 1 | first >> 1)) return;
-  const int own = queens(all, first | second, (first << 1 | second) << 1, (first >> 1 | second) >> 1);
+  const int own =
+      queens(all, first | second, (first << 1 | second) << 1, (first >> 1 | second) >> 1);
   atomicAdd(ways, own);
 }

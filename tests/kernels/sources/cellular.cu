@@ -8,12 +8,14 @@ __global__ void live(const unsigned char* from, unsigned char* to, int width, in
   const int left = (x + width - 1) % width, right = (x + 1) % width;
   const int above = (y + height - 1) % height * width, below = (y + 1) % height * width;
   const int here = y * width;
-  const int neighbours = from[above + left] + from[above + x] + from[above + right] + from[here + left] +
-                         from[here + right] + from[below + left] + from[below + x] + from[below + right];
+  const int neighbours = from[above + left] + from[above + x] + from[above + right] +
+                         from[here + left] + from[here + right] + from[below + left] +
+                         from[below + x] + from[below + right];
   to[here + x] = neighbours == 3 || (neighbours == 2 && from[here + x]);
 }
 
-// Several generations in one launch: one block has the whole world in shared memory, both of its states.
+// Several generations in one launch: one block has the whole world in shared memory, both of its
+// states.
 template <int SIDE>
 __global__ void live_in_a_block(unsigned char* world, int generations) {
   __shared__ unsigned char state[2][SIDE][SIDE];
@@ -27,7 +29,8 @@ __global__ void live_in_a_block(unsigned char* world, int generations) {
       const int x = i % SIDE, y = i / SIDE;
       int neighbours = 0;
       for (int dy = SIDE - 1; dy <= SIDE + 1; ++dy) {
-        for (int dx = SIDE - 1; dx <= SIDE + 1; ++dx) neighbours += state[now][(y + dy) % SIDE][(x + dx) % SIDE];
+        for (int dx = SIDE - 1; dx <= SIDE + 1; ++dx)
+          neighbours += state[now][(y + dy) % SIDE][(x + dx) % SIDE];
       }
       const bool alive = state[now][y][x];
       state[now ^ 1][y][x] = neighbours == 3 || (alive && neighbours == 4);
@@ -43,12 +46,15 @@ __global__ void step_words(const unsigned* from, unsigned* to, int words, unsign
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= words) return;
   const unsigned centre = from[i];
-  const unsigned left = __funnelshift_l(from[i == 0 ? words - 1 : i - 1], centre, 1);   // of each cell the lower one
-  const unsigned right = __funnelshift_r(centre, from[i == words - 1 ? 0 : i + 1], 1);  // and the higher one
+  const unsigned left =
+      __funnelshift_l(from[i == 0 ? words - 1 : i - 1], centre, 1);  // of each cell the lower one
+  const unsigned right =
+      __funnelshift_r(centre, from[i == words - 1 ? 0 : i + 1], 1);  // and the higher one
   unsigned next = 0;
   for (unsigned pattern = 0; pattern < 8; ++pattern) {
     if (!(rule >> pattern & 1)) continue;
-    next |= (pattern & 4 ? left : ~left) & (pattern & 2 ? centre : ~centre) & (pattern & 1 ? right : ~right);
+    next |= (pattern & 4 ? left : ~left) & (pattern & 2 ? centre : ~centre) &
+            (pattern & 1 ? right : ~right);
   }
   to[i] = next;
 }
@@ -67,7 +73,9 @@ __global__ void burn(const ground* from, ground* to, int width, int height, int*
     ground next = ground::empty;
     switch (from[y * width + x]) {
       case ground::tree:
-        next = burns(x - 1, y) || burns(x + 1, y) || burns(x, y - 1) || burns(x, y + 1) ? ground::fire : ground::tree;
+        next = burns(x - 1, y) || burns(x + 1, y) || burns(x, y - 1) || burns(x, y + 1)
+                   ? ground::fire
+                   : ground::tree;
         break;
       case ground::fire:
       case ground::empty: break;

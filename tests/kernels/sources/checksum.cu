@@ -19,7 +19,8 @@ __global__ void crc32(const unsigned char* data, size_t size, unsigned chunk, un
   sums[i] = ~crc;
 }
 
-// Adler-32 of the block's chunk: each thread has its share of both sums, which are added up by shuffles and atomics.
+// Adler-32 of the block's chunk: each thread has its share of both sums, which are added up by
+// shuffles and atomics.
 __global__ void adler32(const unsigned char* data, unsigned size, unsigned chunk, unsigned* sums) {
   constexpr unsigned long long prime = 65521;
   __shared__ unsigned long long low, high;
@@ -45,7 +46,8 @@ __device__ unsigned long long fnv1a(const char* text, unsigned length) {
 }
 
 // Of strings that lie one behind the other; starts has one more than there are.
-__global__ void hash_strings(const char* text, const unsigned* starts, unsigned long long* hashes, int n) {
+__global__ void hash_strings(const char* text, const unsigned* starts, unsigned long long* hashes,
+                             int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
     hashes[i] = fnv1a(text + starts[i], starts[i + 1] - starts[i]);
   }
@@ -78,10 +80,12 @@ __global__ void sha256_of_numbers(unsigned first, unsigned n, uint4* digests) {
   for (int k = 0; k < 8; ++k) h[k] = sha_start[k];
   for (int k = 0; k < 64; ++k) {
     const unsigned e = h[4], a = h[0];
-    const unsigned t1 = h[7] + (__funnelshift_r(e, e, 6) ^ __funnelshift_r(e, e, 11) ^ __funnelshift_r(e, e, 25)) +
-                        ((e & h[5]) ^ (~e & h[6])) + sha_rounds[k] + w[k];
-    const unsigned t2 = (__funnelshift_r(a, a, 2) ^ __funnelshift_r(a, a, 13) ^ __funnelshift_r(a, a, 22)) +
-                        ((a & h[1]) ^ (a & h[2]) ^ (h[1] & h[2]));
+    const unsigned t1 =
+        h[7] + (__funnelshift_r(e, e, 6) ^ __funnelshift_r(e, e, 11) ^ __funnelshift_r(e, e, 25)) +
+        ((e & h[5]) ^ (~e & h[6])) + sha_rounds[k] + w[k];
+    const unsigned t2 =
+        (__funnelshift_r(a, a, 2) ^ __funnelshift_r(a, a, 13) ^ __funnelshift_r(a, a, 22)) +
+        ((a & h[1]) ^ (a & h[2]) ^ (h[1] & h[2]));
     for (int m = 7; m > 0; --m) h[m] = h[m - 1];
     h[4] += t1;
     h[0] = t1 + t2;

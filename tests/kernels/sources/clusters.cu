@@ -1,4 +1,5 @@
-// clusters.cu - blocks of a cluster, which reach into each other's shared memory. Compute capability 9.0 and later.
+// clusters.cu - blocks of a cluster, which reach into each other's shared memory. Compute
+// capability 9.0 and later.
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
@@ -18,7 +19,8 @@ __global__ void count_in_clusters(const unsigned char* x, int of_cluster, unsign
     atomicAdd(cluster.map_shared_rank(&share[bin % bins_of_block], bin / bins_of_block), 1);
   }
   cluster.sync();
-  if (threadIdx.x < bins_of_block) counts[blockIdx.x * bins_of_block + threadIdx.x] = share[threadIdx.x];
+  if (threadIdx.x < bins_of_block)
+    counts[blockIdx.x * bins_of_block + threadIdx.x] = share[threadIdx.x];
 }
 
 // The size is the kernel's own: each block passes its number on to the next one around a ring.

@@ -1,7 +1,8 @@
 // conditions.cu - kernels that set the conditions of the graphs that they are in.
 
 // NVRTC knows the type and not the function, which the driver of a GPU has.
-extern "C" __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value);
+extern "C" __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle,
+                                                   unsigned value);
 
 // A step of Newton's method for the square root of a; again, as long as it moves.
 __global__ void step(cudaGraphConditionalHandle again, double* x, double a) {
@@ -15,7 +16,8 @@ __global__ void set_to(cudaGraphConditionalHandle condition, const unsigned* val
 }
 
 // Whichever thread comes last decides.
-__global__ void add_and_ask(cudaGraphConditionalHandle again, unsigned* sum, unsigned* arrived, unsigned limit) {
+__global__ void add_and_ask(cudaGraphConditionalHandle again, unsigned* sum, unsigned* arrived,
+                            unsigned limit) {
   atomicAdd(sum, 1);
   __threadfence();
   if (atomicAdd(arrived, 1) == gridDim.x * blockDim.x - 1) {

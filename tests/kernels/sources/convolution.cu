@@ -81,6 +81,7 @@ __global__ void sobel(const unsigned char* in, ushort2* out, int width, int heig
   if (x >= width - 1 || y >= height - 1) return;
   const unsigned char* p = in + y * width + x;
   const int gx = p[1 - width] + 2 * p[1] + p[1 + width] - p[-1 - width] - 2 * p[-1] - p[-1 + width];
-  const int gy = p[width - 1] + 2 * p[width] + p[width + 1] - p[-width - 1] - 2 * p[-width] - p[-width + 1];
+  const int gy =
+      p[width - 1] + 2 * p[width] + p[width + 1] - p[-width - 1] - 2 * p[-width] - p[-width + 1];
   out[y * width + x] = make_ushort2(abs(gx) + abs(gy), (gx < 0) | (gy < 0) << 1);
 }

@@ -1,13 +1,15 @@
 // element_wise.cu - a thread an element, or a grid that strides over all of them.
 
-extern "C" __global__ void saxpy(int n, float a, const float* __restrict__ x, float* __restrict__ y) {
+extern "C" __global__ void saxpy(int n, float a, const float* __restrict__ x,
+                                 float* __restrict__ y) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i] + y[i];
 }
 
 // Any grid will do.
 __global__ void clamp_all(long long* values, size_t n, long long low, long long high) {
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += static_cast<size_t>(gridDim.x) * blockDim.x) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+       i += static_cast<size_t>(gridDim.x) * blockDim.x) {
     values[i] = max(low, min(high, values[i]));
   }
 }
@@ -37,7 +39,8 @@ __global__ void horner(const double* x, double* y, int n) {
   y[i] = sum;
 }
 
-__global__ void gather(const int* __restrict__ from, const double* __restrict__ x, double* y, int n) {
+__global__ void gather(const int* __restrict__ from, const double* __restrict__ x, double* y,
+                       int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = __ldg(&x[__ldg(from + i)]);
 }

@@ -53,15 +53,19 @@ struct montgomery {
     const unsigned long long r = (t >> 32) + __umulhi(m, modulus) + (static_cast<unsigned>(t) != 0);
     return static_cast<unsigned>(r >= modulus ? r - modulus : r);
   }
-  __device__ unsigned times(unsigned a, unsigned b) const { return reduce(static_cast<unsigned long long>(a) * b); }
+  __device__ unsigned times(unsigned a, unsigned b) const {
+    return reduce(static_cast<unsigned long long>(a) * b);
+  }
 };
 
-__global__ void powers(const unsigned* bases, const unsigned* exponents, unsigned modulus, unsigned* results, int n) {
+__global__ void powers(const unsigned* bases, const unsigned* exponents, unsigned modulus,
+                       unsigned* results, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const montgomery field(modulus);
   const unsigned one = static_cast<unsigned>((1ull << 32) % modulus);
-  unsigned base = static_cast<unsigned>((static_cast<unsigned long long>(bases[i] % modulus) << 32) % modulus);
+  unsigned base =
+      static_cast<unsigned>((static_cast<unsigned long long>(bases[i] % modulus) << 32) % modulus);
   unsigned result = one;
   for (unsigned e = exponents[i]; e != 0; e >>= 1, base = field.times(base, base)) {
     if (e & 1) result = field.times(result, base);
@@ -75,14 +79,16 @@ struct wide {
   unsigned digit[words];
 };
 
-__global__ void add_wide(const wide<8>* a, const wide<8>* b, wide<8>* sum, unsigned char* carried, int n) {
+__global__ void add_wide(const wide<8>* a, const wide<8>* b, wide<8>* sum, unsigned char* carried,
+                         int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   unsigned carry = 0;
   wide<8> result;
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
-    const unsigned long long digit = static_cast<unsigned long long>(a[i].digit[k]) + b[i].digit[k] + carry;
+    const unsigned long long digit =
+        static_cast<unsigned long long>(a[i].digit[k]) + b[i].digit[k] + carry;
     result.digit[k] = static_cast<unsigned>(digit);
     carry = static_cast<unsigned>(digit >> 32);
   }

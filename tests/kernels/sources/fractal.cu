@@ -1,7 +1,8 @@
-// fractal.cu - how many steps a point takes to leave. Roundings are said, so that the last step is the same everywhere.
+// fractal.cu - how many steps a point takes to leave. Roundings are said, so that the last step is
+// the same everywhere.
 
-__global__ void mandelbrot(unsigned short* steps, int width, int height, double left, double top, double pixel,
-                           int limit) {
+__global__ void mandelbrot(unsigned short* steps, int width, int height, double left, double top,
+                           double pixel, int limit) {
   const int px = blockIdx.x * blockDim.x + threadIdx.x;
   const int py = blockIdx.y * blockDim.y + threadIdx.y;
   if (px >= width || py >= height) return;

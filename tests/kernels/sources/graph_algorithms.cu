@@ -1,8 +1,8 @@
 // graph_algorithms.cu - nodes and edges: levels, components, distances, ranks.
 
 // A level of a breadth-first search: the neighbours of a frontier become the next one.
-__global__ void next_level(const int* starts, const int* targets, const int* frontier, const int* size, int* next,
-                           int* next_size, int* levels, int level) {
+__global__ void next_level(const int* starts, const int* targets, const int* frontier,
+                           const int* size, int* next, int* next_size, int* levels, int level) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < *size; i += gridDim.x * blockDim.x) {
     const int node = frontier[i];
     for (int e = starts[node]; e < starts[node + 1]; ++e) {

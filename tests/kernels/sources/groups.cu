@@ -10,12 +10,15 @@ __global__ void places(int4* told, int n) {
   const cg::thread_block block = cg::this_thread_block();
   const auto tile = cg::tiled_partition<8>(block);
   const int i = block.group_index().x * block.size() + block.thread_rank();
-  if (i < n) told[i] = make_int4(block.thread_rank(), tile.thread_rank(), tile.meta_group_rank(), tile.num_threads());
+  if (i < n)
+    told[i] = make_int4(block.thread_rank(), tile.thread_rank(), tile.meta_group_rank(),
+                        tile.num_threads());
 }
 
 template <class Group>
 __device__ int sum_of(const Group& group, int value) {
-  for (unsigned offset = group.size() / 2; offset > 0; offset /= 2) value += group.shfl_down(value, offset);
+  for (unsigned offset = group.size() / 2; offset > 0; offset /= 2)
+    value += group.shfl_down(value, offset);
   return value;
 }
 
@@ -94,7 +97,8 @@ __global__ void normalise(const int* x, int n, int* of_blocks, int* shares) {
   __shared__ int sum;
   if (threadIdx.x == 0) sum = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&sum, x[i]);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&sum, x[i]);
   __syncthreads();
   if (threadIdx.x == 0) of_blocks[blockIdx.x] = sum;
   grid.sync();

@@ -45,7 +45,8 @@ __global__ void dot(const __half2* a, const __half2* b, float* sum, int pairs) {
   if (threadIdx.x % 32 == 0) atomicAdd(sum, own);
 }
 
-__global__ void bfloat(const float* x, __nv_bfloat16* rounded, float* back, __nv_bfloat16* scaled, int n) {
+__global__ void bfloat(const float* x, __nv_bfloat16* rounded, float* back, __nv_bfloat16* scaled,
+                       int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   rounded[i] = __float2bfloat16(x[i]);
@@ -59,8 +60,10 @@ __global__ void softmax(const __half* in, __half* out, int columns) {
   const __half* row = in + blockIdx.x * columns;
   if (threadIdx.x < 32) {
     float greatest = -65504.0f;
-    for (int i = threadIdx.x; i < columns; i += 32) greatest = fmaxf(greatest, __half2float(row[i]));
-    for (int m = 16; m > 0; m >>= 1) greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, m));
+    for (int i = threadIdx.x; i < columns; i += 32)
+      greatest = fmaxf(greatest, __half2float(row[i]));
+    for (int m = 16; m > 0; m >>= 1)
+      greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, m));
     float sum = 0;
     for (int i = threadIdx.x; i < columns; i += 32) sum += expf(__half2float(row[i]) - greatest);
     for (int m = 16; m > 0; m >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, m);
@@ -68,6 +71,7 @@ __global__ void softmax(const __half* in, __half* out, int columns) {
   }
   __syncthreads();
   for (int i = threadIdx.x; i < columns; i += blockDim.x) {
-    out[blockIdx.x * columns + i] = __float2half(expf(__half2float(row[i]) - shared_max) / shared_sum);
+    out[blockIdx.x * columns + i] =
+        __float2half(expf(__half2float(row[i]) - shared_max) / shared_sum);
   }
 }

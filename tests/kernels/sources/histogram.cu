@@ -1,17 +1,20 @@
 // histogram.cu - how often each value comes, by atomic sums.
 
 __global__ void count_bytes(const unsigned char* in, size_t n, unsigned* bins) {
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += static_cast<size_t>(gridDim.x) * blockDim.x) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+       i += static_cast<size_t>(gridDim.x) * blockDim.x) {
     atomicAdd(bins + in[i], 1u);
   }
 }
 
 // A histogram of the block's own in shared memory, added to that of all at the end.
-__global__ void __launch_bounds__(256) count_bytes_by_blocks(const uchar4* in, size_t n, unsigned* bins) {
+__global__ void __launch_bounds__(256)
+    count_bytes_by_blocks(const uchar4* in, size_t n, unsigned* bins) {
   __shared__ unsigned own[256];
   for (unsigned b = threadIdx.x; b < 256; b += blockDim.x) own[b] = 0;
   __syncthreads();
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += static_cast<size_t>(gridDim.x) * blockDim.x) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+       i += static_cast<size_t>(gridDim.x) * blockDim.x) {
     const uchar4 four = in[i];
     atomicAdd(&own[four.x], 1);
     atomicAdd(&own[four.y], 1);
@@ -37,12 +40,13 @@ __global__ void count_nibbles(const unsigned* words, int n, unsigned long long* 
   __syncthreads();
   for (int b = 0; b < 16; ++b) atomicAdd_block(&of_block[b], own[b]);
   __syncthreads();
-  if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], static_cast<unsigned long long>(of_block[threadIdx.x]));
+  if (threadIdx.x < 16)
+    atomicAdd(&bins[threadIdx.x], static_cast<unsigned long long>(of_block[threadIdx.x]));
 }
 
 // Weights of points in the fields of a plane; points outside are counted apart.
-__global__ void weigh(const float2* points, const float* weights, int n, float* fields, int width, int height,
-                      int* outside) {
+__global__ void weigh(const float2* points, const float* weights, int n, float* fields, int width,
+                      int height, int* outside) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const int x = __float2int_rd(points[i].x * width);

@@ -1,4 +1,5 @@
-// interrupted.cu - threads and blocks that wait for each other by looking at memory, and kernels that never end by themselves.
+// interrupted.cu - threads and blocks that wait for each other by looking at memory, and kernels
+// that never end by themselves.
 
 // A barrier that the compiler of kernels cannot see through.
 __device__ __noinline__ void meet() { __syncthreads(); }

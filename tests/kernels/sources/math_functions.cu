@@ -1,4 +1,5 @@
-// math_functions.cu - the functions of <math.h> under CUDA's names, in both precisions, and the device's own conversions.
+// math_functions.cu - the functions of <math.h> under CUDA's names, in both precisions, and the
+// device's own conversions.
 
 // A function a row: y[row * n + i] is that of x[i].
 __global__ void single_precision(const float* x, float* y, int n) {

@@ -1,4 +1,5 @@
-// matrix.cu - dense linear algebra: products, triangular solves, factorisations. Matrices are stored by rows.
+// matrix.cu - dense linear algebra: products, triangular solves, factorisations. Matrices are
+// stored by rows.
 
 __global__ void product(const double* a, const double* b, double* c, int m, int n, int k) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x;
@@ -11,8 +12,8 @@ __global__ void product(const double* a, const double* b, double* c, int m, int 
 
 // By tiles in shared memory; blocks of TILE x TILE.
 template <int TILE>
-__global__ void product_by_tiles(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m,
-                                 int n, int k) {
+__global__ void product_by_tiles(const float* __restrict__ a, const float* __restrict__ b,
+                                 float* __restrict__ c, int m, int n, int k) {
   __shared__ float as[TILE][TILE];
   __shared__ float bs[TILE][TILE];
   const int tx = threadIdx.x, ty = threadIdx.y;
@@ -57,7 +58,8 @@ __global__ void cholesky(double* a, int n) {
   }
 }
 
-// Solves l * x = b for a lower triangle with ones on its diagonal, one block of n threads, over unsigned (modulo 2^32).
+// Solves l * x = b for a lower triangle with ones on its diagonal, one block of n threads, over
+// unsigned (modulo 2^32).
 __global__ void solve_lower(const unsigned* l, const unsigned* b, unsigned* x, int n) {
   extern __shared__ unsigned solved[];
   const int row = threadIdx.x;
@@ -113,7 +115,8 @@ __global__ void determinants(const unsigned* matrices, unsigned* results, int n,
     for (int r = c + 1 + threadIdx.x; r < n; r += blockDim.x) {
       const unsigned long long factor = m[r * n + c] * inverse % prime;
       for (int i = c; i < n; ++i) {
-        m[r * n + i] = static_cast<unsigned>((m[r * n + i] + (prime - factor) * m[c * n + i]) % prime);
+        m[r * n + i] =
+            static_cast<unsigned>((m[r * n + i] + (prime - factor) * m[c * n + i]) % prime);
       }
     }
     __syncthreads();

@@ -19,7 +19,8 @@ __global__ void find(const int* sorted, int n, const int* wanted, int count, int
   if (i < count) places[i] = lower_bound(sorted, n, wanted[i]);
 }
 
-// Merge path: each thread finds where its diagonal cuts the path and merges `each` elements from there.
+// Merge path: each thread finds where its diagonal cuts the path and merges `each` elements from
+// there.
 __device__ int cut(const int* a, int na, const int* b, int nb, int diagonal) {
   int low = max(0, diagonal - nb);
   int high = min(diagonal, na);

@@ -53,7 +53,8 @@ __global__ void close_pairs(const short3* points, int n, int square, unsigned* c
 // To which of the centres each point is nearest.
 __constant__ float2 centres[16];
 
-__global__ void assign(const float2* points, int n, int count, int* nearest, float2* sums, int* sizes) {
+__global__ void assign(const float2* points, int n, int count, int* nearest, float2* sums,
+                       int* sizes) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const float2 p = points[i];

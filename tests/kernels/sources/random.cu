@@ -4,7 +4,8 @@ struct generator {
   unsigned long long state;
   unsigned long long increment;
 
-  __device__ generator(unsigned long long seed, unsigned long long sequence) : state(0), increment(sequence << 1 | 1) {
+  __device__ generator(unsigned long long seed, unsigned long long sequence)
+      : state(0), increment(sequence << 1 | 1) {
     next();
     state += seed;
     next();

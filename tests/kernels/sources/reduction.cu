@@ -1,4 +1,5 @@
-// reduction.cu - many numbers become one: through shared memory, by shuffles, and by the last block that is done.
+// reduction.cu - many numbers become one: through shared memory, by shuffles, and by the last block
+// that is done.
 
 // A sum a block, by halves; the block may have any number of threads.
 __global__ void sum_tree(const int* in, int* sums, int n) {
@@ -16,7 +17,8 @@ __global__ void sum_tree(const int* in, int* sums, int n) {
 }
 
 __device__ double sum_of_warp(double value) {
-  for (int offset = warpSize / 2; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffffu, value, offset);
+  for (int offset = warpSize / 2; offset > 0; offset /= 2)
+    value += __shfl_down_sync(0xffffffffu, value, offset);
   return value;
 }
 
@@ -24,7 +26,8 @@ __device__ double sum_of_warp(double value) {
 __global__ void dot_by_shuffles(const double* a, const double* b, double* total, int n) {
   __shared__ double of_warps[32];
   double sum = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += a[i] * b[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    sum += a[i] * b[i];
   const int lane = threadIdx.x % warpSize;
   const int warp = threadIdx.x / warpSize;
   sum = sum_of_warp(sum);
@@ -64,8 +67,8 @@ __global__ void least(const float* in, place* result, int n) {
 __device__ unsigned blocks_done = 0;  // 0 again when a launch has ended
 
 // The block that is done last adds up what the others have left.
-__global__ void sum_by_last_block(const unsigned* in, volatile unsigned long long* parts, unsigned long long* total,
-                                  int n) {
+__global__ void sum_by_last_block(const unsigned* in, volatile unsigned long long* parts,
+                                  unsigned long long* total, int n) {
   __shared__ unsigned long long sum;
   __shared__ bool is_last;
   if (threadIdx.x == 0) sum = 0;

@@ -76,10 +76,12 @@ __global__ void scan_segments(const long long* in, const unsigned char* heads, l
   out[i] = sum;
 }
 
-// The whole array in one launch: a block takes the next tile and waits for the total of the tile before.
+// The whole array in one launch: a block takes the next tile and waits for the total of the tile
+// before.
 __device__ unsigned next_tile;
 
-__global__ void scan_in_one_go(const int* in, int* out, volatile int* totals, volatile int* ready, int n) {
+__global__ void scan_in_one_go(const int* in, int* out, volatile int* totals, volatile int* ready,
+                               int n) {
   extern __shared__ int rows[];
   __shared__ unsigned tile;
   __shared__ int before;

@@ -1,6 +1,9 @@
-// shapes.cu - grids and blocks of every shape, threads that end early, memory of the block and of the thread.
+// shapes.cu - grids and blocks of every shape, threads that end early, memory of the block and of
+// the thread.
 
-__device__ unsigned flat(dim3 size, uint3 index) { return (index.z * size.y + index.y) * size.x + index.x; }
+__device__ unsigned flat(dim3 size, uint3 index) {
+  return (index.z * size.y + index.y) * size.x + index.x;
+}
 
 // Each thread writes down who it is, once.
 __global__ void places(uint4* told, int* times) {
@@ -8,8 +11,8 @@ __global__ void places(uint4* told, int* times) {
   const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
   const unsigned i = block * threads + flat(blockDim, threadIdx);
   assert(i < gridDim.x * gridDim.y * gridDim.z * threads);
-  told[i] = make_uint4(blockIdx.x << 16 | threadIdx.x, blockIdx.y << 16 | threadIdx.y, blockIdx.z << 16 | threadIdx.z,
-                       flat(blockDim, threadIdx) % warpSize);
+  told[i] = make_uint4(blockIdx.x << 16 | threadIdx.x, blockIdx.y << 16 | threadIdx.y,
+                       blockIdx.z << 16 | threadIdx.z, flat(blockDim, threadIdx) % warpSize);
   atomicAdd(&times[i], 1);
 }
 
@@ -43,7 +46,8 @@ __global__ void __launch_bounds__(128, 2) carve(const double* x, double* y, int 
   __syncthreads();
   short rank = 0;
   for (unsigned k = 0; k < blockDim.x; ++k) {
-    rank += numbers[k] < numbers[threadIdx.x] || (numbers[k] == numbers[threadIdx.x] && k < threadIdx.x);
+    rank += numbers[k] < numbers[threadIdx.x] ||
+            (numbers[k] == numbers[threadIdx.x] && k < threadIdx.x);
   }
   ranks[rank] = threadIdx.x;
   if (i < n) atomicAdd(&count, 1);
@@ -101,7 +105,8 @@ __global__ void clocks(int* went_on) {
   went_on[threadIdx.x] = clock64() > cycles;
 }
 
-// Copies of the thread's own, loads and stores with hints, and a flag that a fence lets follow what it stands for.
+// Copies of the thread's own, loads and stores with hints, and a flag that a fence lets follow what
+// it stands for.
 struct __align__(16) packet {
   int words[12];
 };

@@ -1,6 +1,7 @@
 // signals.cu - transforms and recurrences of signals; images drawn larger and turned.
 
-// A transform by number theory, in one block: n elements modulo 998244353 in shared memory, n a power of two.
+// A transform by number theory, in one block: n elements modulo 998244353 in shared memory, n a
+// power of two.
 constexpr unsigned prime = 998244353;
 
 __device__ unsigned times(unsigned a, unsigned b) {
@@ -39,7 +40,8 @@ __device__ void transform(unsigned* x, unsigned n, unsigned root) {
 }
 
 // The product of two polynomials whose degrees add up to less than n.
-__global__ void multiply_polynomials(const unsigned* a, const unsigned* b, unsigned* c, unsigned n) {
+__global__ void multiply_polynomials(const unsigned* a, const unsigned* b, unsigned* c,
+                                     unsigned n) {
   extern __shared__ unsigned held[];
   unsigned* const x = held;
   unsigned* const y = held + n;
@@ -94,7 +96,8 @@ __global__ void echo(const short* in, short* out, int channels, int length, int 
 }
 
 // A picture of another size: between its pixels it changes evenly, in steps of 1/256.
-__global__ void resize(const uchar3* in, int width, int height, uchar3* out, int new_width, int new_height) {
+__global__ void resize(const uchar3* in, int width, int height, uchar3* out, int new_width,
+                       int new_height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= new_width || y >= new_height) return;

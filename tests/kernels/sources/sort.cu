@@ -40,9 +40,10 @@ __global__ void swap_pairs(int* values, int n, int first) {
   }
 }
 
-// The place of each is how many come before it: keys with their values, in the order that equal ones had.
-__global__ void sort_by_rank(const unsigned short* keys, const unsigned* values, unsigned short* sorted,
-                             unsigned* carried, int n) {
+// The place of each is how many come before it: keys with their values, in the order that equal
+// ones had.
+__global__ void sort_by_rank(const unsigned short* keys, const unsigned* values,
+                             unsigned short* sorted, unsigned* carried, int n) {
   __shared__ unsigned short part[128];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned short key = i < n ? keys[i] : 0;

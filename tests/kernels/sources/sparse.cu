@@ -22,7 +22,8 @@ __global__ void by_lanes(const csr m, const float* __restrict__ x, float* y) {
   const int lane = threadIdx.x & 7;
   float sum = 0;
   if (row < m.rows) {
-    for (int k = m.starts[row] + lane; k < m.starts[row + 1]; k += 8) sum += m.values[k] * x[m.columns[k]];
+    for (int k = m.starts[row] + lane; k < m.starts[row + 1]; k += 8)
+      sum += m.values[k] * x[m.columns[k]];
   }
   sum += __shfl_down_sync(~0u, sum, 4, 8);
   sum += __shfl_down_sync(~0u, sum, 2, 8);
@@ -31,14 +32,15 @@ __global__ void by_lanes(const csr m, const float* __restrict__ x, float* y) {
 }
 
 // Triples in any order, by atomic sums.
-__global__ void by_triples(int count, const int* rows, const int* columns, const double* values, const double* x,
-                           double* y) {
+__global__ void by_triples(int count, const int* rows, const int* columns, const double* values,
+                           const double* x, double* y) {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k < count) atomicAdd(y + rows[k], values[k] * x[columns[k]]);
 }
 
 // Rows of the same length, stored by columns; -1 is no element.
-__global__ void by_columns(int rows, int width, const int* columns, const float* values, const float* x, float* y) {
+__global__ void by_columns(int rows, int width, const int* columns, const float* values,
+                           const float* x, float* y) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   float sum = 0;

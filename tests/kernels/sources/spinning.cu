@@ -1,7 +1,9 @@
-// spinning.cu - kernels that wait for a word of memory: for the host, or for another kernel, to write it.
+// spinning.cu - kernels that wait for a word of memory: for the host, or for another kernel, to
+// write it.
 
 // Says that it has begun, then waits until the word is there; says what it has found.
-__global__ void wait_for_word(volatile unsigned* begun, const volatile unsigned* word, unsigned* found) {
+__global__ void wait_for_word(volatile unsigned* begun, const volatile unsigned* word,
+                              unsigned* found) {
   if (threadIdx.x == 0 && blockIdx.x == 0) *begun = 1;
   unsigned value;
   while ((value = *word) == 0) {
@@ -11,7 +13,8 @@ __global__ void wait_for_word(volatile unsigned* begun, const volatile unsigned*
 }
 
 // The same with a barrier behind the loop.
-__global__ void wait_for_word_together(volatile unsigned* begun, const volatile unsigned* word, unsigned* found) {
+__global__ void wait_for_word_together(volatile unsigned* begun, const volatile unsigned* word,
+                                       unsigned* found) {
   __shared__ unsigned value;
   if (threadIdx.x == 0) {
     *begun = 1;

@@ -3,7 +3,8 @@
 #define RADIUS 3
 
 // A step of the heat equation on a plane whose border stays.
-__global__ void heat(const float* __restrict__ from, float* __restrict__ to, int width, int height, float rate) {
+__global__ void heat(const float* __restrict__ from, float* __restrict__ to, int width, int height,
+                     float rate) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;
@@ -12,7 +13,8 @@ __global__ void heat(const float* __restrict__ from, float* __restrict__ to, int
     to[i] = from[i];
     return;
   }
-  to[i] = from[i] + rate * (from[i - 1] + from[i + 1] + from[i - width] + from[i + width] - 4.0f * from[i]);
+  to[i] = from[i] +
+          rate * (from[i - 1] + from[i + 1] + from[i - width] + from[i + width] - 4.0f * from[i]);
 }
 
 // Sums of seven in a row; the block's part of the row and its seams are in shared memory.
@@ -42,9 +44,9 @@ __global__ void seven_points(const double* in, double* out, dim3 size) {
   const auto at = [&](unsigned i, unsigned j, unsigned k) {
     return in[((k % size.z) * size.y + j % size.y) * size.x + i % size.x];
   };
-  out[(z * size.y + y) * size.x + x] = at(x + 1, y, z) + at(x + size.x - 1, y, z) + at(x, y + 1, z) +
-                                       at(x, y + size.y - 1, z) + at(x, y, z + 1) + at(x, y, z + size.z - 1) -
-                                       6 * at(x, y, z);
+  out[(z * size.y + y) * size.x + x] = at(x + 1, y, z) + at(x + size.x - 1, y, z) +
+                                       at(x, y + 1, z) + at(x, y + size.y - 1, z) +
+                                       at(x, y, z + 1) + at(x, y, z + size.z - 1) - 6 * at(x, y, z);
 }
 
 // Half a step in place: the cells of one colour of a chess board from those of the other.

@@ -1,4 +1,5 @@
-// templates.cu - C++ in kernels: templates by name expression, functors, lambdas, classes, structs by value.
+// templates.cu - C++ in kernels: templates by name expression, functors, lambdas, classes, structs
+// by value.
 #include <cuda/std/cstdint>
 #include <cuda/std/limits>
 #include <cuda/std/type_traits>
@@ -30,7 +31,8 @@ __global__ void combine(const T* a, const T* b, T* c, int n) {
 
 template <class Function>
 __device__ void for_each_element(int n, Function&& function) {
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) function(i);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    function(i);
 }
 
 // Lambdas that hold what they use, one within the other.
@@ -71,7 +73,8 @@ struct options {
   double factor;
 };
 
-__global__ void transform(char first, options o, const matrix<int, 3, 1>* points, int3* results, short last, int n) {
+__global__ void transform(char first, options o, const matrix<int, 3, 1>* points, int3* results,
+                          short last, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const auto p = o.matrix * points[i];
@@ -88,7 +91,8 @@ __device__ auto sum_of(Values... values) {
 
 template <class T>
 __global__ void limits(T* results) {
-  using wide = typename cuda::std::conditional<cuda::std::is_signed<T>::value, long long, unsigned long long>::type;
+  using wide = typename cuda::std::conditional<cuda::std::is_signed<T>::value, long long,
+                                               unsigned long long>::type;
   if constexpr (cuda::std::is_floating_point<T>::value) {
     results[0] = cuda::std::numeric_limits<T>::epsilon();
   } else {

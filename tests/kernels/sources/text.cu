@@ -27,10 +27,11 @@ __global__ void to_base64(const unsigned char* bytes, unsigned n, uchar4* text) 
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (3 * i >= n) return;
   const unsigned left = n - 3 * i;
-  const unsigned group =
-      bytes[3 * i] << 16 | (left > 1 ? bytes[3 * i + 1] << 8 : 0) | (left > 2 ? bytes[3 * i + 2] : 0);
-  text[i] = make_uchar4(letters[group >> 18], letters[group >> 12 & 63], left > 1 ? letters[group >> 6 & 63] : '=',
-                        left > 2 ? letters[group & 63] : '=');
+  const unsigned group = bytes[3 * i] << 16 | (left > 1 ? bytes[3 * i + 1] << 8 : 0) |
+                         (left > 2 ? bytes[3 * i + 2] : 0);
+  text[i] =
+      make_uchar4(letters[group >> 18], letters[group >> 12 & 63],
+                  left > 1 ? letters[group >> 6 & 63] : '=', left > 2 ? letters[group & 63] : '=');
 }
 
 // Where a pattern begins, in any order; how many there are.

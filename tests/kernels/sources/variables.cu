@@ -1,4 +1,5 @@
-// variables.cu - what a module keeps between launches: device, constant and managed variables, tables and counters.
+// variables.cu - what a module keeps between launches: device, constant and managed variables,
+// tables and counters.
 
 __device__ int counter = 40;
 __device__ unsigned long long sums[4];
@@ -30,7 +31,8 @@ __global__ void count(int* before) {
 __global__ void look_up(const int* x, double* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  y[i] = scale * lookup[x[i] & 15] + settings::limits.held(x[i]) + settings::primes[static_cast<unsigned>(x[i]) % 6];
+  y[i] = scale * lookup[x[i] & 15] + settings::limits.held(x[i]) +
+         settings::primes[static_cast<unsigned>(x[i]) % 6];
 }
 
 __global__ void add_up(const unsigned* x, int n) {

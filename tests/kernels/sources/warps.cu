@@ -14,7 +14,8 @@ __global__ void shuffles(const int* x, int* y, int n) {
   y[5 * n + i] = __shfl_xor_sync(all_lanes, v, 1, 4);
   const double wide = __shfl_down_sync(all_lanes, v * 0.5, 16);
   y[6 * n + i] = static_cast<int>(2 * wide);
-  const unsigned long long two = __shfl_sync(all_lanes, static_cast<unsigned long long>(v) << 32 | 1, 31, 16);
+  const unsigned long long two =
+      __shfl_sync(all_lanes, static_cast<unsigned long long>(v) << 32 | 1, 31, 16);
   y[7 * n + i] = static_cast<int>(two >> 32) + static_cast<int>(two & 0xffffffff);
   y[8 * n + i] = __float2int_rn(__shfl_up_sync(all_lanes, static_cast<float>(v), 1, 2));
 }
@@ -33,8 +34,8 @@ __global__ void votes(const int* x, unsigned* y, int n) {
   y[7 * n + i] = static_cast<unsigned>(__reduce_min_sync(all_lanes, v));
   y[8 * n + i] = __reduce_max_sync(all_lanes, static_cast<unsigned>(v));
   y[9 * n + i] = __reduce_xor_sync(all_lanes, static_cast<unsigned>(v));
-  y[10 * n + i] =
-      __reduce_or_sync(all_lanes, static_cast<unsigned>(v) & 0xf0f) & ~__reduce_and_sync(all_lanes, ~0u << 9);
+  y[10 * n + i] = __reduce_or_sync(all_lanes, static_cast<unsigned>(v) & 0xf0f) &
+                  ~__reduce_and_sync(all_lanes, ~0u << 9);
 }
 
 // Only some lanes come: those of the mask, which every branch has its own.

@@ -1,4 +1,5 @@
-// sequences/calls/capture.cpp - a capture from its beginning to its end, with what a stream is told in between.
+// sequences/calls/capture.cpp - a capture from its beginning to its end, with what a stream is told
+// in between.
 #include "sequences/actions.hpp"
 #include "sequences/graphs.hpp"
 
@@ -13,15 +14,19 @@ struct open_capture {
   CUevent edge = nullptr;
   bool forked = false;
   std::vector<std::size_t> events{};
-  std::map<block*, CUstream> owners{};  // who may use a block: only one of the streams, as its nodes have no order
+  std::map<block*, CUstream>
+      owners{};  // who may use a block: only one of the streams, as its nodes have no order
 
   // The stream that the next call is told.
-  const chosen_stream& stream(world& w) const { return forked && w.d.below(2) == 1 ? fork : origin; }
+  const chosen_stream& stream(world& w) const {
+    return forked && w.d.below(2) == 1 ? fork : origin;
+  }
 
   // What the device may only read is refused when it runs.
   bool take(block* in, const chosen_stream& by) {
     if (in != nullptr) in->in_graph = true;
-    return in != nullptr && !in->read_only && owners.try_emplace(in, by.handle).first->second == by.handle;
+    return in != nullptr && !in->read_only &&
+           owners.try_emplace(in, by.handle).first->second == by.handle;
   }
 };
 
@@ -30,7 +35,7 @@ void set(world& w, open_capture& c) {
   block* const in = any_block(w);
   if (!c.take(in, s)) return;
   if (in->kind == memory::page) return;  // is checked when the graph is instantiated
-  const std::size_t length = std::min(in->size, std::size_t{w.d.of({0u, 1u, 3u, 64u, 5000u})});
+  const std::size_t length = std::min(in->size, std::size_t{w.d.one_of({0u, 1u, 3u, 64u, 5000u})});
   const CUresult r = w.driver().cuMemsetD8Async(in->address, 0x11, length, s.handle);
   w.text.call(r, fmt::format("cuMemsetD8Async({}, 0x11, {}, {})", in->name, length, s.name));
 }
@@ -40,9 +45,11 @@ void copy(world& w, open_capture& c) {
   block* const to = any_block(w);
   block* const from = any_block(w, to);
   if (!c.take(to, s) || !c.take(from, s)) return;
-  const std::size_t length = std::min({to->size, from->size, std::size_t{w.d.of({0u, 1u, 64u, 4096u})}});
+  const std::size_t length =
+      std::min({to->size, from->size, std::size_t{w.d.one_of({0u, 1u, 64u, 4096u})}});
   const CUresult r = w.driver().cuMemcpyAsync(to->address, from->address, length, s.handle);
-  w.text.call(r, fmt::format("cuMemcpyAsync({} <- {}, {}, {})", to->name, from->name, length, s.name));
+  w.text.call(r,
+              fmt::format("cuMemcpyAsync({} <- {}, {}, {})", to->name, from->name, length, s.name));
 }
 
 void host_function(world& w, open_capture& c) {
@@ -67,16 +74,18 @@ void fork_or_join(world& w, open_capture& c) {
   if (c.fork.handle == c.origin.handle) return;
   const chosen_stream& from = c.forked ? c.fork : c.origin;
   const chosen_stream& to = c.forked ? c.origin : c.fork;
-  w.text.call(w.driver().cuEventRecord(c.edge, from.handle), fmt::format("cuEventRecord(edge, {})", from.name));
-  w.text.call(w.driver().cuStreamWaitEvent(to.handle, c.edge, 0), fmt::format("cuStreamWaitEvent({}, edge)", to.name));
+  w.text.call(w.driver().cuEventRecord(c.edge, from.handle),
+              fmt::format("cuEventRecord(edge, {})", from.name));
+  w.text.call(w.driver().cuStreamWaitEvent(to.handle, c.edge, 0),
+              fmt::format("cuStreamWaitEvent({}, edge)", to.name));
   c.forked = !c.forked;
 }
 
 void record_or_wait(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   const chosen_event e = any_event(w);
-  const unsigned flags = w.d.of({0u, 0u, 1u, 2u});
-  if (!may_wait(w, s, e)) return;
+  const unsigned flags = w.d.one_of({0u, 0u, 1u, 2u});
+  if (!can_wait(w, s, e)) return;
   if (e.number >= 0) c.events.push_back(static_cast<std::size_t>(e.number));
   if (w.d.below(2) == 0)
     w.text.call(w.driver().cuEventRecordWithFlags(e.handle, s.handle, flags),
@@ -86,14 +95,15 @@ void record_or_wait(world& w, open_capture& c) {
                 fmt::format("cuStreamWaitEvent({}, {}, {})", s.name, e.name, flags));
 }
 
-void ask(world& w, open_capture& c) {
+void query_status(world& w, open_capture& c) {
   const chosen_stream& s = w.d.below(2) == 0 ? c.origin : c.fork;
   auto status = CU_STREAM_CAPTURE_STATUS_NONE;
   CUgraph graph = nullptr;
   const CUgraphNode* dependencies = nullptr;
   std::size_t count = 0;
   cuuint64_t id = 0;
-  const CUresult r = w.driver().cuStreamGetCaptureInfo_v2(s.handle, &status, &id, &graph, &dependencies, &count);
+  const CUresult r =
+      w.driver().cuStreamGetCaptureInfo_v2(s.handle, &status, &id, &graph, &dependencies, &count);
   w.text.call(r, fmt::format("cuStreamGetCaptureInfo({})", s.name),
               fmt::format("{} {} {}", static_cast<unsigned>(status), graph != nullptr, count));
 }
@@ -103,13 +113,16 @@ void unsafe(world& w, open_capture& c) {
   const driver_table& d = w.driver();
   const chosen_stream& s = c.origin;
   switch (w.d.below(10)) {
-    case 0: return w.text.call(d.cuStreamSynchronize(s.handle), fmt::format("cuStreamSynchronize({})", s.name));
+    case 0:
+      return w.text.call(d.cuStreamSynchronize(s.handle),
+                         fmt::format("cuStreamSynchronize({})", s.name));
     case 1: return w.text.call(d.cuStreamQuery(s.handle), fmt::format("cuStreamQuery({})", s.name));
     case 2: return w.text.call(d.cuEventQuery(c.edge), "cuEventQuery(edge)");
     case 3: return w.text.call(d.cuCtxSynchronize(), "cuCtxSynchronize()");
     case 4: {
       unsigned flags = 0;
-      return w.text.call(d.cuStreamGetFlags(s.handle, &flags), fmt::format("cuStreamGetFlags({})", s.name));
+      return w.text.call(d.cuStreamGetFlags(s.handle, &flags),
+                         fmt::format("cuStreamGetFlags({})", s.name));
     }
     case 5: return w.text.call(d.cuMemsetD8_v2(0, 0, 0), "cuMemsetD8(0, 0, 0)");
     case 6:
@@ -134,17 +147,17 @@ void unsafe(world& w, open_capture& c) {
 }
 
 void exchange_mode(world& w, open_capture&) {
-  auto mode = static_cast<CUstreamCaptureMode>(w.d.of({0u, 1u, 2u, 3u}));
-  const unsigned wanted = mode;
+  auto mode = static_cast<CUstreamCaptureMode>(w.d.one_of({0u, 1u, 2u, 3u}));
+  const unsigned requested = mode;
   const CUresult r = w.driver().cuThreadExchangeStreamCaptureMode(&mode);
-  w.text.call(r, fmt::format("cuThreadExchangeStreamCaptureMode({})", wanted),
+  w.text.call(r, fmt::format("cuThreadExchangeStreamCaptureMode({})", requested),
               fmt::format("{}", static_cast<unsigned>(mode)));
 }
 
 void inside(world& w, open_capture& c) {
   static constexpr void (*acts[])(world&, open_capture&) = {
-      set,          set,          copy,           copy, host_function, write,
-      fork_or_join, fork_or_join, record_or_wait, ask,  exchange_mode, unsafe};
+      set,          set,          copy,           copy,         host_function, write,
+      fork_or_join, fork_or_join, record_or_wait, query_status, exchange_mode, unsafe};
   acts[w.d.below(std::size(acts))](w, c);
 }
 
@@ -156,7 +169,7 @@ void end(world& w, open_capture& c) {
                 graph != nullptr ? shape_of(w, graph) : "no graph");
   };
   // Sometimes a thread tries that did not begin it.
-  if (w.d.once_in(16)) {
+  if (w.d.one_in(16)) {
     const unsigned other = w.thread == 1 ? 2 : 1;
     w.text.note(fmt::format("thread {}:", other));
     w.p.threads.run(other, call);
@@ -164,33 +177,35 @@ void end(world& w, open_capture& c) {
   if (graph == nullptr) call();
   if (graph == nullptr) return;
   graph_object made{.handle = graph, .events = c.events};
-  for (const auto& [in, by] : c.owners) made.touches.push_back(static_cast<std::size_t>(in - w.blocks.data()));
+  for (const auto& [in, by] : c.owners)
+    made.used_blocks.push_back(static_cast<std::size_t>(in - w.blocks.data()));
   w.text.note(add_graph(w, made));
 }
 
 void capture(world& w) {
   open_capture c{.origin = any_stream(w), .fork = made_stream(w)};
-  const auto mode = static_cast<CUstreamCaptureMode>(w.d.of({0u, 1u, 2u, 1u, 2u, 3u}));
-  settle(w);
+  const auto mode = static_cast<CUstreamCaptureMode>(w.d.one_of({0u, 1u, 2u, 1u, 2u, 3u}));
+  sync_all(w);
   if (w.driver().cuEventCreate(&c.edge, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
   const CUresult began = w.driver().cuStreamBeginCapture_v2(c.origin.handle, mode);
-  w.text.call(began, fmt::format("cuStreamBeginCapture({}, {})", c.origin.name, static_cast<unsigned>(mode)));
+  w.text.call(began, fmt::format("cuStreamBeginCapture({}, {})", c.origin.name,
+                                 static_cast<unsigned>(mode)));
   if (began == CUDA_SUCCESS) {
     for (unsigned left = w.d.below(9); left > 0; --left) inside(w, c);
-    if (c.forked && !w.d.once_in(8)) fork_or_join(w, c);
+    if (c.forked && !w.d.one_in(8)) fork_or_join(w, c);
     end(w, c);
   }
   auto back = CU_STREAM_CAPTURE_MODE_GLOBAL;
   (void)w.driver().cuThreadExchangeStreamCaptureMode(&back);
   (void)w.driver().cuEventDestroy_v2(c.edge);
-  settle(w);
+  sync_all(w);
 }
 
 void end_without_begin(world& w) {
   const chosen_stream s = any_stream(w);
   CUgraph graph = nullptr;
-  w.text.call(w.driver().cuStreamEndCapture(s.handle, &graph), fmt::format("cuStreamEndCapture({})", s.name),
-              graph != nullptr ? "a graph" : "");
+  w.text.call(w.driver().cuStreamEndCapture(s.handle, &graph),
+              fmt::format("cuStreamEndCapture({})", s.name), graph != nullptr ? "a graph" : "");
 }
 
 }  // namespace

@@ -6,45 +6,48 @@ namespace {
 
 void push(world& w) {
   const CUcontext context = any_context(w);
-  w.text.call(w.driver().cuCtxPushCurrent_v2(context), fmt::format("cuCtxPushCurrent({})", name_of(w, context)));
+  w.text.call(w.driver().cuCtxPushCurrent_v2(context),
+              fmt::format("cuCtxPushCurrent({})", name_of(w, context)));
 }
 
 void pop(world& w) {
   CUcontext context = nullptr;
-  const bool nowhere = w.d.once_in(8);
+  const bool nowhere = w.d.one_in(8);
   const CUresult r = w.driver().cuCtxPopCurrent_v2(nowhere ? nullptr : &context);
   w.text.call(r, fmt::format("cuCtxPopCurrent({})", nowhere ? "null" : ""), name_of(w, context));
 }
 
 void set_current(world& w) {
   const CUcontext context = any_context(w);
-  w.text.call(w.driver().cuCtxSetCurrent(context), fmt::format("cuCtxSetCurrent({})", name_of(w, context)));
+  w.text.call(w.driver().cuCtxSetCurrent(context),
+              fmt::format("cuCtxSetCurrent({})", name_of(w, context)));
 }
 
 void get_current(world& w) {
   CUcontext context = nullptr;
-  const CUresult r = w.driver().cuCtxGetCurrent(w.d.once_in(16) ? nullptr : &context);
+  const CUresult r = w.driver().cuCtxGetCurrent(w.d.one_in(16) ? nullptr : &context);
   w.text.call(r, "cuCtxGetCurrent()", name_of(w, context));
 }
 
 void get_device(world& w) {
   CUdevice device = -1;
   if (w.d.below(2) == 0) {
-    const CUresult r = w.driver().cuCtxGetDevice(w.d.once_in(16) ? nullptr : &device);
+    const CUresult r = w.driver().cuCtxGetDevice(w.d.one_in(16) ? nullptr : &device);
     return w.text.call(r, "cuCtxGetDevice()", fmt::format("{}", device));
   }
   const CUcontext context = any_context(w);
-  const CUresult r = w.driver().cuCtxGetDevice_v2(w.d.once_in(16) ? nullptr : &device, context);
-  w.text.call(r, fmt::format("cuCtxGetDevice_v2({})", name_of(w, context)), fmt::format("{}", device));
+  const CUresult r = w.driver().cuCtxGetDevice_v2(w.d.one_in(16) ? nullptr : &device, context);
+  w.text.call(r, fmt::format("cuCtxGetDevice_v2({})", name_of(w, context)),
+              fmt::format("{}", device));
 }
 
 void flags(world& w) {
   if (w.d.below(2) == 0) {
-    const unsigned value = w.d.of({0u, 1u, 2u, 4u, 8u, 12u, 3u, 5u, 0x100u, 0x80000000u});
+    const unsigned value = w.d.one_of({0u, 1u, 2u, 4u, 8u, 12u, 3u, 5u, 0x100u, 0x80000000u});
     w.text.call(w.driver().cuCtxSetFlags(value), fmt::format("cuCtxSetFlags({:#x})", value));
   }
   unsigned now = 99;
-  const CUresult r = w.driver().cuCtxGetFlags(w.d.once_in(16) ? nullptr : &now);
+  const CUresult r = w.driver().cuCtxGetFlags(w.d.one_in(16) ? nullptr : &now);
   // Instantiating a graph may set the flag for the size of local memory.
   constexpr unsigned resize_local_memory = 0x10;
   w.text.call(r, "cuCtxGetFlags()", fmt::format("{:#x}", now & ~resize_local_memory));
@@ -53,26 +56,29 @@ void flags(world& w) {
 void get_id(world& w) {
   const CUcontext context = any_context(w);
   unsigned long long id = 0;
-  const CUresult r = w.driver().cuCtxGetId(context, w.d.once_in(16) ? nullptr : &id);
+  const CUresult r = w.driver().cuCtxGetId(context, w.d.one_in(16) ? nullptr : &id);
   w.text.call(r, fmt::format("cuCtxGetId({})", name_of(w, context)), id != 0 ? "id" : "0");
 }
 
 void get_version(world& w) {
   const CUcontext context = any_context(w);
   unsigned version = 0;
-  const CUresult r = w.driver().cuCtxGetApiVersion(context, w.d.once_in(16) ? nullptr : &version);
-  w.text.call(r, fmt::format("cuCtxGetApiVersion({})", name_of(w, context)), fmt::format("{}", version));
+  const CUresult r = w.driver().cuCtxGetApiVersion(context, w.d.one_in(16) ? nullptr : &version);
+  w.text.call(r, fmt::format("cuCtxGetApiVersion({})", name_of(w, context)),
+              fmt::format("{}", version));
 }
 
 void synchronize(world& w) {
   if (w.d.below(2) == 0) return w.text.call(w.driver().cuCtxSynchronize(), "cuCtxSynchronize()");
   const CUcontext context = any_context(w);
-  w.text.call(w.driver().cuCtxSynchronize_v2(context), fmt::format("cuCtxSynchronize_v2({})", name_of(w, context)));
+  w.text.call(w.driver().cuCtxSynchronize_v2(context),
+              fmt::format("cuCtxSynchronize_v2({})", name_of(w, context)));
 }
 
 void priority_range(world& w) {
   int least = 99, greatest = 99;
-  const CUresult r = w.driver().cuCtxGetStreamPriorityRange(w.d.once_in(8) ? nullptr : &least, &greatest);
+  const CUresult r =
+      w.driver().cuCtxGetStreamPriorityRange(w.d.one_in(8) ? nullptr : &least, &greatest);
   w.text.call(r, "cuCtxGetStreamPriorityRange()", fmt::format("{} {}", least, greatest));
 }
 
@@ -88,7 +94,8 @@ void wait_event(world& w) {
   const CUcontext context = any_context(w);
   const chosen_event e = any_event(w);
   if (!w.wild() && e.number >= 0 && context != nullptr &&
-      w.p.contexts[static_cast<std::size_t>(w.events[static_cast<std::size_t>(e.number)].context)] != context)
+      w.p.contexts[static_cast<std::size_t>(
+          w.events[static_cast<std::size_t>(e.number)].context)] != context)
     return;
   w.text.call(w.driver().cuCtxWaitEvent(context, e.handle),
               fmt::format("cuCtxWaitEvent({}, {})", name_of(w, context), e.name));
@@ -96,29 +103,29 @@ void wait_event(world& w) {
 
 void cache_config(world& w) {
   if (w.d.below(2) == 0) {
-    const auto config = static_cast<CUfunc_cache>(w.d.of({0u, 1u, 2u, 3u, 4u, 99u}));
+    const auto config = static_cast<CUfunc_cache>(w.d.one_of({0u, 1u, 2u, 3u, 4u, 99u}));
     w.text.call(w.driver().cuCtxSetCacheConfig(config),
                 fmt::format("cuCtxSetCacheConfig({})", static_cast<unsigned>(config)));
   }
   auto now = static_cast<CUfunc_cache>(99);
-  const CUresult r = w.driver().cuCtxGetCacheConfig(w.d.once_in(16) ? nullptr : &now);
+  const CUresult r = w.driver().cuCtxGetCacheConfig(w.d.one_in(16) ? nullptr : &now);
   w.text.call(r, "cuCtxGetCacheConfig()", fmt::format("{}", static_cast<unsigned>(now)));
 }
 
 void shared_config(world& w) {
   if (w.d.below(2) == 0) {
-    const auto config = static_cast<CUsharedconfig>(w.d.of({0u, 1u, 2u, 3u, 99u}));
+    const auto config = static_cast<CUsharedconfig>(w.d.one_of({0u, 1u, 2u, 3u, 99u}));
     w.text.call(w.driver().cuCtxSetSharedMemConfig(config),
                 fmt::format("cuCtxSetSharedMemConfig({})", static_cast<unsigned>(config)));
   }
   auto now = static_cast<CUsharedconfig>(99);
-  const CUresult r = w.driver().cuCtxGetSharedMemConfig(w.d.once_in(16) ? nullptr : &now);
+  const CUresult r = w.driver().cuCtxGetSharedMemConfig(w.d.one_in(16) ? nullptr : &now);
   w.text.call(r, "cuCtxGetSharedMemConfig()", fmt::format("{}", static_cast<unsigned>(now)));
 }
 
 void peer(world& w) {
   const CUcontext context = any_context(w);
-  const unsigned flags = w.d.of({0u, 0u, 1u});
+  const unsigned flags = w.d.one_of({0u, 0u, 1u});
   if (w.d.below(2) == 0)
     w.text.call(w.driver().cuCtxEnablePeerAccess(context, flags),
                 fmt::format("cuCtxEnablePeerAccess({}, {})", name_of(w, context), flags));
@@ -129,26 +136,31 @@ void peer(world& w) {
 
 // Limits are asked for; one that makes a GPU allocate anew is not set in the tame sequences.
 void limit(world& w) {
-  const auto which = static_cast<CUlimit>(w.d.of({0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 99u}));
+  const auto which =
+      static_cast<CUlimit>(w.d.one_of({0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 99u}));
   std::size_t value = 0;
-  const CUresult r = w.driver().cuCtxGetLimit(w.d.once_in(16) ? nullptr : &value, which);
+  const CUresult r = w.driver().cuCtxGetLimit(w.d.one_in(16) ? nullptr : &value, which);
   w.text.call(r, fmt::format("cuCtxGetLimit({})", static_cast<unsigned>(which)));
   if (!w.wild()) return;
-  const std::size_t wanted = w.d.of<std::size_t>({0, 1, 64, 100, 1024, 65536, std::size_t{1} << 40, ~std::size_t{0}});
-  w.text.call(w.driver().cuCtxSetLimit(which, wanted), fmt::format("cuCtxSetLimit({})", wanted));
+  const std::size_t requested =
+      w.d.one_of<std::size_t>({0, 1, 64, 100, 1024, 65536, std::size_t{1} << 40, ~std::size_t{0}});
+  w.text.call(w.driver().cuCtxSetLimit(which, requested),
+              fmt::format("cuCtxSetLimit({})", requested));
 }
 
 // Refused before anything is made: a context takes a GPU longer than all the rest of a sequence.
 void create_refused(world& w) {
   CUcontext made = nullptr;
-  const unsigned flags = w.d.of({3u, 5u, 7u, 0x100u, 0x80000000u});
-  const CUdevice device = w.d.of({0, 0, -1, 64});
+  const unsigned flags = w.d.one_of({3u, 5u, 7u, 0x100u, 0x80000000u});
+  const CUdevice device = w.d.one_of({0, 0, -1, 64});
   const CUresult r = w.driver().cuCtxCreate_v4(&made, nullptr, flags, device);
   w.text.call(r, fmt::format("cuCtxCreate_v4({:#x}, {})", flags, device));
   if (r == CUDA_SUCCESS) (void)w.driver().cuCtxDestroy_v2(made);
 }
 
-void reset_cache(world& w) { w.text.call(w.driver().cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache()"); }
+void reset_cache(world& w) {
+  w.text.call(w.driver().cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache()");
+}
 
 }  // namespace
 

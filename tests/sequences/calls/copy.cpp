@@ -9,7 +9,8 @@ namespace {
 
 const chosen_stream no_stream{};  // of a call without a stream: the default stream's work
 
-// Two parts of different blocks, as long as each other. An end that is too far stays so on one side only.
+// Two parts of different blocks, as long as each other. An end that is too far stays so on one side
+// only.
 struct copy_of {
   chosen_range to, from;
   std::size_t length = 0;
@@ -28,9 +29,9 @@ bool choose(world& w, copy_of& out) {
 
 // Sometimes an end is nobody's address.
 void spoil(world& w, copy_of& c) {
-  if (!w.d.once_in(24)) return;
+  if (!w.d.one_in(24)) return;
   chosen_range& end = w.d.below(2) == 0 ? c.to : c.from;
-  end.address = no_address(w);
+  end.address = invalid_address(w);
 }
 
 std::string text_of_copy(const world& w, const copy_of& c) {
@@ -44,25 +45,26 @@ void synchronous(world& w) {
   copy_of c;
   if (!choose(w, c)) return;
   spoil(w, c);
-  order(w, *c.to.in, no_stream);
-  order(w, *c.from.in, no_stream);
+  order_after_last_use(w, *c.to.in, no_stream);
+  order_after_last_use(w, *c.from.in, no_stream);
   CUresult r = CUDA_SUCCESS;
   const char* name = "";
   switch (w.d.below(5)) {
     case 0:
       name = "cuMemcpy";
       // A number for a host address would be read on the host.
-      if (is_nobodys(w, c.to.address) || is_nobodys(w, c.from.address)) c.length = 0;
+      if (is_unowned_address(w, c.to.address) || is_unowned_address(w, c.from.address))
+        c.length = 0;
       r = w.driver().cuMemcpy(c.to.address, c.from.address, c.length);
       break;
     case 1:
       name = "cuMemcpyHtoD";
-      if (is_nobodys(w, c.from.address)) c.from = {c.to.in, 0, 0};
+      if (is_unowned_address(w, c.from.address)) c.from = {c.to.in, 0, 0};
       r = w.driver().cuMemcpyHtoD_v2(c.to.address, c.from.on_host(), c.length);
       break;
     case 2:
       name = "cuMemcpyDtoH";
-      if (is_nobodys(w, c.to.address)) c.to = {c.from.in, 0, 0};
+      if (is_unowned_address(w, c.to.address)) c.to = {c.from.in, 0, 0};
       r = w.driver().cuMemcpyDtoH_v2(c.to.on_host(), c.from.address, c.length);
       break;
     case 3:
@@ -77,7 +79,7 @@ void synchronous(world& w) {
     }
   }
   w.text.call(r, fmt::format("{}({})", name, text_of_copy(w, c)));
-  used_by(w, *c.to.in, no_stream);
+  record_use(w, *c.to.in, no_stream);
 }
 
 void asynchronous(world& w) {
@@ -85,24 +87,25 @@ void asynchronous(world& w) {
   if (!choose(w, c)) return;
   spoil(w, c);
   const chosen_stream s = any_stream(w);
-  order(w, *c.to.in, s);
-  order(w, *c.from.in, s);
+  order_after_last_use(w, *c.to.in, s);
+  order_after_last_use(w, *c.from.in, s);
   CUresult r = CUDA_SUCCESS;
   const char* name = "";
   switch (w.d.below(5)) {
     case 0:
       name = "cuMemcpyAsync";
-      if (is_nobodys(w, c.to.address) || is_nobodys(w, c.from.address)) c.length = 0;
+      if (is_unowned_address(w, c.to.address) || is_unowned_address(w, c.from.address))
+        c.length = 0;
       r = w.driver().cuMemcpyAsync(c.to.address, c.from.address, c.length, s.handle);
       break;
     case 1:
       name = "cuMemcpyHtoDAsync";
-      if (is_nobodys(w, c.from.address)) c.from = {c.to.in, 0, 0};
+      if (is_unowned_address(w, c.from.address)) c.from = {c.to.in, 0, 0};
       r = w.driver().cuMemcpyHtoDAsync_v2(c.to.address, c.from.on_host(), c.length, s.handle);
       break;
     case 2:
       name = "cuMemcpyDtoHAsync";
-      if (is_nobodys(w, c.to.address)) c.to = {c.from.in, 0, 0};
+      if (is_unowned_address(w, c.to.address)) c.to = {c.from.in, 0, 0};
       r = w.driver().cuMemcpyDtoHAsync_v2(c.to.on_host(), c.from.address, c.length, s.handle);
       break;
     case 3:
@@ -117,8 +120,8 @@ void asynchronous(world& w) {
     }
   }
   w.text.call(r, fmt::format("{}({}, {})", name, text_of_copy(w, c), s.name));
-  used_by(w, *c.to.in, s);
-  used_by(w, *c.from.in, s);
+  record_use(w, *c.to.in, s);
+  record_use(w, *c.from.in, s);
 }
 
 // Up to three copies whose targets are different blocks, that no other of them reads.
@@ -138,29 +141,31 @@ void batch(world& w) {
         std::find(used.begin(), used.end(), c.from.in) != used.end())
       continue;
     used.insert(used.end(), {c.to.in, c.from.in});
-    order(w, *c.to.in, s);
-    order(w, *c.from.in, s);
+    order_after_last_use(w, *c.to.in, s);
+    order_after_last_use(w, *c.from.in, s);
     to[count] = c.to.address;
     from[count] = c.from.address;
-    sizes[count] = c.length == 0 && !w.d.once_in(8) ? 1 : c.length;
+    sizes[count] = c.length == 0 && !w.d.one_in(8) ? 1 : c.length;
     list += text_of_copy(w, c) + "; ";
     ++count;
   }
   if (count == 0) return;
-  const std::size_t kinds = w.d.of<std::size_t>({1, 1, 1, 2, 0, 3});
+  const std::size_t kinds = w.d.one_of<std::size_t>({1, 1, 1, 2, 0, 3});
   for (unsigned i = 0; i < 3; ++i) {
-    indices[i] = w.d.once_in(8) ? w.d.below(3) : i;
-    attributes[i].srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(w.d.of({1u, 1u, 1u, 2u, 3u, 0u, 9u}));
-    attributes[i].flags = w.d.of({0u, 0u, 0u, 1u, 2u});
-    list +=
-        fmt::format("{} {} {}; ", indices[i], static_cast<unsigned>(attributes[i].srcAccessOrder), attributes[i].flags);
+    indices[i] = w.d.one_in(8) ? w.d.below(3) : i;
+    attributes[i].srcAccessOrder =
+        static_cast<CUmemcpySrcAccessOrder>(w.d.one_of({1u, 1u, 1u, 2u, 3u, 0u, 9u}));
+    attributes[i].flags = w.d.one_of({0u, 0u, 0u, 1u, 2u});
+    list += fmt::format("{} {} {}; ", indices[i],
+                        static_cast<unsigned>(attributes[i].srcAccessOrder), attributes[i].flags);
   }
-  if (w.d.once_in(16)) count = 0;
+  if (w.d.one_in(16)) count = 0;
   // A source may be read at once, whatever the stream still has to do.
-  settle(w);
-  const CUresult r = w.driver().cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, indices, kinds, s.handle);
+  sync_all(w);
+  const CUresult r = w.driver().cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, indices,
+                                                      kinds, s.handle);
   w.text.call(r, fmt::format("cuMemcpyBatchAsync({}{} of {}, {})", list, kinds, count, s.name));
-  for (block* one : used) used_by(w, *one, s);
+  for (block* one : used) record_use(w, *one, s);
 }
 
 }  // namespace

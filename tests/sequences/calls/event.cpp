@@ -4,11 +4,12 @@
 namespace weir::sequences {
 namespace {
 
-constexpr std::size_t most_events = 6;
+constexpr std::size_t max_events = 6;
 
 void create(world& w) {
-  const unsigned flags = w.d.of({0u, 0u, 1u, 2u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 0x10u, 0x80000000u});
-  const bool nowhere = w.d.once_in(32) || live_ones(w.events).size() >= most_events;
+  const unsigned flags =
+      w.d.one_of({0u, 0u, 1u, 2u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 0x10u, 0x80000000u});
+  const bool nowhere = w.d.one_in(32) || live_indices(w.events).size() >= max_events;
   CUevent made = nullptr;
   const CUresult r = w.driver().cuEventCreate(nowhere ? nullptr : &made, flags);
   std::string name;
@@ -29,35 +30,38 @@ void destroy(world& w) {
 void record(world& w) {
   const chosen_event e = any_event(w);
   const chosen_stream s = any_stream(w);
-  w.text.call(w.driver().cuEventRecord(e.handle, s.handle), fmt::format("cuEventRecord({}, {})", e.name, s.name));
+  w.text.call(w.driver().cuEventRecord(e.handle, s.handle),
+              fmt::format("cuEventRecord({}, {})", e.name, s.name));
 }
 
 void record_with_flags(world& w) {
   const chosen_event e = any_event(w);
   const chosen_stream s = any_stream(w);
-  const unsigned flags = w.d.of({0u, 0u, 0u, 1u, 2u, ~0u});
+  const unsigned flags = w.d.one_of({0u, 0u, 0u, 1u, 2u, ~0u});
   w.text.call(w.driver().cuEventRecordWithFlags(e.handle, s.handle, flags),
               fmt::format("cuEventRecordWithFlags({}, {}, {:#x})", e.name, s.name, flags));
 }
 
 void synchronize(world& w) {
   const chosen_event e = any_event(w);
-  w.text.call(w.driver().cuEventSynchronize(e.handle), fmt::format("cuEventSynchronize({})", e.name));
+  w.text.call(w.driver().cuEventSynchronize(e.handle),
+              fmt::format("cuEventSynchronize({})", e.name));
   w.text.call(w.driver().cuEventQuery(e.handle), fmt::format("cuEventQuery({})", e.name));
 }
 
 // The time itself is nobody's business, whether there is one is.
 void elapsed(world& w) {
   const chosen_event from = any_event(w), to = any_event(w);
-  const bool newer = w.d.below(2) == 1, nowhere = w.d.once_in(32);
-  settle(w);
+  const bool newer = w.d.below(2) == 1, nowhere = w.d.one_in(32);
+  sync_all(w);
   float milliseconds = -1.0F;
   const auto call = newer ? w.driver().cuEventElapsedTime_v2 : w.driver().cuEventElapsedTime;
   const CUresult r = call(nowhere ? nullptr : &milliseconds, from.handle, to.handle);
   const bool same = r == CUDA_SUCCESS && from.handle == to.handle;
-  w.text.call(
-      r, fmt::format("cuEventElapsedTime{}({}{}, {})", newer ? "_v2" : "", nowhere ? "null, " : "", from.name, to.name),
-      same ? fmt::format("{}", milliseconds) : "");
+  w.text.call(r,
+              fmt::format("cuEventElapsedTime{}({}{}, {})", newer ? "_v2" : "",
+                          nowhere ? "null, " : "", from.name, to.name),
+              same ? fmt::format("{}", milliseconds) : "");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// sequences/calls/gate.cpp - what is seen while a stream is held: then a query that is not ready is certain.
+// sequences/calls/gate.cpp - what is seen while a stream is held: then a query that is not ready is
+// certain.
 #include "sequences/actions.hpp"
-#include "sequences/contents.hpp"
+#include "sequences/block_contents.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +9,8 @@
 namespace weir::sequences {
 namespace {
 
-// One stream waits for a word that the host writes at the end; others come to wait for it. No call may wait on the host,
-// nor be of the legacy stream, which would wait for every blocking one.
+// One stream waits for a word that the host writes at the end; others come to wait for it. No call
+// may wait on the host, nor be of the legacy stream, which would wait for every blocking one.
 struct closed_gate {
   std::map<std::size_t, std::size_t> owners;  // block -> the stream that works on it
   std::vector<std::size_t> touched;           // streams that were given work, held or not
@@ -18,7 +19,8 @@ struct closed_gate {
 bool take(world& w, closed_gate& gate, block* in, const chosen_stream& by) {
   if (in == nullptr || in->kind == memory::page || by.number < 0) return false;
   const auto number = static_cast<std::size_t>(in - w.blocks.data());
-  return gate.owners.try_emplace(number, by.number).first->second == static_cast<std::size_t>(by.number);
+  return gate.owners.try_emplace(number, by.number).first->second ==
+         static_cast<std::size_t>(by.number);
 }
 
 stream_object* object_of(world& w, const chosen_stream& s) {
@@ -36,14 +38,15 @@ void record(world& w, closed_gate& gate) {
   gate.touched.push_back(static_cast<std::size_t>(s.number));
   const CUresult r = w.driver().cuEventRecord(e.handle, s.handle);
   w.text.call(r, fmt::format("cuEventRecord({}, {})", e.name, s.name));
-  if (event_object* const of = object_of(w, e); of != nullptr && r == CUDA_SUCCESS) of->held = by->held;
+  if (event_object* const of = object_of(w, e); of != nullptr && r == CUDA_SUCCESS)
+    of->held = by->held;
 }
 
 void wait(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   const chosen_event e = any_event(w);
   stream_object* const by = object_of(w, s);
-  if (by == nullptr || !may_wait(w, s, e)) return;
+  if (by == nullptr || !can_wait(w, s, e)) return;
   gate.touched.push_back(static_cast<std::size_t>(s.number));
   const CUresult r = w.driver().cuStreamWaitEvent(s.handle, e.handle, 0);
   w.text.call(r, fmt::format("cuStreamWaitEvent({}, {})", s.name, e.name));
@@ -56,9 +59,10 @@ void query_stream(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   const stream_object* const by = object_of(w, s);
   if (by == nullptr) return;
-  const bool idle =
-      std::find(gate.touched.begin(), gate.touched.end(), static_cast<std::size_t>(s.number)) == gate.touched.end();
-  if (by->held || idle) w.text.call(w.driver().cuStreamQuery(s.handle), fmt::format("cuStreamQuery({})", s.name));
+  const bool idle = std::find(gate.touched.begin(), gate.touched.end(),
+                              static_cast<std::size_t>(s.number)) == gate.touched.end();
+  if (by->held || idle)
+    w.text.call(w.driver().cuStreamQuery(s.handle), fmt::format("cuStreamQuery({})", s.name));
 }
 
 void query_event(world& w, closed_gate&) {
@@ -83,9 +87,10 @@ void set(world& w, closed_gate& gate) {
   if (!take(w, gate, in, s)) return;
   gate.touched.push_back(static_cast<std::size_t>(s.number));
   const chosen_range part = any_range(w, *in);
-  const unsigned char value = w.d.of<unsigned char>({1, 2, 3});
+  const unsigned char value = w.d.one_of<unsigned char>({1, 2, 3});
   const CUresult r = w.driver().cuMemsetD8Async(part.address, value, part.length, s.handle);
-  w.text.call(r, fmt::format("cuMemsetD8Async({}, {}, {}, {})", text_of(w, part), value, part.length, s.name));
+  w.text.call(r, fmt::format("cuMemsetD8Async({}, {}, {}, {})", text_of(w, part), value,
+                             part.length, s.name));
 }
 
 // Between host memory a copy would wait on the host.
@@ -94,12 +99,17 @@ void copy(world& w, closed_gate& gate) {
   block* const to = any_block(w);
   block* const from = to != nullptr ? any_block(w, to) : nullptr;
   if (from == nullptr) return;
-  const auto of_device = [](const block& one) { return one.kind == memory::device || one.kind == memory::pooled; };
-  if (!of_device(*to) || !of_device(*from) || !take(w, gate, to, s) || !take(w, gate, from, s)) return;
+  const auto of_device = [](const block& one) {
+    return one.kind == memory::device || one.kind == memory::pooled;
+  };
+  if (!of_device(*to) || !of_device(*from) || !take(w, gate, to, s) || !take(w, gate, from, s))
+    return;
   gate.touched.push_back(static_cast<std::size_t>(s.number));
-  const std::size_t length = std::min({to->size, from->size, std::size_t{w.d.of({1u, 64u, 5000u})}});
+  const std::size_t length =
+      std::min({to->size, from->size, std::size_t{w.d.one_of({1u, 64u, 5000u})}});
   const CUresult r = w.driver().cuMemcpyDtoDAsync_v2(to->address, from->address, length, s.handle);
-  w.text.call(r, fmt::format("cuMemcpyDtoDAsync({} <- {}, {}, {})", to->name, from->name, length, s.name));
+  w.text.call(
+      r, fmt::format("cuMemcpyDtoDAsync({} <- {}, {}, {})", to->name, from->name, length, s.name));
 }
 
 void host_function(world& w, closed_gate& gate) {
@@ -112,9 +122,9 @@ void host_function(world& w, closed_gate& gate) {
 }
 
 void inside(world& w, closed_gate& gate) {
-  static constexpr void (*acts[])(world&, closed_gate&) = {record,       record,       wait,        wait,
-                                                           query_stream, query_stream, query_event, query_event,
-                                                           elapsed,      set,          copy,        host_function};
+  static constexpr void (*acts[])(world&, closed_gate&) = {
+      record,      record,      wait,    wait, query_stream, query_stream,
+      query_event, query_event, elapsed, set,  copy,         host_function};
   acts[w.d.below(std::size(acts))](w, gate);
 }
 
@@ -122,9 +132,10 @@ void hold(world& w) {
   const chosen_stream s = made_stream(w);
   stream_object* const held = object_of(w, s);
   if (held == nullptr || held->blocking) return;
-  settle(w);
+  sync_all(w);
   const std::uint32_t ticket = ++w.p.gates;
-  const CUresult r = w.driver().cuStreamWaitValue32_v2(s.handle, w.p.gate_word, ticket, CU_STREAM_WAIT_VALUE_GEQ);
+  const CUresult r =
+      w.driver().cuStreamWaitValue32_v2(s.handle, w.p.gate_word, ticket, CU_STREAM_WAIT_VALUE_GEQ);
   w.text.call(r, fmt::format("hold {}", s.name));
   held->held = r == CUDA_SUCCESS;
   closed_gate gate;
@@ -133,7 +144,7 @@ void hold(world& w) {
   *w.p.gate_word_on_host = ticket;
   for (stream_object& one : w.streams) one.held = false;
   for (event_object& one : w.events) one.held = false;
-  settle(w);
+  sync_all(w);
 }
 
 }  // namespace

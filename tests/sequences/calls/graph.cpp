@@ -11,47 +11,53 @@ namespace {
 // Its nodes use memory and events that may be gone by now. A GPU's driver crashes on those.
 template <class Of>
 bool is_whole(const world& w, const Of& of) {
-  const auto live = [](const auto& objects) { return [&](std::size_t number) { return objects[number].live; }; };
-  return w.wild() || (std::all_of(of.touches.begin(), of.touches.end(), live(w.blocks)) &&
+  const auto live = [](const auto& objects) {
+    return [&](std::size_t number) { return objects[number].live; };
+  };
+  return w.wild() || (std::all_of(of.used_blocks.begin(), of.used_blocks.end(), live(w.blocks)) &&
                       std::all_of(of.events.begin(), of.events.end(), live(w.events)));
 }
 
 graph_object* any_graph(world& w) {
-  const std::vector<std::size_t> live = live_ones(w.graphs);
+  const std::vector<std::size_t> live = live_indices(w.graphs);
   return live.empty() ? nullptr : &w.graphs[live[w.d.below(static_cast<unsigned>(live.size()))]];
 }
 
 exec_object* any_exec(world& w) {
-  const std::vector<std::size_t> live = live_ones(w.execs);
+  const std::vector<std::size_t> live = live_indices(w.execs);
   return live.empty() ? nullptr : &w.execs[live[w.d.below(static_cast<unsigned>(live.size()))]];
 }
 
 void create(world& w) {
-  const unsigned flags = w.d.of({0u, 0u, 0u, 0u, 1u});
-  if (live_ones(w.graphs).size() >= most_graphs) return;
+  const unsigned flags = w.d.one_of({0u, 0u, 0u, 0u, 1u});
+  if (live_indices(w.graphs).size() >= max_graphs) return;
   CUgraph made = nullptr;
-  const CUresult r = w.driver().cuGraphCreate(w.d.once_in(16) ? nullptr : &made, flags);
-  w.text.call(r, fmt::format("cuGraphCreate({})", flags), r == CUDA_SUCCESS ? add_graph(w, {.handle = made}) : "");
+  const CUresult r = w.driver().cuGraphCreate(w.d.one_in(16) ? nullptr : &made, flags);
+  w.text.call(r, fmt::format("cuGraphCreate({})", flags),
+              r == CUDA_SUCCESS ? add_graph(w, {.handle = made}) : "");
 }
 
-CUresult add_set(world& w, graph_object& g, CUgraphNode* node, const CUgraphNode* after, std::size_t count) {
+CUresult add_set(world& w, graph_object& g, CUgraphNode* node, const CUgraphNode* after,
+                 std::size_t count) {
   block* const in = any_block(w);
   CUDA_MEMSET_NODE_PARAMS params;
   std::memset(&params, 0, sizeof params);
   params.dst = in != nullptr ? in->address : 0;
-  params.elementSize = w.d.of({1u, 1u, 2u, 4u, 0u, 3u});
-  params.value = w.d.of({0u, 7u, 0x1ffu});
-  params.width = in != nullptr ? std::min<std::size_t>(in->size / 4, w.d.of({1u, 16u, 0u})) : 1;
+  params.elementSize = w.d.one_of({1u, 1u, 2u, 4u, 0u, 3u});
+  params.value = w.d.one_of({0u, 7u, 0x1ffu});
+  params.width = in != nullptr ? std::min<std::size_t>(in->size / 4, w.d.one_of({1u, 16u, 0u})) : 1;
   params.height = 1;
   if (in != nullptr) in->in_graph = true;
-  if (in != nullptr) g.touches.push_back(static_cast<std::size_t>(in - w.blocks.data()));
+  if (in != nullptr) g.used_blocks.push_back(static_cast<std::size_t>(in - w.blocks.data()));
   const CUcontext context = any_context(w);
-  w.text.note(fmt::format("in {} set {} {:#x} {}x{}", name_of(w, context), in != nullptr ? in->name : "null",
-                          params.value, params.elementSize, params.width));
+  w.text.note(fmt::format("in {} set {} {:#x} {}x{}", name_of(w, context),
+                          in != nullptr ? in->name : "null", params.value, params.elementSize,
+                          params.width));
   return w.driver().cuGraphAddMemsetNode(node, g.handle, after, count, &params, context);
 }
 
-CUresult add_copy(world& w, graph_object& g, CUgraphNode* node, const CUgraphNode* after, std::size_t count) {
+CUresult add_copy(world& w, graph_object& g, CUgraphNode* node, const CUgraphNode* after,
+                  std::size_t count) {
   block* const to = any_block(w);
   block* const from = to != nullptr ? any_block(w, to) : nullptr;
   CUDA_MEMCPY3D params;
@@ -60,14 +66,16 @@ CUresult add_copy(world& w, graph_object& g, CUgraphNode* node, const CUgraphNod
     params.srcMemoryType = params.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
     params.srcDevice = from->address;
     params.dstDevice = to->address;
-    params.WidthInBytes = std::min({to->size, from->size, std::size_t{w.d.of({1u, 64u, 0u})}});
+    params.WidthInBytes = std::min({to->size, from->size, std::size_t{w.d.one_of({1u, 64u, 0u})}});
     params.Height = params.Depth = 1;
     to->in_graph = from->in_graph = true;
-    for (const block* one : {to, from}) g.touches.push_back(static_cast<std::size_t>(one - w.blocks.data()));
+    for (const block* one : {to, from})
+      g.used_blocks.push_back(static_cast<std::size_t>(one - w.blocks.data()));
   }
   const CUcontext context = any_context(w);
-  w.text.note(fmt::format("in {} copy {} <- {}, {}", name_of(w, context), to != nullptr ? to->name : "none",
-                          from != nullptr ? from->name : "none", params.WidthInBytes));
+  w.text.note(fmt::format("in {} copy {} <- {}, {}", name_of(w, context),
+                          to != nullptr ? to->name : "none", from != nullptr ? from->name : "none",
+                          params.WidthInBytes));
   return w.driver().cuGraphAddMemcpyNode(node, g.handle, after, count, &params, context);
 }
 
@@ -81,7 +89,7 @@ CUevent event_for(world& w, graph_object& g) {
 // After the node before, so that what touches the same memory has an order.
 void add_node(world& w) {
   graph_object* const g = any_graph(w);
-  if (g == nullptr || (g->nodes.empty() && !g->touches.empty())) return;
+  if (g == nullptr || (g->nodes.empty() && !g->used_blocks.empty())) return;
   CUgraphNode node = nullptr;
   const CUgraphNode before = g->nodes.empty() ? nullptr : g->nodes.back();
   const CUgraphNode* const after = before != nullptr ? &before : nullptr;
@@ -94,31 +102,37 @@ void add_node(world& w) {
     case 1: r = add_set(w, *g, &node, after, count), name = "Memset"; break;
     case 2: r = add_copy(w, *g, &node, after, count), name = "Memcpy"; break;
     case 3: {
-      const CUDA_HOST_NODE_PARAMS params{.fn = w.d.once_in(16) ? nullptr : &host_log::ran,
+      const CUDA_HOST_NODE_PARAMS params{.fn = w.d.one_in(16) ? nullptr : &host_log::ran,
                                          .userData = w.host.make("graph")};
       r = d.cuGraphAddHostNode(&node, g->handle, after, count, &params), name = "Host";
       break;
     }
     case 4:
-      r = d.cuGraphAddEventRecordNode(&node, g->handle, after, count, event_for(w, *g)), name = "EventRecord";
+      r = d.cuGraphAddEventRecordNode(&node, g->handle, after, count, event_for(w, *g)),
+      name = "EventRecord";
       break;
-    default: r = d.cuGraphAddEventWaitNode(&node, g->handle, after, count, event_for(w, *g)), name = "EventWait"; break;
+    default:
+      r = d.cuGraphAddEventWaitNode(&node, g->handle, after, count, event_for(w, *g)),
+      name = "EventWait";
+      break;
   }
   if (r == CUDA_SUCCESS) g->nodes.push_back(node);
   w.text.call(r, fmt::format("cuGraphAdd{}Node({})", name, g->name));
 }
 
 void describe(world& w) {
-  if (const graph_object* const g = any_graph(w); g != nullptr) w.text.note(g->name + " " + shape_of(w, g->handle));
+  if (const graph_object* const g = any_graph(w); g != nullptr)
+    w.text.note(g->name + " " + shape_of(w, g->handle));
 }
 
 void clone(world& w) {
   const graph_object* const g = any_graph(w);
-  if (g == nullptr || live_ones(w.graphs).size() >= most_graphs) return;
-  graph_object made{.touches = g->touches, .events = g->events};
+  if (g == nullptr || live_indices(w.graphs).size() >= max_graphs) return;
+  graph_object made{.used_blocks = g->used_blocks, .events = g->events};
   const std::string name = g->name;
   const CUresult r = w.driver().cuGraphClone(&made.handle, g->handle);
-  w.text.call(r, fmt::format("cuGraphClone({})", name), r == CUDA_SUCCESS ? add_graph(w, made) : "");
+  w.text.call(r, fmt::format("cuGraphClone({})", name),
+              r == CUDA_SUCCESS ? add_graph(w, made) : "");
 }
 
 void destroy(world& w) {
@@ -130,29 +144,32 @@ void destroy(world& w) {
 
 void instantiate(world& w) {
   const graph_object* const g = any_graph(w);
-  const unsigned long long flags = w.d.of({0ull, 0ull, 1ull, 8ull, 16ull});
-  if (live_ones(w.execs).size() >= most_graphs || (g != nullptr && !is_whole(w, *g))) return;
+  const unsigned long long flags = w.d.one_of({0ull, 0ull, 1ull, 8ull, 16ull});
+  if (live_indices(w.execs).size() >= max_graphs || (g != nullptr && !is_whole(w, *g))) return;
   exec_object made;
   if (g != nullptr) {
-    made.touches = g->touches;
+    made.used_blocks = g->used_blocks;
     made.events = g->events;
   }
-  const CUresult r = w.driver().cuGraphInstantiateWithFlags(&made.handle, g != nullptr ? g->handle : nullptr, flags);
+  const CUresult r = w.driver().cuGraphInstantiateWithFlags(
+      &made.handle, g != nullptr ? g->handle : nullptr, flags);
   if (r == CUDA_SUCCESS) {
     made.name = fmt::format("x{}", w.execs.size());
     w.execs.push_back(made);
   }
-  w.text.call(r, fmt::format("cuGraphInstantiateWithFlags({}, {})", g != nullptr ? g->name : "null", flags), made.name);
+  w.text.call(
+      r, fmt::format("cuGraphInstantiateWithFlags({}, {})", g != nullptr ? g->name : "null", flags),
+      made.name);
 }
 
 void launch(world& w) {
   const exec_object* const x = any_exec(w);
   if (x == nullptr || !is_whole(w, *x)) return;
   const chosen_stream s = any_stream(w);
-  settle(w);
+  sync_all(w);
   const CUresult r = w.driver().cuGraphLaunch(x->handle, s.handle);
   w.text.call(r, fmt::format("cuGraphLaunch({}, {})", x->name, s.name));
-  settle(w);
+  sync_all(w);
 }
 
 void upload(world& w) {
@@ -167,24 +184,27 @@ void update(world& w) {
   exec_object* const x = any_exec(w);
   const graph_object* const g = any_graph(w);
   if (x == nullptr || g == nullptr || !is_whole(w, *g) || !is_whole(w, *x)) return;
-  settle(w);
+  sync_all(w);
   CUgraphExecUpdateResultInfo info;
   std::memset(&info, 0, sizeof info);
   const CUresult r = w.driver().cuGraphExecUpdate_v2(x->handle, g->handle, &info);
   w.text.call(r, fmt::format("cuGraphExecUpdate({}, {})", x->name, g->name),
               fmt::format("{}", static_cast<unsigned>(info.result)));
   // After a failure part of it may have been taken over.
-  x->touches.insert(x->touches.end(), g->touches.begin(), g->touches.end());
+  x->used_blocks.insert(x->used_blocks.end(), g->used_blocks.begin(), g->used_blocks.end());
   x->events.insert(x->events.end(), g->events.begin(), g->events.end());
 }
 
 void destroy_exec(world& w) {
   exec_object* const x = any_exec(w);
-  if (x == nullptr) return w.text.call(w.driver().cuGraphExecDestroy(nullptr), "cuGraphExecDestroy(null)");
+  if (x == nullptr)
+    return w.text.call(w.driver().cuGraphExecDestroy(nullptr), "cuGraphExecDestroy(null)");
   x->live = false;
-  w.text.call(w.driver().cuGraphExecDestroy(x->handle), fmt::format("cuGraphExecDestroy({})", x->name));
-  if (w.d.once_in(4))
-    w.text.call(w.driver().cuGraphExecDestroy(x->handle), fmt::format("cuGraphExecDestroy({} again)", x->name));
+  w.text.call(w.driver().cuGraphExecDestroy(x->handle),
+              fmt::format("cuGraphExecDestroy({})", x->name));
+  if (w.d.one_in(4))
+    w.text.call(w.driver().cuGraphExecDestroy(x->handle),
+                fmt::format("cuGraphExecDestroy({} again)", x->name));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // sequences/calls/managed.cpp - managed memory: made, moved, advised about, attached.
 #include "sequences/actions.hpp"
-#include "sequences/contents.hpp"
+#include "sequences/block_contents.hpp"
 
 namespace weir::sequences {
 namespace {
@@ -14,24 +14,27 @@ block* managed_block(world& w) {
 
 // At most two: each is a page of its own.
 void allocate(world& w) {
-  const std::size_t size = w.d.of<std::size_t>({64, 4096, 5000, 65536, 0});
-  const unsigned flags = w.d.of({1u, 1u, 1u, 2u, 0u, 3u, 4u, 8u});
+  const std::size_t size = w.d.one_of<std::size_t>({64, 4096, 5000, 65536, 0});
+  const unsigned flags = w.d.one_of({1u, 1u, 1u, 2u, 0u, 3u, 4u, 8u});
   unsigned there = 0;
   for (const block& one : w.blocks) there += one.live && one.kind == memory::managed ? 1 : 0;
   if (there >= 2 || is_full(w)) return;
   CUdeviceptr made = 0;
-  const CUresult r = w.driver().cuMemAllocManaged(w.d.once_in(32) ? nullptr : &made, size, flags);
+  const CUresult r = w.driver().cuMemAllocManaged(w.d.one_in(32) ? nullptr : &made, size, flags);
   w.text.call(r, fmt::format("cuMemAllocManaged({}, {})", size, flags),
-              r == CUDA_SUCCESS ? add_block(w, {.kind = memory::managed, .address = made, .size = size}) : "");
+              r == CUDA_SUCCESS
+                  ? add_block(w, {.kind = memory::managed, .address = made, .size = size})
+                  : "");
 }
 
 std::size_t any_length(world& w, const block& in) {
-  return w.d.of<std::size_t>({in.size, in.size, in.size, in.size / 2, 0, 1, in.size + 1, std::size_t{1} << 30});
+  return w.d.one_of<std::size_t>(
+      {in.size, in.size, in.size, in.size / 2, 0, 1, in.size + 1, std::size_t{1} << 30});
 }
 
 CUmemLocation any_location(world& w) {
-  return {.type = static_cast<CUmemLocationType>(w.d.of({1u, 1u, 1u, 2u, 2u, 0u, 99u})),
-          .id = w.d.of({0, 0, 0, 0, -1, 64})};
+  return {.type = static_cast<CUmemLocationType>(w.d.one_of({1u, 1u, 1u, 2u, 2u, 0u, 99u})),
+          .id = w.d.one_of({0, 0, 0, 0, -1, 64})};
 }
 
 void prefetch(world& w) {
@@ -39,37 +42,38 @@ void prefetch(world& w) {
   if (in == nullptr) return;
   const std::size_t length = any_length(w, *in);
   const chosen_stream s = any_stream(w);
-  order(w, *in, s);
+  order_after_last_use(w, *in, s);
   if (w.d.below(2) == 0) {
-    const CUdevice device = w.d.of({0, 0, 0, -1, -2, 64});
+    const CUdevice device = w.d.one_of({0, 0, 0, -1, -2, 64});
     const CUresult r = w.driver().cuMemPrefetchAsync(in->address, length, device, s.handle);
-    w.text.call(r, fmt::format("cuMemPrefetchAsync({}, {}, {}, {})", in->name, length, device, s.name));
+    w.text.call(
+        r, fmt::format("cuMemPrefetchAsync({}, {}, {}, {})", in->name, length, device, s.name));
   } else {
     const CUmemLocation to = any_location(w);
-    const unsigned flags = w.d.of({0u, 0u, 0u, 0u, 1u});
+    const unsigned flags = w.d.one_of({0u, 0u, 0u, 0u, 1u});
     const CUresult r = w.driver().cuMemPrefetchAsync_v2(in->address, length, to, flags, s.handle);
     w.text.call(r, fmt::format("cuMemPrefetchAsync_v2({}, {}, {} {}, {}, {})", in->name, length,
                                static_cast<unsigned>(to.type), to.id, flags, s.name));
   }
-  used_by(w, *in, s);
+  record_use(w, *in, s);
 }
 
 void advise(world& w) {
   block* const in = managed_block(w);
   if (in == nullptr) return;
   const std::size_t length = any_length(w, *in);
-  const auto advice = static_cast<CUmem_advise>(w.d.of({1u, 2u, 3u, 4u, 5u, 6u, 0u, 7u, 99u}));
-  settle(w);
+  const auto advice = static_cast<CUmem_advise>(w.d.one_of({1u, 2u, 3u, 4u, 5u, 6u, 0u, 7u, 99u}));
+  sync_all(w);
   if (w.d.below(2) == 0) {
-    const CUdevice device = w.d.of({0, 0, 0, -1, -2, 64});
+    const CUdevice device = w.d.one_of({0, 0, 0, -1, -2, 64});
     const CUresult r = w.driver().cuMemAdvise(in->address, length, advice, device);
-    return w.text.call(
-        r, fmt::format("cuMemAdvise({}, {}, {}, {})", in->name, length, static_cast<unsigned>(advice), device));
+    return w.text.call(r, fmt::format("cuMemAdvise({}, {}, {}, {})", in->name, length,
+                                      static_cast<unsigned>(advice), device));
   }
   const CUmemLocation to = any_location(w);
   const CUresult r = w.driver().cuMemAdvise_v2(in->address, length, advice, to);
-  w.text.call(r, fmt::format("cuMemAdvise_v2({}, {}, {}, {} {})", in->name, length, static_cast<unsigned>(advice),
-                             static_cast<unsigned>(to.type), to.id));
+  w.text.call(r, fmt::format("cuMemAdvise_v2({}, {}, {}, {} {})", in->name, length,
+                             static_cast<unsigned>(advice), static_cast<unsigned>(to.type), to.id));
 }
 
 // Never with flags 0: the driver crashes (stream.attach_managed.flags0).
@@ -77,12 +81,13 @@ void attach(world& w) {
   block* const in = managed_block(w);
   if (in == nullptr) return;
   const chosen_stream s = any_stream(w);
-  const std::size_t length = w.d.of<std::size_t>({0, 0, in->size, in->size / 2});
-  const unsigned flags = w.d.of({1u, 1u, 2u, 3u, 8u});
-  settle(w);
+  const std::size_t length = w.d.one_of<std::size_t>({0, 0, in->size, in->size / 2});
+  const unsigned flags = w.d.one_of({1u, 1u, 2u, 3u, 8u});
+  sync_all(w);
   const CUresult r = w.driver().cuStreamAttachMemAsync(s.handle, in->address, length, flags);
-  w.text.call(r, fmt::format("cuStreamAttachMemAsync({}, {}, {}, {})", s.name, in->name, length, flags));
-  settle(w);
+  w.text.call(
+      r, fmt::format("cuStreamAttachMemAsync({}, {}, {}, {})", s.name, in->name, length, flags));
+  sync_all(w);
 }
 
 }  // namespace

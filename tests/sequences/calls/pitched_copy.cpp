@@ -6,8 +6,8 @@
 namespace weir::sequences {
 namespace {
 
-// A box in a block: how far its rows and layers are apart, where it begins. It lies inside; what is sometimes wrong is
-// how it is described.
+// A box in a block: how far its rows and layers are apart, where it begins. It lies inside; what is
+// sometimes wrong is how it is described.
 struct side {
   block* in = nullptr;
   CUmemorytype type = CU_MEMORYTYPE_UNIFIED;
@@ -21,54 +21,60 @@ struct box_copy {
 };
 
 CUmemorytype any_type(world& w, const block& in) {
-  if (w.d.once_in(48)) return static_cast<CUmemorytype>(w.d.of({0u, 9u}));
+  if (w.d.one_in(48)) return static_cast<CUmemorytype>(w.d.one_of({0u, 9u}));
   switch (in.kind) {
-    case memory::page: return w.d.of({CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED});
+    case memory::page:
+      return w.d.one_of({CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED});
     case memory::pinned:
     case memory::registered:
-    case memory::managed: return w.d.of({CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_UNIFIED});
-    default: return w.d.of({CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_UNIFIED});
+    case memory::managed:
+      return w.d.one_of({CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_UNIFIED});
+    default: return w.d.one_of({CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_UNIFIED});
   }
 }
 
 side any_side(world& w, block& in, const box_copy& c) {
   side s{.in = &in, .type = any_type(w, in)};
-  s.x = w.d.of<std::size_t>({0, 0, 0, 1, 4, 16});
-  s.y = w.d.of<std::size_t>({0, 0, 0, 1});
-  s.z = c.depth > 1 ? 0 : w.d.of<std::size_t>({0, 0, 0, 1});
-  s.pitch = c.width + s.x + w.d.of<std::size_t>({0, 0, 1, 12, 100});
-  s.height = c.height + s.y + w.d.of<std::size_t>({0, 0, 1});
+  s.x = w.d.one_of<std::size_t>({0, 0, 0, 1, 4, 16});
+  s.y = w.d.one_of<std::size_t>({0, 0, 0, 1});
+  s.z = c.depth > 1 ? 0 : w.d.one_of<std::size_t>({0, 0, 0, 1});
+  s.pitch = c.width + s.x + w.d.one_of<std::size_t>({0, 0, 1, 12, 100});
+  s.height = c.height + s.y + w.d.one_of<std::size_t>({0, 0, 1});
   const std::size_t layers = c.depth + s.z;
-  if (s.pitch * s.height * layers > in.size) s = {.in = &in, .type = s.type, .pitch = c.width, .height = c.height};
-  if (w.d.once_in(24)) s.pitch = w.d.of<std::size_t>({0, c.width / 2});
+  if (s.pitch * s.height * layers > in.size)
+    s = {.in = &in, .type = s.type, .pitch = c.width, .height = c.height};
+  if (w.d.one_in(24)) s.pitch = w.d.one_of<std::size_t>({0, c.width / 2});
   // More than any device allows; of host memory nobody checks it.
-  if (in.kind == memory::device && s.type == CU_MEMORYTYPE_DEVICE && w.d.once_in(24)) s.pitch = std::size_t{1} << 40;
-  if (w.d.once_in(24)) s.height = 0;
+  if (in.kind == memory::device && s.type == CU_MEMORYTYPE_DEVICE && w.d.one_in(24))
+    s.pitch = std::size_t{1} << 40;
+  if (w.d.one_in(24)) s.height = 0;
   return s;
 }
 
 std::string text_of_side(const side& s) {
-  return fmt::format("{} {} {}x{}+{},{},{}", s.in->name, static_cast<unsigned>(s.type), s.pitch, s.height, s.x, s.y,
-                     s.z);
+  return fmt::format("{} {} {}x{}+{},{},{}", s.in->name, static_cast<unsigned>(s.type), s.pitch,
+                     s.height, s.x, s.y, s.z);
 }
 
 bool choose(world& w, unsigned dimensions, box_copy& c) {
   block* const to = any_block(w);
   block* const from = to == nullptr ? nullptr : any_block(w, to);
   if (from == nullptr) return false;
-  c.width = w.d.of<std::size_t>({1, 3, 4, 16, 64, 100, 0});
-  c.height = w.d.of<std::size_t>({1, 2, 3, 5, 0});
-  c.depth = dimensions == 3 ? w.d.of<std::size_t>({1, 2, 3, 0}) : 1;
+  c.width = w.d.one_of<std::size_t>({1, 3, 4, 16, 64, 100, 0});
+  c.height = w.d.one_of<std::size_t>({1, 2, 3, 5, 0});
+  c.depth = dimensions == 3 ? w.d.one_of<std::size_t>({1, 2, 3, 0}) : 1;
   const std::size_t bytes = c.width * c.height * c.depth;
   if (bytes > to->size || bytes > from->size) c.width = c.height = c.depth = 1;
   c.to = any_side(w, *to, c);
   c.from = any_side(w, *from, c);
   if (dimensions == 2) c.to.z = c.from.z = 0;
-  c.text = fmt::format("{} <- {}, {}x{}x{}", text_of_side(c.to), text_of_side(c.from), c.width, c.height, c.depth);
+  c.text = fmt::format("{} <- {}, {}x{}x{}", text_of_side(c.to), text_of_side(c.from), c.width,
+                       c.height, c.depth);
   return true;
 }
 
-// What a null pitch or a pitch that is too small makes of the box must not leave host memory unseen by the driver.
+// What a null pitch or a pitch that is too small makes of the box must not leave host memory unseen
+// by the driver.
 template <class Copy>
 Copy described(const box_copy& c) {
   Copy copy;
@@ -105,11 +111,11 @@ Copy described(const box_copy& c) {
 // `call` makes the copy in a stream, or in none.
 template <class Call>
 void make(world& w, const box_copy& c, const char* name, const chosen_stream& s, Call call) {
-  order(w, *c.to.in, s);
-  order(w, *c.from.in, s);
+  order_after_last_use(w, *c.to.in, s);
+  order_after_last_use(w, *c.from.in, s);
   w.text.call(call(), fmt::format("{}({}, {})", name, c.text, s.name));
-  used_by(w, *c.to.in, s);
-  used_by(w, *c.from.in, s);
+  record_use(w, *c.to.in, s);
+  record_use(w, *c.from.in, s);
 }
 
 void rectangle(world& w) {
@@ -119,8 +125,12 @@ void rectangle(world& w) {
   const chosen_stream s = w.d.below(2) == 0 ? any_stream(w) : chosen_stream{};
   switch (w.d.below(3)) {
     case 0: return make(w, c, "cuMemcpy2D", {}, [&] { return w.driver().cuMemcpy2D_v2(&copy); });
-    case 1: return make(w, c, "cuMemcpy2DUnaligned", {}, [&] { return w.driver().cuMemcpy2DUnaligned_v2(&copy); });
-    default: return make(w, c, "cuMemcpy2DAsync", s, [&] { return w.driver().cuMemcpy2DAsync_v2(&copy, s.handle); });
+    case 1:
+      return make(w, c, "cuMemcpy2DUnaligned", {},
+                  [&] { return w.driver().cuMemcpy2DUnaligned_v2(&copy); });
+    default:
+      return make(w, c, "cuMemcpy2DAsync", s,
+                  [&] { return w.driver().cuMemcpy2DAsync_v2(&copy, s.handle); });
   }
 }
 
@@ -128,11 +138,12 @@ void box(world& w) {
   box_copy c;
   if (!choose(w, 3, c)) return;
   auto copy = described<CUDA_MEMCPY3D>(c);
-  if (w.d.once_in(24)) copy.srcLOD = 1;
-  if (w.d.once_in(24)) copy.dstLOD = 1;
+  if (w.d.one_in(24)) copy.srcLOD = 1;
+  if (w.d.one_in(24)) copy.dstLOD = 1;
   c.text += fmt::format(" lod {} {}", copy.dstLOD, copy.srcLOD);
   const chosen_stream s = w.d.below(2) == 0 ? any_stream(w) : chosen_stream{};
-  if (w.d.below(2) == 0) return make(w, c, "cuMemcpy3D", {}, [&] { return w.driver().cuMemcpy3D_v2(&copy); });
+  if (w.d.below(2) == 0)
+    return make(w, c, "cuMemcpy3D", {}, [&] { return w.driver().cuMemcpy3D_v2(&copy); });
   make(w, c, "cuMemcpy3DAsync", s, [&] { return w.driver().cuMemcpy3DAsync_v2(&copy, s.handle); });
 }
 
@@ -144,8 +155,10 @@ void peer_box(world& w) {
   copy.dstContext = any_context(w);
   c.text += fmt::format(" {} {}", name_of(w, copy.dstContext), name_of(w, copy.srcContext));
   const chosen_stream s = w.d.below(2) == 0 ? any_stream(w) : chosen_stream{};
-  if (w.d.below(2) == 0) return make(w, c, "cuMemcpy3DPeer", {}, [&] { return w.driver().cuMemcpy3DPeer(&copy); });
-  make(w, c, "cuMemcpy3DPeerAsync", s, [&] { return w.driver().cuMemcpy3DPeerAsync(&copy, s.handle); });
+  if (w.d.below(2) == 0)
+    return make(w, c, "cuMemcpy3DPeer", {}, [&] { return w.driver().cuMemcpy3DPeer(&copy); });
+  make(w, c, "cuMemcpy3DPeerAsync", s,
+       [&] { return w.driver().cuMemcpy3DPeerAsync(&copy, s.handle); });
 }
 
 }  // namespace

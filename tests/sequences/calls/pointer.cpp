@@ -19,12 +19,15 @@ union value {
 
 // Not the tokens of peers (5): they need a module of the kernel's.
 CUpointer_attribute any_attribute(world& w) {
-  static constexpr unsigned known[] = {1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
-  return static_cast<CUpointer_attribute>(w.d.once_in(16) ? w.d.of({0u, 99u}) : known[w.d.below(std::size(known))]);
+  static constexpr unsigned known[] = {1,  2,  3,  4,  6,  7,  8,  9,  10, 11,
+                                       12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+  return static_cast<CUpointer_attribute>(w.d.one_in(16) ? w.d.one_of({0u, 99u})
+                                                         : known[w.d.below(std::size(known))]);
 }
 
-// What a driver is free to choose is left out: ids, how much it maps at a time, what the machine can do.
-std::string told(const world& w, CUpointer_attribute attribute, const value& v) {
+// What a driver is free to choose is left out: ids, how much it maps at a time, what the machine
+// can do.
+std::string value_text(const world& w, CUpointer_attribute attribute, const value& v) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return name_of(w, v.context);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -45,11 +48,12 @@ std::string told(const world& w, CUpointer_attribute attribute, const value& v) 
 
 std::pair<CUdeviceptr, std::string> any_address(world& w) {
   const block* const in = any_block(w);
-  if (in == nullptr || w.d.once_in(16)) {
-    const CUdeviceptr address = no_address(w);
+  if (in == nullptr || w.d.one_in(16)) {
+    const CUdeviceptr address = invalid_address(w);
     return {address, fmt::format("{:#x}", address)};
   }
-  const CUdeviceptr address = in->address + w.d.of<std::size_t>({0, 0, in->size / 2, in->size - 1});
+  const CUdeviceptr address =
+      in->address + w.d.one_of<std::size_t>({0, 0, in->size / 2, in->size - 1});
   return {address, where(w, address)};
 }
 
@@ -58,9 +62,11 @@ void get(world& w) {
   const CUpointer_attribute attribute = any_attribute(w);
   value v;
   std::memset(&v, 0, sizeof v);
-  const CUresult r = w.driver().cuPointerGetAttribute(w.d.once_in(32) ? nullptr : &v, attribute, address);
-  w.text.call(r, fmt::format("cuPointerGetAttribute({}, {})", static_cast<unsigned>(attribute), name),
-              r == CUDA_SUCCESS ? told(w, attribute, v) : "");
+  const CUresult r =
+      w.driver().cuPointerGetAttribute(w.d.one_in(32) ? nullptr : &v, attribute, address);
+  w.text.call(r,
+              fmt::format("cuPointerGetAttribute({}, {})", static_cast<unsigned>(attribute), name),
+              r == CUDA_SUCCESS ? value_text(w, attribute, v) : "");
 }
 
 void get_many(world& w) {
@@ -68,28 +74,31 @@ void get_many(world& w) {
   const unsigned count = w.d.below(4);
   CUpointer_attribute attributes[4];
   value values[4];
-  void* places[4];
+  void* outputs[4];
   std::memset(values, 0, sizeof values);
   std::string list;
   for (unsigned i = 0; i < 4; ++i) {
     attributes[i] = any_attribute(w);
-    places[i] = &values[i];
+    outputs[i] = &values[i];
     if (i < count) list += fmt::format("{} ", static_cast<unsigned>(attributes[i]));
   }
-  const CUresult r = w.driver().cuPointerGetAttributes(count, w.d.once_in(32) ? nullptr : attributes,
-                                                       w.d.once_in(32) ? nullptr : places, address);
+  const CUresult r = w.driver().cuPointerGetAttributes(count, w.d.one_in(32) ? nullptr : attributes,
+                                                       w.d.one_in(32) ? nullptr : outputs, address);
   std::string all;
   for (unsigned i = 0; r == CUDA_SUCCESS && i < count; ++i)
-    all += fmt::format("[{}]", told(w, attributes[i], values[i]));
+    all += fmt::format("[{}]", value_text(w, attributes[i], values[i]));
   w.text.call(r, fmt::format("cuPointerGetAttributes({}{})", list, name), all);
 }
 
 void set(world& w) {
   const auto [address, name] = any_address(w);
-  const CUpointer_attribute attribute = w.d.once_in(4) ? any_attribute(w) : CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+  const CUpointer_attribute attribute =
+      w.d.one_in(4) ? any_attribute(w) : CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
   const unsigned on = w.d.below(3);
-  const CUresult r = w.driver().cuPointerSetAttribute(w.d.once_in(16) ? nullptr : &on, attribute, address);
-  w.text.call(r, fmt::format("cuPointerSetAttribute({}, {}, {})", static_cast<unsigned>(attribute), on, name));
+  const CUresult r =
+      w.driver().cuPointerSetAttribute(w.d.one_in(16) ? nullptr : &on, attribute, address);
+  w.text.call(r, fmt::format("cuPointerSetAttribute({}, {}, {})", static_cast<unsigned>(attribute),
+                             on, name));
 }
 
 }  // namespace

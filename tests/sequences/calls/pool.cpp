@@ -1,40 +1,42 @@
 // sequences/calls/pool.cpp - memory in stream order, and the pools it comes from.
 #include "sequences/actions.hpp"
-#include "sequences/contents.hpp"
+#include "sequences/block_contents.hpp"
 
 #include <cstring>
 
 namespace weir::sequences {
 namespace {
 
-constexpr std::size_t most_pools = 2;
+constexpr std::size_t max_pools = 2;
 
 void create(world& w) {
   CUmemPoolProps props;
   std::memset(&props, 0, sizeof props);
-  props.allocType = static_cast<CUmemAllocationType>(w.d.of({1u, 1u, 1u, 1u, 1u, 0u, 99u}));
-  props.handleTypes = static_cast<CUmemAllocationHandleType>(w.d.of({0u, 0u, 0u, 1u, 0x100u}));
-  props.location = {.type = static_cast<CUmemLocationType>(w.d.of({1u, 1u, 1u, 1u, 1u, 0u, 99u})),
-                    .id = w.d.of({0, 0, 0, 0, 0, -1, 64})};
-  if (live_ones(w.pools).size() >= most_pools) return;
+  props.allocType = static_cast<CUmemAllocationType>(w.d.one_of({1u, 1u, 1u, 1u, 1u, 0u, 99u}));
+  props.handleTypes = static_cast<CUmemAllocationHandleType>(w.d.one_of({0u, 0u, 0u, 1u, 0x100u}));
+  props.location = {
+      .type = static_cast<CUmemLocationType>(w.d.one_of({1u, 1u, 1u, 1u, 1u, 0u, 99u})),
+      .id = w.d.one_of({0, 0, 0, 0, 0, -1, 64})};
+  if (live_indices(w.pools).size() >= max_pools) return;
   CUmemoryPool made = nullptr;
-  const CUresult r = w.driver().cuMemPoolCreate(w.d.once_in(32) ? nullptr : &made, &props);
+  const CUresult r = w.driver().cuMemPoolCreate(w.d.one_in(32) ? nullptr : &made, &props);
   std::string name;
   if (r == CUDA_SUCCESS) {
     name = fmt::format("q{}", w.pools.size());
     w.pools.push_back({.handle = made, .name = name});
   }
-  w.text.call(r,
-              fmt::format("cuMemPoolCreate({}, {:#x}, {} {})", static_cast<unsigned>(props.allocType),
-                          static_cast<unsigned>(props.handleTypes), static_cast<unsigned>(props.location.type),
-                          props.location.id),
-              name);
+  w.text.call(
+      r,
+      fmt::format("cuMemPoolCreate({}, {:#x}, {} {})", static_cast<unsigned>(props.allocType),
+                  static_cast<unsigned>(props.handleTypes),
+                  static_cast<unsigned>(props.location.type), props.location.id),
+      name);
 }
 
 void destroy(world& w) {
   const CUmemoryPool pool = any_pool(w);
   const std::string name = name_of(w, pool);
-  if (!settle(w)) return;
+  if (!sync_all(w)) return;
   const CUresult r = w.driver().cuMemPoolDestroy(pool);
   w.text.call(r, fmt::format("cuMemPoolDestroy({})", name));
   if (r != CUDA_SUCCESS) return;
@@ -42,16 +44,19 @@ void destroy(world& w) {
     if (one.handle == pool) one.live = false;
   }
   // No pool has been made since, so that the handle is still nobody's.
-  if (w.d.once_in(4)) w.text.call(w.driver().cuMemPoolTrimTo(pool, 0), fmt::format("cuMemPoolTrimTo({}, gone)", name));
+  if (w.d.one_in(4))
+    w.text.call(w.driver().cuMemPoolTrimTo(pool, 0),
+                fmt::format("cuMemPoolTrimTo({}, gone)", name));
 }
 
 void allocate(world& w) {
   const chosen_stream s = any_stream(w);
-  const std::size_t size = w.d.of<std::size_t>({1, 64, 100, 512, 4096, 5000, 65536, 100000, 0, std::size_t{1} << 50});
+  const std::size_t size = w.d.one_of<std::size_t>(
+      {1, 64, 100, 512, 4096, 5000, 65536, 100000, 0, std::size_t{1} << 50});
   if (is_full(w)) return;
   CUdeviceptr made = 0;
   CUresult r = CUDA_SUCCESS;
-  const bool nowhere = w.d.once_in(32);
+  const bool nowhere = w.d.one_in(32);
   std::string call;
   if (w.d.below(2) == 0) {
     r = w.driver().cuMemAllocAsync(nowhere ? nullptr : &made, size, s.handle);
@@ -72,100 +77,115 @@ void allocate(world& w) {
 void release(world& w) {
   block* const in = any_block(w);
   const chosen_stream s = any_stream(w);
-  if (in == nullptr) return w.text.call(w.driver().cuMemFreeAsync(0, s.handle), "cuMemFreeAsync(0)");
-  const CUdeviceptr address = in->address + (w.d.once_in(8) ? in->size / 2 : 0);
-  if (w.wild() && !may_free(w, *in)) return;
-  order(w, *in, s);
+  if (in == nullptr)
+    return w.text.call(w.driver().cuMemFreeAsync(0, s.handle), "cuMemFreeAsync(0)");
+  const CUdeviceptr address = in->address + (w.d.one_in(8) ? in->size / 2 : 0);
+  if (w.wild() && !can_free(w, *in)) return;
+  order_after_last_use(w, *in, s);
   const std::string name = where(w, address);
   const CUresult r = w.driver().cuMemFreeAsync(address, s.handle);
   w.text.call(r, fmt::format("cuMemFreeAsync({}, {})", name, s.name));
   if (r != CUDA_SUCCESS) return;
   in->live = false;
   // Only of a pool: the same of other memory, freed twice, breaks a GPU's driver.
-  if (!w.d.once_in(4) || (in->kind != memory::pooled && !w.wild())) return;
-  settle(w);
-  w.text.call(w.driver().cuMemFreeAsync(address, s.handle), fmt::format("cuMemFreeAsync({} again, {})", name, s.name));
+  if (!w.d.one_in(4) || (in->kind != memory::pooled && !w.wild())) return;
+  sync_all(w);
+  w.text.call(w.driver().cuMemFreeAsync(address, s.handle),
+              fmt::format("cuMemFreeAsync({} again, {})", name, s.name));
 }
 
 void trim(world& w) {
   const CUmemoryPool pool = any_pool(w);
-  const std::size_t keep = w.d.of<std::size_t>({0, 1, 1 << 20, ~std::size_t{0}});
-  settle(w);
-  w.text.call(w.driver().cuMemPoolTrimTo(pool, keep), fmt::format("cuMemPoolTrimTo({}, {})", name_of(w, pool), keep));
+  const std::size_t keep = w.d.one_of<std::size_t>({0, 1, 1 << 20, ~std::size_t{0}});
+  sync_all(w);
+  w.text.call(w.driver().cuMemPoolTrimTo(pool, keep),
+              fmt::format("cuMemPoolTrimTo({}, {})", name_of(w, pool), keep));
 }
 
 // Of the sizes only those of pools of our own, and of the reserved ones only whether there is any.
 void get_attribute(world& w) {
   const CUmemoryPool pool = any_pool(w);
-  const auto attribute = static_cast<CUmemPool_attribute>(w.d.of({1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 7u, 5u, 0u, 99u}));
-  settle(w);
+  const auto attribute = static_cast<CUmemPool_attribute>(
+      w.d.one_of({1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 7u, 5u, 0u, 99u}));
+  sync_all(w);
   cuuint64_t value = 0;
-  const CUresult r = w.driver().cuMemPoolGetAttribute(pool, attribute, w.d.once_in(32) ? nullptr : &value);
+  const CUresult r =
+      w.driver().cuMemPoolGetAttribute(pool, attribute, w.d.one_in(32) ? nullptr : &value);
   const std::string name = name_of(w, pool);
-  std::string told;
+  std::string value_text;
   if (r == CUDA_SUCCESS && name.starts_with('q')) {
     if (attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)
-      told = value == 0 ? "0" : "some";
-    else if (attribute != CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH && attribute != CU_MEMPOOL_ATTR_USED_MEM_HIGH)
-      told = fmt::format("{}", value);
+      value_text = value == 0 ? "0" : "some";
+    else if (attribute != CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH &&
+             attribute != CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+      value_text = fmt::format("{}", value);
   }
-  w.text.call(r, fmt::format("cuMemPoolGetAttribute({}, {})", name, static_cast<unsigned>(attribute)), told);
+  w.text.call(r,
+              fmt::format("cuMemPoolGetAttribute({}, {})", name, static_cast<unsigned>(attribute)),
+              value_text);
 }
 
 // Only of pools of our own: what the device's pool is told stays for the sequences that follow.
 void set_attribute(world& w) {
-  const std::vector<std::size_t> live = live_ones(w.pools);
+  const std::vector<std::size_t> live = live_indices(w.pools);
   const pool_object* const pool = live.empty() ? nullptr : &w.pools[live.back()];
-  const auto attribute = static_cast<CUmemPool_attribute>(w.d.of({1u, 2u, 3u, 4u, 4u, 5u, 6u, 7u, 8u, 0u, 99u}));
-  cuuint64_t value = w.d.of<cuuint64_t>({0, 1, 2, 1 << 20, ~cuuint64_t{0}});
-  const CUresult r = w.driver().cuMemPoolSetAttribute(pool != nullptr ? pool->handle : nullptr, attribute, &value);
-  w.text.call(r, fmt::format("cuMemPoolSetAttribute({}, {}, {})", pool != nullptr ? pool->name : "null",
-                             static_cast<unsigned>(attribute), value));
+  const auto attribute =
+      static_cast<CUmemPool_attribute>(w.d.one_of({1u, 2u, 3u, 4u, 4u, 5u, 6u, 7u, 8u, 0u, 99u}));
+  cuuint64_t value = w.d.one_of<cuuint64_t>({0, 1, 2, 1 << 20, ~cuuint64_t{0}});
+  const CUresult r =
+      w.driver().cuMemPoolSetAttribute(pool != nullptr ? pool->handle : nullptr, attribute, &value);
+  w.text.call(
+      r, fmt::format("cuMemPoolSetAttribute({}, {}, {})", pool != nullptr ? pool->name : "null",
+                     static_cast<unsigned>(attribute), value));
 }
 
 CUmemLocation any_location(world& w) {
-  return {.type = static_cast<CUmemLocationType>(w.d.of({1u, 1u, 1u, 2u, 3u, 0u, 99u})),
-          .id = w.d.of({0, 0, 0, 0, -1, 64})};
+  return {.type = static_cast<CUmemLocationType>(w.d.one_of({1u, 1u, 1u, 2u, 3u, 0u, 99u})),
+          .id = w.d.one_of({0, 0, 0, 0, -1, 64})};
 }
 
 void get_access(world& w) {
   const CUmemoryPool pool = any_pool(w);
   CUmemLocation location = any_location(w);
   auto flags = static_cast<CUmemAccess_flags>(99);
-  const CUresult r =
-      w.driver().cuMemPoolGetAccess(w.d.once_in(32) ? nullptr : &flags, pool, w.d.once_in(32) ? nullptr : &location);
-  w.text.call(
-      r,
-      fmt::format("cuMemPoolGetAccess({}, {} {})", name_of(w, pool), static_cast<unsigned>(location.type), location.id),
-      fmt::format("{}", static_cast<unsigned>(flags)));
+  const CUresult r = w.driver().cuMemPoolGetAccess(w.d.one_in(32) ? nullptr : &flags, pool,
+                                                   w.d.one_in(32) ? nullptr : &location);
+  w.text.call(r,
+              fmt::format("cuMemPoolGetAccess({}, {} {})", name_of(w, pool),
+                          static_cast<unsigned>(location.type), location.id),
+              fmt::format("{}", static_cast<unsigned>(flags)));
 }
 
 void set_access(world& w) {
-  const std::vector<std::size_t> live = live_ones(w.pools);
+  const std::vector<std::size_t> live = live_indices(w.pools);
   const pool_object* const pool = live.empty() ? nullptr : &w.pools[live.back()];
   CUmemAccessDesc access[2];
   std::string list;
   for (CUmemAccessDesc& one : access) {
-    one = {.location = any_location(w), .flags = static_cast<CUmemAccess_flags>(w.d.of({3u, 3u, 1u, 0u, 2u}))};
+    one = {.location = any_location(w),
+           .flags = static_cast<CUmemAccess_flags>(w.d.one_of({3u, 3u, 1u, 0u, 2u}))};
     list += fmt::format(", {} {} {}", static_cast<unsigned>(one.location.type), one.location.id,
                         static_cast<unsigned>(one.flags));
   }
   const std::size_t count = w.d.below(3);
-  const CUresult r = w.driver().cuMemPoolSetAccess(pool != nullptr ? pool->handle : nullptr, access, count);
-  w.text.call(r, fmt::format("cuMemPoolSetAccess({}, {}{})", pool != nullptr ? pool->name : "null", count, list));
+  const CUresult r =
+      w.driver().cuMemPoolSetAccess(pool != nullptr ? pool->handle : nullptr, access, count);
+  w.text.call(r, fmt::format("cuMemPoolSetAccess({}, {}{})", pool != nullptr ? pool->name : "null",
+                             count, list));
 }
 
 // The device's current pool: asked, changed, and put back at the end of the sequence.
 void current_pool(world& w) {
-  const CUdevice device = w.d.of({0, 0, 0, 0, -1, 64});
+  const CUdevice device = w.d.one_of({0, 0, 0, 0, -1, 64});
   CUmemoryPool pool = nullptr;
   switch (w.d.below(3)) {
     case 0: {
-      const CUresult r = w.driver().cuDeviceGetMemPool(w.d.once_in(16) ? nullptr : &pool, device);
+      const CUresult r = w.driver().cuDeviceGetMemPool(w.d.one_in(16) ? nullptr : &pool, device);
       return w.text.call(r, fmt::format("cuDeviceGetMemPool({})", device), name_of(w, pool));
     }
     case 1: {
-      const CUresult r = w.driver().cuDeviceGetDefaultMemPool(w.d.once_in(16) ? nullptr : &pool, device);
+      const CUresult r =
+          w.driver().cuDeviceGetDefaultMemPool(w.d.one_in(16) ? nullptr : &pool, device);
       return w.text.call(r, fmt::format("cuDeviceGetDefaultMemPool({})", device), name_of(w, pool));
     }
     default:
@@ -177,16 +197,18 @@ void current_pool(world& w) {
 
 void pool_of_location(world& w) {
   CUmemLocation location = any_location(w);
-  const auto type = static_cast<CUmemAllocationType>(w.d.of({1u, 1u, 1u, 0u, 99u}));
+  const auto type = static_cast<CUmemAllocationType>(w.d.one_of({1u, 1u, 1u, 0u, 99u}));
   CUmemoryPool pool = nullptr;
   const bool fallback = w.d.below(2) == 1;
   const auto call = fallback ? w.driver().cuMemGetDefaultMemPool : w.driver().cuMemGetMemPool;
-  const CUresult r = call(w.d.once_in(16) ? nullptr : &pool, w.d.once_in(16) ? nullptr : &location, type);
+  const CUresult r =
+      call(w.d.one_in(16) ? nullptr : &pool, w.d.one_in(16) ? nullptr : &location, type);
   const bool here = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  w.text.call(r,
-              fmt::format("cuMemGet{}MemPool({} {}, {})", fallback ? "Default" : "",
-                          static_cast<unsigned>(location.type), location.id, static_cast<unsigned>(type)),
-              here ? name_of(w, pool) : "");
+  w.text.call(
+      r,
+      fmt::format("cuMemGet{}MemPool({} {}, {})", fallback ? "Default" : "",
+                  static_cast<unsigned>(location.type), location.id, static_cast<unsigned>(type)),
+      here ? name_of(w, pool) : "");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace weir::sequences {
 namespace {
 
-constexpr std::size_t most_streams = 6;
+constexpr std::size_t max_streams = 6;
 
 std::string add(world& w, CUstream made, unsigned flags) {
   w.streams.push_back({.handle = made,
@@ -17,8 +17,8 @@ std::string add(world& w, CUstream made, unsigned flags) {
 }
 
 void create(world& w) {
-  const unsigned flags = w.d.of({0u, 1u, 1u, 1u, 0u, 1u, 2u, 3u, 0x80000000u});
-  const bool full = live_ones(w.streams).size() >= most_streams, nowhere = full || w.d.once_in(32);
+  const unsigned flags = w.d.one_of({0u, 1u, 1u, 1u, 0u, 1u, 2u, 3u, 0x80000000u});
+  const bool full = live_indices(w.streams).size() >= max_streams, nowhere = full || w.d.one_in(32);
   CUstream made = nullptr;
   const CUresult r = w.driver().cuStreamCreate(nowhere ? nullptr : &made, flags);
   w.text.call(r, fmt::format("cuStreamCreate({}{:#x})", nowhere ? "null, " : "", flags),
@@ -26,9 +26,9 @@ void create(world& w) {
 }
 
 void create_with_priority(world& w) {
-  const unsigned flags = w.d.of({0u, 1u, 1u, 1u, 2u});
-  const int priority = w.d.of({0, -1, -2, -5, -6, 1, 100, -100});
-  if (live_ones(w.streams).size() >= most_streams) return;
+  const unsigned flags = w.d.one_of({0u, 1u, 1u, 1u, 2u});
+  const int priority = w.d.one_of({0, -1, -2, -5, -6, 1, 100, -100});
+  if (live_indices(w.streams).size() >= max_streams) return;
   CUstream made = nullptr;
   const CUresult r = w.driver().cuStreamCreateWithPriority(&made, flags, priority);
   w.text.call(r, fmt::format("cuStreamCreateWithPriority({:#x}, {})", flags, priority),
@@ -36,20 +36,21 @@ void create_with_priority(world& w) {
 }
 
 void destroy(world& w) {
-  const chosen_stream s = w.d.once_in(8) ? any_stream(w) : made_stream(w);
+  const chosen_stream s = w.d.one_in(8) ? any_stream(w) : made_stream(w);
   if (s.number >= 0) {
     for (block& one : w.blocks) {
-      if (one.last == s.number) order(w, one, {});
+      if (one.last == s.number) order_after_last_use(w, one, {});
     }
   }
   const CUresult r = w.driver().cuStreamDestroy_v2(s.handle);
   w.text.call(r, fmt::format("cuStreamDestroy({})", s.name));
-  if (r == CUDA_SUCCESS && s.number >= 0) w.streams[static_cast<std::size_t>(s.number)].live = false;
+  if (r == CUDA_SUCCESS && s.number >= 0)
+    w.streams[static_cast<std::size_t>(s.number)].live = false;
 }
 
 void get_flags(world& w) {
   const chosen_stream s = any_stream(w);
-  const bool nowhere = w.d.once_in(32);
+  const bool nowhere = w.d.one_in(32);
   unsigned flags = 99;
   const CUresult r = w.driver().cuStreamGetFlags(s.handle, nowhere ? nullptr : &flags);
   w.text.call(r, fmt::format("cuStreamGetFlags({})", s.name), fmt::format("{}", flags));
@@ -57,7 +58,7 @@ void get_flags(world& w) {
 
 void get_priority(world& w) {
   const chosen_stream s = any_stream(w);
-  const bool nowhere = w.d.once_in(32);
+  const bool nowhere = w.d.one_in(32);
   int priority = 99;
   const CUresult r = w.driver().cuStreamGetPriority(s.handle, nowhere ? nullptr : &priority);
   w.text.call(r, fmt::format("cuStreamGetPriority({})", s.name), fmt::format("{}", priority));
@@ -67,7 +68,7 @@ void get_priority(world& w) {
 void get_id(world& w) {
   const chosen_stream s = any_stream(w);
   unsigned long long id = 0;
-  const CUresult r = w.driver().cuStreamGetId(s.handle, w.d.once_in(32) ? nullptr : &id);
+  const CUresult r = w.driver().cuStreamGetId(s.handle, w.d.one_in(32) ? nullptr : &id);
   std::string known;
   if (r == CUDA_SUCCESS) {
     auto at = std::find(w.stream_ids.begin(), w.stream_ids.end(), id);
@@ -81,9 +82,10 @@ void get_context(world& w) {
   const chosen_stream s = any_stream(w);
   CUcontext context = nullptr;
   CUgreenCtx green = nullptr;
-  const bool newer = w.d.below(2) == 1, nowhere = w.d.once_in(32);
-  const CUresult r = newer ? w.driver().cuStreamGetCtx_v2(s.handle, nowhere ? nullptr : &context, &green)
-                           : w.driver().cuStreamGetCtx(s.handle, nowhere ? nullptr : &context);
+  const bool newer = w.d.below(2) == 1, nowhere = w.d.one_in(32);
+  const CUresult r =
+      newer ? w.driver().cuStreamGetCtx_v2(s.handle, nowhere ? nullptr : &context, &green)
+            : w.driver().cuStreamGetCtx(s.handle, nowhere ? nullptr : &context);
   w.text.call(r, fmt::format("cuStreamGetCtx{}({})", newer ? "_v2" : "", s.name),
               name_of(w, context) + (green != nullptr ? " green" : ""));
 }
@@ -91,35 +93,39 @@ void get_context(world& w) {
 void get_device(world& w) {
   const chosen_stream s = any_stream(w);
   CUdevice device = -1;
-  const CUresult r = w.driver().cuStreamGetDevice(s.handle, w.d.once_in(32) ? nullptr : &device);
+  const CUresult r = w.driver().cuStreamGetDevice(s.handle, w.d.one_in(32) ? nullptr : &device);
   w.text.call(r, fmt::format("cuStreamGetDevice({})", s.name), fmt::format("{}", device));
 }
 
 // A query is certain once everything has been waited for.
 void query(world& w) {
   const chosen_stream s = any_stream(w);
-  settle(w);
+  sync_all(w);
   w.text.call(w.driver().cuStreamQuery(s.handle), fmt::format("cuStreamQuery({})", s.name));
 }
 
 void synchronize(world& w) {
   const chosen_stream s = any_stream(w);
-  w.text.call(w.driver().cuStreamSynchronize(s.handle), fmt::format("cuStreamSynchronize({})", s.name));
+  w.text.call(w.driver().cuStreamSynchronize(s.handle),
+              fmt::format("cuStreamSynchronize({})", s.name));
 }
 
 void is_capturing(world& w) {
   const chosen_stream s = any_stream(w);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult r = w.driver().cuStreamIsCapturing(s.handle, w.d.once_in(16) ? nullptr : &status);
-  w.text.call(r, fmt::format("cuStreamIsCapturing({})", s.name), fmt::format("{}", static_cast<unsigned>(status)));
+  const CUresult r = w.driver().cuStreamIsCapturing(s.handle, w.d.one_in(16) ? nullptr : &status);
+  w.text.call(r, fmt::format("cuStreamIsCapturing({})", s.name),
+              fmt::format("{}", static_cast<unsigned>(status)));
 }
 
 }  // namespace
 
 std::span<const action> stream_actions() {
   static constexpr action all[] = {
-      {14, create},     {8, create_with_priority}, {8, destroy}, {3, get_flags},   {3, get_priority}, {3, get_id},
-      {3, get_context}, {2, get_device},           {3, query},   {6, synchronize}, {1, is_capturing},
+      {14, create},     {8, create_with_priority}, {8, destroy},
+      {3, get_flags},   {3, get_priority},         {3, get_id},
+      {3, get_context}, {2, get_device},           {3, query},
+      {6, synchronize}, {1, is_capturing},
   };
   return all;
 }

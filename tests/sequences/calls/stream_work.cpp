@@ -1,4 +1,5 @@
-// sequences/calls/stream_work.cpp - what streams are told to do: wait, call the host, attach memory.
+// sequences/calls/stream_work.cpp - what streams are told to do: wait, call the host, attach
+// memory.
 #include "sequences/actions.hpp"
 
 namespace weir::sequences {
@@ -7,46 +8,51 @@ namespace {
 void wait_event(world& w) {
   const chosen_stream s = any_stream(w);
   const chosen_event e = any_event(w);
-  const unsigned flags = w.d.of({0u, 0u, 0u, 0u, 0u, 1u, 2u, ~0u});
-  if (!may_wait(w, s, e)) return;
+  const unsigned flags = w.d.one_of({0u, 0u, 0u, 0u, 0u, 1u, 2u, ~0u});
+  if (!can_wait(w, s, e)) return;
   w.text.call(w.driver().cuStreamWaitEvent(s.handle, e.handle, flags),
               fmt::format("cuStreamWaitEvent({}, {}, {:#x})", s.name, e.name, flags));
 }
 
 // One default stream has several names, and one name stands for several of them.
 host_log::label* label_for(world& w, const chosen_stream& s) {
-  return w.host.make(s.number >= 0 ? s.name
-                                   : fmt::format("{} of {}, thread {}{}", s.name, current_context(w), w.thread,
-                                                 w.per_thread_form ? "o" : ""));
+  return w.host.make(s.number >= 0
+                         ? s.name
+                         : fmt::format("{} of {}, thread {}{}", s.name, current_context(w),
+                                       w.thread, w.per_thread_form ? "o" : ""));
 }
 
 void host_function(world& w) {
   const chosen_stream s = any_stream(w);
-  const bool nothing = w.d.once_in(16);
+  const bool nothing = w.d.one_in(16);
   host_log::label* const label = label_for(w, s);
-  const CUresult r = w.driver().cuLaunchHostFunc(s.handle, nothing ? nullptr : &host_log::ran, label);
+  const CUresult r =
+      w.driver().cuLaunchHostFunc(s.handle, nothing ? nullptr : &host_log::ran, label);
   w.text.call(r, fmt::format("cuLaunchHostFunc({}, {})", s.name, nothing ? "null" : label->text));
 }
 
 void callback(world& w) {
   const chosen_stream s = any_stream(w);
-  const bool nothing = w.d.once_in(16);
-  const unsigned flags = w.d.of({0u, 0u, 0u, 0u, 0u, 0u, 1u});
+  const bool nothing = w.d.one_in(16);
+  const unsigned flags = w.d.one_of({0u, 0u, 0u, 0u, 0u, 0u, 1u});
   host_log::label* const label = label_for(w, s);
-  const CUresult r = w.driver().cuStreamAddCallback(s.handle, nothing ? nullptr : &host_log::called_back, label, flags);
-  w.text.call(r, fmt::format("cuStreamAddCallback({}, {}, {})", s.name, nothing ? "null" : label->text, flags));
+  const CUresult r = w.driver().cuStreamAddCallback(
+      s.handle, nothing ? nullptr : &host_log::on_callback, label, flags);
+  w.text.call(r, fmt::format("cuStreamAddCallback({}, {}, {})", s.name,
+                             nothing ? "null" : label->text, flags));
 }
 
 // What was called so far, once all of it must have been.
-void what_ran(world& w) {
-  settle(w);
+void record_host_log(world& w) {
+  sync_all(w);
   for (const std::string& line : w.host.take()) w.text.note(line);
 }
 
 }  // namespace
 
 std::span<const action> stream_work_actions() {
-  static constexpr action all[] = {{10, wait_event}, {6, host_function}, {4, callback}, {2, what_ran}};
+  static constexpr action all[] = {
+      {10, wait_event}, {6, host_function}, {4, callback}, {2, record_host_log}};
   return all;
 }
 

@@ -1,5 +1,6 @@
-// sequences/calls/value.cpp - waits for and writes to words of memory, in stream order. A wait is for what the same stream
-// wrote just before: it always ends, because nobody else writes there in between.
+// sequences/calls/value.cpp - waits for and writes to words of memory, in stream order. A wait is
+// for what the same stream wrote just before: it always ends, because nobody else writes there in
+// between.
 #include "sequences/actions.hpp"
 
 #include <cstring>
@@ -13,7 +14,7 @@ struct word_of {
   bool wide = false;
   chosen_stream s;
   std::string name;
-  bool may_wait = true;
+  bool can_wait = true;
 };
 
 bool choose(world& w, word_of& c) {
@@ -22,46 +23,50 @@ bool choose(world& w, word_of& c) {
   // The driver takes a write to memory that the device may only read, and the device fails.
   if (c.in->read_only && !w.wild()) return false;
   c.wide = w.d.below(2) == 1;
-  c.address = c.in->address + w.d.of<std::size_t>({0, 0, 8, 4, 1, 2});
+  c.address = c.in->address + w.d.one_of<std::size_t>({0, 0, 8, 4, 1, 2});
   c.s = any_stream(w);
   c.name = where(w, c.address);
-  order(w, *c.in, c.s);
-  // Wild sequences order nothing: there a wait is made when nothing else is under way, and its end is waited for.
-  if (w.wild()) c.may_wait = !c.in->in_graph && settle(w);
+  order_after_last_use(w, *c.in, c.s);
+  // Wild sequences order nothing: there a wait is made when nothing else is under way, and its end
+  // is waited for.
+  if (w.wild()) c.can_wait = !c.in->in_graph && sync_all(w);
   return true;
 }
 
-void let_end(world& w) {
-  if (w.wild()) settle(w);
+void sync_if_wild(world& w) {
+  if (w.wild()) sync_all(w);
 }
 
 CUresult write(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
   return c.wide ? w.driver().cuStreamWriteValue64_v2(c.s.handle, c.address, value, flags)
-                : w.driver().cuStreamWriteValue32_v2(c.s.handle, c.address, static_cast<std::uint32_t>(value), flags);
+                : w.driver().cuStreamWriteValue32_v2(c.s.handle, c.address,
+                                                     static_cast<std::uint32_t>(value), flags);
 }
 
 CUresult wait(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
   return c.wide ? w.driver().cuStreamWaitValue64_v2(c.s.handle, c.address, value, flags)
-                : w.driver().cuStreamWaitValue32_v2(c.s.handle, c.address, static_cast<std::uint32_t>(value), flags);
+                : w.driver().cuStreamWaitValue32_v2(c.s.handle, c.address,
+                                                    static_cast<std::uint32_t>(value), flags);
 }
 
 void write_and_wait(world& w) {
   word_of c;
   if (!choose(w, c)) return;
-  const unsigned flags = w.d.of({0u, 0u, 0u, 1u, 2u, 0x80000000u});
-  const std::uint64_t value = w.d.of<std::uint64_t>({1, 7, 0x80000000, 0x123456789abcdef0});
+  const unsigned flags = w.d.one_of({0u, 0u, 0u, 1u, 2u, 0x80000000u});
+  const std::uint64_t value = w.d.one_of<std::uint64_t>({1, 7, 0x80000000, 0x123456789abcdef0});
   const char* const bits = c.wide ? "64" : "32";
   const CUresult wrote = write(w, c, value, flags);
-  w.text.call(wrote, fmt::format("cuStreamWriteValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name, c.name, value, flags));
-  if (wrote == CUDA_SUCCESS && w.d.below(2) == 0 && c.may_wait) {
+  w.text.call(wrote, fmt::format("cuStreamWriteValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name,
+                                 c.name, value, flags));
+  if (wrote == CUDA_SUCCESS && w.d.below(2) == 0 && c.can_wait) {
     // Equal; at least as much; has one of the bits; lacks one of the bits.
-    const unsigned how = w.d.of({1u, 0u, 2u, 3u, 1u, 4u, 8u, 0x40000001u});
+    const unsigned how = w.d.one_of({1u, 0u, 2u, 3u, 1u, 4u, 8u, 0x40000001u});
     const std::uint64_t expected = (how & 7) == 3 ? 0 : value;
-    w.text.call(wait(w, c, expected, how),
-                fmt::format("cuStreamWaitValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name, c.name, expected, how));
-    let_end(w);
+    w.text.call(wait(w, c, expected, how), fmt::format("cuStreamWaitValue{}({}, {}, {:#x}, {:#x})",
+                                                       bits, c.s.name, c.name, expected, how));
+    sync_if_wild(w);
   }
-  used_by(w, *c.in, c.s);
+  record_use(w, *c.in, c.s);
 }
 
 void batch(world& w) {
@@ -70,30 +75,32 @@ void batch(world& w) {
   CUstreamBatchMemOpParams ops[4];
   std::memset(ops, 0, sizeof ops);
   const unsigned count = w.d.below(5);
-  const std::uint32_t value = w.d.of<std::uint32_t>({1, 7, 0x80000000});
+  const std::uint32_t value = w.d.one_of<std::uint32_t>({1, 7, 0x80000000});
   std::string list;
   bool written = false;
   for (unsigned i = 0; i < count; ++i) {
     auto& op = ops[i];
     // A wait needs a write of the same batch before it.
-    const bool may_wait = written && c.may_wait;
-    const unsigned kind = w.d.of({2u, 2u, 5u, may_wait ? 1u : 2u, may_wait ? 1u : 5u, 6u, 0u, 99u});
+    const bool can_wait = written && c.can_wait;
+    const unsigned kind =
+        w.d.one_of({2u, 2u, 5u, can_wait ? 1u : 2u, can_wait ? 1u : 5u, 6u, 0u, 99u});
     op.operation = static_cast<CUstreamBatchMemOpType>(kind);
     if (kind == 6) {
-      op.memoryBarrier.flags = w.d.of({0u, 1u, 2u});
+      op.memoryBarrier.flags = w.d.one_of({0u, 1u, 2u});
     } else {
       op.writeValue.address = c.address;
       op.writeValue.value64 = value;
-      op.writeValue.flags = kind == 1 ? w.d.of({0u, 1u}) : 0;
+      op.writeValue.flags = kind == 1 ? w.d.one_of({0u, 1u}) : 0;
       written = kind == 2 || written;
     }
     list += fmt::format("{} ", kind);
   }
-  const unsigned flags = w.d.of({0u, 0u, 0u, 0u, 1u});
+  const unsigned flags = w.d.one_of({0u, 0u, 0u, 0u, 1u});
   const CUresult r = w.driver().cuStreamBatchMemOp_v2(c.s.handle, count, ops, flags);
-  w.text.call(r, fmt::format("cuStreamBatchMemOp({}, {}, {}{:#x}, {})", c.s.name, c.name, list, value, flags));
-  let_end(w);
-  used_by(w, *c.in, c.s);
+  w.text.call(r, fmt::format("cuStreamBatchMemOp({}, {}, {}{:#x}, {})", c.s.name, c.name, list,
+                             value, flags));
+  sync_if_wild(w);
+  record_use(w, *c.in, c.s);
 }
 
 }  // namespace

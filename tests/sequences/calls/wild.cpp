@@ -1,7 +1,7 @@
-// sequences/calls/wild.cpp - what only a driver that checks every handle survives: objects that are gone or of another
-// kind, captures left open, contexts reset, null in place of structures.
+// sequences/calls/wild.cpp - what only a driver that checks every handle survives: objects that are
+// gone or of another kind, captures left open, contexts reset, null in place of structures.
 #include "sequences/actions.hpp"
-#include "sequences/contents.hpp"
+#include "sequences/block_contents.hpp"
 #include "sequences/graphs.hpp"
 
 #include <atomic>
@@ -12,22 +12,24 @@ namespace {
 void begin_capture(world& w) {
   const chosen_stream s = any_stream(w);
   const auto mode = static_cast<CUstreamCaptureMode>(w.d.below(4));
-  w.text.call(w.driver().cuStreamBeginCapture_v2(s.handle, mode), fmt::format("cuStreamBeginCapture({})", s.name));
+  w.text.call(w.driver().cuStreamBeginCapture_v2(s.handle, mode),
+              fmt::format("cuStreamBeginCapture({})", s.name));
 }
 
 CUgraph any_graph(world& w) {
-  if (w.graphs.empty() || w.d.once_in(8)) return reinterpret_cast<CUgraph>(any_stream(w).handle);
+  if (w.graphs.empty() || w.d.one_in(8)) return reinterpret_cast<CUgraph>(any_stream(w).handle);
   return w.graphs[w.d.below(static_cast<unsigned>(w.graphs.size()))].handle;
 }
 
 CUgraphExec any_exec(world& w) {
-  if (w.execs.empty() || w.d.once_in(8)) return reinterpret_cast<CUgraphExec>(any_event(w).handle);
+  if (w.execs.empty() || w.d.one_in(8)) return reinterpret_cast<CUgraphExec>(any_event(w).handle);
   return w.execs[w.d.below(static_cast<unsigned>(w.execs.size()))].handle;
 }
 
 CUgraphNode any_node(world& w) {
   for (const graph_object& one : w.graphs) {
-    if (!one.nodes.empty() && w.d.below(2) == 0) return one.nodes[w.d.below(static_cast<unsigned>(one.nodes.size()))];
+    if (!one.nodes.empty() && w.d.below(2) == 0)
+      return one.nodes[w.d.below(static_cast<unsigned>(one.nodes.size()))];
   }
   return reinterpret_cast<CUgraphNode>(std::uintptr_t{w.d.below(3)} * 8);
 }
@@ -35,16 +37,16 @@ CUgraphNode any_node(world& w) {
 void begin_capture_to_graph(world& w) {
   const chosen_stream s = any_stream(w);
   const CUgraphNode node = any_node(w);
-  const CUresult r =
-      w.driver().cuStreamBeginCaptureToGraph(s.handle, any_graph(w), w.d.once_in(8) ? nullptr : &node, nullptr,
-                                             w.d.below(2), static_cast<CUstreamCaptureMode>(w.d.below(4)));
+  const CUresult r = w.driver().cuStreamBeginCaptureToGraph(
+      s.handle, any_graph(w), w.d.one_in(8) ? nullptr : &node, nullptr, w.d.below(2),
+      static_cast<CUstreamCaptureMode>(w.d.below(4)));
   w.text.call(r, fmt::format("cuStreamBeginCaptureToGraph({})", s.name));
 }
 
 void end_capture(world& w) {
   const chosen_stream s = any_stream(w);
   CUgraph graph = nullptr;
-  const CUresult r = w.driver().cuStreamEndCapture(s.handle, w.d.once_in(8) ? nullptr : &graph);
+  const CUresult r = w.driver().cuStreamEndCapture(s.handle, w.d.one_in(8) ? nullptr : &graph);
   w.text.call(r, fmt::format("cuStreamEndCapture({})", s.name),
               r == CUDA_SUCCESS && graph != nullptr ? add_graph(w, {.handle = graph}) : "");
 }
@@ -52,8 +54,8 @@ void end_capture(world& w) {
 void update_dependencies(world& w) {
   const chosen_stream s = any_stream(w);
   CUgraphNode node = any_node(w);
-  const CUresult r = w.driver().cuStreamUpdateCaptureDependencies_v2(s.handle, w.d.once_in(8) ? nullptr : &node,
-                                                                     nullptr, w.d.below(2), w.d.below(3));
+  const CUresult r = w.driver().cuStreamUpdateCaptureDependencies_v2(
+      s.handle, w.d.one_in(8) ? nullptr : &node, nullptr, w.d.below(2), w.d.below(3));
   w.text.call(r, fmt::format("cuStreamUpdateCaptureDependencies({})", s.name));
 }
 
@@ -64,8 +66,8 @@ void graph_of_capture(world& w) {
   const CUgraphNode* nodes = nullptr;
   const CUgraphEdgeData* edges = nullptr;
   std::size_t count = 0;
-  const CUresult r = w.driver().cuStreamGetCaptureInfo_v3(s.handle, nullptr, nullptr, &graph, &nodes,
-                                                          w.d.below(2) == 0 ? nullptr : &edges, &count);
+  const CUresult r = w.driver().cuStreamGetCaptureInfo_v3(
+      s.handle, nullptr, nullptr, &graph, &nodes, w.d.below(2) == 0 ? nullptr : &edges, &count);
   w.text.call(r, fmt::format("cuStreamGetCaptureInfo_v3({})", s.name));
   if (r == CUDA_SUCCESS && graph != nullptr) w.text.note(shape_of(w, graph));
 }
@@ -73,8 +75,10 @@ void graph_of_capture(world& w) {
 void edges(world& w) {
   const CUgraphNode from = any_node(w), to = any_node(w);
   const bool add = w.d.below(2) == 0;
-  const auto call = add ? w.driver().cuGraphAddDependencies_v2 : w.driver().cuGraphRemoveDependencies_v2;
-  const CUresult r = call(any_graph(w), w.d.once_in(16) ? nullptr : &from, &to, nullptr, w.d.below(2));
+  const auto call =
+      add ? w.driver().cuGraphAddDependencies_v2 : w.driver().cuGraphRemoveDependencies_v2;
+  const CUresult r =
+      call(any_graph(w), w.d.one_in(16) ? nullptr : &from, &to, nullptr, w.d.below(2));
   w.text.call(r, add ? "cuGraphAddDependencies" : "cuGraphRemoveDependencies");
 }
 
@@ -94,18 +98,32 @@ void node_calls(world& w) {
     case 0: return w.text.call(d.cuGraphNodeGetType(node, &type), "cuGraphNodeGetType");
     case 1: return w.text.call(d.cuGraphDestroyNode(node), "cuGraphDestroyNode");
     case 2:
-      return w.text.call(d.cuGraphNodeGetDependencies_v2(node, nodes, nullptr, &count), "cuGraphNodeGetDependencies");
+      return w.text.call(d.cuGraphNodeGetDependencies_v2(node, nodes, nullptr, &count),
+                         "cuGraphNodeGetDependencies");
     case 3:
       return w.text.call(d.cuGraphNodeGetDependentNodes_v2(node, nullptr, nullptr, &count),
                          "cuGraphNodeGetDependentNodes");
-    case 4: return w.text.call(d.cuGraphNodeGetEnabled(any_exec(w), node, &enabled), "cuGraphNodeGetEnabled");
-    case 5: return w.text.call(d.cuGraphNodeSetEnabled(any_exec(w), node, w.d.below(3)), "cuGraphNodeSetEnabled");
-    case 6: return w.text.call(d.cuGraphNodeFindInClone(nodes, node, any_graph(w)), "cuGraphNodeFindInClone");
-    case 7: return w.text.call(d.cuGraphEventRecordNodeGetEvent(node, &event), "cuGraphEventRecordNodeGetEvent");
-    case 8: return w.text.call(d.cuGraphChildGraphNodeGetGraph(node, &graph), "cuGraphChildGraphNodeGetGraph");
-    case 9: return w.text.call(d.cuGraphMemcpyNodeGetParams(node, &copy), "cuGraphMemcpyNodeGetParams");
-    case 10: return w.text.call(d.cuGraphMemsetNodeGetParams(node, &set), "cuGraphMemsetNodeGetParams");
-    default: return w.text.call(d.cuGraphHostNodeGetParams(node, &host), "cuGraphHostNodeGetParams");
+    case 4:
+      return w.text.call(d.cuGraphNodeGetEnabled(any_exec(w), node, &enabled),
+                         "cuGraphNodeGetEnabled");
+    case 5:
+      return w.text.call(d.cuGraphNodeSetEnabled(any_exec(w), node, w.d.below(3)),
+                         "cuGraphNodeSetEnabled");
+    case 6:
+      return w.text.call(d.cuGraphNodeFindInClone(nodes, node, any_graph(w)),
+                         "cuGraphNodeFindInClone");
+    case 7:
+      return w.text.call(d.cuGraphEventRecordNodeGetEvent(node, &event),
+                         "cuGraphEventRecordNodeGetEvent");
+    case 8:
+      return w.text.call(d.cuGraphChildGraphNodeGetGraph(node, &graph),
+                         "cuGraphChildGraphNodeGetGraph");
+    case 9:
+      return w.text.call(d.cuGraphMemcpyNodeGetParams(node, &copy), "cuGraphMemcpyNodeGetParams");
+    case 10:
+      return w.text.call(d.cuGraphMemsetNodeGetParams(node, &set), "cuGraphMemsetNodeGetParams");
+    default:
+      return w.text.call(d.cuGraphHostNodeGetParams(node, &host), "cuGraphHostNodeGetParams");
   }
 }
 
@@ -126,13 +144,16 @@ void graph_calls(world& w) {
     case 0: return w.text.call(d.cuGraphDestroy(any_graph(w)), "cuGraphDestroy");
     case 1: return w.text.call(d.cuGraphExecDestroy(any_exec(w)), "cuGraphExecDestroy");
     case 2:
-      return w.text.call(d.cuGraphExecUpdate_v2(any_exec(w), any_graph(w), w.d.once_in(8) ? nullptr : &info),
-                         "cuGraphExecUpdate");
+      return w.text.call(
+          d.cuGraphExecUpdate_v2(any_exec(w), any_graph(w), w.d.one_in(8) ? nullptr : &info),
+          "cuGraphExecUpdate");
     case 3: return w.text.call(d.cuGraphLaunch(any_exec(w), any_stream(w).handle), "cuGraphLaunch");
-    case 4: return w.text.call(d.cuGraphGetRootNodes(any_graph(w), nodes, &count), "cuGraphGetRootNodes");
+    case 4:
+      return w.text.call(d.cuGraphGetRootNodes(any_graph(w), nodes, &count), "cuGraphGetRootNodes");
     default: {
       const CUresult r = d.cuGraphInstantiateWithFlags(&exec, any_graph(w), w.d.below(16));
-      if (r == CUDA_SUCCESS) w.execs.push_back({.handle = exec, .name = fmt::format("x{}", w.execs.size())});
+      if (r == CUDA_SUCCESS)
+        w.execs.push_back({.handle = exec, .name = fmt::format("x{}", w.execs.size())});
       return w.text.call(r, "cuGraphInstantiateWithFlags");
     }
   }
@@ -151,15 +172,21 @@ void nothing(world& w) {
     case 4:
       return w.text.call(d.cuStreamSetAttribute(s.handle, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr),
                          "cuStreamSetAttribute(null)");
-    case 5: return w.text.call(d.cuStreamBatchMemOp_v2(s.handle, 2, nullptr, 0), "cuStreamBatchMemOp(null)");
-    case 6: return w.text.call(d.cuThreadExchangeStreamCaptureMode(nullptr), "cuThreadExchangeStreamCaptureMode(null)");
+    case 5:
+      return w.text.call(d.cuStreamBatchMemOp_v2(s.handle, 2, nullptr, 0),
+                         "cuStreamBatchMemOp(null)");
+    case 6:
+      return w.text.call(d.cuThreadExchangeStreamCaptureMode(nullptr),
+                         "cuThreadExchangeStreamCaptureMode(null)");
     case 7:
-      return w.text.call(d.cuMemcpyBatchAsync_v2(nullptr, nullptr, nullptr, 1, nullptr, nullptr, 1, s.handle),
-                         "cuMemcpyBatchAsync(null)");
+      return w.text.call(
+          d.cuMemcpyBatchAsync_v2(nullptr, nullptr, nullptr, 1, nullptr, nullptr, 1, s.handle),
+          "cuMemcpyBatchAsync(null)");
     case 8: return w.text.call(d.cuMemPoolCreate(nullptr, nullptr), "cuMemPoolCreate(null)");
     default:
-      return w.text.call(d.cuStreamGetCaptureInfo_v2(s.handle, nullptr, nullptr, nullptr, nullptr, nullptr),
-                         "cuStreamGetCaptureInfo(null)");
+      return w.text.call(
+          d.cuStreamGetCaptureInfo_v2(s.handle, nullptr, nullptr, nullptr, nullptr, nullptr),
+          "cuStreamGetCaptureInfo(null)");
   }
 }
 
@@ -183,20 +210,22 @@ void other_context(world& w) {
   if (w.d.below(2) == 0) w.text.call(d.cuCtxPushCurrent_v2(made), "cuCtxPushCurrent(it)");
 }
 
-// All that was made in the primary context is gone; it is there again under the same handle. Of the memory nothing is
-// left, whosever it was: this side would look at it.
+// All that was made in the primary context is gone; it is there again under the same handle. Of the
+// memory nothing is left, whosever it was: this side would look at it.
 void reset(world& w) {
-  if (!settle(w)) return;
-  for (exec_object& one : w.execs) (void)w.driver().cuGraphExecDestroy(one.handle), one.live = false;
+  if (!sync_all(w)) return;
+  for (exec_object& one : w.execs)
+    (void)w.driver().cuGraphExecDestroy(one.handle), one.live = false;
   for (graph_object& one : w.graphs) (void)w.driver().cuGraphDestroy(one.handle), one.live = false;
   for (block& one : w.blocks) {
-    if (one.live) give_back(w, one);
+    if (one.live) release_block(w, one);
   }
   const driver_table& d = w.driver();
   CUcontext context = nullptr;
   const bool whole = w.d.below(2) == 0;
-  w.text.call(whole ? d.cuDevicePrimaryCtxReset_v2(w.p.device) : d.cuDevicePrimaryCtxRelease_v2(w.p.device),
-              whole ? "cuDevicePrimaryCtxReset" : "cuDevicePrimaryCtxRelease");
+  w.text.call(
+      whole ? d.cuDevicePrimaryCtxReset_v2(w.p.device) : d.cuDevicePrimaryCtxRelease_v2(w.p.device),
+      whole ? "cuDevicePrimaryCtxReset" : "cuDevicePrimaryCtxRelease");
   if (w.d.below(2) == 0) w.text.call(d.cuCtxSynchronize(), "cuCtxSynchronize()");
   w.text.call(d.cuDevicePrimaryCtxRetain(&context, w.p.device), "cuDevicePrimaryCtxRetain");
   if (!whole) return;
@@ -212,8 +241,10 @@ void user_objects(world& w) {
   const CUresult r = d.cuUserObjectCreate(&object, &destroyed, destroy, w.d.below(3), w.d.below(2));
   w.text.call(r, "cuUserObjectCreate");
   if (r != CUDA_SUCCESS) return;
-  w.text.call(d.cuGraphRetainUserObject(any_graph(w), object, w.d.below(3), w.d.below(3)), "cuGraphRetainUserObject");
-  for (unsigned i = w.d.below(3); i < 3; ++i) w.text.call(d.cuUserObjectRelease(object, 1), "cuUserObjectRelease");
+  w.text.call(d.cuGraphRetainUserObject(any_graph(w), object, w.d.below(3), w.d.below(3)),
+              "cuGraphRetainUserObject");
+  for (unsigned i = w.d.below(3); i < 3; ++i)
+    w.text.call(d.cuUserObjectRelease(object, 1), "cuUserObjectRelease");
 }
 
 }  // namespace

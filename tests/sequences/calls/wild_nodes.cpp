@@ -1,4 +1,5 @@
-// sequences/calls/wild_nodes.cpp - the parameters of nodes, and green contexts: for a fuzzer, with whatever is at hand.
+// sequences/calls/wild_nodes.cpp - the parameters of nodes, and green contexts: for a fuzzer, with
+// whatever is at hand.
 #include "sequences/actions.hpp"
 #include "sequences/graphs.hpp"
 
@@ -13,13 +14,15 @@ graph_object* some_graph(world& w) {
 }
 
 CUgraphExec some_exec(world& w) {
-  return w.execs.empty() ? nullptr : w.execs[w.d.below(static_cast<unsigned>(w.execs.size()))].handle;
+  return w.execs.empty() ? nullptr
+                         : w.execs[w.d.below(static_cast<unsigned>(w.execs.size()))].handle;
 }
 
 // Of any graph, also of one that is gone, and also one that the calls below have added.
 CUgraphNode some_node(world& w) {
   graph_object* const g = some_graph(w);
-  if (g == nullptr || g->nodes.empty()) return reinterpret_cast<CUgraphNode>(std::uintptr_t{w.d.below(3)} * 8);
+  if (g == nullptr || g->nodes.empty())
+    return reinterpret_cast<CUgraphNode>(std::uintptr_t{w.d.below(3)} * 8);
   return g->nodes[w.d.below(static_cast<unsigned>(g->nodes.size()))];
 }
 
@@ -29,11 +32,11 @@ CUDA_MEMSET_NODE_PARAMS some_set(world& w) {
   std::memset(&params, 0, sizeof params);
   block* const in = any_block(w);
   params.dst = in != nullptr ? in->address : 0;
-  params.elementSize = w.d.of({1u, 1u, 2u, 4u, 0u, 3u});
-  params.value = w.d.of({0u, 7u, 0x1ffu});
-  params.width = in != nullptr ? std::min<std::size_t>(in->size / 8, w.d.of({1u, 16u, 0u})) : 1;
-  params.height = w.d.of({1u, 1u, 2u, 0u});
-  params.pitch = w.d.of<std::size_t>({0, 0, params.width * params.elementSize});
+  params.elementSize = w.d.one_of({1u, 1u, 2u, 4u, 0u, 3u});
+  params.value = w.d.one_of({0u, 7u, 0x1ffu});
+  params.width = in != nullptr ? std::min<std::size_t>(in->size / 8, w.d.one_of({1u, 16u, 0u})) : 1;
+  params.height = w.d.one_of({1u, 1u, 2u, 0u});
+  params.pitch = w.d.one_of<std::size_t>({0, 0, params.width * params.elementSize});
   if (in != nullptr) in->in_graph = true;
   return params;
 }
@@ -43,13 +46,13 @@ CUDA_MEMCPY3D some_copy(world& w) {
   std::memset(&params, 0, sizeof params);
   block* const to = any_block(w);
   block* const from = to != nullptr ? any_block(w) : nullptr;
-  params.Height = w.d.of({1u, 1u, 1u, 0u});
-  params.Depth = w.d.of({1u, 1u, 1u, 0u});
+  params.Height = w.d.one_of({1u, 1u, 1u, 0u});
+  params.Depth = w.d.one_of({1u, 1u, 1u, 0u});
   if (from == nullptr) return params;
   params.srcMemoryType = params.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
   params.srcDevice = from->address;
   params.dstDevice = to->address;
-  params.WidthInBytes = std::min({to->size, from->size, std::size_t{w.d.of({1u, 64u, 0u})}});
+  params.WidthInBytes = std::min({to->size, from->size, std::size_t{w.d.one_of({1u, 64u, 0u})}});
   to->in_graph = from->in_graph = true;
   return params;
 }
@@ -60,14 +63,17 @@ struct some_operations {
     std::memset(ops, 0, sizeof ops);
     block* const in = any_block(w);
     for (CUstreamBatchMemOpParams& op : ops) {
-      const unsigned kind = w.d.of({2u, 2u, 5u, 6u, 99u});
+      const unsigned kind = w.d.one_of({2u, 2u, 5u, 6u, 99u});
       op.operation = static_cast<CUstreamBatchMemOpType>(kind);
       if (kind == 6 || in == nullptr || in->size < 16) continue;
-      op.writeValue.address = in->address + w.d.of({0u, 8u, 4u, 1u});
+      op.writeValue.address = in->address + w.d.one_of({0u, 8u, 4u, 1u});
       op.writeValue.value64 = 7;
       in->in_graph = true;
     }
-    params = {.ctx = any_context(w), .count = w.d.below(3), .paramArray = w.d.once_in(16) ? nullptr : ops, .flags = 0};
+    params = {.ctx = any_context(w),
+              .count = w.d.below(3),
+              .paramArray = w.d.one_in(16) ? nullptr : ops,
+              .flags = 0};
   }
   some_operations(const some_operations&) = delete;
   some_operations& operator=(const some_operations&) = delete;
@@ -84,21 +90,23 @@ void set_params(world& w) {
   switch (w.d.below(7)) {
     case 0: {
       const CUDA_MEMSET_NODE_PARAMS params = some_set(w);
-      return w.text.call(of_exec ? d.cuGraphExecMemsetNodeSetParams(exec, node, &params, any_context(w))
-                                 : d.cuGraphMemsetNodeSetParams(node, &params),
+      return w.text.call(of_exec
+                             ? d.cuGraphExecMemsetNodeSetParams(exec, node, &params, any_context(w))
+                             : d.cuGraphMemsetNodeSetParams(node, &params),
                          "MemsetNodeSetParams");
     }
     case 1: {
       const CUDA_MEMCPY3D params = some_copy(w);
-      return w.text.call(of_exec ? d.cuGraphExecMemcpyNodeSetParams(exec, node, &params, any_context(w))
-                                 : d.cuGraphMemcpyNodeSetParams(node, &params),
+      return w.text.call(of_exec
+                             ? d.cuGraphExecMemcpyNodeSetParams(exec, node, &params, any_context(w))
+                             : d.cuGraphMemcpyNodeSetParams(node, &params),
                          "MemcpyNodeSetParams");
     }
     case 2: {
       const CUDA_HOST_NODE_PARAMS params{.fn = &host_log::ran, .userData = w.host.make("set")};
-      return w.text.call(
-          of_exec ? d.cuGraphExecHostNodeSetParams(exec, node, &params) : d.cuGraphHostNodeSetParams(node, &params),
-          "HostNodeSetParams");
+      return w.text.call(of_exec ? d.cuGraphExecHostNodeSetParams(exec, node, &params)
+                                 : d.cuGraphHostNodeSetParams(node, &params),
+                         "HostNodeSetParams");
     }
     case 3: {
       const CUevent event = any_event(w).handle;
@@ -108,14 +116,15 @@ void set_params(world& w) {
     }
     case 4: {
       const CUevent event = any_event(w).handle;
-      return w.text.call(
-          of_exec ? d.cuGraphExecEventWaitNodeSetEvent(exec, node, event) : d.cuGraphEventWaitNodeSetEvent(node, event),
-          "EventWaitNodeSetEvent");
+      return w.text.call(of_exec ? d.cuGraphExecEventWaitNodeSetEvent(exec, node, event)
+                                 : d.cuGraphEventWaitNodeSetEvent(node, event),
+                         "EventWaitNodeSetEvent");
     }
     case 5: {
       const graph_object* const g = some_graph(w);
-      return w.text.call(d.cuGraphExecChildGraphNodeSetParams(exec, node, g != nullptr ? g->handle : nullptr),
-                         "ExecChildGraphNodeSetParams");
+      return w.text.call(
+          d.cuGraphExecChildGraphNodeSetParams(exec, node, g != nullptr ? g->handle : nullptr),
+          "ExecChildGraphNodeSetParams");
     }
     default: {
       const some_operations some{w};
@@ -137,7 +146,8 @@ void any_params(world& w) {
     case CU_GRAPH_NODE_TYPE_MEMCPY: params.memcpy.copyParams = some_copy(w); break;
     case CU_GRAPH_NODE_TYPE_MEMSET: {
       const CUDA_MEMSET_NODE_PARAMS set = some_set(w);
-      params.memset = {set.dst, set.pitch, set.value, set.elementSize, set.width, set.height, any_context(w)};
+      params.memset = {set.dst,   set.pitch,  set.value,     set.elementSize,
+                       set.width, set.height, any_context(w)};
       break;
     }
     case CU_GRAPH_NODE_TYPE_HOST: params.host = {&host_log::ran, w.host.make("any")}; break;
@@ -155,11 +165,14 @@ void any_params(world& w) {
   CUgraphNode node = some_node(w);
   switch (w.d.below(3)) {
     case 0: return w.text.call(d.cuGraphNodeSetParams(node, &params), "cuGraphNodeSetParams");
-    case 1: return w.text.call(d.cuGraphExecNodeSetParams(some_exec(w), node, &params), "cuGraphExecNodeSetParams");
+    case 1:
+      return w.text.call(d.cuGraphExecNodeSetParams(some_exec(w), node, &params),
+                         "cuGraphExecNodeSetParams");
     default: {
       if (g == nullptr) return;
       const CUgraphNode after = g->nodes.empty() ? nullptr : g->nodes.back();
-      const CUresult r = d.cuGraphAddNode_v2(&node, g->handle, &after, nullptr, after != nullptr, &params);
+      const CUresult r =
+          d.cuGraphAddNode_v2(&node, g->handle, &after, nullptr, after != nullptr, &params);
       if (r == CUDA_SUCCESS) g->nodes.push_back(node);
       return w.text.call(r, fmt::format("cuGraphAddNode({})", static_cast<unsigned>(params.type)));
     }
@@ -174,7 +187,7 @@ void other_graph_calls(world& w) {
   cuuint64_t flags = 0;
   CUDA_GRAPH_INSTANTIATE_PARAMS params;
   std::memset(&params, 0, sizeof params);
-  CUDA_BATCH_MEM_OP_NODE_PARAMS told;
+  CUDA_BATCH_MEM_OP_NODE_PARAMS params_read;
   CUgraphExec exec = nullptr;
   switch (w.d.below(4)) {
     case 0: {
@@ -183,13 +196,17 @@ void other_graph_calls(world& w) {
       if (r == CUDA_SUCCESS && g != nullptr) g->nodes.push_back(node);
       return w.text.call(r, "cuGraphAddBatchMemOpNode");
     }
-    case 1: return w.text.call(d.cuGraphBatchMemOpNodeGetParams(some_node(w), &told), "cuGraphBatchMemOpNodeGetParams");
+    case 1:
+      return w.text.call(d.cuGraphBatchMemOpNodeGetParams(some_node(w), &params_read),
+                         "cuGraphBatchMemOpNodeGetParams");
     case 2: return w.text.call(d.cuGraphExecGetFlags(some_exec(w), &flags), "cuGraphExecGetFlags");
     default: {
-      params.flags = w.d.of({0u, 1u, 2u, 4u, 8u, 10u});
+      params.flags = w.d.one_of({0u, 1u, 2u, 4u, 8u, 10u});
       params.hUploadStream = any_stream(w).handle;
-      const CUresult r = d.cuGraphInstantiateWithParams(&exec, graph, w.d.once_in(16) ? nullptr : &params);
-      if (r == CUDA_SUCCESS) w.execs.push_back({.handle = exec, .name = fmt::format("x{}", w.execs.size())});
+      const CUresult r =
+          d.cuGraphInstantiateWithParams(&exec, graph, w.d.one_in(16) ? nullptr : &params);
+      if (r == CUDA_SUCCESS)
+        w.execs.push_back({.handle = exec, .name = fmt::format("x{}", w.execs.size())});
       return w.text.call(r, "cuGraphInstantiateWithParams");
     }
   }
@@ -199,7 +216,7 @@ void other_graph_calls(world& w) {
 // Green contexts
 
 CUgreenCtx some_green(world& w) {
-  if (w.wilds.greens.empty() || w.d.once_in(12)) return reinterpret_cast<CUgreenCtx>(any_context(w));
+  if (w.wilds.greens.empty() || w.d.one_in(12)) return reinterpret_cast<CUgreenCtx>(any_context(w));
   return w.wilds.greens[w.d.below(static_cast<unsigned>(w.wilds.greens.size()))];
 }
 
@@ -208,21 +225,21 @@ void create_green(world& w) {
   const driver_table& d = w.driver();
   CUdevResource whole, parts[4], rest;
   std::memset(&whole, 0, sizeof whole);
-  CUresult r = d.cuDeviceGetDevResource(w.p.device, &whole,
-                                        w.d.once_in(8) ? CU_DEV_RESOURCE_TYPE_INVALID : CU_DEV_RESOURCE_TYPE_SM);
+  CUresult r = d.cuDeviceGetDevResource(
+      w.p.device, &whole, w.d.one_in(8) ? CU_DEV_RESOURCE_TYPE_INVALID : CU_DEV_RESOURCE_TYPE_SM);
   w.text.call(r, "cuDeviceGetDevResource");
   unsigned count = w.d.below(5);
   std::memset(parts, 0, sizeof parts);
-  r = d.cuDevSmResourceSplitByCount(parts, &count, &whole, w.d.below(2) == 0 ? nullptr : &rest, w.d.below(4),
-                                    w.d.of({0u, 1u, 8u, 16u, 1000u}));
+  r = d.cuDevSmResourceSplitByCount(parts, &count, &whole, w.d.below(2) == 0 ? nullptr : &rest,
+                                    w.d.below(4), w.d.one_of({0u, 1u, 8u, 16u, 1000u}));
   w.text.call(r, "cuDevSmResourceSplitByCount");
   CUdevResourceDesc desc = nullptr;
-  const bool all = w.d.once_in(4);
+  const bool all = w.d.one_in(4);
   r = d.cuDevResourceGenerateDesc(&desc, all ? &whole : parts, all ? w.d.below(2) : w.d.below(3));
   w.text.call(r, "cuDevResourceGenerateDesc");
   CUgreenCtx made = nullptr;
   r = d.cuGreenCtxCreate(&made, desc, w.p.device,
-                         w.d.once_in(8) ? 0u : static_cast<unsigned>(CU_GREEN_CTX_DEFAULT_STREAM));
+                         w.d.one_in(8) ? 0u : static_cast<unsigned>(CU_GREEN_CTX_DEFAULT_STREAM));
   w.text.call(r, "cuGreenCtxCreate");
   if (r == CUDA_SUCCESS) w.wilds.greens.push_back(made);
 }
@@ -236,9 +253,11 @@ void use_green(world& w) {
   switch (w.d.below(9)) {
     case 0: {
       CUstream made = nullptr;
-      const CUresult r = d.cuGreenCtxStreamCreate(&made, green, w.d.below(3), static_cast<int>(w.d.below(3)) - 1);
-      if (r == CUDA_SUCCESS && live_ones(w.streams).size() < 6)
-        w.streams.push_back({.handle = made, .name = fmt::format("s{}", w.streams.size()), .context = 0});
+      const CUresult r =
+          d.cuGreenCtxStreamCreate(&made, green, w.d.below(3), static_cast<int>(w.d.below(3)) - 1);
+      if (r == CUDA_SUCCESS && live_indices(w.streams).size() < 6)
+        w.streams.push_back(
+            {.handle = made, .name = fmt::format("s{}", w.streams.size()), .context = 0});
       else if (r == CUDA_SUCCESS)
         (void)d.cuStreamDestroy_v2(made);
       return w.text.call(r, "cuGreenCtxStreamCreate");
@@ -246,12 +265,18 @@ void use_green(world& w) {
     case 1: {
       const CUresult r = d.cuCtxFromGreenCtx(&context, green);
       w.text.call(r, "cuCtxFromGreenCtx");
-      if (r == CUDA_SUCCESS && w.d.below(2) == 0) w.text.call(d.cuCtxPushCurrent_v2(context), "cuCtxPushCurrent(it)");
+      if (r == CUDA_SUCCESS && w.d.below(2) == 0)
+        w.text.call(d.cuCtxPushCurrent_v2(context), "cuCtxPushCurrent(it)");
       return;
     }
-    case 2: return w.text.call(d.cuGreenCtxRecordEvent(green, any_event(w).handle), "cuGreenCtxRecordEvent");
-    case 3: return w.text.call(d.cuGreenCtxWaitEvent(green, any_event(w).handle), "cuGreenCtxWaitEvent");
-    case 4: return w.text.call(d.cuStreamGetGreenCtx(any_stream(w).handle, &green), "cuStreamGetGreenCtx");
+    case 2:
+      return w.text.call(d.cuGreenCtxRecordEvent(green, any_event(w).handle),
+                         "cuGreenCtxRecordEvent");
+    case 3:
+      return w.text.call(d.cuGreenCtxWaitEvent(green, any_event(w).handle), "cuGreenCtxWaitEvent");
+    case 4:
+      return w.text.call(d.cuStreamGetGreenCtx(any_stream(w).handle, &green),
+                         "cuStreamGetGreenCtx");
     case 5:
       return w.text.call(d.cuGreenCtxGetDevResource(green, &resource, CU_DEV_RESOURCE_TYPE_SM),
                          "cuGreenCtxGetDevResource");

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "soak/every_kind/scene.hpp"
+#include "soak/every_kind/graph_scenario.hpp"
 
 namespace weir::test {
 
@@ -37,7 +37,7 @@ void copy_box(stream_ref in, const value* from, value* to) {
 
 }  // namespace
 
-graph scene::build_by_capture(const settings& now) {
+graph graph_scenario::build_by_capture(const settings& now) {
   return capture(s_, [&](capture_scope& scope) {
     stream_fork f{scope, 4};
     const auto tag = [&](stream_ref in, const char* name) {
@@ -45,7 +45,7 @@ graph scene::build_by_capture(const settings& now) {
     };
     fill(f[0], line_, now.fill);
     tag(f[0], "fill");
-    copy(f[0], line_, result(place::line, place::line_size));
+    copy(f[0], line_, result(result_offset::line, result_offset::line_size));
     tag(f[0], "copy");
 
     const pitched_span<value> part = rows().part(1, 1, 2, 2);
@@ -57,37 +57,41 @@ graph scene::build_by_capture(const settings& now) {
     what.srcDevice = address(rows_.data());
     what.srcPitch = pitch;
     what.dstDevice = address(row_results().data());
-    what.dstPitch = what.WidthInBytes = place::rows_width * sizeof(value);
-    what.Height = place::rows_height;
+    what.dstPitch = what.WidthInBytes = result_offset::rows_width * sizeof(value);
+    what.Height = result_offset::rows_height;
     must(driver().cuMemcpy2DAsync_v2(&what, f[1].get()));
-    launch_host(f[1], [this, told = now.host] {
-      results_[place::host] = told;
-      ++results_[place::launches];
+    launch_host(f[1], [this, setting = now.host] {
+      results_[result_offset::host] = setting;
+      ++results_[result_offset::launches];
     });
     tag(f[1], "host");
 
     copy(f[2], volume(now.volume), packed_box());
     tag(f[2], "volume");
-    copy_box(f[2], box_.data(), results_.data() + place::volume);
+    copy_box(f[2], box_.data(), results_.data() + result_offset::volume);
     batch(now.batch).submit(f[2]);
     tag(f[2], "batch");
 
     {
-      buffer<value> scratch{f[3], place::allocated_size};
-      copy(f[3], volume(0).first(place::allocated_size), scratch);  // an update takes no fill of what another graph has
-      copy(f[3], scratch, result(place::allocated, place::allocated_size));
+      buffer<value> scratch{f[3], result_offset::allocated_size};
+      copy(f[3], volume(0).first(result_offset::allocated_size),
+           scratch);  // an update takes no fill of what another graph has
+      copy(f[3], scratch, result(result_offset::allocated, result_offset::allocated_size));
     }
-    must(driver().cuStreamWaitEvent(f[3].get(), ready(now.events).get(), abi::CU_EVENT_WAIT_EXTERNAL));
+    must(driver().cuStreamWaitEvent(f[3].get(), ready(now.events).get(),
+                                    abi::CU_EVENT_WAIT_EXTERNAL));
     tag(f[3], "wait");
-    copy(f[3], awaited_there_, result(place::awaited, 1));
-    must(driver().cuEventRecordWithFlags(done(now.events).get(), f[3].get(), abi::CU_EVENT_RECORD_EXTERNAL));
+    copy(f[3], awaited_there_, result(result_offset::awaited, 1));
+    must(driver().cuEventRecordWithFlags(done(now.events).get(), f[3].get(),
+                                         abi::CU_EVENT_RECORD_EXTERNAL));
     tag(f[3], "record");
 
-    if (has_.kernels) {
+    if (kinds_.kernels) {
       static_cast<void>(store(now.kernel));
-      must(driver().cuLaunchKernel(store_, 1, 1, 1, 1, 1, 1, 0, f[0].get(), arguments_.data(), nullptr));
+      must(driver().cuLaunchKernel(store_, 1, 1, 1, 1, 1, 1, 0, f[0].get(), arguments_.data(),
+                                   nullptr));
       tag(f[0], "kernel");
-      copy(f[0], stored_, result(place::kernel, 1));
+      copy(f[0], stored_, result(result_offset::kernel, 1));
     }
     f.join();
     launch_host(scope, [this] { snapshot(); });

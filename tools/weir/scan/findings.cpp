@@ -7,7 +7,8 @@
 namespace weir::tool::scan {
 
 double entropy_of(const histogram& counts) {
-  const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  const auto all =
+      static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   double bits = 0;
   for (const std::uint64_t count : counts) {
     const double share = static_cast<double>(count) / all;

@@ -42,15 +42,17 @@ double y_of(double share) { return bottom - height_of(share) * (bottom - top); }
 double x_of(unsigned byte) { return left + byte * bar; }
 
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {
-  return fmt::format("  <text class=\"name\" x=\"{:g}\" y=\"{:g}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
+  return fmt::format("  <text class=\"name\" x=\"{:g}\" y=\"{:g}\" text-anchor=\"{}\">{}</text>\n",
+                     x, y, anchor, text);
 }
 
 // What letters and signs have: their range is shown behind the bars.
 std::string text_band() {
   const double x = x_of(0x20);
   const double end = x_of(0x7f);
-  return fmt::format("  <rect class=\"band\" x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\"/>\n", x, top, end - x,
-                     bottom - top) +
+  return fmt::format(
+             "  <rect class=\"band\" x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\"/>\n", x,
+             top, end - x, bottom - top) +
          text_at((x + end) / 2, top + 16, "middle", "ASCII text");
 }
 
@@ -59,19 +61,22 @@ std::string scale() {
   for (const scale_mark& mark : scale_marks) {
     const double y = y_of(mark.share);
     text +=
-        fmt::format("  <line class=\"grid\" x1=\"{:g}\" y1=\"{:g}\" x2=\"{:g}\" y2=\"{:g}\"/>\n", left, y, right, y);
+        fmt::format("  <line class=\"grid\" x1=\"{:g}\" y1=\"{:g}\" x2=\"{:g}\" y2=\"{:g}\"/>\n",
+                    left, y, right, y);
     text += text_at(left - 8, y + 4, "end", mark.name);
   }
   for (unsigned byte = 0; byte < 256; byte += 16) {
     text += text_at(x_of(byte) + bar / 2, bottom + 18, "middle", fmt::format("{:02x}", byte));
   }
-  return text + text_at((left + right) / 2, bottom + 38, "middle", "byte, and its share of all; logarithmic");
+  return text + text_at((left + right) / 2, bottom + 38, "middle",
+                        "byte, and its share of all; logarithmic");
 }
 
 std::string bar_of(unsigned byte, double share) {
   const double y = std::min(y_of(share), bottom - 1);  // what is there at all is seen
   return fmt::format(
-      "  <rect class=\"bar\" x=\"{:g}\" y=\"{:.2f}\" width=\"{:g}\" height=\"{:.2f}\"><title>{:02x}: {:.4f} "
+      "  <rect class=\"bar\" x=\"{:g}\" y=\"{:.2f}\" width=\"{:g}\" "
+      "height=\"{:.2f}\"><title>{:02x}: {:.4f} "
       "%</title></rect>\n",
       x_of(byte), y, bar, bottom - y, byte, share * 100);
 }
@@ -79,18 +84,21 @@ std::string bar_of(unsigned byte, double share) {
 }  // namespace
 
 std::string histogram_svg(const findings& found, std::string_view title) {
-  const auto all = static_cast<double>(std::accumulate(found.counts.begin(), found.counts.end(), std::uint64_t{0}));
+  const auto all = static_cast<double>(
+      std::accumulate(found.counts.begin(), found.counts.end(), std::uint64_t{0}));
   const std::string name = xml_text(title);
   std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:g} {:g}\" font-family=\"DejaVu Sans, Verdana, "
-      "sans-serif\" font-size=\"11\" role=\"img\" aria-label=\"How often each byte comes in {}\">\n",
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:g} {:g}\" font-family=\"DejaVu "
+      "Sans, Verdana, "
+      "sans-serif\" font-size=\"11\" role=\"img\" aria-label=\"How often each byte comes in "
+      "{}\">\n",
       width, height, name);
   svg += style;
   svg += fmt::format("  <rect class=\"ground\" width=\"{:g}\" height=\"{:g}\"/>\n", width, height);
   svg += fmt::format("  <text class=\"title\" x=\"{:g}\" y=\"24\">{}</text>\n", left, name);
-  svg +=
-      text_at(left, 44, "start",
-              fmt::format("{:.0f} bytes, CRC-32 {:08x}, {:.4f} bits a byte", all, found.crc, entropy_of(found.counts)));
+  svg += text_at(left, 44, "start",
+                 fmt::format("{:.0f} bytes, CRC-32 {:08x}, {:.4f} bits a byte", all, found.crc,
+                             entropy_of(found.counts)));
   svg += text_band() + scale();
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (found.counts[byte] != 0) svg += bar_of(byte, static_cast<double>(found.counts[byte]) / all);

@@ -33,11 +33,13 @@ constexpr characters of_utf8{blocks, "│", "┤", "└", "─"};
 constexpr characters of_ascii{ascii, "|", "+", "+", "-"};
 
 std::array<double, columns> heights_of(const histogram& counts) {
-  const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  const auto all =
+      static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   std::array<double, columns> heights{};
   for (std::size_t c = 0; c < columns; ++c) {
     double sum = 0;
-    for (std::size_t i = 0; i < bytes_of_column; ++i) sum += static_cast<double>(counts[bytes_of_column * c + i]);
+    for (std::size_t i = 0; i < bytes_of_column; ++i)
+      sum += static_cast<double>(counts[bytes_of_column * c + i]);
     heights[c] = height_of(sum / bytes_of_column / all);
   }
   return heights;
@@ -48,7 +50,8 @@ std::string_view filled(double height, std::size_t row, const characters& with) 
   const double part = height * rows - static_cast<double>(row);
   const auto most = static_cast<double>(with.fill.size() - 1);
   // What is there at all is seen.
-  const double steps = row == 0 && height > 0 ? std::max(1.0, std::round(part * most)) : std::round(part * most);
+  const double steps =
+      row == 0 && height > 0 ? std::max(1.0, std::round(part * most)) : std::round(part * most);
   return with.fill[static_cast<std::size_t>(std::clamp(steps, 0.0, most))];
 }
 

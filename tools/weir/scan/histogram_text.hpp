@@ -7,7 +7,8 @@
 
 namespace weir::tool::scan {
 
-// A few lines: four bytes a column, by the mean of their shares, with the scale. With block characters, or in ASCII.
+// A few lines: four bytes a column, by the mean of their shares, with the scale. With block
+// characters, or in ASCII.
 [[nodiscard]] std::string histogram_text(const histogram& counts, bool utf8);
 
 }  // namespace weir::tool::scan

@@ -13,15 +13,18 @@ namespace {
 
 constexpr unsigned threads = 32;  // of a block, as scan.cu has it
 
-// How many blocks run at the same time: an embedded device runs them on the host's processors, whatever it tells of itself.
+// How many blocks run at the same time: an embedded device runs them on the host's processors,
+// whatever it tells of itself.
 unsigned useful_blocks(weir::device device) {
   if (device.is_embedded()) return 2 * std::max(1u, std::thread::hardware_concurrency());
   return 2 * static_cast<unsigned>(device.attribute(device_attribute::multiprocessor_count));
 }
 
-// A block has work to do besides its tile, so tiles are as large as they can be with a block for everybody.
+// A block has work to do besides its tile, so tiles are as large as they can be with a block for
+// everybody.
 unsigned tile_bytes(std::size_t bytes, unsigned blocks) {
-  return std::bit_floor(static_cast<unsigned>(std::clamp<std::size_t>(bytes / blocks, 8 << 10, 256 << 10)));
+  return std::bit_floor(
+      static_cast<unsigned>(std::clamp<std::size_t>(bytes / blocks, 8 << 10, 256 << 10)));
 }
 
 }  // namespace
@@ -37,7 +40,8 @@ kernels::kernels(weir::device device) : blocks_{useful_blocks(device)} {
   // [/compile]
 }
 
-void kernels::queue(stream_ref s, std::span<const std::byte> units, std::span<std::uint32_t> found) const {
+void kernels::queue(stream_ref s, std::span<const std::byte> units,
+                    std::span<std::uint32_t> found) const {
   // [launch]
   const auto count = static_cast<unsigned>(units.size() / unit_bytes);
   const unsigned tile = tile_bytes(units.size(), blocks_) / unit_bytes;

@@ -2,7 +2,7 @@
 #include "scan/on_host.hpp"
 
 #include "checksum.hpp"
-#include "scan/crew.hpp"
+#include "scan/run_on_threads.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,7 @@ host_result scan_on_host(const input_file& file, const plan& plan) {
   std::vector<std::uint32_t> sums(plan.chunks(file.size()));
   std::vector<histogram> counts(static_cast<std::size_t>(plan.readers));
   std::atomic<std::uint64_t> next = 0;
-  run_crew(plan.readers, [&](int reader) {
+  run_on_threads(plan.readers, [&](int reader) {
     std::vector<std::byte> chunk(plan.chunk_bytes);
     histogram own{};
     for (std::uint64_t i = next++; i < sums.size(); i = next++) {

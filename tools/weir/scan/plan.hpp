@@ -9,17 +9,19 @@
 
 namespace weir::tool::scan {
 
-// Reading is what a GPU waits for: what one thread copies out of the system's page cache is a fraction of what a bus takes.
-// Half of the processors, because on an embedded device the kernels need some, too.
-[[nodiscard]] inline int useful_readers() {
+// Reading is what a GPU waits for: what one thread copies out of the system's page cache is a
+// fraction of what a bus takes. Half of the processors, because on an embedded device the kernels
+// need some, too.
+[[nodiscard]] inline int default_readers() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 1, 8);
 }
 
 struct plan {
   std::size_t chunk_bytes = std::size_t{2} << 20;
   int streams = 4;
-  int in_flight = 16;  // chunks that are somewhere between reading and the return of what was found out
-  int readers = useful_readers();
+  int in_flight =
+      16;  // chunks that are somewhere between reading and the return of what was found out
+  int readers = default_readers();
   weir::device device{0};
 
   [[nodiscard]] plan with_streams(int count) const {
@@ -37,11 +39,14 @@ struct plan {
     return other;
   }
 
-  [[nodiscard]] std::uint64_t chunks(std::uint64_t size) const { return (size + chunk_bytes - 1) / chunk_bytes; }
+  [[nodiscard]] std::uint64_t chunks(std::uint64_t size) const {
+    return (size + chunk_bytes - 1) / chunk_bytes;
+  }
 
   // How many bytes chunk number `chunk` of a file of that size has: only the last is shorter.
   [[nodiscard]] std::size_t bytes_of(std::uint64_t chunk, std::uint64_t size) const {
-    return static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, size - chunk * chunk_bytes));
+    return static_cast<std::size_t>(
+        std::min<std::uint64_t>(chunk_bytes, size - chunk * chunk_bytes));
   }
 };
 

@@ -27,7 +27,7 @@ struct measured {
 struct report {
   std::string file;
   std::uint64_t bytes = 0;
-  plan how;
+  plan job_plan;
   int passes = 0;
   std::string driver;
   std::string device_name;
@@ -41,7 +41,7 @@ struct report {
   std::string picture;  // the file that the histogram was drawn to; empty if none was asked for
 
   // The throughput of both, beside that of the slower of them alone.
-  [[nodiscard]] double of_the_slower(std::size_t column) const;
+  [[nodiscard]] double relative_to_slower(std::size_t column) const;
 };
 
 // With box and block characters, or in ASCII.

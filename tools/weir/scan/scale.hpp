@@ -1,4 +1,5 @@
-// scan/scale.hpp - the scale of a histogram's pictures: logarithmic, for in most files a few bytes outnumber all others.
+// scan/scale.hpp - the scale of a histogram's pictures: logarithmic, for in most files a few bytes
+// outnumber all others.
 #pragma once
 
 #include <algorithm>

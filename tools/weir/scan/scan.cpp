@@ -2,7 +2,7 @@
 #include "scan/scan.hpp"
 
 #include "best_time.hpp"
-#include "device_numbered.hpp"
+#include "device_by_ordinal.hpp"
 #include "failure.hpp"
 #include "input_file.hpp"
 #include "job_options.hpp"
@@ -46,7 +46,7 @@ struct options : job_options {
 };
 
 // Longer runs out of memory tell nothing more.
-constexpr std::uint64_t most_from_memory = std::uint64_t{1} << 30;
+constexpr std::uint64_t max_in_memory = std::uint64_t{1} << 30;
 
 bool terminal_takes_utf8() {
   std::setlocale(LC_CTYPE, "");
@@ -57,48 +57,53 @@ using times = std::array<best_time, columns>;
 
 void check(const findings& of_device, const findings& of_host) {
   if (of_device.crc != of_host.crc) {
-    throw failure{fmt::format("the device's CRC-32 is {:08x}, and zlib's {:08x}", of_device.crc, of_host.crc)};
+    throw failure{fmt::format("the device's CRC-32 is {:08x}, and zlib's {:08x}", of_device.crc,
+                              of_host.crc)};
   }
   for (std::size_t b = 0; b < of_host.counts.size(); ++b) {
     if (of_device.counts[b] == of_host.counts[b]) continue;
-    throw failure{fmt::format("the device counted the byte {:02x} {} times, and a plain loop {} times", b,
-                              of_device.counts[b], of_host.counts[b])};
+    throw failure{
+        fmt::format("the device counted the byte {:02x} {} times, and a plain loop {} times", b,
+                    of_device.counts[b], of_host.counts[b])};
   }
 }
 
 // Does everything `passes` times in each way; the ways take turns.
 void measure(const input_file& file, const kernels& code, report& r) {
-  job one_stream{file, code, r.how.with_streams(1)};
-  job several{file, code, r.how};
+  job one_stream{file, code, r.job_plan.with_streams(1)};
+  job several{file, code, r.job_plan};
   struct {
     job& of;
-    way how;
-  } const ways[columns] = {{one_stream, way::queued}, {several, way::queued}, {several, way::replayed}};
+    launch_mode mode;
+  } const modes[columns] = {{one_stream, launch_mode::queued},
+                            {several, launch_mode::queued},
+                            {several, launch_mode::replayed}};
 
-  const std::uint64_t chunks = r.how.chunks(std::min(file.size(), most_from_memory));
+  const std::uint64_t chunks = r.job_plan.chunks(std::min(file.size(), max_in_memory));
   progress bar{file.size() * columns * static_cast<unsigned>(r.passes)};
-  const watcher watch = [&](std::size_t bytes) { bar.advance(bytes); };
+  const progress_callback on_progress = [&](std::size_t bytes) { bar.advance(bytes); };
   times copies;
   times kernels;
   times both;
   times from_file;
   for (int pass = 0; pass < r.passes; ++pass) {
     for (std::size_t c = 0; c < columns; ++c) {
-      job& j = ways[c].of;
-      const result whole = j.run(ways[c].how, watch);
+      job& j = modes[c].of;
+      const result whole = j.run(modes[c].mode, on_progress);
       check(whole.found, r.found);
       from_file[c].add(whole.seconds);
-      both[c].add(j.run_in_memory(ways[c].how, {}, chunks));
-      copies[c].add(j.run_in_memory(ways[c].how, {.kernels = false}, chunks));
-      kernels[c].add(j.run_in_memory(ways[c].how, {.copies = false}, chunks));
+      both[c].add(j.run_in_memory(modes[c].mode, {}, chunks));
+      copies[c].add(j.run_in_memory(modes[c].mode, {.kernels = false}, chunks));
+      kernels[c].add(j.run_in_memory(modes[c].mode, {.copies = false}, chunks));
     }
   }
-  const auto row = [](std::string_view name, std::string_view key, std::uint64_t bytes, const times& of) {
+  const auto row = [](std::string_view name, std::string_view key, std::uint64_t bytes,
+                      const times& of) {
     measured m{name, key, bytes};
     for (std::size_t c = 0; c < columns; ++c) m.seconds[c] = of[c].seconds();
     return m;
   };
-  const std::uint64_t in_memory = chunks * r.how.chunk_bytes;
+  const std::uint64_t in_memory = chunks * r.job_plan.chunk_bytes;
   r.copies = row("copies alone", "copies", in_memory, copies);
   r.kernels = row("kernels alone", "kernels", in_memory, kernels);
   r.both = row("both at once", "both", in_memory, both);
@@ -109,31 +114,34 @@ void scan_file(const options& options) {
   const input_file file{options.file.empty() ? default_input() : options.file};
   std::error_code ignored;
   if (!options.svg.empty() && std::filesystem::equivalent(file.path(), options.svg, ignored)) {
-    throw failure{fmt::format("'{}' is what is scanned: the picture needs a file of its own", options.svg)};
+    throw failure{
+        fmt::format("'{}' is what is scanned: the picture needs a file of its own", options.svg)};
   }
   std::optional<output_file> picture;
   if (!options.svg.empty()) picture.emplace(options.svg, 0);
-  const plan asked{static_cast<std::size_t>(options.chunk_bytes), options.streams, options.in_flight, options.readers,
-                   device_numbered(options.device)};
+  const plan requested{static_cast<std::size_t>(options.chunk_bytes), options.streams,
+                       options.in_flight, options.readers, device_by_ordinal(options.device)};
   report r;
   r.file = file.path();
   r.bytes = file.size();
-  r.how = asked.fitted_to(file.size());
+  r.job_plan = requested.fitted_to(file.size());
   r.passes = options.passes;
   r.picture = options.svg;
   r.driver = to_string(current_driver().kind);
-  r.device_name = r.how.device.name();
+  r.device_name = r.job_plan.device.name();
 
   const auto start = std::chrono::steady_clock::now();
-  const kernels code{r.how.device};
-  r.preparation_seconds = std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count();
+  const kernels code{r.job_plan.device};
+  r.preparation_seconds =
+      std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count();
 
-  const host_result host = scan_on_host(file, r.how);
+  const host_result host = scan_on_host(file, r.job_plan);
   r.found = host.found;
   r.host_seconds = host.seconds;
   measure(file, code, r);
   if (picture) {
-    const std::string svg = histogram_svg(r.found, std::filesystem::path{r.file}.filename().string());
+    const std::string svg =
+        histogram_svg(r.found, std::filesystem::path{r.file}.filename().string());
     picture->write(std::as_bytes(std::span{svg}));
     picture->commit();
   }
@@ -144,16 +152,17 @@ void scan_file(const options& options) {
 }  // namespace
 
 void add_scan(CLI::App& program) {
-  const auto given = std::make_shared<options>();
-  CLI::App* const command = program.add_subcommand(
-      "scan",
-      "Compute CRC-32, histogram and entropy of a file on a device, on one stream, on several, and from graphs");
-  add_job_options(*command, *given);
-  command->add_option("--readers", given->readers, "Number of threads that read the file")
+  const auto parsed = std::make_shared<options>();
+  CLI::App* const command =
+      program.add_subcommand("scan",
+                             "Compute CRC-32, histogram and entropy of a file on a device, on one "
+                             "stream, on several, and from graphs");
+  add_job_options(*command, *parsed);
+  command->add_option("--readers", parsed->readers, "Number of threads that read the file")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command->add_option("--svg", given->svg, "Draw the histogram to this file")->check(refuse_empty);
-  command->callback([given] { scan_file(*given); });
+  command->add_option("--svg", parsed->svg, "Draw the histogram to this file")->check(refuse_empty);
+  command->callback([parsed] { scan_file(*parsed); });
 }
 
 }  // namespace weir::tool

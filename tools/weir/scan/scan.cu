@@ -1,19 +1,23 @@
-// scan.cu - what a device finds out about a chunk of a file: the remainder that its CRC-32 is made of, and how often each
-// byte comes.
+// scan.cu - what a device finds out about a chunk of a file: the remainder that its CRC-32 is made
+// of, and how often each byte comes.
 //
-// CRC-32 takes bytes for a polynomial whose coefficients are bits, and keeps the remainder of its division by another one.
-// In a word of the remainder the lowest bit is the highest power. Two rules make it work for many threads: remainders of
-// parts are added up by ^, and what is followed by n more bits is multiplied by x^n. Zeros in front change nothing.
+// CRC-32 takes bytes for a polynomial whose coefficients are bits, and keeps the remainder of its
+// division by another one. In a word of the remainder the lowest bit is the highest power. Two
+// rules make it work for many threads: remainders of parts are added up by ^, and what is followed
+// by n more bits is multiplied by x^n. Zeros in front change nothing.
 //
-// A chunk is given as units of 16 bytes. A block takes a tile of them; tiles are counted from the chunk's end.
+// A chunk is given as units of 16 bytes. A block takes a tile of them; tiles are counted from the
+// chunk's end.
 
 constexpr unsigned polynomial = 0xedb88320;
 constexpr unsigned one = 0x80000000;
 constexpr unsigned threads = 32;  // of a block
 
-__device__ unsigned squares[32];            // x^1, x^2, x^4, x^8, ...
-__device__ unsigned over_a_row[4][256];     // byte i of a remainder, multiplied by x^(bits of a unit a thread)
-__device__ unsigned in_a_row[4 * threads];  // x^(bits from the beginning of this word on), of a row's last word first
+__device__ unsigned squares[32];  // x^1, x^2, x^4, x^8, ...
+__device__ unsigned
+    over_a_row[4][256];  // byte i of a remainder, multiplied by x^(bits of a unit a thread)
+__device__ unsigned in_a_row[4 * threads];  // x^(bits from the beginning of this word on), of a
+                                            // row's last word first
 
 __device__ unsigned product(unsigned a, unsigned b) {
   unsigned sum = 0;
@@ -48,16 +52,18 @@ __global__ void prepare() {
 }
 
 __device__ unsigned past_a_row(const unsigned (&table)[4][256], unsigned rest) {
-  return table[0][rest & 255] ^ table[1][rest >> 8 & 255] ^ table[2][rest >> 16 & 255] ^ table[3][rest >> 24];
+  return table[0][rest & 255] ^ table[1][rest >> 8 & 255] ^ table[2][rest >> 16 & 255] ^
+         table[3][rest >> 24];
 }
 
-// Adds the chunk's remainder to `result`. The threads of a block read neighbouring units, row after row; each takes what it
-// reads for one polynomial a word, and puts it where it belongs at the end.
+// Adds the chunk's remainder to `result`. The threads of a block read neighbouring units, row after
+// row; each takes what it reads for one polynomial a word, and puts it where it belongs at the end.
 __global__ void __launch_bounds__(threads)
     remainder(const uint4* units, unsigned count, unsigned tile, unsigned* result) {
   __shared__ unsigned table[4][256];
   __shared__ unsigned of_block;
-  for (unsigned i = threadIdx.x; i < 1024; i += threads) table[i / 256][i % 256] = over_a_row[i / 256][i % 256];
+  for (unsigned i = threadIdx.x; i < 1024; i += threads)
+    table[i / 256][i % 256] = over_a_row[i / 256][i % 256];
   if (threadIdx.x == 0) of_block = 0;
   __syncthreads();
   const unsigned end = count - blockIdx.x * tile;
@@ -72,13 +78,14 @@ __global__ void __launch_bounds__(threads)
     rest.w = past_a_row(table, rest.w) ^ unit.w;
   }
   const unsigned* const factors = in_a_row + 4 * threadIdx.x;
-  atomicXor_block(&of_block, product(rest.x, factors[3]) ^ product(rest.y, factors[2]) ^ product(rest.z, factors[1]) ^
-                                 product(rest.w, factors[0]));
+  atomicXor_block(&of_block, product(rest.x, factors[3]) ^ product(rest.y, factors[2]) ^
+                                 product(rest.z, factors[1]) ^ product(rest.w, factors[0]));
   __syncthreads();
   if (threadIdx.x == 0) atomicXor(result, product(of_block, power(128ull * tile * blockIdx.x)));
 }
 
-// Neighbouring bytes count in different ones of four counters: equal ones, which files are full of, would wait for each other.
+// Neighbouring bytes count in different ones of four counters: equal ones, which files are full of,
+// would wait for each other.
 __device__ void count_word(unsigned (&counters)[4][256], unsigned long long word) {
   for (unsigned i = 0; i < 8; ++i) atomicAdd_block(&counters[i % 4][word >> 8 * i & 255], 1u);
 }
@@ -87,7 +94,8 @@ __device__ void count_word(unsigned (&counters)[4][256], unsigned long long word
 __global__ void __launch_bounds__(threads)
     count_bytes(const ulonglong2* units, unsigned count, unsigned tile, unsigned* counts) {
   __shared__ unsigned own[4][256];
-  for (unsigned b = threadIdx.x; b < 256; b += threads) own[0][b] = own[1][b] = own[2][b] = own[3][b] = 0;
+  for (unsigned b = threadIdx.x; b < 256; b += threads)
+    own[0][b] = own[1][b] = own[2][b] = own[3][b] = 0;
   __syncthreads();
   const unsigned end = count - blockIdx.x * tile;
   const unsigned begin = end - min(end, tile);

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
+#include <weir/graph/graph.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/graph/graph.hpp>
 
 namespace weir::tool::scan {
 
@@ -15,12 +15,12 @@ slot::slot(stream_ref s, const kernels& kernels, std::size_t chunk_bytes)
       kernels_{kernels},
       chunk_bytes_{chunk_bytes},
       staged_{chunk_bytes, s.device()},
-      room_{s, whole_units(chunk_bytes)},
-      found_{s, found_words},
-      told_{found_words, s.device()} {
+      device_chunk_{s, whole_units(chunk_bytes)},
+      device_results_{s, found_words},
+      host_results_{found_words, s.device()} {
   // Pages are taken here, before anybody looks at the clock.
   std::ranges::fill(staged_, std::byte{0});
-  fill(stream_, room_, std::byte{0});
+  fill(stream_, device_chunk_, std::byte{0});
   stream_.sync();
 }
 
@@ -36,29 +36,32 @@ void slot::set(parts which, bool replay) {
 
 // [queue]
 void slot::queue(std::size_t bytes) {
-  // Kernels read whole units. Zeros in front change no remainder, so a chunk lies at the end of them.
-  const auto units = std::span{room_.data(), room_.size()}.last(whole_units(bytes));
+  // Kernels read whole units. Zeros in front change no remainder, so a chunk lies at the end of
+  // them.
+  const auto units = std::span{device_chunk_.data(), device_chunk_.size()}.last(whole_units(bytes));
   const std::size_t gap = units.size() - bytes;
 
-  fill(stream_, found_, 0u);
+  fill(stream_, device_results_, 0u);
   if (parts_.copies) {
     if (gap != 0) fill(stream_, units.first(gap), std::byte{0});
     copy(stream_, staged(bytes), units.last(bytes));
   }
-  if (parts_.kernels) kernels_.queue(stream_, units, {found_.data(), found_.size()});
-  copy(stream_, found_, told_);
+  if (parts_.kernels)
+    kernels_.queue(stream_, units, {device_results_.data(), device_results_.size()});
+  copy(stream_, device_results_, host_results_);
 }
 // [/queue]
 
 // [look-at]
-task<> slot::look_at(std::size_t bytes) {
+task<> slot::process(std::size_t bytes) {
   if (replayed_ && bytes == chunk_bytes_) {
     replayed_->launch(stream_);
   } else {
     queue(bytes);
   }
   co_await stream_.completion();
-  told_[1] -= static_cast<std::uint32_t>(whole_units(bytes) - bytes);  // the zeros in front are none of the chunk's
+  host_results_[1] -= static_cast<std::uint32_t>(
+      whole_units(bytes) - bytes);  // the zeros in front are none of the chunk's
 }
 // [/look-at]
 

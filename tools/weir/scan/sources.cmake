@@ -8,7 +8,7 @@ function(weir_scan_sources target)
   target_sources(
     ${target}
     PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/scan_kernel_text.cpp
-            ${folder}/scan/crew.cpp
+            ${folder}/scan/run_on_threads.cpp
             ${folder}/scan/findings.cpp
             ${folder}/scan/job.cpp
             ${folder}/scan/kernels.cpp

@@ -11,8 +11,8 @@ namespace weir::tool {
 namespace {
 
 std::string row(const char* name, const comparison& c) {
-  return fmt::format("  {:<12}{:>9.2f} GB/s{:>9.2f} GB/s{:>8.2f} x\n", name, c.one_stream_gb_per_s(),
-                     c.several_gb_per_s(), c.ratio());
+  return fmt::format("  {:<12}{:>9.2f} GB/s{:>9.2f} GB/s{:>8.2f} x\n", name,
+                     c.one_stream_gb_per_s(), c.several_gb_per_s(), c.ratio());
 }
 
 nlohmann::ordered_json json_of(const comparison& c) {
@@ -23,10 +23,12 @@ nlohmann::ordered_json json_of(const comparison& c) {
 }
 
 std::string line(const replay_report& g) {
-  if (g.rounds == 0) return "  graph       none: too few chunks for rounds; a smaller --chunk makes more\n";
-  return fmt::format("  graph       {} of {} replayed, {} one by one; {} changed in place; {:.2f} ms to prepare\n",
-                     plural(g.rounds, "round"), plural(g.round_chunks, "chunk"), plural(g.chunks_queued, "chunk"),
-                     plural(g.changes, "node"), g.preparation_seconds * 1e3);
+  if (g.rounds == 0)
+    return "  graph       none: too few chunks for rounds; a smaller --chunk makes more\n";
+  return fmt::format(
+      "  graph       {} of {} replayed, {} one by one; {} changed in place; {:.2f} ms to prepare\n",
+      plural(g.rounds, "round"), plural(g.round_chunks, "chunk"), plural(g.chunks_queued, "chunk"),
+      plural(g.changes, "node"), g.preparation_seconds * 1e3);
 }
 
 nlohmann::ordered_json json_of(const stage_report& r, const replay_report& g) {
@@ -48,8 +50,8 @@ double comparison::ratio() const { return one_stream_seconds / several_seconds; 
 std::string to_text(const stage_report& r) {
   std::string text = fmt::format("{}\n", r.file);
   text += fmt::format("  device      {}: {} ({} driver)\n", r.device, r.device_name, r.driver);
-  text += fmt::format("  file        {} bytes, {} of {}, at most {} in flight\n", r.bytes, plural(r.chunks, "chunk"),
-                      bytes_text(r.chunk_bytes), r.in_flight);
+  text += fmt::format("  file        {} bytes, {} of {}, at most {} in flight\n", r.bytes,
+                      plural(r.chunks, "chunk"), bytes_text(r.chunk_bytes), r.in_flight);
   text += fmt::format("  crc-32      {:08x}, of the file and of what came back\n", r.crc);
   if (r.graph) text += line(*r.graph);
   if (!r.output.empty()) text += fmt::format("  written to  {}\n", r.output);
@@ -57,7 +59,7 @@ std::string to_text(const stage_report& r) {
                       plural(static_cast<std::uint64_t>(r.streams), "stream"), "ratio");
   text += row("whole job", r.whole);
   if (r.graph) text += row("with graph", r.graph->whole);
-  text += row("device part", r.device_part);
+  text += row("device part", r.device_only);
   return text;
 }
 
@@ -76,7 +78,7 @@ std::string to_json(const stage_report& r) {
       {"crc32", fmt::format("{:08x}", r.crc)},
       {"whole_job", json_of(r.whole)},
       {"graph", r.graph ? json_of(r, *r.graph) : nlohmann::ordered_json{}},
-      {"device_part", json_of(r.device_part)},
+      {"device_part", json_of(r.device_only)},
       {"output", r.output.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(r.output)},
   };
   // File names are bytes; what is no UTF-8 in them is replaced.

@@ -41,8 +41,9 @@ struct stage_report {
   std::string device_name;
   std::uint32_t crc = 0;  // of the file, and of what came back
   comparison whole;
-  std::optional<replay_report> graph;  // of the last pass, if one was asked for; `whole` counts the best
-  comparison device_part;
+  std::optional<replay_report>
+      graph;  // of the last pass, if one was asked for; `whole` counts the best
+  comparison device_only;
   std::string output;  // empty if none was asked for
 };
 

@@ -21,35 +21,37 @@ void check_slot(void* data) { static_cast<slot*>(data)->check(); }
 
 }  // namespace
 
-round_graph::round_graph(const lanes& lanes, std::span<slot> slots, const plan& plan)
-    : lanes_{lanes}, slots_{slots}, recorded_{record(slots.first(plan.round_chunks()), nodes_)} {
+round_graph::round_graph(const pipeline_streams& streams, std::span<slot> slots, const plan& plan)
+    : streams_{streams},
+      slots_{slots},
+      recorded_{record(slots.first(plan.round_chunks()), nodes_)} {
   for (std::size_t begin = 0; begin < slots.size(); begin += nodes_.size()) {
     graph_exec exec = recorded_.instantiate();
-    if (begin != 0) lead(exec, slots.subspan(begin, nodes_.size()));
-    exec.upload(lanes_.all().front());
+    if (begin != 0) retarget(exec, slots.subspan(begin, nodes_.size()));
+    exec.upload(streams_.all().front());
     executables_.push_back(std::move(exec));
   }
 }
 
 graph round_graph::record(std::span<slot> round, std::vector<chunk_nodes>& nodes) {
-  const stream_ref first = lanes_.all().front();
+  const stream_ref first = streams_.all().front();
   const auto body = [&] {
     // Those that get something only later in the round are not to wait for what came before it.
-    for (const stream& s : lanes_.all()) go_on(first, s);
+    for (const stream& s : streams_.all()) go_on(first, s);
     for (std::size_t chunk = 0; chunk < round.size(); ++chunk) {
       slot& s = round[chunk];
-      const stream_ref in = lanes_.of(step::in, chunk);
-      const stream_ref across = lanes_.of(step::across, chunk);
-      const stream_ref out = lanes_.of(step::out, chunk);
-      const stream_ref check = lanes_.of(step::check, chunk);
+      const stream_ref in = streams_.of(step::in, chunk);
+      const stream_ref across = streams_.of(step::across, chunk);
+      const stream_ref out = streams_.of(step::out, chunk);
+      const stream_ref check = streams_.of(step::check, chunk);
       chunk_nodes made;
-      copy(in, s.source, s.way.arrived());
+      copy(in, s.source, s.transfer.copied_in());
       made.in = last_node(in).as<copy_node>();
       go_on(in, across);
-      copy(across, s.way.arrived(), s.way.crossed());
+      copy(across, s.transfer.copied_in(), s.transfer.copied_across());
       made.across = last_node(across).as<copy_node>();
       go_on(across, out);
-      copy(out, s.way.crossed(), s.returned);
+      copy(out, s.transfer.copied_across(), s.returned);
       made.out = last_node(out).as<copy_node>();
       go_on(out, check);
       launch_host(check, [&s] { s.check(); });
@@ -60,13 +62,13 @@ graph round_graph::record(std::span<slot> round, std::vector<chunk_nodes>& nodes
   return capture(first, body, {.join_forks = true});
 }
 
-void round_graph::lead(graph_exec& exec, std::span<slot> round) {
+void round_graph::retarget(graph_exec& exec, std::span<slot> round) {
   for (std::size_t i = 0; i < round.size(); ++i) {
     slot& s = round[i];
     const chunk_nodes& n = nodes_[i];
-    exec.set(n.in, copy_parameters{s.source, s.way.arrived()});
-    exec.set(n.across, copy_parameters{s.way.arrived(), s.way.crossed()});
-    exec.set(n.out, copy_parameters{s.way.crossed(), s.returned});
+    exec.set(n.in, copy_parameters{s.source, s.transfer.copied_in()});
+    exec.set(n.across, copy_parameters{s.transfer.copied_in(), s.transfer.copied_across()});
+    exec.set(n.out, copy_parameters{s.transfer.copied_across(), s.returned});
     exec.set(n.check, host_function_parameters{check_slot, &s});
   }
   changes_ += step_count * round.size();
@@ -74,10 +76,11 @@ void round_graph::lead(graph_exec& exec, std::span<slot> round) {
 
 void round_graph::launch(std::uint64_t first_chunk) {
   const std::size_t begin = first_chunk % slots_.size();
-  // In two streams by turns: rounds come back in the order of the file, and one goes out while the next comes in. The
-  // last two, so that the chunks after the last round begin at once.
-  const std::vector<stream>& streams = lanes_.all();
-  const stream_ref to = streams[streams.size() - 1 - launches_ % std::min<std::size_t>(streams.size(), 2)];
+  // In two streams by turns: rounds come back in the order of the file, and one goes out while the
+  // next comes in. The last two, so that the chunks after the last round begin at once.
+  const std::vector<stream>& streams = streams_.all();
+  const stream_ref to =
+      streams[streams.size() - 1 - launches_ % std::min<std::size_t>(streams.size(), 2)];
   executables_[begin / nodes_.size()].launch(to);
   for (const slot& s : slots_.subspan(begin, nodes_.size())) to.record(s.finished);
   ++launches_;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "checksum.hpp"
-#include "stage/lanes.hpp"
-#include "stage/passage.hpp"
+#include "stage/chunk_transfer.hpp"
+#include "stage/pipeline_streams.hpp"
 #include "stage/plan.hpp"
 
 #include <algorithm>
@@ -15,18 +15,18 @@
 
 namespace weir::tool {
 
-// Memory for a chunk on its way, on both sides. check() is for the host function at the end of the way; `finished`
-// orders that before the retirement, which reads what it wrote.
+// Memory for a chunk on its way, on both sides. check() is for the host function at the end of the
+// way; `finished` orders that before the retirement, which reads what it wrote.
 struct slot {
-  slot(const lanes& lanes, const plan& plan)
+  slot(const pipeline_streams& streams, const plan& plan)
       : source{plan.chunk_bytes, plan.device},
         returned{plan.chunk_bytes, plan.device},
-        way{lanes, plan.device, plan.chunk_bytes},
+        transfer{streams, plan.device, plan.chunk_bytes},
         finished{plan.device} {
     // Their pages are taken here, before anybody looks at the clock.
     std::fill(source.begin(), source.end(), std::byte{0});
     std::fill(returned.begin(), returned.end(), std::byte{0});
-    for (const stream& s : lanes.all()) {
+    for (const stream& s : streams.all()) {
       source.used_on(s);
       returned.used_on(s);
     }
@@ -34,13 +34,13 @@ struct slot {
 
   // The part of the memory that the chunk fills, where it comes from and where it comes back to.
   [[nodiscard]] std::span<std::byte> sent() noexcept { return {source.data(), bytes}; }
-  [[nodiscard]] std::span<std::byte> came_back() noexcept { return {returned.data(), bytes}; }
+  [[nodiscard]] std::span<std::byte> received() noexcept { return {returned.data(), bytes}; }
 
-  void check() noexcept { crc = crc32_of(0, came_back()); }
+  void check() noexcept { crc = crc32_of(0, received()); }
 
   pinned_buffer<std::byte> source;
   pinned_buffer<std::byte> returned;
-  passage way;
+  chunk_transfer transfer;
   event finished;
   std::size_t bytes = 0;
   std::uint32_t crc = 0;

@@ -2,13 +2,13 @@
 #include "stage/stage.hpp"
 
 #include "best_time.hpp"
-#include "device_numbered.hpp"
+#include "device_by_ordinal.hpp"
 #include "failure.hpp"
 #include "input_file.hpp"
 #include "job_options.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
-#include "stage/device_part.hpp"
+#include "stage/device_only.hpp"
 #include "stage/plan.hpp"
 #include "stage/report.hpp"
 #include "stage/whole_job.hpp"
@@ -34,23 +34,27 @@ struct options : job_options {
   bool graph = false;
 };
 
-void measure_device_part(const input_file& file, const plan& several, int passes, stage_report& report) {
-  device_part part{file, several.device};
+void measure_device_part(const input_file& file, const plan& several, int passes,
+                         stage_report& report) {
+  device_only part{file, several.device};
   best_time one_stream;
   best_time more;
   for (int pass = 0; pass < passes; ++pass) {
     one_stream.add(part.run(several.with_streams(1)));
     more.add(part.run(several));
-    if (!part.verified()) throw failure{"the device part brought back something else than it was given"};
+    if (!part.verified())
+      throw failure{"the device part brought back something else than it was given"};
   }
-  report.device_part = {part.bytes(), one_stream.seconds(), more.seconds()};
+  report.device_only = {part.bytes(), one_stream.seconds(), more.seconds()};
 }
 
 // The best of the passes with one stream and with several.
 struct best_pair {
   best_time one_stream;
   best_time more;
-  [[nodiscard]] comparison of(std::uint64_t bytes) const { return {bytes, one_stream.seconds(), more.seconds()}; }
+  [[nodiscard]] comparison of(std::uint64_t bytes) const {
+    return {bytes, one_stream.seconds(), more.seconds()};
+  }
 };
 
 replay_report about_graph(const whole_result& last, const plan& plan, const comparison& whole) {
@@ -62,12 +66,15 @@ replay_report about_graph(const whole_result& last, const plan& plan, const comp
           .preparation_seconds = last.replay.preparation_seconds};
 }
 
-void measure_whole_job(const input_file& file, const plan& several, const options& options, stage_report& report) {
+void measure_whole_job(const input_file& file, const plan& several, const options& options,
+                       stage_report& report) {
   const unsigned runs_of_a_pass = options.graph ? 4 : 2;
   progress bar{file.size() * static_cast<unsigned>(options.passes) * runs_of_a_pass};
   std::optional<output_file> output;
   if (!options.output.empty()) output.emplace(options.output, file.size());
-  const chunk_sink watch = [&](std::span<const std::byte> returned) { bar.advance(returned.size()); };
+  const chunk_sink watch = [&](std::span<const std::byte> returned) {
+    bar.advance(returned.size());
+  };
   const chunk_sink watch_and_write = [&](std::span<const std::byte> returned) {
     output->write(returned);
     bar.advance(returned.size());
@@ -76,8 +83,9 @@ void measure_whole_job(const input_file& file, const plan& several, const option
   const auto run = [&](const plan& plan, const chunk_sink& sink) {
     const whole_result result = run_whole_job(file, plan, sink);
     if (!result.verified()) {
-      throw failure{fmt::format("what came back is not what was sent: its CRC-32 is {:08x}, and the file's {:08x}",
-                                result.returned_crc, result.file_crc)};
+      throw failure{fmt::format(
+          "what came back is not what was sent: its CRC-32 is {:08x}, and the file's {:08x}",
+          result.returned_crc, result.file_crc)};
     }
     report.crc = result.file_crc;
     return result;
@@ -106,9 +114,9 @@ void measure_whole_job(const input_file& file, const plan& several, const option
 void stage(const options& options) {
   const std::string path = options.file.empty() ? default_input() : options.file;
   const input_file file{path};
-  const plan asked{static_cast<std::size_t>(options.chunk_bytes), options.streams, options.in_flight,
-                   device_numbered(options.device)};
-  const plan plan = asked.fitted_to(file.size());
+  const plan requested{static_cast<std::size_t>(options.chunk_bytes), options.streams,
+                       options.in_flight, device_by_ordinal(options.device)};
+  const plan plan = requested.fitted_to(file.size());
 
   stage_report report;
   report.file = file.path();
@@ -123,7 +131,7 @@ void stage(const options& options) {
   report.device_name = plan.device.name();
   report.output = options.output;
   measure_whole_job(file, plan, options, report);
-  measure_device_part(file, asked, options.passes, report);
+  measure_device_part(file, requested, options.passes, report);
   const std::string text = options.json ? to_json(report) : to_text(report);
   std::fputs(text.c_str(), stdout);
 }
@@ -131,13 +139,16 @@ void stage(const options& options) {
 }  // namespace
 
 void add_stage(CLI::App& program) {
-  const auto given = std::make_shared<options>();
-  CLI::App* const command = program.add_subcommand(
-      "stage", "Send a file through a device in chunks, on one stream and on several, and verify what comes back");
-  add_job_options(*command, *given);
-  command->add_option("--output", given->output, "Write what came back to this file")->check(refuse_empty);
-  command->add_flag("--graph", given->graph, "Also replay the job from a graph, round by round");
-  command->callback([given] { stage(*given); });
+  const auto parsed = std::make_shared<options>();
+  CLI::App* const command =
+      program.add_subcommand("stage",
+                             "Send a file through a device in chunks, on one stream and on "
+                             "several, and verify what comes back");
+  add_job_options(*command, *parsed);
+  command->add_option("--output", parsed->output, "Write what came back to this file")
+      ->check(refuse_empty);
+  command->add_flag("--graph", parsed->graph, "Also replay the job from a graph, round by round");
+  command->callback([parsed] { stage(*parsed); });
 }
 
 }  // namespace weir::tool

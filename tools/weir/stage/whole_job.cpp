@@ -3,7 +3,7 @@
 
 #include "checksum.hpp"
 #include "failure.hpp"
-#include "stage/lanes.hpp"
+#include "stage/pipeline_streams.hpp"
 #include "stage/round_graph.hpp"
 #include "stage/slot.hpp"
 
@@ -20,16 +20,19 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-double seconds_since(clock::time_point start) { return std::chrono::duration<double>{clock::now() - start}.count(); }
+double seconds_since(clock::time_point start) {
+  return std::chrono::duration<double>{clock::now() - start}.count();
+}
 
-// The streams are declared last and so go first; their destructor waits, so that no work uses a slot that goes after.
+// The streams are declared last and so go first; their destructor waits, so that no work uses a
+// slot that goes after.
 class job {
  public:
   job(const input_file& file, const plan& plan, const chunk_sink& sink)
-      : file_{file}, plan_{plan}, sink_{sink}, lanes_{plan.device, plan.streams} {
+      : file_{file}, plan_{plan}, sink_{sink}, streams_{plan.device, plan.streams} {
     slots_.reserve(plan.slots());
-    for (std::uint64_t i = 0; i < plan.slots(); ++i) slots_.emplace_back(lanes_, plan);
-    lanes_.sync();
+    for (std::uint64_t i = 0; i < plan.slots(); ++i) slots_.emplace_back(streams_, plan);
+    streams_.sync();
     if (plan.rounds(file.size()) > 0) prepare_rounds();
   }
 
@@ -40,10 +43,13 @@ class job {
     std::uint64_t next = 0;
     if (rounds_) {
       for (; next < round_chunks; ++next) queue(next);
-      for (std::uint64_t round = 0; round < plan_.rounds(file_.size()); ++round, next += round_chunks) replay(next);
+      for (std::uint64_t round = 0; round < plan_.rounds(file_.size());
+           ++round, next += round_chunks)
+        replay(next);
     }
     for (; next < chunks; ++next) queue(next);
-    for (std::uint64_t chunk = chunks - slots_.size(); chunk < chunks; ++chunk) retire(slot_of(chunk));
+    for (std::uint64_t chunk = chunks - slots_.size(); chunk < chunks; ++chunk)
+      retire(slot_of(chunk));
     result_.seconds = seconds_since(start);
     if (rounds_) {
       result_.replay.launches = rounds_->launches();
@@ -56,10 +62,11 @@ class job {
   void prepare_rounds() {
     const auto start = clock::now();
     try {
-      rounds_.emplace(lanes_, slots_, plan_);
-      lanes_.sync();
+      rounds_.emplace(streams_, slots_, plan_);
+      streams_.sync();
     } catch (const weir::error& e) {
-      throw failure{fmt::format("no graph can be made of the job; without --graph it needs none: {}", e.what())};
+      throw failure{fmt::format(
+          "no graph can be made of the job; without --graph it needs none: {}", e.what())};
     }
     result_.replay.preparation_seconds = seconds_since(start);
   }
@@ -74,15 +81,18 @@ class job {
     file_.read(chunk * plan_.chunk_bytes, s.sent());
   }
 
-  // The file's own checksum is computed when the device is at work, and so costs no time of its own.
-  void add_to_checksum(std::uint64_t chunk) { result_.file_crc = crc32_of(result_.file_crc, slot_of(chunk).sent()); }
+  // The file's own checksum is computed when the device is at work, and so costs no time of its
+  // own.
+  void add_to_checksum(std::uint64_t chunk) {
+    result_.file_crc = crc32_of(result_.file_crc, slot_of(chunk).sent());
+  }
 
   void queue(std::uint64_t chunk) {
     fill(chunk);
     slot& s = slot_of(chunk);
-    s.way.carry(lanes_, chunk, s.sent(), s.came_back());
-    s.way.hand_to_check(lanes_, chunk);
-    const stream_ref check = lanes_.of(step::check, chunk);
+    s.transfer.enqueue(streams_, chunk, s.sent(), s.received());
+    s.transfer.wait_before_check(streams_, chunk);
+    const stream_ref check = streams_.of(step::check, chunk);
     launch_host(check, [&s] { s.check(); });
     check.record(s.finished);
     add_to_checksum(chunk);
@@ -102,7 +112,7 @@ class job {
   void retire(slot& s) {
     s.finished.sync();
     result_.returned_crc = crc32_joined(result_.returned_crc, s.crc, s.bytes);
-    sink_(s.came_back());
+    sink_(s.received());
   }
 
   const input_file& file_;
@@ -111,7 +121,7 @@ class job {
   whole_result result_;
   std::vector<slot> slots_;
   std::optional<round_graph> rounds_;
-  lanes lanes_;
+  pipeline_streams streams_;
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// A node without an operation: what comes after it comes after all that it comes after. graph_ref::join() makes one
-// where it takes one.
+// A node without an operation: what comes after it comes after all that it comes after.
+// graph_ref::join() makes one where it takes one.
 class empty_node : public detail::typed_node<node_kind::empty> {
  public:
   using typed_node::typed_node;

@@ -3,10 +3,10 @@
 
 #include <weir/core/call_site.hpp>
 #include <weir/detail/export.hpp>
-#include <weir/memory/fill.hpp>
+#include <weir/detail/keep_alive.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/nodes/graph_node.hpp>
-#include <weir/detail/kept_owner.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pitched_span.hpp>
 
 #include <cstddef>
@@ -22,24 +22,27 @@ class WEIR_EXPORT fill_node : public detail::typed_node<node_kind::fill> {
  public:
   using typed_node::typed_node;
 
-  // They have a share of the owners that the node was given: set again, or added elsewhere, they keep those. Of a clone's
-  // node, whose graph keeps them to its end, they have none. cuGraphMemsetNodeGetParams.
+  // They have a share of the owners that the node was given: set again, or added elsewhere, they
+  // keep those. Of a clone's node, whose graph keeps them to its end, they have none.
+  // cuGraphMemsetNodeGetParams.
   [[nodiscard]] fill_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there. Owners that the old parameters brought
-  // along are kept no more by the graph. cuGraphMemsetNodeSetParams.
+  // For executables made from now on; graph_exec::set() changes one that is there. Owners that the
+  // old parameters brought along are kept no more by the graph. cuGraphMemsetNodeSetParams.
   void set(const fill_parameters& what, call_site at = call_site::current()) const;
 };
 
-// What such a node does. A plain value, complete: what is set is all of it. It has a share of the owners that it was
-// given, and the graphs and executables that it is added to or set in have theirs, for as long as they may run it.
-// In an executable value and address may change to other memory; of a fill of several rows nothing else.
+// What such a node does. A plain value, complete: what is set is all of it. It has a share of the
+// owners that it was given, and the graphs and executables that it is added to or set in have
+// theirs, for as long as they may run it. In an executable value and address may change to other
+// memory; of a fill of several rows nothing else.
 class WEIR_EXPORT fill_parameters {
  public:
   using node_type = fill_node;
 
-  // Every element of `to`, which is memory that a device reaches, of elements of 1, 2 or 4 bytes: a buffer, a
-  // pinned_buffer or a std::span that the caller keeps until no launch uses it; or a temporary one, or a shared_ptr to
-  // one, that is kept for him. Closed memory is refused (closed). None at all is taken here, and refused by the driver.
+  // Every element of `to`, which is memory that a device reaches, of elements of 1, 2 or 4 bytes: a
+  // buffer, a pinned_buffer or a std::span that the caller keeps until no launch uses it; or a
+  // temporary one, or a shared_ptr to one, that is kept for him. Closed memory is refused (closed).
+  // None at all is taken here, and refused by the driver.
   template <detail::node_range To>
   fill_parameters(To&& to, const std::type_identity_t<detail::node_element<To>>& value,
                   call_site at = call_site::current())
@@ -49,22 +52,30 @@ class WEIR_EXPORT fill_parameters {
         width_{memory_.bytes / element_bytes_},
         height_{1} {}
 
-  // The elements of some rows, and nothing between them. Of several slices: that follow each other without rows between
-  // them, else invalid_value.
+  // The elements of some rows, and nothing between them. Of several slices: that follow each other
+  // without rows between them, else invalid_value.
   template <class T>
-  fill_parameters(pitched_span<T> to, const std::type_identity_t<T>& value, call_site at = call_site::current())
-      : fill_parameters{to.data(), detail::bits_of(value), element_size<T>(), to.width(), rows_of(to, at), to.pitch()} {
-  }
+  fill_parameters(pitched_span<T> to, const std::type_identity_t<T>& value,
+                  call_site at = call_site::current())
+      : fill_parameters{to.data(),  detail::bits_of(value), element_size<T>(),
+                        to.width(), rows_of(to, at),        to.pitch()} {}
 
-  // Raw: `width` elements of `element_bytes` in each of `height` rows, `pitch` bytes from one to the next.
+  // Raw: `width` elements of `element_bytes` in each of `height` rows, `pitch` bytes from one to
+  // the next.
   fill_parameters(void* address, std::uint32_t value, std::size_t element_bytes, std::size_t width,
                   std::size_t height = 1, std::size_t pitch = 0) noexcept
-      : value_{value}, element_bytes_{element_bytes}, width_{width}, height_{height}, pitch_{pitch} {
+      : value_{value},
+        element_bytes_{element_bytes},
+        width_{width},
+        height_{height},
+        pitch_{pitch} {
     memory_.address = address;
   }
 
   [[nodiscard]] void* address() const noexcept { return memory_.address; }
-  [[nodiscard]] std::uint32_t value() const noexcept { return value_; }  // its bits, in the lowest bytes
+  [[nodiscard]] std::uint32_t value() const noexcept {
+    return value_;
+  }  // its bits, in the lowest bytes
   [[nodiscard]] std::size_t element_bytes() const noexcept { return element_bytes_; }
   [[nodiscard]] std::size_t width() const noexcept { return width_; }    // elements in a row
   [[nodiscard]] std::size_t height() const noexcept { return height_; }  // rows
@@ -78,19 +89,20 @@ class WEIR_EXPORT fill_parameters {
   template <class T>
   [[nodiscard]] static constexpr std::size_t element_size() noexcept {
     static_assert(!std::is_const_v<T> && std::is_trivially_copyable_v<T>);
-    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4, "a device sets values of 1, 2 or 4 bytes");
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4,
+                  "a device sets values of 1, 2 or 4 bytes");
     return sizeof(T);
   }
   template <class T>
   [[nodiscard]] static std::size_t rows_of(pitched_span<T> box, call_site at) {
-    if (box.depth() != 1 && box.slice_rows() != box.height()) refuse_slices(at);
+    if (box.depth() != 1 && box.slice_rows() != box.height()) throw_slices_not_supported(at);
     return box.height() * box.depth();
   }
-  [[noreturn]] static void refuse_slices(call_site at);
+  [[noreturn]] static void throw_slices_not_supported(call_site at);
   [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
   void set_on(graph_node node, call_site at) const;
   void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
-  [[nodiscard]] detail::owner_list owners() const noexcept { return {&memory_.keeps, 1}; }
+  [[nodiscard]] detail::owner_list owners() const noexcept { return {&memory_.owner, 1}; }
 
   detail::node_memory memory_;
   std::uint32_t value_;

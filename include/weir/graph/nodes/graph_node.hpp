@@ -2,8 +2,8 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/detail/export.hpp>
 #include <weir/core/handle.hpp>
+#include <weir/detail/export.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -25,7 +25,8 @@ struct known_kind {
 
 }  // namespace detail
 
-// What a node does; the numbers are the driver's. Kinds that are newer than this list keep their number.
+// What a node does; the numbers are the driver's. Kinds that are newer than this list keep their
+// number.
 enum class node_kind : unsigned {
   kernel = 0,
   copy = 1,
@@ -43,16 +44,18 @@ enum class node_kind : unsigned {
   conditional = 13,
 };
 
-// A node, borrowed: valid while its graph is and until it is removed from it. Trivially copyable; pass by value.
-// It names a node of that graph and of no other: a clone and an executable have nodes of their own. One that was removed
-// names nothing, and a GPU's driver does not find that out; the embedded driver answers invalid_value.
-// Each kind has a view with what can be asked and changed of it: fill_node, copy_node, ... (graph_nodes.hpp has all).
-// Thread safety: as graph_ref. In a capture: allowed. In a host function: refused (not_permitted).
+// A node, borrowed: valid while its graph is and until it is removed from it. Trivially copyable;
+// pass by value. It names a node of that graph and of no other: a clone and an executable have
+// nodes of their own. One that was removed names nothing, and a GPU's driver does not find that
+// out; the embedded driver answers invalid_value. Each kind has a view with what can be asked and
+// changed of it: fill_node, copy_node, ... (graph_nodes.hpp has all). Thread safety: as graph_ref.
+// In a capture: allowed. In a host function: refused (not_permitted).
 class WEIR_EXPORT graph_node {
  public:
   // None. What there is no node of answers with it.
   constexpr graph_node() noexcept = default;
-  // One of somebody else's. Whose graph is not told can be asked and changed, but not with owners to keep.
+  // One of somebody else's. Whose graph is not told can be asked and changed, but not with owners
+  // to keep.
   constexpr explicit graph_node(CUgraphNode_st* handle, CUgraph_st* graph = nullptr) noexcept
       : handle_{handle}, graph_{graph} {}
   graph_node(int) = delete;  // 0 is not a node
@@ -60,8 +63,9 @@ class WEIR_EXPORT graph_node {
   // cuGraphNodeGetType.
   [[nodiscard]] node_kind kind(call_site at = call_site::current()) const;
 
-  // The same node as what it is: node.as<fill_node>(). One of another kind: wrong_type, with both kinds in the text.
-  // weir::visit() (graph_nodes.hpp) chooses among all of them. cuGraphNodeGetType.
+  // The same node as what it is: node.as<fill_node>(). One of another kind: wrong_type, with both
+  // kinds in the text. weir::visit() (graph_nodes.hpp) chooses among all of them.
+  // cuGraphNodeGetType.
   template <class View>
   requires std::derived_from<View, graph_node>
   [[nodiscard]] View as(call_site at = call_site::current()) const {
@@ -69,16 +73,20 @@ class WEIR_EXPORT graph_node {
     return View{detail::known_kind{}, *this};
   }
 
-  // The edges that lead to it, and from it. cuGraphNodeGetDependencies, cuGraphNodeGetDependentNodes.
+  // The edges that lead to it, and from it. cuGraphNodeGetDependencies,
+  // cuGraphNodeGetDependentNodes.
   [[nodiscard]] std::vector<graph_edge> dependencies(call_site at = call_site::current()) const;
   [[nodiscard]] std::vector<graph_edge> dependents(call_site at = call_site::current()) const;
 
-  // The graph that it is a node of; a null one if nobody told. No driver call. Include weir/graph/graph.hpp.
+  // The graph that it is a node of; a null one if nobody told. No driver call. Include
+  // weir/graph/graph.hpp.
   [[nodiscard]] constexpr graph_ref graph() const noexcept;
 
   [[nodiscard]] constexpr CUgraphNode_st* get() const noexcept { return handle_; }
   constexpr explicit operator bool() const noexcept { return handle_ != nullptr; }
-  friend constexpr bool operator==(graph_node a, graph_node b) noexcept { return a.handle_ == b.handle_; }
+  friend constexpr bool operator==(graph_node a, graph_node b) noexcept {
+    return a.handle_ == b.handle_;
+  }
 
  private:
   void expect(node_kind kind, call_site at) const;
@@ -87,7 +95,8 @@ class WEIR_EXPORT graph_node {
   CUgraph_st* graph_ = nullptr;
 };
 
-static_assert(std::is_trivially_copyable_v<graph_node> && sizeof(graph_node) == 2 * sizeof(void*), "in two registers");
+static_assert(std::is_trivially_copyable_v<graph_node> && sizeof(graph_node) == 2 * sizeof(void*),
+              "in two registers");
 
 namespace detail {
 
@@ -122,8 +131,8 @@ struct graph_edge {
   friend constexpr bool operator==(const graph_edge&, const graph_edge&) noexcept = default;
 };
 
-// The nodes that a new node comes after: {a, b}, or one node, or anything with data() and size() that holds graph_nodes;
-// none at all by default. For arguments only: it does not hold them.
+// The nodes that a new node comes after: {a, b}, or one node, or anything with data() and size()
+// that holds graph_nodes; none at all by default. For arguments only: it does not hold them.
 class dependency_list {
  public:
   constexpr dependency_list() noexcept = default;
@@ -135,14 +144,16 @@ class dependency_list {
     { nodes.data() } -> std::same_as<const graph_node*>;
     { nodes.size() } -> std::convertible_to<std::size_t>;
   }
-  constexpr dependency_list(const Nodes& nodes) noexcept : dependency_list(nodes.data(), nodes.size()) {}
+  constexpr dependency_list(const Nodes& nodes) noexcept
+      : dependency_list(nodes.data(), nodes.size()) {}
 
   [[nodiscard]] constexpr const graph_node* begin() const noexcept { return first_; }
   [[nodiscard]] constexpr const graph_node* end() const noexcept { return first_ + size_; }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
  private:
-  constexpr dependency_list(const graph_node* first, std::size_t size) noexcept : first_{first}, size_{size} {}
+  constexpr dependency_list(const graph_node* first, std::size_t size) noexcept
+      : first_{first}, size_{size} {}
 
   const graph_node* first_ = nullptr;
   std::size_t size_ = 0;
@@ -154,18 +165,19 @@ namespace detail {
 template <class What>
 concept node_parameters = std::derived_from<typename What::node_type, graph_node>;
 
-class owner_share;
+class keep_alive_ref;
 
 // Owners that parameters brought along.
 struct owner_list {
-  const owner_share* first = nullptr;
+  const keep_alive_ref* first = nullptr;
   std::size_t size = 0;
 };
 
 // The way of graphs, nodes and executables to what parameters do in the driver.
 struct node_access {
   template <class What>
-  [[nodiscard]] static CUgraphNode_st* add(const What& what, CUgraph_st* to, dependency_list after, call_site at) {
+  [[nodiscard]] static CUgraphNode_st* add(const What& what, CUgraph_st* to, dependency_list after,
+                                           call_site at) {
     return what.add_to(to, after, at);
   }
   template <class What>
@@ -186,9 +198,9 @@ struct node_access {
   }
   // What an executable keeps for it: an owner_list, or what converts to one.
   template <class What>
-  [[nodiscard]] static auto kept_in_exec(const What& what, call_site at) {
-    if constexpr (requires { what.kept_in_exec(at); }) {
-      return what.kept_in_exec(at);
+  [[nodiscard]] static auto owners_in_exec(const What& what, call_site at) {
+    if constexpr (requires { what.owners_in_exec(at); }) {
+      return what.owners_in_exec(at);
     } else {
       return owners_of(what);
     }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
+#include <weir/core/handle.hpp>
 #include <weir/detail/export.hpp>
+#include <weir/detail/keep_alive.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/nodes/graph_node.hpp>
-#include <weir/core/handle.hpp>
-#include <weir/detail/kept_owner.hpp>
 #include <weir/kernel/kernel.hpp>
 #include <weir/kernel/launch.hpp>
 #include <weir/kernel/launch_config.hpp>
@@ -23,13 +23,16 @@ class WEIR_EXPORT kernel_node : public detail::typed_node<node_kind::kernel> {
  public:
   using typed_node::typed_node;
 
-  // The arguments are the driver's own, to be looked at until the node is changed or gone. cuGraphKernelNodeGetParams.
+  // The arguments are the driver's own, to be looked at until the node is changed or gone.
+  // cuGraphKernelNodeGetParams.
   [[nodiscard]] kernel_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there. cuGraphKernelNodeSetParams.
+  // For executables made from now on; graph_exec::set() changes one that is there.
+  // cuGraphKernelNodeSetParams.
   void set(const kernel_parameters& what, call_site at = call_site::current()) const;
 
-  // Where it stands among the kernels that are ready, as a stream's priority; executables respect it that were made with
-  // instantiate_options::node_priorities. cuGraphKernelNodeGetAttribute, cuGraphKernelNodeSetAttribute.
+  // Where it stands among the kernels that are ready, as a stream's priority; executables respect
+  // it that were made with instantiate_options::node_priorities. cuGraphKernelNodeGetAttribute,
+  // cuGraphKernelNodeSetAttribute.
   [[nodiscard]] int priority(call_site at = call_site::current()) const;
   void set_priority(int priority, call_site at = call_site::current()) const;
   // Every attribute of another kernel node. cuGraphKernelNodeCopyAttributes.
@@ -39,13 +42,15 @@ class WEIR_EXPORT kernel_node : public detail::typed_node<node_kind::kernel> {
 namespace detail {
 
 // Checks the arguments and copies them to a place where they stay, together with what they own.
-[[nodiscard]] WEIR_EXPORT owner_share copied_arguments(const launched_kernel& what, const argument_list& arguments);
-[[nodiscard]] WEIR_EXPORT void** values_in(const owner_share& copied) noexcept;
+[[nodiscard]] WEIR_EXPORT keep_alive_ref copied_arguments(const launched_kernel& what,
+                                                          const argument_list& arguments);
+[[nodiscard]] WEIR_EXPORT void** values_in(const keep_alive_ref& copied) noexcept;
 
 template <class... Arguments>
-[[nodiscard]] owner_share copy_arguments(const launched_kernel& what, const Arguments&... arguments) {
+[[nodiscard]] keep_alive_ref copy_arguments(const launched_kernel& what,
+                                            const Arguments&... arguments) {
   void* values[] = {arguments.value()..., nullptr};
-  const argument_keepers<Arguments...> all{arguments...};
+  const argument_owners<Arguments...> all{arguments...};
   return copied_arguments(what, all.list(values));
 }
 
@@ -53,28 +58,34 @@ template <class... Arguments>
 
 // A launch as a node: what launch() takes, checked as there.
 //
-//   g.add(weir::kernel_parameters{{.grid = {64}, .block = {256}}, saxpy, 2.0f, weir::in(x), weir::inout(y), n});
+//   g.add(weir::kernel_parameters{{.grid = {64}, .block = {256}}, saxpy, 2.0f, weir::in(x),
+//   weir::inout(y), n});
 //
-// Values are copied here. The graph keeps the kernel's module, and the temporary buffers and shared pointers among the
-// arguments, which are moved here; other memory is the caller's to keep, or the graph's: graph_ref::keep().
-// Cluster, cooperation and priority are set where the configuration has them (a node that is set keeps others), and an
-// executable keeps those that it was made with; a programmatic launch is an edge with data, and refused: not_supported.
+// Values are copied here. The graph keeps the kernel's module, and the temporary buffers and shared
+// pointers among the arguments, which are moved here; other memory is the caller's to keep, or the
+// graph's: graph_ref::keep(). Cluster, cooperation and priority are set where the configuration has
+// them (a node that is set keeps others), and an executable keeps those that it was made with; a
+// programmatic launch is an edge with data, and refused: not_supported.
 class WEIR_EXPORT kernel_parameters {
  public:
   using node_type = kernel_node;
 
   template <class... Arguments>
-  kernel_parameters(const launch_config& config, detail::launched_kernel what, Arguments&&... arguments)
+  kernel_parameters(const launch_config& config, detail::launched_kernel what,
+                    Arguments&&... arguments)
       : function_{what.what().get()},
         config_{config},
-        copied_{detail::copy_arguments(what, detail::argument_from(std::forward<Arguments>(arguments), what.at())...)},
+        copied_{detail::copy_arguments(
+            what, detail::argument_from(std::forward<Arguments>(arguments), what.at())...)},
         arguments_{detail::values_in(copied_)} {}
   template <std::same_as<element_count> Elements, class... Arguments>
   kernel_parameters(Elements elements, detail::launched_kernel what, Arguments&&... arguments)
-      : kernel_parameters{what.what().config_for(elements, what.at()), what, std::forward<Arguments>(arguments)...} {}
+      : kernel_parameters{what.what().config_for(elements, what.at()), what,
+                          std::forward<Arguments>(arguments)...} {}
 
-  // A launch of a function of a module that the caller loaded, and keeps, as cuLaunchKernel takes it. The arguments, of
-  // which each entry points to one, are copied when the node is added or set, unchecked.
+  // A launch of a function of a module that the caller loaded, and keeps, as cuLaunchKernel takes
+  // it. The arguments, of which each entry points to one, are copied when the node is added or set,
+  // unchecked.
   kernel_parameters(CUfunc_st* function, kernel_extent grid, kernel_extent block, void** arguments,
                     unsigned shared_bytes = 0) noexcept
       : function_{function},
@@ -98,7 +109,7 @@ class WEIR_EXPORT kernel_parameters {
 
   CUfunc_st* function_;
   launch_config config_;
-  detail::owner_share copied_;  // the arguments, if they are not the caller's
+  detail::keep_alive_ref copied_;  // the arguments, if they are not the caller's
   void** arguments_;
   void** extra_ = nullptr;
 };

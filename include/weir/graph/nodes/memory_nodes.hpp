@@ -2,8 +2,8 @@
 #pragma once
 
 #include <weir/core/call_site.hpp>
-#include <weir/device/device.hpp>
 #include <weir/detail/export.hpp>
+#include <weir/device/device.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/nodes/graph_node.hpp>
 
@@ -14,12 +14,13 @@
 
 namespace weir {
 
-// A node that allocates memory of a device at each launch, at an address that is known when the node is made and stays
-// the same. It is memory from then on, for the work behind the node, until a free node of this graph or of another one
-// gives it back, or after the launch a stream does (buffer<T>::adopt). A launch that finds it not given back fails,
-// unless the executable frees on launch (instantiate_options).
-// A graph with such a node loses no nodes and no edges, has no clones, is no child but a moved one (add_moved_child), no
-// body of a condition, and has one executable at a time.
+// A node that allocates memory of a device at each launch, at an address that is known when the
+// node is made and stays the same. It is memory from then on, for the work behind the node, until a
+// free node of this graph or of another one gives it back, or after the launch a stream does
+// (buffer<T>::adopt). A launch that finds it not given back fails, unless the executable frees on
+// launch (instantiate_options). A graph with such a node loses no nodes and no edges, has no
+// clones, is no child but a moved one (add_moved_child), no body of a condition, and has one
+// executable at a time.
 class WEIR_EXPORT allocation_node : public detail::typed_node<node_kind::allocation> {
  public:
   using typed_node::typed_node;
@@ -37,7 +38,8 @@ class WEIR_EXPORT allocation_node : public detail::typed_node<node_kind::allocat
   }
 };
 
-// A node that frees, at each launch, memory that an allocation node of its graph, or of another one, has given.
+// A node that frees, at each launch, memory that an allocation node of its graph, or of another
+// one, has given.
 class WEIR_EXPORT free_node : public detail::typed_node<node_kind::free> {
  public:
   using typed_node::typed_node;
@@ -51,16 +53,19 @@ class WEIR_EXPORT allocation_parameters {
  public:
   using node_type = allocation_node;
 
-  // `bytes` of a device's memory, for it and for the others named, which have to reach it (device::can_access). None at
-  // all is refused by the driver (invalid_value).
-  allocation_parameters(device gpu, std::size_t bytes, std::span<const device> also_for = {})
-      : device_{gpu}, bytes_{bytes}, also_for_{also_for.begin(), also_for.end()} {}
+  // `bytes` of a device's memory, for it and for the others named, which have to reach it
+  // (device::can_access). None at all is refused by the driver (invalid_value).
+  allocation_parameters(device gpu, std::size_t bytes, std::span<const device> accessible_from = {})
+      : device_{gpu},
+        bytes_{bytes},
+        accessible_from_{accessible_from.begin(), accessible_from.end()} {}
 
   // For so many elements.
   template <class T>
-  [[nodiscard]] static allocation_parameters of(device gpu, std::size_t count, std::span<const device> also_for = {}) {
+  [[nodiscard]] static allocation_parameters of(device gpu, std::size_t count,
+                                                std::span<const device> accessible_from = {}) {
     static_assert(std::is_trivially_copyable_v<T>);
-    return {gpu, count * sizeof(T), also_for};
+    return {gpu, count * sizeof(T), accessible_from};
   }
 
  private:
@@ -69,16 +74,18 @@ class WEIR_EXPORT allocation_parameters {
 
   device device_;
   std::size_t bytes_;
-  std::vector<device> also_for_;
+  std::vector<device> accessible_from_;
 };
 
-// What a free node frees: memory of an allocation node, which it has to come after. It cannot be changed later.
+// What a free node frees: memory of an allocation node, which it has to come after. It cannot be
+// changed later.
 class WEIR_EXPORT free_parameters {
  public:
   using node_type = free_node;
 
   // cuGraphMemAllocNodeGetParams.
-  explicit free_parameters(allocation_node from, call_site at = call_site::current()) : address_{from.address(at)} {}
+  explicit free_parameters(allocation_node from, call_site at = call_site::current())
+      : address_{from.address(at)} {}
   explicit free_parameters(void* address) noexcept : address_{address} {}
 
  private:
@@ -88,7 +95,8 @@ class WEIR_EXPORT free_parameters {
   void* address_;
 };
 
-// What the graphs that allocate hold on a device, in bytes: reserved there, and given out; now, and the most so far.
+// What the graphs that allocate hold on a device, in bytes: reserved there, and given out; now, and
+// the most so far.
 struct graph_memory_usage {
   unsigned long long used = 0;
   unsigned long long used_high = 0;
@@ -97,7 +105,8 @@ struct graph_memory_usage {
 };
 
 // cuDeviceGetGraphMemAttribute.
-[[nodiscard]] WEIR_EXPORT graph_memory_usage graph_memory_of(device gpu, call_site at = call_site::current());
+[[nodiscard]] WEIR_EXPORT graph_memory_usage graph_memory_of(device gpu,
+                                                             call_site at = call_site::current());
 // Brings the high marks down to zero; they count anew. cuDeviceSetGraphMemAttribute.
 WEIR_EXPORT void reset_graph_memory_marks(device gpu, call_site at = call_site::current());
 // Gives back to the device what is reserved and not in use. cuDeviceGraphMemTrim.

@@ -1,12 +1,12 @@
 // weir/interop/detail/asio_operation.hpp - a handler of Asio's that waits for work of a device.
 #pragma once
 
-#include <weir/core/call_site.hpp>
 #include <weir/completion/completion.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/core/call_site.hpp>
+#include <weir/core/errc.hpp>
 #include <weir/detail/completion_access.hpp>
 #include <weir/detail/completion_waiter.hpp>
-#include <weir/core/errc.hpp>
-#include <weir/completion/future.hpp>
 #include <weir/interop/detail/asio_waits.hpp>
 
 #include <asio/associated_allocator.hpp>
@@ -41,48 +41,57 @@ concept asio_executor = ::asio::execution::is_executor<E>::value || ::asio::is_e
 
 template <class E>
 concept asio_executor_with_context = requires(const E& e) {
-  { ::asio::query(e, ::asio::execution::context) } -> std::convertible_to<::asio::execution_context&>;
-  requires !std::same_as<decltype(::asio::query(e, ::asio::execution::context)), ::asio::system_context&>;
+  {
+    ::asio::query(e, ::asio::execution::context)
+    } -> std::convertible_to<::asio::execution_context&>;
+  requires !std::same_as<decltype(::asio::query(e, ::asio::execution::context)),
+                         ::asio::system_context&>;
 };
 
 template <class E>
-concept asio_old_executor = !::asio::execution::is_executor<E>::value && requires(const E& e) {
+concept asio_ts_executor = !::asio::execution::is_executor<E>::value && requires(const E& e) {
   { e.context() } -> std::convertible_to<::asio::execution_context&>;
 };
 
-// Those that have no context of their own call functions where they are given any: the system's executor, which stands for
-// none, and the one of futures.
+// Those that have no context of their own call functions where they are given any: the system's
+// executor, which stands for none, and the one of futures.
 template <class E>
-inline constexpr bool calls_in_place = !asio_executor_with_context<E> && !asio_old_executor<E>;
+inline constexpr bool calls_in_place = !asio_executor_with_context<E> && !asio_ts_executor<E>;
 
 template <class E>
 [[nodiscard]] asio_waits& waits_of(const E& executor) {
   if constexpr (asio_executor_with_context<E>) {
     ::asio::execution_context& context = ::asio::query(executor, ::asio::execution::context);
     return ::asio::use_service<asio_wait_service>(context).waits();
-  } else if constexpr (asio_old_executor<E>) {
+  } else if constexpr (asio_ts_executor<E>) {
     ::asio::execution_context& context = executor.context();
     return ::asio::use_service<asio_wait_service>(context).waits();
   } else {
-    static auto* const of_no_context = new asio_waits{true};  // the reactor's threads come until the process is gone
-    return *of_no_context;
+    static auto* const without_context =
+        new asio_waits{true};  // the reactor's threads come until the process is gone
+    return *without_context;
   }
 }
 
-// In the memory of the handler's allocator. `Source` is what is waited for, and calls the handler with what comes of it.
+// In the memory of the handler's allocator. `Source` is what is waited for, and calls the handler
+// with what comes of it.
 template <class Handler, class Executor, class Source>
 class asio_operation final : public asio_wait {
   using executor_type = ::asio::associated_executor_t<Handler, Executor>;
-  using handlers_allocator = ::asio::associated_allocator_t<Handler>;
-  using memory = typename std::allocator_traits<handlers_allocator>::template rebind_traits<asio_operation>;
+  using handler_allocator = ::asio::associated_allocator_t<Handler>;
+  using memory =
+      typename std::allocator_traits<handler_allocator>::template rebind_traits<asio_operation>;
 
-  struct ender {
-    void operator()(asio_operation* one) const noexcept { static_cast<void>(one->take()); }
+  struct operation_deleter {
+    void operator()(asio_operation* operation) const noexcept {
+      static_cast<void>(operation->take());
+    }
   };
-  using owner = std::unique_ptr<asio_operation, ender>;
+  using owner = std::unique_ptr<asio_operation, operation_deleter>;
 
-  // What is left when the memory is given back. The executor stays at work until the handler has returned.
-  struct rest {
+  // What is left when the memory is given back. The executor stays at work until the handler has
+  // returned.
+  struct handler_state {
     Handler handler;
     ::asio::executor_work_guard<executor_type> work;
     Source source;
@@ -90,107 +99,113 @@ class asio_operation final : public asio_wait {
 
  public:
   // Throws with nothing begun and the handler destroyed.
-  static void begin(Handler handler, const Executor& fallback, Source source) {
+  static void start(Handler handler, const Executor& fallback, Source source) {
     typename memory::allocator_type allocator{::asio::get_associated_allocator(handler)};
-    asio_operation* const place = memory::allocate(allocator, 1);
+    asio_operation* const storage = memory::allocate(allocator, 1);
     const executor_type executor = ::asio::get_associated_executor(handler, fallback);
-    owner one{::new (static_cast<void*>(place)) asio_operation{std::move(handler), executor, std::move(source)}};
-    asio_operation& begun = *one;
-    begun.wait(std::move(one));
+    owner operation{::new (static_cast<void*>(storage))
+                        asio_operation{std::move(handler), executor, std::move(source)}};
+    asio_operation& started = *operation;
+    started.wait(std::move(operation));
   }
 
-  void hand_on(errc outcome, bool cancelled) noexcept override {
+  void complete(errc outcome, bool cancelled) noexcept override {
     outcome_ = outcome;
     cancelled_ = cancelled;
-    give(owner{this});
+    submit(owner{this});
   }
 
-  void drop() noexcept override { static_cast<void>(take()); }
+  void destroy() noexcept override { static_cast<void>(take()); }
 
  private:
   struct canceller {
     void operator()(::asio::cancellation_type type) const noexcept {
-      constexpr auto any =
-          ::asio::cancellation_type::terminal | ::asio::cancellation_type::partial | ::asio::cancellation_type::total;
-      if ((type & any) != ::asio::cancellation_type::none) among->cancel(*at, life);
+      constexpr auto any = ::asio::cancellation_type::terminal |
+                           ::asio::cancellation_type::partial | ::asio::cancellation_type::total;
+      if ((type & any) != ::asio::cancellation_type::none) pending_waits->cancel(*at, generation);
     }
-    asio_waits* among;
-    asio_waits::place* at;
-    unsigned long long life;
+    asio_waits* pending_waits;
+    asio_waits::slot* at;
+    unsigned long long generation;
   };
 
   // What the executor is given. One that ends without calling it destroys the handler.
   struct ready {
-    using allocator_type = handlers_allocator;
+    using allocator_type = handler_allocator;
     [[nodiscard]] allocator_type get_allocator() const noexcept {
-      return ::asio::get_associated_allocator(one->rest_.handler);
+      return ::asio::get_associated_allocator(operation->state_.handler);
     }
-    void operator()() { std::exchange(one, nullptr).release()->call(); }
-    owner one;
+    void operator()() { std::exchange(operation, nullptr).release()->call(); }
+    owner operation;
   };
 
   asio_operation(Handler&& handler, const executor_type& executor, Source&& source)
-      : rest_{std::move(handler), ::asio::executor_work_guard<executor_type>{executor}, std::move(source)} {}
+      : state_{std::move(handler), ::asio::executor_work_guard<executor_type>{executor},
+               std::move(source)} {}
   ~asio_operation() = default;
 
   void wait(owner self) {
-    const completion awaited = rest_.source.awaited();
-    lane* const where = completion_access::where(awaited);
-    asio_waits& among = waits_of(rest_.work.get_executor());
-    asio_waits::place& at = among.enter(*this, where);
+    const completion awaited = state_.source.awaited();
+    completion_queue* const queue = completion_access::queue(awaited);
+    asio_waits& pending_waits = waits_of(state_.work.get_executor());
+    asio_waits::slot& at = pending_waits.acquire(*this, queue);
     try {
-      auto slot = ::asio::get_associated_cancellation_slot(rest_.handler);
-      if (slot.is_connected()) slot.template emplace<canceller>(canceller{&among, &at, at.life});
-      const bool waits = where != nullptr && add_waiter(*where, completion_access::ticket(awaited), at);
+      auto slot = ::asio::get_associated_cancellation_slot(state_.handler);
+      if (slot.is_connected())
+        slot.template emplace<canceller>(canceller{&pending_waits, &at, at.generation});
+      const bool waits =
+          queue != nullptr && add_waiter(*queue, completion_access::ticket(awaited), at);
       if constexpr (calls_in_place<executor_type>) {
-        if (!waits) tell_soon(where, at);
+        if (!waits) post_completion(queue, at);
       }
       if (waits || calls_in_place<executor_type>) {
         static_cast<void>(self.release());  // it may be over and gone by now
         return;
       }
     } catch (...) {
-      among.leave(at);
+      pending_waits.discard(at);
       throw;
     }
     outcome_ = at.outcome;
-    among.leave(at);
-    give(std::move(self));
+    pending_waits.discard(at);
+    submit(std::move(self));
   }
 
-  static void give(owner one) {
-    const executor_type executor = one->rest_.work.get_executor();
+  static void submit(owner operation) {
+    const executor_type executor = operation->state_.work.get_executor();
     if constexpr (calls_in_place<executor_type>) {
-      ::asio::dispatch(executor, ready{std::move(one)});
+      ::asio::dispatch(executor, ready{std::move(operation)});
     } else {
-      ::asio::post(executor, ready{std::move(one)});
+      ::asio::post(executor, ready{std::move(operation)});
     }
   }
 
   void call() {
     const errc outcome = outcome_;
     const bool cancelled = cancelled_;
-    rest kept = take();
-    kept.source.call(kept.handler, outcome, cancelled);
+    handler_state state = take();
+    state.source.call(state.handler, outcome, cancelled);
   }
 
   // Ends this.
-  [[nodiscard]] rest take() noexcept {
-    rest kept{std::move(rest_)};
-    typename memory::allocator_type allocator{::asio::get_associated_allocator(kept.handler)};
+  [[nodiscard]] handler_state take() noexcept {
+    handler_state state{std::move(state_)};
+    typename memory::allocator_type allocator{::asio::get_associated_allocator(state.handler)};
     this->~asio_operation();
     memory::deallocate(allocator, this, 1);
-    return kept;
+    return state;
   }
 
-  rest rest_;
+  handler_state state_;
   errc outcome_ = errc::success;
   bool cancelled_ = false;
 };
 
-inline void throw_asio_outcome(const completion& awaited, errc outcome, bool cancelled, call_site at) {
+inline void throw_asio_outcome(const completion& awaited, errc outcome, bool cancelled,
+                               call_site at) {
   if (cancelled) throw std::system_error{::asio::error::operation_aborted};
-  throw_outcome(completion_access::where(awaited), completion_access::ticket(awaited), outcome, "weir::async_wait", at);
+  throw_outcome(completion_access::queue(awaited), completion_access::ticket(awaited), outcome,
+                "weir::async_wait", at);
 }
 
 // A completion as what is waited for.
@@ -212,9 +227,11 @@ struct asio_completion {
   }
 };
 
-// What a handler gets of a future; where there is no value, what this is without one, which must be to be had whatever happens.
+// What a handler gets of a future; where there is no value, what this is without one, which must be
+// to be had whatever happens.
 template <class T>
-using asio_value = std::conditional_t<std::is_nothrow_default_constructible_v<T>, T, std::optional<T>>;
+using asio_value =
+    std::conditional_t<std::is_nothrow_default_constructible_v<T>, T, std::optional<T>>;
 
 // A future. Its value goes to the handler.
 template <class T>
@@ -222,7 +239,7 @@ struct asio_future {
   future<T> what;
   call_site at;
 
-  [[nodiscard]] completion awaited() const { return end_of(what, "weir::async_wait", at); }
+  [[nodiscard]] completion awaited() const { return completion_of(what, "weir::async_wait", at); }
 
   template <class Handler>
   void call(Handler& handler, errc outcome, bool cancelled) {
@@ -244,14 +261,15 @@ struct asio_future {
   }
 };
 
-// What can be refused is refused before Asio's token begins the wait: one that does so while a coroutine is suspended, such as
-// use_awaitable, has nobody to throw to. Gives what is waited for.
+// What can be refused is refused before Asio's token begins the wait: one that does so while a
+// coroutine is suspended, such as use_awaitable, has nobody to throw to. Gives what is waited for.
 template <class Source>
 [[nodiscard]] Source&& asio_source(Source&& source) {
   const completion awaited = source.awaited();
-  lane* const where = completion_access::where(awaited);
-  const bool waits = where != nullptr && known_outcome(*where, completion_access::ticket(awaited)) == errc::not_ready;
-  if (waits) begin_telling(where);
+  completion_queue* const queue = completion_access::queue(awaited);
+  const bool waits = queue != nullptr &&
+                     known_outcome(*queue, completion_access::ticket(awaited)) == errc::not_ready;
+  if (waits) ensure_reactor_thread(queue);
   return std::move(source);
 }
 
@@ -259,8 +277,9 @@ template <class Source>
 struct begin_asio_wait {
   template <class Handler, class Source>
   void operator()(Handler&& handler, Source&& source) const {
-    using operation = asio_operation<std::decay_t<Handler>, ::asio::system_executor, std::decay_t<Source>>;
-    operation::begin(std::forward<Handler>(handler), {}, std::forward<Source>(source));
+    using operation =
+        asio_operation<std::decay_t<Handler>, ::asio::system_executor, std::decay_t<Source>>;
+    operation::start(std::forward<Handler>(handler), {}, std::forward<Source>(source));
   }
 };
 
@@ -268,15 +287,15 @@ struct begin_asio_wait {
 template <class Executor>
 struct begin_asio_wait_at {
   using executor_type = Executor;
-  [[nodiscard]] executor_type get_executor() const noexcept { return where; }
+  [[nodiscard]] executor_type get_executor() const noexcept { return fallback; }
 
   template <class Handler, class Source>
   void operator()(Handler&& handler, Source&& source) const {
     using operation = asio_operation<std::decay_t<Handler>, Executor, std::decay_t<Source>>;
-    operation::begin(std::forward<Handler>(handler), where, std::forward<Source>(source));
+    operation::start(std::forward<Handler>(handler), fallback, std::forward<Source>(source));
   }
 
-  Executor where;
+  Executor fallback;
 };
 
 }  // namespace weir::detail

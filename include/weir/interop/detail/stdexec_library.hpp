@@ -1,4 +1,5 @@
-// weir/interop/detail/stdexec_library.hpp - the library of senders that there is: std::execution of C++26, else stdexec.
+// weir/interop/detail/stdexec_library.hpp - the library of senders that there is: std::execution of
+// C++26, else stdexec.
 #pragma once
 
 #include <exception>
@@ -27,43 +28,43 @@ using namespace ::stdexec;
 #endif
 }  // namespace senders
 
-// What a type says to be a sender, an operation or a scheduler. The names have changed (sender_t, sender_tag), and early
-// versions want none: it is what the library's own types say.
-using sender_mark = typename std::remove_cvref_t<decltype(senders::just())>::sender_concept;
+// What a type says to be a sender, an operation or a scheduler. The names have changed (sender_t,
+// sender_tag), and early versions want none: it is what the library's own types say.
+using sender_concept_type = typename std::remove_cvref_t<decltype(senders::just())>::sender_concept;
 
-template <class Own>
-struct operation_mark_of {
+template <class Operation>
+struct operation_concept_type_of {
   using type = void;
 };
-template <class Own>
-requires requires { typename Own::operation_state_concept; }
-struct operation_mark_of<Own> {
-  using type = typename Own::operation_state_concept;
+template <class Operation>
+requires requires { typename Operation::operation_state_concept; }
+struct operation_concept_type_of<Operation> {
+  using type = typename Operation::operation_state_concept;
 };
 template <class Receiver, class... Values>
-using operation_mark = typename operation_mark_of<decltype(senders::connect(senders::just(std::declval<Values>()...),
-                                                                            std::declval<Receiver>()))>::type;
+using operation_concept_type = typename operation_concept_type_of<decltype(senders::connect(
+    senders::just(std::declval<Values>()...), std::declval<Receiver>()))>::type;
 
-template <class Own>
-struct scheduler_mark_of {
+template <class Operation>
+struct scheduler_concept_type_of {
   using type = void;
 };
-template <class Own>
-requires requires { typename Own::scheduler_concept; }
-struct scheduler_mark_of<Own> {
-  using type = typename Own::scheduler_concept;
+template <class Operation>
+requires requires { typename Operation::scheduler_concept; }
+struct scheduler_concept_type_of<Operation> {
+  using type = typename Operation::scheduler_concept;
 };
-using scheduler_mark =
-    typename scheduler_mark_of<std::remove_cvref_t<decltype(std::declval<senders::run_loop&>().get_scheduler())>>::type;
+using scheduler_concept_type = typename scheduler_concept_type_of<
+    std::remove_cvref_t<decltype(std::declval<senders::run_loop&>().get_scheduler())>>::type;
 
 template <class Receiver>
-using stop_token_of =
-    std::remove_cvref_t<decltype(senders::get_stop_token(senders::get_env(std::declval<const Receiver&>())))>;
+using stop_token_of = std::remove_cvref_t<decltype(senders::get_stop_token(
+    senders::get_env(std::declval<const Receiver&>())))>;
 
 // What all of weir's senders complete with.
 template <class... Values>
-using signatures_of =
-    senders::completion_signatures<senders::set_value_t(Values...), senders::set_error_t(std::exception_ptr),
-                                   senders::set_stopped_t()>;
+using signatures_of = senders::completion_signatures<senders::set_value_t(Values...),
+                                                     senders::set_error_t(std::exception_ptr),
+                                                     senders::set_stopped_t()>;
 
 }  // namespace weir::detail

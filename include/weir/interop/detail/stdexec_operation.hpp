@@ -2,9 +2,9 @@
 #pragma once
 
 #include <weir/completion/completion.hpp>
+#include <weir/core/errc.hpp>
 #include <weir/detail/completion_access.hpp>
 #include <weir/detail/completion_waiter.hpp>
-#include <weir/core/errc.hpp>
 #include <weir/interop/detail/stdexec_library.hpp>
 
 #include <atomic>
@@ -16,14 +16,16 @@
 
 namespace weir::detail {
 
-// `Source` is what is waited for, and has the values. Whoever takes the waiter completes the receiver: the reactor, who tells
-// it, or a request to stop, which takes it back; or start(), if that has not come to its end by then.
+// `Source` is what is waited for, and has the values. Whoever takes the waiter completes the
+// receiver: the reactor, who tells it, or a request to stop, which takes it back; or start(), if
+// that has not come to its end by then.
 template <class Receiver, class Source>
 class sender_operation : completion_waiter {
  public:
-  using operation_state_concept = typename Source::template mark<Receiver>;
+  using operation_state_concept = typename Source::template operation_concept<Receiver>;
 
-  sender_operation(Receiver&& receiver, Source&& source) : receiver_{std::move(receiver)}, source_{std::move(source)} {}
+  sender_operation(Receiver&& receiver, Source&& source)
+      : receiver_{std::move(receiver)}, source_{std::move(source)} {}
   sender_operation(const sender_operation&) = delete;
   sender_operation& operator=(const sender_operation&) = delete;
 
@@ -33,12 +35,12 @@ class sender_operation : completion_waiter {
       senders::set_stopped(std::move(receiver_));
       return;
     }
-    told = &be_told;
+    on_complete = &handle_completion;
     try {
       awaited_ = source_.awaited();
-      if (where() == nullptr || !add_waiter(*where(), completion_access::ticket(awaited_), *this)) {
-        state_.store(begun);
-        go_on_without_waiting();
+      if (queue() == nullptr || !add_waiter(*queue(), completion_access::ticket(awaited_), *this)) {
+        state_.store(started);
+        complete_without_wait();
         return;
       }
     } catch (...) {
@@ -46,18 +48,18 @@ class sender_operation : completion_waiter {
       return;
     }
     if constexpr (stoppable) {  // else it may be over and gone by now
-      callback_.emplace(stop, stopper{this});
-      const unsigned before = state_.fetch_or(begun);
-      if ((before & taken_back) != 0) {
+      callback_.emplace(stop, stop_request{this});
+      const unsigned before = state_.fetch_or(started);
+      if ((before & cancelled) != 0) {
         complete_stopped();
-      } else if ((before & was_told) != 0) {
-        go_on_without_waiting();
+      } else if ((before & completed) != 0) {
+        complete_without_wait();
       }
     }
   }
 
  private:
-  struct stopper {
+  struct stop_request {
     sender_operation* of;
     void operator()() const noexcept { of->stop(); }
   };
@@ -66,32 +68,34 @@ class sender_operation : completion_waiter {
   };
   using token = stop_token_of<Receiver>;
   static constexpr bool stoppable = !senders::unstoppable_token<token>;
-  using callback =
-      std::conditional_t<stoppable, std::optional<typename token::template callback_type<stopper>>, no_callback>;
+  using callback = std::conditional_t<
+      stoppable, std::optional<typename token::template callback_type<stop_request>>, no_callback>;
 
-  static constexpr unsigned begun = 1;
-  static constexpr unsigned was_told = 2;
-  static constexpr unsigned taken_back = 4;
+  static constexpr unsigned started = 1;
+  static constexpr unsigned completed = 2;
+  static constexpr unsigned cancelled = 4;
 
-  [[nodiscard]] lane* where() const noexcept { return completion_access::where(awaited_); }
+  [[nodiscard]] completion_queue* queue() const noexcept {
+    return completion_access::queue(awaited_);
+  }
 
   // The outcome is known. start() has been called on any thread; some must not go on there.
-  void go_on_without_waiting() {
-    if constexpr (Source::may_go_on_anywhere) {
+  void complete_without_wait() {
+    if constexpr (Source::may_complete_inline) {
       complete();
     } else {
-      tell_soon(where(), *this);
+      post_completion(queue(), *this);
     }
   }
 
-  static void be_told(completion_waiter& self, errc) noexcept {
+  static void handle_completion(completion_waiter& self, errc) noexcept {
     auto& me = static_cast<sender_operation&>(self);
-    if (!stoppable || (me.state_.fetch_or(was_told) & begun) != 0) me.complete();
+    if (!stoppable || (me.state_.fetch_or(completed) & started) != 0) me.complete();
   }
 
   void stop() noexcept {
-    if (!take_back(*where(), *this)) return;
-    if ((state_.fetch_or(taken_back) & begun) != 0) complete_stopped();
+    if (!cancel_wait(*queue(), *this)) return;
+    if ((state_.fetch_or(cancelled) & started) != 0) complete_stopped();
   }
 
   void complete_stopped() noexcept {
@@ -104,7 +108,8 @@ class sender_operation : completion_waiter {
     std::exception_ptr failure;
     std::optional<decltype(source_.take())> values;
     try {
-      throw_outcome(where(), completion_access::ticket(awaited_), outcome, "weir::as_sender", source_.at);
+      throw_outcome(queue(), completion_access::ticket(awaited_), outcome, "weir::as_sender",
+                    source_.at);
       values.emplace(source_.take());
     } catch (...) {
       failure = std::current_exception();
@@ -112,8 +117,9 @@ class sender_operation : completion_waiter {
     if (failure != nullptr) {
       senders::set_error(std::move(receiver_), std::move(failure));
     } else {
-      std::apply([this](auto&&... each) { senders::set_value(std::move(receiver_), std::move(each)...); },
-                 *std::move(values));
+      std::apply(
+          [this](auto&&... each) { senders::set_value(std::move(receiver_), std::move(each)...); },
+          *std::move(values));
     }
   }
 

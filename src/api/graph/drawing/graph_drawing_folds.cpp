@@ -8,43 +8,47 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::size_t longest_period = 4;
-constexpr std::size_t fewest_nodes = 4;
-constexpr std::size_t fewest_times = 3;
+constexpr std::size_t max_period = 4;
+constexpr std::size_t min_nodes = 4;
+constexpr std::size_t min_repetitions = 3;
 
-using places = std::vector<std::size_t>;
+using node_indices = std::vector<std::size_t>;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-// The node that follows each in a chain: its only one, that follows it only. None where the edge says more than "after".
-places followers(const drawn_graph& graph) {
-  places follower(graph.nodes.size(), none);
-  places leaving(graph.nodes.size());
-  places entering(graph.nodes.size());
+// The node that follows each in a chain: its only one, that follows it only. None where the edge
+// says more than "after".
+node_indices successors(const drawn_graph& graph) {
+  node_indices successor(graph.nodes.size(), none);
+  node_indices leaving(graph.nodes.size());
+  node_indices entering(graph.nodes.size());
   for (const drawn_edge& edge : graph.edges) {
     ++leaving[edge.from];
     ++entering[edge.to];
   }
-  const auto folds = [&](std::size_t place) {
-    const drawn_node& node = graph.nodes[place];
+  const auto folds = [&](std::size_t index) {
+    const drawn_node& node = graph.nodes[index];
     return node.tag.empty() && node.parts.empty();
   };
   for (const drawn_edge& edge : graph.edges) {
-    const bool alone = leaving[edge.from] == 1 && entering[edge.to] == 1 && edge.data == edge_data{};
-    if (alone && edge.from != edge.to && folds(edge.from) && folds(edge.to)) follower[edge.from] = edge.to;
+    const bool alone =
+        leaving[edge.from] == 1 && entering[edge.to] == 1 && edge.data == edge_data{};
+    if (alone && edge.from != edge.to && folds(edge.from) && folds(edge.to))
+      successor[edge.from] = edge.to;
   }
-  return follower;
+  return successor;
 }
 
 // The most that repeats at the beginning of a chain.
 drawn_box first_box(const drawn_graph& graph, std::span<const std::size_t> chain) {
   const auto kind = [&](std::size_t i) { return graph.nodes[chain[i]].kind; };
   drawn_box best{{chain[0]}, 1};
-  for (std::size_t period = 1; period <= longest_period; ++period) {
+  for (std::size_t period = 1; period <= max_period; ++period) {
     std::size_t same = period;
     while (same < chain.size() && kind(same) == kind(same - period)) ++same;
-    const std::size_t whole = same - same % period;
-    if (whole < fewest_nodes || whole / period < fewest_times || whole <= best.nodes.size()) continue;
-    best = {{chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(whole)}, period};
+    const std::size_t covered = same - same % period;
+    if (covered < min_nodes || covered / period < min_repetitions || covered <= best.nodes.size())
+      continue;
+    best = {{chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(covered)}, period};
   }
   return best;
 }
@@ -52,28 +56,29 @@ drawn_box first_box(const drawn_graph& graph, std::span<const std::size_t> chain
 }  // namespace
 
 std::vector<drawn_box> boxes_of(const drawn_graph& graph, bool fold) {
-  const places follower = fold ? followers(graph) : places(graph.nodes.size(), none);
-  std::vector<bool> follows(graph.nodes.size());
-  for (const std::size_t place : follower) {
-    if (place != none) follows[place] = true;
+  const node_indices successor = fold ? successors(graph) : node_indices(graph.nodes.size(), none);
+  std::vector<bool> has_predecessor(graph.nodes.size());
+  for (const std::size_t index : successor) {
+    if (index != none) has_predecessor[index] = true;
   }
   std::vector<drawn_box> boxes;
   std::vector<bool> boxed(graph.nodes.size());
-  const auto box_chain_from = [&](std::size_t place) {
-    places chain;
-    for (; place != none && !boxed[place]; place = follower[place]) {
-      boxed[place] = true;
-      chain.push_back(place);
+  const auto box_chain_from = [&](std::size_t index) {
+    node_indices chain;
+    for (; index != none && !boxed[index]; index = successor[index]) {
+      boxed[index] = true;
+      chain.push_back(index);
     }
-    for (std::span<const std::size_t> rest{chain}; !rest.empty(); rest = rest.subspan(boxes.back().nodes.size())) {
-      boxes.push_back(first_box(graph, rest));
+    for (std::span<const std::size_t> remaining{chain}; !remaining.empty();
+         remaining = remaining.subspan(boxes.back().nodes.size())) {
+      boxes.push_back(first_box(graph, remaining));
     }
   };
-  for (std::size_t place = 0; place < graph.nodes.size(); ++place) {
-    if (!follows[place]) box_chain_from(place);
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    if (!has_predecessor[index]) box_chain_from(index);
   }
-  for (std::size_t place = 0; place < graph.nodes.size(); ++place) {
-    if (!boxed[place]) box_chain_from(place);  // a ring has no beginning
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    if (!boxed[index]) box_chain_from(index);  // a ring has no beginning
   }
   std::ranges::sort(boxes, {}, [](const drawn_box& box) { return box.nodes.front(); });
   return boxes;

@@ -13,7 +13,7 @@ struct drawn_box {
   std::vector<std::size_t> nodes;  // by place
   std::size_t period = 1;          // after so many the kinds repeat
 
-  [[nodiscard]] std::size_t times() const noexcept { return nodes.size() / period; }
+  [[nodiscard]] std::size_t repetitions() const noexcept { return nodes.size() / period; }
 };
 
 // Every node is in one of them. Without `fold` each is in its own.

@@ -1,7 +1,8 @@
-// api/graph/drawing/graph_drawing_labels.cpp - what the boxes of a drawing look like: their colours, and their labels in Graphviz's HTML.
+// api/graph/drawing/graph_drawing_labels.cpp - what the boxes of a drawing look like: their
+// colours, and their labels in Graphviz's HTML.
 #include "api/graph/drawing/graph_drawing_labels.hpp"
 
-#include "api/graph/drawing/graph_drawing_text.hpp"
+#include "api/graph/drawing/graph_drawing_html.hpp"
 
 #include <fmt/format.h>
 
@@ -37,13 +38,17 @@ std::string label(std::string_view tag, std::string_view what, std::string_view 
 std::string cell(node_kind kind, std::string_view html) {
   const kind_style style = style_of(kind);
   if (style.text == black) return fmt::format("<TD BGCOLOR=\"{}\">{}</TD>", style.fill, html);
-  return fmt::format("<TD BGCOLOR=\"{}\"><FONT COLOR=\"{}\">{}</FONT></TD>", style.fill, style.text, html);
+  return fmt::format("<TD BGCOLOR=\"{}\"><FONT COLOR=\"{}\">{}</FONT></TD>", style.fill, style.text,
+                     html);
 }
 
 std::string table(std::string_view rows) {
-  return fmt::format(R"(<TABLE BORDER="0" CELLSPACING="3" CELLBORDER="0" CELLPADDING="2">{}</TABLE>)", rows);
+  return fmt::format(
+      R"(<TABLE BORDER="0" CELLSPACING="3" CELLBORDER="0" CELLPADDING="2">{}</TABLE>)", rows);
 }
 
-std::string small(std::string_view text) { return fmt::format("<FONT POINT-SIZE=\"8\">{}</FONT>", html_of(text)); }
+std::string small(std::string_view text) {
+  return fmt::format("<FONT POINT-SIZE=\"8\">{}</FONT>", html_of(text));
+}
 
 }  // namespace weir::detail

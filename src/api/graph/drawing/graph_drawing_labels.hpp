@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing_labels.hpp - what the boxes of a drawing look like: their colours, and their labels in Graphviz's HTML.
+// api/graph/drawing/graph_drawing_labels.hpp - what the boxes of a drawing look like: their
+// colours, and their labels in Graphviz's HTML.
 #pragma once
 
 #include <weir/graph/nodes/graph_node.hpp>

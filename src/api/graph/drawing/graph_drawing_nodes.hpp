@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing_nodes.hpp - what is drawn of a graph: its nodes in words, its edges, its parts.
+// api/graph/drawing/graph_drawing_nodes.hpp - what is drawn of a graph: its nodes in words, its
+// edges, its parts.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -16,7 +17,7 @@ struct drawn_graph;
 struct drawn_node {
   node_kind kind = node_kind::empty;
   std::string tag;
-  std::string does;                // "copy 4 KiB, host to device"
+  std::string description;         // "copy 4 KiB, host to device"
   std::string site;                // "main.cpp:12", or nothing
   std::vector<drawn_graph> parts;  // a child graph, or bodies
 };
@@ -37,6 +38,6 @@ struct drawn_graph {
 };
 
 // Reads all of it. Throws what asking for nodes, edges and kinds throws.
-[[nodiscard]] drawn_graph drawn(graph_ref graph, call_site at);
+[[nodiscard]] drawn_graph read_graph(graph_ref graph, call_site at);
 
 }  // namespace weir::detail

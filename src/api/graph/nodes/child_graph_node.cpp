@@ -1,14 +1,14 @@
 // api/graph/nodes/child_graph_node.cpp - nodes that are graphs.
-#include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/graph/nodes/child_graph_node.hpp>
 
-#include "api/memory/captured_memory.hpp"
+#include "api/core/unhandled_error.hpp"
 #include "api/graph/conditional_bodies.hpp"
-#include "api/graph/graph_book.hpp"
+#include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/node_notes.hpp"
-#include "api/core/unraised.hpp"
+#include "api/graph/node_metadata.hpp"
+#include "api/memory/captured_memory.hpp"
 
 #include <fmt/format.h>
 
@@ -23,43 +23,51 @@ using detail::subject;
 
 namespace {
 
-constexpr const char* add_call = "cuGraphAddNode";
+constexpr const char* add_child_call = "cuGraphAddNode";
 
 abi::CUgraph embedded_graph(abi::CUgraphNode node, call_site at) {
   constexpr const char* call = "cuGraphChildGraphNodeGetGraph";
   return detail::params_of<abi::CUgraph>(
       graph_node{node}, call,
-      [](abi::CUgraphNode handle, auto* graph) { return driver().cuGraphChildGraphNodeGetGraph(handle, graph); }, at);
+      [](abi::CUgraphNode handle, auto* graph) {
+        return driver().cuGraphChildGraphNodeGetGraph(handle, graph);
+      },
+      at);
 }
 
 // What a driver would crash on, or find out only when it instantiates.
 void check_child(CUgraph_st* to, graph_ref child, call_site at) {
-  detail::usable(graph_ref{to}, add_call, at);
-  CUgraph_st* const handle = detail::finished(child, add_call, at);
+  detail::require_open(graph_ref{to}, add_child_call, at);
+  CUgraph_st* const handle = detail::require_not_capturing(child, add_child_call, at);
   if (detail::is_part_of(to, handle)) {
-    detail::fail(errc::invalid_value, add_call, to_string(graph_ref{to}), "a graph cannot be a part of itself", at);
+    detail::throw_error(errc::invalid_value, add_child_call, to_string(graph_ref{to}),
+                        "a graph cannot be a part of itself", at);
   }
   if (!detail::is_in_body(to)) return;
-  const graph_node unfit = detail::find_unfit_for_body(handle, at);
-  if (!unfit) return;
-  detail::fail(
-      errc::not_supported, add_call, to_string(graph_ref{to}),
-      fmt::format("the child has a node that no body of a conditional node can hold: {}", detail::describe(unfit)), at);
+  const graph_node not_allowed = detail::find_not_allowed_in_body(handle, at);
+  if (!not_allowed) return;
+  detail::throw_error(
+      errc::not_supported, add_child_call, to_string(graph_ref{to}),
+      fmt::format("the child has a node that no body of a conditional node can hold: {}",
+                  detail::describe(not_allowed)),
+      at);
 }
 
-[[noreturn, gnu::cold]] void fail_adding_child(abi::CUresult answer, CUgraph_st* to, graph_ref child,
-                                               dependency_list after, bool moved, call_site at) {
-  std::string reason = detail::advice_on(node_kind::child_graph);
+[[noreturn, gnu::cold]] void fail_adding_child(abi::CUresult answer, CUgraph_st* to,
+                                               graph_ref child, dependency_list after, bool moved,
+                                               call_site at) {
+  std::string reason = detail::hint_for(node_kind::child_graph);
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
     reason = "a graph that is a part of a node already is no child of another one";
-    if (const graph_node unmoved = detail::find_conditional(child.get(), at)) {
-      reason =
-          fmt::format("a graph with such a node is no child, neither copied nor moved: {}", detail::describe(unmoved));
-    } else if (const graph_node uncopied = detail::find_uncopied(child.get(), at); uncopied && !moved) {
+    if (const graph_node not_movable = detail::find_conditional(child.get(), at)) {
+      reason = fmt::format("a graph with such a node is no child, neither copied nor moved: {}",
+                           detail::describe(not_movable));
+    } else if (const graph_node not_copyable = detail::find_not_copyable(child.get(), at);
+               not_copyable && !moved) {
       reason = fmt::format(
           "there is one only of a graph with such a node, so that it cannot be copied: {}; "
           "add_moved_child() takes the graph itself",
-          detail::describe(uncopied));
+          detail::describe(not_copyable));
     }
   }
   detail::fail_adding(answer, to, after, node_kind::child_graph, std::move(reason), at);
@@ -75,77 +83,80 @@ abi::CUgraphNodeParams params_of(graph_ref child, abi::CUgraphChildGraphNodeOwne
 }  // namespace
 
 graph_ref child_graph_node::child(call_site at) const {
-  detail::usable(*this, "cuGraphChildGraphNodeGetGraph", at);
+  detail::require_open(*this, "cuGraphChildGraphNodeGetGraph", at);
   CUgraph_st* const part = embedded_graph(get(), at);
   if (CUgraph_st* const of = graph().get(); of != nullptr) {
-    detail::open_book(of, at);
-    detail::note_part(part, of, get(), detail::part_kind::child);
+    detail::ensure_metadata(of, at);
+    detail::add_part(part, of, get(), detail::part_kind::child);
   }
   return graph_ref{part};
 }
 
-CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                               call_site at) const {
   check_child(to, child_, at);
-  std::optional<detail::room_for_parts> room;
-  if (detail::any_graph_noted()) {
-    detail::open_book(to, at);
-    room.emplace(1);
+  std::optional<detail::part_reservation> reservation;
+  if (detail::any_graph_metadata()) {
+    detail::ensure_metadata(to, at);
+    reservation.emplace(1);
   }
   abi::CUgraphNodeParams params = params_of(child_, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
-  CUgraphNode_st* made = nullptr;
-  if (const auto answer = detail::try_add_node(to, after, params, {}, made, at); answer != abi::CUDA_SUCCESS) {
+  CUgraphNode_st* created = nullptr;
+  if (const auto answer = detail::try_add_node(to, after, params, {}, created, at);
+      answer != abi::CUDA_SUCCESS) {
     fail_adding_child(answer, to, child_, after, false, at);
   }
-  if (!room) return made;
+  if (!reservation) return created;
   try {
-    CUgraph_st* const part = embedded_graph(made, at);
-    room->note(part, to, made, detail::part_kind::child);
-    detail::copy_notes(child_.get(), part, at);
+    CUgraph_st* const part = embedded_graph(created, at);
+    reservation->add_library_module(part, to, created, detail::part_kind::child);
+    detail::copy_metadata(child_.get(), part, at);
   } catch (...) {
-    if (driver().cuGraphDestroyNode(made) == abi::CUDA_SUCCESS) {
-      static_cast<void>(detail::forget_node(to, made));
+    if (driver().cuGraphDestroyNode(created) == abi::CUDA_SUCCESS) {
+      static_cast<void>(detail::erase_node_metadata(to, created));
       throw;
     }
-    detail::raise_to_hook(std::current_exception());  // it is added, and works
+    detail::call_unhandled_error_handler(std::current_exception());  // it is added, and works
   }
-  return made;
+  return created;
 }
 
 // The driver's executable takes over what the nodes do, and nothing of what the graph keeps.
-detail::kept_graph child_graph_parameters::kept_in_exec(call_site at) const {
-  CUgraph_st* const child = detail::finished(child_, "cuGraphExecChildGraphNodeSetParams", at);
+detail::child_graph_owner child_graph_parameters::owners_in_exec(call_site at) const {
+  CUgraph_st* const child =
+      detail::require_not_capturing(child_, "cuGraphExecChildGraphNodeSetParams", at);
   abi::CUgraph copy = nullptr;
   const abi::CUresult answer = driver().cuGraphClone(&copy, child);
   // What cannot be copied cannot be set either, and that answer says more.
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED || answer == abi::CUDA_ERROR_INVALID_VALUE) return {};
   check(answer, "cuGraphClone", subject::graph(child), at);
-  detail::forget_graph(copy);
-  graph made = graph::adopt(copy, at);
-  return {detail::owner_share{*new detail::owner_box<graph>{std::move(made)}}};
+  detail::forget_metadata(copy);
+  graph created = graph::adopt(copy, at);
+  return {detail::keep_alive_ref{*new detail::keep_alive_box<graph>{std::move(created)}}};
 }
 
 void child_graph_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphExecChildGraphNodeSetParams";
-  CUgraph_st* const child = detail::finished(child_, call, at);
-  detail::check_set_in(driver().cuGraphExecChildGraphNodeSetParams(exec, node.get(), child), call, exec, node,
-                       node_kind::child_graph, at);
+  CUgraph_st* const child = detail::require_not_capturing(child_, call, at);
+  detail::check_set_in(driver().cuGraphExecChildGraphNodeSetParams(exec, node.get(), child), call,
+                       exec, node, node_kind::child_graph, at);
 }
 
 child_graph_node add_moved_child(graph_ref to, graph&& child, dependency_list after, call_site at) {
   check_child(to.get(), child, at);
-  std::optional<detail::room_for_parts> room;
-  if (detail::any_graph_noted()) {
-    detail::open_book(to.get(), at);
-    room.emplace(1);
+  std::optional<detail::part_reservation> reservation;
+  if (detail::any_graph_metadata()) {
+    detail::ensure_metadata(to.get(), at);
+    reservation.emplace(1);
   }
   abi::CUgraphNodeParams params = params_of(child, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
-  CUgraphNode_st* made = nullptr;
-  const auto answer = detail::try_add_node(to.get(), after, params, {}, made, at);
+  CUgraphNode_st* created = nullptr;
+  const auto answer = detail::try_add_node(to.get(), after, params, {}, created, at);
   if (answer != abi::CUDA_SUCCESS) fail_adding_child(answer, to.get(), child, after, true, at);
-  CUgraph_st* const part = detail::take_out_of(child);
+  CUgraph_st* const part = detail::detach_graph(child);
   detail::note_graph_moved(part, to.get());
-  if (room) room->note_moved(part, to.get(), made);
-  return child_graph_node{detail::known_kind{}, graph_node{made, to.get()}};
+  if (reservation) reservation->add_moved_part(part, to.get(), created);
+  return child_graph_node{detail::known_kind{}, graph_node{created, to.get()}};
 }
 
 }  // namespace weir

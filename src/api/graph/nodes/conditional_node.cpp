@@ -1,11 +1,11 @@
 // api/graph/nodes/conditional_node.cpp - conditions, and nodes that run bodies by them.
-#include <weir/graph/nodes/conditional_node.hpp>
 #include <weir/core/to_string.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
 
-#include "api/graph/graph_book.hpp"
+#include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/node_memory.hpp"
+#include "api/graph/pointer_attributes.hpp"
 
 #include <fmt/format.h>
 
@@ -29,85 +29,97 @@ int driver_version(call_site at) {
   return version;
 }
 
-unsigned long long make(graph_ref of, std::optional<unsigned> at_launch, abi::CUcontext context, call_site at) {
-  CUgraph_st* const graph = detail::usable(of, create_call, at);
+unsigned long long make(graph_ref of, std::optional<unsigned> at_launch, abi::CUcontext context,
+                        call_site at) {
+  CUgraph_st* const graph = detail::require_open(of, create_call, at);
   unsigned long long handle = 0;
-  check(
-      driver().cuGraphConditionalHandleCreate(reinterpret_cast<abi::CUgraphConditionalHandle*>(&handle), graph, context,
-                                              at_launch.value_or(0), at_launch ? abi::CU_GRAPH_COND_ASSIGN_DEFAULT : 0),
-      create_call, subject::graph(graph), at);
+  check(driver().cuGraphConditionalHandleCreate(
+            reinterpret_cast<abi::CUgraphConditionalHandle*>(&handle), graph, context,
+            at_launch.value_or(0), at_launch ? abi::CU_GRAPH_COND_ASSIGN_DEFAULT : 0),
+        create_call, subject::graph(graph), at);
   return handle;
 }
 
-detail::noted_conditional noted(conditional_node node, call_site at) {
+detail::conditional_metadata metadata_of(conditional_node node, call_site at) {
   constexpr const char* call = "weir::conditional_node::body";
-  detail::usable(node, call, at);
-  auto known = detail::conditional_noted(node.graph().get(), node.get());
+  detail::require_open(node, call, at);
+  auto known = detail::find_conditional_metadata(node.graph().get(), node.get());
   if (known) return *std::move(known);
-  detail::fail(errc::not_supported, call, to_string(graph_node{node}),
-               "drivers do not tell the bodies of a node again; of one that weir added they are known", at);
+  detail::throw_error(
+      errc::not_supported, call, to_string(graph_node{node}),
+      "drivers do not tell the bodies of a node again; of one that weir added they are known", at);
 }
 
 }  // namespace
 
 conditional_support conditional_support_of_driver(call_site at) {
-  detail::permit("cuDriverGetVersion", {}, at);
+  detail::require_outside_host_function("cuDriverGetVersion", {}, at);
   const int version = driver_version(at);
   return {version >= first_with_if_and_while, version >= first_with_else_and_switch};
 }
 
 condition::condition(graph_ref of, std::optional<unsigned> at_launch, call_site at)
-    : condition{of, at_launch, context_ref{detail::context_of_nodes(at)}, at} {}
+    : condition{of, at_launch, context_ref{detail::default_node_context(at)}, at} {}
 
-condition::condition(graph_ref of, std::optional<unsigned> at_launch, context_ref context, call_site at)
+condition::condition(graph_ref of, std::optional<unsigned> at_launch, context_ref context,
+                     call_site at)
     : handle_{make(of, at_launch, context.get(), at)}, graph_{of}, context_{context} {}
 
 graph_ref conditional_node::body(std::size_t number, call_site at) const {
-  const detail::noted_conditional known = noted(*this, at);
+  const detail::conditional_metadata known = metadata_of(*this, at);
   if (number < known.bodies.size()) return graph_ref{known.bodies[number]};
-  detail::fail(errc::invalid_value, "weir::conditional_node::body", to_string(graph_node{*this}),
-               fmt::format("it has {} bodies, from 0 on; there is no body {}", known.bodies.size(), number), at);
+  detail::throw_error(
+      errc::invalid_value, "weir::conditional_node::body", to_string(graph_node{*this}),
+      fmt::format("it has {} bodies, from 0 on; there is no body {}", known.bodies.size(), number),
+      at);
 }
 
 std::vector<graph_ref> conditional_node::bodies(call_site at) const {
   std::vector<graph_ref> all;
-  for (CUgraph_st* const body : noted(*this, at).bodies) all.emplace_back(body);
+  for (CUgraph_st* const body : metadata_of(*this, at).bodies) all.emplace_back(body);
   return all;
 }
 
 conditional_kind conditional_node::type(call_site at) const {
-  return static_cast<conditional_kind>(noted(*this, at).type);
+  return static_cast<conditional_kind>(metadata_of(*this, at).type);
 }
 
-CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                                       call_site at) const {
   constexpr const char* call = "cuGraphAddNode";
-  CUgraph_st* const graph = usable(graph_ref{to}, call, at);
+  CUgraph_st* const graph = require_open(graph_ref{to}, call, at);
   const bool newer = type_ == conditional_kind::switch_number || bodies_ == 2;
   if (newer && driver_version(at) < first_with_else_and_switch) {
-    fail(errc::call_requires_newer_driver, call, to_string(graph_ref{graph}),
-         "else and switch are of CUDA 12.8 and later; conditional_support_of_driver() tells, and two ifs do the same",
-         at);
+    throw_error(errc::call_requires_newer_driver, call, to_string(graph_ref{graph}),
+                "else and switch are of CUDA 12.8 and later; conditional_support_of_driver() "
+                "tells, and two ifs do the same",
+                at);
   }
-  open_book(graph, at);
-  room_for_parts room{bodies_};
+  ensure_metadata(graph, at);
+  part_reservation reservation{bodies_};
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-  params.conditional.handle = by_.handle();
+  params.conditional.handle = condition_.handle();
   params.conditional.type = static_cast<CUgraphConditionalNodeType>(type_);
   params.conditional.size = bodies_;
-  params.conditional.ctx = by_.context().get();
-  CUgraphNode made = nullptr;
-  if (const CUresult answer = try_add_node(graph, after, params, {}, made, at); answer != CUDA_SUCCESS) {
+  params.conditional.ctx = condition_.context().get();
+  CUgraphNode created = nullptr;
+  if (const CUresult answer = try_add_node(graph, after, params, {}, created, at);
+      answer != CUDA_SUCCESS) {
     std::string reason =
-        "the condition has to be of this graph, or of one that it is a part of, and used by no other node";
-    if (!is_part_of(graph, by_.graph().get())) reason = "the condition is of " + to_string(by_.graph());
-    if (type_ == conditional_kind::switch_number && bodies_ == 0) reason = "a switch has at least one case";
+        "the condition has to be of this graph, or of one that it is a part of, and used by no "
+        "other node";
+    if (!is_part_of(graph, condition_.graph().get()))
+      reason = "the condition is of " + to_string(condition_.graph());
+    if (type_ == conditional_kind::switch_number && bodies_ == 0)
+      reason = "a switch has at least one case";
     fail_adding(answer, graph, after, node_kind::conditional, std::move(reason), at);
   }
   const std::span bodies{params.conditional.phGraph_out, bodies_};
-  for (const CUgraph body : bodies) room.note(body, graph, made, part_kind::body);
-  room.note_conditional(graph, made, static_cast<unsigned>(type_), bodies);
-  return made;
+  for (const CUgraph body : bodies)
+    reservation.add_library_module(body, graph, created, part_kind::body);
+  reservation.set_conditional(graph, created, static_cast<unsigned>(type_), bodies);
+  return created;
 }
 
 }  // namespace weir

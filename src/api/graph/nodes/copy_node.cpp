@@ -3,8 +3,8 @@
 
 #include "api/device/make_current.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/node_memory.hpp"
-#include "api/graph/node_notes.hpp"
+#include "api/graph/node_metadata.hpp"
+#include "api/graph/pointer_attributes.hpp"
 
 #include <fmt/format.h>
 
@@ -23,9 +23,9 @@ static_assert(static_cast<unsigned>(copy_side::memory::array) == abi::CU_MEMORYT
 static_assert(static_cast<unsigned>(copy_side::memory::unified) == abi::CU_MEMORYTYPE_UNIFIED);
 
 // A side of which all is known that the driver wants to know.
-copy_side complete(copy_side side, call_site at) {
+copy_side resolve_side(copy_side side, call_site at) {
   if (side.kind == copy_side::memory::device && side.context == nullptr) {
-    side.context = detail::facts_of_memory(side.address, at).context;
+    side.context = detail::query_pointer_attributes(side.address, at).context;
   }
   if (side.kind != copy_side::memory::unknown) return side;
   if (side.array != nullptr) {
@@ -33,23 +33,24 @@ copy_side complete(copy_side side, call_site at) {
   } else if (side.context != nullptr) {
     side.kind = copy_side::memory::device;
   } else {
-    const detail::memory_facts facts = detail::facts_of_memory(side.address, at);
-    side.kind = static_cast<copy_side::memory>(facts.kind);
-    side.context = facts.context;
+    const detail::pointer_attributes pointer_info =
+        detail::query_pointer_attributes(side.address, at);
+    side.kind = static_cast<copy_side::memory>(pointer_info.kind);
+    side.context = pointer_info.context;
   }
   return side;
 }
 
-struct raw_copy {
+struct driver_copy {
   abi::CUDA_MEMCPY3D params{};
   abi::CUcontext context = nullptr;
 };
 
-raw_copy raw(const copy_parameters& what, call_site at) {
-  const copy_side from = complete(what.from(), at);
-  const copy_side to = complete(what.to(), at);
-  raw_copy made;
-  abi::CUDA_MEMCPY3D& p = made.params;
+driver_copy to_driver_params(const copy_parameters& what, call_site at) {
+  const copy_side from = resolve_side(what.from(), at);
+  const copy_side to = resolve_side(what.to(), at);
+  driver_copy created;
+  abi::CUDA_MEMCPY3D& p = created.params;
   p.srcXInBytes = from.x;
   p.srcY = from.y;
   p.srcZ = from.z;
@@ -71,9 +72,9 @@ raw_copy raw(const copy_parameters& what, call_site at) {
   p.WidthInBytes = what.width_bytes();
   p.Height = what.height();
   p.Depth = what.depth();
-  made.context = to.context != nullptr ? to.context : from.context;
-  if (made.context == nullptr) made.context = detail::context_of_nodes(at);
-  return made;
+  created.context = to.context != nullptr ? to.context : from.context;
+  if (created.context == nullptr) created.context = detail::default_node_context(at);
+  return created;
 }
 
 bool is_plain(abi::CUmemorytype kind) noexcept {
@@ -99,9 +100,11 @@ abi::CUDA_MEMCPY3D by_address(abi::CUDA_MEMCPY3D p) noexcept {
 bool is_by_address(abi::CUgraphNode node, call_site at) {
   abi::CUDA_MEMCPY3D now{};
   const abi::CUresult answer = driver().cuGraphMemcpyNodeGetParams(node, &now);
-  if (answer == abi::CUDA_ERROR_INVALID_VALUE) return false;  // no copy at all, and setting it says that
+  if (answer == abi::CUDA_ERROR_INVALID_VALUE)
+    return false;  // no copy at all, and setting it says that
   detail::check(answer, "cuGraphMemcpyNodeGetParams", {}, at);
-  return now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED && now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
+  return now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED &&
+         now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
 }
 
 void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr device) noexcept {
@@ -112,11 +115,15 @@ void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr devi
 }  // namespace
 
 copy_parameters::copy_parameters(detail::node_memory&& from, detail::node_memory&& to, call_site at)
-    : width_bytes_{from.bytes}, height_{1}, depth_{1}, keeps_{std::move(from.keeps), std::move(to.keeps)} {
+    : width_bytes_{from.bytes},
+      height_{1},
+      depth_{1},
+      owners_{std::move(from.owner), std::move(to.owner)} {
   if (from.bytes > to.bytes) {
-    detail::fail(
+    detail::throw_error(
         errc::invalid_value, "weir::copy_parameters", fmt::format("memory at {}", to.address),
-        fmt::format("{} bytes do not fit into {}; take a part of the source (std::span::first)", from.bytes, to.bytes),
+        fmt::format("{} bytes do not fit into {}; take a part of the source (std::span::first)",
+                    from.bytes, to.bytes),
         at);
   }
   from_.address = from.address;
@@ -125,14 +132,18 @@ copy_parameters::copy_parameters(detail::node_memory&& from, detail::node_memory
   to_.context = to.context;
 }
 
-void copy_parameters::refuse_sizes(call_site at) {
-  detail::fail(errc::invalid_value, "weir::copy_parameters", "", "the two boxes have to be of one size", at);
+void copy_parameters::throw_size_mismatch(call_site at) {
+  detail::throw_error(errc::invalid_value, "weir::copy_parameters", "",
+                      "the two boxes have to be of one size", at);
 }
 
 copy_parameters copy_node::parameters(call_site at) const {
   const auto p = detail::params_of<abi::CUDA_MEMCPY3D>(
       *this, "cuGraphMemcpyNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) { return driver().cuGraphMemcpyNodeGetParams(node, params); }, at);
+      [](abi::CUgraphNode node, auto* params) {
+        return driver().cuGraphMemcpyNodeGetParams(node, params);
+      },
+      at);
   const copy_side from{static_cast<copy_side::memory>(p.srcMemoryType),
                        address_of(p.srcMemoryType, p.srcHost, p.srcDevice),
                        p.srcMemoryType == abi::CU_MEMORYTYPE_ARRAY ? p.srcArray : nullptr,
@@ -152,45 +163,47 @@ copy_parameters copy_node::parameters(call_site at) const {
                      p.dstHeight,
                      nullptr};
   copy_parameters what{from, to, p.WidthInBytes, p.Height, p.Depth};
-  detail::share_owners(*this, what.keeps_);
+  detail::get_owners(*this, what.owners_);
   return what;
 }
 
 void copy_node::set(const copy_parameters& what, call_site at) const { what.set_on(*this, at); }
 
 CUgraphNode_st* copy_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
-  detail::permit("cuGraphAddNode", {}, at);
-  const raw_copy made = raw(*this, at);
+  detail::require_outside_host_function("cuGraphAddNode", {}, at);
+  const driver_copy created = to_driver_params(*this, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEMCPY;
-  params.memcpy = {0, 0, made.context, made.params};
+  params.memcpy = {0, 0, created.context, created.params};
   return detail::add_node(to, after, params, owners(), at);
 }
 
 void copy_parameters::set_on(graph_node node, call_site at) const {
-  detail::permit(set_call, {}, at);
-  const raw_copy made = raw(*this, at);
+  detail::require_outside_host_function(set_call, {}, at);
+  const driver_copy created = to_driver_params(*this, at);
   detail::change_node(
       node, node_kind::copy, owners(), set_call,
       [&](abi::CUgraphNode handle) {
-        const abi::CUDA_MEMCPY3D to = is_by_address(handle, at) ? by_address(made.params) : made.params;
-        // The call names no context, and memory of pools has none: where none is current an H200 takes it, but then no
-        // executable of the node takes another copy.
-        const detail::make_current current{made.context, at};
+        const abi::CUDA_MEMCPY3D to =
+            is_by_address(handle, at) ? by_address(created.params) : created.params;
+        // The call names no context, and memory of pools has none: where none is current an H200
+        // takes it, but then no executable of the node takes another copy.
+        const detail::make_current current{created.context, at};
         return driver().cuGraphMemcpyNodeSetParams(handle, &to);
       },
       at);
 }
 
-// In an executable a copy stays one between kinds of memory or one between addresses, and captured ones are of the latter sort.
-// Nothing tells which, once the graph is gone: so both are tried.
+// In an executable a copy stays one between kinds of memory or one between addresses, and captured
+// ones are of the latter sort. Nothing tells which, once the graph is gone: so both are tried.
 void copy_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  const raw_copy made = raw(*this, at);
+  const driver_copy created = to_driver_params(*this, at);
   const auto set = [&](const abi::CUDA_MEMCPY3D& to) {
-    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &to, made.context);
+    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &to, created.context);
   };
-  abi::CUresult status = set(made.params);
-  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_plain(made.params)) status = set(by_address(made.params));
+  abi::CUresult status = set(created.params);
+  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_plain(created.params))
+    status = set(by_address(created.params));
   detail::check_set_in(status, set_in_call, exec, node, node_kind::copy, at);
 }
 

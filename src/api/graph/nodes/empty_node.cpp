@@ -5,7 +5,8 @@
 
 namespace weir {
 
-CUgraphNode_st* empty_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* empty_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                         call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
   return detail::add_node(to, after, params, {}, at);

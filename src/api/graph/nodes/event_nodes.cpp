@@ -2,23 +2,28 @@
 #include <weir/graph/nodes/event_nodes.hpp>
 
 #include "api/graph/node_calls.hpp"
-#include "api/graph/node_notes.hpp"
+#include "api/graph/node_metadata.hpp"
 
 namespace weir {
 
 using detail::driver;
 
-void detail::node_event::share_owners_of(graph_node node) noexcept { share_owners(node, {&keeps_, 1}); }
+void detail::node_event::share_owners_of(graph_node node) noexcept {
+  get_owners(node, {&owner_, 1});
+}
 
-void detail::node_event::take(event_ref e, call_site at) {
-  if (e.get() == closed_handle<CUevent_st>()) fail_closed("weir::graph_ref::add", e, at);
+void detail::node_event::set(event_ref e, call_site at) {
+  if (e.get() == closed_handle<CUevent_st>()) throw_closed("weir::graph_ref::add", e, at);
   event_ = e;
 }
 
 event_ref event_record_node::event(call_site at) const {
   return event_ref{detail::params_of<abi::CUevent>(
       *this, "cuGraphEventRecordNodeGetEvent",
-      [](abi::CUgraphNode node, auto* e) { return driver().cuGraphEventRecordNodeGetEvent(node, e); }, at)};
+      [](abi::CUgraphNode node, auto* e) {
+        return driver().cuGraphEventRecordNodeGetEvent(node, e);
+      },
+      at)};
 }
 
 event_record_parameters event_record_node::parameters(call_site at) const {
@@ -27,12 +32,15 @@ event_record_parameters event_record_node::parameters(call_site at) const {
   return what;
 }
 
-void event_record_node::set(const event_record_parameters& what, call_site at) const { what.set_on(*this, at); }
+void event_record_node::set(const event_record_parameters& what, call_site at) const {
+  what.set_on(*this, at);
+}
 
 event_ref event_wait_node::event(call_site at) const {
   return event_ref{detail::params_of<abi::CUevent>(
       *this, "cuGraphEventWaitNodeGetEvent",
-      [](abi::CUgraphNode node, auto* e) { return driver().cuGraphEventWaitNodeGetEvent(node, e); }, at)};
+      [](abi::CUgraphNode node, auto* e) { return driver().cuGraphEventWaitNodeGetEvent(node, e); },
+      at)};
 }
 
 event_wait_parameters event_wait_node::parameters(call_site at) const {
@@ -41,9 +49,12 @@ event_wait_parameters event_wait_node::parameters(call_site at) const {
   return what;
 }
 
-void event_wait_node::set(const event_wait_parameters& what, call_site at) const { what.set_on(*this, at); }
+void event_wait_node::set(const event_wait_parameters& what, call_site at) const {
+  what.set_on(*this, at);
+}
 
-CUgraphNode_st* event_record_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* event_record_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                                call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD;
   params.eventRecord.event = event().get();
@@ -53,15 +64,20 @@ CUgraphNode_st* event_record_parameters::add_to(CUgraph_st* to, dependency_list 
 void event_record_parameters::set_on(graph_node node, call_site at) const {
   detail::change_node(
       node, node_kind::event_record, owners(), "cuGraphEventRecordNodeSetEvent",
-      [&](abi::CUgraphNode handle) { return driver().cuGraphEventRecordNodeSetEvent(handle, event().get()); }, at);
+      [&](abi::CUgraphNode handle) {
+        return driver().cuGraphEventRecordNodeSetEvent(handle, event().get());
+      },
+      at);
 }
 
 void event_record_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
   detail::check_set_in(driver().cuGraphExecEventRecordNodeSetEvent(exec, node.get(), event().get()),
-                       "cuGraphExecEventRecordNodeSetEvent", exec, node, node_kind::event_record, at);
+                       "cuGraphExecEventRecordNodeSetEvent", exec, node, node_kind::event_record,
+                       at);
 }
 
-CUgraphNode_st* event_wait_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* event_wait_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                              call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_WAIT_EVENT;
   params.eventWait.event = event().get();
@@ -71,7 +87,10 @@ CUgraphNode_st* event_wait_parameters::add_to(CUgraph_st* to, dependency_list af
 void event_wait_parameters::set_on(graph_node node, call_site at) const {
   detail::change_node(
       node, node_kind::event_wait, owners(), "cuGraphEventWaitNodeSetEvent",
-      [&](abi::CUgraphNode handle) { return driver().cuGraphEventWaitNodeSetEvent(handle, event().get()); }, at);
+      [&](abi::CUgraphNode handle) {
+        return driver().cuGraphEventWaitNodeSetEvent(handle, event().get());
+      },
+      at);
 }
 
 void event_wait_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {

@@ -1,9 +1,9 @@
 // api/graph/nodes/host_function_node.cpp - nodes that run code of the host.
 #include <weir/graph/nodes/host_function_node.hpp>
 
-#include "api/core/guard.hpp"
+#include "api/core/call_restrictions.hpp"
+#include "api/core/unhandled_error.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/core/unraised.hpp"
 
 #include <exception>
 
@@ -13,18 +13,21 @@ using detail::driver;
 
 namespace {
 
-// What the driver calls. It must not be left by an exception, and there is no one stream whose sync() could throw it.
+// What the driver calls. It must not be left by an exception, and there is no one stream whose
+// sync() could throw it.
 void CUDA_CB run_closure(void* data) {
   auto& closure = *static_cast<detail::node_closure*>(data);
-  const detail::host_function_mark mark;
+  const detail::host_function_guard mark;
   try {
     closure.invoke(closure);
   } catch (...) {
-    detail::raise_to_hook(std::current_exception());
+    detail::call_unhandled_error_handler(std::current_exception());
   }
 }
 
-abi::CUDA_HOST_NODE_PARAMS raw(const host_function_parameters& what) noexcept { return {what.function(), what.data()}; }
+abi::CUDA_HOST_NODE_PARAMS to_driver_params(const host_function_parameters& what) noexcept {
+  return {what.function(), what.data()};
+}
 
 }  // namespace
 
@@ -33,37 +36,44 @@ void (*detail::closure_runner() noexcept)(void*) { return &run_closure; }
 host_function_parameters host_function_node::parameters(call_site at) const {
   const auto p = detail::params_of<abi::CUDA_HOST_NODE_PARAMS>(
       *this, "cuGraphHostNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) { return driver().cuGraphHostNodeGetParams(node, params); }, at);
+      [](abi::CUgraphNode node, auto* params) {
+        return driver().cuGraphHostNodeGetParams(node, params);
+      },
+      at);
   host_function_parameters what{p.fn, p.userData};
   if (p.fn == &run_closure) {
     // Alive: the node's graph has a share.
     auto& closure = *static_cast<detail::node_closure*>(p.userData);
     __atomic_fetch_add(&closure.shares, 1, __ATOMIC_RELAXED);
-    what.closure_ = detail::owner_share{closure};
+    what.closure_ = detail::keep_alive_ref{closure};
   }
   return what;
 }
 
-void host_function_node::set(const host_function_parameters& what, call_site at) const { what.set_on(*this, at); }
+void host_function_node::set(const host_function_parameters& what, call_site at) const {
+  what.set_on(*this, at);
+}
 
-CUgraphNode_st* host_function_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* host_function_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                                 call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_HOST;
-  params.host = raw(*this);
+  params.host = to_driver_params(*this);
   return detail::add_node(to, after, params, owners(), at);
 }
 
 void host_function_parameters::set_on(graph_node node, call_site at) const {
-  const abi::CUDA_HOST_NODE_PARAMS params = raw(*this);
+  const abi::CUDA_HOST_NODE_PARAMS params = to_driver_params(*this);
   detail::change_node(
       node, node_kind::host_function, owners(), "cuGraphHostNodeSetParams",
-      [&](abi::CUgraphNode handle) { return driver().cuGraphHostNodeSetParams(handle, &params); }, at);
+      [&](abi::CUgraphNode handle) { return driver().cuGraphHostNodeSetParams(handle, &params); },
+      at);
 }
 
 void host_function_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  const abi::CUDA_HOST_NODE_PARAMS params = raw(*this);
-  detail::check_set_in(driver().cuGraphExecHostNodeSetParams(exec, node.get(), &params), "cuGraphExecHostNodeSetParams",
-                       exec, node, node_kind::host_function, at);
+  const abi::CUDA_HOST_NODE_PARAMS params = to_driver_params(*this);
+  detail::check_set_in(driver().cuGraphExecHostNodeSetParams(exec, node.get(), &params),
+                       "cuGraphExecHostNodeSetParams", exec, node, node_kind::host_function, at);
 }
 
 }  // namespace weir

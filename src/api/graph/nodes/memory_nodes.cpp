@@ -1,8 +1,9 @@
-// api/graph/nodes/memory_nodes.cpp - nodes that allocate and free, and what graphs hold of a device's memory.
+// api/graph/nodes/memory_nodes.cpp - nodes that allocate and free, and what graphs hold of a
+// device's memory.
 #include <weir/graph/nodes/memory_nodes.hpp>
 
-#include "api/graph/node_calls.hpp"
 #include "api/device/primary_context.hpp"
+#include "api/graph/node_calls.hpp"
 
 #include <vector>
 
@@ -20,19 +21,25 @@ void* pointer(abi::CUdeviceptr address) noexcept {
 abi::CUDA_MEM_ALLOC_NODE_PARAMS allocation_of(graph_node node, call_site at) {
   return detail::params_of<abi::CUDA_MEM_ALLOC_NODE_PARAMS>(
       node, "cuGraphMemAllocNodeGetParams",
-      [](abi::CUgraphNode handle, auto* params) { return driver().cuGraphMemAllocNodeGetParams(handle, params); }, at);
+      [](abi::CUgraphNode handle, auto* params) {
+        return driver().cuGraphMemAllocNodeGetParams(handle, params);
+      },
+      at);
 }
 
-unsigned long long ask(device gpu, abi::CUgraphMem_attribute which, call_site at) {
+unsigned long long query_attribute(device gpu, abi::CUgraphMem_attribute attribute, call_site at) {
   constexpr const char* call = "cuDeviceGetGraphMemAttribute";
   abi::cuuint64_t value = 0;
-  check(driver().cuDeviceGetGraphMemAttribute(detail::driver_device(gpu, at), which, &value), call, gpu, at);
+  check(driver().cuDeviceGetGraphMemAttribute(detail::driver_device(gpu, at), attribute, &value),
+        call, gpu, at);
   return value;
 }
 
 }  // namespace
 
-void* allocation_node::address(call_site at) const { return pointer(allocation_of(*this, at).dptr); }
+void* allocation_node::address(call_site at) const {
+  return pointer(allocation_of(*this, at).dptr);
+}
 std::size_t allocation_node::bytes(call_site at) const { return allocation_of(*this, at).bytesize; }
 device allocation_node::device(call_site at) const {
   return weir::device{allocation_of(*this, at).poolProps.location.id};
@@ -41,14 +48,18 @@ device allocation_node::device(call_site at) const {
 void* free_node::address(call_site at) const {
   return pointer(detail::params_of<abi::CUdeviceptr>(
       *this, "cuGraphMemFreeNodeGetParams",
-      [](abi::CUgraphNode handle, auto* params) { return driver().cuGraphMemFreeNodeGetParams(handle, params); }, at));
+      [](abi::CUgraphNode handle, auto* params) {
+        return driver().cuGraphMemFreeNodeGetParams(handle, params);
+      },
+      at));
 }
 
-CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
-  detail::permit("cuGraphAddNode", {}, at);
-  std::vector<abi::CUmemAccessDesc> access(also_for_.size());
+CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                              call_site at) const {
+  detail::require_outside_host_function("cuGraphAddNode", {}, at);
+  std::vector<abi::CUmemAccessDesc> access(accessible_from_.size());
   for (std::size_t i = 0; i < access.size(); ++i) {
-    access[i].location = {abi::CU_MEM_LOCATION_TYPE_DEVICE, also_for_[i].ordinal()};
+    access[i].location = {abi::CU_MEM_LOCATION_TYPE_DEVICE, accessible_from_[i].ordinal()};
     access[i].flags = abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   }
   abi::CUgraphNodeParams params{};
@@ -69,27 +80,29 @@ CUgraphNode_st* free_parameters::add_to(CUgraph_st* to, dependency_list after, c
 }
 
 graph_memory_usage graph_memory_of(device gpu, call_site at) {
-  detail::permit("cuDeviceGetGraphMemAttribute", gpu, at);
+  detail::require_outside_host_function("cuDeviceGetGraphMemAttribute", gpu, at);
   graph_memory_usage usage;
-  usage.used = ask(gpu, abi::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, at);
-  usage.used_high = ask(gpu, abi::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, at);
-  usage.reserved = ask(gpu, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, at);
-  usage.reserved_high = ask(gpu, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, at);
+  usage.used = query_attribute(gpu, abi::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, at);
+  usage.used_high = query_attribute(gpu, abi::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, at);
+  usage.reserved = query_attribute(gpu, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, at);
+  usage.reserved_high = query_attribute(gpu, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, at);
   return usage;
 }
 
 void reset_graph_memory_marks(device gpu, call_site at) {
   constexpr const char* call = "cuDeviceSetGraphMemAttribute";
-  detail::permit(call, gpu, at);
-  for (const auto which : {abi::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH}) {
+  detail::require_outside_host_function(call, gpu, at);
+  for (const auto attribute :
+       {abi::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH}) {
     abi::cuuint64_t zero = 0;
-    check(driver().cuDeviceSetGraphMemAttribute(detail::driver_device(gpu, at), which, &zero), call, gpu, at);
+    check(driver().cuDeviceSetGraphMemAttribute(detail::driver_device(gpu, at), attribute, &zero),
+          call, gpu, at);
   }
 }
 
 void trim_graph_memory(device gpu, call_site at) {
   constexpr const char* call = "cuDeviceGraphMemTrim";
-  detail::permit(call, gpu, at);
+  detail::require_outside_host_function(call, gpu, at);
   check(driver().cuDeviceGraphMemTrim(detail::driver_device(gpu, at)), call, gpu, at);
 }
 

@@ -18,7 +18,8 @@ class semaphore_arrays {
     values_.reserve(what.size());
     for (const semaphore_value& each : what) {
       // A driver takes it, and fails at the launch.
-      if (each.semaphore == nullptr) detail::fail(errc::invalid_handle, call, "", "a semaphore is null", at);
+      if (each.semaphore == nullptr)
+        detail::throw_error(errc::invalid_handle, call, "", "a semaphore is null", at);
       handles_.push_back(each.semaphore);
       Value& value = values_.emplace_back();
       value.params.fence.value = each.value;
@@ -60,59 +61,84 @@ void set_node(graph_node node, node_kind kind, abi::CUgraphNodeParams& params, c
       [&](abi::CUgraphNode handle) { return driver().cuGraphNodeSetParams(handle, &params); }, at);
 }
 
-void set_node_in(CUgraphExec_st* exec, graph_node node, node_kind kind, abi::CUgraphNodeParams& params, call_site at) {
-  detail::check_set_in(driver().cuGraphExecNodeSetParams(exec, node.get(), &params), "cuGraphExecNodeSetParams", exec,
-                       node, kind, at);
+void set_node_in(CUgraphExec_st* exec, graph_node node, node_kind kind,
+                 abi::CUgraphNodeParams& params, call_site at) {
+  detail::check_set_in(driver().cuGraphExecNodeSetParams(exec, node.get(), &params),
+                       "cuGraphExecNodeSetParams", exec, node, kind, at);
 }
 
 }  // namespace
 
 semaphore_signal_parameters semaphore_signal_node::parameters(call_site at) const {
-  return semaphore_signal_parameters{list_of(detail::params_of<abi::CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>(
-      *this, "cuGraphExternalSemaphoresSignalNodeGetParams",
-      [](abi::CUgraphNode node, auto* p) { return driver().cuGraphExternalSemaphoresSignalNodeGetParams(node, p); },
-      at))};
+  return semaphore_signal_parameters{
+      list_of(detail::params_of<abi::CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>(
+          *this, "cuGraphExternalSemaphoresSignalNodeGetParams",
+          [](abi::CUgraphNode node, auto* p) {
+            return driver().cuGraphExternalSemaphoresSignalNodeGetParams(node, p);
+          },
+          at))};
 }
 
-void semaphore_signal_node::set(const semaphore_signal_parameters& what, call_site at) const { what.set_on(*this, at); }
+void semaphore_signal_node::set(const semaphore_signal_parameters& what, call_site at) const {
+  what.set_on(*this, at);
+}
 
 semaphore_wait_parameters semaphore_wait_node::parameters(call_site at) const {
   return semaphore_wait_parameters{list_of(detail::params_of<abi::CUDA_EXT_SEM_WAIT_NODE_PARAMS>(
       *this, "cuGraphExternalSemaphoresWaitNodeGetParams",
-      [](abi::CUgraphNode node, auto* p) { return driver().cuGraphExternalSemaphoresWaitNodeGetParams(node, p); },
+      [](abi::CUgraphNode node, auto* p) {
+        return driver().cuGraphExternalSemaphoresWaitNodeGetParams(node, p);
+      },
       at))};
 }
 
-void semaphore_wait_node::set(const semaphore_wait_parameters& what, call_site at) const { what.set_on(*this, at); }
+void semaphore_wait_node::set(const semaphore_wait_parameters& what, call_site at) const {
+  what.set_on(*this, at);
+}
 
-CUgraphNode_st* semaphore_signal_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* semaphore_signal_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                                    call_site at) const {
   return detail::add_node(
-      to, after, signals{what_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), {}, at);
+      to, after,
+      signals{semaphores_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
+      {}, at);
 }
 
 void semaphore_signal_parameters::set_on(graph_node node, call_site at) const {
   set_node(node, node_kind::semaphore_signal,
-           signals{what_, "cuGraphNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), at);
+           signals{semaphores_, "cuGraphNodeSetParams", at}.params(
+               abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
+           at);
 }
 
-void semaphore_signal_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+void semaphore_signal_parameters::set_in(CUgraphExec_st* exec, graph_node node,
+                                         call_site at) const {
   set_node_in(exec, node, node_kind::semaphore_signal,
-              signals{what_, "cuGraphExecNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), at);
+              signals{semaphores_, "cuGraphExecNodeSetParams", at}.params(
+                  abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
+              at);
 }
 
-CUgraphNode_st* semaphore_wait_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
-  return detail::add_node(to, after, waits{what_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
-                          {}, at);
+CUgraphNode_st* semaphore_wait_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                                  call_site at) const {
+  return detail::add_node(
+      to, after,
+      waits{semaphores_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), {},
+      at);
 }
 
 void semaphore_wait_parameters::set_on(graph_node node, call_site at) const {
-  set_node(node, node_kind::semaphore_wait,
-           waits{what_, "cuGraphNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), at);
+  set_node(
+      node, node_kind::semaphore_wait,
+      waits{semaphores_, "cuGraphNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
+      at);
 }
 
 void semaphore_wait_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
   set_node_in(exec, node, node_kind::semaphore_wait,
-              waits{what_, "cuGraphExecNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), at);
+              waits{semaphores_, "cuGraphExecNodeSetParams", at}.params(
+                  abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
+              at);
 }
 
 }  // namespace weir

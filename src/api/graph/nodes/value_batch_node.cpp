@@ -2,7 +2,7 @@
 #include <weir/graph/nodes/value_batch_node.hpp>
 
 #include "api/graph/node_calls.hpp"
-#include "api/graph/node_memory.hpp"
+#include "api/graph/pointer_attributes.hpp"
 #include "api/sync/value_failure.hpp"
 
 #include <string>
@@ -13,11 +13,13 @@ using detail::driver;
 
 namespace {
 
-abi::CUDA_BATCH_MEM_OP_NODE_PARAMS raw(const value_batch_parameters& what, call_site at) {
+abi::CUDA_BATCH_MEM_OP_NODE_PARAMS to_driver_params(const value_batch_parameters& what,
+                                                    call_site at) {
   // The driver only reads them; its parameter is not const.
   auto* const steps = const_cast<abi::CUstreamBatchMemOpParams*>(
       static_cast<const abi::CUstreamBatchMemOpParams*>(what.batch().data()));
-  const abi::CUcontext context = what.context() ? what.context().get() : detail::context_of_nodes(at);
+  const abi::CUcontext context =
+      what.context() ? what.context().get() : detail::default_node_context(at);
   return {context, static_cast<unsigned>(what.batch().size()), steps, 0};
 }
 
@@ -26,41 +28,51 @@ abi::CUDA_BATCH_MEM_OP_NODE_PARAMS raw(const value_batch_parameters& what, call_
 value_batch_parameters value_batch_node::parameters(call_site at) const {
   const auto p = detail::params_of<abi::CUDA_BATCH_MEM_OP_NODE_PARAMS>(
       *this, "cuGraphBatchMemOpNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) { return driver().cuGraphBatchMemOpNodeGetParams(node, params); }, at);
-  return {value_batch::of_raw(p.paramArray, p.count), context_ref{p.ctx}};
+      [](abi::CUgraphNode node, auto* params) {
+        return driver().cuGraphBatchMemOpNodeGetParams(node, params);
+      },
+      at);
+  return {value_batch::from_raw(p.paramArray, p.count), context_ref{p.ctx}};
 }
 
-void value_batch_node::set(const value_batch_parameters& what, call_site at) const { what.set_on(*this, at); }
+void value_batch_node::set(const value_batch_parameters& what, call_site at) const {
+  what.set_on(*this, at);
+}
 
-CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
-  detail::permit("cuGraphAddNode", {}, at);
+CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* to, dependency_list after,
+                                               call_site at) const {
+  detail::require_outside_host_function("cuGraphAddNode", {}, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
-  params.memOp = raw(*this, at);
-  abi::CUgraphNode made = nullptr;
-  const abi::CUresult answer = detail::try_add_node(to, after, params, {}, made, at);
+  params.memOp = to_driver_params(*this, at);
+  abi::CUgraphNode created = nullptr;
+  const abi::CUresult answer = detail::try_add_node(to, after, params, {}, created, at);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    const std::string refused =
-        detail::refused_step(answer, {params.memOp.paramArray, params.memOp.count}, params.memOp.ctx, at);
+    const std::string refused = detail::invalid_step_reason(
+        answer, {params.memOp.paramArray, params.memOp.count}, params.memOp.ctx, at);
     detail::fail_adding(answer, to, after, node_kind::value_batch,
-                        refused.empty() ? detail::advice_on(node_kind::value_batch) : refused, at);
+                        refused.empty() ? detail::hint_for(node_kind::value_batch) : refused, at);
   }
-  return made;
+  return created;
 }
 
 void value_batch_parameters::set_on(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphBatchMemOpNodeSetParams";
-  detail::permit(call, {}, at);
-  const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = raw(*this, at);
+  detail::require_outside_host_function(call, {}, at);
+  const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = to_driver_params(*this, at);
   detail::change_node(
       node, node_kind::value_batch, {}, call,
-      [&](abi::CUgraphNode handle) { return driver().cuGraphBatchMemOpNodeSetParams(handle, &params); }, at);
+      [&](abi::CUgraphNode handle) {
+        return driver().cuGraphBatchMemOpNodeSetParams(handle, &params);
+      },
+      at);
 }
 
 void value_batch_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = raw(*this, at);
+  const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = to_driver_params(*this, at);
   detail::check_set_in(driver().cuGraphExecBatchMemOpNodeSetParams(exec, node.get(), &params),
-                       "cuGraphExecBatchMemOpNodeSetParams", exec, node, node_kind::value_batch, at);
+                       "cuGraphExecBatchMemOpNodeSetParams", exec, node, node_kind::value_batch,
+                       at);
 }
 
 }  // namespace weir

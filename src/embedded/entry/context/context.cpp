@@ -1,4 +1,5 @@
-// entry/context.cpp - cuCtx*: contexts of one's own, the stack of each thread, and what concerns all work of a context.
+// entry/context.cpp - cuCtx*: contexts of one's own, the stack of each thread, and what concerns
+// all work of a context.
 #include "embedded/entry/context/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
@@ -21,13 +22,15 @@ CUresult find_context_or_current(model::process& p, CUcontext handle, model::con
   return out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigned flags, CUdevice ordinal) {
+CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigned flags,
+                        CUdevice ordinal) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::device* const device = p.find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (params != nullptr && params->numExecAffinityParams > 0) {
-      return params->execAffinityParams == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+      return params->execAffinityParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                   : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     }
     if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
     if (params != nullptr && params->cigParams != nullptr) {
@@ -36,7 +39,8 @@ CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigne
     }
     // Either way of asking for core dumps is answered as the first.
     if ((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0) {
-      flags = (flags & ~static_cast<unsigned>(CU_CTX_USER_COREDUMP_ENABLE)) | CU_CTX_COREDUMP_ENABLE;
+      flags =
+          (flags & ~static_cast<unsigned>(CU_CTX_USER_COREDUMP_ENABLE)) | CU_CTX_COREDUMP_ENABLE;
     }
 
     std::vector<model::context*>& stack = model::this_thread().stack;
@@ -59,7 +63,8 @@ CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigne
 
 }  // namespace
 
-CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned flags, CUdevice device) {
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned flags,
+                        CUdevice device) {
   return create_context(context, params, flags, device);
 }
 
@@ -67,12 +72,14 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   return create_context(context, nullptr, flags, device);
 }
 
-// Returns once its work is done. Leaves the calling thread's stack if it is on top; elsewhere it stays, destroyed.
+// Returns once its work is done. Leaves the calling thread's stack if it is on top; elsewhere it
+// stays, destroyed.
 CUresult cuCtxDestroy_v2(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
+      return status;
     if (found->primary() || found->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!found->close()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     model::thread_state& thread = model::this_thread();
@@ -85,7 +92,8 @@ CUresult cuCtxPushCurrent_v2(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
+      return status;
     model::this_thread().stack.push_back(found);
     return CUDA_SUCCESS;
   });
@@ -110,7 +118,8 @@ CUresult cuCtxSetCurrent(CUcontext context) {
       return CUDA_SUCCESS;
     }
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
+      return status;
     if (stack.empty()) {
       stack.push_back(found);
     } else {
@@ -136,7 +145,8 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
+      return status;
     *device = found->owner().ordinal();
     return CUDA_SUCCESS;
   });
@@ -146,7 +156,8 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
+      return status;
     if (!found->alive()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *id = found->id();
     return CUDA_SUCCESS;
@@ -157,9 +168,11 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
+      return status;
     if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (!found->alive()) return context != nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (!found->alive())
+      return context != nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *version = 3020;
     return CUDA_SUCCESS;
   });
@@ -170,9 +183,11 @@ CUresult cuCtxSynchronize() { return cuCtxSynchronize_v2(nullptr); }
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
+      return status;
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_use_of_context(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::check_context_not_capturing(*found); status != CUDA_SUCCESS)
+      return status;
     found->synchronize();
     return found->status();
   });
@@ -182,12 +197,15 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
+      return status;
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     model::event* recorded = nullptr;
-    if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS)
+      return status;
     if (&recorded->owner() != &found->base()) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult status = model::refuse_use_of_context(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::check_context_not_capturing(*found); status != CUDA_SUCCESS)
+      return status;
     return found->record(*recorded);
   });
 }
@@ -196,12 +214,16 @@ CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
 CUresult cuCtxWaitEvent(CUcontext context, CUevent event) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
+      return status;
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     model::event* awaited = nullptr;
-    if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_use_of_context(*found); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_captured_event(*awaited); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = model::check_context_not_capturing(*found); status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = model::check_event_not_captured(*awaited); status != CUDA_SUCCESS)
+      return status;
     found->wait(awaited->recorded_point());
     return CUDA_SUCCESS;
   });

@@ -1,4 +1,5 @@
-// entry/context_settings.cpp - cuCtx*: flags, limits, cache preference, priorities and peers of the current context.
+// entry/context_settings.cpp - cuCtx*: flags, limits, cache preference, priorities and peers of the
+// current context.
 #include "embedded/entry/context/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
@@ -35,10 +36,11 @@ CUresult cuCtxGetFlags(unsigned* flags) {
 CUresult cuCtxSetFlags(unsigned flags) {
   return with_current([&](model::context& context) {
     if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
-    constexpr unsigned fixed = CU_CTX_MAP_HOST | CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
+    constexpr unsigned fixed =
+        CU_CTX_MAP_HOST | CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
     const unsigned kept = context.flags.load(std::memory_order_relaxed) & fixed;
     context.flags.store((flags & ~fixed) | kept, std::memory_order_relaxed);
-    if (context.primary()) context.owner().note_primary_flags(flags);
+    if (context.primary()) context.owner().update_primary_flags(flags);
     return CUDA_SUCCESS;
   });
 }
@@ -51,8 +53,9 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return with_current([&](model::context& context) -> CUresult {
-    if (const CUresult status = context.limits.check(limit, value); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = context.limits.check(limit, value); status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
     return context.limits.set(limit, value);
   });
 }
@@ -68,7 +71,7 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
   return with_current([&](model::context& context) -> CUresult {
     if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
-    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
     context.cache_config.store(config, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });
@@ -91,7 +94,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     if (&found->owner() == &context->owner()) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
     return context->enable_peer(*found);
   });
 }

@@ -1,7 +1,7 @@
 // entry/green_context.cpp - cuGreenCtx*: contexts that are confined to a part of their device.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/stream/new_stream.hpp"
+#include "embedded/entry/stream/open_stream.hpp"
 
 namespace weir::embedded::entry {
 
@@ -24,20 +24,21 @@ CUgreenCtx green_handle(const model::context& context) {
 
 CUcontext context_handle(CUgreenCtx green) { return reinterpret_cast<CUcontext>(green); }
 
-CUresult write_part(const model::device_part& part, CUdevResource* resource, CUdevResourceType type) {
+CUresult write_part(const model::device_resource& part, CUdevResource* resource,
+                    CUdevResourceType type) {
   if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
   part.write(*resource);
   return CUDA_SUCCESS;
 }
 
 // Throws std::bad_alloc.
-CUresult open_green(model::process& p, const model::device_part& part, CUgreenCtx* out) {
+CUresult open_green(model::process& p, const model::device_resource& part, CUgreenCtx* out) {
   model::device& on = *part.of;
   if (const CUresult status = on.retain_primary_for_green(); status != CUDA_SUCCESS) return status;
   model::context* made = nullptr;
   const auto give_up = [&] {
     if (made != nullptr) p.contexts.recycle(made);
-    on.release_primary_of_green();
+    on.release_primary_for_green();
   };
   try {
     made = p.contexts.acquire();
@@ -56,13 +57,14 @@ CUresult open_green(model::process& p, const model::device_part& part, CUgreenCt
 }  // namespace
 
 // Without a description it has the whole device.
-CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice ordinal, unsigned flags) {
+CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice ordinal,
+                          unsigned flags) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::device* const device = p.find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
-    if (desc == nullptr) return open_green(p, model::device_part::whole(*device), green);
+    if (desc == nullptr) return open_green(p, model::device_resource::whole(*device), green);
     const model::resource_desc* const found = p.resource_descs.find(desc);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (found->part.of != device) return CUDA_ERROR_INVALID_DEVICE;
@@ -73,7 +75,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice or
 CUresult cuGreenCtxDestroy(CUgreenCtx green) {
   return with_green(green, [](model::process&, model::context& found) {
     if (!found.close_green()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    found.owner().release_primary_of_green();
+    found.owner().release_primary_for_green();
     return CUDA_SUCCESS;
   });
 }
@@ -86,10 +88,12 @@ CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
   });
 }
 
-CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource, CUdevResourceType type) {
+CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource,
+                                  CUdevResourceType type) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return with_green(
-      green, [&](model::process&, const model::context& found) { return write_part(found.part(), resource, type); });
+  return with_green(green, [&](model::process&, const model::context& found) {
+    return write_part(found.part(), resource, type);
+  });
 }
 
 // Null is no context, and not the current one.
@@ -99,7 +103,9 @@ CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevRe
     model::context* const found = p.contexts.find(context);
     if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
-    return write_part(found->green() ? found->part() : model::device_part::whole(found->owner()), resource, type);
+    return write_part(
+        found->green() ? found->part() : model::device_resource::whole(found->owner()), resource,
+        type);
   });
 }
 
@@ -107,7 +113,8 @@ CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevRe
 CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (green == nullptr) {
-    if (const model::context* const current = model::this_thread().current()) green = green_handle(*current);
+    if (const model::context* const current = model::this_thread().current())
+      green = green_handle(*current);
   }
   return with_green(green, [&](model::process&, const model::context& found) {
     *id = found.id();
@@ -116,20 +123,22 @@ CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {
 }
 
 CUresult cuGreenCtxRecordEvent(CUgreenCtx green, CUevent event) {
-  return with_green(green,
-                    [&](model::process&, model::context&) { return cuCtxRecordEvent(context_handle(green), event); });
+  return with_green(green, [&](model::process&, model::context&) {
+    return cuCtxRecordEvent(context_handle(green), event);
+  });
 }
 
 CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event) {
-  return with_green(green,
-                    [&](model::process&, model::context&) { return cuCtxWaitEvent(context_handle(green), event); });
+  return with_green(green, [&](model::process&, model::context&) {
+    return cuCtxWaitEvent(context_handle(green), event);
+  });
 }
 
 // Whatever context is current. All of them are non-blocking, and must be asked for as such.
 CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned flags, int priority) {
   return with_green(green, [&](model::process& p, model::context& found) {
     if (stream == nullptr || flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
-    *stream = new_stream(p, found, flags, priority);
+    *stream = open_stream(p, found, flags, priority);
     return CUDA_SUCCESS;
   });
 }
@@ -138,7 +147,8 @@ CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
   return guarded([&](model::process& p) -> CUresult {
     if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
+      return status;
     *green = green_handle(found->owner());
     return CUDA_SUCCESS;
   });
@@ -149,7 +159,8 @@ CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* gree
   return guarded([&](model::process& p) -> CUresult {
     if (context == nullptr && green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
+      return status;
     if (context != nullptr) *context = found->owner().base().handle();
     if (green != nullptr) *green = green_handle(found->owner());
     return CUDA_SUCCESS;

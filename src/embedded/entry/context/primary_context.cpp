@@ -1,4 +1,5 @@
-// entry/primary_context.cpp - cuDevicePrimaryCtx*: the one context of each device that all libraries share.
+// entry/primary_context.cpp - cuDevicePrimaryCtx*: the one context of each device that all
+// libraries share.
 #include "embedded/entry/context/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"

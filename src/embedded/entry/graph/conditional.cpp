@@ -7,12 +7,13 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Finds the condition of a new node: one of its graph, or of any part of the whole that this is part of, that no other node
-// uses.
-CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params, const model::graph& of, model::condition*& out) {
+// Finds the condition of a new node: one of its graph, or of any part of the whole that this is
+// part of, that no other node uses.
+CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params, const model::graph& of,
+                        model::condition*& out) {
   out = model::condition::find(params.handle);
   if (out == nullptr || out->used_by != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (&out->of->whole() != &of.whole()) return CUDA_ERROR_INVALID_VALUE;
+  if (&out->of->root() != &of.root()) return CUDA_ERROR_INVALID_VALUE;
   const model::context* const in = model::this_process().contexts.find(params.ctx);
   if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return in == out->in ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -20,34 +21,40 @@ CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params, const model:
 
 }  // namespace
 
-CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph, CUcontext context,
-                                        unsigned initial, unsigned flags) {
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph,
+                                        CUcontext context, unsigned initial, unsigned flags) {
   return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
     model::graph* const of = find_graph(graph);
     if (handle == nullptr || of == nullptr || (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
       return CUDA_ERROR_INVALID_VALUE;
     const model::context* const in = p.contexts.find(context);
     if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    *handle = model::make_condition(*of, *in, initial, flags == CU_GRAPH_COND_ASSIGN_DEFAULT).handle();
+    *handle =
+        model::make_condition(*of, *in, initial, flags == CU_GRAPH_COND_ASSIGN_DEFAULT).handle();
     return CUDA_SUCCESS;
   });
 }
 
-CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
-                         CUgraphNodeParams& params) {
+CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                         std::size_t count, CUgraphNodeParams& params) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph* into = nullptr;
-    std::vector<model::graph_node*> behind;
-    if (const CUresult status = find_place(node, graph, dependencies, count, into, behind); status != CUDA_SUCCESS)
+    std::vector<model::graph_node*> predecessors;
+    if (const CUresult status =
+            find_graph_and_dependencies(node, graph, dependencies, count, into, predecessors);
+        status != CUDA_SUCCESS)
       return status;
-    CUDA_CONDITIONAL_NODE_PARAMS& given = params.conditional;
-    if (!unused_bytes_are_zero(params) || !model::may_have_bodies(given.type, given.size))
+    CUDA_CONDITIONAL_NODE_PARAMS& input = params.conditional;
+    if (!unused_bytes_are_zero(params) || !model::may_have_bodies(input.type, input.size))
       return CUDA_ERROR_INVALID_VALUE;
     model::condition* by = nullptr;
-    if (const CUresult status = find_condition(given, *into, by); status != CUDA_SUCCESS) return status;
-    const model::graph_node& made = model::add_conditional(*into, *by, given.type, given.size, behind);
+    if (const CUresult status = find_condition(input, *into, by); status != CUDA_SUCCESS)
+      return status;
+    const model::graph_node& made =
+        model::add_conditional(*into, *by, input.type, input.size, predecessors);
     // The program may read the list for as long as the node is there; it is not for writing.
-    given.phGraph_out = const_cast<CUgraph*>(std::get<model::conditional_params>(made.params).handles.data());
+    input.phGraph_out =
+        const_cast<CUgraph*>(std::get<model::conditional_params>(made.params).handles.data());
     *node = made.handle();
     return CUDA_SUCCESS;
   });

@@ -6,7 +6,7 @@
 namespace weir::embedded::entry {
 
 // cuGraphAddNode of a conditional node: `params` gets the handles of the bodies.
-CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
-                         CUgraphNodeParams& params);
+CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                         std::size_t count, CUgraphNodeParams& params);
 
 }  // namespace weir::embedded::entry

@@ -7,57 +7,63 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Sets what take(params) gives for the node of an executable that was made of one of the graph's, which is still there.
-template <class Take>
-CUresult set(CUgraphExec exec, CUgraphNode node, Take take) {
+// Sets what read_params(params) gives for the node of an executable that was made of one of the
+// graph's, which is still there.
+template <class ReadParams>
+CUresult set(CUgraphExec exec, CUgraphNode node, ReadParams read_params) {
   return with_graphs([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::node_params params;
-    if (const CUresult status = take(params); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = read_params(params); status != CUDA_SUCCESS) return status;
     return found->set_node(node, params);
   });
 }
 
 }  // namespace
 
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                      const CUDA_HOST_NODE_PARAMS* params) {
+  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
 }
 
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params,
-                                        CUcontext context) {
-  return set(exec, node, [&](model::node_params& out) { return take(params, context, out); });
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
+  return set(exec, node,
+             [&](model::node_params& out) { return read_params(params, context, out); });
 }
 
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D* params,
-                                        CUcontext context) {
-  return set(exec, node, [&](model::node_params& out) { return take(params, context, out); });
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D* params, CUcontext context) {
+  return set(exec, node,
+             [&](model::node_params& out) { return read_params(params, context, out); });
 }
 
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
-  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS* params) {
+  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
 }
 
 CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return set(exec, node, [&](model::node_params& out) { return take_record(event, out); });
+  return set(exec, node, [&](model::node_params& out) { return read_record_params(event, out); });
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return set(exec, node, [&](model::node_params& out) { return take_wait(event, out); });
+  return set(exec, node, [&](model::node_params& out) { return read_wait_params(event, out); });
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
   return with_graphs([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
     const model::graph* as = find_graph(child);
-    return found == nullptr || as == nullptr || find_node(node) == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                                                           : found->set_child(node, *as);
+    return found == nullptr || as == nullptr || find_node(node) == nullptr
+               ? CUDA_ERROR_INVALID_VALUE
+               : found->set_child(node, *as);
   });
 }
 
@@ -65,7 +71,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
   if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
     return cuGraphExecChildGraphNodeSetParams(exec, node, params->graph.graph);
   }
-  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
@@ -79,20 +85,23 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enab
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
   return with_graphs([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
-    if (found == nullptr || enabled == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || enabled == nullptr || find_node(node) == nullptr)
+      return CUDA_ERROR_INVALID_VALUE;
     bool is_enabled = false;
-    if (const CUresult status = found->get_enabled(node, is_enabled); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = found->get_enabled(node, is_enabled); status != CUDA_SUCCESS)
+      return status;
     *enabled = is_enabled ? 1 : 0;
     return CUDA_SUCCESS;
   });
 }
 
-CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* result) {
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+                              CUgraphExecUpdateResultInfo* result) {
   return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
     const model::graph* to = find_graph(graph);
     if (found == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::exec_shape::difference reason;
+    model::exec_topology::difference reason;
     const CUresult status = found->update(*to, reason);
     if (result != nullptr) *result = {reason.why, reason.at, nullptr};
     return status;

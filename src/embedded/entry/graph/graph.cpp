@@ -1,6 +1,6 @@
 // entry/graph.cpp - cuGraph*: graphs as a whole, their nodes and edges.
 #include "embedded/entry/graph/graph_handle.hpp"
-#include "embedded/model/graph/graph_picture.hpp"
+#include "embedded/model/graph/dot_writer.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -14,7 +14,8 @@ struct edge {
   model::graph_node* to = nullptr;
 };
 
-// Fills lists of the caller's with as many entries as there are, up to `*count`, and the rest with null. Without a list
+// Fills lists of the caller's with as many entries as there are, up to `*count`, and the rest with
+// null. Without a list
 // `*count` becomes the number of entries. Without room for any of several it is an error.
 template <class Entries, class Put>
 CUresult fill(const Entries& entries, bool wanted, size_t* count, Put put) {
@@ -35,34 +36,44 @@ CUresult fill(const Entries& entries, bool wanted, size_t* count, Put put) {
   return CUDA_SUCCESS;
 }
 
-CUgraphNode handle_of(const model::graph_node* node) { return node == nullptr ? nullptr : node->handle(); }
+CUgraphNode handle_of(const model::graph_node* node) {
+  return node == nullptr ? nullptr : node->handle();
+}
 
-CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode* nodes, size_t* count) {
+CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode* nodes,
+                    size_t* count) {
   return fill(entries, nodes != nullptr, count,
               [&](std::size_t i, const model::graph_node* node) { nodes[i] = handle_of(node); });
 }
 
 // The same for edges. Who asks for edges and not for their data does not want those that have some.
 template <class Put>
-CUresult fill_edges(const std::vector<edge>& entries, bool wanted, CUgraphEdgeData* data, size_t* count, Put put) {
-  const auto data_of = [](const edge& e) {
-    return e.to == nullptr ? CUgraphEdgeData{} : model::graph::data_of(*e.from, *e.to);
+CUresult fill_edges(const std::vector<edge>& entries, bool wanted, CUgraphEdgeData* data,
+                    size_t* count, Put put) {
+  const auto edge_data_of = [](const edge& e) {
+    return e.to == nullptr ? CUgraphEdgeData{} : model::graph::edge_data_of(*e.from, *e.to);
   };
-  const auto is_early = [&](const edge& e) { return !e.to->early.empty() && data_of(e).type != 0; };
-  if (wanted && data == nullptr && std::ranges::any_of(entries, is_early)) return CUDA_ERROR_LOSSY_QUERY;
+  const auto is_programmatic = [&](const edge& e) {
+    return !e.to->programmatic_edges.empty() && edge_data_of(e).type != 0;
+  };
+  if (wanted && data == nullptr && std::ranges::any_of(entries, is_programmatic))
+    return CUDA_ERROR_LOSSY_QUERY;
   return fill(entries, wanted, count, [&](std::size_t i, const edge& e) {
     put(i, e);
-    if (data != nullptr) data[i] = data_of(e);
+    if (data != nullptr) data[i] = edge_data_of(e);
   });
 }
 
-// Finds the edges, which are between two nodes of the graph. Whether they are there already is asked when their turn comes.
-CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count, const model::graph& in,
-                    std::vector<edge>& out) {
+// Finds the edges, which are between two nodes of the graph. Whether they are there already is
+// asked when their turn comes.
+CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count,
+                    const model::graph& in, std::vector<edge>& out) {
   std::vector<model::graph_node*> sources;
   std::vector<model::graph_node*> targets;
-  if (const CUresult status = find_nodes(from, count, in, sources); status != CUDA_SUCCESS) return status;
-  if (const CUresult status = find_nodes(to, count, in, targets); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = find_nodes(from, count, in, sources); status != CUDA_SUCCESS)
+    return status;
+  if (const CUresult status = find_nodes(to, count, in, targets); status != CUDA_SUCCESS)
+    return status;
   out.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (sources[i] == targets[i]) return CUDA_ERROR_INVALID_VALUE;
@@ -84,8 +95,8 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 CUresult cuGraphDestroy(CUgraph graph) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph* found = find_graph(graph);
-    if (found == nullptr || found->embedded()) return CUDA_ERROR_INVALID_VALUE;
-    if (found->capturing_inside()) return CUDA_ERROR_ILLEGAL_STATE;
+    if (found == nullptr || found->is_subgraph()) return CUDA_ERROR_INVALID_VALUE;
+    if (found->has_capture_inside()) return CUDA_ERROR_ILLEGAL_STATE;
     found->destroy();
     return CUDA_SUCCESS;
   });
@@ -95,7 +106,7 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     const model::graph* found = find_graph(original);
     if (found == nullptr || clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (found->is_unique()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (found->is_noncopyable()) return CUDA_ERROR_NOT_SUPPORTED;
     *clone = found->clone().handle();
     return CUDA_SUCCESS;
   });
@@ -104,7 +115,8 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
 CUresult cuGraphNodeFindInClone(CUgraphNode* clone, CUgraphNode original, CUgraph graph) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph* in = find_graph(graph);
-    if (clone == nullptr || in == nullptr || find_node(original) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (clone == nullptr || in == nullptr || find_node(original) == nullptr)
+      return CUDA_ERROR_INVALID_VALUE;
     const model::graph_node* found = in->counterpart(original);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *clone = found->handle();
@@ -132,11 +144,13 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
   });
 }
 
-CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edges, size_t* count) {
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                            CUgraphEdgeData* edges, size_t* count) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     const model::graph* found = find_graph(graph);
     if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if ((from == nullptr) != (to == nullptr) || (edges != nullptr && from == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    if ((from == nullptr) != (to == nullptr) || (edges != nullptr && from == nullptr))
+      return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> all;
     all.reserve(found->edge_count());
     for (model::graph_node* node : found->nodes()) {
@@ -155,15 +169,17 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
     const model::graph* in = find_graph(graph);
     if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> wanted;
-    if (const CUresult status = find_edges(from, to, count, *in, wanted); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_edges(from, to, count, *in, wanted); status != CUDA_SUCCESS)
+      return status;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!model::graph::may_have(*wanted[i].from, *wanted[i].to, data_in(edges, i))) return CUDA_ERROR_INVALID_VALUE;
+      if (!model::graph::allows_edge(*wanted[i].from, *wanted[i].to, edge_data_at(edges, i)))
+        return CUDA_ERROR_INVALID_VALUE;
     }
     for (std::size_t i = 0; i < count; ++i) {
       const edge& e = wanted[i];
       // Those before it stay.
       if (model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;
-      model::graph::connect(*e.from, *e.to, data_in(edges, i));
+      model::graph::connect(*e.from, *e.to, edge_data_at(edges, i));
     }
     return CUDA_SUCCESS;
   });
@@ -176,18 +192,20 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
     if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (in->capturing() && count != 0) return CUDA_ERROR_ILLEGAL_STATE;
     std::vector<edge> unwanted;
-    if (const CUresult status = find_edges(from, to, count, *in, unwanted); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_edges(from, to, count, *in, unwanted); status != CUDA_SUCCESS)
+      return status;
     if (in->has_memory_nodes() && count != 0) return CUDA_ERROR_NOT_SUPPORTED;
     for (const edge& e : unwanted) {
-      if (!model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;  // those before it are gone
+      if (!model::graph::connected(*e.from, *e.to))
+        return CUDA_ERROR_INVALID_VALUE;  // those before it are gone
       model::graph::disconnect(*e.from, *e.to);
     }
     return CUDA_SUCCESS;
   });
 }
 
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* dependencies, CUgraphEdgeData* edges,
-                                       size_t* count) {
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* dependencies,
+                                       CUgraphEdgeData* edges, size_t* count) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph_node* const found = find_node(node);
     if (found == nullptr || count == nullptr || (edges != nullptr && dependencies == nullptr))
@@ -199,10 +217,12 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* dependenci
   });
 }
 
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges, size_t* count) {
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
+                                         CUgraphEdgeData* edges, size_t* count) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph_node* const found = find_node(node);
-    if (found == nullptr || count == nullptr || (edges != nullptr && nodes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || count == nullptr || (edges != nullptr && nodes == nullptr))
+      return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> all;
     for (model::graph_node* after : found->dependents) all.push_back({found, after});
     return fill_edges(all, nodes != nullptr, edges, count,
@@ -214,11 +234,12 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph_node* found = find_node(node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (found->in->left_behind() != nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found->in->orphaned_root() != nullptr) return CUDA_ERROR_INVALID_VALUE;
     // A body may be captured into meanwhile, a child graph not.
     const bool has_bodies = found->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL;
     if (found->in->capturing() ||
-        (!has_bodies && std::ranges::any_of(found->inside(), &model::graph::capturing_inside))) {
+        (!has_bodies &&
+         std::ranges::any_of(found->subgraphs(), &model::graph::has_capture_inside))) {
       return CUDA_ERROR_ILLEGAL_STATE;
     }
     if (found->in->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;

@@ -10,24 +10,26 @@ namespace weir::embedded::entry {
 
 namespace {
 
-using refusal = model::graph_exec::refusal;
+using instantiate_error = model::graph_exec::instantiate_error;
 
-constexpr unsigned long long flags_of_any_call = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
-                                                 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
-                                                 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-constexpr unsigned long long flags_told_again =
+constexpr unsigned long long accepted_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                              CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                                              CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+constexpr unsigned long long reported_flags =
     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
 
 bool runs_from_device(const model::graph_node* node) {
-  return std::holds_alternative<model::set_params>(node->params) ||
+  return std::holds_alternative<model::memset_params>(node->params) ||
          std::holds_alternative<model::copy_params>(node->params) ||
          std::holds_alternative<model::child_params>(node->params) ||
          std::holds_alternative<model::kernel_params>(node->params);
 }
 
-CUresult check_flags(const model::graph& from, unsigned long long flags, refusal& reason) {
+CUresult check_flags(const model::graph& from, unsigned long long flags,
+                     instantiate_error& reason) {
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
-    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0)
+      return CUDA_ERROR_INVALID_VALUE;
     const auto offender = std::ranges::find_if_not(from.nodes(), runs_from_device);
     if (offender != from.nodes().end()) {
       reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, *offender};
@@ -39,8 +41,8 @@ CUresult check_flags(const model::graph& from, unsigned long long flags, refusal
   return CUDA_SUCCESS;
 }
 
-CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags, unsigned long long known,
-                     refusal& reason) {
+CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
+                     unsigned long long known, instantiate_error& reason) {
   reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
   return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
     if ((flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -49,8 +51,9 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::graph* from = find_graph(graph);
     if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (from->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (const CUresult status = check_flags(*from, flags, reason); status != CUDA_SUCCESS) return status;
+    if (from->is_subgraph()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (const CUresult status = check_flags(*from, flags, reason); status != CUDA_SUCCESS)
+      return status;
     model::graph_exec* made = p.graph_execs.acquire();
     CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
     try {
@@ -72,7 +75,8 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
 CUresult find_launch(model::process& p, CUgraphExec exec, CUstream stream, model::graph_exec*& what,
                      model::stream*& in) {
   if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-  if (const CUresult status = model::refuse_in_capture(*in); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = model::check_not_capturing(*in); status != CUDA_SUCCESS)
+    return status;
   what = p.graph_execs.find(exec);
   return what == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -80,19 +84,20 @@ CUresult find_launch(model::process& p, CUgraphExec exec, CUstream stream, model
 }  // namespace
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
-  refusal unused;
-  return instantiate(exec, graph, flags, flags_of_any_call, unused);
+  if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+  instantiate_error unused;
+  return instantiate(exec, graph, flags, accepted_flags, unused);
 }
 
-CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
-  refusal reason;
-  const CUresult status =
-      instantiate(exec, graph, params->flags, flags_of_any_call | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, reason);
+  if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+  instantiate_error reason;
+  const CUresult status = instantiate(exec, graph, params->flags,
+                                      accepted_flags | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, reason);
   params->result_out = reason.why;
-  params->hErrNode_out = reason.because_of == nullptr ? nullptr : reason.because_of->handle();
+  params->hErrNode_out = reason.error_node == nullptr ? nullptr : reason.error_node->handle();
   return status;
 }
 
@@ -100,14 +105,14 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
   return guarded([&](model::process& p) -> CUresult {
     const model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *flags = found->flags() & flags_told_again;
+    *flags = found->flags() & reported_flags;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
     model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || !p.graph_execs.retire(found, exec)) return CUDA_ERROR_INVALID_VALUE;
     found->close();
@@ -129,7 +134,8 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     model::graph_exec* what = nullptr;
-    if (const CUresult status = find_launch(p, exec, stream, what, in); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_launch(p, exec, stream, what, in); status != CUDA_SUCCESS)
+      return status;
     return what->launch(*in);
   });
 }

@@ -28,27 +28,32 @@ CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::
   return CUDA_SUCCESS;
 }
 
-CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
-                    model::graph*& into, std::vector<model::graph_node*>& behind) {
+CUresult find_graph_and_dependencies(const CUgraphNode* node, CUgraph graph,
+                                     const CUgraphNode* dependencies, std::size_t count,
+                                     model::graph*& into,
+                                     std::vector<model::graph_node*>& predecessors) {
   into = find_graph(graph);
   if (node == nullptr || into == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
-  return has_duplicates(behind) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  if (const CUresult status = find_nodes(dependencies, count, *into, predecessors);
+      status != CUDA_SUCCESS)
+    return status;
+  return has_duplicates(predecessors) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-CUresult check_child(const model::graph* child, const model::graph& into, CUgraphChildGraphNodeOwnership ownership) {
+CUresult check_child(const model::graph* child, const model::graph& into,
+                     CUgraphChildGraphNodeOwnership ownership) {
   if (child == nullptr || child == &into) return CUDA_ERROR_INVALID_VALUE;
-  if (child->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (child->is_subgraph()) return CUDA_ERROR_NOT_SUPPORTED;
   if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
-    return child->is_unique() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
-  if (child->capturing_inside() || into.is_inside(*child)) return CUDA_ERROR_INVALID_VALUE;
+    return child->is_noncopyable() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  if (child->has_capture_inside() || into.is_within(*child)) return CUDA_ERROR_INVALID_VALUE;
   return model::has_conditional_nodes(*child) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count) {
   const auto ordinary = [](const CUgraphEdgeData& edge) {
-    const bool reserved =
-        std::any_of(std::begin(edge.reserved), std::end(edge.reserved), [](unsigned char byte) { return byte != 0; });
+    const bool reserved = std::any_of(std::begin(edge.reserved), std::end(edge.reserved),
+                                      [](unsigned char byte) { return byte != 0; });
     return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0 && !reserved;
   };
   return edges == nullptr || std::all_of(edges, edges + count, ordinary);

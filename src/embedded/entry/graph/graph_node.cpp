@@ -9,14 +9,16 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Gives the edges to a node that was just added their data. Takes the node away again where they may not have it.
-CUresult set_data(model::graph& in, model::graph_node& made, const std::vector<model::graph_node*>& behind,
-                  const CUgraphEdgeData* edges) {
+// Gives the edges to a node that was just added their data. Takes the node away again where they
+// may not have it.
+CUresult set_edge_data(model::graph& in, model::graph_node& made,
+                       const std::vector<model::graph_node*>& predecessors,
+                       const CUgraphEdgeData* edges) {
   CUresult status = CUDA_SUCCESS;
   try {
-    for (std::size_t i = 0; i < behind.size() && status == CUDA_SUCCESS; ++i) {
-      if (model::graph::may_have(*behind[i], made, edges[i])) {
-        model::graph::set_data(*behind[i], made, edges[i]);
+    for (std::size_t i = 0; i < predecessors.size() && status == CUDA_SUCCESS; ++i) {
+      if (model::graph::allows_edge(*predecessors[i], made, edges[i])) {
+        model::graph::set_edge_data(*predecessors[i], made, edges[i]);
       } else {
         status = CUDA_ERROR_INVALID_VALUE;
       }
@@ -29,37 +31,42 @@ CUresult set_data(model::graph& in, model::graph_node& made, const std::vector<m
   return status;
 }
 
-// Adds a node with what take(params) gives. `edges`: their data, where not all of them are ordinary.
-template <class Take>
-CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, Take take,
-             const CUgraphEdgeData* edges = nullptr) {
+// Adds a node with what read_params(params) gives. `edges`: their data, where not all of them are
+// ordinary.
+template <class ReadParams>
+CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+             ReadParams read_params, const CUgraphEdgeData* edges = nullptr) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph* into = nullptr;
-    std::vector<model::graph_node*> behind;
-    CUresult status = find_place(node, graph, dependencies, count, into, behind);
+    std::vector<model::graph_node*> predecessors;
+    CUresult status =
+        find_graph_and_dependencies(node, graph, dependencies, count, into, predecessors);
     if (status != CUDA_SUCCESS) return status;
     model::node_params params;
-    if (status = take(params); status != CUDA_SUCCESS) return status;
-    model::graph_node& made = into->add(std::move(params), behind);
-    if (edges != nullptr) status = set_data(*into, made, behind, edges);
+    if (status = read_params(params); status != CUDA_SUCCESS) return status;
+    model::graph_node& made = into->add(std::move(params), predecessors);
+    if (edges != nullptr) status = set_edge_data(*into, made, predecessors, edges);
     if (status == CUDA_SUCCESS) *node = made.handle();
     return status;
   });
 }
 
 // Adds a node with a clone of a graph, or with the graph itself, which is the node's from then on.
-CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraph child,
-                   CUgraphChildGraphNodeOwnership ownership) {
+CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                   CUgraph child, CUgraphChildGraphNodeOwnership ownership) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph* into = nullptr;
-    std::vector<model::graph_node*> behind;
-    const CUresult status = find_place(node, graph, dependencies, count, into, behind);
+    std::vector<model::graph_node*> predecessors;
+    const CUresult status =
+        find_graph_and_dependencies(node, graph, dependencies, count, into, predecessors);
     if (status != CUDA_SUCCESS) return status;
     model::graph* const found = find_graph(child);
-    if (const CUresult refused = check_child(found, *into, ownership); refused != CUDA_SUCCESS) return refused;
-    model::graph_node& made = into->add(model::empty_params{}, behind);
+    if (const CUresult refused = check_child(found, *into, ownership); refused != CUDA_SUCCESS)
+      return refused;
+    model::graph_node& made = into->add(model::empty_params{}, predecessors);
     try {
-      made.embed(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *found : found->clone());
+      made.set_child_graph(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *found
+                                                                            : found->clone());
     } catch (...) {
       into->remove(made);
       throw;
@@ -71,47 +78,56 @@ CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependen
 
 }  // namespace
 
-CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count) {
+CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                             size_t count) {
   return add(node, graph, dependencies, count, [](model::node_params&) { return CUDA_SUCCESS; });
 }
 
-CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                            const CUDA_HOST_NODE_PARAMS* params) {
-  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
+CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                            size_t count, const CUDA_HOST_NODE_PARAMS* params) {
+  return add(node, graph, dependencies, count,
+             [&](model::node_params& out) { return read_params(params, out); });
 }
 
-CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                              const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
-  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, context, out); });
+CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                              size_t count, const CUDA_MEMSET_NODE_PARAMS* params,
+                              CUcontext context) {
+  return add(node, graph, dependencies, count,
+             [&](model::node_params& out) { return read_params(params, context, out); });
 }
 
-CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                              const CUDA_MEMCPY3D* params, CUcontext context) {
-  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, context, out); });
+CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                              size_t count, const CUDA_MEMCPY3D* params, CUcontext context) {
+  return add(node, graph, dependencies, count,
+             [&](model::node_params& out) { return read_params(params, context, out); });
 }
 
-CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                                 const CUDA_KERNEL_NODE_PARAMS* params) {
-  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
+CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                 size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
+  return add(node, graph, dependencies, count,
+             [&](model::node_params& out) { return read_params(params, out); });
 }
 
-CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                  size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return add(node, graph, dependencies, count,
+             [&](model::node_params& out) { return read_params(params, out); });
 }
 
-CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                                   CUevent event) {
-  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take_record(event, out); });
+CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
+                                   const CUgraphNode* dependencies, size_t count, CUevent event) {
+  return add(node, graph, dependencies, count,
+             [&](model::node_params& out) { return read_record_params(event, out); });
 }
 
-CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                                 CUevent event) {
-  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take_wait(event, out); });
+CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                 size_t count, CUevent event) {
+  return add(node, graph, dependencies, count,
+             [&](model::node_params& out) { return read_wait_params(event, out); });
 }
 
-CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                                  CUgraph child) {
+CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                  size_t count, CUgraph child) {
   return add_child(node, graph, dependencies, count, child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
 }
 
@@ -119,8 +135,10 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphEdgeData* const unusual = all_ordinary(edges, count) ? nullptr : edges;
-  if (unusual != nullptr && params->type != CU_GRAPH_NODE_TYPE_KERNEL) return CUDA_ERROR_INVALID_VALUE;
-  if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return add_conditional(node, graph, dependencies, count, *params);
+  if (unusual != nullptr && params->type != CU_GRAPH_NODE_TYPE_KERNEL)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+    return add_conditional(node, graph, dependencies, count, *params);
   if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
     if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
     return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
@@ -129,7 +147,8 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
   }
   if (params->type != CU_GRAPH_NODE_TYPE_GRAPH) {
     return add(
-        node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); }, unusual);
+        node, graph, dependencies, count,
+        [&](model::node_params& out) { return read_params(params, out); }, unusual);
   }
   if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
   return add_child(node, graph, dependencies, count, params->graph.graph, params->graph.ownership);

@@ -1,9 +1,9 @@
 // entry/kernel_node.cpp - cuGraphKernelNode*Attribute*: attributes of kernel nodes.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/kernel/launch_attributes.hpp"
+#include "embedded/model/graph/kernel_node_check.hpp"
 #include "embedded/model/kernel/function.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
-#include "embedded/model/graph/node_shape.hpp"
 
 namespace weir::embedded::entry {
 
@@ -15,8 +15,9 @@ model::kernel_params* find_kernel_node(CUgraphNode node) {
 }
 
 // One that has no effect here is told as it was set, or as it is at first.
-CUkernelNodeAttrValue told(const model::kernel_params& of, CUkernelNodeAttrID which) {
-  if (const auto found = of.told.find(which); found != of.told.end()) return found->second;
+CUkernelNodeAttrValue attribute_value(const model::kernel_params& of, CUkernelNodeAttrID which) {
+  if (const auto found = of.inert_attributes.find(which); found != of.inert_attributes.end())
+    return found->second;
   CUkernelNodeAttrValue value{};
   if (which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.memSyncDomainMap = {0, 1};
   return value;
@@ -24,63 +25,77 @@ CUkernelNodeAttrValue told(const model::kernel_params& of, CUkernelNodeAttrID wh
 
 // Can the node's function be launched in such clusters?
 CUresult check_cluster(const model::kernel_params& of, model::launch_shape& shape) {
-  const CUfunction handle = of.function != nullptr ? of.function : reinterpret_cast<CUfunction>(of.kernel);
+  const CUfunction handle =
+      of.function != nullptr ? of.function : reinterpret_cast<CUfunction>(of.kernel);
   model::function* function = nullptr;
-  const CUresult status = model::find_function(handle, model::this_process().contexts.find(of.in), function);
+  const CUresult status =
+      model::find_function(handle, model::this_process().contexts.find(of.in), function);
   return status != CUDA_SUCCESS ? status : model::check_cluster(*function, shape);
 }
 
 }  // namespace
 
-CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which, CUkernelNodeAttrValue* value) {
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
+                                       CUkernelNodeAttrValue* value) {
   return with_graphs([&](model::process&) -> CUresult {
     const model::kernel_params* const of = find_kernel_node(node);
     if (of == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::launch_shape& shape = of->what->shape();
+    const model::launch_shape& shape = of->desc->shape();
     switch (which) {
-      case CU_LAUNCH_ATTRIBUTE_PRIORITY: value->priority = of->what->priority(); return CUDA_SUCCESS;
-      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: value->cooperative = shape.cooperative ? 1 : 0; return CUDA_SUCCESS;
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        value->priority = of->desc->priority();
+        return CUDA_SUCCESS;
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        value->cooperative = shape.cooperative ? 1 : 0;
+        return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         // One that was compiled in is the function's, and not told here.
-        value->clusterDim = shape.clustered() && of->what->kernel().cluster.x == 0
-                                ? CUkernelNodeAttrValue::extent{shape.cluster.x, shape.cluster.y, shape.cluster.z}
-                                : CUkernelNodeAttrValue::extent{0, 0, 0};
+        value->clusterDim =
+            shape.clustered() && of->desc->kernel().cluster.x == 0
+                ? CUkernelNodeAttrValue::extent{shape.cluster.x, shape.cluster.y, shape.cluster.z}
+                : CUkernelNodeAttrValue::extent{0, 0, 0};
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         value->deviceUpdatableKernelNode = {0, nullptr};
         return CUDA_SUCCESS;
       default:
-        if (const CUresult status = check_told(which, {}); status != CUDA_SUCCESS) return status;
-        *value = told(*of, which);
+        if (const CUresult status = check_inert_attribute(which, {}); status != CUDA_SUCCESS)
+          return status;
+        *value = attribute_value(*of, which);
         return CUDA_SUCCESS;
     }
   });
 }
 
-CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID which, const CUkernelNodeAttrValue* value) {
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
+                                       const CUkernelNodeAttrValue* value) {
   return with_graphs([&](model::process&) -> CUresult {
     model::kernel_params* const of = find_kernel_node(node);
     if (of == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::launch_shape shape = of->what->shape();
+    model::launch_shape shape = of->desc->shape();
     switch (which) {
       case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        of->what = of->what->with(shape, priority_in_range(value->priority));
+        of->desc = of->desc->with(shape, priority_in_range(value->priority));
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = value->cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         shape.cluster = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
-        if (const CUresult status = check_cluster(*of, shape); status != CUDA_SUCCESS) return status;
+        if (const CUresult status = check_cluster(*of, shape); status != CUDA_SUCCESS)
+          return status;
         break;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         if (value->deviceUpdatableKernelNode.deviceUpdatable != 0) return CUDA_ERROR_NOT_SUPPORTED;
         return CUDA_SUCCESS;
       default:
-        if (const CUresult status = check_told(which, *value); status != CUDA_SUCCESS) return status;
-        of->told[which] = *value;
+        if (const CUresult status = check_inert_attribute(which, *value); status != CUDA_SUCCESS)
+          return status;
+        of->inert_attributes[which] = *value;
         return CUDA_SUCCESS;
     }
-    if (const CUresult status = model::check_node_shape(*of->what, shape); status != CUDA_SUCCESS) return status;
-    of->what = of->what->with(shape, of->what->priority());
+    if (const CUresult status = model::check_kernel_node_shape(*of->desc, shape);
+        status != CUDA_SUCCESS)
+      return status;
+    of->desc = of->desc->with(shape, of->desc->priority());
     return CUDA_SUCCESS;
   });
 }
@@ -90,9 +105,9 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
     model::kernel_params* const target = find_kernel_node(to);
     const model::kernel_params* const source = find_kernel_node(from);
     if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::launch_shape shape = model::shape_with_attributes(*target->what, *source->what);
-    const CUresult status = model::check_node_shape(*target->what, shape);
-    if (status == CUDA_SUCCESS) target->take_attributes(*source);
+    const model::launch_shape shape = model::shape_with_attributes(*target->desc, *source->desc);
+    const CUresult status = model::check_kernel_node_shape(*target->desc, shape);
+    if (status == CUDA_SUCCESS) target->copy_attributes_from(*source);
     return status;
   });
 }

@@ -2,10 +2,10 @@
 #include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/memory/address_map.hpp"
 
+#include "embedded/model/graph/node_access.hpp"
+#include "embedded/model/graph/node_work.hpp"
 #include "embedded/model/kernel/function.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
-#include "embedded/model/graph/node_reach.hpp"
-#include "embedded/model/graph/node_work.hpp"
 #include "embedded/model/stream/value_work.hpp"
 
 #include <algorithm>
@@ -17,29 +17,30 @@ namespace weir::embedded::entry {
 namespace {
 
 // The context that a copy or set is for. A host function has none.
-CUresult take_context(CUcontext& context) {
+CUresult resolve_context(CUcontext& context) {
   if (model::this_thread().in_host_function) return CUDA_ERROR_INVALID_VALUE;
   if (context == nullptr) {
     const model::context* current = model::this_thread().current();
     if (current == nullptr) return CUDA_ERROR_INVALID_VALUE;
     context = current->handle();
   }
-  return model::this_process().contexts.find(context) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  return model::this_process().contexts.find(context) == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                                 : CUDA_SUCCESS;
 }
 
-// A set that names no context is for that of its memory, so that it needs none to be current; a pool's and a graph's memory
-// have none.
-CUresult take_context_of(CUdeviceptr memory, CUcontext& context) {
+// A set that names no context is for that of its memory, so that it needs none to be current; a
+// pool's and a graph's memory have none.
+CUresult resolve_context_of(CUdeviceptr memory, CUcontext& context) {
   if (context != nullptr) {
-    context = model::context_for_set(memory, context);
-    return take_context(context);
+    context = model::context_for_memset(memory, context);
+    return resolve_context(context);
   }
   const model::allocation* in = model::address_map::find(memory);
-  if (in == nullptr) in = model::address_map::find_of_graph(memory, 1);
-  if (in == nullptr) return take_context(context);
+  if (in == nullptr) in = model::address_map::find_graph_memory(memory, 1);
+  if (in == nullptr) return resolve_context(context);
   if (in->owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
   context = in->owner->handle();
-  return take_context(context);
+  return resolve_context(context);
 }
 
 // How many bytes of the union a kind of node uses.
@@ -63,102 +64,111 @@ std::size_t used_bytes(CUgraphNodeType type) {
 
 }  // namespace
 
-CUresult take(const CUDA_HOST_NODE_PARAMS* given, model::node_params& out) {
-  if (given == nullptr || given->fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  out = *given;
+CUresult read_params(const CUDA_HOST_NODE_PARAMS* input, model::node_params& out) {
+  if (input == nullptr || input->fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = *input;
   return CUDA_SUCCESS;
 }
 
-CUresult take(const CUDA_MEMSET_NODE_PARAMS* given, CUcontext context, model::node_params& out) {
-  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = take_context_of(given->dst, context); status != CUDA_SUCCESS) return status;
-  model::set_work unused;
-  const model::memory_user by = model::user_for(context, false);
-  if (const CUresult status = model::to_work(*given, unused, by); status != CUDA_SUCCESS) return status;
-  out = model::set_params{*given, context};
+CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
+                     model::node_params& out) {
+  if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = resolve_context_of(input->dst, context); status != CUDA_SUCCESS)
+    return status;
+  model::memset_work unused;
+  const model::memory_user by = model::accessor_for(context, false);
+  if (const CUresult status = model::to_work(*input, unused, by); status != CUDA_SUCCESS)
+    return status;
+  out = model::memset_params{*input, context};
   return CUDA_SUCCESS;
 }
 
-CUresult take(const CUDA_MEMCPY3D* given, CUcontext context, model::node_params& out) {
-  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = take_context(context); status != CUDA_SUCCESS) return status;
+CUresult read_params(const CUDA_MEMCPY3D* input, CUcontext context, model::node_params& out) {
+  if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = resolve_context(context); status != CUDA_SUCCESS) return status;
   model::pitched_copy_work unused;
-  const model::memory_user by = model::user_for(context, true);
-  if (const CUresult status = model::to_work(*given, unused, by); status != CUDA_SUCCESS) return status;
-  out = model::copy_params{*given, context};
+  const model::memory_user by = model::accessor_for(context, true);
+  if (const CUresult status = model::to_work(*input, unused, by); status != CUDA_SUCCESS)
+    return status;
+  out = model::copy_params{*input, context};
   return CUDA_SUCCESS;
 }
 
-CUresult take(const CUDA_BATCH_MEM_OP_NODE_PARAMS* given, model::node_params& out) {
-  if (given == nullptr || given->flags != 0 || given->count > model::most_operations_in_a_batch)
+CUresult read_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* input, model::node_params& out) {
+  if (input == nullptr || input->flags != 0 || input->count > model::max_batch_operations)
     return CUDA_ERROR_INVALID_VALUE;
-  if (model::this_process().contexts.find(given->ctx) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (given->count != 0 && given->paramArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::span operations{given->paramArray, given->count};
-  if (const CUresult status = model::check_operations(operations); status != CUDA_SUCCESS) return status;
-  out = model::value_params{given->ctx, {operations.begin(), operations.end()}};
+  if (model::this_process().contexts.find(input->ctx) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (input->count != 0 && input->paramArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::span operations{input->paramArray, input->count};
+  if (const CUresult status = model::check_operations(operations); status != CUDA_SUCCESS)
+    return status;
+  out = model::value_params{input->ctx, {operations.begin(), operations.end()}};
   return CUDA_SUCCESS;
 }
 
-CUresult take(const CUDA_KERNEL_NODE_PARAMS* given, model::node_params& out) {
-  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& out) {
+  if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
   // A launch takes a kernel's handle where a function's is asked for, and a node does not.
   model::process& p = model::this_process();
-  if (given->func != nullptr && p.functions.find(given->func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const CUfunction function = given->func != nullptr ? given->func : reinterpret_cast<CUfunction>(given->kern);
+  if (input->func != nullptr && p.functions.find(input->func) == nullptr)
+    return CUDA_ERROR_INVALID_HANDLE;
+  const CUfunction function =
+      input->func != nullptr ? input->func : reinterpret_cast<CUfunction>(input->kern);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  model::context* const in = given->ctx == nullptr ? nullptr : p.contexts.find(given->ctx);
+  model::context* const in = input->ctx == nullptr ? nullptr : p.contexts.find(input->ctx);
   model::function* of = nullptr;
-  if (const CUresult status = model::find_function(function, in, of); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = model::find_function(function, in, of); status != CUDA_SUCCESS)
+    return status;
   const std::shared_ptr<const model::module_image> image = of->image();
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
-  model::launch_shape shape{{given->gridDimX, given->gridDimY, given->gridDimZ},
-                            {given->blockDimX, given->blockDimY, given->blockDimZ},
+  model::launch_shape shape{{input->gridDimX, input->gridDimY, input->gridDimZ},
+                            {input->blockDimX, input->blockDimY, input->blockDimZ},
                             {0, 0, 0},
-                            given->sharedMemBytes,
+                            input->sharedMemBytes,
                             false};
   if (const CUresult status = model::check_shape(*of, shape); status != CUDA_SUCCESS) return status;
   model::kernel_arguments arguments;
-  const CUresult status = model::kernel_arguments::read(of->kernel(), given->kernelParams, given->extra, arguments);
+  const CUresult status =
+      model::kernel_arguments::read(of->kernel(), input->kernelParams, input->extra, arguments);
   if (status != CUDA_SUCCESS) return status;
-  out = model::kernel_params{
-      std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, shape, arguments),
-      static_cast<CUfunction>(p.functions.handle_of(of)),
-      given->kern,
-      of->owner().handle(),
-      {}};
+  out = model::kernel_params{std::make_shared<const model::kernel_work>(of->owner(), of->kernel(),
+                                                                        image, shape, arguments),
+                             static_cast<CUfunction>(p.functions.handle_of(of)),
+                             input->kern,
+                             of->owner().handle(),
+                             {}};
   return CUDA_SUCCESS;
 }
 
-CUresult take_record(CUevent event, model::node_params& out) {
+CUresult read_record_params(CUevent event, model::node_params& out) {
   if (model::this_process().events.find(event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out = model::record_params{event};
   return CUDA_SUCCESS;
 }
 
-CUresult take_wait(CUevent event, model::node_params& out) {
+CUresult read_wait_params(CUevent event, model::node_params& out) {
   if (model::this_process().events.find(event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out = model::wait_params{event};
   return CUDA_SUCCESS;
 }
 
-CUresult take(const CUgraphNodeParams* given, model::node_params& out) {
-  if (given == nullptr || !unused_bytes_are_zero(*given)) return CUDA_ERROR_INVALID_VALUE;
-  switch (given->type) {
+CUresult read_params(const CUgraphNodeParams* input, model::node_params& out) {
+  if (input == nullptr || !unused_bytes_are_zero(*input)) return CUDA_ERROR_INVALID_VALUE;
+  switch (input->type) {
     case CU_GRAPH_NODE_TYPE_EMPTY: out = model::empty_params{}; return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_HOST: return take(&given->host, out);
+    case CU_GRAPH_NODE_TYPE_HOST: return read_params(&input->host, out);
     case CU_GRAPH_NODE_TYPE_MEMSET: {
-      const CUDA_MEMSET_NODE_PARAMS_v2& p = given->memset;
+      const CUDA_MEMSET_NODE_PARAMS_v2& p = input->memset;
       const CUDA_MEMSET_NODE_PARAMS what{p.dst, p.pitch, p.value, p.elementSize, p.width, p.height};
-      return take(&what, p.ctx, out);
+      return read_params(&what, p.ctx, out);
     }
     case CU_GRAPH_NODE_TYPE_MEMCPY:
-      if (given->memcpy.flags != 0) return CUDA_ERROR_INVALID_VALUE;
-      return take(&given->memcpy.copyParams, given->memcpy.copyCtx, out);
-    case CU_GRAPH_NODE_TYPE_KERNEL: return take(&given->kernel, out);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return take(&given->memOp, out);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return take_record(given->eventRecord.event, out);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return take_wait(given->eventWait.event, out);
+      if (input->memcpy.flags != 0) return CUDA_ERROR_INVALID_VALUE;
+      return read_params(&input->memcpy.copyParams, input->memcpy.copyCtx, out);
+    case CU_GRAPH_NODE_TYPE_KERNEL: return read_params(&input->kernel, out);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return read_params(&input->memOp, out);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return read_record_params(input->eventRecord.event, out);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return read_wait_params(input->eventWait.event, out);
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
@@ -169,11 +179,12 @@ CUresult take(const CUgraphNodeParams* given, model::node_params& out) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-bool unused_bytes_are_zero(const CUgraphNodeParams& given) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(given.reserved1);
+bool unused_bytes_are_zero(const CUgraphNodeParams& input) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(input.reserved1);
   const auto zero = [](std::byte b) { return b == std::byte{0}; };
-  return std::ranges::all_of(given.reserved0, [](int r) { return r == 0; }) && given.reserved2 == 0 &&
-         std::all_of(bytes + used_bytes(given.type), bytes + sizeof given.reserved1, zero);
+  return std::ranges::all_of(input.reserved0, [](int r) { return r == 0; }) &&
+         input.reserved2 == 0 &&
+         std::all_of(bytes + used_bytes(input.type), bytes + sizeof input.reserved1, zero);
 }
 
 }  // namespace weir::embedded::entry

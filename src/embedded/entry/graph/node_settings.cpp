@@ -1,9 +1,10 @@
-// entry/node_settings.cpp - cuGraph*NodeGetParams and SetParams: the parameters of nodes that are there.
+// entry/node_settings.cpp - cuGraph*NodeGetParams and SetParams: the parameters of nodes that are
+// there.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/graph/node_params.hpp"
-#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/graph/kernel_node_check.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
-#include "embedded/model/graph/node_shape.hpp"
+#include "embedded/model/memory/address_map.hpp"
 
 #include <utility>
 
@@ -12,26 +13,26 @@ namespace weir::embedded::entry {
 namespace {
 
 // Shows a node's parameters of one kind to a function that stores them.
-template <class Params, class Out, class Tell>
-CUresult get(CUgraphNode node, Out* out, Tell tell) {
+template <class Params, class Out, class Write>
+CUresult get(CUgraphNode node, Out* out, Write write) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph_node* found = find_node(node);
     Params* params = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
     if (params == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    tell(*params);
+    write(*params);
     return CUDA_SUCCESS;
   });
 }
 
-// Replaces a node's parameters by what take(old, new) gives of the same kind.
-template <class Params, class Take>
-CUresult set(CUgraphNode node, Take take) {
+// Replaces a node's parameters by what read_params(old, new) gives of the same kind.
+template <class Params, class ReadParams>
+CUresult set(CUgraphNode node, ReadParams read_params) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph_node* found = find_node(node);
     const Params* old = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
     if (old == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::node_params params;
-    if (const CUresult status = take(*old, params); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = read_params(*old, params); status != CUDA_SUCCESS) return status;
     found->params = std::move(params);
     return CUDA_SUCCESS;
   });
@@ -39,30 +40,33 @@ CUresult set(CUgraphNode node, Take take) {
 
 // The call that sets a kernel's node names no attributes: they stay, if they fit.
 CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& taken) {
-  const model::launch_shape shape = model::shape_with_attributes(*taken.what, *old.what);
-  const CUresult status = model::check_node_shape(*taken.what, shape);
-  if (status == CUDA_SUCCESS) taken.take_attributes(old);
+  const model::launch_shape shape = model::shape_with_attributes(*taken.desc, *old.desc);
+  const CUresult status = model::check_kernel_node_shape(*taken.desc, shape);
+  if (status == CUDA_SUCCESS) taken.copy_attributes_from(old);
   return status;
 }
 
-// Replaces a node's child graph, which ends, as if the other were added; a copy of the node's own graph may be one.
+// Replaces a node's child graph, which ends, as if the other were added; a copy of the node's own
+// graph may be one.
 CUresult set_child(model::graph_node& of, const CUgraphNodeParams& params) {
   if (!unused_bytes_are_zero(params)) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphChildGraphNodeOwnership ownership = params.graph.ownership;
   model::graph* const child = find_graph(params.graph.graph);
   if (child == of.in && ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
-    if (child->is_unique()) return CUDA_ERROR_NOT_SUPPORTED;
-  } else if (const CUresult status = check_child(child, *of.in, ownership); status != CUDA_SUCCESS) {
+    if (child->is_noncopyable()) return CUDA_ERROR_NOT_SUPPORTED;
+  } else if (const CUresult status = check_child(child, *of.in, ownership);
+             status != CUDA_SUCCESS) {
     return status;
   }
-  const model::graph& old = *of.inside().front();
-  if (old.capturing_inside()) return CUDA_ERROR_ILLEGAL_STATE;
+  const model::graph& old = *of.subgraphs().front();
+  if (old.has_capture_inside()) return CUDA_ERROR_ILLEGAL_STATE;
   if (old.has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
-  of.embed(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *child : child->clone());
+  of.set_child_graph(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *child : child->clone());
   return CUDA_SUCCESS;
 }
 
-// The call that sets a node names no context. Memory of a pool has none either, and then one has to be current.
+// The call that sets a node names no context. Memory of a pool has none either, and then one has to
+// be current.
 bool has_no_context(CUdeviceptr memory) {
   if (model::this_thread().current() != nullptr) return false;
   const model::allocation* in = model::address_map::find(memory);
@@ -79,31 +83,38 @@ bool has_no_context(const CUDA_MEMCPY3D& copy) {
 }  // namespace
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
-  return get<CUDA_HOST_NODE_PARAMS>(node, params, [&](const CUDA_HOST_NODE_PARAMS& p) { *params = p; });
+  return get<CUDA_HOST_NODE_PARAMS>(node, params,
+                                    [&](const CUDA_HOST_NODE_PARAMS& p) { *params = p; });
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  return set<CUDA_HOST_NODE_PARAMS>(
-      node, [&](const CUDA_HOST_NODE_PARAMS&, model::node_params& out) { return take(params, out); });
+  return set<CUDA_HOST_NODE_PARAMS>(node,
+                                    [&](const CUDA_HOST_NODE_PARAMS&, model::node_params& out) {
+                                      return read_params(params, out);
+                                    });
 }
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
-  return get<model::set_params>(node, params, [&](const model::set_params& p) { *params = p.what; });
+  return get<model::memset_params>(node, params,
+                                   [&](const model::memset_params& p) { *params = p.desc; });
 }
 
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  return set<model::set_params>(node, [&](const model::set_params& old, model::node_params& out) {
-    return params != nullptr && has_no_context(params->dst) ? CUDA_ERROR_INVALID_VALUE : take(params, old.in, out);
-  });
+  return set<model::memset_params>(
+      node, [&](const model::memset_params& old, model::node_params& out) {
+        return params != nullptr && has_no_context(params->dst) ? CUDA_ERROR_INVALID_VALUE
+                                                                : read_params(params, old.in, out);
+      });
 }
 
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
-  return get<model::copy_params>(node, params, [&](const model::copy_params& p) { *params = p.what; });
+  return get<model::copy_params>(node, params,
+                                 [&](const model::copy_params& p) { *params = p.desc; });
 }
 
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
   return set<model::copy_params>(node, [&](const model::copy_params& old, model::node_params& out) {
-    const CUresult status = take(params, old.in, out);
+    const CUresult status = read_params(params, old.in, out);
     if (status == CUDA_SUCCESS) std::get<model::copy_params>(out).fixed = has_no_context(*params);
     return status;
   });
@@ -112,19 +123,20 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* param
 // The pointers to the arguments stay the driver's own.
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
   return get<model::kernel_params>(node, params, [&](const model::kernel_params& p) {
-    const model::launch_shape& shape = p.what->shape();
+    const model::launch_shape& shape = p.desc->shape();
     *params = {p.function,    shape.grid.x,  shape.grid.y,
                shape.grid.z,  shape.block.x, shape.block.y,
-               shape.block.z, shape.shared,  const_cast<void**>(p.what->arguments()),
+               shape.block.z, shape.shared,  const_cast<void**>(p.desc->arguments()),
                nullptr,       p.kernel,      p.in};
   });
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
-  return set<model::kernel_params>(node, [&](const model::kernel_params& old, model::node_params& out) {
-    if (const CUresult status = take(params, out); status != CUDA_SUCCESS) return status;
-    return keep_attributes(old, std::get<model::kernel_params>(out));
-  });
+  return set<model::kernel_params>(
+      node, [&](const model::kernel_params& old, model::node_params& out) {
+        if (const CUresult status = read_params(params, out); status != CUDA_SUCCESS) return status;
+        return keep_attributes(old, std::get<model::kernel_params>(out));
+      });
 }
 
 // The array stays the driver's own.
@@ -134,42 +146,51 @@ CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE
   });
 }
 
-CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return set<model::value_params>(
-      node, [&](const model::value_params&, model::node_params& out) { return take(params, out); });
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
+                                        const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return set<model::value_params>(node, [&](const model::value_params&, model::node_params& out) {
+    return read_params(params, out);
+  });
 }
 
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
-  return get<model::record_params>(node, event, [&](const model::record_params& p) { *event = p.event; });
+  return get<model::record_params>(node, event,
+                                   [&](const model::record_params& p) { *event = p.event; });
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set<model::record_params>(
-      node, [&](const model::record_params&, model::node_params& out) { return take_record(event, out); });
+  return set<model::record_params>(node, [&](const model::record_params&, model::node_params& out) {
+    return read_record_params(event, out);
+  });
 }
 
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
-  return get<model::wait_params>(node, event, [&](const model::wait_params& p) { *event = p.event; });
+  return get<model::wait_params>(node, event,
+                                 [&](const model::wait_params& p) { *event = p.event; });
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set<model::wait_params>(
-      node, [&](const model::wait_params&, model::node_params& out) { return take_wait(event, out); });
+  return set<model::wait_params>(node, [&](const model::wait_params&, model::node_params& out) {
+    return read_wait_params(event, out);
+  });
 }
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
-  return get<model::child_params>(node, graph, [&](const model::child_params& p) { *graph = p.embedded->handle(); });
+  return get<model::child_params>(
+      node, graph, [&](const model::child_params& p) { *graph = p.subgraph->handle(); });
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph_node* found = find_node(node);
-    if (found == nullptr || params == nullptr || params->type != found->type()) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || params == nullptr || params->type != found->type())
+      return CUDA_ERROR_INVALID_VALUE;
     if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) return set_child(*found, *params);
     model::node_params taken;
-    if (const CUresult status = take(params, taken); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = read_params(params, taken); status != CUDA_SUCCESS) return status;
     if (auto* const kernel = std::get_if<model::kernel_params>(&taken)) {
-      const CUresult status = keep_attributes(std::get<model::kernel_params>(found->params), *kernel);
+      const CUresult status =
+          keep_attributes(std::get<model::kernel_params>(found->params), *kernel);
       if (status != CUDA_SUCCESS) return status;
     }
     found->params = std::move(taken);

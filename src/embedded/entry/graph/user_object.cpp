@@ -14,8 +14,10 @@ constexpr bool countable(unsigned references) { return references >= 1 && refere
 }  // namespace
 
 // Needs neither cuInit nor a context.
-CUresult cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy, unsigned references, unsigned flags) {
-  if (object == nullptr || destroy == nullptr || references == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
+CUresult cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy, unsigned references,
+                            unsigned flags) {
+  if (object == nullptr || destroy == nullptr || references == 0 ||
+      flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   try {
@@ -34,18 +36,21 @@ CUresult cuUserObjectRetain(CUuserObject object, unsigned references) {
 }
 
 CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
-  if (!model::was_user_object(object) || !countable(references)) return CUDA_ERROR_INVALID_VALUE;
+  if (!model::is_user_object_handle(object) || !countable(references))
+    return CUDA_ERROR_INVALID_VALUE;
   model::release(object, references);
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references, unsigned flags) {
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references,
+                                 unsigned flags) {
   return with_graphs([&](model::process& p) -> CUresult {
     model::graph* in = find_graph(graph);
     if (in == nullptr || p.user_objects.find(object) == nullptr || !countable(references))
       return CUDA_ERROR_INVALID_VALUE;
-    if ((flags & ~static_cast<unsigned>(CU_GRAPH_USER_OBJECT_MOVE)) != 0) return CUDA_ERROR_INVALID_VALUE;
-    in->kept_alive.adopt(object, references);
+    if ((flags & ~static_cast<unsigned>(CU_GRAPH_USER_OBJECT_MOVE)) != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    in->retained_objects.adopt(object, references);
     if (flags != CU_GRAPH_USER_OBJECT_MOVE) model::retain(object, references);
     return CUDA_SUCCESS;
   });
@@ -55,8 +60,9 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned re
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned references) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph* in = find_graph(graph);
-    if (in == nullptr || !model::was_user_object(object) || !countable(references)) return CUDA_ERROR_INVALID_VALUE;
-    in->kept_alive.forget(object, references);
+    if (in == nullptr || !model::is_user_object_handle(object) || !countable(references))
+      return CUDA_ERROR_INVALID_VALUE;
+    in->retained_objects.forget(object, references);
     model::release(object, references);
     return CUDA_SUCCESS;
   });

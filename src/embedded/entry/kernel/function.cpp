@@ -35,7 +35,8 @@ CUresult with_function_not_null(CUfunction handle, Body&& body) {
 }  // namespace
 
 CUresult cuFuncGetName(const char** name, CUfunction function) {
-  if (name == nullptr) return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
+  if (name == nullptr)
+    return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
   return with_function_not_null(function, [&](const model::function& found) {
     *name = found.kernel().name;
     return CUDA_SUCCESS;
@@ -53,20 +54,22 @@ CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   return with_function(function, [&](const model::function& found) -> CUresult {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    int told = 0;
-    const CUresult status = found.attribute(attribute, told);
-    if (status == CUDA_SUCCESS) *value = told;
+    int result = 0;
+    const CUresult status = found.attribute(attribute, result);
+    if (status == CUDA_SUCCESS) *value = result;
     return status;
   });
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
-  return with_function(function, [&](model::function& found) { return found.set(attribute, value); });
+  return with_function(function,
+                       [&](model::function& found) { return found.set(attribute, value); });
 }
 
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
-  return with_function_not_null(
-      function, [&](const model::function& found) { return tell_parameter(found.kernel(), index, offset, size); });
+  return with_function_not_null(function, [&](const model::function& found) {
+    return get_parameter_info(found.kernel(), index, offset, size);
+  });
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
@@ -95,7 +98,8 @@ CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
 // Banks of shared memory are as wide as they are.
 CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
   return with_function(function, [&](const model::function&) {
-    return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

@@ -21,9 +21,9 @@ CUresult jit_options::read(unsigned count, const CUjit_option* options, void** v
   return CUDA_SUCCESS;
 }
 
-void jit_options::write(std::string_view complaint, CUresult answer) const noexcept {
+void jit_options::write(std::string_view diagnostic, CUresult answer) const noexcept {
   write_log(CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, {});
-  write_log(CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, complaint);
+  write_log(CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, diagnostic);
   void** const time = value_of(CU_JIT_WALL_TIME);
   if (time != nullptr && answer == CUDA_ERROR_INVALID_PTX) {
     const float milliseconds =
@@ -38,15 +38,17 @@ void** jit_options::value_of(CUjit_option which) const noexcept {
   return found != end ? values_ + (found - options_) : nullptr;
 }
 
-// The size is the room that there is, and then how long the text is, or all of the room where it was too little. A zero
-// follows the text, and is not counted.
-void jit_options::write_log(CUjit_option buffer, CUjit_option size, std::string_view text) const noexcept {
+// The size is the room that there is, and then how long the text is, or all of the room where it
+// was too little. A zero follows the text, and is not counted.
+void jit_options::write_log(CUjit_option buffer, CUjit_option size,
+                            std::string_view text) const noexcept {
   void** const room = value_of(size);
   void** const to = value_of(buffer);
   if (room == nullptr || to == nullptr || *to == nullptr) return;
   const auto bytes = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(*room));
   if (bytes != 0)
-    *std::copy_n(text.begin(), std::min<std::size_t>(text.size(), bytes - 1), static_cast<char*>(*to)) = '\0';
+    *std::copy_n(text.begin(), std::min<std::size_t>(text.size(), bytes - 1),
+                 static_cast<char*>(*to)) = '\0';
   *room = reinterpret_cast<void*>(std::min<std::size_t>(text.size(), bytes));
 }
 

@@ -13,7 +13,7 @@ template <class Body>
 CUresult with_kernel(CUkernel kernel, Body&& body) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     model::libraries::kernel_view view;
-    const CUresult status = model::libraries::look_at(kernel, view);
+    const CUresult status = model::libraries::get_kernel_view(kernel, view);
     return status == CUDA_SUCCESS ? body(view) : status;
   });
 }
@@ -34,7 +34,7 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
     return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
   }
   return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
-    *name = view.described->name;
+    *name = view.image_kernel->name;
     return CUDA_SUCCESS;
   });
 }
@@ -53,28 +53,33 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, siz
   return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
     model::context* context = nullptr;
     const CUresult status = current_context(context);
-    return status == CUDA_SUCCESS ? tell_parameter(*view.described, index, offset, size) : status;
+    return status == CUDA_SUCCESS ? get_parameter_info(*view.image_kernel, index, offset, size)
+                                  : status;
   });
 }
 
-CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device) {
+CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel,
+                              CUdevice device) {
   return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     const model::function_settings& set = view.kernel->settings[static_cast<std::size_t>(device)];
-    int told = 0;
-    if (!model::tell_attribute(*view.described, set, nullptr, view.image->constant_bytes(), attribute, told)) {
+    int result = 0;
+    if (!model::get_attribute(*view.image_kernel, set, nullptr, view.image->constant_bytes(),
+                              attribute, result)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *value = told;
+    *value = result;
     return CUDA_SUCCESS;
   });
 }
 
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                              CUdevice device) {
   return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
     if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    return model::set_attribute(*view.described, view.kernel->settings[static_cast<std::size_t>(device)], attribute,
+    return model::set_attribute(*view.image_kernel,
+                                view.kernel->settings[static_cast<std::size_t>(device)], attribute,
                                 value);
   });
 }

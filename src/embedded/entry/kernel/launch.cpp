@@ -14,9 +14,11 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// The kernel in a stream of the function's context. The image is kept until the operation is submitted; from then on its
-// module waits for it. One that is unloaded at this very moment may not see it any more: then this call waits.
-CUresult submit(model::stream& in, const model::function& of, const std::shared_ptr<const model::module_image>& image,
+// The kernel in a stream of the function's context. The image is kept until the operation is
+// submitted; from then on its module waits for it. One that is unloaded at this very moment may not
+// see it any more: then this call waits.
+CUresult submit(model::stream& in, const model::function& of,
+                const std::shared_ptr<const model::module_image>& image,
                 const model::launch_shape& shape, const model::kernel_arguments& arguments) {
   const engine::point end = model::submit_kernel(in, of.kernel(), image, shape, arguments);
   if (!of.is_open()) [[unlikely]]
@@ -25,7 +27,7 @@ CUresult submit(model::stream& in, const model::function& of, const std::shared_
 }
 
 // What a call asks for, before anything of it has been looked at.
-struct call {
+struct launch_request {
   CUfunction function;
   CUstream stream;
   model::launch_shape shape;
@@ -40,10 +42,11 @@ bool is_possible(const weir_extent& preferred, const weir_extent& cluster) noexc
   return is_none || model::is_multiple(preferred, cluster);
 }
 
-CUresult launch_into(model::process& p, model::stream& in, const call& asked) {
-  if (asked.function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+CUresult launch_into(model::process& p, model::stream& in, const launch_request& request) {
+  if (request.function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   model::function* of = nullptr;
-  if (const CUresult status = model::find_function(asked.function, &in.owner().base(), of); status != CUDA_SUCCESS)
+  if (const CUresult status = model::find_function(request.function, &in.owner().base(), of);
+      status != CUDA_SUCCESS)
     return status;
   if (&of->owner() != &in.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
   const std::shared_ptr<const model::module_image> image = of->image();
@@ -51,56 +54,63 @@ CUresult launch_into(model::process& p, model::stream& in, const call& asked) {
 
   class model::capture* const into = in.capture();
   launch_attributes how;
-  how.shape = asked.shape;
-  if (const CUresult status = read_attributes(p, asked.attributes, into != nullptr, how); status != CUDA_SUCCESS)
+  how.shape = request.shape;
+  if (const CUresult status = read_attributes(p, request.attributes, into != nullptr, how);
+      status != CUDA_SUCCESS)
     return status;
   const weir_extent own = of->cluster();
-  if (!is_possible(how.preferred_cluster, how.shape.cluster.x != 0 ? how.shape.cluster : own)) [[unlikely]]
-    return model::break_capture(in, CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  if (!is_possible(how.preferred_cluster, how.shape.cluster.x != 0 ? how.shape.cluster : own))
+      [[unlikely]]
+    return model::invalidate_capture(in, CUDA_ERROR_INVALID_CLUSTER_SIZE);
   // Of all that may be wrong with a launch only its shape breaks a capture.
   if (const CUresult status = model::check_shape(*of, how.shape); status != CUDA_SUCCESS)
-    return model::break_capture(in, status);
+    return model::invalidate_capture(in, status);
   model::kernel_arguments arguments;
-  const CUresult status = model::kernel_arguments::read(of->kernel(), asked.params, asked.extra, arguments);
+  const CUresult status =
+      model::kernel_arguments::read(of->kernel(), request.params, request.extra, arguments);
   if (status != CUDA_SUCCESS) return status;
 
   if (into != nullptr) {
     const int priority = how.priority.value_or(in.priority());
-    return into->add_kernel(
-        in,
-        {std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, how.shape, arguments, priority),
-         asked.function, nullptr, of->owner().handle(), how.told},
-        how.early);
+    return into->add_kernel(in,
+                            {std::make_shared<const model::kernel_work>(
+                                 of->owner(), of->kernel(), image, how.shape, arguments, priority),
+                             request.function, nullptr, of->owner().handle(), how.inert_attributes},
+                            how.programmatic);
   }
-  for (const model::event* const each : {how.when_started, how.when_done}) {
+  for (const model::event* const each : {how.started_event, how.done_event}) {
     if (each != nullptr && &each->owner() != &of->owner()) return CUDA_ERROR_INVALID_HANDLE;
   }
   const auto record = [&](model::event* each) {
     return each == nullptr ? CUDA_SUCCESS : model::record_event(*each, in, 0);
   };
-  if (const CUresult recorded = record(how.when_started); recorded != CUDA_SUCCESS) return recorded;
-  if (const CUresult done = submit(in, *of, image, how.shape, arguments); done != CUDA_SUCCESS) return done;
-  return record(how.when_done);
+  if (const CUresult recorded = record(how.started_event); recorded != CUDA_SUCCESS)
+    return recorded;
+  if (const CUresult done = submit(in, *of, image, how.shape, arguments); done != CUDA_SUCCESS)
+    return done;
+  return record(how.done_event);
 }
 
-CUresult launch(model::process& p, const call& asked) {
+CUresult launch(model::process& p, const launch_request& request) {
   model::stream* in = nullptr;
-  const CUresult status = find_stream_for_work(p, asked.stream, in);
-  return status != CUDA_SUCCESS ? status : launch_into(p, *in, asked);
+  const CUresult status = find_stream_for_work(p, request.stream, in);
+  return status != CUDA_SUCCESS ? status : launch_into(p, *in, request);
 }
 
 }  // namespace
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** params,
-                        void** extra) {
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void** params, void** extra) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    const model::launch_shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, false};
+    const model::launch_shape shape{
+        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, false};
     return launch(p, {function, stream, shape, {}, params, extra});
   });
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params, void** extra) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
+                          void** extra) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (config->numAttrs != 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -109,15 +119,18 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
                                     {0, 0, 0},
                                     config->sharedMemBytes,
                                     false};
-    return launch(p, {function, config->hStream, shape, {config->attrs, config->numAttrs}, params, extra});
+    return launch(
+        p, {function, config->hStream, shape, {config->attrs, config->numAttrs}, params, extra});
   });
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                                   CUstream stream, void** params) {
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared, CUstream stream,
+                                   void** params) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    const model::launch_shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, true};
+    const model::launch_shape shape{
+        {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, true};
     return launch(p, {function, stream, shape, {}, params, nullptr});
   });
 }

@@ -18,13 +18,13 @@ struct load_options {
   unsigned count;
 };
 
-bool are_known(const load_options& given) {
-  if (given.count == 0) return true;
-  if (given.options == nullptr) return false;
-  for (unsigned i = 0; i < given.count; ++i) {
-    switch (given.options[i]) {
+bool are_known(const load_options& requested) {
+  if (requested.count == 0) return true;
+  if (requested.options == nullptr) return false;
+  for (unsigned i = 0; i < requested.count; ++i) {
+    switch (requested.options[i]) {
       case CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE:
-        if (given.values == nullptr) return false;
+        if (requested.values == nullptr) return false;
         break;
       case CU_LIBRARY_BINARY_IS_PRESERVED: break;
       default: return false;
@@ -34,53 +34,60 @@ bool are_known(const load_options& given) {
 }
 
 // Does it say what code is, rather than that it cannot be had?
-bool is_about_code(CUresult refusal) {
-  return refusal == CUDA_ERROR_INVALID_IMAGE || refusal == CUDA_ERROR_INVALID_PTX ||
-         refusal == CUDA_ERROR_NO_BINARY_FOR_GPU;
+bool is_about_code(CUresult load_error) {
+  return load_error == CUDA_ERROR_INVALID_IMAGE || load_error == CUDA_ERROR_INVALID_PTX ||
+         load_error == CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
 // Loads what take(bytes, complaint) gives.
 template <class Take>
-CUresult load(CUlibrary* library, bool has_source, const jit_options& options, const load_options& more, Take&& take) {
+CUresult load(CUlibrary* library, bool has_source, const jit_options& options,
+              const load_options& more, Take&& take) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (library == nullptr || !has_source || !are_known(more)) return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
-    std::string complaint;
-    const CUresult refusal = take(bytes, complaint);
-    const bool is_library = refusal == CUDA_SUCCESS || is_about_code(refusal);
+    std::string diagnostic;
+    const CUresult load_error = take(bytes, diagnostic);
+    const bool is_library = load_error == CUDA_SUCCESS || is_about_code(load_error);
     const CUresult status =
-        is_library ? model::libraries::load(std::move(bytes), refusal, library, complaint) : refusal;
-    options.write(complaint, refusal);
+        is_library ? model::libraries::load(std::move(bytes), load_error, library, diagnostic)
+                   : load_error;
+    options.write(diagnostic, load_error);
     return status;
   });
 }
 
 }  // namespace
 
-CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit, void** jit_values,
-                           unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
-  jit_options given;
-  const CUresult status = guarded([&](model::process&) { return given.read(jit_count, jit, jit_values); });
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit,
+                           void** jit_values, unsigned jit_count, CUlibraryOption* options,
+                           void** values, unsigned count) {
+  jit_options requested;
+  const CUresult status =
+      guarded([&](model::process&) { return requested.read(jit_count, jit, jit_values); });
   if (status != CUDA_SUCCESS) return status;
-  const auto take = [&](kernel::image_bytes& bytes, std::string& complaint) {
-    return kernel::image_bytes::copy_of(code, bytes, complaint);
+  const auto take = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
+    return kernel::image_bytes::copy_of(code, bytes, diagnostic);
   };
-  return load(library, code != nullptr, given, {options, values, count}, take);
+  return load(library, code != nullptr, requested, {options, values, count}, take);
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit, void** jit_values,
-                               unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
-  jit_options given;
-  const CUresult status = guarded([&](model::process&) { return given.read(jit_count, jit, jit_values); });
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit,
+                               void** jit_values, unsigned jit_count, CUlibraryOption* options,
+                               void** values, unsigned count) {
+  jit_options requested;
+  const CUresult status =
+      guarded([&](model::process&) { return requested.read(jit_count, jit, jit_values); });
   if (status != CUDA_SUCCESS) return status;
-  const auto take = [&](kernel::image_bytes& bytes, std::string& complaint) {
-    return kernel::image_bytes::of_file(path, bytes, complaint);
+  const auto take = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
+    return kernel::image_bytes::of_file(path, bytes, diagnostic);
   };
-  return load(library, path != nullptr && *path != '\0', given, {options, values, count}, take);
+  return load(library, path != nullptr && *path != '\0', requested, {options, values, count}, take);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-  return guarded_outside_captures([&](model::process&) { return model::libraries::unload(library); });
+  return guarded_outside_captures(
+      [&](model::process&) { return model::libraries::unload(library); });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
@@ -92,7 +99,8 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
 
 CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    return count != nullptr ? model::libraries::count_kernels(library, count) : CUDA_ERROR_INVALID_VALUE;
+    return count != nullptr ? model::libraries::count_kernels(library, count)
+                            : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -112,18 +120,22 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   });
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library,
+                            const char* name) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if ((address == nullptr && bytes == nullptr) || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if ((address == nullptr && bytes == nullptr) || name == nullptr)
+      return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     return model::libraries::get_variable(library, context->base(), name, address, bytes);
   });
 }
 
-CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library,
+                             const char* name) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if ((address == nullptr && bytes == nullptr) || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if ((address == nullptr && bytes == nullptr) || name == nullptr)
+      return CUDA_ERROR_INVALID_VALUE;
     model::context* const current = model::this_thread().current();
     model::context* const in = current != nullptr ? &current->base() : nullptr;
     return model::libraries::get_managed(library, in, name, address, bytes);

@@ -19,37 +19,45 @@ CUresult load(CUmodule* module, bool has_source, const jit_options& options, Tak
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (module == nullptr || !has_source) return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
-    std::string complaint;
-    CUresult status = take(bytes, complaint);
-    if (status == CUDA_SUCCESS) status = model::modules::load(context->base(), bytes, module, complaint);
-    options.write(complaint, status);
+    std::string diagnostic;
+    CUresult status = take(bytes, diagnostic);
+    if (status == CUDA_SUCCESS)
+      status = model::modules::load(context->base(), bytes, module, diagnostic);
+    options.write(diagnostic, status);
     return status;
   });
 }
 
 CUresult load_data(CUmodule* module, const void* image, const jit_options& options) {
-  return load(module, image != nullptr, options, [&](kernel::image_bytes& bytes, std::string& complaint) {
-    return kernel::image_bytes::copy_of(image, bytes, complaint);
-  });
+  return load(module, image != nullptr, options,
+              [&](kernel::image_bytes& bytes, std::string& diagnostic) {
+                return kernel::image_bytes::copy_of(image, bytes, diagnostic);
+              });
 }
 
 }  // namespace
 
-CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_data(module, image, {}); }
-
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned option_count, CUjit_option* options,
-                            void** values) {
-  jit_options given;
-  const CUresult status = guarded([&](model::process&) { return given.read(option_count, options, values); });
-  return status == CUDA_SUCCESS ? load_data(module, image, given) : status;
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return load_data(module, image, {});
 }
 
-CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load_data(module, image, {}); }
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned option_count,
+                            CUjit_option* options, void** values) {
+  jit_options jit_settings;
+  const CUresult status =
+      guarded([&](model::process&) { return jit_settings.read(option_count, options, values); });
+  return status == CUDA_SUCCESS ? load_data(module, image, jit_settings) : status;
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+  return load_data(module, image, {});
+}
 
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
-  return load(module, path != nullptr && *path != '\0', {}, [&](kernel::image_bytes& bytes, std::string& complaint) {
-    return kernel::image_bytes::of_file(path, bytes, complaint);
-  });
+  return load(module, path != nullptr && *path != '\0', {},
+              [&](kernel::image_bytes& bytes, std::string& diagnostic) {
+                return kernel::image_bytes::of_file(path, bytes, diagnostic);
+              });
 }
 
 CUresult cuModuleUnload(CUmodule module) {
@@ -63,7 +71,8 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    return count != nullptr ? model::modules::count_functions(module, count) : CUDA_ERROR_INVALID_VALUE;
+    return count != nullptr ? model::modules::count_functions(module, count)
+                            : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -74,7 +83,8 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmod
   });
 }
 
-CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module,
+                              const char* name) {
   return guarded_outside_host_functions(
       [&](model::process&) { return model::modules::get_variable(module, name, address, bytes); });
 }

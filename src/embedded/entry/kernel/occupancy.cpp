@@ -14,26 +14,30 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(function, demand) for a function, in the context that a library's kernel is asked about: null is the current one,
-// which there has to be.
+// Runs body(function, demand) for a function, in the context that a library's kernel is asked
+// about: null is the current one, which there has to be.
 template <class Body>
-CUresult with_demand(CUfunction handle, model::context* in, Body&& body) {
+CUresult with_block_resources(CUfunction handle, model::context* in, Body&& body) {
   if (in == nullptr) {
     if (const CUresult status = current_context(in); status != CUDA_SUCCESS) return status;
   }
   model::function* found = nullptr;
-  if (const CUresult status = model::find_function(handle, in, found); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = model::find_function(handle, in, found); status != CUDA_SUCCESS)
+    return status;
   const std::shared_ptr<const model::module_image> image = found->image();
-  return image ? body(*found, model::demand_of(*found)) : CUDA_ERROR_INVALID_HANDLE;
+  return image ? body(*found, model::block_resources_of(*found)) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-bool are_flags(unsigned flags) { return (flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) == 0; }
+bool are_flags(unsigned flags) {
+  return (flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) == 0;
+}
 
 unsigned blocks_of(const weir_extent& cluster) { return cluster.x * cluster.y * cluster.z; }
 
 // The cluster that a launch asks for, if it does.
 std::optional<weir_extent> cluster_in(const CUlaunchConfig& config) {
-  for (const CUlaunchAttribute& each : std::span{config.attrs, config.attrs != nullptr ? config.numAttrs : 0}) {
+  for (const CUlaunchAttribute& each :
+       std::span{config.attrs, config.attrs != nullptr ? config.numAttrs : 0}) {
     if (each.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
     return weir_extent{each.value.clusterDim.x, each.value.clusterDim.y, each.value.clusterDim.z};
   }
@@ -42,107 +46,133 @@ std::optional<weir_extent> cluster_in(const CUlaunchConfig& config) {
 
 // Does a launch have whole clusters of that size, which is not larger than the function allows?
 bool fits(const CUlaunchConfig& config, weir_extent cluster, unsigned largest) {
-  return blocks_of(cluster) != 0 && blocks_of(cluster) <= largest && config.gridDimX % cluster.x == 0 &&
-         config.gridDimY % cluster.y == 0 && config.gridDimZ % cluster.z == 0;
+  return blocks_of(cluster) != 0 && blocks_of(cluster) <= largest &&
+         config.gridDimX % cluster.x == 0 && config.gridDimY % cluster.y == 0 &&
+         config.gridDimZ % cluster.z == 0;
 }
 
 unsigned largest_cluster(const model::function& of) {
-  return of.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0 ? model::limits::non_portable_cluster
-                                                                               : model::limits::portable_cluster;
+  return of.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0
+             ? model::limits::non_portable_cluster
+             : model::limits::portable_cluster;
 }
 
 // Runs body(function, blocks of it on a multiprocessor) for a launch as it is asked about.
 template <class Body>
-CUresult with_launch(CUfunction function, const CUlaunchConfig* config, bool has_room, Body&& body) {
+CUresult with_launch(CUfunction function, const CUlaunchConfig* config, bool has_room,
+                     Body&& body) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (!has_room || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* in = nullptr;
     if (config->hStream != nullptr) {
       model::stream* s = nullptr;
-      if (const CUresult status = find_stream_to_ask(p, config->hStream, s); status != CUDA_SUCCESS) return status;
+      if (const CUresult status = find_stream_for_query(p, config->hStream, s);
+          status != CUDA_SUCCESS)
+        return status;
       in = &s->owner();
     }
-    return with_demand(function, in, [&](const model::function& found, const model::block_demand& demand) -> CUresult {
-      const unsigned threads = blocks_of({config->blockDimX, config->blockDimY, config->blockDimZ});
-      if (threads == 0) return CUDA_ERROR_INVALID_VALUE;
-      return body(found, model::resident_clustered_blocks(demand, threads, config->sharedMemBytes));
-    });
+    return with_block_resources(
+        function, in,
+        [&](const model::function& found, const model::block_resources& resources) -> CUresult {
+          const unsigned threads =
+              blocks_of({config->blockDimX, config->blockDimY, config->blockDimZ});
+          if (threads == 0) return CUDA_ERROR_INVALID_VALUE;
+          return body(found,
+                      model::resident_clustered_blocks(resources, threads, config->sharedMemBytes));
+        });
   });
 }
 
 }  // namespace
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int block, size_t shared) {
-  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block, shared, CU_OCCUPANCY_DEFAULT);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int block,
+                                                     size_t shared) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block, shared,
+                                                              CU_OCCUPANCY_DEFAULT);
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction function, int block,
-                                                              size_t shared, unsigned flags) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction function,
+                                                              int block, size_t shared,
+                                                              unsigned flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (blocks == nullptr || block <= 0 || !are_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
-    return with_demand(function, nullptr, [&](const model::function&, const model::block_demand& demand) {
-      *blocks = static_cast<int>(model::resident_blocks(demand, static_cast<unsigned>(block), shared));
-      return CUDA_SUCCESS;
-    });
+    return with_block_resources(
+        function, nullptr, [&](const model::function&, const model::block_resources& resources) {
+          *blocks = static_cast<int>(
+              model::resident_blocks(resources, static_cast<unsigned>(block), shared));
+          return CUDA_SUCCESS;
+        });
   });
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function, CUoccupancyB2DSize shared_of,
-                                          size_t shared, int limit) {
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function,
+                                          CUoccupancyB2DSize shared_of, size_t shared, int limit) {
   return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, shared_of, shared, limit,
                                                    CU_OCCUPANCY_DEFAULT);
 }
 
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction function,
-                                                   CUoccupancyB2DSize shared_of, size_t shared, int limit,
-                                                   unsigned flags) {
+                                                   CUoccupancyB2DSize shared_of, size_t shared,
+                                                   int limit, unsigned flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (grid == nullptr || block == nullptr || limit < 0 || !are_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
-    return with_demand(function, nullptr, [&](const model::function& found, const model::block_demand& demand) {
-      const auto best = model::choose_block(demand, shared_of, shared, static_cast<unsigned>(limit));
-      int multiprocessors = 0;
-      (void)found.owner().owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
-      *grid = static_cast<int>(best.blocks) * multiprocessors;
-      *block = static_cast<int>(best.threads);
-      return CUDA_SUCCESS;
-    });
+    if (grid == nullptr || block == nullptr || limit < 0 || !are_flags(flags))
+      return CUDA_ERROR_INVALID_VALUE;
+    return with_block_resources(
+        function, nullptr,
+        [&](const model::function& found, const model::block_resources& resources) {
+          const auto best =
+              model::choose_block(resources, shared_of, shared, static_cast<unsigned>(limit));
+          int multiprocessors = 0;
+          (void)found.owner().owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                                multiprocessors);
+          *grid = static_cast<int>(best.blocks) * multiprocessors;
+          *block = static_cast<int>(best.threads);
+          return CUDA_SUCCESS;
+        });
   });
 }
 
-CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, CUfunction function, int blocks, int block) {
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, CUfunction function, int blocks,
+                                                 int block) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (shared == nullptr || blocks <= 0 || block <= 0) return CUDA_ERROR_INVALID_VALUE;
-    return with_demand(function, nullptr, [&](const model::function&, const model::block_demand& demand) {
-      const bool found =
-          model::find_dynamic_shared(demand, static_cast<unsigned>(blocks), static_cast<unsigned>(block), *shared);
-      return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    });
+    return with_block_resources(
+        function, nullptr, [&](const model::function&, const model::block_resources& resources) {
+          const bool found = model::find_dynamic_shared(resources, static_cast<unsigned>(blocks),
+                                                        static_cast<unsigned>(block), *shared);
+          return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        });
   });
 }
 
-CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function, const CUlaunchConfig* config) {
-  return with_launch(function, config, blocks != nullptr, [&](const model::function& found, unsigned resident) {
-    *blocks = static_cast<int>(resident == 0 ? 0 : largest_cluster(found));
-    return CUDA_SUCCESS;
-  });
+CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function,
+                                            const CUlaunchConfig* config) {
+  return with_launch(function, config, blocks != nullptr,
+                     [&](const model::function& found, unsigned resident) {
+                       *blocks = static_cast<int>(resident == 0 ? 0 : largest_cluster(found));
+                       return CUDA_SUCCESS;
+                     });
 }
 
-CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
-  return with_launch(function, config, clusters != nullptr, [&](const model::function& found, unsigned resident) {
-    const weir_extent required = found.cluster();
-    const bool is_required = blocks_of(required) != 0;
-    const std::optional<weir_extent> asked = cluster_in(*config);
-    if (!asked && !is_required) {
-      *clusters = 0;
-      return CUDA_SUCCESS;
-    }
-    const weir_extent cluster = asked.value_or(required);
-    const bool differs = cluster.x != required.x || cluster.y != required.y || cluster.z != required.z;
-    if ((is_required && differs) || !fits(*config, cluster, largest_cluster(found)))
-      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    *clusters = static_cast<int>(model::resident_clusters(blocks_of(cluster), resident));
-    return CUDA_SUCCESS;
-  });
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function,
+                                      const CUlaunchConfig* config) {
+  return with_launch(
+      function, config, clusters != nullptr, [&](const model::function& found, unsigned resident) {
+        const weir_extent required = found.cluster();
+        const bool is_required = blocks_of(required) != 0;
+        const std::optional<weir_extent> asked = cluster_in(*config);
+        if (!asked && !is_required) {
+          *clusters = 0;
+          return CUDA_SUCCESS;
+        }
+        const weir_extent cluster = asked.value_or(required);
+        const bool differs =
+            cluster.x != required.x || cluster.y != required.y || cluster.z != required.z;
+        if ((is_required && differs) || !fits(*config, cluster, largest_cluster(found)))
+          return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        *clusters = static_cast<int>(model::resident_clusters(blocks_of(cluster), resident));
+        return CUDA_SUCCESS;
+      });
 }
 
 }  // namespace weir::embedded::entry

@@ -9,8 +9,8 @@
 namespace weir::embedded::entry {
 
 // Where a parameter lies among them all, and its size, for which there may be no room.
-inline abi::CUresult tell_parameter(const weir_kernel& of, std::size_t index, std::size_t* offset,
-                                    std::size_t* size) noexcept {
+inline abi::CUresult get_parameter_info(const weir_kernel& of, std::size_t index,
+                                        std::size_t* offset, std::size_t* size) noexcept {
   if (offset == nullptr || index >= of.parameter_count) return abi::CUDA_ERROR_INVALID_VALUE;
   *offset = of.parameters[index].offset;
   if (size != nullptr) *size = of.parameters[index].size;

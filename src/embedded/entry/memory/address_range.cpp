@@ -1,4 +1,5 @@
-// entry/address_range.cpp - cuMemAddress*, cuMemMap and what goes with it: addresses, and what is mapped there.
+// entry/address_range.cpp - cuMemAddress*, cuMemMap and what goes with it: addresses, and what is
+// mapped there.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/memory/address_space.hpp"
@@ -7,8 +8,8 @@ namespace weir::embedded::entry {
 
 namespace space = model::address_space;
 
-CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment, CUdeviceptr address,
-                             unsigned long long flags) {
+CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment,
+                             CUdeviceptr address, unsigned long long flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (pointer == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     std::uintptr_t got = 0;
@@ -19,28 +20,32 @@ CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment
 }
 
 CUresult cuMemAddressFree(CUdeviceptr pointer, size_t size) {
-  return guarded_outside_host_functions([&](model::process&) { return space::free(pointer, size); });
+  return guarded_outside_host_functions(
+      [&](model::process&) { return space::free(pointer, size); });
 }
 
-CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-                  unsigned long long flags) {
+CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     return flags == 0 ? space::map(pointer, size, offset, handle) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t size) {
-  return guarded_outside_host_functions([&](model::process&) { return space::unmap(pointer, size); });
+  return guarded_outside_host_functions(
+      [&](model::process&) { return space::unmap(pointer, size); });
 }
 
-CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc* desc, size_t count) {
+CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc* desc,
+                        size_t count) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (desc == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
     return space::set_access(pointer, size, {desc, count});
   });
 }
 
-CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr pointer) {
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
+                        CUdeviceptr pointer) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     CUmemAccess_flags said{};

@@ -17,14 +17,14 @@ CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* wanted) {
   });
 }
 
-// Calls tell(described) for an array. To ask takes no context.
-template <class Tell>
-CUresult describe(CUarray array, bool has_room, Tell&& tell) {
+// Calls write(described) for an array. To ask takes no context.
+template <class Write>
+CUresult describe(CUarray array, bool has_room, Write&& write) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (!has_room) return CUDA_ERROR_INVALID_VALUE;
     const model::array* const found = model::arrays::find(array);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    tell(found->described);
+    write(found->array_descriptor);
     return CUDA_SUCCESS;
   });
 }
@@ -47,14 +47,17 @@ CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* desc
 }
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray array) {
-  return describe(array, descriptor != nullptr, [&](const CUDA_ARRAY3D_DESCRIPTOR& described) {
-    *descriptor = {described.Width, described.Height, described.Format, described.NumChannels};
-  });
+  return describe(array, descriptor != nullptr,
+                  [&](const CUDA_ARRAY3D_DESCRIPTOR& array_descriptor) {
+                    *descriptor = {array_descriptor.Width, array_descriptor.Height,
+                                   array_descriptor.Format, array_descriptor.NumChannels};
+                  });
 }
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array) {
-  return describe(array, descriptor != nullptr,
-                  [&](const CUDA_ARRAY3D_DESCRIPTOR& described) { *descriptor = described; });
+  return describe(
+      array, descriptor != nullptr,
+      [&](const CUDA_ARRAY3D_DESCRIPTOR& array_descriptor) { *descriptor = array_descriptor; });
 }
 
 CUresult cuArrayDestroy(CUarray array) {

@@ -1,7 +1,7 @@
 // entry/device_memory.cpp - cuMemAlloc, cuMemFree and what is asked of a device's memory.
+#include "embedded/entry/device_failure_or.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/with_failure.hpp"
 #include "embedded/model/memory/memory.hpp"
 
 namespace weir::embedded::entry {
@@ -29,7 +29,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
   });
 }
 
-CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
+CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
+                            unsigned element) {
   constexpr std::size_t unit = 512;
   model::context* context = nullptr;
   const CUresult usable = guarded([&](model::process&) { return current_context(context); });
@@ -49,7 +50,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, s
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return guarded_outside_captures([&](model::process&) { return with_failure(model::memory::free_device(address)); });
+  return guarded_outside_captures(
+      [&](model::process&) { return device_failure_or(model::memory::free_device(address)); });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
@@ -58,7 +60,8 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr ad
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const model::allocation* found = model::address_map::find(address);
-    if (found == nullptr || !is_seen(p, *context, *found, address)) return CUDA_ERROR_NOT_FOUND;
+    if (found == nullptr || !is_accessible(p, *context, *found, address))
+      return CUDA_ERROR_NOT_FOUND;
     if (base != nullptr) *base = found->start();
     if (size != nullptr) *size = found->bytes.load(std::memory_order_relaxed);
     return CUDA_SUCCESS;

@@ -14,20 +14,24 @@ namespace external = model::external;
 namespace {
 
 template <class Descriptor>
-bool reserved_words_are_zero(const Descriptor& given) {
-  return std::all_of(std::begin(given.reserved), std::end(given.reserved), [](unsigned word) { return word == 0; });
+bool reserved_words_are_zero(const Descriptor& descriptor) {
+  return std::all_of(std::begin(descriptor.reserved), std::end(descriptor.reserved),
+                     [](unsigned word) { return word == 0; });
 }
 
 }  // namespace
 
-CUresult cuImportExternalMemory(CUexternalMemory* memory, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* descriptor) {
+CUresult cuImportExternalMemory(CUexternalMemory* memory,
+                                const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* descriptor) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (memory == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (descriptor->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD) return CUDA_ERROR_NOT_SUPPORTED;
+    if (descriptor->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD)
+      return CUDA_ERROR_NOT_SUPPORTED;
     if (descriptor->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
-        (descriptor->flags & ~CUDA_EXTERNAL_MEMORY_DEDICATED) != 0 || !reserved_words_are_zero(*descriptor)) {
+        (descriptor->flags & ~CUDA_EXTERNAL_MEMORY_DEDICATED) != 0 ||
+        !reserved_words_are_zero(*descriptor)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     return external::import(descriptor->handle.fd, descriptor->size, memory);

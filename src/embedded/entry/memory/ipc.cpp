@@ -1,7 +1,7 @@
 // entry/ipc.cpp - cuIpc*: events and memory of several processes.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/stream/new_event.hpp"
+#include "embedded/entry/stream/open_event.hpp"
 #include "embedded/model/ipc/ipc_memory.hpp"
 
 namespace weir::embedded::entry {
@@ -13,7 +13,7 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     model::event* found = nullptr;
     if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
-    return found->tell(*handle);
+    return found->get_ipc_handle(*handle);
   });
 }
 
@@ -22,7 +22,8 @@ CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
     if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    return publish_event(p, event, [&](model::event& opened) { return opened.open(context->base(), handle); });
+    return open_event(p, event,
+                      [&](model::event& opened) { return opened.open(context->base(), handle); });
   });
 }
 
@@ -38,7 +39,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     // The one flag there is must be set; an H200 looks at no other bit.
-    if (address == nullptr || (flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (address == nullptr || (flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == 0)
+      return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     return model::ipc_memory::open(context->base(), handle, *address);

@@ -18,14 +18,14 @@ CUmemLocation location_of(CUdevice device) {
                                  : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
 }
 
-bool names_a_place(CUmem_advise advice) {
-  return advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
-         advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+bool needs_location(CUmem_advise advice) {
+  return advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
+         advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
 }
 
-// Advice that is about no place has one all the same, of which only the type is looked at. Who accesses memory is a
-// device or the host, and no node of it.
-bool is_place_for(const model::process& p, CUmem_advise advice, const CUmemLocation& where) {
+// Advice that is about no place has one all the same, of which only the type is looked at. Who
+// accesses memory is a device or the host, and no node of it.
+bool is_location_for(const model::process& p, CUmem_advise advice, const CUmemLocation& where) {
   switch (advice) {
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
     case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
@@ -40,13 +40,15 @@ bool is_place_for(const model::process& p, CUmem_advise advice, const CUmemLocat
 }
 
 // The host as it is told back; the batches tell what they were given.
-CUmemLocation told_back(const CUmemLocation& where) {
+CUmemLocation reported_location(const CUmemLocation& where) {
   return where.type == CU_MEM_LOCATION_TYPE_HOST ? CUmemLocation{where.type, CU_DEVICE_CPU} : where;
 }
 
-// May an attribute be asked for with so much room? All are a 32-bit word, but for the list of devices.
+// May an attribute be asked for with so much room? All are a 32-bit word, but for the list of
+// devices.
 bool is_size_of(CUmem_range_attribute attribute, std::size_t bytes) {
-  if (attribute < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || attribute > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID) {
+  if (attribute < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ||
+      attribute > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID) {
     return false;
   }
   const bool is_list = attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
@@ -57,7 +59,8 @@ bool is_size_of(CUmem_range_attribute attribute, std::size_t bytes) {
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
-    if (address == nullptr || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
+    if (address == nullptr || bytes == 0 ||
+        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     model::context* context = nullptr;
@@ -67,13 +70,16 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
 }
 
 // Whom the memory is attached to decides when the host may touch it; here it may at any time.
-CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t length, unsigned flags) {
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t length,
+                                unsigned flags) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_in_capture(*in); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
-    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE) {
+    if (const CUresult status = model::check_not_capturing(*in); status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+        flags != CU_MEM_ATTACH_SINGLE) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (flags == CU_MEM_ATTACH_SINGLE && stream == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -84,18 +90,20 @@ CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t len
   });
 }
 
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location, unsigned flags,
-                               CUstream stream) {
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location,
+                               unsigned flags, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (flags != 0 || check_place(p, location) == CUDA_ERROR_INVALID_VALUE) return CUDA_ERROR_INVALID_VALUE;
+    if (flags != 0 || check_place(p, location) == CUDA_ERROR_INVALID_VALUE)
+      return CUDA_ERROR_INVALID_VALUE;
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_in_capture(*in); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::check_not_capturing(*in); status != CUDA_SUCCESS)
+      return status;
     if (count == 0) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::managed_advice::prefetched(*memory, address, count, told_back(location));
+    model::managed_advice::record_prefetch(*memory, address, count, reported_location(location));
     return CUDA_SUCCESS;
   });
 }
@@ -104,18 +112,20 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice dst, CUs
   return cuMemPrefetchAsync_v2(address, count, location_of(dst), 0, stream);
 }
 
-CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location) {
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice,
+                        CUmemLocation location) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (!is_place_for(p, advice, location)) return CUDA_ERROR_INVALID_VALUE;
+    if (!is_location_for(p, advice, location)) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const model::allocation* memory = count != 0 ? find_managed(address, count) : nullptr;
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (memory->pool != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // a pool's memory takes no advice
-    model::managed_advice::advise(*memory, address, count, advice, told_back(location));
+    if (memory->pool != nullptr)
+      return CUDA_ERROR_NOT_SUPPORTED;  // a pool's memory takes no advice
+    model::managed_advice::advise(*memory, address, count, advice, reported_location(location));
     return CUDA_SUCCESS;
   });
 }
@@ -124,16 +134,18 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
   const CUresult status = guarded_outside_captures([&](model::process& p) -> CUresult {
     model::context* context = nullptr;
-    if (const CUresult unusable = current_context(context); unusable != CUDA_SUCCESS) return unusable;
+    if (const CUresult unusable = current_context(context); unusable != CUDA_SUCCESS)
+      return unusable;
     const bool known = device == CU_DEVICE_CPU || p.find_device(device) != nullptr;
-    return known || !names_a_place(advice) || count == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    return known || !needs_location(advice) || count == 0 ? CUDA_SUCCESS
+                                                          : CUDA_ERROR_INVALID_DEVICE;
   });
   if (status != CUDA_SUCCESS) return status;
   return cuMemAdvise_v2(address, count, advice, location_of(device));
 }
 
-CUresult cuMemRangeGetAttribute(void* data, size_t data_size, CUmem_range_attribute attribute, CUdeviceptr address,
-                                size_t count) {
+CUresult cuMemRangeGetAttribute(void* data, size_t data_size, CUmem_range_attribute attribute,
+                                CUdeviceptr address, size_t count) {
   return cuMemRangeGetAttributes(&data, &data_size, &attribute, 1, address, count);
 }
 
@@ -141,17 +153,19 @@ CUresult cuMemRangeGetAttribute(void* data, size_t data_size, CUmem_range_attrib
 CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, CUmem_range_attribute* attributes,
                                  size_t attribute_count, CUdeviceptr address, size_t count) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (data == nullptr || data_sizes == nullptr || attributes == nullptr || attribute_count == 0 || count == 0) {
+    if (data == nullptr || data_sizes == nullptr || attributes == nullptr || attribute_count == 0 ||
+        count == 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     for (std::size_t i = 0; i < attribute_count; ++i) {
-      if (data[i] == nullptr || !is_size_of(attributes[i], data_sizes[i])) return CUDA_ERROR_INVALID_VALUE;
+      if (data[i] == nullptr || !is_size_of(attributes[i], data_sizes[i]))
+        return CUDA_ERROR_INVALID_VALUE;
     }
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (std::size_t i = 0; i < attribute_count; ++i) {
       const std::span out{static_cast<int*>(data[i]), data_sizes[i] / sizeof(int)};
-      model::managed_advice::tell(*memory, address, count, attributes[i], out);
+      model::managed_advice::query(*memory, address, count, attributes[i], out);
     }
     return CUDA_SUCCESS;
   });

@@ -18,8 +18,10 @@ inline const model::allocation* find_managed(abi::CUdeviceptr address, std::size
 inline abi::CUresult check_place(const model::process& p, const abi::CUmemLocation& where) {
   switch (where.type) {
     case abi::CU_MEM_LOCATION_TYPE_DEVICE:
-      return p.find_device(where.id) != nullptr ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_DEVICE;
-    case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA: return where.id == 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE;
+      return p.find_device(where.id) != nullptr ? abi::CUDA_SUCCESS
+                                                : abi::CUDA_ERROR_INVALID_DEVICE;
+    case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      return where.id == 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE;
     case abi::CU_MEM_LOCATION_TYPE_HOST:
     case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return abi::CUDA_SUCCESS;
     case abi::CU_MEM_LOCATION_TYPE_INVALID: break;

@@ -13,7 +13,7 @@ namespace weir::embedded::entry {
 namespace {
 
 using model::memory_pool;
-using model::pool_place;
+using model::pool_location;
 namespace registry = model::pool_registry;
 
 // A pool takes the addresses of its greatest size at once; these are all that a process has.
@@ -36,36 +36,43 @@ CUresult with_own_pool(CUmemoryPool handle, Body&& body) {
   });
 }
 
-// A place as a program names it. The device that a pool there belongs to; null where there can be none.
-model::device* find_place(const model::process& p, const CUmemLocation& at, CUmemAllocationType type,
-                          pool_place& place) {
-  if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) return nullptr;
-  place = {type, {at.type, 0}};
+// A place as a program names it. The device that a pool there belongs to; null where there can be
+// none.
+model::device* find_location(const model::process& p, const CUmemLocation& at,
+                             CUmemAllocationType type, pool_location& target) {
+  if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
+    return nullptr;
+  target = {type, {at.type, 0}};
   switch (at.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: place.at.id = at.id; return p.find_device(at.id);
+    case CU_MEM_LOCATION_TYPE_DEVICE: target.at.id = at.id; return p.find_device(at.id);
     case CU_MEM_LOCATION_TYPE_HOST: return p.find_device(0);
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return at.id == 0 ? p.find_device(0) : nullptr;  // the host counts as one node
-    case CU_MEM_LOCATION_TYPE_INVALID: return place.is_managed() ? p.find_device(0) : nullptr;  // at none for good
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      return at.id == 0 ? p.find_device(0) : nullptr;  // the host counts as one node
+    case CU_MEM_LOCATION_TYPE_INVALID:
+      return target.is_managed() ? p.find_device(0) : nullptr;  // at none for good
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-      place.at.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
-      return place.is_managed() ? p.find_device(0) : nullptr;
+      target.at.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+      return target.is_managed() ? p.find_device(0) : nullptr;
   }
   return nullptr;
 }
 
-// Could there be a pool with these properties at that place? A managed one has no limit, and what is handed to another
-// process is at a place for good.
-bool are_possible(const CUmemPoolProps& props, const pool_place& place) {
-  constexpr unsigned known_handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
+// Could there be a pool with these properties at that place? A managed one has no limit, and what
+// is handed to another process is at a place for good.
+bool are_possible(const CUmemPoolProps& props, const pool_location& target) {
+  constexpr unsigned known_handles =
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
   const bool shared = props.handleTypes != CU_MEM_HANDLE_TYPE_NONE;
-  if (place.is_managed() && (shared || props.maxSize != 0)) return false;
-  if (place.at.type == CU_MEM_LOCATION_TYPE_HOST && shared) return false;
+  if (target.is_managed() && (shared || props.maxSize != 0)) return false;
+  if (target.at.type == CU_MEM_LOCATION_TYPE_HOST && shared) return false;
   return (props.handleTypes & ~known_handles) == 0 &&
-         std::all_of(std::begin(props.reserved), std::end(props.reserved), [](unsigned char c) { return c == 0; });
+         std::all_of(std::begin(props.reserved), std::end(props.reserved),
+                     [](unsigned char c) { return c == 0; });
 }
 
 // Answers with a pool of a device; with `bad_device` where there is no such device.
-CUresult tell(CUmemoryPool* to, CUdevice ordinal, CUresult bad_device, memory_pool& (*of)(model::device&)) {
+CUresult get_device_pool(CUmemoryPool* to, CUdevice ordinal, CUresult bad_device,
+                         memory_pool& (*of)(model::device&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::device* device = p.find_device(ordinal);
     if (device == nullptr) return bad_device;
@@ -76,22 +83,22 @@ CUresult tell(CUmemoryPool* to, CUdevice ordinal, CUresult bad_device, memory_po
 }
 
 // Answers with a pool of a place.
-CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationType type,
-              memory_pool* (*of)(model::device&, const pool_place&)) {
+CUresult get_device_pool(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationType type,
+                         memory_pool* (*of)(model::device&, const pool_location&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (to == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA) return CUDA_ERROR_NOT_SUPPORTED;
-    pool_place place;
-    model::device* on = find_place(p, *location, type, place);
-    const memory_pool* found = on != nullptr ? of(*on, place) : nullptr;
+    pool_location target;
+    model::device* on = find_location(p, *location, type, target);
+    const memory_pool* found = on != nullptr ? of(*on, target) : nullptr;
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *to = registry::handle_of(*found);
     return CUDA_SUCCESS;
   });
 }
 
-// Who may use a pool, by number: a device by its ordinal, the host and its node below 0. False for a place that uses
-// none.
+// Who may use a pool, by number: a device by its ordinal, the host and its node below 0. False for
+// a place that uses none.
 bool find_user(const model::process& p, const CUmemLocation& at, int& user) {
   switch (at.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE: user = at.id; return p.find_device(at.id) != nullptr;
@@ -102,17 +109,18 @@ bool find_user(const model::process& p, const CUmemLocation& at, int& user) {
 }
 
 // Can that be had of the pool? Memory of a device is for devices.
-CUresult may_let(const model::process& p, const memory_pool& pool, const CUmemAccessDesc& wanted) {
+CUresult check_access_change(const model::process& p, const memory_pool& pool,
+                             const CUmemAccessDesc& wanted) {
   const bool taken = wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
   const bool to_device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  if (!to_device && pool.place().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!to_device && pool.location().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
   if (to_device && p.find_device(wanted.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (!taken && wanted.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
   if (to_device) return CUDA_SUCCESS;
   int user = 0;
   if (!find_user(p, wanted.location, user)) return CUDA_ERROR_INVALID_VALUE;
-  return pool.place().is_host() && taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  return pool.location().is_host() && taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -120,17 +128,18 @@ CUresult may_let(const model::process& p, const memory_pool& pool, const CUmemAc
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    pool_place place;
-    model::device* on = find_place(p, props->location, props->allocType, place);
-    if (place.is_managed() && props->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) {
+    pool_location target;
+    model::device* on = find_location(p, props->location, props->allocType, target);
+    if (target.is_managed() && props->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
-    if (on == nullptr || !are_possible(*props, place)) return CUDA_ERROR_INVALID_VALUE;
+    if (on == nullptr || !are_possible(*props, target)) return CUDA_ERROR_INVALID_VALUE;
     if (props->maxSize > addresses) return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUmemoryPool made = registry::create(*on, place, props->maxSize);
+    const CUmemoryPool made = registry::create(*on, target, props->maxSize);
     if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
       memory_pool& found = *registry::find(made);
-      if (const CUresult status = found.sharing.make(on->ordinal(), place.at); status != CUDA_SUCCESS) {
+      if (const CUresult status = found.sharing.make(on->ordinal(), target.at);
+          status != CUDA_SUCCESS) {
         (void)registry::destroy(made);
         return status;
       }
@@ -172,8 +181,8 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLo
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     // A device's pool does not ask which node of the host is meant.
-    if (found.place().is_device() &&
-        (location->type == CU_MEM_LOCATION_TYPE_HOST || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA)) {
+    if (found.location().is_device() && (location->type == CU_MEM_LOCATION_TYPE_HOST ||
+                                         location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA)) {
       *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
       return CUDA_SUCCESS;
     }
@@ -188,58 +197,64 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
     if (map == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
-      if (const CUresult status = may_let(p, found, *wanted); status != CUDA_SUCCESS) return status;
+      if (const CUresult status = check_access_change(p, found, *wanted); status != CUDA_SUCCESS)
+        return status;
     }
     // Its own place keeps what it has; that is looked at when all else is right.
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
-      const bool own = found.place().is_device() && wanted->location.id == found.owner().ordinal();
+      const bool own =
+          found.location().is_device() && wanted->location.id == found.owner().ordinal();
       if (own && wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
     }
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
       int user = 0;
-      if (find_user(p, wanted->location, user)) found.let_access(user, wanted->flags);
+      if (find_user(p, wanted->location, user)) found.set_access(user, wanted->flags);
     }
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  return tell(pool, device, CUDA_ERROR_INVALID_DEVICE, &registry::default_pool);
+  return get_device_pool(pool, device, CUDA_ERROR_INVALID_DEVICE, &registry::default_pool);
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
-  return tell(pool, device, CUDA_ERROR_INVALID_VALUE, &registry::current_pool);
+  return get_device_pool(pool, device, CUDA_ERROR_INVALID_VALUE, &registry::current_pool);
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     model::device* of = p.find_device(device);
     memory_pool* wanted = registry::find(pool);
-    if (of == nullptr || wanted == nullptr || &wanted->owner() != of || !wanted->place().is_device()) {
+    if (of == nullptr || wanted == nullptr || &wanted->owner() != of ||
+        !wanted->location().is_device()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
-    return registry::make_current(*of, wanted->place(), pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return registry::make_current(*of, wanted->location(), pool) ? CUDA_SUCCESS
+                                                                 : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
-CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  return tell(pool, location, type, &registry::default_pool);
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                CUmemAllocationType type) {
+  return get_device_pool(pool, location, type, &registry::default_pool);
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  return tell(pool, location, type, &registry::current_pool);
+  return get_device_pool(pool, location, type, &registry::current_pool);
 }
 
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    pool_place place;
-    model::device* on = find_place(p, *location, type, place);
+    pool_location target;
+    model::device* on = find_location(p, *location, type, target);
     memory_pool* wanted = registry::find(pool);
-    if (on == nullptr || wanted == nullptr || !(wanted->place() == place)) return CUDA_ERROR_INVALID_VALUE;
+    if (on == nullptr || wanted == nullptr || !(wanted->location() == target))
+      return CUDA_ERROR_INVALID_VALUE;
     if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
-    return registry::make_current(*on, place, pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return registry::make_current(*on, target, pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

@@ -1,4 +1,5 @@
-// entry/physical_memory.cpp - cuMemCreate and what goes with it: allocations without addresses, and their descriptors.
+// entry/physical_memory.cpp - cuMemCreate and what goes with it: allocations without addresses, and
+// their descriptors.
 #include "embedded/model/memory/physical_memory.hpp"
 
 #include "embedded/entry/entry.hpp"
@@ -13,7 +14,8 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
                                        CUmemAllocationGranularity_flags option) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (granularity == nullptr || prop == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
+    if (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+        option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     *granularity = physical::granularity;  // whatever memory it may be
@@ -21,8 +23,8 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
   });
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CUmemAllocationProp* prop,
-                     unsigned long long flags) {
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
+                     const CUmemAllocationProp* prop, unsigned long long flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (handle == nullptr || prop == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     return physical::create(size, *prop, handle);
@@ -33,9 +35,10 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   return guarded_outside_host_functions([&](model::process&) { return physical::release(handle); });
 }
 
-CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop, CUmemGenericAllocationHandle handle) {
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* prop,
+                                                CUmemGenericAllocationHandle handle) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    return prop != nullptr ? physical::tell(handle, *prop) : CUDA_ERROR_INVALID_VALUE;
+    return prop != nullptr ? physical::get_properties(handle, *prop) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -54,20 +57,22 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (handle == nullptr || type == CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
-    return physical::import_descriptor(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)), handle);
+    return physical::import_descriptor(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)),
+                                       handle);
   });
 }
 
-// Such a descriptor (a dma-buf) comes from a device's driver in the kernel, which there is none of: the device's attribute
-// says so.
-CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, size_t size, CUmemRangeHandleType type,
-                                       unsigned long long flags) {
+// Such a descriptor (a dma-buf) comes from a device's driver in the kernel, which there is none of:
+// the device's attribute says so.
+CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, size_t size,
+                                       CUmemRangeHandleType type, unsigned long long flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     constexpr std::size_t page = 4096;
-    const bool known_flags = (flags & ~std::uint64_t{CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE}) == 0;
+    const bool known_flags =
+        (flags & ~std::uint64_t{CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE}) == 0;
     const bool whole_pages = size != 0 && address % page == 0 && size % page == 0;
-    if (handle == nullptr || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !known_flags || !whole_pages ||
-        model::address_map::find(address) == nullptr) {
+    if (handle == nullptr || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !known_flags ||
+        !whole_pages || model::address_map::find(address) == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_ERROR_NOT_SUPPORTED;

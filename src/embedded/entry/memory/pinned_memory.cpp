@@ -1,7 +1,7 @@
 // entry/pinned_memory.cpp - cuMemHost*: host memory that the driver allocates or is told of.
+#include "embedded/entry/device_failure_or.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/with_failure.hpp"
 #include "embedded/model/memory/memory.hpp"
 
 namespace weir::embedded::entry {
@@ -10,10 +10,11 @@ namespace {
 
 // The host memory behind a pointer; null where it is the device's, or nobody's.
 const model::allocation* find_host_memory(const void* pointer) {
-  const model::allocation* found = model::address_map::find(reinterpret_cast<std::uintptr_t>(pointer));
+  const model::allocation* found =
+      model::address_map::find(reinterpret_cast<std::uintptr_t>(pointer));
   if (found == nullptr) return nullptr;
-  const bool managed =
-      found->kind == model::memory_kind::managed || found->kind == model::memory_kind::managed_variable;
+  const bool managed = found->kind == model::memory_kind::managed ||
+                       found->kind == model::memory_kind::managed_variable;
   return found->on_host || managed ? found : nullptr;
 }
 
@@ -28,10 +29,13 @@ CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
   });
 }
 
-CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) { return cuMemHostAlloc(pointer, bytes, 0); }
+CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
+  return cuMemHostAlloc(pointer, bytes, 0);
+}
 
 CUresult cuMemFreeHost(void* pointer) {
-  return guarded_outside_captures([&](model::process&) { return with_failure(model::memory::free_pinned(pointer)); });
+  return guarded_outside_captures(
+      [&](model::process&) { return device_failure_or(model::memory::free_pinned(pointer)); });
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsigned flags) {
@@ -39,7 +43,8 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsig
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const model::allocation* const found = find_host_memory(pointer);
-    if (address == nullptr || flags != 0 || found == nullptr || !found->on_host) return CUDA_ERROR_INVALID_VALUE;
+    if (address == nullptr || flags != 0 || found == nullptr || !found->on_host)
+      return CUDA_ERROR_INVALID_VALUE;
     *address = reinterpret_cast<CUdeviceptr>(pointer);
     return CUDA_SUCCESS;
   });
@@ -66,7 +71,8 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
-  return guarded_outside_captures([&](model::process&) { return model::memory::unregister_host(pointer); });
+  return guarded_outside_captures(
+      [&](model::process&) { return model::memory::unregister_host(pointer); });
 }
 
 }  // namespace weir::embedded::entry

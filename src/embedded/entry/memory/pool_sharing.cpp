@@ -10,26 +10,30 @@
 
 namespace weir::embedded::entry {
 
-CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool, CUmemAllocationHandleType type,
+CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool,
+                                          CUmemAllocationHandleType type,
                                           unsigned long long flags) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
     model::memory_pool* found = model::pool_registry::find(pool);
     const bool known_way = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && flags == 0;
     if (found == nullptr || handle == nullptr || !known_way) return CUDA_ERROR_INVALID_VALUE;
     int fd = -1;
-    if (const CUresult status = found->sharing.hand_out(fd); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = found->sharing.export_descriptor(fd); status != CUDA_SUCCESS)
+      return status;
     std::memcpy(handle, &fd, sizeof fd);
     return CUDA_SUCCESS;
   });
 }
 
-CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle, CUmemAllocationHandleType type,
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
+                                            CUmemAllocationHandleType type,
                                             unsigned long long flags) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
     if (pool == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     switch (type) {
       case CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR:
-        return model::ipc_pool::import(static_cast<int>(reinterpret_cast<std::intptr_t>(handle)), *pool);
+        return model::ipc_pool::import(static_cast<int>(reinterpret_cast<std::intptr_t>(handle)),
+                                       *pool);
       case CU_MEM_HANDLE_TYPE_WIN32: return CUDA_ERROR_NOT_SUPPORTED;
       default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -42,7 +46,8 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr addres
   });
 }
 
-CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool, CUmemPoolPtrExportData* data) {
+CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool,
+                                CUmemPoolPtrExportData* data) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
     model::memory_pool* found = model::pool_registry::find(pool);
     if (address == nullptr || found == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;

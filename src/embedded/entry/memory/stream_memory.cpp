@@ -1,4 +1,5 @@
-// entry/stream_memory.cpp - cuMemAllocAsync and cuMemFreeAsync: memory that comes and goes in the order of a stream.
+// entry/stream_memory.cpp - cuMemAllocAsync and cuMemFreeAsync: memory that comes and goes in the
+// order of a stream.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture/capture.hpp"
@@ -12,12 +13,13 @@ namespace weir::embedded::entry {
 
 namespace {
 
-using model::pool_registry::living_pool;
+using model::pool_registry::pool_generation;
 
-// In a stream that captures, an allocation becomes a node of the graph, which has its memory from the device of the pool.
-CUresult capture_allocation(model::capture& into, const model::memory_pool& from, std::size_t bytes, model::stream& by,
-                            CUdeviceptr* address) {
-  if (!from.place().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
+// In a stream that captures, an allocation becomes a node of the graph, which has its memory from
+// the device of the pool.
+CUresult capture_allocation(model::capture& into, const model::memory_pool& from, std::size_t bytes,
+                            model::stream& by, CUdeviceptr* address) {
+  if (!from.location().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<CUmemAccessDesc> access;
   for (int user = 0; user < model::this_process().device_count(); ++user) {
     const CUmemAccess_flags flags = from.access_of(user);
@@ -34,14 +36,15 @@ CUresult capture_allocation(model::capture& into, const model::memory_pool& from
 }
 
 // In one that does not capture it is unsafe while others do.
-CUresult allocate(const living_pool& from, std::size_t bytes, model::stream& by, CUdeviceptr* address) {
+CUresult allocate(const pool_generation& from, std::size_t bytes, model::stream& by,
+                  CUdeviceptr* address) {
   if (model::capture* into = by.capture(); into != nullptr && bytes != 0) {
     return capture_allocation(*into, *from.pool, bytes, by, address);
   }
   if (by.capture() == nullptr) {
-    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
   }
-  return from.pool->allocate(bytes, by, from.life, address);
+  return from.pool->allocate(bytes, by, from.generation, address);
 }
 
 }  // namespace
@@ -52,20 +55,24 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (;;) {
-      const living_pool current = model::pool_registry::current_living_pool(by->owner().owner());
+      const pool_generation current =
+          model::pool_registry::current_pool_with_generation(by->owner().owner());
       const CUresult status = allocate(current, bytes, *by, address);
       // If it has ended meanwhile, another one is current.
-      if (status != CUDA_ERROR_INVALID_VALUE || current.pool->life() == current.life) return status;
+      if (status != CUDA_ERROR_INVALID_VALUE || current.pool->generation() == current.generation)
+        return status;
     }
   });
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
+                                 CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
-    const living_pool from = model::pool_registry::find_living(pool);
-    if (address == nullptr || from.pool == nullptr || from.pool->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
+    const pool_generation from = model::pool_registry::find_with_generation(pool);
+    if (address == nullptr || from.pool == nullptr || from.pool->sharing.imported())
+      return CUDA_ERROR_INVALID_VALUE;
     return allocate(from, bytes, *by, address);
   });
 }
@@ -75,8 +82,8 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
     if (model::capture* into = in->capture()) return into->free(*in, address);
-    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
-    return model::memory::free_in_order(address, *in);
+    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+    return model::memory::free_async(address, *in);
   });
 }
 

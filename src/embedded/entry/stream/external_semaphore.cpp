@@ -1,4 +1,5 @@
-// entry/external_semaphore.cpp - semaphores that somebody else made: imported, signalled and awaited in streams, let go.
+// entry/external_semaphore.cpp - semaphores that somebody else made: imported, signalled and
+// awaited in streams, let go.
 #include "embedded/model/ipc/external_semaphore.hpp"
 
 #include "embedded/entry/entry.hpp"
@@ -23,9 +24,10 @@ CUresult collect(const CUexternalSemaphore* semaphores, const Params* params, un
   out.reserve(count);
   for (unsigned i = 0; i < count; ++i) {
     if (semaphores[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::held_semaphore held{semaphores[i]};
+    model::semaphore_reference held{semaphores[i]};
     if (!held) return CUDA_ERROR_INVALID_HANDLE;
-    if (params[i].flags != 0) return CUDA_ERROR_INVALID_VALUE;  // there are only some for kinds that cannot be imported
+    if (params[i].flags != 0)
+      return CUDA_ERROR_INVALID_VALUE;  // there are only some for kinds that cannot be imported
     out.push_back({std::move(held), params[i].params.fence.value});
   }
   return CUDA_SUCCESS;
@@ -33,13 +35,15 @@ CUresult collect(const CUexternalSemaphore* semaphores, const Params* params, un
 
 // Graphs have no nodes for semaphores here, so a capture goes on without what it could not hold.
 template <class Params, class Submit>
-CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsigned count, CUstream stream,
-             Submit submit) {
+CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
+             CUstream stream, Submit submit) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
+      return status;
     std::vector<model::semaphore_use> uses;
-    if (const CUresult status = collect(semaphores, params, count, uses); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = collect(semaphores, params, count, uses); status != CUDA_SUCCESS)
+      return status;
     if (found->capture() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     submit(*found, std::move(uses));
     return CUDA_SUCCESS;
@@ -48,18 +52,24 @@ CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsign
 
 }  // namespace
 
-// The kinds that are file descriptors; there are no others on this system. An imported descriptor is the driver's.
-CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
+// The kinds that are file descriptors; there are no others on this system. An imported descriptor
+// is the driver's.
+CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
+                                   const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    if (semaphore == nullptr || desc == nullptr || desc->flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (std::ranges::any_of(desc->reserved, [](unsigned word) { return word != 0; })) return CUDA_ERROR_INVALID_VALUE;
+    if (semaphore == nullptr || desc == nullptr || desc->flags != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (std::ranges::any_of(desc->reserved, [](unsigned word) { return word != 0; }))
+      return CUDA_ERROR_INVALID_VALUE;
     const bool timeline = desc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
-    if (!timeline && desc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD) return CUDA_ERROR_INVALID_VALUE;
+    if (!timeline && desc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
+      return CUDA_ERROR_INVALID_VALUE;
     if (timeline && desc->handle.fd < 0) return CUDA_ERROR_INVALID_VALUE;
     model::external_semaphore* const made = p.external_semaphores.acquire();
-    if (!made->open(desc->handle.fd, timeline ? semaphore_page::timeline : semaphore_page::binary)) {
+    if (!made->open(desc->handle.fd,
+                    timeline ? semaphore_page::timeline : semaphore_page::binary)) {
       p.external_semaphores.recycle(made);
       return CUDA_ERROR_UNKNOWN;
     }
@@ -73,22 +83,23 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (semaphore == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::external_semaphore* const found = p.external_semaphores.find(semaphore);
-    if (found == nullptr || !p.external_semaphores.retire(found, semaphore)) return CUDA_ERROR_INVALID_HANDLE;
+    if (found == nullptr || !p.external_semaphores.retire(found, semaphore))
+      return CUDA_ERROR_INVALID_HANDLE;
     found->close();
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
-                                         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params, unsigned count,
-                                         CUstream stream) {
+                                         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params,
+                                         unsigned count, CUstream stream) {
   return use(semaphores, params, count, stream,
              [](model::stream& in, auto uses) { submit_signals(in, std::move(uses)); });
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
-                                       const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params, unsigned count,
-                                       CUstream stream) {
+                                       const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params,
+                                       unsigned count, CUstream stream) {
   return use(semaphores, params, count, stream,
              [](model::stream& in, auto uses) { submit_waits(in, std::move(uses)); });
 }

@@ -8,16 +8,21 @@ namespace weir::embedded::entry {
 CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
-    return value == nullptr ? CUDA_ERROR_INVALID_VALUE : model::get_attribute(*found, attribute, *value);
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
+      return status;
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : model::get_attribute(*found, attribute, *value);
   });
 }
 
-CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute,
+                              const CUstreamAttrValue* value) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
-    return value == nullptr ? CUDA_ERROR_INVALID_VALUE : model::set_attribute(*found, attribute, *value);
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
+      return status;
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : model::set_attribute(*found, attribute, *value);
   });
 }
 

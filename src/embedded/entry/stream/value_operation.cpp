@@ -1,4 +1,5 @@
-// entry/value_operation.cpp - cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: words of memory in stream order.
+// entry/value_operation.cpp - cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: words of
+// memory in stream order.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture/capture.hpp"
@@ -12,65 +13,81 @@ namespace weir::embedded::entry {
 namespace {
 
 // A capture does not look where a word lies.
-model::word_use use_in(const model::process& p, const model::stream& s) {
-  return {s.capture() == nullptr ? model::word_check::call : model::word_check::alignment, user_in(p, s)};
+model::value_access use_in(const model::process& p, const model::stream& s) {
+  return {s.capture() == nullptr ? model::value_address_check::call
+                                 : model::value_address_check::alignment,
+          memory_user_for(p, s)};
 }
 
 template <class Work, class Make>
 CUresult submit_one(CUstream stream, Make make) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS)
+      return status;
     Work work;
-    if (const CUresult status = make(work, use_in(p, *found)); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = make(work, use_in(p, *found)); status != CUDA_SUCCESS)
+      return status;
     return found->submit(work);
   });
 }
 
-CUresult wait_for(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_wait>(stream, [&](model::value_wait& w, const model::word_use& use) {
-    return model::make_wait(address, value, size, flags, w, use);
-  });
+CUresult wait_for(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size,
+                  unsigned flags) {
+  return submit_one<model::value_wait>(
+      stream, [&](model::value_wait& w, const model::value_access& use) {
+        return model::make_wait(address, value, size, flags, w, use);
+      });
 }
 
-CUresult write(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_write>(stream, [&](model::value_write& w, const model::word_use& use) {
-    return model::make_write(address, value, size, flags, w, use);
-  });
+CUresult write(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size,
+               unsigned flags) {
+  return submit_one<model::value_write>(
+      stream, [&](model::value_write& w, const model::value_access& use) {
+        return model::make_write(address, value, size, flags, w, use);
+      });
 }
 
 }  // namespace
 
-CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                                unsigned flags) {
   return wait_for(stream, address, value, 4, flags);
 }
 
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                                unsigned flags) {
   return wait_for(stream, address, value, 8, flags);
 }
 
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                                 unsigned flags) {
   return write(stream, address, value, 4, flags);
 }
 
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                                 unsigned flags) {
   return write(stream, address, value, 8, flags);
 }
 
 // All or nothing: the whole batch is checked before any of it is submitted.
-CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams* ops, unsigned flags) {
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams* ops,
+                               unsigned flags) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS) return status;
-    if (flags != 0 || count > model::most_operations_in_a_batch || (count != 0 && ops == nullptr))
+    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS)
+      return status;
+    if (flags != 0 || count > model::max_batch_operations || (count != 0 && ops == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::value_work> works(count);
     for (unsigned i = 0; i < count; ++i) {
-      if (const CUresult status = model::make_work(ops[i], works[i], use_in(p, *found)); status != CUDA_SUCCESS)
+      if (const CUresult status = model::make_work(ops[i], works[i], use_in(p, *found));
+          status != CUDA_SUCCESS)
         return status;
     }
-    if (class model::capture* capture = found->capture()) return capture->add_batch(*found, {ops, count});
-    model::submit_batch(*found, std::move(works));
+    if (class model::capture* capture = found->capture())
+      return capture->add_batch(*found, {ops, count});
+    model::submit_value_batch(*found, std::move(works));
     return CUDA_SUCCESS;
   });
 }

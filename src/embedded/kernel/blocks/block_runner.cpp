@@ -1,6 +1,7 @@
 // kernel/block_runner.cpp - running blocks one after the other, and leaving one that cannot go on.
 
-// The check of jumps that this turns on takes one from a fiber to the thread's own stack for a mistake.
+// The check of jumps that this turns on takes one from a fiber to the thread's own stack for a
+// mistake.
 #undef _FORTIFY_SOURCE
 
 #include "embedded/kernel/blocks/block_runner.hpp"
@@ -17,8 +18,8 @@
 #include <span>
 
 #include "embedded/engine/waiting.hpp"
+#include "embedded/kernel/blocks/cooperative_grid.hpp"
 #include "embedded/kernel/fibers/fault.hpp"
-#include "embedded/kernel/blocks/team.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -52,8 +53,8 @@ const std::byte* end_of_stack() noexcept {
   return static_cast<const std::byte*>(lowest);
 }
 
-// Does each thread of a block need a stack of its own? One whose threads a single call can run does where they are to run in
-// a random order.
+// Does each thread of a block need a stack of its own? One whose threads a single call can run does
+// where they are to run in a random order.
 bool needs_threads(const weir_kernel& kernel) noexcept {
   if ((kernel.flags & weir_kernel_waits) == 0) return false;
   return (kernel.flags & weir_kernel_whole) == 0 || configured_order().random;
@@ -73,7 +74,8 @@ block_runner& block_runner::of_this_thread() {
   return *own;
 }
 
-// A handler cannot run on a stack that is used up, nor where its signal is blocked: then a fault ends the process.
+// A handler cannot run on a stack that is used up, nor where its signal is blocked: then a fault
+// ends the process.
 block_runner::block_runner() : stack_ends_{end_of_stack()} {
   watch_faults();
   let_faults_through();
@@ -86,7 +88,9 @@ block_runner::block_runner() : stack_ends_{end_of_stack()} {
 
 block_runner::~block_runner() {
   stack_t now{};
-  if (signal_stack_ == nullptr || sigaltstack(nullptr, &now) != 0 || now.ss_sp != signal_stack_.get()) return;
+  if (signal_stack_ == nullptr || sigaltstack(nullptr, &now) != 0 ||
+      now.ss_sp != signal_stack_.get())
+    return;
   const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
   sigaltstack(&none, nullptr);
 }
@@ -102,8 +106,9 @@ void block_runner::prepare(const launch& what) {
   threads_->prepare(what);
 }
 
-abi::CUresult block_runner::run(const launch& what, std::uint64_t first, std::uint64_t count, std::uint64_t draw,
-                                const std::atomic<abi::CUresult>* failure, team_member* as) noexcept {
+abi::CUresult block_runner::run(const launch& what, std::uint64_t first, std::uint64_t count,
+                                std::uint64_t seed, const std::atomic<abi::CUresult>* failure,
+                                grid_block* as) noexcept {
   what_ = &what;
   member_ = as;
   failure_of_launch_ = failure;
@@ -118,28 +123,30 @@ abi::CUresult block_runner::run(const launch& what, std::uint64_t first, std::ui
   interruption_.begin(what.kernel->resume != nullptr && needs_threads(*what.kernel));
   detail::running = this;
   if (sigsetjmp(landing_, 0) == 0) {
-    run_all(count, draw + first);
+    run_all(count, seed + first);
   } else {
-    landed();
+    recover();
   }
   detail::running = nullptr;
   interruption_.end();
   return failure_;
 }
 
-abi::CUresult block_runner::failure_elsewhere() const noexcept {
-  if (const abi::CUresult status = engine::device_failure(); status != abi::CUDA_SUCCESS) return status;
-  return failure_of_launch_ == nullptr ? abi::CUDA_SUCCESS : failure_of_launch_->load(std::memory_order_acquire);
+abi::CUresult block_runner::external_failure() const noexcept {
+  if (const abi::CUresult status = engine::device_failure(); status != abi::CUDA_SUCCESS)
+    return status;
+  return failure_of_launch_ == nullptr ? abi::CUDA_SUCCESS
+                                       : failure_of_launch_->load(std::memory_order_acquire);
 }
 
-void block_runner::run_all(std::uint64_t count, std::uint64_t draw) noexcept {
+void block_runner::run_all(std::uint64_t count, std::uint64_t seed) noexcept {
   const bool plain = !needs_threads(*what_->kernel) && !configured_order().random;
   const unsigned threads = what_->threads();
   for (;;) {
     if (plain) {
       what_->kernel->run(&block_, what_->arguments, 0, threads);
     } else {
-      run_one(draw++);
+      run_one(seed++);
     }
     if (--count == 0) return;
     if (++block_.index.x != block_.grid.x) continue;
@@ -150,9 +157,9 @@ void block_runner::run_all(std::uint64_t count, std::uint64_t draw) noexcept {
   }
 }
 
-void block_runner::run_one(std::uint64_t draw) noexcept {
+void block_runner::run_one(std::uint64_t seed) noexcept {
   const thread_order order = configured_order();
-  shuffler random{order.seed + (draw << 20)};
+  shuffler random{order.seed + (seed << 20)};
   if (needs_threads(*what_->kernel)) {
     threads_->run(*what_, block_, member_, order.random ? &random : nullptr);
     return;
@@ -170,7 +177,7 @@ void block_runner::leave(abi::CUresult why) noexcept {
   siglongjmp(landing_, 1);
 }
 
-void block_runner::landed() noexcept {
+void block_runner::recover() noexcept {
   if (!has_threads()) return;
   fiber::has_jumped(threads_->home());
   threads_->forget();
@@ -193,7 +200,8 @@ void fail_kernel(abi::CUresult why, const char* format, ...) noexcept {
   va_start(arguments, format);
   const int length = std::vsnprintf(line.data(), line.size() - 1, format, arguments);
   va_end(arguments);
-  const std::size_t written = std::min(static_cast<std::size_t>(std::max(length, 0)), line.size() - 2);
+  const std::size_t written =
+      std::min(static_cast<std::size_t>(std::max(length, 0)), line.size() - 2);
   line[written] = '\n';
   {
     const block_runner::own_work ours;

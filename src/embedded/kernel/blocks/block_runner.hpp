@@ -10,17 +10,17 @@
 
 #include "driver/abi.hpp"
 #include "embedded/kernel/blocks/block_threads.hpp"
-#include "embedded/kernel/fibers/interruption.hpp"
-#include "embedded/kernel/launch.hpp"
 #include "embedded/kernel/blocks/shared_area.hpp"
 #include "embedded/kernel/blocks/thread_order.hpp"
+#include "embedded/kernel/fibers/interruption.hpp"
+#include "embedded/kernel/launch.hpp"
 
 namespace weir::embedded::kernel {
 
-class team_member;
+class grid_block;
 
-// What a thread of the host needs to run blocks, made when it first runs one and kept until it ends. A kernel that cannot go on
-// is left by a jump: nothing of it is cleaned up, as on a GPU.
+// What a thread of the host needs to run blocks, made when it first runs one and kept until it
+// ends. A kernel that cannot go on is left by a jump: nothing of it is cleaned up, as on a GPU.
 //
 // Thread safety: its own thread only.
 class block_runner {
@@ -36,30 +36,35 @@ class block_runner {
   // Gets what blocks of a launch need. Throws std::bad_alloc.
   void prepare(const launch& what);
 
-  // Runs `count` blocks from the `first` one in their linear order; to be prepared for. CUDA_SUCCESS, or what the kernel has failed with.
-  // `draw` is what the order of threads follows from. Blocks that do not end are left once there is a `failure` elsewhere.
-  abi::CUresult run(const launch& what, std::uint64_t first, std::uint64_t count, std::uint64_t draw,
-                    const std::atomic<abi::CUresult>* failure = nullptr, team_member* as = nullptr) noexcept;
+  // Runs `count` blocks from the `first` one in their linear order; to be prepared for.
+  // CUDA_SUCCESS, or what the kernel has failed with. `seed` is what the order of threads follows
+  // from. Blocks that do not end are left once there is a `failure` elsewhere.
+  abi::CUresult run(const launch& what, std::uint64_t first, std::uint64_t count,
+                    std::uint64_t seed, const std::atomic<abi::CUresult>* failure = nullptr,
+                    grid_block* as = nullptr) noexcept;
 
   // For what a kernel calls.
   [[nodiscard]] const launch& what() const noexcept { return *what_; }
   [[nodiscard]] const weir_block& block() const noexcept { return block_; }
   [[nodiscard]] block_threads& threads() noexcept { return *threads_; }
-  [[nodiscard]] bool has_threads() const noexcept { return threads_ != nullptr && threads_->running(); }
-  [[nodiscard]] team_member* member() const noexcept { return member_; }
+  [[nodiscard]] bool has_threads() const noexcept {
+    return threads_ != nullptr && threads_->running();
+  }
+  [[nodiscard]] grid_block* member() const noexcept { return member_; }
 
   // Leaves the kernel that runs.
   [[noreturn]] void leave(abi::CUresult why) noexcept;
 
-  // For a signal handler: has the launch, or the device, failed meanwhile? And its thread as others see it.
-  [[nodiscard]] abi::CUresult failure_elsewhere() const noexcept;
+  // For a signal handler: has the launch, or the device, failed meanwhile? And its thread as others
+  // see it.
+  [[nodiscard]] abi::CUresult external_failure() const noexcept;
   [[nodiscard]] interruptible& interruption() noexcept { return interruption_; }
 
   // For a signal handler: is an address where a stack ends?
   [[nodiscard]] bool is_overflow(const void* address) const noexcept;
 
-  // While the driver itself works for the kernel, a fault is not the kernel's; but for a stack that has no room for that, which is
-  // looked for before.
+  // While the driver itself works for the kernel, a fault is not the kernel's; but for a stack that
+  // has no room for that, which is looked for before.
   class own_work {
    public:
     own_work() noexcept;
@@ -73,12 +78,12 @@ class block_runner {
 
  private:
   block_runner();
-  void run_all(std::uint64_t count, std::uint64_t draw) noexcept;
-  void run_one(std::uint64_t draw) noexcept;
-  void landed() noexcept;
+  void run_all(std::uint64_t count, std::uint64_t seed) noexcept;
+  void run_one(std::uint64_t seed) noexcept;
+  void recover() noexcept;
 
   const launch* what_ = nullptr;
-  team_member* member_ = nullptr;
+  grid_block* member_ = nullptr;
   abi::CUresult failure_ = abi::CUDA_SUCCESS;
   const std::atomic<abi::CUresult>* failure_of_launch_ = nullptr;
   interruptible interruption_;
@@ -104,8 +109,8 @@ extern constinit thread_local block_runner* running [[gnu::tls_model("initial-ex
 [[noreturn]] void fail_kernel(abi::CUresult why, const char* format, ...) noexcept
     __attribute__((format(printf, 2, 3)));
 
-// Touches as much of the stack as the driver needs for its own work: where that is not there, it is the kernel's fault, and found
-// out before the driver holds a lock.
+// Touches as much of the stack as the driver needs for its own work: where that is not there, it is
+// the kernel's fault, and found out before the driver holds a lock.
 void claim_stack() noexcept;
 
 inline block_runner::own_work::own_work() noexcept {

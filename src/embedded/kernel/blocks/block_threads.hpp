@@ -1,4 +1,5 @@
-// kernel/block_threads.hpp - the threads of a block, each a fiber, and how they wait for each other.
+// kernel/block_threads.hpp - the threads of a block, each a fiber, and how they wait for each
+// other.
 #pragma once
 
 #include <array>
@@ -6,18 +7,18 @@
 #include <cstdint>
 #include <memory>
 
+#include "embedded/kernel/blocks/thread_order.hpp"
+#include "embedded/kernel/blocks/warp.hpp"
 #include "embedded/kernel/fibers/fiber.hpp"
 #include "embedded/kernel/fibers/fiber_stacks.hpp"
 #include "embedded/kernel/launch.hpp"
-#include "embedded/kernel/blocks/thread_order.hpp"
-#include "embedded/kernel/blocks/warp.hpp"
 
 namespace weir::embedded::kernel {
 
-class team_member;
+class grid_block;
 
-// Runs one block after the other on a thread of the host. A thread of the block that waits goes straight over to the next
-// one that can run; where none can, and none ever will, the launch fails.
+// Runs one block after the other on a thread of the host. A thread of the block that waits goes
+// straight over to the next one that can run; where none can, and none ever will, the launch fails.
 //
 // The fibers are kept from block to block: one that has run its thread waits for the next block.
 //
@@ -32,24 +33,28 @@ class block_threads {
   // Gets what blocks of a launch need. Throws std::bad_alloc.
   void prepare(const launch& what);
 
-  // Runs a block. `as` is what it is to those that its grid and cluster barriers wait for; null where there are none. Orders
-  // are drawn from `random` where it is not null.
-  void run(const launch& what, const weir_block& block, team_member* as, shuffler* random) noexcept;
+  // Runs a block. `as` is what it is to those that its grid and cluster barriers wait for; null
+  // where there are none. Orders are drawn from `random` where it is not null.
+  void run(const launch& what, const weir_block& block, grid_block* as, shuffler* random) noexcept;
 
   // The thread has jumped out of a block: what the fibers were doing is forgotten.
   void forget() noexcept;
 
   // Where the thread of the host was when it began the block.
   [[nodiscard]] fiber& home() noexcept { return home_; }
-  [[nodiscard]] bool is_overflow(const void* address) const noexcept { return stacks_.is_below_one(address); }
-  [[nodiscard]] bool running() const noexcept { return running_ != nobody; }
+  [[nodiscard]] bool is_overflow(const void* address) const noexcept {
+    return stacks_.is_below_one(address);
+  }
+  [[nodiscard]] bool running() const noexcept { return running_ != no_thread; }
 
-  // For the thread that runs; see weir_services. False: the launch has failed elsewhere, and this block with it.
+  // For the thread that runs; see weir_services. False: the launch has failed elsewhere, and this
+  // block with it.
   unsigned block_barrier(weir_barrier kind, bool predicate) noexcept;
   [[nodiscard]] bool grid_barrier() noexcept;
   [[nodiscard]] bool cluster_barrier() noexcept;
-  const std::uint64_t* exchange(warp::lanes mask, std::uint64_t value, warp::lanes& present) noexcept;
-  warp::lanes active_mask(const void* place) noexcept;
+  const std::uint64_t* exchange(warp::lanes mask, std::uint64_t value,
+                                warp::lanes& present) noexcept;
+  warp::lanes active_mask(const void* location) noexcept;
 
   // Lets the others run that can. False if there are none.
   bool yield() noexcept;
@@ -57,11 +62,11 @@ class block_threads {
   // For who interrupts the thread that runs: does it run since the last time that this was asked?
   [[nodiscard]] bool stands() noexcept;
   // The same as yield(), of a thread that does not know of it.
-  void give_way() noexcept;
+  void yield_from_signal() noexcept;
 
  private:
   using index = std::uint16_t;
-  static constexpr unsigned nobody = ~0u;
+  static constexpr unsigned no_thread = ~0u;
   static constexpr unsigned ring_mask = most - 1;
 
   // What a thread of the block does.
@@ -80,14 +85,16 @@ class block_threads {
   static void thread_body(void* all) noexcept;
   void end(unsigned thread) noexcept;
   void wait_at(state barrier) noexcept;
-  void meet(state barrier) noexcept;
-  void let_all_go() noexcept;
+  void release_barrier(state barrier) noexcept;
+  void release_all() noexcept;
   void let_go(unsigned first, warp::lanes which) noexcept;
   void answer_if_stuck(unsigned thread) noexcept;
   void go_on_from(unsigned thread) noexcept;
   void begin_warps() noexcept;
   [[noreturn]] void fail_stuck() noexcept;
-  [[nodiscard]] unsigned& waiting(state barrier) noexcept { return waiting_[static_cast<unsigned>(barrier)]; }
+  [[nodiscard]] unsigned& waiting(state barrier) noexcept {
+    return waiting_[static_cast<unsigned>(barrier)];
+  }
 
   void make_ready(unsigned thread) noexcept {
     states_[thread] = state::going;
@@ -102,18 +109,18 @@ class block_threads {
   // Of the present block.
   const launch* what_ = nullptr;
   const weir_block* block_ = nullptr;
-  team_member* member_ = nullptr;
+  grid_block* member_ = nullptr;
   shuffler* random_ = nullptr;
   unsigned count_ = 0;
   unsigned alive_ = 0;
-  unsigned running_ = nobody;
+  unsigned running_ = no_thread;
   unsigned votes_ = 0;       // at the barrier that is filling up
   unsigned votes_last_ = 0;  // at the one before
   unsigned arrived_last_ = 0;
   bool together_ = true;  // at the last barrier of the grid or the cluster: all have come
-  unsigned asking_ = 0;
+  unsigned mask_requests_ = 0;
   bool warps_begun_ = false;
-  unsigned seen_running_ = nobody;  // by who interrupts it
+  unsigned seen_running_ = no_thread;  // by who interrupts it
   unsigned seen_ready_ = 0;
   std::array<unsigned, barriers> waiting_{};
   std::array<state, most> states_{};

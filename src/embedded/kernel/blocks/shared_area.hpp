@@ -5,7 +5,8 @@
 
 namespace weir::embedded::kernel {
 
-// Memory for one block at a time, at the end of a mapping, so that what a kernel does beyond it is found.
+// Memory for one block at a time, at the end of a mapping, so that what a kernel does beyond it is
+// found.
 //
 // Thread safety: one thread at a time.
 class shared_area {

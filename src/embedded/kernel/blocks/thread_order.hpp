@@ -1,4 +1,5 @@
-// kernel/thread_order.hpp - in which order the threads of a block run, where nothing in the kernel says.
+// kernel/thread_order.hpp - in which order the threads of a block run, where nothing in the kernel
+// says.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class shuffler {
 
   template <class Element>
   void shuffle(std::span<Element> all) noexcept {
-    for (std::size_t left = all.size(); left > 1; --left) std::swap(all[left - 1], all[next() % left]);
+    for (std::size_t left = all.size(); left > 1; --left)
+      std::swap(all[left - 1], all[next() % left]);
   }
 
  private:

@@ -8,13 +8,15 @@ namespace weir::embedded::kernel {
 namespace {
 
 constexpr warp::lanes bit(unsigned lane) noexcept { return warp::lanes{1} << lane; }
-constexpr unsigned first_of(warp::lanes some) noexcept { return static_cast<unsigned>(std::countr_zero(some)); }
+constexpr unsigned first_of(warp::lanes some) noexcept {
+  return static_cast<unsigned>(std::countr_zero(some));
+}
 
 }  // namespace
 
 void warp::begin(lanes alive) noexcept {
   alive_ = alive;
-  asking_ = 0;
+  requesting_ = 0;
   free_boards_ = ~lanes{0};
   waiting_ = 0;
   held_.fill(none);
@@ -31,45 +33,46 @@ warp::lanes warp::arrive(unsigned lane, lanes mask, std::uint64_t value) noexcep
   give_up(lane);
   unsigned number = 0;
   while (number < waiting_ && groups_[number].mask != mask) ++number;
-  group& mine = groups_[number];
+  group& own_group = groups_[number];
   if (number == waiting_) {
     ++waiting_;
-    mine = {mask, 0, static_cast<std::uint8_t>(first_of(free_boards_))};
-    free_boards_ &= ~bit(mine.board);
-    boards_[mine.board].readers = 0;
+    own_group = {mask, 0, static_cast<std::uint8_t>(first_of(free_boards_))};
+    free_boards_ &= ~bit(own_group.board);
+    boards_[own_group.board].readers = 0;
   }
-  mine.arrived |= bit(lane);
-  board& on = boards_[mine.board];
+  own_group.arrived |= bit(lane);
+  board& on = boards_[own_group.board];
   on.values[lane] = value;
   ++on.readers;
-  held_[lane] = mine.board;
-  return meet(number);
+  held_[lane] = own_group.board;
+  return complete_group(number);
 }
 
 // Lets a group go if all of it have come that can.
-warp::lanes warp::meet(unsigned number) noexcept {
+warp::lanes warp::complete_group(unsigned number) noexcept {
   const group all = groups_[number];
   if ((all.mask & alive_ & ~all.arrived) != 0) return 0;
   groups_[number] = groups_[--waiting_];
   board& on = boards_[all.board];
   on.present = all.arrived;
-  for (lanes missing = ~all.arrived; missing != 0; missing &= missing - 1) on.values[first_of(missing)] = 0;
+  for (lanes missing = ~all.arrived; missing != 0; missing &= missing - 1)
+    on.values[first_of(missing)] = 0;
   return all.arrived;
 }
 
-void warp::ask(unsigned lane, const void* place) noexcept {
-  asking_ |= bit(lane);
-  places_[lane] = place;
+void warp::request_mask(unsigned lane, const void* location) noexcept {
+  requesting_ |= bit(lane);
+  locations_[lane] = location;
 }
 
 warp::lanes warp::answer() noexcept {
-  const lanes all = asking_;
-  asking_ = 0;
+  const lanes all = requesting_;
+  requesting_ = 0;
   for (lanes left = all; left != 0;) {
-    const void* const place = places_[first_of(left)];
+    const void* const location = locations_[first_of(left)];
     lanes here = 0;
     for (lanes each = left; each != 0; each &= each - 1) {
-      if (places_[first_of(each)] == place) here |= bit(first_of(each));
+      if (locations_[first_of(each)] == location) here |= bit(first_of(each));
     }
     for (lanes each = here; each != 0; each &= each - 1) answers_[first_of(each)] = here;
     left &= ~here;
@@ -82,7 +85,7 @@ warp::lanes warp::end(unsigned lane) noexcept {
   alive_ &= ~bit(lane);
   lanes go = 0;
   for (unsigned number = waiting_; number-- > 0;) {
-    if ((groups_[number].mask & bit(lane)) != 0) go |= meet(number);
+    if ((groups_[number].mask & bit(lane)) != 0) go |= complete_group(number);
   }
   return go;
 }

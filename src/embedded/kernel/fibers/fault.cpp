@@ -30,12 +30,13 @@ void write_line(const char* text) noexcept {
   if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
 }
 
-// An access that the processor refuses without telling the address: to one that is none, or one that is misaligned for what
-// was to be done there.
+// An access that the processor refuses without telling the address: to one that is none, or one
+// that is misaligned for what was to be done there.
 CUresult refused_without_address([[maybe_unused]] const ucontext_t& at) noexcept {
 #if defined(__x86_64__)
-  constexpr std::array registers{REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_R8,
-                                 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  constexpr std::array registers{REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI,
+                                 REG_RDI, REG_RBP, REG_R8,  REG_R9,  REG_R10,
+                                 REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
   const bool none = std::any_of(registers.begin(), registers.end(), [&](int number) {
     const auto value = static_cast<std::int64_t>(at.uc_mcontext.gregs[number]);
     return value != value << 16 >> 16;
@@ -56,16 +57,22 @@ bool is_trap([[maybe_unused]] const ucontext_t& at) noexcept {
 #endif
 }
 
-CUresult meaning_of(int signal, const siginfo_t& info, const ucontext_t& at, const block_runner& runner) noexcept {
+CUresult meaning_of(int signal, const siginfo_t& info, const ucontext_t& at,
+                    const block_runner& runner) noexcept {
   switch (signal) {
     case SIGFPE:
-      write_line("weir: a kernel divides an integer by zero, or the least one by -1; a GPU would give some value\n");
+      write_line(
+          "weir: a kernel divides an integer by zero, or the least one by -1; a GPU would give "
+          "some value\n");
       return CUDA_ERROR_LAUNCH_FAILED;
     case SIGILL: return is_trap(at) ? CUDA_ERROR_LAUNCH_FAILED : CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    case SIGBUS: return info.si_code == BUS_ADRALN ? CUDA_ERROR_MISALIGNED_ADDRESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+    case SIGBUS:
+      return info.si_code == BUS_ADRALN ? CUDA_ERROR_MISALIGNED_ADDRESS
+                                        : CUDA_ERROR_ILLEGAL_ADDRESS;
     default:
       if (info.si_code == SI_KERNEL) return refused_without_address(at);
-      if (runner.is_overflow(info.si_addr)) write_line("weir: a thread of a kernel has used up its stack\n");
+      if (runner.is_overflow(info.si_addr))
+        write_line("weir: a thread of a kernel has used up its stack\n");
       return CUDA_ERROR_ILLEGAL_ADDRESS;
   }
 }

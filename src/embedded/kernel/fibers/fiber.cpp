@@ -23,7 +23,8 @@ void fiber::begin(fiber_stack on, std::size_t lower_by, body_fn body, void* argu
   body_ = body;
   argument_ = argument;
   const std::size_t bytes = on.bytes - lower_by;
-  context_ = context::make_fcontext(on.lowest + bytes, bytes, [](context::transfer_t from) { enter(from); });
+  context_ = context::make_fcontext(on.lowest + bytes, bytes,
+                                    [](context::transfer_t from) { enter(from); });
 #if defined(WEIR_FIBERS_TELL_ASAN)
   __asan_unpoison_memory_region(on.lowest, on.bytes);
   fake_stack_ = nullptr;

@@ -1,4 +1,5 @@
-// kernel/fiber.hpp - a stack that a thread of the host can leave in the middle of a function, and come back to.
+// kernel/fiber.hpp - a stack that a thread of the host can leave in the middle of a function, and
+// come back to.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -31,7 +32,8 @@ struct fiber_stack {
   std::size_t bytes = 0;
 };
 
-// A fiber belongs to one thread of the host, and so does who calls its members. The sanitizers are told of each change of stacks.
+// A fiber belongs to one thread of the host, and so does who calls its members. The sanitizers are
+// told of each change of stacks.
 class fiber {
  public:
   // The stack that the thread was given.
@@ -40,9 +42,9 @@ class fiber {
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
 
-  // Makes it one that will run body(argument), which never returns. Where it was one already, what is on its stack is
-  // forgotten. `lower_by` shifts the beginning of its stack: fibers that begin at the same place of their pages would be in
-  // each other's way in the cache.
+  // Makes it one that will run body(argument), which never returns. Where it was one already, what
+  // is on its stack is forgotten. `lower_by` shifts the beginning of its stack: fibers that begin
+  // at the same place of their pages would be in each other's way in the cache.
   using body_fn = void (*)(void* argument) noexcept;
   void begin(fiber_stack on, std::size_t lower_by, body_fn body, void* argument) noexcept;
   [[nodiscard]] bool begun() const noexcept { return body_ != nullptr; }
@@ -50,8 +52,8 @@ class fiber {
   // Leaves the fiber that runs for another one; returns when somebody comes back to it.
   static void go(fiber& from, fiber& to) noexcept;
 
-  // What the sanitizers have to know before a jump by siglongjmp() to `to`, and after it: nobody comes back to where it
-  // started.
+  // What the sanitizers have to know before a jump by siglongjmp() to `to`, and after it: nobody
+  // comes back to where it started.
   static void about_to_jump(fiber& to) noexcept;
   static void has_jumped(fiber& to) noexcept;
 
@@ -73,7 +75,8 @@ class fiber {
 #endif
 };
 
-inline void fiber::arrived(boost::context::detail::transfer_t from, [[maybe_unused]] fiber& at) noexcept {
+inline void fiber::arrived(boost::context::detail::transfer_t from,
+                           [[maybe_unused]] fiber& at) noexcept {
   auto& left = *static_cast<fiber*>(from.data);
   left.context_ = from.fctx;
 #if defined(WEIR_FIBERS_TELL_ASAN)

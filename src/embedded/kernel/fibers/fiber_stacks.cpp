@@ -13,7 +13,8 @@ namespace weir::embedded::kernel {
 
 namespace {
 
-// Each guard splits a mapping, and a process may have some 65000 of those. Beyond this many stacks are made without.
+// Each guard splits a mapping, and a process may have some 65000 of those. Beyond this many stacks
+// are made without.
 constexpr std::size_t most_guards = 16000;
 std::atomic<std::size_t> guards{0};
 std::atomic<std::size_t> limit{0};
@@ -28,7 +29,8 @@ std::size_t page() noexcept {
 void set_stack_limit(std::size_t bytes) noexcept { limit.store(bytes, std::memory_order_relaxed); }
 std::size_t stack_limit() noexcept { return limit.load(std::memory_order_relaxed); }
 
-// With the guard it is an odd number of pages, so that the stacks use different parts of the caches.
+// With the guard it is an odd number of pages, so that the stacks use different parts of the
+// caches.
 std::size_t fiber_stacks::stride() const noexcept { return bytes_ + page(); }
 
 bool fiber_stacks::require(std::size_t bytes) noexcept {
@@ -49,7 +51,8 @@ fiber_stack fiber_stacks::at(std::size_t number) {
     ::madvise(made, together * stride(), MADV_NOHUGEPAGE);  // a stack mostly touches its last page
     groups_.push_back(static_cast<std::byte*>(made));
     if (guards.fetch_add(together, std::memory_order_relaxed) >= most_guards) continue;
-    for (std::size_t i = 0; i < together; ++i) ::mprotect(groups_.back() + i * stride(), page(), PROT_NONE);
+    for (std::size_t i = 0; i < together; ++i)
+      ::mprotect(groups_.back() + i * stride(), page(), PROT_NONE);
   }
   return {groups_[number / together] + number % together * stride() + page(), bytes_};
 }
@@ -66,8 +69,9 @@ bool fiber_stacks::is_below_one(const void* address) const noexcept {
 
 void fiber_stacks::release() noexcept {
   for (std::byte* group : groups_) {
-    // Fibers that were left in the middle have frames there, and the addresses may be an image's next.
-    model::permit(group, together * stride());
+    // Fibers that were left in the middle have frames there, and the addresses may be an image's
+    // next.
+    model::unpoison(group, together * stride());
     ::munmap(group, together * stride());
   }
   guards.fetch_sub(groups_.size() * together, std::memory_order_relaxed);

@@ -8,12 +8,13 @@
 
 namespace weir::embedded::kernel {
 
-// What a thread may need of its stack (CU_LIMIT_STACK_SIZE): one for the process, for blocks that begin later. Any thread.
+// What a thread may need of its stack (CU_LIMIT_STACK_SIZE): one for the process, for blocks that
+// begin later. Any thread.
 void set_stack_limit(std::size_t bytes) noexcept;
 [[nodiscard]] std::size_t stack_limit() noexcept;
 
-// Stacks of one size with a page below each that cannot be touched, made when they are first asked for and kept. Pages of
-// a stack that were never used take no memory.
+// Stacks of one size with a page below each that cannot be touched, made when they are first asked
+// for and kept. Pages of a stack that were never used take no memory.
 //
 // Thread safety: one thread at a time.
 class fiber_stacks {
@@ -23,7 +24,8 @@ class fiber_stacks {
   fiber_stacks& operator=(const fiber_stacks&) = delete;
   ~fiber_stacks() { release(); }
 
-  // Sees to it that stacks have at least so many bytes. True if those that were given out before are gone.
+  // Sees to it that stacks have at least so many bytes. True if those that were given out before
+  // are gone.
   bool require(std::size_t bytes) noexcept;
 
   // The stack of a number; the numbers should be dense. Throws std::bad_alloc.

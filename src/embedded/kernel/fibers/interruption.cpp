@@ -19,7 +19,7 @@
 #include "embedded/engine/futex.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/kernel/blocks/block_runner.hpp"
-#include "embedded/kernel/fibers/turn.hpp"
+#include "embedded/kernel/fibers/forced_yield.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -35,16 +35,17 @@ constexpr std::chrono::microseconds shortest_pause = 50us;
 constexpr std::chrono::seconds longest_answer = 1s;  // then somebody else has taken the signal
 constexpr unsigned pauses_until_asleep = 10;
 
-std::mutex mutex;
-interruptible* all = nullptr;         // guarded by the mutex
-struct sigaction before;              // written before the handler is there
+std::mutex interruption_lock;
+interruptible* all = nullptr;         // guarded by the interruption_lock
+struct sigaction previous_action;     // written before the handler is there
 std::atomic<std::uint32_t> looks{0};  // 1: the interrupter does
-std::atomic<std::uint32_t> hunts{0};
-std::atomic<std::uint32_t> turns_given{0};
+std::atomic<std::uint32_t> cancels{0};
+std::atomic<std::uint32_t> yields_requested{0};
 
 // A barrier in all threads of the process; without it nobody is interrupted.
 bool barrier_in_all_threads() noexcept {
-  static const bool have = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  static const bool have =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   return have && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
@@ -52,16 +53,19 @@ bool barrier_in_all_threads() noexcept {
 const void* file_of(const void* address) noexcept {
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)  // glibc 2.35 and later
   dl_find_object found;
-  return ::_dl_find_object(const_cast<void*>(address), &found) == 0 ? found.dlfo_map_start : nullptr;
+  return ::_dl_find_object(const_cast<void*>(address), &found) == 0 ? found.dlfo_map_start
+                                                                    : nullptr;
 #else
   return nullptr;
 #endif
 }
 
-// Is it code of the kernel's module, and no other? A kernel that is part of the same file as the driver is never interrupted.
+// Is it code of the kernel's module, and no other? A kernel that is part of the same file as the
+// driver is never interrupted.
 bool is_in_module(const void* code, const weir_kernel& of) noexcept {
   const void* const module = file_of(reinterpret_cast<const void*>(of.run));
-  return module != nullptr && file_of(code) == module && file_of(reinterpret_cast<const void*>(&file_of)) != module;
+  return module != nullptr && file_of(code) == module &&
+         file_of(reinterpret_cast<const void*>(&file_of)) != module;
 }
 
 const void* interrupted_at(const ucontext_t& at) noexcept {
@@ -92,8 +96,10 @@ class interrupter {
         quiet = 0;
       }
       // Where threads need turns they need many.
-      const std::uint32_t turns_now = turns_given.load(std::memory_order_relaxed);
-      pause = std::exchange(turns_before, turns_now) != turns_now ? shortest_pause : std::min(2 * pause, longest_pause);
+      const std::uint32_t turns_now = yields_requested.load(std::memory_order_relaxed);
+      pause = std::exchange(turns_before, turns_now) != turns_now
+                  ? shortest_pause
+                  : std::min(2 * pause, longest_pause);
     }
   }
 
@@ -102,57 +108,57 @@ class interrupter {
     // Others are the program's, sent like ours or in another way.
     block_runner* const own = block_runner::if_there();
     if (own == nullptr || info->si_code != SI_TKILL || info->si_pid != ::getpid() ||
-        !own->interruption().asked_.exchange(false, std::memory_order_acq_rel)) {
+        !own->interruption().signal_pending_.exchange(false, std::memory_order_acq_rel)) {
       return pass_on(signal, info, context);
     }
     auto& at = *static_cast<ucontext_t*>(context);
     block_runner* const runner = running_kernel();
     if (runner == nullptr || !is_in_module(interrupted_at(at), *runner->what().kernel)) return;
-    if (const abi::CUresult why = runner->failure_elsewhere(); why != abi::CUDA_SUCCESS) {
+    if (const abi::CUresult why = runner->external_failure(); why != abi::CUDA_SUCCESS) {
       pthread_sigmask(SIG_SETMASK, &at.uc_sigmask, nullptr);  // the jump restores none
       runner->leave(why);
     }
-    if (runner->has_threads() && runner->threads().stands() && give_turn(at)) {
-      turns_given.fetch_add(1, std::memory_order_relaxed);
+    if (runner->has_threads() && runner->threads().stands() && request_yield(at)) {
+      yields_requested.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
  private:
-  static bool is_to_be_asked(std::uint32_t run) noexcept {
+  static bool needs_signal(std::uint32_t run) noexcept {
     if ((run & interruptible::runs) == 0) return false;
-    return (run & interruptible::turns) != 0 || hunts.load(std::memory_order_relaxed) != 0 ||
+    return (run & interruptible::turns) != 0 || cancels.load(std::memory_order_relaxed) != 0 ||
            engine::device_failure() != abi::CUDA_SUCCESS;
   }
 
   // True if there was somebody to look at.
   static bool look_at_all() noexcept {
     bool some = false;
-    const std::lock_guard lock{mutex};
+    const std::lock_guard lock{interruption_lock};
     for (interruptible* one = all; one != nullptr; one = one->next_) {
       const std::uint32_t run = one->run_.load(std::memory_order_acquire);
       const bool same = std::exchange(one->seen_, run) == run;
-      if (one->asked_.load(std::memory_order_relaxed)) {
+      if (one->signal_pending_.load(std::memory_order_relaxed)) {
         some = true;
-        if (std::chrono::steady_clock::now() - one->asked_at_ > longest_answer) {
-          one->asked_.store(false, std::memory_order_release);
+        if (std::chrono::steady_clock::now() - one->signal_sent_at_ > longest_answer) {
+          one->signal_pending_.store(false, std::memory_order_release);
         }
-      } else if (is_to_be_asked(run)) {
+      } else if (needs_signal(run)) {
         some = true;
-        if (same) ask(*one, run);
+        if (same) send_signal(*one, run);
       }
     }
     return some;
   }
 
   // Unless it ends just now: either it sees that it is asked, or is seen to have ended.
-  static void ask(interruptible& one, std::uint32_t run) noexcept {
-    one.asked_.store(true, std::memory_order_relaxed);
-    one.asked_at_ = std::chrono::steady_clock::now();
+  static void send_signal(interruptible& one, std::uint32_t run) noexcept {
+    one.signal_pending_.store(true, std::memory_order_relaxed);
+    one.signal_sent_at_ = std::chrono::steady_clock::now();
     if (barrier_in_all_threads() && one.run_.load(std::memory_order_relaxed) == run &&
         pthread_kill(one.thread_, our_signal) == 0) {
       return;
     }
-    one.asked_.store(false, std::memory_order_release);
+    one.signal_pending_.store(false, std::memory_order_release);
   }
 
   static void sleep() noexcept {
@@ -164,10 +170,10 @@ class interrupter {
   }
 
   static void pass_on(int signal, siginfo_t* info, void* context) noexcept {
-    if ((before.sa_flags & SA_SIGINFO) != 0) {
-      before.sa_sigaction(signal, info, context);
-    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-      before.sa_handler(signal);
+    if ((previous_action.sa_flags & SA_SIGINFO) != 0) {
+      previous_action.sa_sigaction(signal, info, context);
+    } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
+      previous_action.sa_handler(signal);
     }
   }
 
@@ -181,7 +187,7 @@ class interrupter {
       ours.sa_sigaction = handle;
       ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
       sigemptyset(&ours.sa_mask);
-      ::sigaction(our_signal, nullptr, &before);
+      ::sigaction(our_signal, nullptr, &previous_action);
       ::sigaction(our_signal, &ours, nullptr);
       engine::start_driver_thread("weir-interrupt", &interrupter::look);
     });
@@ -190,14 +196,14 @@ class interrupter {
 };
 
 interruptible::interruptible() noexcept : thread_{pthread_self()} {
-  engine::call_on_failure(interrupter::wake);
-  const std::lock_guard lock{mutex};
+  engine::add_failure_hook(interrupter::wake);
+  const std::lock_guard lock{interruption_lock};
   next_ = all;
   all = this;
 }
 
 interruptible::~interruptible() {
-  const std::lock_guard lock{mutex};
+  const std::lock_guard lock{interruption_lock};
   interruptible** at = &all;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
@@ -205,23 +211,25 @@ interruptible::~interruptible() {
 
 void interruptible::wake() noexcept { interrupter::wake(); }
 
-// The signal comes before it is known that it has come; a thread that has blocked it takes it by hand.
-void interruptible::settle() noexcept {
+// The signal comes before it is known that it has come; a thread that has blocked it takes it by
+// hand.
+void interruptible::wait_for_signal() noexcept {
   sigset_t ours;
   sigemptyset(&ours);
   sigaddset(&ours, our_signal);
   constexpr timespec at_once{0, 0};
-  while (asked_.load(std::memory_order_acquire)) {
-    if (::sigtimedwait(&ours, nullptr, &at_once) == our_signal) asked_.store(false, std::memory_order_relaxed);
+  while (signal_pending_.load(std::memory_order_acquire)) {
+    if (::sigtimedwait(&ours, nullptr, &at_once) == our_signal)
+      signal_pending_.store(false, std::memory_order_relaxed);
     std::this_thread::yield();
   }
 }
 
-void begin_hunt() noexcept {
-  hunts.fetch_add(1, std::memory_order_relaxed);
+void begin_cancel() noexcept {
+  cancels.fetch_add(1, std::memory_order_relaxed);
   interrupter::wake();
 }
 
-void end_hunt() noexcept { hunts.fetch_sub(1, std::memory_order_relaxed); }
+void end_cancel() noexcept { cancels.fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace weir::embedded::kernel

@@ -1,4 +1,5 @@
-// kernel/image_check.cpp - reading ELF files that may be anything. Whatever is read lies within the bytes that are there.
+// kernel/image_check.cpp - reading ELF files that may be anything. Whatever is read lies within the
+// bytes that are there.
 #include "embedded/kernel/image/image_check.hpp"
 
 #include <elf.h>
@@ -25,11 +26,12 @@ constexpr unsigned machine_of_host = EM_AARCH64;
 #error "module images are known for x86-64 and AArch64"
 #endif
 
-constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t page_alignment = 4096;
 constexpr std::uint64_t largest = std::uint64_t{1} << 32;
 
 // `bytes` bytes from an offset, if they are all there.
-std::optional<bytes_view> part(bytes_view file, std::uint64_t offset, std::uint64_t bytes) noexcept {
+std::optional<bytes_view> part(bytes_view file, std::uint64_t offset,
+                               std::uint64_t bytes) noexcept {
   if (offset > file.size() || bytes > file.size() - offset) return std::nullopt;
   return file.subspan(offset, bytes);
 }
@@ -62,7 +64,9 @@ class table {
   bytes_view bytes_;
 };
 
-bool has_elf_magic(const Elf64_Ehdr& header) noexcept { return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0; }
+bool has_elf_magic(const Elf64_Ehdr& header) noexcept {
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+}
 
 // Of 64-bit words in this host's order, whoever runs it.
 bool is_readable(const Elf64_Ehdr& header) noexcept {
@@ -98,7 +102,7 @@ bool is_loadable(const Elf64_Ehdr& header, bytes_view file) noexcept {
     if (each.p_type != PT_LOAD) continue;
     if (!part(file, each.p_offset, each.p_filesz) || each.p_filesz > each.p_memsz) return false;
     if (each.p_vaddr > largest || each.p_memsz > largest || each.p_vaddr < end) return false;
-    if (each.p_align < page || (each.p_align & (each.p_align - 1)) != 0) return false;
+    if (each.p_align < page_alignment || (each.p_align & (each.p_align - 1)) != 0) return false;
     if (each.p_vaddr % each.p_align != each.p_offset % each.p_align) return false;
     end = each.p_vaddr + each.p_memsz;
   }
@@ -113,11 +117,13 @@ bool is_loadable(const Elf64_Ehdr& header, bytes_view file) noexcept {
 }
 
 // Where in the file the bytes at an address of the loaded image are.
-std::optional<std::uint64_t> offset_of(const Elf64_Ehdr& header, bytes_view file, std::uint64_t address) noexcept {
+std::optional<std::uint64_t> offset_of(const Elf64_Ehdr& header, bytes_view file,
+                                       std::uint64_t address) noexcept {
   const table<Elf64_Phdr> segments{file, header.e_phoff, header.e_phnum};
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Elf64_Phdr each = segments[i];
-    if (each.p_type == PT_LOAD && address >= each.p_vaddr && address - each.p_vaddr < each.p_filesz) {
+    if (each.p_type == PT_LOAD && address >= each.p_vaddr &&
+        address - each.p_vaddr < each.p_filesz) {
       return each.p_offset + (address - each.p_vaddr);
     }
   }
@@ -126,11 +132,13 @@ std::optional<std::uint64_t> offset_of(const Elf64_Ehdr& header, bytes_view file
 
 bool is_named(bytes_view strings, std::uint64_t offset, std::string_view name) noexcept {
   const std::optional<bytes_view> found = part(strings, offset, name.size() + 1);
-  return found && std::memcmp(found->data(), name.data(), name.size()) == 0 && (*found)[name.size()] == std::byte{};
+  return found && std::memcmp(found->data(), name.data(), name.size()) == 0 &&
+         (*found)[name.size()] == std::byte{};
 }
 
 // The address of an object that the image exports.
-std::optional<std::uint64_t> find_exported(const Elf64_Ehdr& header, bytes_view file, std::string_view name) noexcept {
+std::optional<std::uint64_t> find_exported(const Elf64_Ehdr& header, bytes_view file,
+                                           std::string_view name) noexcept {
   const table<Elf64_Shdr> sections{file, header.e_shoff, header.e_shnum};
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const Elf64_Shdr symbols = sections[i];
@@ -161,7 +169,8 @@ bool find_section_table(std::span<const std::byte> header, elf_table& out) noexc
   return true;
 }
 
-bool measure(std::span<const std::byte> header, std::span<const std::byte> sections, std::uint64_t& bytes) noexcept {
+bool measure(std::span<const std::byte> header, std::span<const std::byte> sections,
+             std::uint64_t& bytes) noexcept {
   elf_table at;
   if (!find_section_table(header, at) || sections.size() != at.bytes) return false;
   const table<Elf64_Shdr> all{sections, 0, sections.size() / sizeof(Elf64_Shdr)};
@@ -178,38 +187,43 @@ bool measure(std::span<const std::byte> header, std::span<const std::byte> secti
   return true;
 }
 
-CUresult check_image(std::span<const std::byte> file, std::string& complaint) {
+CUresult check_image(std::span<const std::byte> file, std::string& diagnostic) {
   const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(file, 0);
   if (!header || !has_elf_magic(*header)) {
-    complaint = "this is no ELF file";
+    diagnostic = "this is no ELF file";
     return CUDA_ERROR_INVALID_IMAGE;
   }
   if (!is_readable(*header)) {
-    complaint = "this ELF file is not of 64 bits and little-endian";
+    diagnostic = "this ELF file is not of 64 bits and little-endian";
     return CUDA_ERROR_INVALID_IMAGE;
   }
   if (header->e_machine == EM_CUDA) {
-    complaint = "this is code for a GPU, which the embedded device cannot run; it runs what was compiled for the host";
+    diagnostic =
+        "this is code for a GPU, which the embedded device cannot run; it runs what was compiled "
+        "for the host";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   if (header->e_machine != machine_of_host) {
-    complaint = "this is code for another processor (ELF machine " + std::to_string(header->e_machine) + ")";
+    diagnostic = "this is code for another processor (ELF machine " +
+                 std::to_string(header->e_machine) + ")";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   if (!is_loadable(*header, file)) {
-    complaint = "this is no shared object that the host could load";
+    diagnostic = "this is no shared object that the host could load";
     return CUDA_ERROR_INVALID_IMAGE;
   }
   const std::optional<std::uint64_t> exported = find_exported(*header, file, "weir_module");
-  const std::optional<std::uint64_t> at = exported ? offset_of(*header, file, *exported) : std::nullopt;
+  const std::optional<std::uint64_t> at =
+      exported ? offset_of(*header, file, *exported) : std::nullopt;
   const std::optional<unsigned> version = at ? read<unsigned>(file, *at) : std::nullopt;
   if (!version) {
-    complaint = "this shared object is no module image: it does not export weir_module";
+    diagnostic = "this shared object is no module image: it does not export weir_module";
     return CUDA_ERROR_INVALID_IMAGE;
   }
   if (*version != weir_module_version) {
-    complaint = "this module image is of version " + std::to_string(*version) + ", and the driver's is " +
-                std::to_string(weir_module_version) + ": compile it anew";
+    diagnostic = "this module image is of version " + std::to_string(*version) +
+                 ", and the driver's is " + std::to_string(weir_module_version) +
+                 ": compile it anew";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   return CUDA_SUCCESS;

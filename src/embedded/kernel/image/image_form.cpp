@@ -40,7 +40,8 @@ image_form form_of(const void* image) noexcept {
   const auto* const bytes = static_cast<const char*>(image);
   if (begins_with(bytes, {ELFMAG, SELFMAG})) return image_form::elf;
   // The container itself, and what nvcc puts around it.
-  if (begins_with(bytes, "\x50\xed\x55\xba") || begins_with(bytes, "\xb1\x43\x62\x46")) return image_form::fat_binary;
+  if (begins_with(bytes, "\x50\xed\x55\xba") || begins_with(bytes, "\xb1\x43\x62\x46"))
+    return image_form::fat_binary;
   return begins_with(skip_comments(bytes), ".version") ? image_form::ptx : image_form::junk;
 }
 

@@ -41,7 +41,9 @@ constexpr std::string_view instructions[] = {
 };
 static_assert(std::ranges::is_sorted(instructions));
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%'; }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
+}
 
 class reader {
  public:
@@ -65,7 +67,8 @@ class reader {
   }
   [[nodiscard]] char next() const { return rest_.empty() ? '\0' : rest_[0]; }
   void take(std::size_t count) {
-    line_ += static_cast<int>(std::count(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
+    line_ += static_cast<int>(
+        std::count(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
     rest_.remove_prefix(count);
   }
   std::string_view word() {
@@ -117,7 +120,8 @@ bool pass_statement(reader& in) {
   if (in.next() == '.') {
     in.take(1);
     const std::string_view directive = in.word();
-    if (directive == "loc" || directive == "pragma" || directive == "file") return in.to_end_of_line(), true;
+    if (directive == "loc" || directive == "pragma" || directive == "file")
+      return in.to_end_of_line(), true;
     return in.to_semicolon();
   }
   if (in.next() == '@') {
@@ -152,8 +156,8 @@ bool pass_directive(reader& in) {
   if (in.next() != '.') return false;
   in.take(1);
   const std::string_view directive = in.word();
-  if (directive == "version" || directive == "target" || directive == "address_size" || directive == "file" ||
-      directive == "loc" || directive == "pragma") {
+  if (directive == "version" || directive == "target" || directive == "address_size" ||
+      directive == "file" || directive == "loc" || directive == "pragma") {
     in.to_end_of_line();
     return true;
   }
@@ -170,11 +174,11 @@ bool pass_directive(reader& in) {
 
 }  // namespace
 
-bool is_ptx(const char* text, std::string& complaint) {
+bool is_ptx(const char* text, std::string& diagnostic) {
   reader in{text};
   while (in.skip()) {
     if (!pass_directive(in)) {
-      complaint = "this begins as PTX and is none: line " + std::to_string(in.line());
+      diagnostic = "this begins as PTX and is none: line " + std::to_string(in.line());
       return false;
     }
   }

@@ -5,8 +5,8 @@
 
 namespace weir::embedded::kernel {
 
-// Could an assembler of PTX take it? Looks at directives, the nesting of blocks and the names of instructions, and at
-// nothing behind them. If not, `complaint` says where and why.
-[[nodiscard]] bool is_ptx(const char* text, std::string& complaint);
+// Could an assembler of PTX take it? Looks at directives, the nesting of blocks and the names of
+// instructions, and at nothing behind them. If not, `diagnostic` says where and why.
+[[nodiscard]] bool is_ptx(const char* text, std::string& diagnostic);
 
 }  // namespace weir::embedded::kernel

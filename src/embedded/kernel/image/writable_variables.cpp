@@ -36,11 +36,13 @@ int look_at(dl_phdr_info* file, std::size_t, void* given) noexcept {
   };
   bool here = false;
   for (const ElfW(Phdr) & each : segments)
-    here = here || (each.p_type == PT_LOAD && of(each).holds(reinterpret_cast<std::uintptr_t>(&module)));
+    here = here ||
+           (each.p_type == PT_LOAD && of(each).holds(reinterpret_cast<std::uintptr_t>(&module)));
   if (!here) return 0;
   for (const ElfW(Phdr) & each : segments) {
     // The loader has made a part of what can be written to unwritable again.
-    if (!(each.p_type == PT_GNU_RELRO || (each.p_type == PT_LOAD && (each.p_flags & PF_W) == 0))) continue;
+    if (!(each.p_type == PT_GNU_RELRO || (each.p_type == PT_LOAD && (each.p_flags & PF_W) == 0)))
+      continue;
     const bool code = each.p_type == PT_LOAD && (each.p_flags & PF_X) != 0;
     make_writable(of(each), code ? PROT_EXEC : 0, {module.variables, module.variable_count});
   }

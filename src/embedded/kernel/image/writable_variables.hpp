@@ -1,12 +1,13 @@
-// kernel/writable_variables.hpp - variables of a module that its language calls const, and the host may write to.
+// kernel/writable_variables.hpp - variables of a module that its language calls const, and the host
+// may write to.
 #pragma once
 
 #include "embedded/kernel/image/module_abi.h"
 
 namespace weir::embedded::kernel {
 
-// Compilers put constants among what only can be read. A copy from the host to one of them is a copy as any other to
-// the device's memory, so their pages become writable.
+// Compilers put constants among what only can be read. A copy from the host to one of them is a
+// copy as any other to the device's memory, so their pages become writable.
 void make_variables_writable(const weir_module_table& module) noexcept;
 
 }  // namespace weir::embedded::kernel

@@ -11,7 +11,9 @@ using namespace abi;
 
 namespace {
 
-CUevent handle_of(const event& e) { return static_cast<CUevent>(this_process().events.handle_of(&e)); }
+CUevent handle_of(const event& e) {
+  return static_cast<CUevent>(this_process().events.handle_of(&e));
+}
 
 }  // namespace
 
@@ -40,7 +42,7 @@ CUresult capture::wait(stream& s, const event& e, unsigned flags) {
 }
 
 // A stream that does not capture waits for an event of this capture: it joins.
-CUresult capture::admit(stream& s, const event& e) {
+CUresult capture::join_by_event(stream& s, const event& e) {
   if (!valid_) return CUDA_ERROR_INVALID_VALUE;
   if (s.role() == stream_role::legacy) {
     valid_ = false;
@@ -56,7 +58,7 @@ CUresult capture::record(event& e, stream& s, unsigned flags) {
   if (flags == CU_EVENT_RECORD_EXTERNAL) return add_node(s, record_params{handle_of(e)});
   if (&e.owner() != &s.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
   if (e.shared()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  recorded_[&e] = part_of(s).frontier;
+  recorded_[&e] = participant_of(s).frontier;
   e.set_capture_id(id_);
   return CUDA_SUCCESS;
 }
@@ -66,13 +68,13 @@ CUresult detail::wait_in_capture(stream& s, event& e, unsigned flags) {
     const std::lock_guard lock{this_process().graphs_mutex};
     if (capture* c = s.capture()) return c->wait(s, e, flags);
     if (e.capture_id() != 0 && flags != 0) {
-      const CUresult status = capture_list::instance().refuse_event_of(e.capture_id(), false);
+      const CUresult status = capture_list::instance().check_event_of(e.capture_id(), false);
       return status == CUDA_ERROR_INVALID_VALUE ? status : CUDA_ERROR_ILLEGAL_STATE;
     }
     if (flags != 0) return CUDA_ERROR_ILLEGAL_STATE;
     if (e.capture_id() != 0) {
       capture* const of_event = capture_list::instance().find(e.capture_id());
-      return of_event == nullptr ? CUDA_ERROR_INVALID_VALUE : of_event->admit(s, e);
+      return of_event == nullptr ? CUDA_ERROR_INVALID_VALUE : of_event->join_by_event(s, e);
     }
   }
   s.wait(e.recorded_point());
@@ -88,19 +90,19 @@ CUresult detail::record_in_capture(event& e, stream& s, unsigned flags) {
   return e.record(s);
 }
 
-CUresult detail::refuse_captured_event(const event& e, bool breaks) noexcept {
+CUresult detail::check_event_not_captured(const event& e, bool invalidates) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  return capture_list::instance().refuse_event_of(e.capture_id(), breaks);
+  return capture_list::instance().check_event_of(e.capture_id(), invalidates);
 }
 
-// The capture that began in the stream ends without a graph. What the stream has added to another's stays there, and
-// must still be joined.
+// The capture that began in the stream ends without a graph. What the stream has added to another's
+// stays there, and must still be joined.
 void capture::leave(stream& s) noexcept {
   s.set_capture(nullptr);
   if (participants_.front().in == &s) {
     tear_down(false);
   } else {
-    part_of(s).in = nullptr;
+    participant_of(s).in = nullptr;
   }
 }
 

@@ -12,7 +12,7 @@ namespace weir::embedded::model {
 using namespace abi;
 
 namespace detail {
-constinit std::atomic<int> open_captures{0};
+constinit std::atomic<int> active_captures{0};
 }
 
 capture_list& capture_list::instance() {
@@ -21,31 +21,33 @@ capture_list& capture_list::instance() {
 }
 
 capture& capture_list::acquire() {
-  open_.reserve(open_.size() + 1);
+  active_.reserve(active_.size() + 1);
   if (free_.empty()) {
     free_.reserve(all_.size() + 1);
     free_.push_back(&all_.emplace_back());
   }
   capture* c = free_.back();
   free_.pop_back();
-  open_.push_back(c);
-  detail::open_captures.fetch_add(1, std::memory_order_release);
+  active_.push_back(c);
+  detail::active_captures.fetch_add(1, std::memory_order_release);
   return *c;
 }
 
-void capture_list::give_back(capture& c) noexcept {
-  std::erase(open_, &c);
+void capture_list::recycle(capture& c) noexcept {
+  std::erase(active_, &c);
   free_.push_back(&c);  // capacity was reserved when the object was made
-  detail::open_captures.fetch_sub(1, std::memory_order_release);
+  detail::active_captures.fetch_sub(1, std::memory_order_release);
 }
 
 capture* capture_list::find(unsigned long long id) const noexcept {
-  const auto found = std::ranges::find_if(open_, [&](const capture* c) { return c->id_ == id; });
-  return found == open_.end() ? nullptr : *found;
+  const auto found = std::ranges::find_if(active_, [&](const capture* c) { return c->id_ == id; });
+  return found == active_.end() ? nullptr : *found;
 }
 
-bool capture_list::prohibits_unsafe_calls(const capture& c, CUstreamCaptureMode of_thread) noexcept {
-  if (of_thread == CU_STREAM_CAPTURE_MODE_RELAXED || c.mode_ == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+bool capture_list::prohibits_unsafe_calls(const capture& c,
+                                          CUstreamCaptureMode of_thread) noexcept {
+  if (of_thread == CU_STREAM_CAPTURE_MODE_RELAXED || c.mode_ == CU_STREAM_CAPTURE_MODE_RELAXED)
+    return false;
   if (c.thread_ == this_thread_number()) return true;
   return of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL && c.mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
@@ -53,7 +55,7 @@ bool capture_list::prohibits_unsafe_calls(const capture& c, CUstreamCaptureMode 
 // One that is broken goes on prohibiting until it ends.
 bool capture_list::prohibits_unsafe_calls_of(CUstreamCaptureMode thread) noexcept {
   bool any = false;
-  for (capture* c : open_) {
+  for (capture* c : active_) {
     if (!prohibits_unsafe_calls(*c, thread)) continue;
     c->valid_ = false;
     any = true;
@@ -61,19 +63,19 @@ bool capture_list::prohibits_unsafe_calls_of(CUstreamCaptureMode thread) noexcep
   return any;
 }
 
-CUresult capture_list::refuse_event_of(unsigned long long id, bool breaks) noexcept {
+CUresult capture_list::check_event_of(unsigned long long id, bool invalidates) noexcept {
   if (id == 0) return CUDA_SUCCESS;
   capture* const c = find(id);
   if (c == nullptr || !c->valid_) return CUDA_ERROR_INVALID_VALUE;
-  if (breaks) c->valid_ = false;
+  if (invalidates) c->valid_ = false;
   return CUDA_ERROR_CAPTURED_EVENT;
 }
 
 unsigned long long capture_list::this_thread_number() noexcept {
   static constinit std::atomic<unsigned long long> threads{0};
-  static constinit thread_local unsigned long long mine = 0;
-  if (mine == 0) mine = threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  return mine;
+  static constinit thread_local unsigned long long number = 0;
+  if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number;
 }
 
 unsigned long long capture_list::next_id() noexcept {
@@ -81,35 +83,35 @@ unsigned long long capture_list::next_id() noexcept {
   return captures.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-CUresult detail::break_capture_of(stream& s, CUresult why) noexcept {
+CUresult detail::invalidate_capture_of(stream& s, CUresult why) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
   const capture* const of = s.capture();
-  capture_list::instance().break_if([&](const capture& c) { return &c == of; });
+  capture_list::instance().invalidate_if([&](const capture& c) { return &c == of; });
   return of == nullptr ? CUDA_SUCCESS : why;
 }
 
-CUresult detail::refuse_broken_capture(const stream& s) noexcept {
+CUresult detail::check_capture_valid(const stream& s) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
   const capture* const of = s.capture();
   return of == nullptr || of->valid() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
-CUresult detail::refuse_unsafe_call() {
+CUresult detail::check_unsafe_call() {
   const CUstreamCaptureMode mode = this_thread().capture_mode;
   const std::lock_guard lock{this_process().graphs_mutex};
   const bool any = capture_list::instance().prohibits_unsafe_calls_of(mode);
   return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-CUresult detail::refuse_use_of_context(const context& whole) noexcept {
+CUresult detail::check_context_not_capturing(const context& whole) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  const bool any = capture_list::instance().break_if([&](const capture& c) {
+  const bool any = capture_list::instance().invalidate_if([&](const capture& c) {
     return capture_list::has_stream(c, [&](const stream& s) { return &s.owner() == &whole; });
   });
   return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-CUresult detail::refuse_use_of_legacy(const context& of, bool breaks) noexcept {
+CUresult detail::check_legacy_stream_usable(const context& of, bool invalidates) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
   const auto captures_blocking_stream = [&](const capture& c) {
     return capture_list::has_stream(
@@ -117,7 +119,7 @@ CUresult detail::refuse_use_of_legacy(const context& of, bool breaks) noexcept {
   };
   // One that is broken already forbids it, too.
   if (!capture_list::instance().is_any(captures_blocking_stream)) return CUDA_SUCCESS;
-  if (breaks) capture_list::instance().break_if(captures_blocking_stream);
+  if (invalidates) capture_list::instance().invalidate_if(captures_blocking_stream);
   return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 

@@ -8,44 +8,45 @@
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/capture/capture.hpp"
+#include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/memory.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
-#include "embedded/model/core/process.hpp"
 
 namespace weir::embedded::model {
 namespace {
 
-std::atomic<unsigned long long> next_id{1};
+std::atomic<unsigned long long> next_context_id{1};
 
 }  // namespace
 
 abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
-  if (const abi::CUresult failure = engine::device_failure(); failure != abi::CUDA_SUCCESS) return failure;
+  if (const abi::CUresult failure = engine::device_failure(); failure != abi::CUDA_SUCCESS)
+    return failure;
   if (device_ != &on) {  // later lives are read while they begin
     device_ = &on;
     primary_ = primary;
   }
-  if (primary_ && earlier_lives_ == nullptr) {
-    earlier_lives_ = new context;
-    earlier_lives_->device_ = &on;
-    earlier_lives_->comes_back_ = this;
+  if (primary_ && closed_stand_in_ == nullptr) {
+    closed_stand_in_ = new context;
+    closed_stand_in_->device_ = &on;
+    closed_stand_in_->reopened_as_ = this;
   }
   legacy_.store(&make_stream(true), std::memory_order_release);
-  id_.store(next_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  id_.store(next_context_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   limits.reset();
   cache_config.store(abi::CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
   flags.store(with_flags, std::memory_order_relaxed);
   closing_.store(false, std::memory_order_relaxed);
-  life_.fetch_add(1, std::memory_order_release);
+  generation_.fetch_add(1, std::memory_order_release);
   alive_.store(true, std::memory_order_release);
   return abi::CUDA_SUCCESS;
 }
 
-abi::CUresult context::open_green(context& primary, const device_part& part) {
+abi::CUresult context::open_green(context& primary, const device_resource& part) {
   // Where it does not come to life, the object is some other context's later.
-  struct life {
+  struct open_guard {
     context* of;
-    ~life() {
+    ~open_guard() {
       if (of == nullptr) return;
       of->base_ = nullptr;
       of->part_ = {};
@@ -58,19 +59,20 @@ abi::CUresult context::open_green(context& primary, const device_part& part) {
     const std::lock_guard lock{primary.streams_mutex_};
     waits_ = primary.waits_;
   }
-  const std::lock_guard lock{primary.own_mutex_};
-  primary.greens_.reserve(primary.greens_.size() + 1);
-  const abi::CUresult status = open(primary.owner(), false, primary.flags.load(std::memory_order_relaxed));
+  const std::lock_guard lock{primary.peers_mutex_};
+  primary.green_contexts_.reserve(primary.green_contexts_.size() + 1);
+  const abi::CUresult status =
+      open(primary.owner(), false, primary.flags.load(std::memory_order_relaxed));
   if (status != abi::CUDA_SUCCESS) return status;
-  primary.greens_.push_back(this);
+  primary.green_contexts_.push_back(this);
   begun.of = nullptr;
   return status;
 }
 
 abi::CUresult context::status() const noexcept {
   if (alive()) return engine::device_failure();
-  return comes_back_ != nullptr && comes_back_->alive() ? abi::CUDA_ERROR_INVALID_CONTEXT
-                                                        : abi::CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return reopened_as_ != nullptr && reopened_as_->alive() ? abi::CUDA_ERROR_INVALID_CONTEXT
+                                                          : abi::CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 abi::CUcontext context::handle() const noexcept {
@@ -82,7 +84,8 @@ stream& context::make_stream(bool legacy) {
   handle_table<stream, handle_kind::stream>& table = this_process().streams;
   stream* const made = table.acquire();
   try {
-    made->open(*this, legacy ? stream_role::legacy : stream_role::non_blocking, abi::CU_STREAM_DEFAULT, 0);
+    made->open(*this, legacy ? stream_role::legacy : stream_role::non_blocking,
+               abi::CU_STREAM_DEFAULT, 0);
   } catch (...) {
     table.recycle(made);
     throw;
@@ -90,21 +93,21 @@ stream& context::make_stream(bool legacy) {
   return *made;
 }
 
-std::vector<context*> context::greens() {
-  const std::lock_guard lock{own_mutex_};
-  std::erase_if(greens_, [](context* green) {
+std::vector<context*> context::green_contexts() {
+  const std::lock_guard lock{peers_mutex_};
+  std::erase_if(green_contexts_, [](context* green) {
     bool over = !green->alive();
     green->for_each_stream([&](const stream& s) { over = over && s.line().drained(); });
     return over;
   });
-  return greens_;
+  return green_contexts_;
 }
 
-std::vector<engine::point> context::points_so_far() {
+std::vector<engine::point> context::submitted_points() {
   std::vector<engine::point> points;
   const auto add = [&](stream& s) { points.push_back(s.line().submitted_point()); };
   for_each_stream(add);
-  for (context* green : greens()) green->for_each_stream(add);
+  for (context* green : green_contexts()) green->for_each_stream(add);
   return points;
 }
 
@@ -115,8 +118,8 @@ engine::point context::first_pending() noexcept {
     if (found.line == nullptr && !s.line().drained()) found = s.line().submitted_point();
   };
   for_each_stream(look_at);
-  const std::lock_guard lock{own_mutex_};
-  for (context* green : greens_) green->for_each_stream(look_at);
+  const std::lock_guard lock{peers_mutex_};
+  for (context* green : green_contexts_) green->for_each_stream(look_at);
   return found;
 }
 
@@ -132,24 +135,24 @@ void context::synchronize_to_end() noexcept {
 }
 
 void context::synchronize() {
-  for (const engine::point until : points_so_far()) engine::wait_for_host(until);
+  for (const engine::point until : submitted_points()) engine::wait_for_host(until);
   pool_registry::after_synchronize();
 }
 
 void context::wait_for_work() {
-  for (const engine::point until : points_so_far()) engine::wait(until);
+  for (const engine::point until : submitted_points()) engine::wait(until);
   pool_registry::after_synchronize();
 }
 
 stream& context::all_streams() {
-  const std::lock_guard lock{own_mutex_};
+  const std::lock_guard lock{peers_mutex_};
   if (all_streams_ == nullptr) all_streams_ = &make_stream(false);
   return *all_streams_;
 }
 
 abi::CUresult context::record(event& at_end) {
   stream& joined = all_streams();
-  for (const engine::point until : points_so_far()) {
+  for (const engine::point until : submitted_points()) {
     if (until.line != &joined.line()) joined.wait(until);
   }
   return at_end.record(joined);
@@ -165,7 +168,7 @@ void context::wait(engine::point until) {
     waits_.push_back(until);
   }
   for (stream* s : present) s->wait(until);
-  for (context* green : greens()) green->wait(until);
+  for (context* green : green_contexts()) green->wait(until);
 }
 
 void context::add(stream& s) {
@@ -192,7 +195,7 @@ void context::remove(stream& s) noexcept {
 }
 
 abi::CUresult context::enable_peer(context& peer) {
-  const std::lock_guard lock{own_mutex_};
+  const std::lock_guard lock{peers_mutex_};
   if (std::find(peers_.begin(), peers_.end(), &peer) != peers_.end())
     return abi::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
   peers_.push_back(&peer);
@@ -200,12 +203,13 @@ abi::CUresult context::enable_peer(context& peer) {
 }
 
 abi::CUresult context::disable_peer(context& peer) noexcept {
-  const std::lock_guard lock{own_mutex_};
-  return std::erase(peers_, &peer) != 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  const std::lock_guard lock{peers_mutex_};
+  return std::erase(peers_, &peer) != 0 ? abi::CUDA_SUCCESS
+                                        : abi::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
-bool context::is_let_in_by(const context& peer) noexcept {
-  const std::lock_guard lock{own_mutex_};
+bool context::has_peer_access_from(const context& peer) noexcept {
+  const std::lock_guard lock{peers_mutex_};
   return std::find(peers_.begin(), peers_.end(), &peer) != peers_.end();
 }
 

@@ -15,35 +15,41 @@ constexpr std::size_t kib = std::size_t{1} << 10;
 constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t gib = std::size_t{1} << 30;
 
-enum class excess {
+enum class overflow_action {
   clamped,      // a value above the range becomes the largest one
   refused,      // is an error
   unsupported,  // there is no such limit any more
   read_only,
 };
 
-struct rule {
+struct limit_rule {
   std::size_t initial;
-  std::size_t least;  // smaller values become this
-  std::size_t most;
+  std::size_t minimum;  // smaller values become this
+  std::size_t maximum;
   std::size_t step;  // values are rounded up to a multiple
-  excess above;
+  overflow_action above;
 };
 
-constexpr rule rules[CU_LIMIT_MAX] = {
-    /* CU_LIMIT_STACK_SIZE                       */ {1 * kib, 0, 512 * kib, 16, excess::refused},
-    /* CU_LIMIT_PRINTF_FIFO_SIZE                 */ {8448 * kib, 512 * kib, 2 * gib, 256, excess::clamped},
-    /* CU_LIMIT_MALLOC_HEAP_SIZE                 */ {8 * mib, 4 * mib, 16 * gib, 64 * kib, excess::clamped},
-    /* CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH           */ {0, 0, 0, 1, excess::unsupported},
-    /* CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT */ {2048, 32, 512 * kib, 1, excess::clamped},
-    /* CU_LIMIT_MAX_L2_FETCH_GRANULARITY         */ {64, 0, 128, 1, excess::refused},
-    /* CU_LIMIT_PERSISTING_L2_CACHE_SIZE         */ {11520 * kib, 0, 30 * mib, 3840 * kib, excess::refused},
-    /* CU_LIMIT_SHMEM_SIZE                       */ {227 * kib, 0, 0, 1, excess::read_only},
-    /* CU_LIMIT_CIG_ENABLED                      */ {0, 0, 0, 1, excess::read_only},
-    /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED       */ {0, 0, 0, 1, excess::unsupported},
+constexpr limit_rule rules[CU_LIMIT_MAX] = {
+    /* CU_LIMIT_STACK_SIZE                       */ {1 * kib, 0, 512 * kib, 16,
+                                                     overflow_action::refused},
+    /* CU_LIMIT_PRINTF_FIFO_SIZE                 */
+    {8448 * kib, 512 * kib, 2 * gib, 256, overflow_action::clamped},
+    /* CU_LIMIT_MALLOC_HEAP_SIZE                 */
+    {8 * mib, 4 * mib, 16 * gib, 64 * kib, overflow_action::clamped},
+    /* CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH           */ {0, 0, 0, 1, overflow_action::unsupported},
+    /* CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT */
+    {2048, 32, 512 * kib, 1, overflow_action::clamped},
+    /* CU_LIMIT_MAX_L2_FETCH_GRANULARITY         */ {64, 0, 128, 1, overflow_action::refused},
+    /* CU_LIMIT_PERSISTING_L2_CACHE_SIZE         */
+    {11520 * kib, 0, 30 * mib, 3840 * kib, overflow_action::refused},
+    /* CU_LIMIT_SHMEM_SIZE                       */
+    {227 * kib, 0, 0, 1, overflow_action::read_only},
+    /* CU_LIMIT_CIG_ENABLED                      */ {0, 0, 0, 1, overflow_action::read_only},
+    /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED       */ {0, 0, 0, 1, overflow_action::unsupported},
 };
 
-constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
+constexpr std::size_t round_to_step(std::size_t value, std::size_t step) noexcept {
   return (value + step - 1) / step * step;
 }
 
@@ -51,12 +57,13 @@ constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
 
 void context_limits::reset() noexcept {
   const std::lock_guard lock{mutex_};
-  std::transform(std::begin(rules), std::end(rules), values_.begin(), [](const rule& r) { return r.initial; });
+  std::transform(std::begin(rules), std::end(rules), values_.begin(),
+                 [](const limit_rule& r) { return r.initial; });
 }
 
 CUresult context_limits::get(CUlimit which, std::size_t& value) const noexcept {
   if (which >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  if (rules[which].above == excess::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (rules[which].above == overflow_action::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   const std::lock_guard lock{mutex_};
   value = values_[which];
   return CUDA_SUCCESS;
@@ -64,20 +71,22 @@ CUresult context_limits::get(CUlimit which, std::size_t& value) const noexcept {
 
 CUresult context_limits::check(CUlimit which, std::size_t value) noexcept {
   if (which >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  const rule& r = rules[which];
-  if (r.above == excess::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  if (r.above == excess::read_only) return CUDA_ERROR_NOT_PERMITTED;
-  return value > r.most && r.above == excess::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  const limit_rule& r = rules[which];
+  if (r.above == overflow_action::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (r.above == overflow_action::read_only) return CUDA_ERROR_NOT_PERMITTED;
+  return value > r.maximum && r.above == overflow_action::refused ? CUDA_ERROR_INVALID_VALUE
+                                                                  : CUDA_SUCCESS;
 }
 
 CUresult context_limits::set(CUlimit which, std::size_t value) noexcept {
   if (const CUresult status = check(which, value); status != CUDA_SUCCESS) return status;
-  const rule& r = rules[which];
-  const std::size_t in_range = std::clamp(value, r.least, r.most);
-  const std::size_t rounded = round_up(in_range, r.step);
+  const limit_rule& r = rules[which];
+  const std::size_t in_range = std::clamp(value, r.minimum, r.maximum);
+  const std::size_t rounded = round_to_step(in_range, r.step);
   const std::lock_guard lock{mutex_};
   // A value that changes nothing is told as it was given, as on an H200.
-  const bool same = which == CU_LIMIT_STACK_SIZE && rounded == round_up(values_[which], r.step);
+  const bool same =
+      which == CU_LIMIT_STACK_SIZE && rounded == round_to_step(values_[which], r.step);
   values_[which] = same ? in_range : rounded;
   if (which == CU_LIMIT_MALLOC_HEAP_SIZE) kernel::limit_device_heap(rounded);
   if (which == CU_LIMIT_STACK_SIZE) kernel::set_stack_limit(rounded);

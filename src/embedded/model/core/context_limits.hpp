@@ -9,9 +9,9 @@
 
 namespace weir::embedded::model {
 
-// What kernels allocate has an end at CU_LIMIT_MALLOC_HEAP_SIZE, the value that was set last in any context. Stacks are the
-// host's own, so no other limit limits anything; but each can be asked for, takes the values that an H200 takes, and is
-// rounded as there.
+// What kernels allocate has an end at CU_LIMIT_MALLOC_HEAP_SIZE, the value that was set last in any
+// context. Stacks are the host's own, so no other limit limits anything; but each can be asked for,
+// takes the values that an H200 takes, and is rounded as there.
 //
 // Thread safety: all members, from any thread.
 class context_limits {
@@ -21,12 +21,13 @@ class context_limits {
   // To the values that a new context has.
   void reset() noexcept;
 
-  // CUDA_ERROR_INVALID_VALUE for a number that is no limit, CUDA_ERROR_UNSUPPORTED_LIMIT for one that devices no
-  // longer have.
+  // CUDA_ERROR_INVALID_VALUE for a number that is no limit, CUDA_ERROR_UNSUPPORTED_LIMIT for one
+  // that devices no longer have.
   [[nodiscard]] abi::CUresult get(abi::CUlimit which, std::size_t& value) const noexcept;
 
-  // Would set() take the value? The same answers, CUDA_ERROR_NOT_PERMITTED for a limit that can only be read, and
-  // CUDA_ERROR_INVALID_VALUE for a value out of range, where it is not brought into range instead.
+  // Would set() take the value? The same answers, CUDA_ERROR_NOT_PERMITTED for a limit that can
+  // only be read, and CUDA_ERROR_INVALID_VALUE for a value out of range, where it is not brought
+  // into range instead.
   [[nodiscard]] static abi::CUresult check(abi::CUlimit which, std::size_t value) noexcept;
   abi::CUresult set(abi::CUlimit which, std::size_t value) noexcept;
 

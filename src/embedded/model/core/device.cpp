@@ -13,11 +13,11 @@ namespace weir::embedded::model {
 
 namespace {
 
-constexpr std::size_t usual_chunk = std::size_t{32} << 20;
-constexpr std::size_t smallest_chunk = std::size_t{64} << 10;
+constexpr std::size_t default_chunk = std::size_t{32} << 20;
+constexpr std::size_t min_chunk = std::size_t{64} << 10;
 
 constexpr std::size_t chunk_for(std::size_t device_memory) noexcept {
-  return std::clamp(std::bit_floor(device_memory / 8), smallest_chunk, usual_chunk);
+  return std::clamp(std::bit_floor(device_memory / 8), min_chunk, default_chunk);
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ device::device(int ordinal, std::size_t memory_bytes)
       name_{"weir embedded device"},
       total_memory_{memory_bytes},
       chunk_{chunk_for(memory_bytes)},
-      facts_{describe_device(ordinal)},
+      attributes_{describe_attributes(ordinal)},
       primary_{this_process().contexts.acquire()} {
   this_process().contexts.publish(primary_);
 }
@@ -47,18 +47,18 @@ std::string device::bus_id() const {
   static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, bus));
   static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, slot));
   char text[48];
-  std::snprintf(text, sizeof text, "%04X:%02X:%02X.0", static_cast<unsigned>(domain), static_cast<unsigned>(bus),
-                static_cast<unsigned>(slot));
+  std::snprintf(text, sizeof text, "%04X:%02X:%02X.0", static_cast<unsigned>(domain),
+                static_cast<unsigned>(bus), static_cast<unsigned>(slot));
   return text;
 }
 
 bool device::attribute(abi::CUdevice_attribute which, int& value) const noexcept {
   if (which == 0 || which >= abi::CU_DEVICE_ATTRIBUTE_MAX) return false;
-  value = facts_[which];
+  value = attributes_[which];
   return true;
 }
 
-bool device::take(std::size_t bytes) noexcept {
+bool device::reserve_memory(std::size_t bytes) noexcept {
   std::size_t used = used_memory_.load(std::memory_order_relaxed);
   do {
     if (bytes > total_memory_ - used) return false;
@@ -66,7 +66,9 @@ bool device::take(std::size_t bytes) noexcept {
   return true;
 }
 
-void device::give_back(std::size_t bytes) noexcept { used_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
+void device::release_memory(std::size_t bytes) noexcept {
+  used_memory_.fetch_sub(bytes, std::memory_order_relaxed);
+}
 
 std::size_t device::free_memory() const noexcept {
   const std::size_t rest = total_memory_ - used_memory_.load(std::memory_order_relaxed);
@@ -75,7 +77,8 @@ std::size_t device::free_memory() const noexcept {
 
 abi::CUresult device::open_primary() {
   outlives_greens_ = false;
-  return primary_->alive() ? abi::CUDA_SUCCESS : primary_->open(*this, true, primary_flags() | abi::CU_CTX_MAP_HOST);
+  return primary_->alive() ? abi::CUDA_SUCCESS
+                           : primary_->open(*this, true, primary_flags() | abi::CU_CTX_MAP_HOST);
 }
 
 abi::CUresult device::retain_primary() {
@@ -88,7 +91,7 @@ abi::CUresult device::retain_primary() {
 abi::CUresult device::release_primary() noexcept {
   primary_lock lock{primary_mutex_};
   if (primary_users_ == 0) {
-    if (greens_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
+    if (green_context_count_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
     outlives_greens_ = true;
     return abi::CUDA_ERROR_NOT_PERMITTED;
   }
@@ -99,10 +102,11 @@ abi::CUresult device::release_primary() noexcept {
 
 abi::CUresult device::reset_primary() noexcept {
   primary_lock lock{primary_mutex_};
-  const unsigned long long life = primary_->life();
+  const unsigned long long generation = primary_->generation();
   do {
-    if (greens_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
-    if (!primary_->alive() || primary_->life() != life) return abi::CUDA_SUCCESS;  // another thread has ended it
+    if (green_context_count_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
+    if (!primary_->alive() || primary_->generation() != generation)
+      return abi::CUDA_SUCCESS;  // another thread has ended it
   } while (wait_for_primary(lock));
   primary_->close();
   return abi::CUDA_SUCCESS;
@@ -111,18 +115,19 @@ abi::CUresult device::reset_primary() noexcept {
 abi::CUresult device::retain_primary_for_green() {
   const std::lock_guard lock{primary_mutex_};
   const abi::CUresult status = open_primary();
-  if (status == abi::CUDA_SUCCESS) ++greens_;
+  if (status == abi::CUDA_SUCCESS) ++green_context_count_;
   return status;
 }
 
-void device::release_primary_of_green() noexcept {
+void device::release_primary_for_green() noexcept {
   primary_lock lock{primary_mutex_};
-  --greens_;
+  --green_context_count_;
   if (!outlives_greens_) end_unused_primary(lock);
 }
 
-// Without the lock: what the work waits for may be a thread that wants something of the primary context. False if there was
-// nothing to wait for; otherwise everything may be different afterwards.
+// Without the lock: what the work waits for may be a thread that wants something of the primary
+// context. False if there was nothing to wait for; otherwise everything may be different
+// afterwards.
 bool device::wait_for_primary(primary_lock& lock) noexcept {
   if (primary_->idle()) return false;
   lock.unlock();
@@ -133,12 +138,12 @@ bool device::wait_for_primary(primary_lock& lock) noexcept {
 
 void device::end_unused_primary(primary_lock& lock) noexcept {
   do {
-    if (primary_users_ != 0 || greens_ != 0 || !primary_->alive()) return;
+    if (primary_users_ != 0 || green_context_count_ != 0 || !primary_->alive()) return;
   } while (wait_for_primary(lock));
   primary_->close();
 }
 
-void device::note_primary_flags(unsigned flags) noexcept {
+void device::update_primary_flags(unsigned flags) noexcept {
   const std::lock_guard lock{primary_mutex_};
   constexpr unsigned noted = abi::CU_CTX_SYNC_MEMOPS;
   primary_flags_.store((primary_flags() & ~noted) | (flags & noted), std::memory_order_relaxed);
@@ -147,7 +152,8 @@ void device::note_primary_flags(unsigned flags) noexcept {
 void device::set_primary_flags(unsigned flags) {
   const std::lock_guard lock{primary_mutex_};
   primary_flags_.store(flags, std::memory_order_relaxed);
-  if (primary_->alive()) primary_->flags.store(flags | abi::CU_CTX_MAP_HOST, std::memory_order_relaxed);
+  if (primary_->alive())
+    primary_->flags.store(flags | abi::CU_CTX_MAP_HOST, std::memory_order_relaxed);
 }
 
 }  // namespace weir::embedded::model

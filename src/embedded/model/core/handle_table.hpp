@@ -1,4 +1,5 @@
-// model/handle_table.hpp - handles that cannot lie: tagged, generation-checked values that stand for objects.
+// model/handle_table.hpp - handles that cannot lie: tagged, generation-checked values that stand
+// for objects.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace weir::embedded::model {
 
-// Which table a handle belongs to; part of its value, so that an event passed as a stream is found out.
+// Which table a handle belongs to; part of its value, so that an event passed as a stream is found
+// out.
 enum class handle_kind : std::uint8_t {
   context = 1,
   stream,
@@ -32,12 +34,13 @@ enum class handle_kind : std::uint8_t {
   library_kernel,
 };
 
-// Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and an index,
-// so that a stale, foreign or invented one is recognised without touching the memory it might point to.
+// Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and
+// an index, so that a stale, foreign or invented one is recognised without touching the memory it
+// might point to.
 //
-// An object lives in a slot whose memory is never given back and is never constructed a second time: it is
-// default-constructed once and opened again by its owner. A thread that still holds a pointer to a retired object therefore
-// reads old data, never freed memory.
+// An object lives in a slot whose memory is never given back and is never constructed a second
+// time: it is default-constructed once and opened again by its owner. A thread that still holds a
+// pointer to a retired object therefore reads old data, never freed memory.
 //
 // Thread safety: all members, from any thread.
 template <class T, handle_kind Kind>
@@ -81,19 +84,22 @@ class handle_table {
 
   // The handle of a published object; null once it is retired.
   [[nodiscard]] void* handle_of(const T* object) const noexcept {
-    return reinterpret_cast<void*>(slot_of(const_cast<T*>(object)).handle.load(std::memory_order_acquire));
+    return reinterpret_cast<void*>(
+        slot_of(const_cast<T*>(object)).handle.load(std::memory_order_acquire));
   }
 
-  // Ends the handle of an object: find() no longer knows it. False if another thread was faster: the object may have another
-  // handle by then, which is left alone.
+  // Ends the handle of an object: find() no longer knows it. False if another thread was faster:
+  // the object may have another handle by then, which is left alone.
   bool retire(T* object, const void* handle) noexcept {
     std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
     return slot_of(object).handle.compare_exchange_strong(bits, 0, std::memory_order_acq_rel);
   }
 
-  // Takes that back: the handle stands for the object again. Only by whoever has retired it, and before recycle().
+  // Takes that back: the handle stands for the object again. Only by whoever has retired it, and
+  // before recycle().
   void restore(T* object, const void* handle) noexcept {
-    slot_of(object).handle.store(reinterpret_cast<std::uintptr_t>(handle), std::memory_order_release);
+    slot_of(object).handle.store(reinterpret_cast<std::uintptr_t>(handle),
+                                 std::memory_order_release);
   }
 
   // Gives a retired object back for reuse, once nothing refers to it any more.
@@ -102,7 +108,8 @@ class handle_table {
     free_.push_back(object);  // capacity was reserved when the object was made
   }
 
-  // Calls visit(object) for every live object. Objects published or retired meanwhile may or may not be seen.
+  // Calls visit(object) for every live object. Objects published or retired meanwhile may or may
+  // not be seen.
   template <class Visitor>
   void for_each(Visitor&& visit) {
     for (auto& entry : segments_) {
@@ -131,7 +138,9 @@ class handle_table {
     std::uintptr_t index = 0;
   };
 
-  static slot& slot_of(T* object) noexcept { return *reinterpret_cast<slot*>(object); }  // object is the first member
+  static slot& slot_of(T* object) noexcept {
+    return *reinterpret_cast<slot*>(object);
+  }  // object is the first member
 
   void grow() {
     if (segment_count_ == max_segments) throw std::bad_alloc{};

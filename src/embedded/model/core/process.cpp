@@ -13,7 +13,7 @@
 
 namespace weir::embedded::model {
 
-constinit detail::process_storage detail::the_process;
+constinit detail::process_storage detail::process_instance;
 
 abi::CUresult process::initialise() {
   if (initialised()) return abi::CUDA_SUCCESS;
@@ -21,11 +21,11 @@ abi::CUresult process::initialise() {
   const std::lock_guard lock{initialise_mutex_};
   if (initialised()) return abi::CUDA_SUCCESS;
 
-  std::string complaint;
+  std::string diagnostic;
   const std::optional<settings> wanted =
-      read_settings([](const char* name) -> const char* { return std::getenv(name); }, complaint);
+      read_settings([](const char* name) -> const char* { return std::getenv(name); }, diagnostic);
   if (!wanted) {
-    std::fprintf(stderr, "weir: %s\n", complaint.c_str());
+    std::fprintf(stderr, "weir: %s\n", diagnostic.c_str());
     return abi::CUDA_ERROR_INVALID_VALUE;
   }
 
@@ -35,7 +35,7 @@ abi::CUresult process::initialise() {
   for (int ordinal = 0; ordinal < wanted->devices; ++ordinal) {
     made.push_back(std::make_unique<device>(ordinal, wanted->memory_per_device));
   }
-  if (pthread_atfork(nullptr, nullptr, leave_in_child) != 0) throw std::bad_alloc{};
+  if (pthread_atfork(nullptr, nullptr, disable_in_child) != 0) throw std::bad_alloc{};
   engine::scheduler::instance().configure(wanted->schedule);
   kernel::configure(wanted->threads);
   devices_ = std::move(made);
@@ -45,7 +45,7 @@ abi::CUresult process::initialise() {
 }
 
 // The threads of the driver stay behind in the parent, so nothing would ever run here.
-void process::leave_in_child() noexcept {
+void process::disable_in_child() noexcept {
   this_process().forked_.store(true, std::memory_order_relaxed);
   this_process().initialised_.store(false, std::memory_order_relaxed);
 }

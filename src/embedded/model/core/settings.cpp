@@ -12,9 +12,10 @@
 namespace weir::embedded::model {
 namespace {
 
-constexpr int most_devices = 64;
-constexpr std::size_t least_memory = std::size_t{1} << 20;
-constexpr std::size_t most_memory = std::size_t{1} << 46;  // half of the addresses on the processors that there are
+constexpr int max_device_count = 64;
+constexpr std::size_t min_memory = std::size_t{1} << 20;
+constexpr std::size_t max_memory = std::size_t{1}
+                                   << 46;  // half of the addresses on the processors that there are
 
 // The whole text as a decimal number.
 template <std::unsigned_integral Number>
@@ -28,7 +29,7 @@ std::optional<Number> parse_number(std::string_view text) noexcept {
 
 std::optional<int> parse_devices(std::string_view text) noexcept {
   const auto count = parse_number<unsigned>(text);
-  if (!count || *count < 1 || *count > unsigned{most_devices}) return std::nullopt;
+  if (!count || *count < 1 || *count > unsigned{max_device_count}) return std::nullopt;
   return static_cast<int>(*count);
 }
 
@@ -44,16 +45,16 @@ std::optional<std::size_t> parse_memory(std::string_view text) noexcept {
   const auto count = parse_number<std::size_t>(text);
   if (!count || *count > std::numeric_limits<std::size_t>::max() >> shift) return std::nullopt;
   const std::size_t bytes = *count << shift;
-  if (bytes < least_memory || bytes > most_memory) return std::nullopt;
+  if (bytes < min_memory || bytes > max_memory) return std::nullopt;
   return bytes;
 }
 
 std::optional<engine::schedule> parse_schedule(std::string_view text) noexcept {
   if (text == "parallel") return engine::schedule{engine::schedule_kind::parallel};
   if (text == "serial") return engine::schedule{engine::schedule_kind::serial};
-  for (const auto& [prefix, kind] :
-       {std::pair<std::string_view, engine::schedule_kind>{"random:", engine::schedule_kind::random},
-        {"late:", engine::schedule_kind::late}}) {
+  for (const auto& [prefix, kind] : {std::pair<std::string_view, engine::schedule_kind>{
+                                         "random:", engine::schedule_kind::random},
+                                     {"late:", engine::schedule_kind::late}}) {
     if (!text.starts_with(prefix)) continue;
     const auto seed = parse_number<std::uint64_t>(text.substr(prefix.size()));
     if (!seed) return std::nullopt;
@@ -73,13 +74,14 @@ std::optional<kernel::thread_order> parse_threads(std::string_view text) noexcep
 
 // Takes over the value of a variable that is set. False, with a complaint, where it is not one.
 template <class Value>
-bool read(environment look_up, const char* name, std::optional<Value> (*parse)(std::string_view) noexcept,
-          const char* accepted, Value& into, std::string& complaint) {
+bool read(environment look_up, const char* name,
+          std::optional<Value> (*parse)(std::string_view) noexcept, const char* accepted,
+          Value& into, std::string& diagnostic) {
   const char* const text = look_up(name);
   if (text == nullptr) return true;
   const std::optional<Value> value = parse(text);
   if (!value) {
-    complaint = std::string{name} + " is '" + text + "'; accepted is " + accepted;
+    diagnostic = std::string{name} + " is '" + text + "'; accepted is " + accepted;
     return false;
   }
   into = *value;
@@ -88,20 +90,25 @@ bool read(environment look_up, const char* name, std::optional<Value> (*parse)(s
 
 }  // namespace
 
-std::optional<settings> read_settings(environment look_up, std::string& complaint) {
+std::optional<settings> read_settings(environment look_up, std::string& diagnostic) {
   settings s;
-  if (!read(look_up, "WEIR_EMBEDDED_DEVICES", parse_devices, "a number from 1 to 64", s.devices, complaint) ||
+  if (!read(look_up, "WEIR_EMBEDDED_DEVICES", parse_devices, "a number from 1 to 64", s.devices,
+            diagnostic) ||
       !read(look_up, "WEIR_EMBEDDED_MEMORY", parse_memory,
-            "a number of bytes for each device, from 1M to 65536G, with K, M or G for 2^10, 2^20 or 2^30 of them",
-            s.memory_per_device, complaint) ||
+            "a number of bytes for each device, from 1M to 65536G, with K, M or G for 2^10, 2^20 "
+            "or 2^30 of them",
+            s.memory_per_device, diagnostic) ||
       !read(look_up, "WEIR_EMBEDDED_SCHEDULE", parse_schedule,
-            "parallel, serial, random:SEED or late:SEED, with a number as SEED", s.schedule, complaint) ||
-      !read(look_up, "WEIR_EMBEDDED_THREADS", parse_threads, "ordered or random:SEED, with a number as SEED", s.threads,
-            complaint)) {
+            "parallel, serial, random:SEED or late:SEED, with a number as SEED", s.schedule,
+            diagnostic) ||
+      !read(look_up, "WEIR_EMBEDDED_THREADS", parse_threads,
+            "ordered or random:SEED, with a number as SEED", s.threads, diagnostic)) {
     return std::nullopt;
   }
-  // Half of the machine for all devices together: what they hold and what the program holds share it.
-  if (s.memory_per_device == 0) s.memory_per_device = host_memory() / 2 / static_cast<std::size_t>(s.devices);
+  // Half of the machine for all devices together: what they hold and what the program holds share
+  // it.
+  if (s.memory_per_device == 0)
+    s.memory_per_device = host_memory() / 2 / static_cast<std::size_t>(s.devices);
   return s;
 }
 

@@ -20,10 +20,10 @@ struct settings {
 // How a variable is looked up: std::getenv, or a test's own. Null where it is not set.
 using environment = const char* (*)(const char* name);
 
-// Reads the four variables. A value that is not understood to its last character is refused, an empty one too: the
-// result is then empty, and the complaint is one line that names the variable, the value and what is accepted.
-// Throws std::bad_alloc.
-[[nodiscard]] std::optional<settings> read_settings(environment look_up, std::string& complaint);
+// Reads the four variables. A value that is not understood to its last character is refused, an
+// empty one too: the result is then empty, and the complaint is one line that names the variable,
+// the value and what is accepted. Throws std::bad_alloc.
+[[nodiscard]] std::optional<settings> read_settings(environment look_up, std::string& diagnostic);
 
 // Bytes of physical memory of this machine.
 [[nodiscard]] std::size_t host_memory() noexcept;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "driver/abi.hpp"
-#include "embedded/model/memory/met_memory.hpp"
+#include "embedded/model/memory/allocation_cache.hpp"
 
 namespace weir::embedded::model {
 
@@ -22,8 +22,9 @@ class thread_state {
 
   std::vector<context*> stack;
   abi::CUstreamCaptureMode capture_mode = abi::CU_STREAM_CAPTURE_MODE_GLOBAL;
-  met_memory met;
-  bool in_host_function = false;  // the driver's own thread, while it runs a function of the program
+  allocation_cache recent_allocations;
+  bool in_host_function =
+      false;  // the driver's own thread, while it runs a function of the program
 
   thread_state() = default;
   thread_state(const thread_state&) = delete;
@@ -33,15 +34,16 @@ class thread_state {
  private:
   struct default_entry {
     context* in;
-    unsigned long long life;  // of the context when the stream was made: a reset ends it
-    stream* own;
-    const void* handle;  // nobody is told it; whoever retires it, the thread or the context, closes the stream
+    unsigned long long generation;  // of the context when the stream was made: a reset ends it
+    stream* stream_object;
+    const void* handle;  // nobody is told it; whoever retires it, the thread or the context, closes
+                         // the stream
   };
   std::vector<default_entry> default_streams_;
 };
 
-// Every call of the driver asks for it. It lives until after the thread's thread_local objects are gone, since their
-// destructors may call the driver, too.
+// Every call of the driver asks for it. It lives until after the thread's thread_local objects are
+// gone, since their destructors may call the driver, too.
 namespace detail {
 extern constinit thread_local thread_state* this_thread_state [[gnu::tls_model("initial-exec")]];
 thread_state& make_thread_state();
@@ -49,10 +51,10 @@ thread_state& make_thread_state();
 
 // The calling thread's. Throws std::bad_alloc at its first call.
 inline thread_state& this_thread() {
-  thread_state* const mine = detail::this_thread_state;
-  if (mine == nullptr) [[unlikely]]
+  thread_state* const state = detail::this_thread_state;
+  if (state == nullptr) [[unlikely]]
     return detail::make_thread_state();
-  return *mine;
+  return *state;
 }
 
 }  // namespace weir::embedded::model

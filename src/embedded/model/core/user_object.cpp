@@ -18,7 +18,8 @@ namespace {
 engine::spin_lock counting;
 user_object* waiting = nullptr;  // for memory; guarded by that lock
 
-// Runs a destructor in the order of a timeline that belongs to no stream, so that it waits for nothing.
+// Runs a destructor in the order of a timeline that belongs to no stream, so that it waits for
+// nothing.
 void run_destructor(const host_work& destructor) {
   static engine::timeline& destructors = engine::timeline::acquire();
   engine::timeline::submission to{destructors};
@@ -50,7 +51,7 @@ void run_destructors(user_object* ended) noexcept {
   last->next = std::exchange(waiting, ended);
 }
 
-[[nodiscard]] bool any_waits() noexcept {
+[[nodiscard]] bool has_pending_destructors() noexcept {
   const std::lock_guard lock{counting};
   return waiting != nullptr;
 }
@@ -60,15 +61,18 @@ void run_destructors(user_object* ended) noexcept {
 CUuserObject make_user_object(void* data, CUhostFn destroy, std::size_t references) {
   user_object* made = this_process().user_objects.acquire();
   *made = {data, destroy, references};
-  if (any_waits()) run_destructors(nullptr);
+  if (has_pending_destructors()) run_destructors(nullptr);
   return static_cast<CUuserObject>(this_process().user_objects.publish(made));
 }
 
-bool was_user_object(CUuserObject handle) noexcept { return this_process().user_objects.has_tag(handle); }
+bool is_user_object_handle(CUuserObject handle) noexcept {
+  return this_process().user_objects.has_tag(handle);
+}
 
 void retain(CUuserObject object, std::size_t references) noexcept {
   const std::lock_guard lock{counting};
-  if (user_object* found = this_process().user_objects.find(object)) found->references += references;
+  if (user_object* found = this_process().user_objects.find(object))
+    found->references += references;
 }
 
 void release(CUuserObject object, std::size_t references) noexcept {

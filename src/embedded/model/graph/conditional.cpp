@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "embedded/engine/waiting.hpp"
+#include "embedded/model/core/process.hpp"
 #include "embedded/model/graph/graph.hpp"
 #include "embedded/model/graph/launch_plan.hpp"
-#include "embedded/model/core/process.hpp"
 
 namespace weir::embedded::model {
 
@@ -30,7 +30,8 @@ void end(condition& one) noexcept {
 
 }  // namespace
 
-condition& make_condition(graph& of, const context& in, std::uint32_t value_at_launch, bool assigned_at_launch) {
+condition& make_condition(graph& of, const context& in, std::uint32_t default_launch_value,
+                          bool assign_default) {
   of.conditions.push_back(nullptr);
   condition* made = nullptr;
   try {
@@ -39,7 +40,7 @@ condition& make_condition(graph& of, const context& in, std::uint32_t value_at_l
     of.conditions.pop_back();
     throw;
   }
-  *made = {&of, nullptr, &in, value_at_launch, assigned_at_launch, {}};
+  *made = {&of, nullptr, &in, default_launch_value, assign_default, {}};
   this_process().conditions.publish(made);
   of.conditions.back() = made;
   try {
@@ -52,7 +53,7 @@ condition& make_condition(graph& of, const context& in, std::uint32_t value_at_l
   return *made;
 }
 
-void end_conditions(graph& of) noexcept {
+void destroy_conditions(graph& of) noexcept {
   for (condition* ended : of.conditions) end(*ended);
   of.conditions.clear();
 }
@@ -66,11 +67,12 @@ bool may_have_bodies(CUgraphConditionalNodeType type, unsigned count) noexcept {
   return false;
 }
 
-graph_node& add_conditional(graph& to, condition& by, CUgraphConditionalNodeType type, unsigned bodies,
-                            std::span<graph_node* const> behind) {
-  graph_node& node = to.add(empty_params{}, behind);
+graph_node& add_conditional(graph& to, condition& by, CUgraphConditionalNodeType type,
+                            unsigned bodies, std::span<graph_node* const> predecessors) {
+  graph_node& node = to.add(empty_params{}, predecessors);
   try {
-    auto& made = node.params.emplace<conditional_params>(conditional_params{by.handle(), type, {}, {}});
+    auto& made =
+        node.params.emplace<conditional_params>(conditional_params{by.handle(), type, {}, {}});
     while (made.bodies.size() < bodies) {
       made.bodies.push_back(nullptr);
       try {
@@ -79,7 +81,7 @@ graph_node& add_conditional(graph& to, condition& by, CUgraphConditionalNodeType
         made.bodies.pop_back();
         throw;
       }
-      made.bodies.back()->become_part_of(to, true);
+      made.bodies.back()->become_subgraph_of(to, true);
       made.handles.push_back(made.bodies.back()->handle());
     }
   } catch (...) {
@@ -95,7 +97,7 @@ void release_condition(const conditional_params& of) noexcept {
 }
 
 bool has_conditional_nodes(const graph& in) noexcept {
-  for (const graph* part = in.first_part(); part != nullptr; part = part->next_part()) {
+  for (const graph* part = in.first_subgraph(); part != nullptr; part = part->next_subgraph()) {
     if (part->is_body() || has_conditional_nodes(*part)) return true;
   }
   return false;
@@ -104,7 +106,7 @@ bool has_conditional_nodes(const graph& in) noexcept {
 bool has_unused_condition(const graph& in) noexcept {
   const auto unused = [](const condition* c) { return c->used_by == nullptr; };
   if (std::ranges::any_of(in.conditions, unused)) return true;
-  for (const graph* part = in.first_part(); part != nullptr; part = part->next_part()) {
+  for (const graph* part = in.first_subgraph(); part != nullptr; part = part->next_subgraph()) {
     if (has_unused_condition(*part)) return true;
   }
   return false;
@@ -113,36 +115,40 @@ bool has_unused_condition(const graph& in) noexcept {
 namespace {
 
 bool may_be_in_body(const graph_node* node) noexcept {
-  return std::holds_alternative<empty_params>(node->params) || std::holds_alternative<set_params>(node->params) ||
-         std::holds_alternative<copy_params>(node->params) || std::holds_alternative<child_params>(node->params) ||
+  return std::holds_alternative<empty_params>(node->params) ||
+         std::holds_alternative<memset_params>(node->params) ||
+         std::holds_alternative<copy_params>(node->params) ||
+         std::holds_alternative<child_params>(node->params) ||
          std::holds_alternative<conditional_params>(node->params) ||
          std::holds_alternative<kernel_params>(node->params);
 }
 
-graph_node* find_unsuited(const graph& in, bool in_body) noexcept {
+graph_node* find_unsupported_node(const graph& in, bool in_body) noexcept {
   if (in_body) {
     const auto found = std::ranges::find_if_not(in.nodes(), may_be_in_body);
     if (found != in.nodes().end()) return *found;
   }
-  for (const graph* part = in.first_part(); part != nullptr; part = part->next_part()) {
-    if (graph_node* found = find_unsuited(*part, in_body || part->is_body())) return found;
+  for (const graph* part = in.first_subgraph(); part != nullptr; part = part->next_subgraph()) {
+    if (graph_node* found = find_unsupported_node(*part, in_body || part->is_body())) return found;
   }
   return nullptr;
 }
 
 }  // namespace
 
-graph_node* find_unsuited(const graph& in) noexcept { return find_unsuited(in, false); }
+graph_node* find_unsupported_node(const graph& in) noexcept {
+  return find_unsupported_node(in, false);
+}
 
 void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept {
   const condition* const by = condition::find(to);
   if (by == nullptr) return;
   of.value = by->value;
-  of.assigned_at_launch = by->assigned_at_launch;
-  of.value_at_launch = by->value_at_launch;
+  of.assign_default = by->assign_default;
+  of.default_launch_value = by->default_launch_value;
 }
 
-plan_conditional conditional_of(const conditional_params& params) {
+plan_conditional make_plan_conditional(const conditional_params& params) {
   plan_conditional made;
   made.type = params.type;
   made.bodies.resize(params.bodies.size());
@@ -150,8 +156,8 @@ plan_conditional conditional_of(const conditional_params& params) {
   return made;
 }
 
-// The condition is looked at once, so that no two bodies of an if run, whatever the first does to it; a while looks
-// before each round.
+// The condition is looked at once, so that no two bodies of an if run, whatever the first does to
+// it; a while looks before each round.
 void conditional_work::run() const noexcept {
   const plan_conditional& node = in->conditionals[number];
   const kernel::condition_value* const condition = node.value.get();
@@ -160,7 +166,8 @@ void conditional_work::run() const noexcept {
     if (which >= node.bodies.size()) return;
     const plan_conditional::body& body = node.bodies[which];
     engine::operation* next = in->operations.data() + body.first_operation;
-    for (engine::operation* const end = next + body.operations; next != end && next->body(*next);) ++next;
+    for (engine::operation* const end = next + body.operations; next != end && next->body(*next);)
+      ++next;
   };
   const std::uint32_t value = condition->get();
   switch (node.type) {
@@ -174,7 +181,7 @@ void conditional_work::run() const noexcept {
 
 void assign_conditions::run() const noexcept {
   for (const plan_conditional& node : in->conditionals) {
-    if (node.assigned_at_launch && node.value != nullptr) node.value->set(node.value_at_launch);
+    if (node.assign_default && node.value != nullptr) node.value->set(node.default_launch_value);
   }
 }
 

@@ -16,30 +16,34 @@ class context;
 class graph;
 class launch_plan;
 
-// What a conditional handle stands for. Objects are reused (handle_table.hpp). Guarded by the lock of the graphs.
+// What a conditional handle stands for. Objects are reused (handle_table.hpp). Guarded by the lock
+// of the graphs.
 struct condition {
   graph* of = nullptr;
   graph_node* used_by = nullptr;  // one node at most
   const context* in = nullptr;
-  std::uint32_t value_at_launch = 0;
-  bool assigned_at_launch = false;                 // else it keeps the value of the launch before
-  std::shared_ptr<kernel::condition_value> value;  // kernels of executables set it also when the graph is gone
+  std::uint32_t default_launch_value = 0;
+  bool assign_default = false;  // else it keeps the value of the launch before
+  std::shared_ptr<kernel::condition_value>
+      value;  // kernels of executables set it also when the graph is gone
 
   [[nodiscard]] abi::CUgraphConditionalHandle handle() const noexcept;
   [[nodiscard]] static condition* find(abi::CUgraphConditionalHandle handle) noexcept;
 };
 
-// One for a node of the graph, of a part of it, or of a graph around it. It ends with the graph. Throws std::bad_alloc.
-condition& make_condition(graph& of, const context& in, std::uint32_t value_at_launch, bool assigned_at_launch);
-void end_conditions(graph& of) noexcept;
+// One for a node of the graph, of a part of it, or of a graph around it. It ends with the graph.
+// Throws std::bad_alloc.
+condition& make_condition(graph& of, const context& in, std::uint32_t default_launch_value,
+                          bool assign_default);
+void destroy_conditions(graph& of) noexcept;
 
 // May a node of this type have so many bodies?
 [[nodiscard]] bool may_have_bodies(abi::CUgraphConditionalNodeType type, unsigned count) noexcept;
 
-// Adds a node with so many bodies, which are empty graphs of its own, by a condition that no node uses yet. Throws
-// std::bad_alloc, and then nothing was added.
-graph_node& add_conditional(graph& to, condition& by, abi::CUgraphConditionalNodeType type, unsigned bodies,
-                            std::span<graph_node* const> behind);
+// Adds a node with so many bodies, which are empty graphs of its own, by a condition that no node
+// uses yet. Throws std::bad_alloc, and then nothing was added.
+graph_node& add_conditional(graph& to, condition& by, abi::CUgraphConditionalNodeType type,
+                            unsigned bodies, std::span<graph_node* const> predecessors);
 
 // The node goes; another may use its condition.
 void release_condition(const conditional_params& of) noexcept;
@@ -49,10 +53,11 @@ void release_condition(const conditional_params& of) noexcept;
 
 // Why a graph with conditional nodes, or with conditions, cannot be instantiated.
 [[nodiscard]] bool has_unused_condition(const graph& in) noexcept;
-[[nodiscard]] graph_node* find_unsuited(const graph& in) noexcept;  // a node that no body may hold, in a body; or null
+[[nodiscard]] graph_node* find_unsupported_node(
+    const graph& in) noexcept;  // a node that no body may hold, in a body; or null
 
-// A conditional node of a plan. A body is operations of the plan, one after the other and behind those of all steps:
-// nothing that a body may hold is ever held up.
+// A conditional node of a plan. A body is operations of the plan, one after the other and behind
+// those of all steps: nothing that a body may hold is ever held up.
 struct plan_conditional {
   struct body {
     std::uint32_t first_operation = 0;
@@ -60,8 +65,8 @@ struct plan_conditional {
   };
 
   abi::CUgraphConditionalNodeType type = abi::CU_GRAPH_COND_TYPE_IF;
-  bool assigned_at_launch = false;
-  std::uint32_t value_at_launch = 0;
+  bool assign_default = false;
+  std::uint32_t default_launch_value = 0;
   std::shared_ptr<kernel::condition_value> value;
   std::vector<body> bodies;
 };
@@ -70,7 +75,7 @@ struct plan_conditional {
 void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept;
 
 // What the node with these parameters is in a plan, before its bodies are compiled.
-[[nodiscard]] plan_conditional conditional_of(const conditional_params& params);
+[[nodiscard]] plan_conditional make_plan_conditional(const conditional_params& params);
 
 // Runs the bodies that the condition tells, as one operation of a plan.
 struct conditional_work {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "embedded/model/graph/graph.hpp"
-#include "embedded/model/kernel/kernel_work.hpp"
 #include "embedded/model/graph/node_work.hpp"
+#include "embedded/model/kernel/kernel_work.hpp"
 
 namespace weir::embedded::model {
 
@@ -20,17 +20,18 @@ bool may_wait(const graph_node& node) {
   return std::holds_alternative<wait_params>(node.params);
 }
 
-// What the node takes to run: memory moves at some 16 bytes a nanosecond, and nobody knows of bodies.
+// What the node takes to run: memory moves at some 16 bytes a nanosecond, and nobody knows of
+// bodies.
 std::uint64_t cost_of(const node_params& params) {
   constexpr std::uint64_t any = 4;
-  if (const auto* set = std::get_if<set_params>(&params)) {
-    return any + set->what.width * set->what.height * set->what.elementSize / 16;
+  if (const auto* set = std::get_if<memset_params>(&params)) {
+    return any + set->desc.width * set->desc.height * set->desc.elementSize / 16;
   }
   if (const auto* copy = std::get_if<copy_params>(&params)) {
-    return any + copy->what.WidthInBytes * copy->what.Height * copy->what.Depth / 16;
+    return any + copy->desc.WidthInBytes * copy->desc.Height * copy->desc.Depth / 16;
   }
   if (const auto* kernel = std::get_if<kernel_params>(&params)) {
-    const launch_shape& shape = kernel->what->shape();
+    const launch_shape& shape = kernel->desc->shape();
     const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
     return any + blocks * (shape.block.x * shape.block.y * shape.block.z);  // a nanosecond a thread
   }
@@ -42,9 +43,9 @@ std::uint64_t cost_of(const node_params& params) {
 flat_graph::flat_graph(const std::vector<graph_node*>& order) {
   nodes_.reserve(order.size());
   append(order, none);
-  outside_ = size();
+  outer_node_count_ = size();
   append_bodies();
-  pass_on_held();
+  propagate_may_block();
 }
 
 std::uint32_t flat_graph::add(const graph_node* node) {
@@ -52,7 +53,7 @@ std::uint32_t flat_graph::add(const graph_node* node) {
   if (node != nullptr) {
     added.host = std::holds_alternative<CUDA_HOST_NODE_PARAMS>(node->params);
     added.waits = may_wait(*node);
-    added.held = added.host || added.waits;
+    added.may_block = added.host || added.waits;
     added.cost = cost_of(node->params);
   }
   nodes_.push_back(added);
@@ -64,22 +65,23 @@ void flat_graph::depend_on(std::uint32_t other) {
   ++nodes_.back().dependencies;
 }
 
-void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t behind) {
+void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t predecessor) {
   for (std::size_t i = 0; i < order.size(); ++i) {
-    look_ahead(order, i);
+    prefetch_node(order, i);
     graph_node* const node = order[i];
     const auto* child = std::get_if<child_params>(&node->params);
     const std::uint32_t begin = add(child == nullptr ? node : nullptr);
-    if (behind != none && node->dependencies.empty()) depend_on(behind);
-    for (const graph_node* before : node->dependencies) depend_on(static_cast<std::uint32_t>(before->mark));
+    if (predecessor != none && node->dependencies.empty()) depend_on(predecessor);
+    for (const graph_node* before : node->dependencies)
+      depend_on(static_cast<std::uint32_t>(before->mark));
     node->mark = begin;
     if (std::holds_alternative<conditional_params>(node->params)) conditionals_.push_back(begin);
     if (child == nullptr) continue;
-    const std::vector<graph_node*> inside = child->embedded->in_order();
-    append(inside, begin);
+    const std::vector<graph_node*> subgraph = child->subgraph->topological_order();
+    append(subgraph, begin);
     node->mark = add(nullptr);
     depend_on(begin);
-    for (const graph_node* last : inside) {
+    for (const graph_node* last : subgraph) {
       if (last->dependents.empty()) depend_on(static_cast<std::uint32_t>(last->mark));
     }
   }
@@ -87,23 +89,25 @@ void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t beh
 
 // Bodies may add to the list of conditional nodes.
 void flat_graph::append_bodies() {
-  for (std::size_t next = 0; next < conditionals_.size(); ++next) {  // NOLINT(modernize-loop-convert): it grows
+  for (std::size_t next = 0; next < conditionals_.size();
+       ++next) {  // NOLINT(modernize-loop-convert): it grows
     const std::uint32_t conditional = conditionals_[next];
     std::uint32_t which = 0;
-    for (const graph* inside : std::get<conditional_params>(nodes_[conditional].node->params).bodies) {
+    for (const graph* subgraph :
+         std::get<conditional_params>(nodes_[conditional].node->params).bodies) {
       const std::uint32_t first = size();
-      append(inside->in_order(), none);
+      append(subgraph->topological_order(), none);
       bodies_.push_back({conditional, which++, first, size() - first});
     }
   }
 }
 
 // What depends on a node that is held up is held up with it.
-void flat_graph::pass_on_held() noexcept {
+void flat_graph::propagate_may_block() noexcept {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     flat_node& node = nodes_[i];
     for (const std::uint32_t before : dependencies_of(i)) {
-      node.held = node.held || nodes_[before].held;
+      node.may_block = node.may_block || nodes_[before].may_block;
       node.waits = node.waits || nodes_[before].waits;
     }
   }

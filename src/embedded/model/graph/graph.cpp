@@ -5,18 +5,20 @@
 #include <iterator>
 #include <utility>
 
-#include "embedded/model/graph/conditional.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/graph/conditional.hpp"
 
 namespace weir::embedded::model {
 
 using namespace abi;
 
-CUgraph graph::handle() const noexcept { return static_cast<CUgraph>(this_process().graphs.handle_of(this)); }
+CUgraph graph::handle() const noexcept {
+  return static_cast<CUgraph>(this_process().graphs.handle_of(this));
+}
 
 graph& graph::make() {
   graph* made = this_process().graphs.acquire();
-  made->node_has_ended_ = false;
+  made->node_destroyed_ = false;
   made->capturing_ = false;
   made->captures_inside_ = 0;
   made->has_memory_nodes_ = false;
@@ -25,39 +27,40 @@ graph& graph::make() {
   return *made;
 }
 
-void graph::become_part_of(graph& parent, bool as_body) noexcept {
+void graph::become_subgraph_of(graph& parent, bool as_body) noexcept {
   parent_ = &parent;
   is_body_ = as_body;
-  previous_part_ = nullptr;
-  next_part_ = std::exchange(parent.first_part_, this);
-  if (next_part_ != nullptr) next_part_->previous_part_ = this;
+  previous_subgraph_ = nullptr;
+  next_subgraph_ = std::exchange(parent.first_subgraph_, this);
+  if (next_subgraph_ != nullptr) next_subgraph_->previous_subgraph_ = this;
 }
 
 void graph::leave_parent() noexcept {
   if (parent_ == nullptr) return;
   for (graph* g = parent_; g != nullptr; g = g->parent_) g->captures_inside_ -= captures_inside_;
-  (previous_part_ == nullptr ? parent_->first_part_ : previous_part_->next_part_) = next_part_;
-  if (next_part_ != nullptr) next_part_->previous_part_ = previous_part_;
-  parent_ = next_part_ = previous_part_ = nullptr;
+  (previous_subgraph_ == nullptr ? parent_->first_subgraph_ : previous_subgraph_->next_subgraph_) =
+      next_subgraph_;
+  if (next_subgraph_ != nullptr) next_subgraph_->previous_subgraph_ = previous_subgraph_;
+  parent_ = next_subgraph_ = previous_subgraph_ = nullptr;
   is_body_ = false;
 }
 
-void graph::end_with_node() noexcept {
-  if (!capturing_inside()) return destroy();
+void graph::on_node_destroyed() noexcept {
+  if (!has_capture_inside()) return destroy();
   leave_parent();
-  node_has_ended_ = true;
+  node_destroyed_ = true;
 }
 
-graph* graph::left_behind() noexcept {
+graph* graph::orphaned_root() noexcept {
   graph* outermost = this;
   while (outermost->parent_ != nullptr) outermost = outermost->parent_;
-  return outermost->node_has_ended_ ? outermost : nullptr;
+  return outermost->node_destroyed_ ? outermost : nullptr;
 }
 
-bool graph::is_unique() const noexcept {
+bool graph::is_noncopyable() const noexcept {
   if (has_memory_nodes_) return true;
-  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) {
-    if (part->is_body_ || part->is_unique()) return true;
+  for (const graph* part = first_subgraph_; part != nullptr; part = part->next_subgraph_) {
+    if (part->is_body_ || part->is_noncopyable()) return true;
   }
   return false;
 }
@@ -73,25 +76,26 @@ void graph::set_capturing(bool now) noexcept {
   }
 }
 
-void graph::share_kept_alive(user_object_references& with) const {
-  with.share(kept_alive);
-  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) part->share_kept_alive(with);
+void graph::share_retained_objects(user_object_references& with) const {
+  with.share(retained_objects);
+  for (const graph* part = first_subgraph_; part != nullptr; part = part->next_subgraph_)
+    part->share_retained_objects(with);
 }
 
-const graph& graph::whole() const noexcept {
+const graph& graph::root() const noexcept {
   const graph* outermost = this;
   while (outermost->parent_ != nullptr) outermost = outermost->parent_;
   return *outermost;
 }
 
-bool graph::is_inside(const graph& other) const noexcept {
+bool graph::is_within(const graph& other) const noexcept {
   for (const graph* g = this; g != nullptr; g = g->parent_) {
     if (g == &other) return true;
   }
   return false;
 }
 
-void graph::note_memory_nodes() noexcept {
+void graph::set_has_memory_nodes() noexcept {
   for (graph* g = this; g != nullptr; g = g->parent_) g->has_memory_nodes_ = true;
 }
 
@@ -103,16 +107,16 @@ std::shared_ptr<void> graph::claim_executable(const std::shared_ptr<void>& own) 
 }
 
 void graph::clear() noexcept {
-  for (graph_node* node : nodes_) end_node(*node);
+  for (graph_node* node : nodes_) destroy_node(*node);
   nodes_.clear();
   counterparts_.clear();
-  kept_alive.drop();
+  retained_objects.drop();
 }
 
 void graph::destroy() noexcept {
   clear();
   leave_parent();
-  end_conditions(*this);
+  destroy_conditions(*this);
   this_process().graphs.retire(this, handle());
   this_process().graphs.recycle(this);
 }
@@ -139,15 +143,17 @@ graph_node& graph::add(node_params params, std::span<graph_node* const> dependen
 namespace {
 
 bool reserved_is_zero(const CUgraphEdgeData& data) noexcept {
-  return std::all_of(std::begin(data.reserved), std::end(data.reserved), [](unsigned char byte) { return byte == 0; });
+  return std::all_of(std::begin(data.reserved), std::end(data.reserved),
+                     [](unsigned char byte) { return byte == 0; });
 }
 
 bool is_ordinary(const CUgraphEdgeData& data) noexcept {
   return data.from_port == 0 && data.to_port == 0 && data.type == 0 && reserved_is_zero(data);
 }
 
-void forget_data(const graph_node& from, graph_node& to) noexcept {
-  std::erase_if(to.early, [&](const early_edge& edge) { return edge.from == &from; });
+void erase_edge_data(const graph_node& from, graph_node& to) noexcept {
+  std::erase_if(to.programmatic_edges,
+                [&](const programmatic_edge& edge) { return edge.from == &from; });
 }
 
 }  // namespace
@@ -156,16 +162,16 @@ void graph::remove(graph_node& node) noexcept {
   for (graph_node* before : node.dependencies) before->dependents.erase(&node);
   for (graph_node* after : node.dependents) {
     after->dependencies.erase(&node);
-    if (!after->early.empty()) forget_data(node, *after);
+    if (!after->programmatic_edges.empty()) erase_edge_data(node, *after);
   }
   nodes_.erase(&node);
-  end_node(node);
+  destroy_node(node);
 }
 
 void graph::connect(graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
   from.dependents.make_room();
   to.dependencies.make_room();
-  set_data(from, to, data);
+  set_edge_data(from, to, data);
   to.dependencies.push_back(&from);
   from.dependents.push_back(&to);
 }
@@ -173,25 +179,28 @@ void graph::connect(graph_node& from, graph_node& to, const CUgraphEdgeData& dat
 void graph::disconnect(graph_node& from, graph_node& to) noexcept {
   from.dependents.erase(&to);
   to.dependencies.erase(&from);
-  forget_data(from, to);
+  erase_edge_data(from, to);
 }
 
-bool graph::may_have(const graph_node& from, const graph_node& to, const CUgraphEdgeData& data) {
+bool graph::allows_edge(const graph_node& from, const graph_node& to, const CUgraphEdgeData& data) {
   if (is_ordinary(data)) return true;
-  const auto is_kernel = [](const graph_node& node) { return std::holds_alternative<kernel_params>(node.params); };
-  const bool early = data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && data.to_port == 0 &&
-                     (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
-                      data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
-  return early && reserved_is_zero(data) && is_kernel(from) && is_kernel(to);
+  const auto is_kernel = [](const graph_node& node) {
+    return std::holds_alternative<kernel_params>(node.params);
+  };
+  const bool programmatic = data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
+                            data.to_port == 0 &&
+                            (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
+                             data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+  return programmatic && reserved_is_zero(data) && is_kernel(from) && is_kernel(to);
 }
 
-CUgraphEdgeData graph::data_of(const graph_node& from, const graph_node& to) noexcept {
-  const auto found = std::ranges::find(to.early, &from, &early_edge::from);
-  return found == to.early.end() ? CUgraphEdgeData{} : found->data;
+CUgraphEdgeData graph::edge_data_of(const graph_node& from, const graph_node& to) noexcept {
+  const auto found = std::ranges::find(to.programmatic_edges, &from, &programmatic_edge::from);
+  return found == to.programmatic_edges.end() ? CUgraphEdgeData{} : found->data;
 }
 
-void graph::set_data(const graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
-  if (!is_ordinary(data)) to.early.push_back({&from, data});
+void graph::set_edge_data(const graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
+  if (!is_ordinary(data)) to.programmatic_edges.push_back({&from, data});
 }
 
 bool graph::connected(const graph_node& from, const graph_node& to) noexcept {
@@ -207,12 +216,12 @@ std::size_t graph::edge_count() const noexcept {
   return count;
 }
 
-std::vector<graph_node*> graph::in_order() const {
+std::vector<graph_node*> graph::topological_order() const {
   // The node's mark counts the dependencies that are still to come.
   std::vector<graph_node*> order;
   order.reserve(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    look_ahead(nodes(), i);
+    prefetch_node(nodes(), i);
     graph_node* const node = nodes_[i];
     node->mark = node->dependencies.size();
     if (node->mark == 0) order.push_back(node);
@@ -225,13 +234,13 @@ std::vector<graph_node*> graph::in_order() const {
   return order;
 }
 
-graph_node* graph::find_cycle() const { return find_cycle(in_order()); }
+graph_node* graph::find_cycle() const { return find_cycle(topological_order()); }
 
 graph_node* graph::find_cycle(const std::vector<graph_node*>& order) const {
   if (order.size() != nodes_.size()) {
     return *std::ranges::find_if(nodes_, [](const graph_node* node) { return node->mark != 0; });
   }
-  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) {
+  for (const graph* part = first_subgraph_; part != nullptr; part = part->next_subgraph_) {
     if (graph_node* found = part->find_cycle()) return found;
   }
   return nullptr;
@@ -247,7 +256,7 @@ graph& graph::clone() const {
       graph_node& made = copy.add(empty_params{}, {});
       made.cloned_from = original.handle();
       if (const auto* child = std::get_if<child_params>(&original.params)) {
-        made.embed(child->embedded->clone());
+        made.set_child_graph(child->subgraph->clone());
       } else {
         made.params = original.params;
       }
@@ -259,10 +268,10 @@ graph& graph::clone() const {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       same_of(nodes_[i]->dependencies, copy.nodes_[i]->dependencies);
       same_of(nodes_[i]->dependents, copy.nodes_[i]->dependents);
-      for (const early_edge& edge : nodes_[i]->early)
-        copy.nodes_[i]->early.push_back({copy.nodes_[edge.from->mark], edge.data});
+      for (const programmatic_edge& edge : nodes_[i]->programmatic_edges)
+        copy.nodes_[i]->programmatic_edges.push_back({copy.nodes_[edge.from->mark], edge.data});
     }
-    copy.kept_alive.share(kept_alive);
+    copy.retained_objects.share(retained_objects);
   } catch (...) {
     copy.destroy();
     throw;

@@ -2,11 +2,11 @@
 #include "embedded/model/graph/graph_exec.hpp"
 
 #include "embedded/engine/waiting.hpp"
-#include "embedded/model/stream/event.hpp"
-#include "embedded/model/graph/graph.hpp"
-#include "embedded/model/graph/node_operations.hpp"
-#include "embedded/model/graph/node_reach.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/graph/graph.hpp"
+#include "embedded/model/graph/node_access.hpp"
+#include "embedded/model/graph/node_operations.hpp"
+#include "embedded/model/stream/event.hpp"
 #include "embedded/model/stream/stream.hpp"
 
 #include <algorithm>
@@ -22,10 +22,11 @@ using engine::point;
 namespace {
 
 // From this many on a run takes longer than others should wait behind it without need.
-constexpr std::uint32_t many_operations = 64;
+constexpr std::uint32_t long_sequence_length = 64;
 
-// Operations of a plan, one after the other, up to one that fails the device. The plan lives until end_of_launch.
-struct run_of_operations {
+// Operations of a plan, one after the other, up to one that fails the device. The plan lives until
+// release_plan.
+struct operation_sequence {
   operation* first;
   std::uint32_t count;
 
@@ -35,7 +36,7 @@ struct run_of_operations {
 };
 
 // The same with host functions, of which none is called once the device has failed.
-struct run_of_host_functions {
+struct host_function_sequence {
   operation* first;
   std::uint32_t count;
 
@@ -47,37 +48,40 @@ struct run_of_host_functions {
 };
 
 // The last operation of a launch: the plan may go.
-struct end_of_launch {
+struct release_plan {
   launch_plan* plan;
 
   void run() const noexcept { plan_reference::adopt(plan); }
 };
 
-// The plan of a launch that found no memory halfway. What it has submitted points to the plan, and there is no room for the
-// operation that would tell when that is done: the plan stays until the process ends.
-class unfinished_plan {
+// The plan of a launch that found no memory halfway. What it has submitted points to the plan, and
+// there is no room for the operation that would tell when that is done: the plan stays until the
+// process ends.
+class partial_launch_guard {
  public:
-  explicit unfinished_plan(launch_plan& plan) noexcept : plan_{&plan} {}
-  unfinished_plan(const unfinished_plan&) = delete;
-  unfinished_plan& operator=(const unfinished_plan&) = delete;
-  ~unfinished_plan() {
-    if (plan_ == nullptr || plan_->is_kept.exchange(true, std::memory_order_relaxed)) return;
-    plan_->kept_before = kept.load(std::memory_order_relaxed);
-    while (!kept.compare_exchange_weak(plan_->kept_before, plan_, std::memory_order_relaxed)) {
+  explicit partial_launch_guard(launch_plan& plan) noexcept : plan_{&plan} {}
+  partial_launch_guard(const partial_launch_guard&) = delete;
+  partial_launch_guard& operator=(const partial_launch_guard&) = delete;
+  ~partial_launch_guard() {
+    if (plan_ == nullptr || plan_->is_leaked.exchange(true, std::memory_order_relaxed)) return;
+    plan_->next_leaked = leaked_plans.load(std::memory_order_relaxed);
+    while (
+        !leaked_plans.compare_exchange_weak(plan_->next_leaked, plan_, std::memory_order_relaxed)) {
     }
   }
-  void finish() noexcept { plan_ = nullptr; }
+  void dismiss() noexcept { plan_ = nullptr; }
 
  private:
-  static inline constinit std::atomic<launch_plan*> kept{nullptr};
+  static inline constinit std::atomic<launch_plan*> leaked_plans{nullptr};
 
   launch_plan* plan_;
 };
 
 }  // namespace
 
-CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, refusal& reason) {
-  const std::vector<graph_node*> order = from.in_order();
+CUresult graph_exec::instantiate(const graph& from, unsigned long long flags,
+                                 instantiate_error& reason) {
+  const std::vector<graph_node*> order = from.topological_order();
   if (graph_node* const in_cycle = from.find_cycle(order)) {
     reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
@@ -86,24 +90,25 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
     reason = {CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, nullptr};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (graph_node* const unsuited = find_unsuited(from)) {
-    reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, unsuited};
+  if (graph_node* const unsupported = find_unsupported_node(from)) {
+    reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, unsupported};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (this_process().has_several_devices() && find_set_out_of_reach(from) != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<void> claim = from.is_unique() ? from.claim_executable() : nullptr;
-  if (from.is_unique() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  std::vector<place_in_plan> places;
-  plan_reference plan = compile(from, order, places);
-  exec_shape shape{from, places};
-  std::vector<std::optional<submission>> open(plan->lanes - 1);
+  if (this_process().has_several_devices() && find_inaccessible_memset(from) != nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<void> claim = from.is_noncopyable() ? from.claim_executable() : nullptr;
+  if (from.is_noncopyable() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  std::vector<plan_location> locations;
+  plan_reference plan = compile(from, order, locations);
+  exec_topology shape{from, locations};
+  std::vector<std::optional<submission>> open(plan->branches - 1);
   std::vector<engine::point> reached(plan->awaited_steps);
-  std::vector<engine::timeline*> lanes;
-  lanes.reserve(plan->lanes - 1);
+  std::vector<engine::timeline*> branches;
+  branches.reserve(plan->branches - 1);
   try {
-    while (lanes.size() < plan->lanes - 1) lanes.push_back(&engine::timeline::acquire());
+    while (branches.size() < plan->branches - 1) branches.push_back(&engine::timeline::acquire());
   } catch (...) {
-    for (engine::timeline* lane : lanes) lane->release_when_drained();
+    for (engine::timeline* branch : branches) branch->release_when_drained();
     throw;
   }
 
@@ -114,9 +119,9 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
   flags_ = flags;
   claim_ = std::move(claim);
   last_launch_ = {};
-  lanes_ = std::move(lanes);
-  open_ = std::move(open);
-  reached_ = std::move(reached);
+  branch_timelines_ = std::move(branches);
+  submissions_ = std::move(open);
+  step_points_ = std::move(reached);
   return CUDA_SUCCESS;
 }
 
@@ -126,20 +131,22 @@ void graph_exec::close() noexcept {
   claim_ = {};
   shape_ = {};
   disabled_.clear();
-  for (engine::timeline* lane : lanes_) lane->release_when_drained();
-  lanes_.clear();
-  open_.clear();
+  for (engine::timeline* branch : branch_timelines_) branch->release_when_drained();
+  branch_timelines_.clear();
+  submissions_.clear();
 }
 
 CUresult graph_exec::launch(stream& in) {
   const std::lock_guard lock{mutex_};
-  if (plan_.get() == nullptr || (plan_->uses_words && !may_use_words(*plan_.get()))) return CUDA_ERROR_INVALID_VALUE;
+  if (plan_.get() == nullptr || (plan_->uses_words && !allows_value_memory(*plan_.get())))
+    return CUDA_ERROR_INVALID_VALUE;
   if (plan_->memory.empty()) [[likely]] {
     has_work() ? submit(in, nullptr) : submit_nothing(in);
     return CUDA_SUCCESS;
   }
   graph_memory::launch memory{plan_->memory, in};
-  const CUresult status = memory.begin((flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+  const CUresult status =
+      memory.begin((flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
   if (status != CUDA_SUCCESS) return status;
   submit(in, &memory);
   memory.end(last_launch_);
@@ -147,14 +154,14 @@ CUresult graph_exec::launch(stream& in) {
 }
 
 void graph_exec::submit(stream& in, graph_memory::launch* memory) {
-  // The lanes are published after the stream's own part, which they wait for; also when there is no memory for all of
-  // it.
+  // The lanes are published after the stream's own part, which they wait for; also when there is no
+  // memory for all of it.
   const struct lanes_closing {
     std::vector<std::optional<submission>>& open;
     ~lanes_closing() {
-      for (std::optional<submission>& lane : open) lane.reset();
+      for (std::optional<submission>& branch : open) branch.reset();
     }
-  } closing{open_};
+  } closing{submissions_};
   last_launch_ = in.submit_many([&](submission& main) {
     main.add_wait(last_launch_);
     if (memory != nullptr) memory->order(main);
@@ -170,34 +177,36 @@ bool graph_exec::has_work() const noexcept {
   });
 }
 
-// An H200 orders launches of one executable by their work: those that have none are ordered by their streams only. The
-// plan lives until the stream has come to the launch, as user objects do.
+// An H200 orders launches of one executable by their work: those that have none are ordered by
+// their streams only. The plan lives until the stream has come to the launch, as user objects do.
 void graph_exec::submit_nothing(stream& in) {
   plan_reference user{plan_.get()};
-  static_cast<void>(in.submit_many(
-      [&](submission& main) { main.add(make_operation(end_of_launch{user.get()}, operation_kind::work, true)); }));
+  static_cast<void>(in.submit_many([&](submission& main) {
+    main.add(make_operation(release_plan{user.get()}, operation_kind::work, true));
+  }));
   static_cast<void>(user.release());
 }
 
 void graph_exec::submit_plan(submission& main) {
   launch_plan& plan = *plan_.get();
-  const end_of_launch last{plan_reference{&plan}.release()};  // one more user until then
-  unfinished_plan unfinished{plan};
+  const release_plan last{plan_reference{&plan}.release()};  // one more user until then
+  partial_launch_guard unfinished{plan};
   if (!plan.conditionals.empty()) main.add(make_operation(assign_conditions{&plan}));
   const point start = main.end();
   for (const plan_step& step : plan.steps) {
-    if (step.lane != 0 && !open_[step.lane - 1]) {
+    if (step.branch != 0 && !submissions_[step.branch - 1]) {
       // Whatever the first step of a lane waits for comes after the start.
-      open_[step.lane - 1].emplace(*lanes_[step.lane - 1]).add_wait(start);
+      submissions_[step.branch - 1].emplace(*branch_timelines_[step.branch - 1]).add_wait(start);
     }
-    submission& to = step.lane == 0 ? main : *open_[step.lane - 1];
-    for (std::uint32_t i = 0; i < step.waits; ++i) to.add_wait(reached_[plan.waits[step.first_wait + i]]);
+    submission& to = step.branch == 0 ? main : *submissions_[step.branch - 1];
+    for (std::uint32_t i = 0; i < step.waits; ++i)
+      to.add_wait(step_points_[plan.waits[step.first_wait + i]]);
     submit_step(step, to);
-    if (step.awaited_as != plan_step::no_number) reached_[step.awaited_as] = to.end();
+    if (step.awaited_index != plan_step::no_index) step_points_[step.awaited_index] = to.end();
   }
-  for (std::optional<submission>& lane : open_) main.add_wait(lane->end());
+  for (std::optional<submission>& branch : submissions_) main.add_wait(branch->end());
   main.add(make_operation(last, operation_kind::work, true));
-  unfinished.finish();
+  unfinished.dismiss();
 }
 
 void graph_exec::submit_step(const plan_step& step, submission& to) {
@@ -207,16 +216,17 @@ void graph_exec::submit_step(const plan_step& step, submission& to) {
       if (step.operations == 1) {
         to.add(*first);
       } else {
-        const bool takes_long = step.takes_long || step.operations >= many_operations;
-        to.add(make_operation(run_of_operations{first, step.operations},
-                              takes_long ? operation_kind::long_work : operation_kind::work));
+        const bool is_long = step.is_long || step.operations >= long_sequence_length;
+        to.add(make_operation(operation_sequence{first, step.operations},
+                              is_long ? operation_kind::long_work : operation_kind::work));
       }
       return;
     case step_kind::host_run:
       if (step.operations == 1) {
         to.add(*first);
       } else {
-        to.add(make_operation(run_of_host_functions{first, step.operations}, operation_kind::host));
+        to.add(
+            make_operation(host_function_sequence{first, step.operations}, operation_kind::host));
       }
       return;
     case step_kind::alone: to.add(*first); return;
@@ -224,7 +234,8 @@ void graph_exec::submit_step(const plan_step& step, submission& to) {
       if (event* recorded = this_process().events.find(step.event)) recorded->record_in(to);
       return;
     case step_kind::wait_event:
-      if (const event* awaited = this_process().events.find(step.event)) to.add_wait(awaited->recorded_point());
+      if (const event* awaited = this_process().events.find(step.event))
+        to.add_wait(awaited->recorded_point());
       return;
     case step_kind::join: return;
   }

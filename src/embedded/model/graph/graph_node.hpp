@@ -21,14 +21,14 @@ struct graph_node;
 
 struct empty_params {};
 
-struct set_params {
-  abi::CUDA_MEMSET_NODE_PARAMS what;
+struct memset_params {
+  abi::CUDA_MEMSET_NODE_PARAMS desc;
   abi::CUcontext in;
   bool captured = false;
 };
 
 struct copy_params {
-  abi::CUDA_MEMCPY3D what;
+  abi::CUDA_MEMCPY3D desc;
   abi::CUcontext in;
   bool fixed = false;  // executables of it take no other copy in its place
 };
@@ -39,7 +39,7 @@ struct value_params {
 };
 
 struct child_params {
-  graph* embedded;  // the node's own
+  graph* subgraph;  // the node's own
 };
 
 struct record_params {
@@ -53,13 +53,14 @@ struct wait_params {
 struct conditional_params {
   abi::CUgraphConditionalHandle condition;
   abi::CUgraphConditionalNodeType type;
-  std::vector<graph*> bodies;         // the node's own
-  std::vector<abi::CUgraph> handles;  // of the bodies, for the program to read as long as the node is there
+  std::vector<graph*> bodies;  // the node's own
+  std::vector<abi::CUgraph>
+      handles;  // of the bodies, for the program to read as long as the node is there
 };
 
 struct alloc_params {
   std::shared_ptr<graph_block> block;
-  abi::CUDA_MEM_ALLOC_NODE_PARAMS what;  // but for its access descriptors
+  abi::CUDA_MEM_ALLOC_NODE_PARAMS desc;  // but for its access descriptors
   std::vector<abi::CUmemAccessDesc> access;
 };
 
@@ -68,22 +69,25 @@ struct free_params {
 };
 
 struct kernel_params {
-  std::shared_ptr<const kernel_work> what;  // with those attributes that count
+  std::shared_ptr<const kernel_work> desc;  // with those attributes that count
   abi::CUfunction function;                 // this and the next two as the program gave them
   abi::CUkernel kernel;
   abi::CUcontext in;
-  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> told;  // attributes that have no effect
+  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue>
+      inert_attributes;  // attributes that have no effect
 
   // Takes over the attributes of another one.
-  void take_attributes(const kernel_params& of);
+  void copy_attributes_from(const kernel_params& of);
 };
 
 using node_params =
-    std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, set_params, copy_params, value_params, child_params,
-                 record_params, wait_params, conditional_params, alloc_params, free_params, kernel_params>;
+    std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, memset_params, copy_params, value_params,
+                 child_params, record_params, wait_params, conditional_params, alloc_params,
+                 free_params, kernel_params>;
 
-// Where an edge that is not an ordinary one comes from, and how: from a kernel, before it has ended.
-struct early_edge {
+// Where an edge that is not an ordinary one comes from, and how: from a kernel, before it has
+// ended.
+struct programmatic_edge {
   const graph_node* from;
   abi::CUgraphEdgeData data;
 };
@@ -94,32 +98,35 @@ struct graph_node {
   node_params params;
   node_list dependencies;  // in the order in which the edges were added; none twice
   node_list dependents;
-  std::vector<early_edge> early;           // of the edges to this node, those that are not ordinary
-  abi::CUgraphNode cloned_from = nullptr;  // the handle of the node that a clone's node is the counterpart of
-  std::size_t mark = 0;                    // scratch of whoever walks the graph
+  std::vector<programmatic_edge>
+      programmatic_edges;  // of the edges to this node, those that are not ordinary
+  abi::CUgraphNode cloned_from =
+      nullptr;           // the handle of the node that a clone's node is the counterpart of
+  std::size_t mark = 0;  // scratch of whoever walks the graph
 
-  // Makes it a child graph node, with a graph that is its own from now on. A child graph that it had ends.
-  void embed(graph& child) noexcept;
+  // Makes it a child graph node, with a graph that is its own from now on. A child graph that it
+  // had ends.
+  void set_child_graph(graph& child) noexcept;
 
   // The graphs that are its own: a child graph, or bodies.
-  [[nodiscard]] std::span<graph* const> inside() const noexcept;
+  [[nodiscard]] std::span<graph* const> subgraphs() const noexcept;
 
   [[nodiscard]] abi::CUgraphNodeType type() const noexcept;
   [[nodiscard]] abi::CUgraphNode handle() const noexcept;
 };
 
-// Many nodes are more than a cache holds, and reading them one by one is waiting for memory: who walks along a list of
-// them asks, at each, for one that comes later.
-inline constexpr std::size_t look_ahead_distance = 8;
-inline void look_ahead(const graph_node* coming) noexcept {
-  __builtin_prefetch(&coming->params);
-  __builtin_prefetch(&coming->dependencies);  // and with it the kind of the node
+// Many nodes are more than a cache holds, and reading them one by one is waiting for memory: who
+// walks along a list of them asks, at each, for one that comes later.
+inline constexpr std::size_t prefetch_distance = 8;
+inline void prefetch_node(const graph_node* upcoming) noexcept {
+  __builtin_prefetch(&upcoming->params);
+  __builtin_prefetch(&upcoming->dependencies);  // and with it the kind of the node
 }
-inline void look_ahead(const std::vector<graph_node*>& list, std::size_t at) noexcept {
-  if (at + look_ahead_distance < list.size()) look_ahead(list[at + look_ahead_distance]);
+inline void prefetch_node(const std::vector<graph_node*>& list, std::size_t at) noexcept {
+  if (at + prefetch_distance < list.size()) prefetch_node(list[at + prefetch_distance]);
 }
 
 // Releases a node's own parts and gives the object back.
-void end_node(graph_node& node) noexcept;
+void destroy_node(graph_node& node) noexcept;
 
 }  // namespace weir::embedded::model

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "embedded/model/graph/branch_assignment.hpp"
 #include "embedded/model/graph/flat_graph.hpp"
 #include "embedded/model/graph/graph.hpp"
-#include "embedded/model/graph/lane_choice.hpp"
 #include "embedded/model/graph/node_operations.hpp"
 
 namespace weir::embedded::model {
@@ -16,15 +16,20 @@ using engine::operation_kind;
 
 namespace {
 
-constexpr std::uint32_t none = flat_graph::none;
+constexpr std::uint32_t no_node = flat_graph::none;
 
 // Host functions of other streams have their turn after so many.
-constexpr std::uint32_t longest_host_run = 64;
+constexpr std::uint32_t max_host_run = 64;
 
 class compiler {
  public:
-  compiler(const flat_graph& of, const lane_rules& by, launch_plan& into, std::vector<place_in_plan>& places)
-      : flat_{of}, rules_{by}, chosen_{choose_lanes(of, by)}, plan_{into}, places_{places} {}
+  compiler(const flat_graph& of, const branch_options& by, launch_plan& into,
+           std::vector<plan_location>& locations)
+      : flat_{of},
+        options_{by},
+        assignment_{assign_branches(of, by)},
+        plan_{into},
+        locations_{locations} {}
 
   void make_steps();
   void make_bodies();
@@ -32,65 +37,69 @@ class compiler {
  private:
   void make_step(std::uint32_t node);
   void add_waits(std::uint32_t node, plan_step& step);
-  std::uint32_t number_of(plan_step& awaited);
+  std::uint32_t awaited_index_of(plan_step& awaited);
   std::uint32_t add_operation(std::uint32_t number, plan_step& step, bool may_join);
   std::uint32_t add_step(const plan_step& step);
-  [[nodiscard]] bool joins(const operation& what, const plan_step& step, const plan_step& before) const;
-  void put_together();
+  [[nodiscard]] bool can_join(const operation& what, const plan_step& step,
+                              const plan_step& before) const;
+  void group_by_step();
 
   const flat_graph& flat_;
-  const lane_rules& rules_;
-  const lane_choice chosen_;
+  const branch_options& options_;
+  const branch_assignment assignment_;
   launch_plan& plan_;
-  std::vector<place_in_plan>& places_;  // of each node
-  std::vector<std::uint32_t> last_of_;  // each lane, its last step
-  std::vector<std::uint32_t> latest_;   // of each lane, the step that a node waits for; scratch of add_waits()
+  std::vector<plan_location>& locations_;  // of each node
+  std::vector<std::uint32_t> last_step_;   // each lane, its last step
+  std::vector<std::uint32_t>
+      latest_;  // of each lane, the step that a node waits for; scratch of add_waits()
   std::vector<std::uint32_t> step_of_;  // of each operation, where there are several lanes
 };
 
 void compiler::make_steps() {
-  plan_.lanes = chosen_.lanes;
-  places_.assign(flat_.size(), {});
-  last_of_.assign(plan_.lanes, none);
-  latest_.assign(plan_.lanes, none);
+  plan_.branches = assignment_.branches;
+  locations_.assign(flat_.size(), {});
+  last_step_.assign(plan_.branches, no_node);
+  latest_.assign(plan_.branches, no_node);
   plan_.operations.reserve(flat_.size());
-  for (std::size_t i = 0; i < chosen_.sequence.size(); ++i) {
-    const std::size_t later = std::min(i + look_ahead_distance, chosen_.sequence.size() - 1);
-    if (const graph_node* coming = flat_.nodes()[chosen_.sequence[later]].node) look_ahead(coming);
-    make_step(chosen_.sequence[i]);
+  for (std::size_t i = 0; i < assignment_.sequence.size(); ++i) {
+    const std::size_t later = std::min(i + prefetch_distance, assignment_.sequence.size() - 1);
+    if (const graph_node* upcoming = flat_.nodes()[assignment_.sequence[later]].node)
+      prefetch_node(upcoming);
+    make_step(assignment_.sequence[i]);
   }
-  if (!step_of_.empty()) put_together();
+  if (!step_of_.empty()) group_by_step();
 }
 
 // A step that others wait for has a number.
-std::uint32_t compiler::number_of(plan_step& awaited) {
-  if (awaited.awaited_as == plan_step::no_number) awaited.awaited_as = plan_.awaited_steps++;
-  return awaited.awaited_as;
+std::uint32_t compiler::awaited_index_of(plan_step& awaited) {
+  if (awaited.awaited_index == plan_step::no_index) awaited.awaited_index = plan_.awaited_steps++;
+  return awaited.awaited_index;
 }
 
 // Of several steps in one lane, the last is enough.
 void compiler::add_waits(std::uint32_t node, plan_step& step) {
   step.first_wait = static_cast<std::uint32_t>(plan_.waits.size());
   for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    std::uint32_t& latest = latest_[chosen_.lane_of[before]];
-    const std::uint32_t awaited = places_[before].step;
-    if (chosen_.lane_of[before] != step.lane && (latest == none || latest < awaited)) latest = awaited;
+    std::uint32_t& latest = latest_[assignment_.branch_of[before]];
+    const std::uint32_t awaited = locations_[before].step;
+    if (assignment_.branch_of[before] != step.branch && (latest == no_node || latest < awaited))
+      latest = awaited;
   }
   for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    std::uint32_t& latest = latest_[chosen_.lane_of[before]];
-    if (latest != none) plan_.waits.push_back(number_of(plan_.steps[latest]));
-    latest = none;
+    std::uint32_t& latest = latest_[assignment_.branch_of[before]];
+    if (latest != no_node) plan_.waits.push_back(awaited_index_of(plan_.steps[latest]));
+    latest = no_node;
   }
   step.waits = static_cast<std::uint32_t>(plan_.waits.size()) - step.first_wait;
 }
 
 void compiler::make_step(std::uint32_t node) {
   plan_step step;
-  step.lane = chosen_.lane_of[node];
+  step.branch = assignment_.branch_of[node];
   add_waits(node, step);
 
-  place_in_plan& place = places_[node];
-  place.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
+  plan_location& location = locations_[node];
+  location.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
   if (const graph_node* of = flat_.nodes()[node].node; of != nullptr) {
     if (const auto* record = std::get_if<record_params>(&of->params)) {
       step.kind = step_kind::record_event;
@@ -102,56 +111,61 @@ void compiler::make_step(std::uint32_t node) {
       append_operations(of->params, plan_);
     }
   }
-  place.operations = static_cast<std::uint32_t>(plan_.operations.size()) - place.first_operation;
+  location.operations =
+      static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
 
-  // Several operations of a node stay beside each other: they join none of before.
-  for (std::uint32_t i = 0; i < place.operations; ++i) {
-    place.step = add_operation(place.first_operation + i, step, place.operations == 1);
+  // Several operations of a node stay beside each other: they join no_node of before.
+  for (std::uint32_t i = 0; i < location.operations; ++i) {
+    location.step = add_operation(location.first_operation + i, step, location.operations == 1);
   }
-  if (place.operations != 0) return;
+  if (location.operations != 0) return;
   // With neither work nor waits it is complete where its lane is anyhow.
-  const bool nothing = step.kind == step_kind::join && step.waits == 0 && last_of_[step.lane] != none;
-  place.step = nothing ? last_of_[step.lane] : add_step(step);
+  const bool nothing =
+      step.kind == step_kind::join && step.waits == 0 && last_step_[step.branch] != no_node;
+  location.step = nothing ? last_step_[step.branch] : add_step(step);
 }
 
 std::uint32_t compiler::add_step(const plan_step& step) {
   plan_.steps.push_back(step);
-  return last_of_[step.lane] = static_cast<std::uint32_t>(plan_.steps.size() - 1);
+  return last_step_[step.branch] = static_cast<std::uint32_t>(plan_.steps.size() - 1);
 }
 
-// Does an operation go on with the run before it in its lane? Not where others wait for the end of that, and not where
-// it comes after more than the run does.
-bool compiler::joins(const operation& what, const plan_step& step, const plan_step& before) const {
-  if (step.waits != 0 || before.awaited_as != plan_step::no_number || rules_.node_by_node) return false;
+// Does an operation go on with the run before it in its lane? Not where others wait for the end of
+// that, and not where it comes after more than the run does.
+bool compiler::can_join(const operation& what, const plan_step& step,
+                        const plan_step& before) const {
+  if (step.waits != 0 || before.awaited_index != plan_step::no_index || options_.node_by_node)
+    return false;
   if (before.kind == step_kind::run) return what.kind != operation_kind::host;
   return before.kind == step_kind::host_run && what.kind != operation_kind::long_work &&
-         before.operations < longest_host_run;
+         before.operations < max_host_run;
 }
 
 // The waits of the step go with its first operation.
 std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step, bool may_join) {
   const operation& what = plan_.operations[number];
-  const bool takes_long = what.kind == operation_kind::long_work;
-  std::uint32_t in = last_of_[step.lane];
-  if (what.kind != operation_kind::wait_value && may_join && in != none && joins(what, step, plan_.steps[in])) {
+  const bool is_long = what.kind == operation_kind::long_work;
+  std::uint32_t in = last_step_[step.branch];
+  if (what.kind != operation_kind::wait_value && may_join && in != no_node &&
+      can_join(what, step, plan_.steps[in])) {
     ++plan_.steps[in].operations;
-    plan_.steps[in].takes_long = plan_.steps[in].takes_long || takes_long;
+    plan_.steps[in].is_long = plan_.steps[in].is_long || is_long;
   } else {
     step.kind = what.kind == operation_kind::wait_value ? step_kind::alone
                 : what.kind == operation_kind::host     ? step_kind::host_run
                                                         : step_kind::run;
     step.first_operation = number;
     step.operations = 1;
-    step.takes_long = takes_long;
+    step.is_long = is_long;
     in = add_step(step);
     step.waits = 0;
   }
-  if (plan_.lanes != 1) step_of_.push_back(in);
+  if (plan_.branches != 1) step_of_.push_back(in);
   return in;
 }
 
 // Lanes were filled by turns. The operations of each step come to lie beside each other.
-void compiler::put_together() {
+void compiler::group_by_step() {
   std::uint32_t next = 0;
   for (plan_step& step : plan_.steps) {
     step.first_operation = next;
@@ -167,9 +181,9 @@ void compiler::put_together() {
     moved[now_at[i]] = plan_.operations[i];
   }
   plan_.operations = std::move(moved);
-  for (std::uint32_t node = 0; node < flat_.outside(); ++node) {
-    place_in_plan& place = places_[node];
-    if (place.operations != 0) place.first_operation = now_at[place.first_operation];
+  for (std::uint32_t node = 0; node < flat_.outer_node_count(); ++node) {
+    plan_location& location = locations_[node];
+    if (location.operations != 0) location.first_operation = now_at[location.first_operation];
   }
 }
 
@@ -178,15 +192,18 @@ void compiler::make_bodies() {
   for (const flat_graph::body& body : flat_.bodies()) {
     const auto first = static_cast<std::uint32_t>(plan_.operations.size());
     for (std::uint32_t node = body.first; node < body.first + body.size; ++node) {
-      place_in_plan& place = places_[node];
-      place.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
-      if (const graph_node* of = flat_.nodes()[node].node; of != nullptr) append_operations(of->params, plan_);
-      place.operations = static_cast<std::uint32_t>(plan_.operations.size()) - place.first_operation;
-      place.step = places_[body.conditional].step;
+      plan_location& location = locations_[node];
+      location.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
+      if (const graph_node* of = flat_.nodes()[node].node; of != nullptr)
+        append_operations(of->params, plan_);
+      location.operations =
+          static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
+      location.step = locations_[body.conditional].step;
     }
     const auto count = static_cast<std::uint32_t>(plan_.operations.size()) - first;
-    operation& conditional = plan_.operations[places_[body.conditional].first_operation];
-    plan_.conditionals[conditional.as<conditional_work>().number].bodies[body.which] = {first, count};
+    operation& conditional = plan_.operations[locations_[body.conditional].first_operation];
+    plan_.conditionals[conditional.as<conditional_work>().number].bodies[body.which] = {first,
+                                                                                        count};
   }
 }
 
@@ -198,26 +215,29 @@ launch_plan::launch_plan(const launch_plan& other)
       operations{other.operations},
       kernels{other.kernels},
       conditionals{other.conditionals},
-      lanes{other.lanes},
+      branches{other.branches},
       awaited_steps{other.awaited_steps},
       uses_words{other.uses_words},
       memory{other.memory} {
   pitched_copies.reserve(other.pitched_copies.size());
-  for (const auto& copy : other.pitched_copies) pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));
-  for (engine::operation& operation : operations) refer_to_copies_of(*this, operation);
-  kept_alive.share(other.kept_alive);
-  for (const auto& [child, kept] : other.kept_by_children) kept_by_children[child].share(kept);
+  for (const auto& copy : other.pitched_copies)
+    pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));
+  for (engine::operation& operation : operations) rebind_to_plan(*this, operation);
+  retained_objects.share(other.retained_objects);
+  for (const auto& [child, retained] : other.retained_by_children)
+    retained_by_children[child].share(retained);
 }
 
-plan_reference compile(const graph& from, const std::vector<graph_node*>& order, std::vector<place_in_plan>& places) {
+plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
+                       std::vector<plan_location>& locations) {
   auto* const plan = new launch_plan;
   plan_reference made{plan};
   const flat_graph flat{order};
-  const lane_rules rules = lane_rules::of_schedule();
-  compiler work{flat, rules, *plan, places};
+  const branch_options options = branch_options::from_schedule();
+  compiler work{flat, options, *plan, locations};
   work.make_steps();
   work.make_bodies();
-  from.share_kept_alive(plan->kept_alive);
+  from.share_retained_objects(plan->retained_objects);
   plan->memory = graph_memory::use_of(from);
   return made;
 }

@@ -14,41 +14,44 @@ constexpr std::size_t long_list = 64;
 }  // namespace
 
 void node_list::make_room() {
-  if (all().size() == nodes_.capacity()) nodes_.reserve(std::max<std::size_t>(4, 2 * nodes_.size()));
+  if (all().size() == nodes_.capacity())
+    nodes_.reserve(std::max<std::size_t>(4, 2 * nodes_.size()));
 }
 
-void node_list::settle() const noexcept {
-  if (taking_out_->holes != 0) std::erase(nodes_, nullptr);
-  taking_out_.reset();
+void node_list::compact() const noexcept {
+  if (pending_erase_->holes != 0) std::erase(nodes_, nullptr);
+  pending_erase_.reset();
 }
 
-bool node_list::remember_places() noexcept {
-  auto& places = taking_out_->places;
-  if (!places.empty()) return true;
+bool node_list::index_nodes() noexcept {
+  auto& indices = pending_erase_->indices;
+  if (!indices.empty()) return true;
   try {
-    places.reserve(nodes_.size());
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) places.emplace(nodes_[i], i);
+    indices.reserve(nodes_.size());
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) indices.emplace(nodes_[i], i);
     return true;
   } catch (const std::bad_alloc&) {
-    places.clear();
+    indices.clear();
     return false;
   }
 }
 
-// Who reads the list after each gains nothing from places: they are remembered from the second one on.
+// Who reads the list after each gains nothing from places: they are remembered from the second one
+// on.
 void node_list::search_and_erase(const graph_node* node) noexcept {
   std::erase(nodes_, node);
-  if (nodes_.size() >= long_list && taking_out_ == nullptr) taking_out_.reset(new (std::nothrow) taking_out);
+  if (nodes_.size() >= long_list && pending_erase_ == nullptr)
+    pending_erase_.reset(new (std::nothrow) pending_erase);
 }
 
 void node_list::erase(const graph_node* node) noexcept {
-  if (taking_out_ != nullptr && taking_out_->holes > nodes_.size() / 2) settle();
-  if (taking_out_ == nullptr || !remember_places()) return search_and_erase(node);
-  const auto found = taking_out_->places.find(node);
-  if (found == taking_out_->places.end()) return;
+  if (pending_erase_ != nullptr && pending_erase_->holes > nodes_.size() / 2) compact();
+  if (pending_erase_ == nullptr || !index_nodes()) return search_and_erase(node);
+  const auto found = pending_erase_->indices.find(node);
+  if (found == pending_erase_->indices.end()) return;
   nodes_[found->second] = nullptr;
-  taking_out_->places.erase(found);
-  ++taking_out_->holes;
+  pending_erase_->indices.erase(found);
+  ++pending_erase_->holes;
 }
 
 }  // namespace weir::embedded::model

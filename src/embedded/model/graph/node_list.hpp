@@ -12,22 +12,22 @@ namespace weir::embedded::model {
 
 struct graph_node;
 
-// The nodes of a graph, or those before or behind a node. To take nodes out of a long list one by one costs
-// the same for each however long it is, as long as nobody reads the list in between: places are remembered meanwhile, and
-// what is taken out leaves a hole.
+// The nodes of a graph, or those before or behind a node. To take nodes out of a long list one by
+// one costs the same for each however long it is, as long as nobody reads the list in between:
+// places are remembered meanwhile, and what is taken out leaves a hole.
 //
 // Not locked: reading may close holes, too. Guarded by the lock of the graphs.
 class node_list {
  public:
   [[nodiscard]] std::size_t size() const noexcept {
-    return nodes_.size() - (taking_out_ == nullptr ? 0 : taking_out_->holes);
+    return nodes_.size() - (pending_erase_ == nullptr ? 0 : pending_erase_->holes);
   }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
   // All of them, in order.
   [[nodiscard]] const std::vector<graph_node*>& all() const noexcept {
-    if (taking_out_ != nullptr) [[unlikely]]
-      settle();
+    if (pending_erase_ != nullptr) [[unlikely]]
+      compact();
     return nodes_;
   }
   [[nodiscard]] auto begin() const noexcept { return all().begin(); }
@@ -57,17 +57,18 @@ class node_list {
 
  private:
   // What is remembered from when a node is taken out of a long list to when the list is read.
-  struct taking_out {
-    std::unordered_map<const graph_node*, std::uint32_t> places;  // of all that are there; empty until it is worth it
+  struct pending_erase {
+    std::unordered_map<const graph_node*, std::uint32_t>
+        indices;  // of all that are there; empty until it is worth it
     std::uint32_t holes = 0;
   };
 
   void search_and_erase(const graph_node* node) noexcept;
-  [[nodiscard]] bool remember_places() noexcept;
-  void settle() const noexcept;
+  [[nodiscard]] bool index_nodes() noexcept;
+  void compact() const noexcept;
 
   mutable std::vector<graph_node*> nodes_;  // null: a hole
-  mutable std::unique_ptr<taking_out> taking_out_;
+  mutable std::unique_ptr<pending_erase> pending_erase_;
 };
 
 }  // namespace weir::embedded::model

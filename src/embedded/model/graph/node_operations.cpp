@@ -1,13 +1,14 @@
-// model/node_operations.cpp - parameters of nodes turned into operations, and the ways in which they may change.
+// model/node_operations.cpp - parameters of nodes turned into operations, and the ways in which
+// they may change.
 #include "embedded/model/graph/node_operations.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "embedded/model/memory/address_map.hpp"
-#include "embedded/model/stream/box_copy.hpp"
 #include "embedded/model/graph/conditional.hpp"
 #include "embedded/model/graph/launch_plan.hpp"
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/stream/box_copy.hpp"
 #include "embedded/model/stream/value_work.hpp"
 
 namespace weir::embedded::model {
@@ -20,19 +21,19 @@ using engine::operation_kind;
 namespace {
 
 // One of a plan's pitched copies.
-struct copy_by_number {
-  const pitched_copy_work* what;
+struct indexed_copy {
+  const pitched_copy_work* desc;
   std::size_t number;
 
-  void run() const noexcept { what->run(); }
+  void run() const noexcept { desc->run(); }
 };
 
 // One of a plan's kernels.
-struct kernel_by_number {
-  const kernel_work* what;
+struct indexed_kernel {
+  const kernel_work* desc;
   std::size_t number;
 
-  [[nodiscard]] bool run() const noexcept { return what->run(); }
+  [[nodiscard]] bool run() const noexcept { return desc->run(); }
 };
 
 struct nothing {
@@ -60,50 +61,57 @@ const void* word_of(const engine::operation& operation) noexcept {
   return does<value_write>(operation) ? work_of<value_write>(operation).word : nullptr;
 }
 
-bool is_linear(const pitched_copy_work& copy) noexcept { return copy.depth == 1 && copy.height == 1; }
+bool is_linear(const pitched_copy_work& copy) noexcept {
+  return copy.depth == 1 && copy.height == 1;
+}
 
 }  // namespace
 
 // The parameters were checked when the node got them.
 void append_operations(const node_params& params, launch_plan& to) {
   if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&params)) {
-    to.operations.push_back(make_operation(host_work{host->fn, host->userData}, operation_kind::host));
-  } else if (const auto* set = std::get_if<set_params>(&params)) {
-    const CUDA_MEMSET_NODE_PARAMS& p = set->what;
-    const set_work work{reinterpret_cast<std::byte*>(p.dst), p.pitch, p.width, p.height, p.value, p.elementSize};
+    to.operations.push_back(
+        make_operation(host_work{host->fn, host->userData}, operation_kind::host));
+  } else if (const auto* set = std::get_if<memset_params>(&params)) {
+    const CUDA_MEMSET_NODE_PARAMS& p = set->desc;
+    const memset_work work{
+        reinterpret_cast<std::byte*>(p.dst), p.pitch, p.width, p.height, p.value, p.elementSize};
     to.operations.push_back(make_operation(work, kind_of(p.width * p.height * p.elementSize)));
   } else if (const auto* copy = std::get_if<copy_params>(&params)) {
     pitched_copy_work work;
-    if (to_work(copy->what, work) != CUDA_SUCCESS) {
-      to.operations.push_back(no_operation());  // the memory is gone since
+    if (to_work(copy->desc, work) != CUDA_SUCCESS) {
+      to.operations.push_back(make_no_op());  // the memory is gone since
     } else if (is_linear(work)) {
-      to.operations.push_back(make_operation(copy_work{work.to, work.from, work.width}, kind_of(work.width)));
+      to.operations.push_back(
+          make_operation(copy_work{work.to, work.from, work.width}, kind_of(work.width)));
     } else {
       const std::size_t bytes = work.width * work.height * work.depth;
       to.pitched_copies.push_back(std::make_unique<pitched_copy_work>(work));
       to.operations.push_back(
-          make_operation(copy_by_number{to.pitched_copies.back().get(), to.pitched_copies.size() - 1}, kind_of(bytes)));
+          make_operation(indexed_copy{to.pitched_copies.back().get(), to.pitched_copies.size() - 1},
+                         kind_of(bytes)));
     }
   } else if (const auto* values = std::get_if<value_params>(&params)) {
     for (const CUstreamBatchMemOpParams& operation : values->operations) {
       to.uses_words = true;
       value_work work;
-      const bool there = make_work(operation, work, {word_check::node, {}}) == CUDA_SUCCESS;
+      const bool there =
+          make_work(operation, work, {value_address_check::node, {}}) == CUDA_SUCCESS;
       if (const auto* wait = std::get_if<value_wait>(&work); there && wait != nullptr) {
         to.operations.push_back(make_operation(*wait, operation_kind::wait_value));
       } else if (const auto* write = std::get_if<value_write>(&work); there && write != nullptr) {
         to.operations.push_back(make_operation(*write));
       } else {
-        to.operations.push_back(no_operation());  // a barrier, or the memory is gone since
+        to.operations.push_back(make_no_op());  // a barrier, or the memory is gone since
       }
     }
   } else if (const auto* kernel = std::get_if<kernel_params>(&params)) {
-    to.kernels.push_back(kernel->what);
-    to.operations.push_back(
-        make_operation(kernel_by_number{kernel->what.get(), to.kernels.size() - 1}, operation_kind::long_work));
+    to.kernels.push_back(kernel->desc);
+    to.operations.push_back(make_operation(
+        indexed_kernel{kernel->desc.get(), to.kernels.size() - 1}, operation_kind::long_work));
   } else if (const auto* conditional = std::get_if<conditional_params>(&params)) {
     const conditional_work work{&to, static_cast<std::uint32_t>(to.conditionals.size())};
-    to.conditionals.push_back(conditional_of(*conditional));
+    to.conditionals.push_back(make_plan_conditional(*conditional));
     to.operations.push_back(make_operation(work, operation_kind::long_work));
   }
 }
@@ -125,7 +133,9 @@ class wanted_operations {
   wanted_operations(const wanted_operations&) = delete;
   wanted_operations& operator=(const wanted_operations&) = delete;
 
-  [[nodiscard]] std::span<const engine::operation> all() const noexcept { return scratch_.operations; }
+  [[nodiscard]] std::span<const engine::operation> all() const noexcept {
+    return scratch_.operations;
+  }
 
  private:
   launch_plan& scratch_;
@@ -133,31 +143,33 @@ class wanted_operations {
 
 }  // namespace
 
-bool may_become(std::span<const engine::operation> now, node_sides sides, const node_params& params,
-                launch_plan& scratch) {
+bool may_become(std::span<const engine::operation> now, node_operands operands,
+                const node_params& params, launch_plan& scratch) {
   const wanted_operations wanted{params, scratch};
   if (now.size() != wanted.all().size()) return false;
-  const node_sides after_sides = sides_of(params);
-  const bool is_fixed = sides.fixed || after_sides.fixed;
+  const node_operands after_sides = operands_of(params);
+  const bool is_fixed = operands.fixed || after_sides.fixed;
   for (std::size_t i = 0; i < now.size(); ++i) {
     const engine::operation& before = now[i];
     const engine::operation& after = wanted.all()[i];
     if (before.body != after.body) return false;
-    if (does<set_work>(before)) {
-      const auto a = work_of<set_work>(before);
-      const auto b = work_of<set_work>(after);
-      const bool same_rows = a.width == b.width && a.pitch == b.pitch && a.element_size == b.element_size;
+    if (does<memset_work>(before)) {
+      const auto a = work_of<memset_work>(before);
+      const auto b = work_of<memset_work>(after);
+      const bool same_rows =
+          a.width == b.width && a.pitch == b.pitch && a.element_size == b.element_size;
       if (a.height != b.height || (a.height > 1 && !same_rows)) return false;
-    } else if (does<copy_by_number>(before)) {
-      if (*work_of<copy_by_number>(before).what != *work_of<copy_by_number>(after).what) return false;
+    } else if (does<indexed_copy>(before)) {
+      if (*work_of<indexed_copy>(before).desc != *work_of<indexed_copy>(after).desc) return false;
     } else if (does<copy_work>(before)) {
       if (is_fixed && work_of<copy_work>(before) != work_of<copy_work>(after)) return false;
     } else if (does<value_wait>(before)) {
       if (work_of<value_wait>(before).size != work_of<value_wait>(after).size) return false;
     } else if (does<value_write>(before)) {
       if (work_of<value_write>(before).size != work_of<value_write>(after).size) return false;
-    } else if (does<kernel_by_number>(before)) {
-      if (work_of<kernel_by_number>(before).what->owner() != work_of<kernel_by_number>(after).what->owner())
+    } else if (does<indexed_kernel>(before)) {
+      if (work_of<indexed_kernel>(before).desc->owner() !=
+          work_of<indexed_kernel>(after).desc->owner())
         return false;
     } else if (does<conditional_work>(before)) {
       const plan_conditional& a = node_of(before);
@@ -165,18 +177,19 @@ bool may_become(std::span<const engine::operation> now, node_sides sides, const 
       if (a.type != b.type || a.bodies.size() != b.bodies.size()) return false;
     }
   }
-  return sides.may_become(after_sides);
+  return operands.may_become(after_sides);
 }
 
-void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params,
-                        launch_plan& scratch) {
-  // What an operation points to is changed in its place. The rest fits where may_become() has put it. So nothing needs
-  // memory here, where other nodes have been changed already.
-  if (now.size() == 1 && does<copy_by_number>(now.front())) return;  // becomes only what it is
-  if (const auto* const kernel = std::get_if<kernel_params>(&params); kernel != nullptr && now.size() == 1) {
-    auto& work = now.front().as<kernel_by_number>();
-    work.what = kernel->what.get();
-    in.kernels[work.number] = kernel->what;
+void replace_operations(launch_plan& in, std::span<engine::operation> now,
+                        const node_params& params, launch_plan& scratch) {
+  // What an operation points to is changed in its place. The rest fits where may_become() has put
+  // it. So nothing needs memory here, where other nodes have been changed already.
+  if (now.size() == 1 && does<indexed_copy>(now.front())) return;  // becomes only what it is
+  if (const auto* const kernel = std::get_if<kernel_params>(&params);
+      kernel != nullptr && now.size() == 1) {
+    auto& work = now.front().as<indexed_kernel>();
+    work.desc = kernel->desc.get();
+    in.kernels[work.number] = kernel->desc;
     return;
   }
   if (now.size() == 1 && does<conditional_work>(now.front())) {
@@ -191,30 +204,31 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now, const
 }
 
 const kernel_work* kernel_of(const engine::operation& operation) noexcept {
-  return does<kernel_by_number>(operation) ? work_of<kernel_by_number>(operation).what : nullptr;
+  return does<indexed_kernel>(operation) ? work_of<indexed_kernel>(operation).desc : nullptr;
 }
 
-bool is_elsewhere(const engine::operation& set, const set_params& than) noexcept {
-  return work_of<set_work>(set).to != reinterpret_cast<std::byte*>(than.what.dst);
+bool targets_other_memory(const engine::operation& set, const memset_params& than) noexcept {
+  return work_of<memset_work>(set).to != reinterpret_cast<std::byte*>(than.desc.dst);
 }
 
-bool may_use_words(const launch_plan& in) noexcept {
+bool allows_value_memory(const launch_plan& in) noexcept {
   return std::ranges::none_of(in.operations, [](const engine::operation& each) {
     const void* const word = word_of(each);
-    const allocation* const at = word == nullptr ? nullptr : address_map::find(reinterpret_cast<std::uintptr_t>(word));
-    return at != nullptr && !has_words_for_calls(*at);
+    const allocation* const at =
+        word == nullptr ? nullptr : address_map::find(reinterpret_cast<std::uintptr_t>(word));
+    return at != nullptr && !supports_value_operations(*at);
   });
 }
 
-void refer_to_copies_of(launch_plan& plan, engine::operation& copied) noexcept {
-  if (does<copy_by_number>(copied)) {
-    auto& refers = copied.as<copy_by_number>();
-    refers.what = plan.pitched_copies[refers.number].get();
+void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept {
+  if (does<indexed_copy>(copied)) {
+    auto& refers = copied.as<indexed_copy>();
+    refers.desc = plan.pitched_copies[refers.number].get();
   } else if (does<conditional_work>(copied)) {
     copied.as<conditional_work>().in = &plan;
   }
 }
 
-engine::operation no_operation() noexcept { return make_operation(nothing{}); }
+engine::operation make_no_op() noexcept { return make_operation(nothing{}); }
 
 }  // namespace weir::embedded::model

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/memory/address_map.hpp"
 
 namespace weir::embedded::model::external {
 
@@ -40,14 +40,17 @@ CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
   made.segment = std::move(segment);
   made.bytes = bytes;
   *out = static_cast<CUexternalMemory>(table.publish(&made));
-  (void)shared_memory::adopt(descriptor);  // closes it: the duplicate, which no other thread closes, stays
+  (void)shared_memory::adopt(
+      descriptor);  // closes it: the duplicate, which no other thread closes, stays
   return CUDA_SUCCESS;
 }
 
-CUresult map(context& in, CUexternalMemory memory, std::size_t offset, std::size_t bytes, CUdeviceptr* out) {
+CUresult map(context& in, CUexternalMemory memory, std::size_t offset, std::size_t bytes,
+             CUdeviceptr* out) {
   const external_memory* const from = this_process().external_memories.find(memory);
   if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes == 0 || offset > from->bytes || bytes > from->bytes - offset) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || offset > from->bytes || bytes > from->bytes - offset)
+    return CUDA_ERROR_INVALID_VALUE;
   const std::size_t whole = from->segment.bytes();
   if (offset > whole || bytes > whole - offset) return CUDA_ERROR_INVALID_VALUE;
   const pages around = pages_around(offset, bytes);

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/waiting.hpp"
-#include "embedded/engine/written.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/ipc/shared_memory.hpp"
 #include "embedded/model/stream/stream.hpp"
@@ -25,27 +25,30 @@ using weir::detail::semaphore_page;
 namespace {
 
 // The semaphores of one call, held for as long as it lives.
-class held_semaphores {
+class semaphore_references {
  public:
-  explicit held_semaphores(std::vector<semaphore_use> uses) noexcept : uses_{std::move(uses)} {}
+  explicit semaphore_references(std::vector<semaphore_use> uses) noexcept
+      : uses_{std::move(uses)} {}
 
   void signal() const noexcept {
     for (const auto& [semaphore, value] : uses_) {
       semaphore_page& page = semaphore.page();
       page.set(page.kind == semaphore_page::timeline ? value : 1);
-      engine::written_for_waiters(&page.value, sizeof page.value);
+      engine::notify_written_ordered(&page.value, sizeof page.value);
     }
   }
 
   // Are all there? One after the other: what was there, or taken, is not looked at again.
   [[nodiscard]] bool take() noexcept {
-    while (taken_ < uses_.size() && uses_[taken_].semaphore.page().take(uses_[taken_].value)) ++taken_;
-    return taken_ == uses_.size();
+    while (acquired_count_ < uses_.size() &&
+           uses_[acquired_count_].semaphore.page().try_acquire(uses_[acquired_count_].value))
+      ++acquired_count_;
+    return acquired_count_ == uses_.size();
   }
 
   // What is waited for now.
   [[nodiscard]] const void* word() const noexcept {
-    return &uses_[std::min(taken_, uses_.size() - 1)].semaphore.page().value;
+    return &uses_[std::min(acquired_count_, uses_.size() - 1)].semaphore.page().value;
   }
 
   // The call has failed: nobody waits, and take() is called once more.
@@ -54,13 +57,13 @@ class held_semaphores {
 
  private:
   std::vector<semaphore_use> uses_;
-  std::size_t taken_ = 0;
+  std::size_t acquired_count_ = 0;
   bool cancelled_ = false;
 };
 
 // Runs also once the device has failed, to let the pages go; but then it signals nothing.
 struct signal_work {
-  held_semaphores* all;
+  semaphore_references* all;
 
   void run() const noexcept {
     if (engine::device_failure() == abi::CUDA_SUCCESS) all->signal();
@@ -70,7 +73,7 @@ struct signal_work {
 
 struct wait_work {
   const void* word;  // where the engine finds what is waited for
-  held_semaphores* all;
+  semaphore_references* all;
 
   bool run() noexcept {
     if (all->cancelled()) {
@@ -83,8 +86,8 @@ struct wait_work {
   }
 };
 
-struct drop_work {
-  held_semaphores* all;
+struct release_work {
+  semaphore_references* all;
 
   void run() const noexcept { delete all; }
 };
@@ -93,64 +96,68 @@ struct drop_work {
 
 bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
   shared_memory segment = shared_memory::adopt(fd);
-  // Sealed before its size is believed: a page that its owner cuts off would end whoever looks at it.
+  // Sealed before its size is believed: a page that its owner cuts off would end whoever looks at
+  // it.
   const bool large_enough = segment.bytes() >= semaphore_page::bytes && segment.seal();
-  void* const mapped =
-      large_enough && segment.bytes() >= semaphore_page::bytes ? segment.map(0, semaphore_page::bytes) : nullptr;
+  void* const mapped = large_enough && segment.bytes() >= semaphore_page::bytes
+                           ? segment.map(0, semaphore_page::bytes)
+                           : nullptr;
   segment.release();
   if (mapped == nullptr) return false;
   auto* const page = static_cast<semaphore_page*>(mapped);
-  if (page->mark != semaphore_page::known_mark || page->kind != kind) {
+  if (page->magic != semaphore_page::magic_number || page->kind != kind) {
     munmap(mapped, semaphore_page::bytes);
     return false;
   }
   ::close(fd);  // the mapping keeps the segment
   page_ = page;
-  holders_.store(1, std::memory_order_relaxed);
+  references_.store(1, std::memory_order_relaxed);
   return true;
 }
 
-void external_semaphore::close() noexcept { drop(); }
+void external_semaphore::close() noexcept { release_reference(); }
 
-bool external_semaphore::hold() noexcept {
-  std::uint32_t holders = holders_.load(std::memory_order_relaxed);
-  while (holders != 0 && !holders_.compare_exchange_weak(holders, holders + 1, std::memory_order_acquire)) {
+bool external_semaphore::add_reference() noexcept {
+  std::uint32_t holders = references_.load(std::memory_order_relaxed);
+  while (holders != 0 &&
+         !references_.compare_exchange_weak(holders, holders + 1, std::memory_order_acquire)) {
   }
   return holders != 0;
 }
 
-void external_semaphore::drop() noexcept {
-  if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void external_semaphore::release_reference() noexcept {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   munmap(page_, semaphore_page::bytes);
   this_process().external_semaphores.recycle(this);
 }
 
 // The semaphore may be closed, and be another one, until it is held.
-held_semaphore::held_semaphore(abi::CUexternalSemaphore handle) noexcept {
+semaphore_reference::semaphore_reference(abi::CUexternalSemaphore handle) noexcept {
   const auto& table = this_process().external_semaphores;
   external_semaphore* const found = table.find(handle);
-  if (found == nullptr || !found->hold()) return;
+  if (found == nullptr || !found->add_reference()) return;
   if (table.find(handle) == found) {
-    held_ = found;
+    semaphore_ = found;
   } else {
-    found->drop();
+    found->release_reference();
   }
 }
 
 void submit_signals(stream& in, std::vector<semaphore_use> uses) {
-  auto all = std::make_unique<held_semaphores>(std::move(uses));
+  auto all = std::make_unique<semaphore_references>(std::move(uses));
   in.submit(make_operation(signal_work{all.get()}, operation_kind::work, true));
   all.release();
 }
 
-// The wait lets the pages go in an operation of its own, which runs also once the device has failed.
+// The wait lets the pages go in an operation of its own, which runs also once the device has
+// failed.
 void submit_waits(stream& in, std::vector<semaphore_use> uses) {
-  auto all = std::make_unique<held_semaphores>(std::move(uses));
+  auto all = std::make_unique<semaphore_references>(std::move(uses));
   in.submit_many([&](engine::timeline::submission& to) {
     to.add(make_operation(wait_work{all->word(), all.get()}, operation_kind::wait_value));
-    held_semaphores* const waited_for = all.release();
+    semaphore_references* const waited_for = all.release();
     try {
-      to.add(make_operation(drop_work{waited_for}, operation_kind::work, true));
+      to.add(make_operation(release_work{waited_for}, operation_kind::work, true));
     } catch (...) {
       waited_for->cancel();  // what was added cannot be taken back
       throw;

@@ -13,12 +13,12 @@ namespace weir::embedded::model {
 
 enum class ipc_kind : std::uint32_t { event = 1, memory = 2, pooled = 3 };
 
-// The name of an object of another process: where its segment is found, and which object of that it is. All numbers
-// are checked against the segment before anything is done with them.
-struct ipc_name {
-  static constexpr std::uint32_t right_mark = 0x31'70'69'77;  // "wip1"
+// The name of an object of another process: where its segment is found, and which object of that it
+// is. All numbers are checked against the segment before anything is done with them.
+struct ipc_identity {
+  static constexpr std::uint32_t expected_magic = 0x31'70'69'77;  // "wip1"
 
-  std::uint32_t mark = right_mark;
+  std::uint32_t magic = expected_magic;
   ipc_kind kind{};
   std::int32_t process = 0;
   std::int32_t fd = -1;        // of the segment, in that process
@@ -35,7 +35,7 @@ struct ipc_name {
 
   template <class Handle>
   void write(Handle& to) const noexcept {
-    static_assert(sizeof(Handle) == sizeof(ipc_name) && std::is_trivially_copyable_v<Handle>);
+    static_assert(sizeof(Handle) == sizeof(ipc_identity) && std::is_trivially_copyable_v<Handle>);
     std::memcpy(&to, this, sizeof to);
   }
 
@@ -43,10 +43,10 @@ struct ipc_name {
   template <class Handle>
   [[nodiscard]] bool read(const Handle& from, ipc_kind expected) noexcept {
     std::memcpy(this, &from, sizeof from);
-    return mark == right_mark && kind == expected;
+    return magic == expected_magic && kind == expected;
   }
 };
 
-static_assert(sizeof(ipc_name) == 64);
+static_assert(sizeof(ipc_identity) == 64);
 
 }  // namespace weir::embedded::model

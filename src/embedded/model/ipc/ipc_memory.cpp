@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/core/context.hpp"
-#include "embedded/model/memory/ending_allocation.hpp"
-#include "embedded/model/ipc/foreign_store.hpp"
-#include "embedded/model/ipc/ipc_handle.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/ipc/imported_store.hpp"
+#include "embedded/model/ipc/ipc_handle.hpp"
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/allocation_removal.hpp"
 
 namespace weir::embedded::model::ipc_memory {
 
@@ -23,14 +23,16 @@ namespace {
 
 // An allocation of another process, opened in a context.
 struct opened_memory {
-  piece_name name;
+  piece_id name;
   context* in;
   allocation* record;
-  foreign_mapping pages;
+  imported_mapping pages;
   unsigned times;
 
   // Not while its last close() waits for work: who opens it then gets it at another address.
-  [[nodiscard]] bool usable() const noexcept { return record->bytes.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] bool usable() const noexcept {
+    return record->bytes.load(std::memory_order_acquire) != 0;
+  }
 };
 
 struct opened_list {
@@ -63,7 +65,7 @@ CUresult handle_of(CUdeviceptr address, CUipcMemHandle& out) {
   if (found == nullptr || found->kind != memory_kind::device) return CUDA_ERROR_INVALID_VALUE;
   if (found->store == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   if (const CUresult status = publish(*found); status != CUDA_SUCCESS) return status;
-  ipc_name name;
+  ipc_identity name;
   name.kind = ipc_kind::memory;
   name.process = getpid();
   name.fd = found->store->segment().fd();
@@ -75,15 +77,15 @@ CUresult handle_of(CUdeviceptr address, CUipcMemHandle& out) {
 }
 
 CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
-  ipc_name told;
-  if (!told.read(handle, ipc_kind::memory)) return CUDA_ERROR_INVALID_VALUE;
-  if (told.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
-  const foreign_store store = foreign_store::open(told.segment());
+  ipc_identity remote;
+  if (!remote.read(handle, ipc_kind::memory)) return CUDA_ERROR_INVALID_VALUE;
+  if (remote.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
+  const imported_store store = imported_store::open(remote.segment());
   if (!store) return CUDA_ERROR_INVALID_HANDLE;
   device* on = this_process().find_device(store.device());
   if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
 
-  const piece_name name{told.identity, told.id, told.number};
+  const piece_id name{remote.identity, remote.id, remote.number};
   const std::lock_guard lock{opened().mutex};
   std::vector<opened_memory>& all = opened().all;
   const auto known = std::find_if(all.begin(), all.end(), [&](const opened_memory& m) {
@@ -95,7 +97,7 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
     out = known->record->start();
     return CUDA_SUCCESS;
   }
-  foreign_store::piece piece = store.map(name);
+  imported_store::piece piece = store.map(name);
   if (!piece.pages) return CUDA_ERROR_INVALID_VALUE;
   all.reserve(all.size() + 1);
   const auto start = reinterpret_cast<std::uintptr_t>(piece.pages.get()) + piece.skip;
@@ -110,11 +112,12 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
 }
 
 CUresult close(CUdeviceptr address) {
-  std::optional<ending_allocation> last;
+  std::optional<allocation_removal> last;
   {
     const std::lock_guard lock{opened().mutex};
-    const auto known = std::find_if(opened().all.begin(), opened().all.end(),
-                                    [&](const opened_memory& m) { return m.record->start() == address; });
+    const auto known =
+        std::find_if(opened().all.begin(), opened().all.end(),
+                     [&](const opened_memory& m) { return m.record->start() == address; });
     if (known == opened().all.end()) return CUDA_ERROR_INVALID_VALUE;
     if (known->times > 1) {
       --known->times;
@@ -124,7 +127,7 @@ CUresult close(CUdeviceptr address) {
       return CUDA_ERROR_INVALID_VALUE;  // another thread's close was faster
   }
   last->owner().synchronize();
-  forget(last->take());
+  forget(last->commit());
   return CUDA_SUCCESS;
 }
 

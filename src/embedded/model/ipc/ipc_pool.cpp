@@ -6,12 +6,12 @@
 #include <mutex>
 #include <vector>
 
-#include "embedded/model/memory/address_map.hpp"
-#include "embedded/model/ipc/foreign_store.hpp"
-#include "embedded/model/memory/pool/memory_pool.hpp"
-#include "embedded/model/memory/pool/pool_place.hpp"
-#include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/ipc/imported_store.hpp"
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/pool/memory_pool.hpp"
+#include "embedded/model/memory/pool/pool_location.hpp"
+#include "embedded/model/memory/pool/pool_registry.hpp"
 
 namespace weir::embedded::model::ipc_pool {
 
@@ -36,8 +36,8 @@ imported_list& imported() noexcept {
 }
 
 // Where a store says that its pool has its memory. False for what no pool's store says.
-bool find_place(const foreign_store& store, pool_place& out) {
-  out.at = store.place();
+bool find_location(const imported_store& store, pool_location& out) {
+  out.at = store.location();
   switch (out.at.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE: return out.at.id == store.device();
     case CU_MEM_LOCATION_TYPE_HOST_NUMA: return out.at.id == 0;
@@ -51,22 +51,23 @@ bool find_place(const foreign_store& store, pool_place& out) {
 }  // namespace
 
 CUresult import(int fd, CUmemoryPool& out) {
-  foreign_store store = foreign_store::open(shared_memory::duplicate_of(fd));
-  pool_place place;
-  if (!store || !find_place(store, place)) return CUDA_ERROR_UNKNOWN;
+  imported_store store = imported_store::open(shared_memory::duplicate_of(fd));
+  pool_location location;
+  if (!store || !find_location(store, location)) return CUDA_ERROR_UNKNOWN;
   device* on = this_process().find_device(store.device());
   if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock{imported().mutex};
   std::vector<imported_pool>& all = imported().all;
-  const auto known = std::find_if(
-      all.begin(), all.end(), [&](const imported_pool& p) { return p.pool->sharing.identity() == store.identity(); });
+  const auto known = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) {
+    return p.pool->sharing.identity() == store.identity();
+  });
   if (known != all.end()) {
     ++known->imports;
     out = pool_registry::handle_of(*known->pool);
     return CUDA_SUCCESS;
   }
   all.reserve(all.size() + 1);
-  const CUmemoryPool made = pool_registry::create(*on, place, 0);
+  const CUmemoryPool made = pool_registry::create(*on, location, 0);
   memory_pool& pool = *pool_registry::find(made);
   pool.sharing.import(std::move(store));
   all.push_back({&pool, 1});
@@ -76,10 +77,12 @@ CUresult import(int fd, CUmemoryPool& out) {
 
 CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   const std::lock_guard lock{imported().mutex};
-  if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
+  if (pool_registry::find(handle) != &pool)
+    return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
   std::vector<imported_pool>& all = imported().all;
-  const auto known = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) { return p.pool == &pool; });
-  if (known == all.end() || pool.sharing.has_open()) return CUDA_ERROR_INVALID_VALUE;
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const imported_pool& p) { return p.pool == &pool; });
+  if (known == all.end() || pool.sharing.has_mappings()) return CUDA_ERROR_INVALID_VALUE;
   if (known->imports > 1) {
     --known->imports;
     return CUDA_SUCCESS;

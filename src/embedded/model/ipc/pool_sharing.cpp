@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/ipc/ipc_handle.hpp"
-#include "embedded/model/memory/late_unmap.hpp"
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/deferred_unmap.hpp"
 #include "embedded/model/memory/pool/memory_pool.hpp"
 
 namespace weir::embedded::model {
@@ -20,29 +20,29 @@ using namespace abi;
 void pool_sharing::clear() noexcept {
   const std::lock_guard lock{mutex_};
   if (store_ != nullptr) std::exchange(store_, nullptr)->release();
-  handed_out_.store(false, std::memory_order_relaxed);
+  exported_.store(false, std::memory_order_relaxed);
   imported_.store(false, std::memory_order_relaxed);
-  may_open_ = false;
-  foreign_ = {};
+  has_published_ = false;
+  imported_store_ = {};
 }
 
-CUresult pool_sharing::make(int device, const CUmemLocation& place) noexcept {
-  store_ = shared_store::create(device, place);
+CUresult pool_sharing::make(int device, const CUmemLocation& location) noexcept {
+  store_ = shared_store::create(device, location);
   return store_ != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult pool_sharing::hand_out(int& fd) noexcept {
+CUresult pool_sharing::export_descriptor(int& fd) noexcept {
   const std::lock_guard lock{mutex_};
   if (store_ == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  shared_memory given = shared_memory::duplicate_of(store_->segment().fd());
-  if (!given) return CUDA_ERROR_OPERATING_SYSTEM;
-  handed_out_.store(true, std::memory_order_release);
-  fd = given.release();
+  shared_memory duplicate = shared_memory::duplicate_of(store_->segment().fd());
+  if (!duplicate) return CUDA_ERROR_OPERATING_SYSTEM;
+  exported_.store(true, std::memory_order_release);
+  fd = duplicate.release();
   return CUDA_SUCCESS;
 }
 
 CUresult pool_sharing::describe(allocation& block, CUmemPoolPtrExportData& out) noexcept {
-  if (!handed_out_.load(std::memory_order_acquire)) return CUDA_ERROR_INVALID_VALUE;
+  if (!exported_.load(std::memory_order_acquire)) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock{mutex_};
   const std::size_t bytes = block.bytes.load(std::memory_order_relaxed);
   if (bytes == 0 || store_ == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -50,7 +50,7 @@ CUresult pool_sharing::describe(allocation& block, CUmemPoolPtrExportData& out) 
   if (piece < 0) piece = store_->publish(block.id, block.start(), bytes);
   if (piece < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   block.piece.store(piece, std::memory_order_relaxed);
-  ipc_name name;
+  ipc_identity name;
   name.kind = ipc_kind::pooled;
   name.process = getpid();
   name.identity = store_->identity();
@@ -61,36 +61,38 @@ CUresult pool_sharing::describe(allocation& block, CUmemPoolPtrExportData& out) 
 }
 
 void pool_sharing::withdraw(allocation& block) noexcept {
-  if (!handed_out_.load(std::memory_order_acquire)) return;
+  if (!exported_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock{mutex_};
-  if (const int piece = block.piece.exchange(-1, std::memory_order_relaxed); piece >= 0) store_->withdraw(piece);
+  if (const int piece = block.piece.exchange(-1, std::memory_order_relaxed); piece >= 0)
+    store_->withdraw(piece);
 }
 
-void pool_sharing::import(foreign_store store) noexcept {
+void pool_sharing::import(imported_store store) noexcept {
   const std::lock_guard lock{mutex_};
-  may_open_ = true;
-  foreign_ = std::move(store);
+  has_published_ = true;
+  imported_store_ = std::move(store);
   imported_.store(true, std::memory_order_release);
 }
 
 CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as, CUdeviceptr& out) {
-  ipc_name told;
+  ipc_identity told;
   if (!imported() || !told.read(data, ipc_kind::pooled)) return CUDA_ERROR_INVALID_VALUE;
-  const piece_name name{told.identity, told.id, told.number};
+  const piece_id name{told.identity, told.id, told.number};
   const std::lock_guard lock{mutex_};
-  if (!may_open_) return CUDA_ERROR_INVALID_VALUE;  // another thread ends the pool
-  const auto known = std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.name.id == name.id; });
+  if (!has_published_) return CUDA_ERROR_INVALID_VALUE;  // another thread ends the pool
+  const auto known = std::find_if(open_.begin(), open_.end(),
+                                  [&](const opened& o) { return o.name.id == name.id; });
   if (known != open_.end() && name.store == identity()) {
     out = known->record->start();
     return CUDA_SUCCESS;
   }
-  foreign_store::piece piece = foreign_.map(name);
+  imported_store::piece piece = imported_store_.map(name);
   if (!piece.pages) return CUDA_ERROR_INVALID_VALUE;
   open_.reserve(open_.size() + 1);
   const auto start = reinterpret_cast<std::uintptr_t>(piece.pages.get()) + piece.skip;
   allocation& record = address_map::instance().add(start, piece.bytes);
   record.kind = memory_kind::pooled;
-  record.on_host = as.place().is_host();
+  record.on_host = as.location().is_host();
   record.on = &as.owner();
   record.pool = &as;
   open_.push_back({name, &record, std::move(piece.pages)});
@@ -101,9 +103,10 @@ CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as,
 
 bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point until) {
   const std::lock_guard lock{mutex_};
-  const auto known = std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.record == &block; });
+  const auto known =
+      std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.record == &block; });
   if (known == open_.end() || block.start() != address) return false;
-  std::optional<late_unmapping> later;
+  std::optional<deferred_unmap> later;
   if (!until.reached()) {
     later.emplace(std::span{&until, 1}, known->pages.get(), known->pages.bytes());
     (void)known->pages.release();
@@ -115,7 +118,7 @@ bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point
   return true;
 }
 
-bool pool_sharing::has_open() const noexcept {
+bool pool_sharing::has_mappings() const noexcept {
   const std::lock_guard lock{mutex_};
   return !open_.empty();
 }
@@ -123,7 +126,7 @@ bool pool_sharing::has_open() const noexcept {
 bool pool_sharing::end_import() noexcept {
   const std::lock_guard lock{mutex_};
   if (!open_.empty()) return false;
-  may_open_ = false;
+  has_published_ = false;
   return true;
 }
 

@@ -1,4 +1,5 @@
-// model/shared_memory.cpp - segments are memfds, sealed at their size; other processes' are reached through /proc.
+// model/shared_memory.cpp - segments are memfds, sealed at their size; other processes' are reached
+// through /proc.
 #include "embedded/model/ipc/shared_memory.hpp"
 
 #include <fcntl.h>
@@ -13,10 +14,12 @@ namespace weir::embedded::model {
 
 namespace {
 
-// What is larger than the process's limit of files is refused with a signal (SIGXFSZ), which by default ends the process.
+// What is larger than the process's limit of files is refused with a signal (SIGXFSZ), which by
+// default ends the process.
 bool may_be_as_large(std::size_t bytes) noexcept {
   rlimit most{};
-  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || bytes <= most.rlim_cur;
+  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY ||
+         bytes <= most.rlim_cur;
 }
 
 }  // namespace
@@ -30,12 +33,15 @@ shared_memory shared_memory::create(std::size_t bytes, const char* name) noexcep
   shared_memory made{memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!made) return {};
   if (ftruncate(made.fd_, static_cast<off_t>(bytes)) != 0) return {};
-  // Without the seals a process that shares it could cut it short, and every touch behind that would be a SIGBUS.
+  // Without the seals a process that shares it could cut it short, and every touch behind that
+  // would be a SIGBUS.
   if (fcntl(made.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};
   return made;
 }
 
-shared_memory shared_memory::duplicate_of(int fd) noexcept { return shared_memory{fcntl(fd, F_DUPFD_CLOEXEC, 0)}; }
+shared_memory shared_memory::duplicate_of(int fd) noexcept {
+  return shared_memory{fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+}
 
 shared_memory shared_memory::of_process(pid_t process, int fd) noexcept {
   if (process == getpid()) return duplicate_of(fd);
@@ -45,9 +51,9 @@ shared_memory shared_memory::of_process(pid_t process, int fd) noexcept {
 }
 
 std::size_t shared_memory::bytes() const noexcept {
-  struct stat told {};
-  if (fstat(fd_, &told) != 0 || !S_ISREG(told.st_mode) || told.st_size < 0) return 0;
-  return static_cast<std::size_t>(told.st_size);
+  struct stat status {};
+  if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < 0) return 0;
+  return static_cast<std::size_t>(status.st_size);
 }
 
 bool shared_memory::is_sealed() const noexcept {
@@ -55,18 +61,20 @@ bool shared_memory::is_sealed() const noexcept {
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
-bool shared_memory::seal() const noexcept { return is_sealed() || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK) == 0; }
+bool shared_memory::seal() const noexcept {
+  return is_sealed() || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK) == 0;
+}
 
 bool shared_memory::same_as(const shared_memory& other) const noexcept {
-  struct stat ours {};
-  struct stat theirs {};
-  if (fstat(fd_, &ours) != 0 || fstat(other.fd_, &theirs) != 0) return false;
-  return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+  struct stat this_status {};
+  struct stat other_status {};
+  if (fstat(fd_, &this_status) != 0 || fstat(other.fd_, &other_status) != 0) return false;
+  return this_status.st_dev == other_status.st_dev && this_status.st_ino == other_status.st_ino;
 }
 
 void* shared_memory::map(std::size_t offset, std::size_t bytes, void* at) const noexcept {
-  void* got = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (at != nullptr ? MAP_FIXED : 0), fd_,
-                   static_cast<off_t>(offset));
+  void* got = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (at != nullptr ? MAP_FIXED : 0),
+                   fd_, static_cast<off_t>(offset));
   return got == MAP_FAILED ? nullptr : got;
 }
 
@@ -75,7 +83,8 @@ shared_pages::~shared_pages() {
 }
 
 shared_pages shared_pages::create(std::size_t bytes) noexcept {
-  void* const got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) return {};
   return {got, bytes};
 }

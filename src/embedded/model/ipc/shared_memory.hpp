@@ -1,4 +1,5 @@
-// model/shared_memory.hpp - memory that several processes, or several addresses of one, may have at once.
+// model/shared_memory.hpp - memory that several processes, or several addresses of one, may have at
+// once.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +9,10 @@
 
 namespace weir::embedded::model {
 
-// A segment of memory behind a file descriptor of the process's own: it has no name in a file system, nothing is left
-// behind when the last descriptor and the last mapping are gone, and it may be mapped as often and wherever one likes.
-// Move-only; the end of the object closes the descriptor, and mappings outlive it.
+// A segment of memory behind a file descriptor of the process's own: it has no name in a file
+// system, nothing is left behind when the last descriptor and the last mapping are gone, and it may
+// be mapped as often and wherever one likes. Move-only; the end of the object closes the
+// descriptor, and mappings outlive it.
 //
 // Nothing here throws: what fails gives an empty object or null, with errno as the system left it.
 // Thread safety: const members, from any thread.
@@ -24,14 +26,16 @@ class shared_memory {
   }
   ~shared_memory();
 
-  // A new segment of so many bytes, all zero, which takes up memory where it is touched. `name` is for people that look
-  // at the process's mappings. Its size never changes afterwards, so that no other process can cut it short.
+  // A new segment of so many bytes, all zero, which takes up memory where it is touched. `name` is
+  // for people that look at the process's mappings. Its size never changes afterwards, so that no
+  // other process can cut it short.
   [[nodiscard]] static shared_memory create(std::size_t bytes, const char* name) noexcept;
 
   // Takes over a descriptor, of whatever it may be of.
   [[nodiscard]] static shared_memory adopt(int fd) noexcept { return shared_memory{fd}; }
 
-  // What a descriptor of ours, or of another process of the same user, stands for. Empty once that has closed it.
+  // What a descriptor of ours, or of another process of the same user, stands for. Empty once that
+  // has closed it.
   [[nodiscard]] static shared_memory duplicate_of(int fd) noexcept;
   [[nodiscard]] static shared_memory of_process(pid_t process, int fd) noexcept;
 
@@ -44,18 +48,19 @@ class shared_memory {
   // Its size; 0 for what is no segment.
   [[nodiscard]] std::size_t bytes() const noexcept;
 
-  // Is it sure that nobody can cut it short, which would end whoever touches what is gone? One that create() made is.
+  // Is it sure that nobody can cut it short, which would end whoever touches what is gone? One that
+  // create() made is.
   [[nodiscard]] bool is_sealed() const noexcept;
 
-  // Makes that sure from now on, for everybody who has it. False where the system does not let it: of a memfd whose maker
-  // did not allow it, and of what is no memfd.
+  // Makes that sure from now on, for everybody who has it. False where the system does not let it:
+  // of a memfd whose maker did not allow it, and of what is no memfd.
   [[nodiscard]] bool seal() const noexcept;
 
   // Are both the same segment, whichever way they were come by?
   [[nodiscard]] bool same_as(const shared_memory& other) const noexcept;
 
-  // Maps a part of it for reading and writing: anywhere, or in place of what lies at `at`. `offset` and `at` are
-  // multiples of the page size. To be ended with munmap(). Null where it cannot be.
+  // Maps a part of it for reading and writing: anywhere, or in place of what lies at `at`. `offset`
+  // and `at` are multiples of the page size. To be ended with munmap(). Null where it cannot be.
   [[nodiscard]] void* map(std::size_t offset, std::size_t bytes, void* at = nullptr) const noexcept;
 
  private:
@@ -64,8 +69,8 @@ class shared_memory {
   int fd_ = -1;
 };
 
-// Memory that may be at several addresses of the process at once, and needs no descriptor: what keeps it is a mapping of its
-// own. Move-only; its other mappings outlive it.
+// Memory that may be at several addresses of the process at once, and needs no descriptor: what
+// keeps it is a mapping of its own. Move-only; its other mappings outlive it.
 //
 // Thread safety: const members, from any thread.
 class shared_pages {
@@ -80,14 +85,15 @@ class shared_pages {
   }
   ~shared_pages();
 
-  // New ones, all zero, of this process alone; or the first of a segment. Empty where the system gives none.
+  // New ones, all zero, of this process alone; or the first of a segment. Empty where the system
+  // gives none.
   [[nodiscard]] static shared_pages create(std::size_t bytes) noexcept;
   [[nodiscard]] static shared_pages of(const shared_memory& segment, std::size_t bytes) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
 
-  // Puts all of them in place of what lies at an address, to be ended with munmap(). False where it cannot be; what lay
-  // there may be gone all the same.
+  // Puts all of them in place of what lies at an address, to be ended with munmap(). False where it
+  // cannot be; what lay there may be gone all the same.
   [[nodiscard]] bool map_at(void* at) const noexcept;
 
  private:

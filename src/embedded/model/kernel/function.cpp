@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "embedded/model/core/device.hpp"
-#include "embedded/model/kernel/launch_limits.hpp"
-#include "embedded/model/kernel/module.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/core/thread_state.hpp"
+#include "embedded/model/kernel/launch_limits.hpp"
+#include "embedded/model/kernel/module.hpp"
 
 namespace weir::embedded::model {
 
@@ -28,7 +28,8 @@ unsigned compiled_cluster(const weir_kernel& of, CUfunction_attribute which) noe
 int number(std::size_t value) noexcept { return static_cast<int>(value); }
 
 // What a kernel was compiled for; false where there is no such attribute.
-bool tell_compiled(const weir_kernel& of, std::size_t constant_bytes, CUfunction_attribute which, int& out) noexcept {
+bool get_compiled_attribute(const weir_kernel& of, std::size_t constant_bytes,
+                            CUfunction_attribute which, int& out) noexcept {
   switch (which) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: out = number(of.max_threads); return true;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: out = number(of.static_shared); return true;
@@ -39,13 +40,19 @@ bool tell_compiled(const weir_kernel& of, std::size_t constant_bytes, CUfunction
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: out = limits::architecture; return true;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: out = 0; return true;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      out = of.static_shared < limits::shared_per_block ? number(limits::shared_per_block - of.static_shared) : 0;
+      out = of.static_shared < limits::shared_per_block
+                ? number(limits::shared_per_block - of.static_shared)
+                : 0;
       return true;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: out = CU_SHAREDMEM_CARVEOUT_DEFAULT; return true;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      out = CU_SHAREDMEM_CARVEOUT_DEFAULT;
+      return true;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: out = 0; return true;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: out = number(compiled_cluster(of, which)); return true;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+      out = number(compiled_cluster(of, which));
+      return true;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: out = 0; return true;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       out = CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
@@ -56,17 +63,19 @@ bool tell_compiled(const weir_kernel& of, std::size_t constant_bytes, CUfunction
 
 }  // namespace
 
-bool tell_attribute(const weir_kernel& of, const function_settings& set, const function_settings* behind,
-                    std::size_t constant_bytes, CUfunction_attribute which, int& out) noexcept {
+bool get_attribute(const weir_kernel& of, const function_settings& set,
+                   const function_settings* fallback, std::size_t constant_bytes,
+                   CUfunction_attribute which, int& out) noexcept {
   int compiled = 0;
-  if (!tell_compiled(of, constant_bytes, which, compiled)) return false;
+  if (!get_compiled_attribute(of, constant_bytes, which, compiled)) return false;
   out = set.get(which);
-  if (out == function_settings::unset && behind != nullptr) out = behind->get(which);
+  if (out == function_settings::unset && fallback != nullptr) out = fallback->get(which);
   if (out == function_settings::unset) out = compiled;
   return true;
 }
 
-CUresult set_attribute(const weir_kernel& of, function_settings& in, CUfunction_attribute which, int value) noexcept {
+CUresult set_attribute(const weir_kernel& of, function_settings& in, CUfunction_attribute which,
+                       int value) noexcept {
   int least = 0;
   int most = INT_MAX;
   switch (which) {
@@ -93,7 +102,8 @@ CUresult set_attribute(const weir_kernel& of, function_settings& in, CUfunction_
   return CUDA_SUCCESS;
 }
 
-void function::open(loaded_module& in, const weir_kernel& kernel, const function_settings* of_kernel) noexcept {
+void function::open(loaded_module& in, const weir_kernel& kernel,
+                    const function_settings* of_kernel) noexcept {
   owner_ = in.owner;
   in_ = &in;
   kernel_.store(&kernel, std::memory_order_relaxed);
@@ -130,7 +140,7 @@ CUresult function::attribute(CUfunction_attribute which, int& out) const noexcep
       break;
     default: break;
   }
-  const bool known = tell_attribute(kernel(), settings_, of_kernel_, constant_bytes_, which, out);
+  const bool known = get_attribute(kernel(), settings_, of_kernel_, constant_bytes_, which, out);
   return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -141,18 +151,22 @@ CUresult function::set(CUfunction_attribute which, int value) noexcept {
 
 int function::value_of(CUfunction_attribute which) const noexcept {
   int out = 0;
-  (void)tell_attribute(kernel(), settings_, of_kernel_, constant_bytes_, which, out);
+  (void)get_attribute(kernel(), settings_, of_kernel_, constant_bytes_, which, out);
   return out;
 }
 
 CUfunc_cache function::cache_config() const noexcept {
   const CUfunc_cache own = settings_.cache_config();
-  return own == CU_FUNC_CACHE_PREFER_NONE && of_kernel_ != nullptr ? of_kernel_->cache_config() : own;
+  return own == CU_FUNC_CACHE_PREFER_NONE && of_kernel_ != nullptr ? of_kernel_->cache_config()
+                                                                   : own;
 }
 
 weir_extent function::cluster() const noexcept {
-  const auto in = [&](CUfunction_attribute which) { return static_cast<unsigned>(value_of(which)); };
-  return {in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+  const auto in = [&](CUfunction_attribute which) {
+    return static_cast<unsigned>(value_of(which));
+  };
+  return {in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
+          in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
           in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
 }
 
@@ -163,7 +177,8 @@ CUresult find_function(CUfunction handle, context* in, function*& out) {
     if (in == nullptr) in = this_thread().current();
     if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     CUfunction its = nullptr;
-    const CUresult status = libraries::get_function(reinterpret_cast<CUkernel>(handle), in->base(), &its);
+    const CUresult status =
+        libraries::get_function(reinterpret_cast<CUkernel>(handle), in->base(), &its);
     if (status != CUDA_SUCCESS) return status;
     found = p.functions.find(its);
   }

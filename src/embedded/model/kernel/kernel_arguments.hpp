@@ -1,4 +1,5 @@
-// model/kernel_arguments.hpp - the arguments of a launch, as a program passes them and as they are kept.
+// model/kernel_arguments.hpp - the arguments of a launch, as a program passes them and as they are
+// kept.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +10,21 @@
 
 namespace weir::embedded::model {
 
-// Where the values of a call are: a pointer to each, or all of them in a buffer. Valid during the call.
+// Where the values of a call are: a pointer to each, or all of them in a buffer. Valid during the
+// call.
 class kernel_arguments {
  public:
   kernel_arguments() = default;
 
-  // Reads the two forms of cuLaunchKernel. CUDA_ERROR_INVALID_VALUE where both are given, or none and the kernel has
-  // parameters, or what is given is not as it should be; CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES for a buffer with more than the
-  // kernel takes. One with less is taken, and the rest is 0.
+  // Reads the two forms of cuLaunchKernel. CUDA_ERROR_INVALID_VALUE where both are given, or none
+  // and the kernel has parameters, or what is given is not as it should be;
+  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES for a buffer with more than the kernel takes. One with less
+  // is taken, and the rest is 0.
   static abi::CUresult read(const weir_kernel& of, void* const* params, void* const* extra,
                             kernel_arguments& out) noexcept;
 
-  // How many bytes they take where they lie as in a buffer, and how they have to be aligned for that.
+  // How many bytes they take where they lie as in a buffer, and how they have to be aligned for
+  // that.
   [[nodiscard]] static std::size_t bytes(const weir_kernel& of) noexcept;
   [[nodiscard]] static std::size_t alignment(const weir_kernel& of) noexcept;
 
@@ -33,14 +37,14 @@ class kernel_arguments {
  private:
   const void* const* each_ = nullptr;
   const std::byte* buffer_ = nullptr;
-  std::size_t given_ = 0;  // bytes in the buffer
+  std::size_t buffer_bytes_ = 0;  // bytes in the buffer
 };
 
 // Copies of them, where they stay for as long as one likes.
-class kept_arguments {
+class stored_arguments {
  public:
   // Throws std::bad_alloc.
-  kept_arguments(const weir_kernel& of, const kernel_arguments& given);
+  stored_arguments(const weir_kernel& of, const kernel_arguments& arguments);
 
   // A pointer to each.
   [[nodiscard]] const void** each() const noexcept { return each_.get(); }

@@ -1,4 +1,5 @@
-// model/kernel_work.hpp - a launch of a kernel: with all that it needs, as it is kept, and as an operation of a stream.
+// model/kernel_work.hpp - a launch of a kernel: with all that it needs, as it is kept, and as an
+// operation of a stream.
 #pragma once
 
 #include <memory>
@@ -19,12 +20,14 @@ class stream;
 class kernel_work {
  public:
   // Copies the arguments. The shape has been checked. Throws std::bad_alloc.
-  kernel_work(const context& owner, const weir_kernel& kernel, std::shared_ptr<const module_image> image,
-              const launch_shape& shape, const kernel_arguments& arguments, int priority = 0);
+  kernel_work(const context& owner, const weir_kernel& kernel,
+              std::shared_ptr<const module_image> image, const launch_shape& shape,
+              const kernel_arguments& arguments, int priority = 0);
 
-  // The same with another shape and priority. It shares the arguments: who was told where they are may go on to look at them
-  // while a node's attributes change. Throws std::bad_alloc.
-  [[nodiscard]] std::shared_ptr<const kernel_work> with(const launch_shape& shape, int priority) const;
+  // The same with another shape and priority. It shares the arguments: who was told where they are
+  // may go on to look at them while a node's attributes change. Throws std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<const kernel_work> with(const launch_shape& shape,
+                                                        int priority) const;
 
   // A hint that nobody takes; it is told, and compared.
   [[nodiscard]] int priority() const noexcept { return priority_; }
@@ -45,12 +48,14 @@ class kernel_work {
   std::shared_ptr<const module_image> image_;
   launch_shape shape_;
   int priority_;
-  std::shared_ptr<const kept_arguments> arguments_;
+  std::shared_ptr<const stored_arguments> arguments_;
 };
 
-// Submits a launch to a stream, whatever the capture state, and gives the point at which it is complete. The code has to stay
-// until then: a module waits for the work of its context before it ends. Throws std::bad_alloc, and then nothing was submitted.
-engine::point submit_kernel(stream& in, const weir_kernel& kernel, const std::shared_ptr<const module_image>& image,
+// Submits a launch to a stream, whatever the capture state, and gives the point at which it is
+// complete. The code has to stay until then: a module waits for the work of its context before it
+// ends. Throws std::bad_alloc, and then nothing was submitted.
+engine::point submit_kernel(stream& in, const weir_kernel& kernel,
+                            const std::shared_ptr<const module_image>& image,
                             const launch_shape& shape, const kernel_arguments& arguments);
 
 }  // namespace weir::embedded::model

@@ -7,14 +7,15 @@
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/device.hpp"
-#include "embedded/model/kernel/module.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/kernel/module.hpp"
 
 namespace weir::embedded::model {
 
 using namespace abi;
 
-const function_settings* library::settings_of(const loaded_module& part, const weir_kernel& kernel) const noexcept {
+const function_settings* library::settings_of(const loaded_module& part,
+                                              const weir_kernel& kernel) const noexcept {
   const auto index = static_cast<std::size_t>(&kernel - part.image->kernels().data());
   return &kernels[index]->settings[static_cast<std::size_t>(part.owner->owner().ordinal())];
 }
@@ -25,7 +26,7 @@ namespace {
 
 // Runs body(library) for a handle, with the lock held.
 template <class Body>
-CUresult with(CUlibrary handle, Body&& body) {
+CUresult with_library(CUlibrary handle, Body&& body) {
   process& p = this_process();
   const std::lock_guard lock{p.modules_mutex};
   library* const found = p.libraries.find(handle);
@@ -35,7 +36,8 @@ CUresult with(CUlibrary handle, Body&& body) {
 // The same for what needs its code.
 template <class Body>
 CUresult with_code(CUlibrary handle, Body&& body) {
-  return with(handle, [&](library& found) { return found.image ? body(found) : found.refusal; });
+  return with_library(handle,
+                      [&](library& found) { return found.image ? body(found) : found.load_error; });
 }
 
 CUkernel handle_of(const library_kernel& of) noexcept {
@@ -67,9 +69,10 @@ void add_kernels(library& to) {
   for (library_kernel* each : to.kernels) p.library_kernels.publish(each);
 }
 
-// What brings a library into a context: its own image where that has not been taken, else one that is loaded for it. The
-// loader of the host may be at work in a thread that waits for the lock, so it is not asked with the lock held.
-class arrival {
+// What brings a library into a context: its own image where that has not been taken, else one that
+// is loaded for it. The loader of the host may be at work in a thread that waits for the lock, so
+// it is not asked with the lock held.
+class context_load {
  public:
   // Runs body(library, part) with the lock held, the library being in the context.
   template <class Body>
@@ -78,38 +81,40 @@ class arrival {
       bool lacks_image = false;
       const CUresult status = with_code(handle, [&](library& found) -> CUresult {
         loaded_module* part = nullptr;
-        if (const CUresult came = come(found, in, part, lacks_image); came != CUDA_SUCCESS) return came;
+        if (const CUresult load_status = load_into(found, in, part, lacks_image);
+            load_status != CUDA_SUCCESS)
+          return load_status;
         return body(found, *part);
       });
       if (!lacks_image) return status;
-      std::string complaint;
-      const CUresult loaded = module_image::load(copy_, image_, complaint);
+      std::string diagnostic;
+      const CUresult loaded = module_image::load(copy_, image_, diagnostic);
       if (loaded != CUDA_SUCCESS) return loaded;
     }
   }
 
  private:
-  CUresult come(library& of, context& in, loaded_module*& part, bool& lacks_image) {
+  CUresult load_into(library& of, context& in, loaded_module*& part, bool& lacks_image) {
     if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
-    if (const auto there = of.parts.find(&in); there != of.parts.end()) {
+    if (const auto there = of.modules_by_context.find(&in); there != of.modules_by_context.end()) {
       part = there->second;
       return CUDA_SUCCESS;
     }
-    if (!of.image_is_taken) {
+    if (!of.image_in_use) {
       image_ = of.image;
     } else if (!image_) {
       copy_ = of.bytes.duplicate();
       lacks_image = static_cast<bool>(copy_);
       return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    const auto at = of.parts.emplace(&in, nullptr).first;
+    const auto at = of.modules_by_context.emplace(&in, nullptr).first;
     try {
-      at->second = modules::add_part(in, image_, of);
+      at->second = modules::add_library_module(in, image_, of);
     } catch (...) {
-      of.parts.erase(at);
+      of.modules_by_context.erase(at);
       throw;
     }
-    of.image_is_taken = true;
+    of.image_in_use = true;
     part = at->second;
     return CUDA_SUCCESS;
   }
@@ -118,7 +123,8 @@ class arrival {
   std::shared_ptr<const module_image> image_;
 };
 
-CUresult tell(const weir_variable* found, CUdeviceptr* address, std::size_t* bytes) noexcept {
+CUresult copy_variable_address(const weir_variable* found, CUdeviceptr* address,
+                               std::size_t* bytes) noexcept {
   if (found == nullptr) return CUDA_ERROR_NOT_FOUND;
   if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(found->address);
   if (bytes != nullptr) *bytes = found->bytes;
@@ -127,20 +133,21 @@ CUresult tell(const weir_variable* found, CUdeviceptr* address, std::size_t* byt
 
 }  // namespace
 
-CUresult load(kernel::image_bytes bytes, CUresult refusal, CUlibrary* out, std::string& complaint) {
+CUresult load(kernel::image_bytes bytes, CUresult load_error, CUlibrary* out,
+              std::string& diagnostic) {
   std::shared_ptr<const module_image> image;
-  if (refusal == CUDA_SUCCESS) {
+  if (load_error == CUDA_SUCCESS) {
     const kernel::image_bytes own = bytes.duplicate();
     if (!own) return CUDA_ERROR_OUT_OF_MEMORY;
-    refusal = module_image::load(own, image, complaint);
+    load_error = module_image::load(own, image, diagnostic);
   }
   process& p = this_process();
   const std::lock_guard lock{p.modules_mutex};
   library* const made = p.libraries.acquire();
-  made->refusal = refusal;
+  made->load_error = load_error;
   made->bytes = std::move(bytes);
   made->image = std::move(image);
-  made->image_is_taken = false;
+  made->image_in_use = false;
   try {
     if (made->image) add_kernels(*made);
   } catch (...) {
@@ -155,8 +162,8 @@ CUresult load(kernel::image_bytes bytes, CUresult refusal, CUlibrary* out, std::
 
 CUresult unload(CUlibrary handle) {
   std::vector<context*> in_use;
-  const CUresult status = with(handle, [&](library& found) {
-    for (const auto& [in, part] : found.parts) in_use.push_back(in);
+  const CUresult status = with_library(handle, [&](library& found) {
+    for (const auto& [in, part] : found.modules_by_context) in_use.push_back(in);
     return CUDA_SUCCESS;
   });
   if (status != CUDA_SUCCESS) return status;
@@ -168,10 +175,11 @@ CUresult unload(CUlibrary handle) {
     library* const found = p.libraries.find(handle);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     in_use.clear();
-    for (const auto& [in, part] : found->parts) in_use.push_back(in);
-    ended.reserve(found->parts.size() + 1);  // the last that may throw
+    for (const auto& [in, part] : found->modules_by_context) in_use.push_back(in);
+    ended.reserve(found->modules_by_context.size() + 1);  // the last that may throw
     p.libraries.retire(found, handle);
-    for (const auto& [in, part] : std::exchange(found->parts, {})) ended.push_back(modules::remove(*part));
+    for (const auto& [in, part] : std::exchange(found->modules_by_context, {}))
+      ended.push_back(modules::remove(*part));
     ended.push_back(std::move(found->image));
     remove_kernels(*found);
     found->bytes = {};
@@ -185,21 +193,22 @@ CUresult get_kernel(CUlibrary handle, const char* name, CUkernel* out) {
   return with_code(handle, [&](library& found) -> CUresult {
     const weir_kernel* const kernel = found.image->find_kernel(name);
     if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
-    *out = handle_of(*found.kernels[static_cast<std::size_t>(kernel - found.image->kernels().data())]);
+    *out =
+        handle_of(*found.kernels[static_cast<std::size_t>(kernel - found.image->kernels().data())]);
     return CUDA_SUCCESS;
   });
 }
 
 // One that was refused has none.
 CUresult count_kernels(CUlibrary handle, unsigned* out) {
-  return with(handle, [&](library& found) {
+  return with_library(handle, [&](library& found) {
     *out = static_cast<unsigned>(found.kernels.size());
     return CUDA_SUCCESS;
   });
 }
 
 CUresult list_kernels(CUlibrary handle, std::span<CUkernel> out) {
-  return with(handle, [&](library& found) {
+  return with_library(handle, [&](library& found) {
     const std::size_t count = std::min(out.size(), found.kernels.size());
     for (std::size_t i = 0; i < count; ++i) out[i] = handle_of(*found.kernels[i]);
     return CUDA_SUCCESS;
@@ -207,21 +216,23 @@ CUresult list_kernels(CUlibrary handle, std::span<CUkernel> out) {
 }
 
 CUresult get_module(CUlibrary handle, context& in, CUmodule* out) {
-  return arrival{}.run(handle, in, [&](library&, loaded_module& part) {
+  return context_load{}.run(handle, in, [&](library&, loaded_module& part) {
     *out = part.handle();
     return CUDA_SUCCESS;
   });
 }
 
-CUresult get_variable(CUlibrary handle, context& in, const char* name, CUdeviceptr* address, std::size_t* bytes) {
-  return arrival{}.run(
-      handle, in, [&](library&, loaded_module& part) { return tell(part.image->find_variable(name), address, bytes); });
+CUresult get_variable(CUlibrary handle, context& in, const char* name, CUdeviceptr* address,
+                      std::size_t* bytes) {
+  return context_load{}.run(handle, in, [&](library&, loaded_module& part) {
+    return copy_variable_address(part.image->find_variable(name), address, bytes);
+  });
 }
 
 CUresult get_function(CUkernel handle, context& in, CUfunction* out) {
   kernel_view of;
-  if (const CUresult status = look_at(handle, of); status != CUDA_SUCCESS) return status;
-  return arrival{}.run(of.in, in, [&](library&, loaded_module& part) -> CUresult {
+  if (const CUresult status = get_kernel_view(handle, of); status != CUDA_SUCCESS) return status;
+  return context_load{}.run(of.in, in, [&](library&, loaded_module& part) -> CUresult {
     if (this_process().library_kernels.find(handle) != of.kernel) return CUDA_ERROR_INVALID_HANDLE;
     const weir_kernel& kernel = part.image->kernels()[of.kernel->index];
     *out = modules::function_of(part, kernel);
@@ -230,25 +241,28 @@ CUresult get_function(CUkernel handle, context& in, CUfunction* out) {
   });
 }
 
-CUresult get_managed(CUlibrary handle, context* in, const char* name, CUdeviceptr* address, std::size_t* bytes) {
+CUresult get_managed(CUlibrary handle, context* in, const char* name, CUdeviceptr* address,
+                     std::size_t* bytes) {
   bool is_anywhere = false;
   const CUresult status = with_code(handle, [&](library& found) {
-    is_anywhere = found.image_is_taken;
+    is_anywhere = found.image_in_use;
     const weir_variable* const variable = found.image->find_variable(name);
-    return tell(variable != nullptr && variable->memory == weir_memory_managed ? variable : nullptr, address, bytes);
+    return copy_variable_address(
+        variable != nullptr && variable->memory == weir_memory_managed ? variable : nullptr,
+        address, bytes);
   });
   if (status != CUDA_SUCCESS || is_anywhere || in == nullptr) return status;
-  return arrival{}.run(handle, *in, [](library&, loaded_module&) { return CUDA_SUCCESS; });
+  return context_load{}.run(handle, *in, [](library&, loaded_module&) { return CUDA_SUCCESS; });
 }
 
-CUresult look_at(CUkernel handle, kernel_view& out) {
+CUresult get_kernel_view(CUkernel handle, kernel_view& out) {
   process& p = this_process();
   const std::lock_guard lock{p.modules_mutex};
   library_kernel* const found = p.library_kernels.find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   out.image = found->in->image;
   out.kernel = found;
-  out.described = &out.image->kernels()[found->index];
+  out.image_kernel = &out.image->kernels()[found->index];
   out.in = static_cast<CUlibrary>(p.libraries.handle_of(found->in));
   return CUDA_SUCCESS;
 }

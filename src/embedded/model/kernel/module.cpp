@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "embedded/model/memory/address_map.hpp"
-#include "embedded/model/kernel/library.hpp"
-#include "embedded/model/memory/managed_advice.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/kernel/library.hpp"
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/managed_advice.hpp"
 
 namespace weir::embedded::model {
 
@@ -28,7 +28,8 @@ namespace {
 void add_variable(loaded_module& in, const weir_variable& variable) {
   if (variable.bytes == 0) return;
   in.variables.reserve(in.variables.size() + 1);
-  allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes);
+  allocation& record = address_map::instance().add(
+      reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes);
   const bool managed = variable.memory == weir_memory_managed;
   record.kind = managed ? memory_kind::managed_variable : memory_kind::variable;
   if (managed) record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
@@ -47,12 +48,13 @@ void remove_variables(loaded_module& of) noexcept {
   }
 }
 
-// Takes everything out of a module that nobody finds any more. What the image takes with it is the host loader's, so the caller
-// lets go of it last, with no lock held.
+// Takes everything out of a module that nobody finds any more. What the image takes with it is the
+// host loader's, so the caller lets go of it last, with no lock held.
 std::shared_ptr<const module_image> clear(loaded_module& ended) noexcept {
   process& p = this_process();
   for (const auto& [kernel, made] : std::exchange(ended.functions, {})) {
-    if (void* const handle = p.functions.handle_of(made); handle != nullptr) p.functions.retire(made, handle);
+    if (void* const handle = p.functions.handle_of(made); handle != nullptr)
+      p.functions.retire(made, handle);
     made->close();
     p.functions.recycle(made);
   }
@@ -81,7 +83,7 @@ loaded_module* add(context& in, const std::shared_ptr<const module_image>& image
 
 // Runs body(module) for a handle, with the lock held.
 template <class Body>
-CUresult with(CUmodule handle, Body&& body) {
+CUresult with_module(CUmodule handle, Body&& body) {
   process& p = this_process();
   const std::lock_guard lock{p.modules_mutex};
   loaded_module* const found = p.modules.find(handle);
@@ -94,22 +96,26 @@ CUresult with(CUmodule handle, Body&& body) {
 
 CUmoduleLoadingMode loading_mode() noexcept {
   static const CUmoduleLoadingMode mode = [] {
-    const char* const wish = std::getenv("CUDA_MODULE_LOADING");
-    return wish != nullptr && std::string_view{wish} == "EAGER" ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+    const char* const requested = std::getenv("CUDA_MODULE_LOADING");
+    return requested != nullptr && std::string_view{requested} == "EAGER" ? CU_MODULE_EAGER_LOADING
+                                                                          : CU_MODULE_LAZY_LOADING;
   }();
   return mode;
 }
 
-CUresult load(context& in, const kernel::image_bytes& bytes, CUmodule* out, std::string& complaint) {
+CUresult load(context& in, const kernel::image_bytes& bytes, CUmodule* out,
+              std::string& diagnostic) {
   std::shared_ptr<const module_image> image;
-  if (const CUresult status = module_image::load(bytes, image, complaint); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = module_image::load(bytes, image, diagnostic); status != CUDA_SUCCESS)
+    return status;
   const std::lock_guard lock{this_process().modules_mutex};
   if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
   *out = add(in, image, nullptr)->handle();
   return CUDA_SUCCESS;
 }
 
-loaded_module* add_part(context& in, const std::shared_ptr<const module_image>& image, library& of) {
+loaded_module* add_library_module(context& in, const std::shared_ptr<const module_image>& image,
+                                  library& of) {
   return add(in, image, &of);
 }
 
@@ -119,8 +125,9 @@ CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
   if (is_new) {
     try {
       function* const made = p.functions.acquire();
-      const function_settings* const behind = in.from != nullptr ? in.from->settings_of(in, kernel) : nullptr;
-      made->open(in, kernel, behind);
+      const function_settings* const kernel_settings =
+          in.from != nullptr ? in.from->settings_of(in, kernel) : nullptr;
+      made->open(in, kernel, kernel_settings);
       if (loading_mode() == CU_MODULE_EAGER_LOADING) made->load();
       p.functions.publish(made);
       at->second = made;
@@ -134,7 +141,8 @@ CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
 
 std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept {
   process& p = this_process();
-  if (void* const handle = p.modules.handle_of(&ended); handle != nullptr) p.modules.retire(&ended, handle);
+  if (void* const handle = p.modules.handle_of(&ended); handle != nullptr)
+    p.modules.retire(&ended, handle);
   std::shared_ptr<const module_image> image = clear(ended);
   p.modules.recycle(&ended);
   return image;
@@ -143,7 +151,7 @@ std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept {
 CUresult unload(CUmodule module) {
   process& p = this_process();
   context* owner = nullptr;
-  const CUresult status = with(module, [&](loaded_module& found) {
+  const CUresult status = with_module(module, [&](loaded_module& found) {
     owner = found.owner;
     return found.from != nullptr ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
   });
@@ -161,7 +169,7 @@ CUresult unload(CUmodule module) {
 }
 
 CUresult get_function(CUmodule module, const char* name, CUfunction* out) {
-  return with(module, [&](loaded_module& found) -> CUresult {
+  return with_module(module, [&](loaded_module& found) -> CUresult {
     if (out == nullptr || name == nullptr || *name == '\0') return CUDA_ERROR_INVALID_VALUE;
     const weir_kernel* const kernel = found.image->find_kernel(name);
     if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
@@ -172,11 +180,13 @@ CUresult get_function(CUmodule module, const char* name, CUfunction* out) {
 }
 
 CUresult get_variable(CUmodule module, const char* name, CUdeviceptr* address, std::size_t* bytes) {
-  return with(module, [&](loaded_module& found) -> CUresult {
-    if ((address == nullptr && bytes == nullptr) || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_module(module, [&](loaded_module& found) -> CUresult {
+    if ((address == nullptr && bytes == nullptr) || name == nullptr)
+      return CUDA_ERROR_INVALID_VALUE;
     const weir_variable* const variable = found.image->find_variable(name);
     if (variable == nullptr)
-      return found.image->find_kernel(name) != nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
+      return found.image->find_kernel(name) != nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                       : CUDA_ERROR_NOT_FOUND;
     if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(variable->address);
     if (bytes != nullptr) *bytes = variable->bytes;
     return CUDA_SUCCESS;
@@ -184,14 +194,14 @@ CUresult get_variable(CUmodule module, const char* name, CUdeviceptr* address, s
 }
 
 CUresult count_functions(CUmodule module, unsigned* out) {
-  return with(module, [&](loaded_module& found) {
+  return with_module(module, [&](loaded_module& found) {
     *out = static_cast<unsigned>(found.image->kernels().size());
     return CUDA_SUCCESS;
   });
 }
 
 CUresult list_functions(CUmodule module, std::span<CUfunction> out) {
-  return with(module, [&](loaded_module& found) {
+  return with_module(module, [&](loaded_module& found) {
     const std::span<const weir_kernel> all = found.image->kernels();
     const std::size_t count = std::min(all.size(), out.size());
     for (std::size_t i = 0; i < count; ++i) out[i] = function_of(found, all[i]);
@@ -201,12 +211,12 @@ CUresult list_functions(CUmodule module, std::span<CUfunction> out) {
 
 void release_context(context& closed) noexcept {
   process& p = this_process();
-  { const std::lock_guard everybody_who_has_found_it_alive{p.modules_mutex}; }
+  { const std::lock_guard calls_in_flight{p.modules_mutex}; }
   p.modules.for_each([&](loaded_module& each) {
     std::shared_ptr<const module_image> image;
     const std::lock_guard lock{p.modules_mutex};
     if (p.modules.handle_of(&each) == nullptr || each.owner != &closed) return;
-    if (each.from != nullptr) each.from->parts.erase(&closed);
+    if (each.from != nullptr) each.from->modules_by_context.erase(&closed);
     image = remove(each);
   });
 }

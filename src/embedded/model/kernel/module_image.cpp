@@ -6,8 +6,8 @@
 #include <atomic>
 #include <utility>
 
-#include "embedded/kernel/services.hpp"
 #include "embedded/kernel/image/writable_variables.hpp"
+#include "embedded/kernel/services.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 #define WEIR_TELL_TSAN 1
@@ -27,33 +27,37 @@ using namespace abi;
 
 namespace {
 
-// A path of the descriptor that no other load has had: the loader takes a path that it knows for the object that it knows,
-// whatever lies there now. Numbers are written in dots, because they change nothing in a path.
+// A path of the descriptor that no other load has had: the loader takes a path that it knows for
+// the object that it knows, whatever lies there now. Numbers are written in dots, because they
+// change nothing in a path.
 std::string path_of(int fd) {
   static constinit std::atomic<unsigned long long> loads{0};
   std::string path = "/proc/self/fd";
-  for (unsigned long long left = loads.fetch_add(1, std::memory_order_relaxed); left != 0; left >>= 1) {
+  for (unsigned long long left = loads.fetch_add(1, std::memory_order_relaxed); left != 0;
+       left >>= 1) {
     path += (left & 1) != 0 ? "/." : "/";
   }
   return path + "/" + std::to_string(fd);
 }
 
-CUresult refusal(std::string& complaint) {
+CUresult load_error(std::string& diagnostic) {
   const char* const said = dlerror();
-  complaint = said != nullptr ? said : "the host's loader refuses it";
-  return complaint.find("undefined symbol") != std::string::npos ? CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
-                                                                 : CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+  diagnostic = said != nullptr ? said : "the host's loader refuses it";
+  return diagnostic.find("undefined symbol") != std::string::npos
+             ? CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+             : CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
 }
 
 template <class Entry>
-const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& all, std::string_view name) noexcept {
+const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& all,
+                     std::string_view name) noexcept {
   const auto found = all.find(name);
   return found != all.end() ? found->second : nullptr;
 }
 
-// The loader of the host has a lock of its own, which the thread sanitizer cannot see: an image may lie where one lay that
-// another thread has let go of. There is no lock here: who calls may have the loader's already, in a constructor of a
-// library that is being loaded.
+// The loader of the host has a lock of its own, which the thread sanitizer cannot see: an image may
+// lie where one lay that another thread has let go of. There is no lock here: who calls may have
+// the loader's already, in a constructor of a library that is being loaded.
 #if defined(WEIR_TELL_TSAN)
 char loader;
 void unloads() noexcept { __tsan_release(&loader); }
@@ -65,14 +69,15 @@ void has_loaded() noexcept {}
 
 }  // namespace
 
-CUresult module_image::load(const kernel::image_bytes& bytes, std::shared_ptr<const module_image>& out,
-                            std::string& complaint) {
+CUresult module_image::load(const kernel::image_bytes& bytes,
+                            std::shared_ptr<const module_image>& out, std::string& diagnostic) {
   const loaded_object::pointer opened = dlopen(path_of(bytes.fd()).c_str(), RTLD_NOW | RTLD_LOCAL);
   has_loaded();
   loaded_object object{opened};
-  if (!object) return refusal(complaint);
-  const auto* const table = static_cast<const weir_module_table*>(dlsym(object.get(), "weir_module"));
-  if (table == nullptr) return refusal(complaint);
+  if (!object) return load_error(diagnostic);
+  const auto* const table =
+      static_cast<const weir_module_table*>(dlsym(object.get(), "weir_module"));
+  if (table == nullptr) return load_error(diagnostic);
   if (table->services != nullptr) *table->services = &kernel::services();
   kernel::make_variables_writable(*table);
   out = std::make_shared<const module_image>(std::move(object), *table);

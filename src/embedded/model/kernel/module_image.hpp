@@ -1,4 +1,5 @@
-// model/module_image.hpp - the code and the variables of a module: a shared object of the host, loaded.
+// model/module_image.hpp - the code and the variables of a module: a shared object of the host,
+// loaded.
 #pragma once
 
 #include <memory>
@@ -18,11 +19,12 @@ namespace weir::embedded::model {
 // Thread safety: all members, from any thread.
 class module_image {
  public:
-  // Loads an image that was looked at, for good measure a copy of its own: no two share variables. CUDA_SUCCESS;
-  // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND where it wants what this process has not, else
-  // CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, and the host's loader complains. Throws std::bad_alloc.
-  static abi::CUresult load(const kernel::image_bytes& bytes, std::shared_ptr<const module_image>& out,
-                            std::string& complaint);
+  // Loads an image that was looked at, for good measure a copy of its own: no two share variables.
+  // CUDA_SUCCESS; CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND where it wants what this process has
+  // not, else CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, and the host's loader complains. Throws
+  // std::bad_alloc.
+  static abi::CUresult load(const kernel::image_bytes& bytes,
+                            std::shared_ptr<const module_image>& out, std::string& diagnostic);
 
   // What the loader gave, and what it exports.
   struct unloader {
@@ -33,7 +35,9 @@ class module_image {
   module_image(const module_image&) = delete;
   module_image& operator=(const module_image&) = delete;
 
-  [[nodiscard]] std::span<const weir_kernel> kernels() const noexcept { return {table_.kernels, table_.kernel_count}; }
+  [[nodiscard]] std::span<const weir_kernel> kernels() const noexcept {
+    return {table_.kernels, table_.kernel_count};
+  }
   [[nodiscard]] std::span<const weir_variable> variables() const noexcept {
     return {table_.variables, table_.variable_count};
   }

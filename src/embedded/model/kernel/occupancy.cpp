@@ -1,4 +1,5 @@
-// model/occupancy.cpp - how an H200 fills its multiprocessors. Registers and shared memory are given out in pieces.
+// model/occupancy.cpp - how an H200 fills its multiprocessors. Registers and shared memory are
+// given out in pieces.
 #include "embedded/model/kernel/occupancy.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ using namespace abi;
 namespace {
 
 template <class Number>
-constexpr Number round_up(Number value, Number unit) noexcept {
+constexpr Number round_to_unit(Number value, Number unit) noexcept {
   return (value + unit - 1) / unit * unit;
 }
 
@@ -31,7 +32,8 @@ int preferred_carveout(const function& of) noexcept {
   const int set = of.value_of(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
   if (set != CU_SHAREDMEM_CARVEOUT_DEFAULT) return set;
   CUfunc_cache config = of.cache_config();
-  if (config == CU_FUNC_CACHE_PREFER_NONE) config = of.owner().cache_config.load(std::memory_order_relaxed);
+  if (config == CU_FUNC_CACHE_PREFER_NONE)
+    config = of.owner().cache_config.load(std::memory_order_relaxed);
   switch (config) {
     case CU_FUNC_CACHE_PREFER_L1: return CU_SHAREDMEM_CARVEOUT_MAX_L1;
     case CU_FUNC_CACHE_PREFER_EQUAL: return 50;
@@ -42,29 +44,34 @@ int preferred_carveout(const function& of) noexcept {
 }
 
 // What one block takes of the shared memory, with what the driver keeps for itself.
-std::size_t shared_of_block(const block_demand& of, std::size_t dynamic) noexcept {
-  return round_up(of.static_shared + dynamic + limits::shared_reserved_per_block, limits::shared_granularity);
+std::size_t shared_of_block(const block_resources& of, std::size_t dynamic) noexcept {
+  return round_to_unit(of.static_shared + dynamic + limits::shared_reserved_per_block,
+                       limits::shared_granularity);
 }
 
-// The most that a block may have, with that. More than the usual is for functions that have asked for it.
-std::size_t largest_shared(const block_demand& of) noexcept {
+// The most that a block may have, with that. More than the usual is for functions that have asked
+// for it.
+std::size_t largest_shared(const block_resources& of) noexcept {
   const bool opted_in = of.static_shared + of.max_dynamic_shared > limits::shared_per_block;
-  return (opted_in ? limits::shared_per_block_opt_in : limits::shared_per_block) + limits::shared_reserved_per_block;
+  return (opted_in ? limits::shared_per_block_opt_in : limits::shared_per_block) +
+         limits::shared_reserved_per_block;
 }
 
-unsigned warps_of(unsigned threads) noexcept { return (threads + limits::warp - 1) / limits::warp; }
+unsigned warps_of(unsigned threads) noexcept {
+  return (threads + limits::warp_size - 1) / limits::warp_size;
+}
 
-unsigned blocks_by_registers(const block_demand& of, unsigned warps) noexcept {
+unsigned blocks_by_registers(const block_resources& of, unsigned warps) noexcept {
   constexpr unsigned granularity = 256;
   constexpr unsigned partitions = 4;  // each with warps and registers of its own
-  const unsigned of_warp = round_up(of.registers * limits::warp, granularity);
+  const unsigned of_warp = round_to_unit(of.registers * limits::warp_size, granularity);
   if (of_warp == 0) return limits::blocks_per_multiprocessor;
-  if (of_warp * round_up(warps, partitions) > limits::registers_per_multiprocessor) return 0;
+  if (of_warp * round_to_unit(warps, partitions) > limits::registers_per_multiprocessor) return 0;
   const unsigned in_partition = limits::registers_per_multiprocessor / partitions / of_warp;
   return in_partition * partitions / warps;
 }
 
-unsigned blocks_by_shared(const block_demand& of, std::size_t dynamic) noexcept {
+unsigned blocks_by_shared(const block_resources& of, std::size_t dynamic) noexcept {
   const std::size_t each = shared_of_block(of, dynamic);
   if (dynamic > of.max_dynamic_shared || each > largest_shared(of)) return 0;
   const std::size_t there = of.shared_memory >= each ? of.shared_memory : shared_size_for(each);
@@ -73,7 +80,7 @@ unsigned blocks_by_shared(const block_demand& of, std::size_t dynamic) noexcept 
 
 }  // namespace
 
-block_demand demand_of(const function& of) noexcept {
+block_resources block_resources_of(const function& of) noexcept {
   const auto percent = static_cast<std::size_t>(preferred_carveout(of));
   return {.max_threads = of.kernel().max_threads,
           .static_shared = of.kernel().static_shared,
@@ -82,35 +89,43 @@ block_demand demand_of(const function& of) noexcept {
           .registers = limits::registers_per_thread};
 }
 
-unsigned resident_blocks(const block_demand& of, unsigned threads, std::size_t dynamic_shared) noexcept {
+unsigned resident_blocks(const block_resources& of, unsigned threads,
+                         std::size_t dynamic_shared) noexcept {
   if (threads == 0 || threads > limits::threads_per_block) return 0;
   const unsigned warps = warps_of(threads);
   return std::min({limits::blocks_per_multiprocessor, limits::warps_per_multiprocessor / warps,
                    blocks_by_registers(of, warps), blocks_by_shared(of, dynamic_shared)});
 }
 
-unsigned resident_clustered_blocks(block_demand of, unsigned threads, std::size_t dynamic_shared) noexcept {
+unsigned resident_clustered_blocks(block_resources of, unsigned threads,
+                                   std::size_t dynamic_shared) noexcept {
   of.shared_memory = shared_size_for(shared_of_block(of, dynamic_shared));
   return resident_blocks(of, threads, dynamic_shared);
 }
 
-bool find_dynamic_shared(const block_demand& of, unsigned blocks, unsigned threads, std::size_t& out) noexcept {
+bool find_dynamic_shared(const block_resources& of, unsigned blocks, unsigned threads,
+                         std::size_t& out) noexcept {
   if (blocks == 0 || resident_blocks(of, threads, 0) < blocks) return false;
   const std::size_t most = largest_shared(of);
-  const std::size_t there = blocks == 1 ? most : std::max(of.shared_memory, limits::shared_sizes[1]);
-  const std::size_t each = std::min(there / blocks / limits::shared_granularity * limits::shared_granularity, most);
+  const std::size_t there =
+      blocks == 1 ? most : std::max(of.shared_memory, limits::shared_sizes[1]);
+  const std::size_t each =
+      std::min(there / blocks / limits::shared_granularity * limits::shared_granularity, most);
   out = std::min(each > of.static_shared ? each - of.static_shared : 0, of.max_dynamic_shared);
   return true;
 }
 
-block_choice choose_block(const block_demand& of, CUoccupancyB2DSize shared_of, std::size_t shared, unsigned largest) {
-  constexpr unsigned full = limits::warps_per_multiprocessor * limits::warp;
-  const unsigned most =
-      std::min({largest != 0 ? largest : limits::threads_per_block, limits::threads_per_block, of.max_threads});
+block_choice choose_block(const block_resources& of, CUoccupancyB2DSize shared_of,
+                          std::size_t shared, unsigned largest) {
+  constexpr unsigned full = limits::warps_per_multiprocessor * limits::warp_size;
+  const unsigned most = std::min({largest != 0 ? largest : limits::threads_per_block,
+                                  limits::threads_per_block, of.max_threads});
   block_choice best;
-  for (unsigned whole = round_up(most, limits::warp); whole > 0; whole -= limits::warp) {
+  for (unsigned whole = round_to_unit(most, limits::warp_size); whole > 0;
+       whole -= limits::warp_size) {
     const unsigned threads = std::min(whole, most);
-    const std::size_t dynamic = shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared;
+    const std::size_t dynamic =
+        shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared;
     const unsigned blocks = resident_blocks(of, threads, dynamic);
     if (blocks * threads > best.blocks * best.threads) best = {threads, blocks};
     if (best.blocks * best.threads == full) break;

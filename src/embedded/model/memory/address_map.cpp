@@ -1,4 +1,5 @@
-// model/address_map.cpp - the ordered side of the address map; what threads remember is in the header.
+// model/address_map.cpp - the ordered side of the address map; what threads remember is in the
+// header.
 #include "embedded/model/memory/address_map.hpp"
 
 #include <atomic>
@@ -25,20 +26,20 @@ allocation& address_map::add_for_graph(graph_block& block) {
   allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.at), block.extent);
   record.kind = memory_kind::graph;
   record.on = &block.on;
-  record.of_graph = block.bytes;
+  record.graph_bytes = block.bytes;
   record.graph_users.store(block.users, std::memory_order_relaxed);
-  record.from_graph.store(&block, std::memory_order_relaxed);
+  record.backing_block.store(&block, std::memory_order_relaxed);
   return record;
 }
 
-allocation* address_map::find_of_graph(std::uintptr_t address, std::size_t bytes) noexcept {
+allocation* address_map::find_graph_memory(std::uintptr_t address, std::size_t bytes) noexcept {
   const address_map& map = instance();
   const std::shared_lock lock{map.mutex_};
   auto next = map.by_base_.upper_bound(address);
   if (next == map.by_base_.begin()) return nullptr;
   allocation* const before = std::prev(next)->second;
   const std::size_t offset = address - before->start();
-  return offset <= before->of_graph && bytes <= before->of_graph - offset ? before : nullptr;
+  return offset <= before->graph_bytes && bytes <= before->graph_bytes - offset ? before : nullptr;
 }
 
 allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
@@ -49,10 +50,11 @@ allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
   return insert(base, extent);
 }
 
-allocation* address_map::add_registration(std::uintptr_t base, std::size_t extent, memory_kind& in_the_way) {
+allocation* address_map::add_registration(std::uintptr_t base, std::size_t extent,
+                                          memory_kind& conflict) {
   const std::lock_guard lock{mutex_};
   if (const allocation* other = overlapping(base, extent)) {
-    in_the_way = other->kind;
+    conflict = other->kind;
     return nullptr;
   }
   return &insert(base, extent);
@@ -106,8 +108,8 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.pool = nullptr;
   record.block = nullptr;
   record.elements = nullptr;
-  record.of_graph = 0;
-  record.from_graph.store(nullptr, std::memory_order_relaxed);
+  record.graph_bytes = 0;
+  record.backing_block.store(nullptr, std::memory_order_relaxed);
   record.store = nullptr;
   record.piece.store(-1, std::memory_order_relaxed);
   return record;
@@ -118,11 +120,11 @@ void address_map::erase(allocation& record) noexcept {
   free_.push_back(&record);  // capacity was reserved when the record was made
 }
 
-bool address_map::is_mapped_throughout(std::uintptr_t address, std::size_t bytes,
-                                       abi::CUmemAccess_flags wanted) noexcept {
+bool address_map::is_fully_mapped(std::uintptr_t address, std::size_t bytes,
+                                  abi::CUmemAccess_flags wanted) noexcept {
   for (;;) {
     const allocation* in = find(address);
-    if (in == nullptr || in->kind != memory_kind::mapped || !in->lets(wanted)) return false;
+    if (in == nullptr || in->kind != memory_kind::mapped || !in->allows(wanted)) return false;
     const std::size_t rest = in->start() + in->extent - address;
     if (bytes <= rest) return true;
     address += rest;
@@ -147,7 +149,8 @@ std::size_t address_map::owned_by(const context& owner, std::uintptr_t& from,
                                   std::span<allocation*> out) const noexcept {
   const std::shared_lock lock{mutex_};
   std::size_t count = 0;
-  for (auto next = by_base_.lower_bound(from); next != by_base_.end() && count < out.size(); ++next) {
+  for (auto next = by_base_.lower_bound(from); next != by_base_.end() && count < out.size();
+       ++next) {
     const auto [base, record] = *next;
     if (record->owner == &owner && record->holds(base)) out[count++] = record;
     from = base + 1;

@@ -9,15 +9,15 @@ reservations& all() {
 }
 
 mapping* mapping_at(ranges_by_start& in, std::uintptr_t at) {
-  const auto around = holder_of(in, at);
+  const auto around = find_containing(in, at);
   if (around == in.end()) return nullptr;
-  const auto found = holder_of(around->second.mapped, at);
+  const auto found = find_containing(around->second.mapped, at);
   return found == around->second.mapped.end() ? nullptr : &found->second;
 }
 
 mappings mappings_in(range& in, std::uintptr_t at, std::size_t bytes) {
   mappings found{in.mapped.lower_bound(at), in.mapped.lower_bound(at + bytes)};
-  const auto before = holder_of(in.mapped, at);
+  const auto before = find_containing(in.mapped, at);
   found.whole = before == in.mapped.end() || before == found.first;
   std::uintptr_t next = at;
   for (auto each = found.first; each != found.last; ++each) {

@@ -1,4 +1,5 @@
-// model/address_ranges.hpp - what is reserved, and what is mapped there, by address: for the bodies of address_space.hpp.
+// model/address_ranges.hpp - what is reserved, and what is mapped there, by address: for the bodies
+// of address_space.hpp.
 #pragma once
 
 #include <cstddef>
@@ -38,11 +39,14 @@ struct reservations {
 reservations& all();
 
 // Is [at, at + bytes) not empty, and does it not run past the last address?
-[[nodiscard]] inline bool are_addresses(std::uintptr_t at, std::size_t bytes) { return at + bytes > at; }
+[[nodiscard]] inline bool is_valid_range(std::uintptr_t at, std::size_t bytes) {
+  return at + bytes > at;
+}
 
-// The entry of a map from starts to things with a length that holds an address; end() where there is none.
+// The entry of a map from starts to things with a length that holds an address; end() where there
+// is none.
 template <class Map>
-auto holder_of(Map& things, std::uintptr_t address) {
+auto find_containing(Map& things, std::uintptr_t address) {
   auto next = things.upper_bound(address);
   if (next == things.begin()) return things.end();
   auto before = std::prev(next);
@@ -54,7 +58,8 @@ mapping* mapping_at(ranges_by_start& in, std::uintptr_t at);
 
 using mapping_iterator = std::map<std::uintptr_t, mapping>::iterator;
 
-// Mappings of a range that lie in [at, at + bytes), which are addresses, from the first up to one behind the last.
+// Mappings of a range that lie in [at, at + bytes), which are addresses, from the first up to one
+// behind the last.
 struct mappings {
   mapping_iterator first, last;
   bool whole = true;    // none goes beyond it

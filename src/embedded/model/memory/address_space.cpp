@@ -1,4 +1,5 @@
-// model/address_space.cpp - reserved ranges are mappings without access; memory is mapped over them.
+// model/address_space.cpp - reserved ranges are mappings without access; memory is mapped over
+// them.
 #include "embedded/model/memory/address_space.hpp"
 
 #include <sys/mman.h>
@@ -10,11 +11,11 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/address_ranges.hpp"
-#include "embedded/model/memory/late_unmap.hpp"
+#include "embedded/model/memory/deferred_unmap.hpp"
 #include "embedded/model/memory/physical_memory.hpp"
-#include "embedded/model/core/process.hpp"
 
 namespace weir::embedded::model::address_space {
 
@@ -36,18 +37,20 @@ typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type 
 
 // Takes addresses from the system that nobody may touch. Null where there are none.
 void* reserve_pages(std::size_t bytes, void* at, int flags) noexcept {
-  void* const got = mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  void* const got =
+      mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
   return got == MAP_FAILED ? nullptr : got;
 }
 
-// What was enqueued while something was mapped here and runs only now goes into memory that is nobody's.
-void leave(std::uintptr_t at, std::size_t bytes) noexcept {
+// What was enqueued while something was mapped here and runs only now goes into memory that is
+// nobody's.
+void unmap_pages(std::uintptr_t at, std::size_t bytes) noexcept {
   mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-std::uintptr_t reserve_wished(std::size_t bytes, std::uintptr_t wish) noexcept {
-  void* const got = reserve_pages(bytes, reinterpret_cast<void*>(wish), MAP_FIXED_NOREPLACE);
+std::uintptr_t reserve_at_hint(std::size_t bytes, std::uintptr_t hint) noexcept {
+  void* const got = reserve_pages(bytes, reinterpret_cast<void*>(hint), MAP_FIXED_NOREPLACE);
   return reinterpret_cast<std::uintptr_t>(got);
 }
 
@@ -65,7 +68,8 @@ std::uintptr_t reserve_aligned(std::size_t bytes, std::size_t alignment) noexcep
 }
 
 // Puts a mapping into the address map. No stream may touch it yet.
-void show(const range& around, std::uintptr_t around_start, mapping& in, std::uintptr_t start) {
+void add_record(const range& around, std::uintptr_t around_start, mapping& in,
+                std::uintptr_t start) {
   process& p = this_process();
   const CUmemLocation& where = in.memory->properties.location;
   const bool on_host = where.type != CU_MEM_LOCATION_TYPE_DEVICE;
@@ -80,26 +84,27 @@ void show(const range& around, std::uintptr_t around_start, mapping& in, std::ui
   in.record->open(in.bytes);
 }
 
-void hide(mapping& in) noexcept {
+void remove_record(mapping& in) noexcept {
   (void)in.record->close();
   address_map::instance().remove(*in.record);
 }
 
 // Maps an allocation where a node says, which then goes into its range.
-CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes, std::size_t offset,
-                   decltype(range::mapped)::node_type& node) {
+CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes,
+                   std::size_t offset, decltype(range::mapped)::node_type& node) {
   const physical_memory& memory = *node.mapped().memory;
   if (offset != 0 || bytes != memory.bytes) return CUDA_ERROR_NOT_SUPPORTED;
-  const auto around = holder_of(ranges, at);
-  if (!is_aligned(at) || around == ranges.end() || bytes > around->second.bytes - (at - around->first)) {
+  const auto around = find_containing(ranges, at);
+  if (!is_aligned(at) || around == ranges.end() ||
+      bytes > around->second.bytes - (at - around->first)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   const mappings there = mappings_in(around->second, at, bytes);
   if (there.first != there.last || !there.whole) return CUDA_ERROR_INVALID_VALUE;
-  show(around->second, around->first, node.mapped(), at);  // the last that may throw
+  add_record(around->second, around->first, node.mapped(), at);  // the last that may throw
   auto* const there_now = reinterpret_cast<void*>(at);
   if (!memory.pages.map_at(there_now)) {
-    hide(node.mapped());
+    remove_record(node.mapped());
     reserve_pages(bytes, there_now, MAP_FIXED);  // the addresses stay taken
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -109,15 +114,16 @@ CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes
 
 }  // namespace
 
-CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t wish, std::uintptr_t& out) {
+CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t hint,
+                 std::uintptr_t& out) {
   if (bytes == 0 || !is_aligned(bytes)) return CUDA_ERROR_INVALID_VALUE;
   if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
   alignment = std::max(alignment, granularity);
-  if (wish % alignment != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (hint % alignment != 0) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
   auto node = make_node<ranges_by_start>(0, {bytes, {}});
-  std::uintptr_t start = wish != 0 ? reserve_wished(bytes, wish) : 0;
+  std::uintptr_t start = hint != 0 ? reserve_at_hint(bytes, hint) : 0;
   if (start == 0) start = reserve_aligned(bytes, alignment);
   if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   node.key() = start;
@@ -131,27 +137,29 @@ CUresult free(std::uintptr_t start, std::size_t bytes) {
   {
     const std::lock_guard lock{everything.mutex};
     const auto found = everything.ranges.find(start);
-    if (found == everything.ranges.end() || found->second.bytes != bytes || !found->second.mapped.empty()) {
+    if (found == everything.ranges.end() || found->second.bytes != bytes ||
+        !found->second.mapped.empty()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     everything.ranges.erase(found);
   }
-  unmap_after_work(reinterpret_cast<void*>(start), bytes);
+  unmap_when_idle(reinterpret_cast<void*>(start), bytes);
   return CUDA_SUCCESS;
 }
 
 bool is_reserved(std::uintptr_t address) {
   reservations& everything = all();
   const std::shared_lock lock{everything.mutex};
-  return holder_of(everything.ranges, address) != everything.ranges.end();
+  return find_containing(everything.ranges, address) != everything.ranges.end();
 }
 
-CUresult map(std::uintptr_t at, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle memory) {
+CUresult map(std::uintptr_t at, std::size_t bytes, std::size_t offset,
+             CUmemGenericAllocationHandle memory) {
   if (at == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
   auto node = make_node<decltype(range::mapped)>(at, {.bytes = bytes});
-  physical_memory* const used = physical::use(memory);
+  physical_memory* const used = physical::acquire_mapping(memory);
   if (used == nullptr) return CUDA_ERROR_INVALID_VALUE;
   node.mapped().memory = used;
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
@@ -160,23 +168,23 @@ CUresult map(std::uintptr_t at, std::size_t bytes, std::size_t offset, CUmemGene
   } catch (const std::bad_alloc&) {
     // Nothing is mapped.
   }
-  if (status != CUDA_SUCCESS) physical::unuse(*used);
+  if (status != CUDA_SUCCESS) physical::release_mapping(*used);
   return status;
 }
 
 CUresult unmap(std::uintptr_t at, std::size_t bytes) {
-  if (!are_addresses(at, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (!is_valid_range(at, bytes)) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
-  const auto around = holder_of(everything.ranges, at);
+  const auto around = find_containing(everything.ranges, at);
   if (around == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
   auto& mapped = around->second.mapped;
   const mappings there = mappings_in(around->second, at, bytes);
   if (!there.whole) return CUDA_ERROR_INVALID_VALUE;
   for (auto& [start, each] : there) {
-    hide(each);
-    leave(start, each.bytes);
-    physical::unuse(*each.memory);
+    remove_record(each);
+    unmap_pages(start, each.bytes);
+    physical::release_mapping(*each.memory);
   }
   mapped.erase(there.first, there.last);
   return CUDA_SUCCESS;

@@ -10,15 +10,17 @@ namespace weir::embedded::model {
 
 class context;
 
-// An array. Its elements lie packed, row after row and slice after slice (layers are slices); no program ever sees their
-// addresses, but the address map knows them, so that a copy can be traced back to its array.
+// An array. Its elements lie packed, row after row and slice after slice (layers are slices); no
+// program ever sees their addresses, but the address map knows them, so that a copy can be traced
+// back to its array.
 //
 // Objects are reused (handle_table.hpp); what is here does not change while the array lives.
 struct array {
-  abi::CUDA_ARRAY3D_DESCRIPTOR described{};  // as the program did; an extent that the array has not is 0
-  std::size_t element = 0;                   // bytes: a format times the channels
-  std::size_t row = 0;                       // bytes
-  std::size_t rows = 0, slices = 0;          // at least 1
+  abi::CUDA_ARRAY3D_DESCRIPTOR
+      array_descriptor{};            // as the program did; an extent that the array has not is 0
+  std::size_t element = 0;           // bytes: a format times the channels
+  std::size_t row = 0;               // bytes
+  std::size_t rows = 0, slices = 0;  // at least 1
   allocation* memory = nullptr;
 
   [[nodiscard]] std::size_t slice() const noexcept { return row * rows; }

@@ -1,4 +1,5 @@
-// model/backing.cpp - small blocks from the heap, large ones and those to be shared from the system, a few kept warm.
+// model/backing.cpp - small blocks from the heap, large ones and those to be shared from the
+// system, a few kept warm.
 #include "embedded/model/memory/backing.hpp"
 
 #include <sys/mman.h>
@@ -19,22 +20,22 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 // Below this the heap serves better: a mapping costs system calls and whole pages.
 constexpr std::size_t smallest_mapping = std::size_t{64} << 10;
 
-constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+constexpr std::size_t round_to_page(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// The length of the mapping for a block: whole pages, and whole huge pages where these are worth having. Where overruns
-// are looked for, some of it is always left over to find them by.
+// The length of the mapping for a block: whole pages, and whole huge pages where these are worth
+// having. Where overruns are looked for, some of it is always left over to find them by.
 constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
-  if (exact_blocks) return round_up(bytes + 1, 4096);
-  return round_up(bytes, bytes >= huge_page ? huge_page : 4096);
+  if (asan_build) return round_to_page(bytes + 1, 4096);
+  return round_to_page(bytes, bytes >= huge_page ? huge_page : 4096);
 }
 
 // Larger ones are not told of to the sanitizer, which would take an eighth of their size for it.
 constexpr std::size_t largest_watched = std::size_t{64} << 30;
 
 bool is_mapped(std::size_t bytes, const shared_store* in) noexcept {
-  return in != nullptr || bytes >= (exact_blocks ? largest_watched : smallest_mapping);
+  return in != nullptr || bytes >= (asan_build ? largest_watched : smallest_mapping);
 }
 
 void unmap(void* at, std::size_t length, shared_store* in) noexcept {
@@ -47,17 +48,18 @@ void unmap(void* at, std::size_t length, shared_store* in) noexcept {
 
 void* map_pages(std::size_t length, shared_store* in) noexcept {
   const std::size_t slack = length >= huge_page ? huge_page : 0;
-  void* got = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* got = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) return nullptr;
   // Huge pages need a start that is aligned like them; what lies before and behind it goes back.
   const auto start = reinterpret_cast<std::uintptr_t>(got);
-  const std::uintptr_t aligned = slack != 0 ? round_up(start, huge_page) : start;
+  const std::uintptr_t aligned = slack != 0 ? round_to_page(start, huge_page) : start;
   if (aligned != start) munmap(got, aligned - start);
   if (const std::size_t rest = start + slack - aligned; rest != 0) {
     munmap(reinterpret_cast<void*>(aligned + length), rest);
   }
   auto* pages = reinterpret_cast<void*>(aligned);
-  if (in != nullptr && !in->place(pages, length)) {
+  if (in != nullptr && !in->map_pages(pages, length)) {
     munmap(pages, length);
     return nullptr;
   }
@@ -65,9 +67,9 @@ void* map_pages(std::size_t length, shared_store* in) noexcept {
   return pages;
 }
 
-// Mappings that were given back lately. A program that allocates and frees in a loop meets touched pages again, and
-// spares a page fault for each of them.
-class warm_mappings {
+// Mappings that were given back lately. A program that allocates and frees in a loop meets touched
+// pages again, and spares a page fault for each of them.
+class mapping_cache {
  public:
   void* take(std::size_t length, const shared_store* in) noexcept {
     const std::lock_guard lock{mutex_};
@@ -78,12 +80,12 @@ class warm_mappings {
   }
 
   void keep(void* at, std::size_t length, shared_store* in) noexcept {
-    if (length > most_bytes) {
+    if (length > max_bytes) {
       unmap(at, length, in);
       return;
     }
     const std::lock_guard lock{mutex_};
-    while (count_ == kept_.size() || bytes_ + length > most_bytes) {
+    while (count_ == kept_.size() || bytes_ + length > max_bytes) {
       const mapping oldest = remove(0);
       unmap(oldest.at, oldest.length, oldest.in);
     }
@@ -106,7 +108,7 @@ class warm_mappings {
     std::size_t length;
     shared_store* in;
   };
-  static constexpr std::size_t most_bytes = std::size_t{256} << 20;
+  static constexpr std::size_t max_bytes = std::size_t{256} << 20;
 
   mapping remove(std::size_t index) noexcept {
     const mapping taken = kept_[index];
@@ -122,13 +124,13 @@ class warm_mappings {
   std::size_t bytes_ = 0;
 };
 
-constinit warm_mappings warm;
+constinit mapping_cache warm;
 
-void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
+void* allocate_mapping(std::size_t bytes, shared_store* in) noexcept {
   const std::size_t length = mapping_length(bytes);
-  if constexpr (exact_blocks) {
+  if constexpr (asan_build) {
     auto* fresh = static_cast<std::byte*>(map_pages(length, in));
-    if (fresh != nullptr && bytes < largest_watched) forbid(fresh + bytes, length - bytes);
+    if (fresh != nullptr && bytes < largest_watched) poison(fresh + bytes, length - bytes);
     return fresh;
   }
   if (void* kept = warm.take(length, in)) return kept;
@@ -137,30 +139,31 @@ void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
   return map_pages(length, in);
 }
 
-void give_back_mapping(void* at, std::size_t bytes, shared_store* in) noexcept {
+void free_mapping(void* at, std::size_t bytes, shared_store* in) noexcept {
   const std::size_t length = mapping_length(bytes);
-  if constexpr (exact_blocks) {
-    if (bytes < largest_watched) permit(at, length);
+  if constexpr (asan_build) {
+    if (bytes < largest_watched) unpoison(at, length);
     unmap(at, length, in);
   } else {
     warm.keep(at, length, in);
   }
 }
 
-void* obtain_heap_block(std::size_t bytes) noexcept {
+void* allocate_heap_block(std::size_t bytes) noexcept {
   void* block = nullptr;
   return posix_memalign(&block, backing::alignment, bytes) == 0 ? block : nullptr;
 }
 
 }  // namespace
 
-backing backing::obtain(std::size_t bytes, device* from, shared_store* in) noexcept {
-  constexpr std::size_t largest = std::size_t{1} << 47;  // of addresses on the processors that there are
+backing backing::allocate(std::size_t bytes, device* from, shared_store* in) noexcept {
+  constexpr std::size_t largest = std::size_t{1}
+                                  << 47;  // of addresses on the processors that there are
   if (bytes > largest) return {};
-  if (from != nullptr && !from->take(bytes)) return {};
-  void* at = is_mapped(bytes, in) ? obtain_mapping(bytes, in) : obtain_heap_block(bytes);
+  if (from != nullptr && !from->reserve_memory(bytes)) return {};
+  void* at = is_mapped(bytes, in) ? allocate_mapping(bytes, in) : allocate_heap_block(bytes);
   if (at == nullptr) {
-    if (from != nullptr) from->give_back(bytes);
+    if (from != nullptr) from->release_memory(bytes);
     return {};
   }
   return backing{at, bytes, from, in};
@@ -170,13 +173,13 @@ void backing::drop_pages(void* at, std::size_t bytes) noexcept {
   if (is_mapped(bytes, nullptr)) madvise(at, mapping_length(bytes), MADV_DONTNEED);
 }
 
-void backing::give_back(void* at, std::size_t bytes, device* from, shared_store* in) noexcept {
+void backing::deallocate(void* at, std::size_t bytes, device* from, shared_store* in) noexcept {
   if (is_mapped(bytes, in)) {
-    give_back_mapping(at, bytes, in);
+    free_mapping(at, bytes, in);
   } else {
     std::free(at);
   }
-  if (from != nullptr) from->give_back(bytes);
+  if (from != nullptr) from->release_memory(bytes);
 }
 
 }  // namespace weir::embedded::model

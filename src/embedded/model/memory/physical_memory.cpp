@@ -1,4 +1,5 @@
-// model/physical_memory.cpp - the life of allocations without addresses, here and in other processes.
+// model/physical_memory.cpp - the life of allocations without addresses, here and in other
+// processes.
 #include "embedded/model/memory/physical_memory.hpp"
 
 #include <sys/mman.h>
@@ -7,8 +8,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/memory/pool/pool_registry.hpp"
 
 namespace weir::embedded::model::physical {
 
@@ -33,10 +34,12 @@ physical_memory* find(CUmemGenericAllocationHandle handle) noexcept {
 }
 
 CUmemGenericAllocationHandle publish(physical_memory& made) noexcept {
-  return reinterpret_cast<CUmemGenericAllocationHandle>(this_process().physical_memories.publish(&made));
+  return reinterpret_cast<CUmemGenericAllocationHandle>(
+      this_process().physical_memories.publish(&made));
 }
 
-bool write_label(const shared_memory& segment, std::size_t bytes, const CUmemAllocationProp& properties) noexcept {
+bool write_label(const shared_memory& segment, std::size_t bytes,
+                 const CUmemAllocationProp& properties) noexcept {
   void* const page = segment.map(bytes, label_page);
   if (page == nullptr) return false;
   label written{.magic = {}, .bytes = bytes, .properties = properties};
@@ -49,7 +52,8 @@ bool write_label(const shared_memory& segment, std::size_t bytes, const CUmemAll
 // False for a segment that is no allocation's.
 bool read_label(const shared_memory& segment, label& out) noexcept {
   const std::size_t whole = segment.bytes();
-  if (!segment.is_sealed() || whole <= label_page || (whole - label_page) % granularity != 0) return false;
+  if (!segment.is_sealed() || whole <= label_page || (whole - label_page) % granularity != 0)
+    return false;
   void* const page = segment.map(whole - label_page, label_page);
   if (page == nullptr) return false;
   std::memcpy(&out, page, sizeof out);
@@ -60,16 +64,16 @@ bool read_label(const shared_memory& segment, label& out) noexcept {
 // Gives the memory back once nobody has it any more. With the lock held.
 void end_if_unused(physical_memory& memory) noexcept {
   if (memory.handles != 0 || memory.mappings != 0) return;
-  if (memory.on != nullptr) memory.on->give_back(memory.bytes);
+  if (memory.on != nullptr) memory.on->release_memory(memory.bytes);
   memory.pages = {};
   memory.segment = {};
   this_process().physical_memories.recycle(&memory);
 }
 
-bool take(device& from, std::size_t bytes) noexcept {
-  if (from.take(bytes)) return true;
-  pool_registry::give_up_idle(from, nullptr);
-  return from.take(bytes);
+bool reserve_memory(device& from, std::size_t bytes) noexcept {
+  if (from.reserve_memory(bytes)) return true;
+  pool_registry::release_all_idle(from, nullptr);
+  return from.reserve_memory(bytes);
 }
 
 bool may_be_exported(const CUmemAllocationProp& properties) noexcept {
@@ -94,9 +98,11 @@ CUmemGenericAllocationHandle adopt(shared_pages pages, shared_memory segment, st
 CUresult check_place(const CUmemLocation& where) {
   switch (where.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(where.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+      return this_process().find_device(where.id) != nullptr ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_DEVICE;
     case CU_MEM_LOCATION_TYPE_HOST: return CUDA_SUCCESS;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return where.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      return where.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
     case CU_MEM_LOCATION_TYPE_INVALID: break;
   }
@@ -106,8 +112,9 @@ CUresult check_place(const CUmemLocation& where) {
 // May there be memory of these properties?
 CUresult check(const CUmemAllocationProp& wanted) {
   constexpr unsigned of_windows = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
-  if (wanted.type != CU_MEM_ALLOCATION_TYPE_PINNED || (wanted.requestedHandleTypes & of_windows) != 0 ||
-      wanted.win32HandleMetaData != nullptr || wanted.allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC) {
+  if (wanted.type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      (wanted.requestedHandleTypes & of_windows) != 0 || wanted.win32HandleMetaData != nullptr ||
+      wanted.allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return check_place(wanted.location);
@@ -115,12 +122,13 @@ CUresult check(const CUmemAllocationProp& wanted) {
 
 }  // namespace
 
-CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted, CUmemGenericAllocationHandle* out) {
+CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted,
+                CUmemGenericAllocationHandle* out) {
   if (bytes == 0 || bytes % granularity != 0) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult status = check(wanted); status != CUDA_SUCCESS) return status;
   const bool on_device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   device* const on = on_device ? this_process().find_device(wanted.location.id) : nullptr;
-  if (on != nullptr && !take(*on, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (on != nullptr && !reserve_memory(*on, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   shared_memory segment;
   shared_pages pages;
   if (!may_be_exported(wanted)) {
@@ -130,13 +138,13 @@ CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted, CUmemGener
     if (segment && write_label(segment, bytes, wanted)) pages = shared_pages::of(segment, bytes);
   }
   if (!pages) {
-    if (on != nullptr) on->give_back(bytes);
+    if (on != nullptr) on->release_memory(bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   try {
     *out = adopt(std::move(pages), std::move(segment), bytes, wanted, on);
   } catch (...) {
-    if (on != nullptr) on->give_back(bytes);
+    if (on != nullptr) on->release_memory(bytes);
     throw;
   }
   return CUDA_SUCCESS;
@@ -153,7 +161,7 @@ CUresult release(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult tell(CUmemGenericAllocationHandle handle, CUmemAllocationProp& out) {
+CUresult get_properties(CUmemGenericAllocationHandle handle, CUmemAllocationProp& out) {
   const std::lock_guard lock{counts_mutex};
   const physical_memory* const found = find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -166,9 +174,9 @@ CUresult export_descriptor(CUmemGenericAllocationHandle handle, int* out) {
   const physical_memory* const found = find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (!may_be_exported(found->properties)) return CUDA_ERROR_INVALID_VALUE;
-  shared_memory given = shared_memory::duplicate_of(found->segment.fd());
-  if (!given) return CUDA_ERROR_OPERATING_SYSTEM;
-  *out = given.release();
+  shared_memory duplicate = shared_memory::duplicate_of(found->segment.fd());
+  if (!duplicate) return CUDA_ERROR_OPERATING_SYSTEM;
+  *out = duplicate.release();
   return CUDA_SUCCESS;
 }
 
@@ -178,21 +186,22 @@ CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
   if (!segment || !read_label(segment, said)) return CUDA_ERROR_UNKNOWN;
   // Of a device that this process does not have, or another program's writing.
   if (const CUresult status = check(said.properties); status != CUDA_SUCCESS) return status;
-  said.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // what was imported is not handed on
+  said.properties.requestedHandleTypes =
+      CU_MEM_HANDLE_TYPE_NONE;  // what was imported is not handed on
   shared_pages pages = shared_pages::of(segment, said.bytes);
   if (!pages) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = adopt(std::move(pages), {}, said.bytes, said.properties, nullptr);
   return CUDA_SUCCESS;
 }
 
-physical_memory* use(CUmemGenericAllocationHandle handle) noexcept {
+physical_memory* acquire_mapping(CUmemGenericAllocationHandle handle) noexcept {
   const std::lock_guard lock{counts_mutex};
   physical_memory* const found = find(handle);
   if (found != nullptr) ++found->mappings;
   return found;
 }
 
-void unuse(physical_memory& mapped) noexcept {
+void release_mapping(physical_memory& mapped) noexcept {
   const std::lock_guard lock{counts_mutex};
   --mapped.mappings;
   end_if_unused(mapped);
@@ -201,7 +210,8 @@ void unuse(physical_memory& mapped) noexcept {
 CUmemGenericAllocationHandle retain(physical_memory& mapped) noexcept {
   const std::lock_guard lock{counts_mutex};
   if (mapped.handles++ == 0) return publish(mapped);
-  return reinterpret_cast<CUmemGenericAllocationHandle>(this_process().physical_memories.handle_of(&mapped));
+  return reinterpret_cast<CUmemGenericAllocationHandle>(
+      this_process().physical_memories.handle_of(&mapped));
 }
 
 }  // namespace weir::embedded::model::physical

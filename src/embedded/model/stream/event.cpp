@@ -6,8 +6,8 @@
 
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/context.hpp"
-#include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/stream/stream.hpp"
 
 namespace weir::embedded::model {
@@ -19,31 +19,32 @@ using engine::timeline;
 namespace {
 
 std::int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
 }  // namespace
 
 // Notes the time, unless a later record was faster.
-struct event::stamp {
+struct event::write_timestamp {
   event* of;
   std::uint64_t number;
 
   void run() const noexcept {
     const std::int64_t now = now_ns();
-    const std::lock_guard lock{of->noting_};
-    if (of->noted_.load().number < number) of->noted_.store({number, now});
+    const std::lock_guard lock{of->completion_time_lock_};
+    if (of->completion_time_.load().number < number) of->completion_time_.store({number, now});
   }
 };
 
 void event::begin(context& in, unsigned flags) noexcept {
-  recording_.renew();
+  record_lock_.reset_bias();
   context_.store(&in, std::memory_order_relaxed);
   flags_ = flags;
   ended_ = false;
   capture_id_.store(0, std::memory_order_relaxed);
-  const biased_lock::section alone{recording_};
+  const biased_lock::section alone{record_lock_};
   latest_record none{};
   none.number = ++last_number_;
   latest_.store(none);
@@ -67,14 +68,14 @@ CUresult event::open(context& in, const CUipcEventHandle& handle) {
 
 void event::close() noexcept {
   if (shared()) shared_->end();
-  const biased_lock::section alone{recording_};
+  const biased_lock::section alone{record_lock_};
   ++last_number_;  // a record that is just being made comes too late
 }
 
 void event::end(context& of) noexcept {
   ended_ = true;
   if (shared()) shared_->end();
-  const biased_lock::section alone{recording_};
+  const biased_lock::section alone{record_lock_};
   latest_record last = latest_.load();
   last.at = {};
   last.number = ++last_number_;
@@ -95,9 +96,9 @@ CUresult event::destroy(event& found, const void* handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-CUresult event::tell(CUipcEventHandle& out) const noexcept {
-  if (!shared() || !shared_->made_here()) return CUDA_ERROR_INVALID_HANDLE;
-  shared_->tell(out);
+CUresult event::get_ipc_handle(CUipcEventHandle& out) const noexcept {
+  if (!shared() || !shared_->is_local()) return CUDA_ERROR_INVALID_HANDLE;
+  shared_->get_ipc_handle(out);
   return CUDA_SUCCESS;
 }
 
@@ -106,44 +107,50 @@ CUresult event::record(stream& on) {
   if (shared() || timed()) {
     on.submit_many([&](timeline::submission& to) {
       record_in(to);
-      to.note_record();
+      to.mark_recorded();
     });
   } else {
-    take_next(on.record());
+    set_next_latest(on.record());
   }
   return CUDA_SUCCESS;
 }
 
-// The submission keeps others from the stream, so that records have the numbers that they come to there; and of records in two
-// streams at once the one that has the later number counts.
+// The submission keeps others from the stream, so that records have the numbers that they come to
+// there; and of records in two streams at once the one that has the later number counts.
 void event::record_in(timeline::submission& to) {
   if (shared()) {
-    take_next(shared_->record_in(to));
+    set_next_latest(shared_->record_in(to));
   } else if (timed()) {
     to.make_room();
-    const biased_lock::section alone{recording_};
+    const biased_lock::section alone{record_lock_};
     const std::uint64_t number = ++last_number_;
     const bool at_once = to.end().reached();
-    if (!at_once) to.add(engine::make_operation(stamp{this, number}, engine::operation_kind::work, true));
-    take(to.end(), number, at_once ? now_ns() : 0);
+    if (!at_once)
+      to.add(engine::make_operation(write_timestamp{this, number}, engine::operation_kind::work,
+                                    true));
+    set_latest(to.end(), number, at_once ? now_ns() : 0);
   } else {
-    take_next(to.end());
+    set_next_latest(to.end());
   }
 }
 
-void event::take_next(engine::point at) noexcept {
-  const biased_lock::section alone{recording_};
-  take(at, ++last_number_, 0);
+void event::set_next_latest(engine::point at) noexcept {
+  const biased_lock::section alone{record_lock_};
+  set_latest(at, ++last_number_, 0);
 }
 
-void event::take(engine::point at, std::uint64_t number, std::int64_t ns_at_once) noexcept {
-  latest_.store({at, number, true, ns_at_once != 0, ns_at_once});
+void event::set_latest(engine::point at, std::uint64_t number, std::int64_t host_ns) noexcept {
+  latest_.store({at, number, true, host_ns != 0, host_ns});
   if (capture_id() != 0) set_capture_id(0);
 }
 
-bool event::recorded() const noexcept { return shared() ? shared_->recorded() : latest_.load().recorded; }
+bool event::recorded() const noexcept {
+  return shared() ? shared_->recorded() : latest_.load().recorded;
+}
 
-engine::point event::recorded_point() const { return shared() ? shared_->latest() : latest_.load().at; }
+engine::point event::recorded_point() const {
+  return shared() ? shared_->latest() : latest_.load().at;
+}
 
 CUresult event::query() const {
   const bool complete = shared() ? shared_->complete() : recorded_point().reached();
@@ -162,7 +169,9 @@ CUresult event::elapsed(const event& from, const event& to, float& milliseconds)
   const bool usable = first.recorded && second.recorded && from.timed() && to.timed();
   if (!usable || &from.owner() != &to.owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (!first.at.reached() || !second.at.reached()) return CUDA_ERROR_NOT_READY;
-  const auto ns = [](const event& e, const latest_record& last) { return last.stamped ? last.ns : e.noted_.load().ns; };
+  const auto ns = [](const event& e, const latest_record& last) {
+    return last.timed_on_host ? last.ns : e.completion_time_.load().ns;
+  };
   milliseconds = static_cast<float>(static_cast<double>(ns(to, second) - ns(from, first)) / 1e6);
   return CUDA_SUCCESS;
 }

@@ -5,11 +5,11 @@
 #include <memory>
 #include <new>
 
-#include "embedded/engine/value_writers.hpp"
+#include "embedded/engine/pending_value_writes.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/capture/capture.hpp"
-#include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/memory/pool/pool_registry.hpp"
 
 namespace weir::embedded::model {
 
@@ -23,20 +23,21 @@ using engine::timeline;
 
 namespace {
 
-std::atomic<unsigned long long> next_id{1};
+std::atomic<unsigned long long> next_stream_id{1};
 
-// The last operation of a stream that was closed: whoever knew it by its handle is gone, and its work is done.
+// The last operation of a stream that was closed: whoever knew it by its handle is gone, and its
+// work is done.
 struct reclaim {
   stream* closed;
 
   void run() const noexcept {
-    closed->line().make_known_to_host(closed->line().completed());
+    closed->line().mark_known_to_host(closed->line().completed());
     closed->owner().remove(*closed);
     this_process().streams.recycle(closed);
   }
 };
 
-struct nothing {
+struct empty_operation {
   void run() const noexcept {}
 };
 
@@ -58,13 +59,13 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   context_.store(&in, std::memory_order_relaxed);
   role_ = role;
   flags_ = flags;
-  of_a_thread_ = false;
+  is_thread_default_ = false;
   set_priority(priority);
   attributes = {};
-  id_ = next_id.fetch_add(1, std::memory_order_relaxed);
-  legacy_seen_ = 0;
-  seen_by_legacy_ = 0;
-  work_ends_.store(no_end, std::memory_order_relaxed);
+  id_ = next_stream_id.fetch_add(1, std::memory_order_relaxed);
+  legacy_count_waited_ = 0;
+  count_legacy_waited_ = 0;
+  end_of_work_.store(no_end, std::memory_order_relaxed);
   capture_.store(nullptr, std::memory_order_relaxed);
   try {
     in.add(*this);
@@ -76,20 +77,23 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
 
 void stream::close() noexcept {
   timeline& line = *line_;
-  if (line.drained()) line.make_known_to_host(line.submitted());  // what it freed is free for everybody
-  work_ends_.store(line.submitted(), std::memory_order_release);
+  if (line.drained())
+    line.mark_known_to_host(line.submitted());  // what it freed is free for everybody
+  end_of_work_.store(line.submitted(), std::memory_order_release);
   try {
     timeline::submission last{line};
     last.add(make_operation(reclaim{this}, operation_kind::work, true));
   } catch (const std::bad_alloc&) {
-    // Without memory for its last operation it stays what it is, though nobody knows it any more, unless it needs none.
+    // Without memory for its last operation it stays what it is, though nobody knows it any more,
+    // unless it needs none.
     if (!line.drained()) return;
     reclaim{this}.run();
   }
   line.release_when_drained();
 }
 
-// Whoever retires the handle has the stream to himself, but its context may have ended it in between.
+// Whoever retires the handle has the stream to himself, but its context may have ended it in
+// between.
 CUresult stream::destroy(stream& found, const void* handle) noexcept {
   auto& streams = this_process().streams;
   if (!streams.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
@@ -109,22 +113,23 @@ void stream::end(context& of) noexcept {
   context_.store(&of, std::memory_order_relaxed);
 }
 
-// The legacy stream and the blocking streams of a context wait for each other. Each side reads how far the other has
-// been submitted before it publishes its own work, so that two that meet cannot both wait for what the other adds.
+// The legacy stream and the blocking streams of a context wait for each other. Each side reads how
+// far the other has been submitted before it publishes its own work, so that two that meet cannot
+// both wait for what the other adds.
 void stream::order_with_default_stream(timeline::submission& to) {
   if (role_ == stream_role::blocking) {
     timeline& legacy = owner().legacy().line();
     const std::uint64_t submitted = legacy.submitted();
-    if (submitted <= legacy_seen_) return;
+    if (submitted <= legacy_count_waited_) return;
     to.add_wait({&legacy, submitted});
-    legacy_seen_ = submitted;
+    legacy_count_waited_ = submitted;
   } else if (role_ == stream_role::legacy) {
     owner().for_each_stream([&](stream& other) {
       if (other.role_ != stream_role::blocking) return;
       const std::uint64_t submitted = other.line_->submitted();
-      if (submitted <= other.seen_by_legacy_) return;
+      if (submitted <= other.count_legacy_waited_) return;
       to.add_wait({other.line_, submitted});
-      other.seen_by_legacy_ = submitted;
+      other.count_legacy_waited_ = submitted;
     });
   }
 }
@@ -139,15 +144,17 @@ point stream::submit(const operation& op) {
 point stream::record() {
   timeline::submission to{*line_};
   if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-  to.note_record();
+  to.mark_recorded();
   return to.end();
 }
 
 point stream::end_of_use() {
   timeline::submission to{*line_};
   if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-  // Who waits for the event that was recorded here, or has waited for all that there was, does not come after what happens now.
-  if (to.is_recorded() || line_->is_known_to_host(to.end().count)) to.add(make_operation(nothing{}));
+  // Who waits for the event that was recorded here, or has waited for all that there was, does not
+  // come after what happens now.
+  if (to.is_recorded() || line_->is_known_to_host(to.end().count))
+    to.add(make_operation(empty_operation{}));
   return to.end();
 }
 
@@ -157,7 +164,7 @@ void stream::wait(point until) {
   to.add_wait(until);
 }
 
-CUresult stream::submit(const set_work& work) {
+CUresult stream::submit(const memset_work& work) {
   if (class capture* c = capture()) return c->add(*this, work);
   submit(make_operation(work, kind_of(work.width * work.height * work.element_size)));
   return CUDA_SUCCESS;
@@ -192,13 +199,13 @@ CUresult stream::submit(const value_wait& work) {
 
 CUresult stream::submit(const value_write& work) {
   if (class capture* c = capture()) return c->add(*this, work);
-  engine::value_writers::submitted(work.word, submit(make_operation(work)));
+  engine::pending_value_writes::record(work.word, submit(make_operation(work)));
   return CUDA_SUCCESS;
 }
 
 bool stream::work_done() const noexcept {
   const std::uint64_t submitted = line_->submitted();
-  return line_->completed() >= std::min(submitted, work_ends_.load(std::memory_order_acquire));
+  return line_->completed() >= std::min(submitted, end_of_work_.load(std::memory_order_acquire));
 }
 
 bool stream::idle() {

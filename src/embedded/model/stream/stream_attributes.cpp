@@ -38,8 +38,8 @@ bool acceptable(CUlaunchMemSyncDomain domain) noexcept {
 
 bool acceptable(CUlaunchMemSyncDomainMap map, const device& on) noexcept {
   int domains = 0;
-  return on.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, domains) && map.default_ < domains &&
-         map.remote < domains;
+  return on.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, domains) &&
+         map.default_ < domains && map.remote < domains;
 }
 
 template <class Value>
@@ -55,13 +55,17 @@ CUresult get_attribute(stream& of, CUstreamAttrID which, CUstreamAttrValue& out)
   const std::lock_guard lock{attributes_mutex};
   const stream_attributes& have = of.attributes;
   switch (which) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: out.accessPolicyWindow = have.window; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      out.accessPolicyWindow = have.window;
+      return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       out.syncPolicy = std::bit_cast<CUsynchronizationPolicy>(have.sync_policy);
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = of.priority(); return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: out.memSyncDomain = have.domain; return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: out.memSyncDomainMap = have.domain_map; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      out.memSyncDomainMap = have.domain_map;
+      return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
@@ -70,18 +74,19 @@ CUresult set_attribute(stream& of, CUstreamAttrID which, const CUstreamAttrValue
   const std::lock_guard lock{attributes_mutex};
   switch (which) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      return store_if(acceptable(value.accessPolicyWindow, of.owner().owner()), of.attributes.window,
-                      value.accessPolicyWindow);
+      return store_if(acceptable(value.accessPolicyWindow, of.owner().owner()),
+                      of.attributes.window, value.accessPolicyWindow);
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      return store_if(acceptable(value.syncPolicy), of.attributes.sync_policy, static_cast<int>(value.syncPolicy));
+      return store_if(acceptable(value.syncPolicy), of.attributes.sync_policy,
+                      static_cast<int>(value.syncPolicy));
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       of.set_priority(std::clamp(value.priority, highest_priority, lowest_priority));
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
       return store_if(acceptable(value.memSyncDomain), of.attributes.domain, value.memSyncDomain);
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      return store_if(acceptable(value.memSyncDomainMap, of.owner().owner()), of.attributes.domain_map,
-                      value.memSyncDomainMap);
+      return store_if(acceptable(value.memSyncDomainMap, of.owner().owner()),
+                      of.attributes.domain_map, value.memSyncDomainMap);
     default: return CUDA_ERROR_INVALID_VALUE;
   }
 }

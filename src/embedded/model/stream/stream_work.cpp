@@ -1,10 +1,10 @@
 // model/stream_work.cpp - what the operations do that call the program or use words of its memory.
 #include <atomic>
 
+#include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/waiting.hpp"
-#include "embedded/engine/written.hpp"
-#include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/core/thread_state.hpp"
+#include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/stream/work.hpp"
 
 namespace weir::embedded::model {
@@ -32,7 +32,8 @@ bool compares(const void* word, std::uint64_t value, std::uint32_t comparison) n
   const Unsigned seen = __atomic_load_n(static_cast<const Unsigned*>(word), __ATOMIC_ACQUIRE);
   const auto wanted = static_cast<Unsigned>(value);
   switch (comparison) {
-    case CU_STREAM_WAIT_VALUE_GEQ: return static_cast<Signed>(static_cast<Unsigned>(seen - wanted)) >= 0;
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<Signed>(static_cast<Unsigned>(seen - wanted)) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ: return seen == wanted;
     case CU_STREAM_WAIT_VALUE_AND: return (seen & wanted) != 0;
     default:  // CU_STREAM_WAIT_VALUE_NOR
@@ -43,7 +44,7 @@ bool compares(const void* word, std::uint64_t value, std::uint32_t comparison) n
 // Lets the device fail where streams may not do this with a word.
 bool fails(const void* word, CUmemAccess_flags use) noexcept {
   const allocation* in = address_map::find(reinterpret_cast<std::uintptr_t>(word));
-  if (in != nullptr && in->lets(use)) return false;
+  if (in != nullptr && in->allows(use)) return false;
   engine::fail_device(CUDA_ERROR_LAUNCH_FAILED);
   return true;
 }
@@ -55,7 +56,7 @@ void host_work::run() const noexcept {
     const host_function_scope scope;
     function(data);
   }
-  engine::anything_written();
+  engine::notify_all_written();
 }
 
 void callback_work::run() const noexcept {
@@ -63,7 +64,7 @@ void callback_work::run() const noexcept {
     const host_function_scope scope;
     function(stream, engine::device_failure(), data);
   }
-  engine::anything_written();
+  engine::notify_all_written();
 }
 
 bool value_wait::run() const noexcept {
@@ -75,11 +76,12 @@ bool value_wait::run() const noexcept {
 bool value_write::run() const noexcept {
   if (denied && fails(word, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)) return false;
   if (size == 4) {
-    __atomic_store_n(static_cast<std::uint32_t*>(word), static_cast<std::uint32_t>(value), __ATOMIC_RELEASE);
+    __atomic_store_n(static_cast<std::uint32_t*>(word), static_cast<std::uint32_t>(value),
+                     __ATOMIC_RELEASE);
   } else {
     __atomic_store_n(static_cast<std::uint64_t*>(word), value, __ATOMIC_RELEASE);
   }
-  engine::written_for_waiters(word, size);
+  engine::notify_written_ordered(word, size);
   return true;
 }
 

@@ -17,7 +17,7 @@ using namespace abi;
 namespace {
 
 // Larger sources are not staged: the second copy would cost more than the wait.
-constexpr std::size_t most_staged_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_staged_bytes = std::size_t{1} << 20;
 
 struct free_deleter {
   void operator()(void* block) const noexcept { std::free(block); }
@@ -38,7 +38,7 @@ CUresult submit_and_wait(stream& in, const Work& work) {
   return wait_for_submitted(in);
 }
 
-bool waits(const place& to, const place& from) noexcept {
+bool waits(const memory_operand& to, const memory_operand& from) noexcept {
   return to.on_host() || from.on_host() || to.sync_memops() || from.sync_memops();
 }
 
@@ -82,36 +82,39 @@ CUresult copy_staged(stream& in, const Work& work, std::size_t bytes) {
 }
 
 template <class Work>
-CUresult copy_in_order(stream& in, const place& to, const place& from, const Work& work, std::size_t bytes,
-                       source_reading reading) {
-  const bool reads_now = reading == source_reading::during_call;
+CUresult copy_async(stream& in, const memory_operand& to, const memory_operand& from,
+                    const Work& work, std::size_t bytes, source_access_order reading) {
+  const bool reads_now = reading == source_access_order::during_call;
   const bool device_only = !from.pageable() && !to.pageable() && !reads_now;
   if (device_only || in.capture() != nullptr) return in.submit(work);
-  if (to.pageable() || bytes > most_staged_bytes) return submit_and_wait(in, work);
+  if (to.pageable() || bytes > max_staged_bytes) return submit_and_wait(in, work);
   return copy_staged(in, work, bytes);
 }
 
 }  // namespace
 
-CUresult copy_in_order(stream& in, const place& to, const place& from, std::size_t bytes, source_reading reading) {
-  return copy_in_order(in, to, from, copy_work{to.at, from.at, bytes}, bytes, reading);
+CUresult copy_async(stream& in, const memory_operand& to, const memory_operand& from,
+                    std::size_t bytes, source_access_order reading) {
+  return copy_async(in, to, from, copy_work{to.at, from.at, bytes}, bytes, reading);
 }
 
-CUresult copy_in_order(stream& in, const place& to, const place& from, const pitched_copy_work& work,
-                       source_reading reading) {
-  return copy_in_order(in, to, from, work, work.bytes(), reading);
+CUresult copy_async(stream& in, const memory_operand& to, const memory_operand& from,
+                    const pitched_copy_work& work, source_access_order reading) {
+  return copy_async(in, to, from, work, work.bytes(), reading);
 }
 
-CUresult copy_now(stream& in, const place& to, const place& from, std::size_t bytes) {
+CUresult copy_sync(stream& in, const memory_operand& to, const memory_operand& from,
+                   std::size_t bytes) {
   const copy_work work{to.at, from.at, bytes};
   return waits(to, from) ? submit_and_wait(in, work) : in.submit(work);
 }
 
-CUresult copy_now(stream& in, const place& to, const place& from, const pitched_copy_work& work) {
+CUresult copy_sync(stream& in, const memory_operand& to, const memory_operand& from,
+                   const pitched_copy_work& work) {
   return waits(to, from) ? submit_and_wait(in, work) : in.submit(work);
 }
 
-CUresult set_now(stream& in, const place& to, const set_work& work) {
+CUresult memset_sync(stream& in, const memory_operand& to, const memset_work& work) {
   return to.on_host() || to.sync_memops() ? submit_and_wait(in, work) : in.submit(work);
 }
 

@@ -1,4 +1,5 @@
-// model/value_batch.cpp - the operations of a batch share what they are to do, which is nothing if not all found room.
+// model/value_batch.cpp - the operations of a batch share what they are to do, which is nothing if
+// not all found room.
 #include "embedded/model/stream/value_batch.hpp"
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "embedded/engine/value_writers.hpp"
+#include "embedded/engine/pending_value_writes.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/stream/stream.hpp"
 
@@ -30,8 +31,9 @@ void end_after(value_batch* of, std::size_t number) noexcept {
   if (number == of->last) delete of;
 }
 
-// What was cancelled waits for nothing, and is looked at once. A wait is looked at again by the thread that runs it when another has
-// found the value there, so a wait that ends its batch cannot free it: that is done by an operation behind it.
+// What was cancelled waits for nothing, and is looked at once. A wait is looked at again by the
+// thread that runs it when another has found the value there, so a wait that ends its batch cannot
+// free it: that is done by an operation behind it.
 struct batched_wait {
   const void* word;  // where the engine finds what is waited for
   value_batch* of;
@@ -74,8 +76,9 @@ void add(timeline::submission& to, value_batch& batch, std::size_t number) {
 
 }  // namespace
 
-void submit_batch(stream& in, std::vector<value_work> works) {
-  std::erase_if(works, [](const value_work& work) { return std::holds_alternative<std::monostate>(work); });
+void submit_value_batch(stream& in, std::vector<value_work> works) {
+  std::erase_if(
+      works, [](const value_work& work) { return std::holds_alternative<std::monostate>(work); });
   auto owned = std::make_unique<value_batch>(value_batch{.works = std::move(works)});
   const std::size_t count = owned->works.size();
   in.submit_many([&](timeline::submission& to) {
@@ -87,7 +90,7 @@ void submit_batch(stream& in, std::vector<value_work> works) {
         add(to, *batch, added);
         if (added == 0) owned.release();
         if (const auto* write = std::get_if<value_write>(&batch->works[added])) {
-          engine::value_writers::submitted(write->word, to.end());
+          engine::pending_value_writes::record(write->word, to.end());
         }
       }
       if (count != 0) to.add(make_operation(batch_end{batch}, operation_kind::work, true));

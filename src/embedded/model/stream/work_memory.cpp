@@ -3,14 +3,15 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "embedded/engine/written.hpp"
+#include "embedded/engine/notify_written.hpp"
 #include "embedded/model/stream/work.hpp"
 
 namespace weir::embedded::model {
 
 namespace {
 
-// Long rows are written by copying their own beginning, which stays in the cache: memcpy is the fastest store there is.
+// Long rows are written by copying their own beginning, which stays in the cache: memcpy is the
+// fastest store there is.
 constexpr std::size_t pattern_bytes = 4096;
 
 template <class Element>
@@ -27,7 +28,7 @@ void fill_row(std::byte* to, Element value, std::size_t count) noexcept {
   }
 }
 
-void fill_row(std::byte* to, const set_work& work) noexcept {
+void fill_row(std::byte* to, const memset_work& work) noexcept {
   switch (work.element_size) {
     case 1: std::memset(to, static_cast<unsigned char>(work.value), work.width); break;
     case 2: fill_row(to, static_cast<std::uint16_t>(work.value), work.width); break;
@@ -37,21 +38,21 @@ void fill_row(std::byte* to, const set_work& work) noexcept {
 
 }  // namespace
 
-void set_work::run() const noexcept {
+void memset_work::run() const noexcept {
   if (element_size == 4 && width == 1 && height == 1) {
     // The program may be looking at the word, to see how far the stream has come.
     __atomic_store_n(reinterpret_cast<std::uint32_t*>(to), value, __ATOMIC_RELEASE);
-    engine::written(to, 4);
+    engine::notify_written(to, 4);
     return;
   }
   for (std::size_t row = 0; row < height; ++row) fill_row(to + row * pitch, *this);
-  engine::written(to, (height - 1) * pitch + width * element_size);
+  engine::notify_written(to, (height - 1) * pitch + width * element_size);
 }
 
 // Copies may overlap: what the program then gets is undefined, but it gets it without harm.
 void copy_work::run() const noexcept {
   std::memmove(to, from, bytes);
-  engine::written(to, bytes);
+  engine::notify_written(to, bytes);
   std::free(staging);
 }
 
@@ -68,7 +69,7 @@ void pitched_copy_work::run() const noexcept {
       std::memmove(to_row + row * to_pitch, from_row + row * from_pitch, width);
     }
   }
-  engine::written(to, (depth - 1) * to_slice + (height - 1) * to_pitch + width);
+  engine::notify_written(to, (depth - 1) * to_slice + (height - 1) * to_pitch + width);
   std::free(staging);
 }
 

@@ -1,12 +1,12 @@
 // copy_node_test.cpp - nodes that copy: lines, rows and boxes, between memories of all kinds.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/graph/nodes/copy_node.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/copy_node.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/memory_pool.hpp>
 #include <weir/memory/pinned_buffer.hpp>
@@ -20,14 +20,14 @@
 
 #include <gtest/gtest.h>
 
-#include "support/fault_table.hpp"
 #include "support/errors.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
-using detail::failing_table;
+using detail::fault_table;
 using test::failure_of;
 using test::result_of;
 
@@ -47,7 +47,7 @@ class CopyNode : public ::testing::Test {
   graph g;
 };
 
-TEST_F(CopyNode, CopiesBetweenMemoriesOfEveryKind) {
+TEST_F(CopyNode, ANodeCopiesBetweenAllKindsOfMemory) {
   std::vector<int> pageable(100);
   managed_buffer<int> managed{100, gpu};
   for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
@@ -62,7 +62,7 @@ TEST_F(CopyNode, CopiesBetweenMemoriesOfEveryKind) {
   EXPECT_EQ(pageable[98], 98);
 }
 
-TEST_F(CopyNode, TellsWhatItDoes) {
+TEST_F(CopyNode, ANodeReturnsItsParameters) {
   const copy_node node = g.add(copy_parameters{in, x});
   const copy_parameters p = node.parameters();
   EXPECT_EQ(p.from().kind, copy_side::memory::host);
@@ -79,7 +79,7 @@ TEST_F(CopyNode, TellsWhatItDoes) {
   EXPECT_EQ(captured.nodes().at(0).as<copy_node>().parameters().width_bytes(), 400u);
 }
 
-TEST_F(CopyNode, CopiesRows) {
+TEST_F(CopyNode, ANodeCopiesRows) {
   for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
   for (int& i : out) i = -1;
   const pitched_span<const int> from{in.data(), 10, 10, 10 * sizeof(int)};
@@ -94,7 +94,7 @@ TEST_F(CopyNode, CopiesRows) {
   EXPECT_EQ(result_of([&] { static_cast<void>(copy_parameters{from, to}); }), errc::invalid_value);
 }
 
-TEST_F(CopyNode, CopiesBoxes) {
+TEST_F(CopyNode, ANodeCopiesBoxes) {
   for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
   for (int& i : out) i = -1;
   const pitched_span<int> from{in.data(), 2, 3, 5 * sizeof(int), 4, 5};  // slices of 5 x 5
@@ -109,7 +109,7 @@ TEST_F(CopyNode, CopiesBoxes) {
   EXPECT_EQ(out[24], -1);
 }
 
-TEST_F(CopyNode, CopiesPartsAsTheDriverHasThem) {
+TEST_F(CopyNode, ANodeCopiesFromAndToByteOffsets) {
   for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
   copy_side from;
   from.address = in.data();
@@ -126,7 +126,7 @@ TEST_F(CopyNode, CopiesPartsAsTheDriverHasThem) {
   EXPECT_EQ(out[3], -1);
 }
 
-TEST_F(CopyNode, IsChanged) {
+TEST_F(CopyNode, ANodeIsChangedInItsGraphAndInAnExecutable) {
   const copy_node node = g.add(copy_parameters{in, x});
   in[0] = 5;
   graph_exec exec = g.instantiate();
@@ -146,8 +146,9 @@ TEST_F(CopyNode, IsChanged) {
   EXPECT_EQ(out[0], 5);
 }
 
-// copy() tells the driver addresses, and a node that was added tells kinds of memory: an executable does not mix them.
-TEST_F(CopyNode, ACapturedOneIsChangedInAnExecutableToo) {
+// copy() tells the driver addresses, and a node that was added tells kinds of memory: an executable
+// does not mix them.
+TEST_F(CopyNode, ACapturedNodeIsChangedInAnExecutable) {
   copy_node copies[3];
   const auto last = [&] { return capture_info_of(s).frontier.front().node.as<copy_node>(); };
   const graph captured = capture(s, [&] {
@@ -184,16 +185,20 @@ TEST_F(CopyNode, ACapturedOneIsChangedInAnExecutableToo) {
 }
 
 // A driver takes nothing else of them, whoever says so.
-TEST_F(CopyNode, RowsStayWhatTheyAreInAnExecutable) {
-  const auto rows_of = [](auto& memory, std::size_t from) { return pitched_span<int>{memory.data() + from, 5, 4, 40}; };
+TEST_F(CopyNode, TheRowsOfANodeAreFixedInAnExecutable) {
+  const auto rows_of = [](auto& memory, std::size_t from) {
+    return pitched_span<int>{memory.data() + from, 5, 4, 40};
+  };
   const copy_node node = g.add(copy_parameters{rows_of(in, 0), rows_of(x, 0)});
   g.add(copy_parameters{x, out}, {node});
   graph_exec exec = g.instantiate();
   exec.set(node, copy_parameters{rows_of(in, 0), rows_of(x, 0)});
-  const auto other = failure_of([&] { exec.set(node, copy_parameters{rows_of(in, 5), rows_of(x, 0)}); });
+  const auto other = failure_of([&] {
+    exec.set(node, copy_parameters{rows_of(in, 5), rows_of(x, 0)});
+  });
   ASSERT_TRUE(other);
   EXPECT_EQ(other->result(), errc::invalid_value);
-  EXPECT_NE(other->advice().find("one row"), std::string::npos) << other->what();
+  EXPECT_NE(other->hint().find("one row"), std::string::npos) << other->what();
   node.set(copy_parameters{rows_of(in, 5), rows_of(x, 0)});
   const graph_update changed = exec.update(g);
   EXPECT_EQ(changed.reason, update_reason::parameters);
@@ -210,19 +215,31 @@ TEST_F(CopyNode, RowsStayWhatTheyAreInAnExecutable) {
 }
 
 // Rule 150: what a memory is, is found by asking; in an executable it stays what it was.
-TEST_F(CopyNode, WhatCannotBeSetIsRefusedAndStaysWhatItWas) {
+TEST_F(CopyNode, InvalidParametersAreRefusedAndChangeNothing) {
   const copy_node node = g.add(copy_parameters{in, x});
   graph_exec exec = g.instantiate();
   in[0] = 5;
   const auto kinds = failure_of([&] { exec.set(node, copy_parameters{x, out}); });
   ASSERT_TRUE(kinds) << "from host to device, to device to host";
   EXPECT_EQ(kinds->result(), errc::invalid_value);
-  EXPECT_NE(kinds->advice().find("same kinds"), std::string::npos) << kinds->what();
+  EXPECT_NE(kinds->hint().find("same kinds"), std::string::npos) << kinds->what();
   EXPECT_EQ(result_of([&] { exec.set(node, copy_parameters{y, x}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { exec.set(node, copy_parameters{std::span<int>{}, x}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { node.set(copy_parameters{std::span<int>{}, x}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(copy_parameters{std::span<int>{}, x})); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { static_cast<void>(copy_parameters{x, std::span{out}.first(10)}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              exec.set(node, copy_parameters{std::span<int>{}, x});
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              node.set(copy_parameters{std::span<int>{}, x});
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(g.add(copy_parameters{std::span<int>{}, x}));
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(copy_parameters{x, std::span{out}.first(10)});
+            }),
+            errc::invalid_value);
   EXPECT_EQ(g.node_count(), 1u);
   exec.launch(s);
   copy(s, x, out);
@@ -234,12 +251,12 @@ TEST_F(CopyNode, WhatCannotBeSetIsRefusedAndStaysWhatItWas) {
 
 // Both sides may be handed over; a vector too.
 // What a node tells of itself names no context: it is that of the memory, whatever is current.
-TEST_F(CopyNode, WhatItTellsIsSetInTheContextOfItsMemory) {
+TEST_F(CopyNode, ReturnedParametersAreSetInTheContextOfTheirMemory) {
   const copy_node a = g.add(copy_parameters{x, out});
   graph_exec exec = g.instantiate();
   const copy_parameters told = a.parameters();
   EXPECT_EQ(told.from().context, nullptr);
-  const failing_table calls;
+  const fault_table calls;
   exec.set(a, told);
   EXPECT_EQ(calls.count(&driver_table::cuPointerGetAttributes), 1);
 }
@@ -250,7 +267,7 @@ TEST_F(CopyNode, ANullPointerIsRefused) {
   EXPECT_EQ(result_of([&] { static_cast<void>(fill_parameters{none, 1}); }), errc::invalid_value);
 }
 
-TEST_F(CopyNode, KeepsMemoryThatIsHandedOver) {
+TEST_F(CopyNode, ANodeKeepsMemoryThatIsMovedOrSharedIntoIt) {
   std::optional<graph_exec> exec;
   const auto result = std::make_shared<pinned_buffer<int>>(3);
   {
@@ -265,7 +282,7 @@ TEST_F(CopyNode, KeepsMemoryThatIsHandedOver) {
   EXPECT_EQ((*result)[2], 9);
 }
 
-TEST_F(CopyNode, ChangedInAnExecutableKeepsBothSides) {
+TEST_F(CopyNode, AnExecutableKeepsBothSidesOfAChangedCopy) {
   const copy_node node = g.add(copy_parameters{in, out});
   graph_exec exec = g.instantiate();
   exec.set(node, copy_parameters{std::vector<int>{1, 2, 3}, out});
@@ -280,7 +297,7 @@ TEST_F(CopyNode, ChangedInAnExecutableKeepsBothSides) {
 }
 
 // From one device to another: the addresses tell. The source's pool lets the target's device in.
-TEST_F(CopyNode, CopiesBetweenDevices) {
+TEST_F(CopyNode, ANodeCopiesBetweenDevices) {
   const device second{1};
   if (device::count() < 2 || !second.can_access(gpu)) GTEST_SKIP() << "one device, or no way to it";
   stream t{second};
@@ -291,7 +308,10 @@ TEST_F(CopyNode, CopiesBetweenDevices) {
   t.sync();
   for (int& i : in) i = 31;
   const copy_node a = g.add(copy_parameters{in, here});
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(copy_parameters{here, there}, {a})); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(g.add(copy_parameters{here, there}, {a}));
+            }),
+            errc::invalid_value);
   pool.set_access(second, pool_access::read_write);
   const copy_node b = g.add(copy_parameters{here, there}, {a});
   static_cast<void>(g.add(copy_parameters{there, out}, {b}));
@@ -300,7 +320,7 @@ TEST_F(CopyNode, CopiesBetweenDevices) {
 }
 
 // What is read can be set again, and added elsewhere.
-TEST_F(CopyNode, ParametersThatAreReadHaveAShareOfWhatIsKept) {
+TEST_F(CopyNode, ReturnedParametersShareOwnershipOfTheKeptMemory) {
   std::optional<graph_exec> exec;
   graph other;
   {

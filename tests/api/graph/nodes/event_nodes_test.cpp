@@ -2,8 +2,8 @@
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/event/event.hpp>
-#include <weir/graph/nodes/event_nodes.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/event_nodes.hpp>
 #include <weir/graph/nodes/host_function_node.hpp>
 
 #include <memory>
@@ -32,7 +32,7 @@ class EventNodes : public ::testing::Test {
   graph g;
 };
 
-TEST_F(EventNodes, RecordAtEachLaunch) {
+TEST_F(EventNodes, EachLaunchRecordsTheEvent) {
   const event_record_node node = g.add(event_record_parameters{e});
   EXPECT_EQ(node.event(), e.ref());
   const graph_exec exec = g.instantiate();
@@ -49,7 +49,7 @@ TEST_F(EventNodes, RecordAtEachLaunch) {
   EXPECT_TRUE(e.done());
 }
 
-TEST_F(EventNodes, WaitForTheRecordOfTheLaunch) {
+TEST_F(EventNodes, AWaitNodeWaitsForTheRecordPendingAtItsLaunch) {
   bool ran = false;
   const event_wait_node wait = g.add(event_wait_parameters{e});
   EXPECT_EQ(wait.event(), e.ref());
@@ -66,7 +66,7 @@ TEST_F(EventNodes, WaitForTheRecordOfTheLaunch) {
   s.sync();
 }
 
-TEST_F(EventNodes, AreChanged) {
+TEST_F(EventNodes, EventNodesAreChangedInAGraphAndInAnExecutable) {
   const event_record_node record = g.add(event_record_parameters{e});
   const event_wait_node wait = g.add(event_wait_parameters{e});
   graph_exec exec = g.instantiate();
@@ -91,7 +91,7 @@ TEST_F(EventNodes, AreChanged) {
   s.sync();
 }
 
-TEST_F(EventNodes, TimedOnesTellTheTime) {
+TEST_F(EventNodes, RecordNodesOfTimedEventsMeasureTime) {
   const timed_event from{gpu};
   const timed_event to{gpu};
   const event_record_node a = g.add(event_record_parameters{from});
@@ -100,7 +100,7 @@ TEST_F(EventNodes, TimedOnesTellTheTime) {
   EXPECT_GE(sync_elapsed(from, to), 0.0f);
 }
 
-TEST_F(EventNodes, KeepEventsThatAreHandedOver) {
+TEST_F(EventNodes, NodesKeepEventsThatAreMovedOrSharedIntoThem) {
   std::optional<graph_exec> exec;
   const auto shared = std::make_shared<event>(gpu);
   {
@@ -118,7 +118,7 @@ TEST_F(EventNodes, KeepEventsThatAreHandedOver) {
   EXPECT_TRUE(shared->done());
 }
 
-TEST_F(EventNodes, ParametersThatAreReadHaveAShareOfWhatIsKept) {
+TEST_F(EventNodes, ReturnedParametersShareOwnershipOfTheKeptEvent) {
   const event_record_node a = g.add(event_record_parameters{event{gpu}});
   const event_wait_node b = g.add(event_wait_parameters{event{gpu}}, {a});
   a.set(a.parameters());
@@ -130,7 +130,7 @@ TEST_F(EventNodes, ParametersThatAreReadHaveAShareOfWhatIsKept) {
   s.sync();
 }
 
-TEST_F(EventNodes, BadOnesAreRefused) {
+TEST_F(EventNodes, InvalidEventsAndForeignNodesAreRefused) {
   EXPECT_EQ(result_of([] { static_cast<void>(event_record_parameters{std::shared_ptr<event>{}}); }),
             errc::invalid_value);
   graph other;
@@ -138,10 +138,13 @@ TEST_F(EventNodes, BadOnesAreRefused) {
   const event_record_node theirs = other.add(event_record_parameters{e});
   graph_exec exec = g.instantiate();
   const event_ref none{static_cast<CUevent_st*>(nullptr)};
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(event_record_parameters{none})); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(event_wait_parameters{none})); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(event_record_parameters{none})); }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(event_wait_parameters{none})); }),
+            errc::invalid_value);
   EXPECT_EQ(result_of([&] { record.set(event_record_parameters{none}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { exec.set(record, event_record_parameters{none}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { exec.set(record, event_record_parameters{none}); }),
+            errc::invalid_value);
   EXPECT_EQ(result_of([&] { exec.set(theirs, event_record_parameters{f}); }), errc::invalid_value);
   EXPECT_EQ(g.node_count(), 1u);
   event gone{gpu};

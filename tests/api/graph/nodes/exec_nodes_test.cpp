@@ -1,9 +1,9 @@
 // exec_nodes_test.cpp - single nodes of executables: switched off and on; those of others refused.
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/graph_nodes.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
-#include <weir/graph/graph_exec.hpp>
-#include <weir/graph/graph_nodes.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <string>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/graph/node_notes.hpp"
+#include "api/graph/node_metadata.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -24,7 +24,7 @@ using test::result_of;
 
 class ExecNodes : public ::testing::Test {
  protected:
-  [[nodiscard]] int launched(const graph_exec& exec) {
+  [[nodiscard]] int launch_and_read(const graph_exec& exec) {
     fill(s, x, 0);
     exec.launch(s);
     copy(s, x, host);
@@ -40,25 +40,25 @@ class ExecNodes : public ::testing::Test {
 };
 
 // Rule 146.
-TEST_F(ExecNodes, AreSwitchedOffAndOn) {
+TEST_F(ExecNodes, NodesAreDisabledAndEnabled) {
   const fill_node a = g.add(fill_parameters{x, 1});
   const fill_node b = g.add(fill_parameters{x, 2}, {a});
   graph_exec exec = g.instantiate();
   EXPECT_TRUE(exec.enabled(b));
   exec.disable(b);
   EXPECT_FALSE(exec.enabled(b));
-  EXPECT_EQ(launched(exec), 1);
+  EXPECT_EQ(launch_and_read(exec), 1);
   exec.set(b, fill_parameters{x, 3});  // kept for when it is on again
   EXPECT_FALSE(exec.enabled(b));
-  EXPECT_EQ(launched(exec), 1);
+  EXPECT_EQ(launch_and_read(exec), 1);
   exec.enable(b);
-  EXPECT_EQ(launched(exec), 3);
+  EXPECT_EQ(launch_and_read(exec), 3);
   exec.disable(a);
   exec.disable(a);
-  EXPECT_EQ(launched(exec), 3);
+  EXPECT_EQ(launch_and_read(exec), 3);
 }
 
-TEST_F(ExecNodes, OffTheyKeepTheirPlaceInTheOrder) {
+TEST_F(ExecNodes, ADisabledNodeKeepsItsPlaceInTheOrder) {
   stream t{gpu};
   event e{gpu};
   gate held{t};
@@ -74,7 +74,7 @@ TEST_F(ExecNodes, OffTheyKeepTheirPlaceInTheOrder) {
   s.sync();
 }
 
-TEST_F(ExecNodes, OfKindsThatAreAlwaysOnAreRefused) {
+TEST_F(ExecNodes, NodesOfKindsThatAreAlwaysEnabledAreRefused) {
   const empty_node a = g.add(empty_parameters{});
   const host_function_node b = g.add(host_function_parameters{[] {}});
   graph_exec exec = g.instantiate();
@@ -83,12 +83,13 @@ TEST_F(ExecNodes, OfKindsThatAreAlwaysOnAreRefused) {
     EXPECT_EQ(result_of([&] { exec.enable(node); }), errc::invalid_value);
     const auto failure = failure_of([&] { static_cast<void>(exec.enabled(node)); });
     ASSERT_TRUE(failure);
-    EXPECT_NE(failure->advice().find("kernels, copies and fills"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find("kernels, copies and fills"), std::string::npos)
+        << failure->what();
   }
 }
 
 // Rule 145.
-TEST_F(ExecNodes, OfOtherGraphsAreRefused) {
+TEST_F(ExecNodes, NodesOfOtherGraphsAreRefused) {
   const fill_node a = g.add(fill_parameters{x, 1});
   graph other;
   const fill_node theirs = other.add(fill_parameters{x, 1});
@@ -100,11 +101,11 @@ TEST_F(ExecNodes, OfOtherGraphsAreRefused) {
     EXPECT_EQ(result_of([&] { exec.set(node, fill_parameters{x, 2}); }), errc::invalid_value);
   }
   EXPECT_EQ(result_of([&] { exec.disable(graph_node{}); }), errc::invalid_value);
-  EXPECT_EQ(launched(exec), 1);
+  EXPECT_EQ(launch_and_read(exec), 1);
 }
 
 // A driver gives their handles to others.
-TEST_F(ExecNodes, ThatAreGoneAreNotFound) {
+TEST_F(ExecNodes, NodesOfADestroyedGraphAreNotFound) {
   graph_exec exec = [&] {
     graph mine;
     mine.tag(mine.add(fill_parameters{x, 1}), "clear");
@@ -116,32 +117,32 @@ TEST_F(ExecNodes, ThatAreGoneAreNotFound) {
     const auto failure = failure_of([&] { static_cast<void>(of.find(tag)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_value);
-    EXPECT_NE(failure->advice().find("is gone"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find("is gone"), std::string::npos) << failure->what();
   };
   expect_gone(exec, "clear");
   EXPECT_FALSE(exec.find("other"));
-  EXPECT_EQ(launched(exec), 1);
+  EXPECT_EQ(launch_and_read(exec), 1);
   graph_exec second = g.instantiate();
   EXPECT_EQ(second.find("other").graph(), g.ref());
   g.remove(other);
   expect_gone(second, "other");
-  detail::note_tag(g.get(), other.get(), "next");  // as of a node that has its handle
+  detail::set_tag(g.get(), other.get(), "next");  // as of a node that has its handle
   expect_gone(second, "other");
-  EXPECT_EQ(launched(second), 2);
+  EXPECT_EQ(launch_and_read(second), 2);
 }
 
 // A graph's driver answers so, whoever has the handle now.
-TEST_F(ExecNodes, OfGraphsThatAreGoneAreRefused) {
+TEST_F(ExecNodes, RemovedNodesAreRefused) {
   fill_node node = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
   g.remove(node);
   EXPECT_EQ(result_of([&] { exec.set(node, fill_parameters{x, 2}); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { exec.disable(node); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { static_cast<void>(exec.enabled(node)); }), errc::invalid_value);
-  EXPECT_EQ(launched(exec), 1);
+  EXPECT_EQ(launch_and_read(exec), 1);
 }
 
-TEST_F(ExecNodes, OfClosedExecutablesSaySo) {
+TEST_F(ExecNodes, NodeFunctionsOfAClosedExecutableThrowClosed) {
   const fill_node a = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
   graph_exec moved = std::move(exec);
@@ -153,20 +154,20 @@ TEST_F(ExecNodes, OfClosedExecutablesSaySo) {
 }
 
 // An update of the whole keeps what is off.
-TEST_F(ExecNodes, StayOffAcrossAnUpdate) {
+TEST_F(ExecNodes, DisabledNodesStayDisabledAcrossAnUpdate) {
   const fill_node a = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
   exec.disable(a);
   a.set(fill_parameters{x, 2});
   ASSERT_TRUE(exec.update(g));
   EXPECT_FALSE(exec.enabled(a));
-  EXPECT_EQ(launched(exec), 0);
+  EXPECT_EQ(launch_and_read(exec), 0);
   exec.enable(a);
-  EXPECT_EQ(launched(exec), 2);
+  EXPECT_EQ(launch_and_read(exec), 2);
 }
 
 // The node that does not fit is one of the new graph.
-TEST_F(ExecNodes, OfAFailedUpdateAreTold) {
+TEST_F(ExecNodes, AFailedUpdateReturnsTheNodeOfTheNewGraph) {
   static_cast<void>(g.add(fill_parameters{x, 1}));
   graph_exec exec = g.instantiate();
   graph other;
@@ -175,14 +176,14 @@ TEST_F(ExecNodes, OfAFailedUpdateAreTold) {
   EXPECT_EQ(answer.reason, update_reason::node_kind);
   EXPECT_EQ(answer.node, graph_node{theirs});
   EXPECT_EQ(answer.node.graph(), other.ref());
-  EXPECT_EQ(launched(exec), 1);
+  EXPECT_EQ(launch_and_read(exec), 1);
 }
 
-TEST_F(ExecNodes, ARepeatedSetKeepsNothing) {
+TEST_F(ExecNodes, ARepeatedSetDoesNotAccumulateOwners) {
   const fill_node a = g.add(fill_parameters{x, 0});
   graph_exec exec = g.instantiate();
   for (int i = 0; i < 1000; ++i) exec.set(a, fill_parameters{x, i});
-  EXPECT_EQ(launched(exec), 999);
+  EXPECT_EQ(launch_and_read(exec), 999);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// fill_node_test.cpp - nodes that set memory: one row and several, asked, changed, with memory that the graph keeps.
-#include <weir/memory/buffer.hpp>
+// fill_node_test.cpp - nodes that set memory: one row and several, asked, changed, with memory that
+// the graph keeps.
 #include <weir/capture/capture.hpp>
-#include <weir/memory/copy.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/memory/fill.hpp>
-#include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <chrono>
@@ -18,9 +19,9 @@
 
 #include <gtest/gtest.h>
 
+#include "support/closure_probe.hpp"
+#include "support/created_context.hpp"
 #include "support/errors.hpp"
-#include "support/own_context.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
@@ -47,7 +48,7 @@ class FillNode : public ::testing::Test {
   graph g;
 };
 
-TEST_F(FillNode, SetsMemoryOfEveryKind) {
+TEST_F(FillNode, ANodeFillsAllKindsOfMemory) {
   pinned_buffer<unsigned char> bytes{10};
   pinned_buffer<short> words{10};
   static_cast<void>(g.add(fill_parameters{x, -5}));
@@ -61,7 +62,7 @@ TEST_F(FillNode, SetsMemoryOfEveryKind) {
   EXPECT_EQ(words[5], 1);
 }
 
-TEST_F(FillNode, TellsWhatItDoes) {
+TEST_F(FillNode, ANodeReturnsItsParameters) {
   const fill_node node = g.add(fill_parameters{x, 5});
   const fill_parameters p = node.parameters();
   EXPECT_EQ(p.address(), x.data());
@@ -73,7 +74,7 @@ TEST_F(FillNode, TellsWhatItDoes) {
   EXPECT_EQ(captured.nodes().at(0).as<fill_node>().parameters().value(), 6u);
 }
 
-TEST_F(FillNode, SetsRows) {
+TEST_F(FillNode, ANodeFillsRows) {
   pinned_buffer<int> grid{8 * 6};
   const pitched_span<int> all{grid.data(), 8, 6, 8 * sizeof(int)};
   const fill_node node = g.add(fill_parameters{all.part(2, 1, 3, 4), 9});
@@ -93,7 +94,7 @@ TEST_F(FillNode, SetsRows) {
 }
 
 // Executables that are there do what they did.
-TEST_F(FillNode, IsChangedForLaterExecutables) {
+TEST_F(FillNode, AChangedNodeAffectsLaterExecutablesOnly) {
   const fill_node node = g.add(fill_parameters{x, 1});
   const graph_exec before = g.instantiate();
   node.set(fill_parameters{std::span<int>{x.data(), 50}, 2});
@@ -104,7 +105,7 @@ TEST_F(FillNode, IsChangedForLaterExecutables) {
   EXPECT_EQ(at(0), 1);
 }
 
-TEST_F(FillNode, IsChangedInAnExecutable) {
+TEST_F(FillNode, ANodeIsChangedInOneExecutable) {
   buffer<int> y{s, 100};
   fill(s, y, 0);
   s.sync();
@@ -122,7 +123,7 @@ TEST_F(FillNode, IsChangedInAnExecutable) {
   EXPECT_EQ(host[99], 3);
 }
 
-TEST_F(FillNode, WhatCannotBeSetIsRefusedAndStaysWhatItWas) {
+TEST_F(FillNode, InvalidParametersAreRefusedAndChangeNothing) {
   const fill_node node = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
   std::vector<int> pageable(10);
@@ -142,10 +143,12 @@ TEST_F(FillNode, WhatCannotBeSetIsRefusedAndStaysWhatItWas) {
   EXPECT_EQ(result_of([&] { exec.set(theirs, fill_parameters{x, 2}); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { exec.set(fill_node{}, fill_parameters{x, 2}); }), errc::invalid_value);
   const auto foreign = failure_of([&] { exec.set(theirs, fill_parameters{x, 2}); });
-  EXPECT_NE(foreign->advice().find("none of the nodes"), std::string::npos) << foreign->what();
-  const auto rank = failure_of([&] { exec.set(node, fill_parameters{pitched_span<int>{rows.data(), 4, 2, 16}, 2}); });
+  EXPECT_NE(foreign->hint().find("none of the nodes"), std::string::npos) << foreign->what();
+  const auto rank = failure_of([&] {
+    exec.set(node, fill_parameters{pitched_span<int>{rows.data(), 4, 2, 16}, 2});
+  });
   ASSERT_TRUE(rank) << "from one row to several";
-  EXPECT_NE(rank->advice().find("rows"), std::string::npos) << rank->what();
+  EXPECT_NE(rank->hint().find("rows"), std::string::npos) << rank->what();
   EXPECT_EQ(node.parameters().value(), 1u);
   exec.launch(s);
   EXPECT_EQ(at(0), 1);
@@ -160,7 +163,7 @@ TEST_F(FillNode, ClosedMemoryIsRefused) {
 }
 
 // H24 for graphs built by hand: an owner that is handed over lives as long as a launch may use it.
-TEST_F(FillNode, KeepsMemoryThatIsHandedOver) {
+TEST_F(FillNode, ANodeKeepsMemoryThatIsMovedIntoIt) {
   std::optional<graph_exec> exec;
   int* address = nullptr;
   {
@@ -177,7 +180,7 @@ TEST_F(FillNode, KeepsMemoryThatIsHandedOver) {
   EXPECT_EQ(address[9], 4);
 }
 
-TEST_F(FillNode, LetsGoOfMemoryThatIsShared) {
+TEST_F(FillNode, ANodeReleasesSharedMemoryThatIsReplaced) {
   const auto y = std::make_shared<pinned_buffer<int>>(10);
   {
     graph mine;
@@ -191,12 +194,13 @@ TEST_F(FillNode, LetsGoOfMemoryThatIsShared) {
     s.sync();
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-  while (y.use_count() != 1 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  while (y.use_count() != 1 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
   EXPECT_EQ(y.use_count(), 1);
 }
 
 // Rule 149: versions replaced live until no launch can use them, and no longer.
-TEST_F(FillNode, AnExecutableLetsGoOfWhatIsReplaced) {
+TEST_F(FillNode, AnExecutableReleasesMemoryThatIsReplaced) {
   const fill_node node = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
   std::weak_ptr<pinned_buffer<int>> last;
@@ -217,7 +221,7 @@ TEST_F(FillNode, AnExecutableLetsGoOfWhatIsReplaced) {
 }
 
 // The context is the memory's: none has to be current, and another one may be.
-TEST_F(FillNode, NeedsNoCurrentContext) {
+TEST_F(FillNode, ANodeNeedsNoCurrentContext) {
   static_cast<void>(g.add(fill_parameters{x, 11}));
   static_cast<void>(g.add(fill_parameters{host, 12}));
   launch();
@@ -225,8 +229,8 @@ TEST_F(FillNode, NeedsNoCurrentContext) {
   EXPECT_EQ(at(0), 11);
 }
 
-TEST_F(FillNode, NeedsNotTheMemorysContextToBeCurrent) {
-  const test::own_context other{gpu};
+TEST_F(FillNode, ANodeWorksWhileAnotherContextIsCurrent) {
+  const test::created_context other{gpu};
   const context_scope current{static_cast<context_ref>(other)};
   const fill_node node = g.add(fill_parameters{x, 11});
   graph_exec exec = [&] {
@@ -238,7 +242,7 @@ TEST_F(FillNode, NeedsNotTheMemorysContextToBeCurrent) {
   EXPECT_EQ(at(0), 12);
 }
 
-TEST_F(FillNode, ParametersThatAreReadHaveAShareOfWhatIsKept) {
+TEST_F(FillNode, ReturnedParametersShareOwnershipOfTheKeptMemory) {
   const auto y = std::make_shared<pinned_buffer<int>>(10);
   const fill_node a = g.add(fill_parameters{y, 7});
   a.set(a.parameters());

@@ -1,7 +1,8 @@
-// host_function_node_set_test.cpp - functions of nodes that are replaced, and the lives of those before.
+// host_function_node_set_test.cpp - functions of nodes that are replaced, and the lives of those
+// before.
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/host_function_node.hpp>
 
@@ -12,18 +13,18 @@
 
 #include <gtest/gtest.h>
 
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
 
-using test::fate;
+using test::closure_stats;
+using test::counting_closure;
 using test::gate;
 using test::is_destroyed_once;
 using test::result_of;
-using test::telling;
 
 class HostFunctionNodeSet : public ::testing::Test {
  protected:
@@ -32,12 +33,12 @@ class HostFunctionNodeSet : public ::testing::Test {
   graph g;
 };
 
-TEST_F(HostFunctionNodeSet, IsReplacedInAGraph) {
-  fate first;
-  fate second;
-  const host_function_node node = g.add(host_function_parameters{telling(first)});
+TEST_F(HostFunctionNodeSet, AFunctionIsReplacedInAGraph) {
+  closure_stats first;
+  closure_stats second;
+  const host_function_node node = g.add(host_function_parameters{counting_closure(first)});
   std::optional<graph_exec> exec{g.instantiate()};
-  node.set(host_function_parameters{telling(second)});
+  node.set(host_function_parameters{counting_closure(second)});
   drain_deferred();
   EXPECT_EQ(first.destructions, 0) << "the executable has it";
   exec->launch(s);
@@ -53,17 +54,17 @@ TEST_F(HostFunctionNodeSet, IsReplacedInAGraph) {
 }
 
 // Rule 149, and exec.set_while_running.
-TEST_F(HostFunctionNodeSet, IsReplacedInAnExecutableWhileItRuns) {
-  fate first;
-  fate second;
-  fate third;
-  const host_function_node node = g.add(host_function_parameters{telling(first)});
+TEST_F(HostFunctionNodeSet, AFunctionIsReplacedInAnExecutableWhileItRuns) {
+  closure_stats first;
+  closure_stats second;
+  closure_stats third;
+  const host_function_node node = g.add(host_function_parameters{counting_closure(first)});
   graph_exec exec = g.instantiate();
-  exec.set(node, host_function_parameters{telling(second)});
+  exec.set(node, host_function_parameters{counting_closure(second)});
   {
     gate held{s};
     exec.launch(s);
-    exec.set(node, host_function_parameters{telling(third)});
+    exec.set(node, host_function_parameters{counting_closure(third)});
     EXPECT_EQ(second.destructions, 0) << "the launch that is queued runs it";
     exec.launch(s);
   }
@@ -86,12 +87,12 @@ TEST_F(HostFunctionNodeSet, IsReplacedInAnExecutableWhileItRuns) {
 }
 
 // update() puts the graph's functions in the place of all.
-TEST_F(HostFunctionNodeSet, IsReplacedByAnUpdate) {
-  fate set;
+TEST_F(HostFunctionNodeSet, AnUpdateReplacesAFunction) {
+  closure_stats set;
   int runs = 0;
   const host_function_node node = g.add(host_function_parameters{[] {}});
   graph_exec exec = g.instantiate();
-  exec.set(node, host_function_parameters{telling(set)});
+  exec.set(node, host_function_parameters{counting_closure(set)});
   exec.launch(s);
   node.set(host_function_parameters{[&] { ++runs; }});
   ASSERT_TRUE(exec.update(g));
@@ -103,16 +104,16 @@ TEST_F(HostFunctionNodeSet, IsReplacedByAnUpdate) {
 }
 
 // Launches in several streams, of several versions.
-TEST_F(HostFunctionNodeSet, IsReplacedOftenInSeveralStreams) {
+TEST_F(HostFunctionNodeSet, AFunctionIsReplacedBetweenLaunchesInSeveralStreams) {
   const context_scope current{gpu};  // whose per-thread stream it is
   stream t{gpu};
   const stream_ref streams[] = {s, t, stream_ref::per_thread()};
-  std::vector<fate> fates(60);
+  std::vector<closure_stats> fates(60);
   const host_function_node node = g.add(host_function_parameters{[] {}});
   {
     graph_exec exec = g.instantiate();
     for (std::size_t i = 0; i < fates.size(); ++i) {
-      exec.set(node, host_function_parameters{telling(fates[i])});
+      exec.set(node, host_function_parameters{counting_closure(fates[i])});
       for (const stream_ref in : streams) {
         if (i % 3 != 0) exec.launch(in);
       }
@@ -125,12 +126,12 @@ TEST_F(HostFunctionNodeSet, IsReplacedOftenInSeveralStreams) {
   }
 }
 
-TEST_F(HostFunctionNodeSet, MovedExecutablesKeepIt) {
-  fate f;
+TEST_F(HostFunctionNodeSet, AMovedExecutableKeepsItsFunction) {
+  closure_stats f;
   const host_function_node node = g.add(host_function_parameters{[] {}});
   {
     graph_exec exec = g.instantiate();
-    exec.set(node, host_function_parameters{telling(f)});
+    exec.set(node, host_function_parameters{counting_closure(f)});
     graph_exec moved = std::move(exec);
     graph_exec other = g.instantiate();
     other = std::move(moved);
@@ -143,24 +144,25 @@ TEST_F(HostFunctionNodeSet, MovedExecutablesKeepIt) {
   EXPECT_TRUE(is_destroyed_once(f));
 }
 
-TEST_F(HostFunctionNodeSet, OneThatIsNotTakenIsDestroyedAtOnce) {
-  fate f;
+TEST_F(HostFunctionNodeSet, ARefusedFunctionIsDestroyedAtOnce) {
+  closure_stats f;
   graph other;
   const host_function_node theirs = other.add(host_function_parameters{[] {}});
   graph_exec exec = g.instantiate();
-  EXPECT_EQ(result_of([&] { exec.set(theirs, host_function_parameters{telling(f)}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { exec.set(theirs, host_function_parameters{counting_closure(f)}); }),
+            errc::invalid_value);
   EXPECT_EQ(f.destructions, 1);
 }
 
 // A node that a capture made has the capture's function; it is the graph's that has it.
-TEST_F(HostFunctionNodeSet, OfACaptureIsReplaced) {
-  fate captured;
-  fate set;
+TEST_F(HostFunctionNodeSet, ACapturedFunctionIsReplaced) {
+  closure_stats captured;
+  closure_stats set;
   {
-    graph mine = capture(s, [&] { launch_host(s, telling(captured)); });
+    graph mine = capture(s, [&] { launch_host(s, counting_closure(captured)); });
     const auto node = mine.nodes().at(0).as<host_function_node>();
     EXPECT_NE(node.parameters().function(), nullptr);
-    node.set(host_function_parameters{telling(set)});
+    node.set(host_function_parameters{counting_closure(set)});
     mine.instantiate().launch(s);
     s.sync();
   }
@@ -170,12 +172,13 @@ TEST_F(HostFunctionNodeSet, OfACaptureIsReplaced) {
   EXPECT_TRUE(is_destroyed_once(set));
 }
 
-// The destruction of the executable in a host function is left to another thread, and so are its functions'.
-TEST_F(HostFunctionNodeSet, GoesWithAnExecutableThatGoesInAHostFunction) {
-  fate f;
+// The destruction of the executable in a host function is left to another thread, and so are its
+// functions'.
+TEST_F(HostFunctionNodeSet, AFunctionIsDestroyedWithAnExecutableThatAHostFunctionDestroys) {
+  closure_stats f;
   const host_function_node node = g.add(host_function_parameters{[] {}});
   auto exec = std::make_unique<graph_exec>(g.instantiate());
-  exec->set(node, host_function_parameters{telling(f)});
+  exec->set(node, host_function_parameters{counting_closure(f)});
   exec->launch(s);
   launch_host(s, [&] { exec.reset(); });
   s.sync();
@@ -185,12 +188,12 @@ TEST_F(HostFunctionNodeSet, GoesWithAnExecutableThatGoesInAHostFunction) {
 }
 
 // While somebody captures, nothing of it disturbs.
-TEST_F(HostFunctionNodeSet, IsReplacedDuringACapture) {
+TEST_F(HostFunctionNodeSet, AFunctionIsReplacedDuringACapture) {
   stream t{gpu};
-  fate f;
+  closure_stats f;
   const host_function_node node = g.add(host_function_parameters{[] {}});
   graph_exec exec = g.instantiate();
-  exec.set(node, host_function_parameters{telling(f)});
+  exec.set(node, host_function_parameters{counting_closure(f)});
   exec.launch(s);
   const graph captured = capture(t,
                                  [&] {

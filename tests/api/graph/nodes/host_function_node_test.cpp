@@ -9,18 +9,18 @@
 
 #include <gtest/gtest.h>
 
+#include "support/closure_probe.hpp"
 #include "support/errors.hpp"
-#include "support/unraised.hpp"
-#include "support/witness.hpp"
+#include "support/unhandled_errors.hpp"
 
 namespace weir {
 namespace {
 
-using test::fate;
+using test::closure_stats;
+using test::counting_closure;
 using test::is_destroyed_once;
 using test::result_of;
-using test::telling;
-using test::unraised_errors;
+using test::unhandled_errors;
 
 class HostFunctionNode : public ::testing::Test {
  protected:
@@ -29,13 +29,13 @@ class HostFunctionNode : public ::testing::Test {
   graph g;
 };
 
-TEST_F(HostFunctionNode, RunsAtEachLaunch) {
-  fate f;
+TEST_F(HostFunctionNode, ANodeRunsAtEachLaunch) {
+  closure_stats f;
   {
     std::optional<graph_exec> exec;
     {
       graph mine;
-      const host_function_node node = mine.add(host_function_parameters{telling(f)});
+      const host_function_node node = mine.add(host_function_parameters{counting_closure(f)});
       static_cast<void>(node);
       exec = mine.instantiate();
     }
@@ -49,19 +49,20 @@ TEST_F(HostFunctionNode, RunsAtEachLaunch) {
   EXPECT_EQ(f.destructions_in_host_functions, 0);
 }
 
-TEST_F(HostFunctionNode, InOrder) {
+TEST_F(HostFunctionNode, NodesRunInTheOrderOfTheirDependencies) {
   std::vector<int> order;
   graph_node last;
   for (int i = 0; i < 5; ++i) {
     const auto put = [&order, i] { order.push_back(i); };
-    last = i == 0 ? g.add(host_function_parameters{put}) : g.add(host_function_parameters{put}, last);
+    last =
+        i == 0 ? g.add(host_function_parameters{put}) : g.add(host_function_parameters{put}, last);
   }
   g.instantiate().launch(s);
   s.sync();
   EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
 }
 
-TEST_F(HostFunctionNode, ForC) {
+TEST_F(HostFunctionNode, ACFunctionRunsWithItsData) {
   int calls = 0;
   const auto count = [](void* data) { ++*static_cast<int*>(data); };
   const host_function_node node = g.add(host_function_parameters{+count, &calls});
@@ -78,14 +79,14 @@ TEST_F(HostFunctionNode, ForC) {
 }
 
 // One object, whoever has it.
-TEST_F(HostFunctionNode, IsSharedByAllThatHaveIt) {
-  fate f;
+TEST_F(HostFunctionNode, NodesAndParametersShareOneFunctionObject) {
+  closure_stats f;
   {
     graph other;
     std::optional<graph_exec> exec;
     {
       graph mine;
-      const host_function_parameters what{telling(f)};
+      const host_function_parameters what{counting_closure(f)};
       const host_function_node a = mine.add(what);
       static_cast<void>(mine.add(what, {a}));
       static_cast<void>(other.add(a.parameters()));
@@ -103,8 +104,8 @@ TEST_F(HostFunctionNode, IsSharedByAllThatHaveIt) {
   EXPECT_TRUE(is_destroyed_once(f));
 }
 
-TEST_F(HostFunctionNode, WhatItThrowsReachesTheHook) {
-  const unraised_errors unraised;
+TEST_F(HostFunctionNode, AnExceptionReachesTheErrorHook) {
+  const unhandled_errors unraised;
   static_cast<void>(g.add(host_function_parameters{[] { throw std::runtime_error{"thrown"}; }}));
   const graph_exec exec = g.instantiate();
   exec.launch(s);
@@ -113,7 +114,7 @@ TEST_F(HostFunctionNode, WhatItThrowsReachesTheHook) {
   EXPECT_EQ(unraised.count(), 2u);
 }
 
-TEST_F(HostFunctionNode, KnowsThatItIsOne) {
+TEST_F(HostFunctionNode, ANodeRunsAsAHostFunction) {
   bool inside = false;
   errc answer = errc::success;
   static_cast<void>(g.add(host_function_parameters{[&] {

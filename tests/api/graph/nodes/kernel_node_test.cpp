@@ -1,11 +1,11 @@
 // kernel_node_test.cpp - nodes that run kernels: GPUs only, so far.
-#include <weir/memory/buffer.hpp>
 #include <weir/device/context.hpp>
-#include <weir/memory/copy.hpp>
-#include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/nodes/kernel_node.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
 #include <optional>
@@ -52,7 +52,7 @@ class KernelNode : public ::testing::Test {
     const context_scope current{gpu};
     driver().cuModuleUnload(module);
   }
-  [[nodiscard]] int stored(const graph_exec& exec) {
+  [[nodiscard]] int launch_and_read(const graph_exec& exec) {
     exec.launch(s);
     copy(s, x, host);
     s.sync();
@@ -68,7 +68,7 @@ class KernelNode : public ::testing::Test {
   abi::CUfunction store = nullptr;
 };
 
-TEST_F(KernelNode, StoresAndIsChanged) {
+TEST_F(KernelNode, AKernelNodeRunsAndIsChanged) {
   int* to = x.data();
   int value = 3;
   void* arguments[] = {&to, &value};
@@ -80,20 +80,20 @@ TEST_F(KernelNode, StoresAndIsChanged) {
   EXPECT_EQ(told.grid(), kernel_extent{1});
   EXPECT_EQ(*static_cast<int*>(told.arguments()[1]), 3);
   graph_exec exec = g.instantiate();
-  EXPECT_EQ(stored(exec), 3);
+  EXPECT_EQ(launch_and_read(exec), 3);
   value = 4;
   exec.set(node, kernel_parameters{store, {1}, {1}, arguments});
-  EXPECT_EQ(stored(exec), 4);
+  EXPECT_EQ(launch_and_read(exec), 4);
   value = 5;
   node.set(kernel_parameters{store, {1}, {1}, arguments});
-  EXPECT_EQ(stored(g.instantiate()), 5);
+  EXPECT_EQ(launch_and_read(g.instantiate()), 5);
   exec.disable(node);
   EXPECT_FALSE(exec.enabled(node));
   fill(s, x, 1);
-  EXPECT_EQ(stored(exec), 1);
+  EXPECT_EQ(launch_and_read(exec), 1);
 }
 
-TEST_F(KernelNode, HasAttributes) {
+TEST_F(KernelNode, AttributesAreSetAndCopied) {
   int* to = x.data();
   int value = 3;
   void* arguments[] = {&to, &value};
@@ -105,14 +105,22 @@ TEST_F(KernelNode, HasAttributes) {
   EXPECT_EQ(b.priority(), gpu.priorities().greatest);
 }
 
-TEST_F(KernelNode, BadOnesAreRefused) {
+TEST_F(KernelNode, InvalidLaunchShapesAreRefused) {
   int* to = x.data();
   int value = 3;
   void* arguments[] = {&to, &value};
   const kernel_node node = g.add(kernel_parameters{store, {1}, {1}, arguments});
-  EXPECT_EQ(result_of([&] { node.set(kernel_parameters{store, {0}, {1}, arguments}); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { node.set(kernel_parameters{store, {1}, {4096}, arguments}); }), errc::invalid_value);
-  EXPECT_TRUE(failure_of([&] { static_cast<void>(g.add(kernel_parameters{nullptr, {1}, {1}, arguments})); }));
+  EXPECT_EQ(result_of([&] {
+              node.set(kernel_parameters{store, {0}, {1}, arguments});
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              node.set(kernel_parameters{store, {1}, {4096}, arguments});
+            }),
+            errc::invalid_value);
+  EXPECT_TRUE(failure_of([&] {
+    static_cast<void>(g.add(kernel_parameters{nullptr, {1}, {1}, arguments}));
+  }));
   EXPECT_EQ(g.node_count(), 1u);
 }
 

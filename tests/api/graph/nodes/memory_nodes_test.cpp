@@ -1,11 +1,11 @@
 // memory_nodes_test.cpp - nodes that allocate memory and free it.
-#include <weir/memory/buffer.hpp>
 #include <weir/capture/capture.hpp>
-#include <weir/graph/nodes/copy_node.hpp>
 #include <weir/core/deferred.hpp>
-#include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/copy_node.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
 #include <weir/graph/nodes/memory_nodes.hpp>
+#include <weir/memory/buffer.hpp>
 #include <weir/memory/memory_pool.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 
@@ -33,7 +33,7 @@ class MemoryNodes : public ::testing::Test {
   graph g;
 };
 
-TEST_F(MemoryNodes, MemoryForTheNodesBetween) {
+TEST_F(MemoryNodes, NodesBetweenAllocationAndFreeUseTheMemory) {
   const allocation_node a = g.add(allocation_parameters::of<int>(gpu, 100));
   EXPECT_EQ(a.bytes(), 400u);
   EXPECT_EQ(a.device(), gpu);
@@ -53,7 +53,7 @@ TEST_F(MemoryNodes, MemoryForTheNodesBetween) {
   }
 }
 
-TEST_F(MemoryNodes, WhatIsNotFreedLivesOn) {
+TEST_F(MemoryNodes, MemoryThatIsNotFreedOutlivesTheLaunch) {
   const allocation_node a = g.add(allocation_parameters{gpu, 400});
   static_cast<void>(g.add(fill_parameters{a.memory<int>(), 22}, {a}));
   const graph_exec exec = g.instantiate();
@@ -62,7 +62,7 @@ TEST_F(MemoryNodes, WhatIsNotFreedLivesOn) {
   const auto refused = failure_of([&] { exec.launch(s); });
   ASSERT_TRUE(refused) << "not freed yet";
   EXPECT_EQ(refused->result(), errc::invalid_value);
-  EXPECT_NE(refused->advice().find("auto_free_on_launch"), std::string::npos) << refused->what();
+  EXPECT_NE(refused->hint().find("auto_free_on_launch"), std::string::npos) << refused->what();
   copy(s, x, host);
   x.close();
   exec.launch(s);
@@ -72,7 +72,7 @@ TEST_F(MemoryNodes, WhatIsNotFreedLivesOn) {
   s.sync();
 }
 
-TEST_F(MemoryNodes, FreedOnLaunchOnRequest) {
+TEST_F(MemoryNodes, AutoFreeOnLaunchFreesMemoryOfTheEarlierLaunch) {
   const allocation_node a = g.add(allocation_parameters{gpu, 400});
   const graph_exec exec = g.instantiate({.auto_free_on_launch = true});
   exec.launch(s);
@@ -81,7 +81,7 @@ TEST_F(MemoryNodes, FreedOnLaunchOnRequest) {
   s.sync();
 }
 
-TEST_F(MemoryNodes, FreedByAnotherGraph) {
+TEST_F(MemoryNodes, AnotherGraphMayFreeTheMemory) {
   const allocation_node a = g.add(allocation_parameters{gpu, 400});
   graph frees;
   static_cast<void>(frees.add(free_parameters{a}));
@@ -94,37 +94,44 @@ TEST_F(MemoryNodes, FreedByAnotherGraph) {
   s.sync();
 }
 
-TEST_F(MemoryNodes, BadOnesAreRefused) {
+TEST_F(MemoryNodes, InvalidAllocationsAndFreesAreRefused) {
   buffer<int> x{s, 10};
   s.sync();
   const allocation_node a = g.add(allocation_parameters{gpu, 400});
   static_cast<void>(g.add(free_parameters{a}, {a}));
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(allocation_parameters{gpu, 0})); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(g.add(allocation_parameters{gpu, 0}));
+            }),
+            errc::invalid_value);
   EXPECT_EQ(result_of([&] {
               static_cast<void>(g.add(allocation_parameters{device{1000}, 400}));
             }),
             errc::invalid_value);
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(free_parameters{a}, {a})); }), errc::invalid_value) << "twice";
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(free_parameters{static_cast<void*>(x.data())})); }),
-            errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(free_parameters{a}, {a})); }),
+            errc::invalid_value)
+      << "twice";
+  EXPECT_EQ(
+      result_of([&] { static_cast<void>(g.add(free_parameters{static_cast<void*>(x.data())})); }),
+      errc::invalid_value);
   const auto inside = static_cast<void*>(a.memory<int>().data() + 1);
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(free_parameters{inside})); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(free_parameters{inside})); }),
+            errc::invalid_value);
   EXPECT_EQ(g.node_count(), 2u);
 }
 
 // What a graph with such nodes cannot do says so.
-TEST_F(MemoryNodes, TheirGraphIsTheOnlyOne) {
+TEST_F(MemoryNodes, AGraphWithMemoryNodesCannotBeClonedOrReduced) {
   const allocation_node a = g.add(allocation_parameters{gpu, 400});
   const free_node b = g.add(free_parameters{a}, {a});
   g.tag(a, "scratch");
   const auto cloning = failure_of([&] { static_cast<void>(g.clone()); });
   ASSERT_TRUE(cloning);
   EXPECT_EQ(cloning->result(), errc::not_supported);
-  EXPECT_NE(cloning->advice().find("\"scratch\""), std::string::npos) << cloning->what();
+  EXPECT_NE(cloning->hint().find("\"scratch\""), std::string::npos) << cloning->what();
   const auto removing = failure_of([&] { g.remove(b); });
   ASSERT_TRUE(removing);
   EXPECT_EQ(removing->result(), errc::not_supported);
-  EXPECT_NE(removing->advice().find("keeps all of its nodes"), std::string::npos) << removing->what();
+  EXPECT_NE(removing->hint().find("keeps all of its nodes"), std::string::npos) << removing->what();
   const auto dividing = failure_of([&] { g.remove_dependency(a, b); });
   ASSERT_TRUE(dividing);
   EXPECT_EQ(dividing->result(), errc::not_supported);
@@ -132,16 +139,17 @@ TEST_F(MemoryNodes, TheirGraphIsTheOnlyOne) {
   const auto second = failure_of([&] { static_cast<void>(g.instantiate()); });
   ASSERT_TRUE(second);
   EXPECT_EQ(second->result(), errc::not_supported);
-  EXPECT_NE(second->advice().find("one executable at a time"), std::string::npos) << second->what();
+  EXPECT_NE(second->hint().find("one executable at a time"), std::string::npos) << second->what();
   const auto replacing = failure_of([&] { graph{}.instantiate().update_or_reinstantiate(g); });
   ASSERT_TRUE(replacing);
   EXPECT_EQ(replacing->result(), errc::not_supported);
-  EXPECT_NE(replacing->advice().find("one executable at a time"), std::string::npos) << replacing->what();
+  EXPECT_NE(replacing->hint().find("one executable at a time"), std::string::npos)
+      << replacing->what();
   exec.launch(s);
   s.sync();
 }
 
-TEST_F(MemoryNodes, OfCapturesTellTheSame) {
+TEST_F(MemoryNodes, CapturedMemoryNodesReturnTheirParameters) {
   const graph captured = capture(s, [&] {
     const memory_pool_ref pool = current_memory_pool(gpu);
     pool.deallocate(s, pool.allocate(s, 400));
@@ -152,8 +160,9 @@ TEST_F(MemoryNodes, OfCapturesTellTheSame) {
   EXPECT_GE(nodes[0].as<allocation_node>().bytes(), 400u);
 }
 
-TEST_F(MemoryNodes, ForSeveralDevices) {
-  if (device::count() < 2 || !device{1}.can_access(gpu)) GTEST_SKIP() << "one device, or no way to it";
+TEST_F(MemoryNodes, SeveralDevicesMayUseTheMemory) {
+  if (device::count() < 2 || !device{1}.can_access(gpu))
+    GTEST_SKIP() << "one device, or no way to it";
   const device second{1};
   const device also[] = {second};
   const allocation_node a = g.add(allocation_parameters{gpu, 400, also});
@@ -177,7 +186,7 @@ TEST_F(MemoryNodes, ParametersOutliveTheListOfDevices) {
   EXPECT_EQ(g.add(what).bytes(), 400u);
 }
 
-TEST_F(MemoryNodes, AreCounted) {
+TEST_F(MemoryNodes, GraphMemoryUsageIsCounted) {
   trim_graph_memory(gpu);
   reset_graph_memory_marks(gpu);
   const unsigned long long before = graph_memory_of(gpu).used;
@@ -192,7 +201,8 @@ TEST_F(MemoryNodes, AreCounted) {
   auto x = buffer<int>::adopt(s, a.memory<int>().data(), 1 << 18);
   x.close();
   s.sync();
-  EXPECT_EQ(result_of([&] { static_cast<void>(graph_memory_of(device{1000})); }), errc::invalid_device);
+  EXPECT_EQ(result_of([&] { static_cast<void>(graph_memory_of(device{1000})); }),
+            errc::invalid_device);
   EXPECT_EQ(result_of([&] { trim_graph_memory(device{1000}); }), errc::invalid_device);
 }
 

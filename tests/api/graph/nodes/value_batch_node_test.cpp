@@ -1,12 +1,12 @@
 // value_batch_node_test.cpp - nodes that wait for words and write them.
 #include <weir/capture/capture.hpp>
-#include <weir/device/context.hpp>
 #include <weir/core/deferred.hpp>
+#include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/host_function_node.hpp>
-#include <weir/memory/pinned_buffer.hpp>
 #include <weir/graph/nodes/value_batch_node.hpp>
-#include <weir/sync/word.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/sync/wait_word.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -26,12 +26,12 @@ class ValueBatchNode : public ::testing::Test {
  protected:
   device gpu;
   stream s{gpu};
-  word<std::uint32_t> go;
-  word<std::uint32_t> done;
+  wait_word<std::uint32_t> go;
+  wait_word<std::uint32_t> done;
   graph g;
 };
 
-TEST_F(ValueBatchNode, WaitsAndWrites) {
+TEST_F(ValueBatchNode, ANodeWaitsForAValueAndWritesAValue) {
   value_batch step;
   step.wait(go, until::geq, 1).write(done, 7);
   const value_batch_node node = g.add(value_batch_parameters{step});
@@ -48,7 +48,7 @@ TEST_F(ValueBatchNode, WaitsAndWrites) {
   s.sync();
 }
 
-TEST_F(ValueBatchNode, IsChanged) {
+TEST_F(ValueBatchNode, ANodeIsChangedInItsGraphAndInAnExecutable) {
   value_batch first;
   value_batch second;
   first.write(done, 1);
@@ -67,13 +67,13 @@ TEST_F(ValueBatchNode, IsChanged) {
   const auto count = failure_of([&] { exec.set(node, value_batch_parameters{third}); });
   ASSERT_TRUE(count);
   EXPECT_EQ(count->result(), errc::invalid_value);
-  EXPECT_NE(count->advice().find("how many"), std::string::npos) << count->what();
+  EXPECT_NE(count->hint().find("how many"), std::string::npos) << count->what();
   g.instantiate().launch(s);
   s.sync();
   EXPECT_EQ(go.load(), 3u);
 }
 
-TEST_F(ValueBatchNode, OfACaptureTellsItsSteps) {
+TEST_F(ValueBatchNode, ACapturedNodeReturnsItsBatch) {
   value_batch step;
   step.write(done, 5);
   const graph captured = capture(s, [&] { step.submit(s); });
@@ -85,34 +85,39 @@ TEST_F(ValueBatchNode, OfACaptureTellsItsSteps) {
   EXPECT_EQ(done.load(), 5u);
 }
 
-TEST_F(ValueBatchNode, BadOnesAreRefused) {
+TEST_F(ValueBatchNode, InvalidBatchesAndForeignNodesAreRefused) {
   graph other;
   value_batch step;
   step.write(done, 5);
   const value_batch_node theirs = other.add(value_batch_parameters{step});
   graph_exec exec = g.instantiate();
-  EXPECT_EQ(result_of([&] { exec.set(theirs, value_batch_parameters{step}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { exec.set(theirs, value_batch_parameters{step}); }),
+            errc::invalid_value);
   value_batch many;
   for (int i = 0; i < 300; ++i) many.write(done, 1);
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(value_batch_parameters{many})); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(value_batch_parameters{many})); }),
+            errc::invalid_value);
   pinned_buffer<unsigned char> bytes{16};
   value_batch crooked;
-  crooked.write(word_ref<std::uint32_t>{reinterpret_cast<std::uint32_t*>(bytes.data() + 1)}, 1);
+  crooked.write(wait_word_ref<std::uint32_t>{reinterpret_cast<std::uint32_t*>(bytes.data() + 1)},
+                1);
   crooked.write(done, 1);
-  const auto failure = failure_of([&] { static_cast<void>(g.add(value_batch_parameters{crooked})); });
+  const auto failure =
+      failure_of([&] { static_cast<void>(g.add(value_batch_parameters{crooked})); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
-  EXPECT_NE(failure->advice().find("step 0 (of 0 to 1), a write to the 32-bit word at "), std::string::npos)
+  EXPECT_NE(failure->hint().find("step 0 (of 0 to 1), a write to the 32-bit word at "),
+            std::string::npos)
       << failure->what();
   EXPECT_EQ(g.node_count(), 0u);
 }
 
 // A word that is handed over lives as long as a launch may use it.
-TEST_F(ValueBatchNode, ItsWordsAreKeptOnRequest) {
+TEST_F(ValueBatchNode, AGraphKeepsAWordThatIsHandedOver) {
   std::optional<graph_exec> exec;
   {
     graph mine;
-    word<std::uint32_t> own;
+    wait_word<std::uint32_t> own;
     value_batch step;
     step.write(own, 5).write(done, 6);
     static_cast<void>(mine.add(value_batch_parameters{step}));

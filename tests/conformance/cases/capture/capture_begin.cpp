@@ -39,8 +39,10 @@ void capture_begin_cases() {
     rec_end(r, "end", s);
   });
   add("capture.begin_legacy_beside", [](Rec& r) {
-    // in the legacy stream while a blocking one captures: is that found first, and does it break the capture?
-    const auto ask = [&](const std::string& name, CUstreamCaptureMode inside, CUstream stream, int mode) {
+    // in the legacy stream while a blocking one captures: is that found first, and does it break
+    // the capture?
+    const auto ask = [&](const std::string& name, CUstreamCaptureMode inside, CUstream stream,
+                         int mode) {
       Stream b(BL);
       begin(b, inside);
       lab(b, "a");

@@ -22,7 +22,7 @@ void capture_context_cases() {
     r.k("status3", capture_status(s));
     rec_end(r, "end3", s);
   });
-  add("capture.other_context_stream", TWO, [](Rec& r) {
+  add("capture.other_context_stream", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     CUstream t = nullptr;
     CUevent j = nullptr;
@@ -48,7 +48,7 @@ void capture_context_cases() {
     cuEventDestroy(j);
     cuStreamDestroy(t);
   });
-  add("capture.other_context_sync", TWO, [](Rec& r) {
+  add("capture.other_context_sync", SECOND_CONTEXT, [](Rec& r) {
     // unsafe calls in another context while a stream of this one captures
     OtherCtx o;
     Stream s(NB);

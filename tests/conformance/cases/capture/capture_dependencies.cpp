@@ -1,4 +1,5 @@
-// cases/capture_dependencies.cpp - dependencies of a capturing stream, and its graph changed meanwhile.
+// cases/capture_dependencies.cpp - dependencies of a capturing stream, and its graph changed
+// meanwhile.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -16,15 +17,18 @@ void capture_dependencies_cases() {
     CUgraphNode a = nullptr, b = nullptr;
     for (CUgraphNode n : v) (node_label(n) == "a" ? a : b) = n;
     r.k("deps0", capture_dep_labels(s));
-    r.k("set_a", cuStreamUpdateCaptureDependencies(s, &a, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    r.k("set_a",
+        cuStreamUpdateCaptureDependencies(s, &a, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     r.k("deps1", capture_dep_labels(s));
     lab(s, "c");
-    r.k("add_b", cuStreamUpdateCaptureDependencies(s, &b, nullptr, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+    r.k("add_b",
+        cuStreamUpdateCaptureDependencies(s, &b, nullptr, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
     r.k("deps2", capture_dep_labels(s));
     r.k("add_b_again", cuStreamUpdateCaptureDependencies(s, &b, nullptr, 1, 0));
     r.k("deps3", capture_dep_labels(s));
     lab(s, "d");
-    r.k("set_none", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    r.k("set_none", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0,
+                                                      CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     r.k("deps4", capture_dep_labels(s));
     lab(s, "e");
     rec_end(r, "end", s);
@@ -50,14 +54,16 @@ void capture_dependencies_cases() {
     Nodes v = nodes_of(capture_graph(s));
     if (!v.empty()) {
       CUgraphNode twice[2] = {v[0], v[0]};
-      r.k("duplicate", cuStreamUpdateCaptureDependencies(s, twice, nullptr, 2, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+      r.k("duplicate", cuStreamUpdateCaptureDependencies(s, twice, nullptr, 2,
+                                                         CU_STREAM_SET_CAPTURE_DEPENDENCIES));
       r.k("deps", capture_dep_labels(s));
       CUgraphEdgeData ed;
       memset(&ed, 0, sizeof ed);
       ed.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
       ed.from_port = 1;
       r.k("programmatic_edge_from_host",
-          cuStreamUpdateCaptureDependencies(s, v.data(), &ed, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+          cuStreamUpdateCaptureDependencies(s, v.data(), &ed, 1,
+                                            CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     }
     r.k("status5", capture_status(s));
     rec_end(r, "end", s);
@@ -99,12 +105,14 @@ void capture_dependencies_cases() {
     OK(cuEventRecord(e, s));
     OK(cuStreamWaitEvent(t, e, 0));
     lab(t, "b");
-    r.k("set_none", cuStreamUpdateCaptureDependencies(t, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    r.k("set_none", cuStreamUpdateCaptureDependencies(t, nullptr, nullptr, 0,
+                                                      CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     rec_end(r, "end", s);
     begin(s);
     lab(s, "a");
     lab(s, "b");
-    r.k("set_none2", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    r.k("set_none2", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0,
+                                                       CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     rec_end(r, "end2", s);
   });
   add("capture.nodes_added_during", [](Rec& r) {
@@ -123,7 +131,8 @@ void capture_dependencies_cases() {
     CUgraphNode m = nullptr;
     r.k("add_host", cuGraphAddHostNode(&m, cg, d, n, &p));
     r.k("deps_unchanged", capture_dep_labels(s));
-    r.k("set", cuStreamUpdateCaptureDependencies(s, &m, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    r.k("set",
+        cuStreamUpdateCaptureDependencies(s, &m, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     lab(s, "b");
     CUgraphNode loose = nullptr;
     r.k("add_loose", cuGraphAddEmptyNode(&loose, cg, nullptr, 0));

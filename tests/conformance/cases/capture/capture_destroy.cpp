@@ -163,7 +163,8 @@ void capture_destroy_cases() {
     Stream s(NB);
     begin(s);
     CUdeviceptr d[2] = {g.dbuf, g.dbuf + 4096};
-    CUdeviceptr sr[2] = {reinterpret_cast<CUdeviceptr>(g.pin), reinterpret_cast<CUdeviceptr>(g.pin + 4096)};
+    CUdeviceptr sr[2] = {reinterpret_cast<CUdeviceptr>(g.pin),
+                         reinterpret_cast<CUdeviceptr>(g.pin + 4096)};
     size_t sz[2] = {64, 64};
     CUmemcpyAttributes at{};
     at.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;

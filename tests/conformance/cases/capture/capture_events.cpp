@@ -74,12 +74,14 @@ void capture_events_cases() {
   add("capture.precapture_event", [](Rec& r) {
     struct {
       const char* n;
-      int kind;  // 0 unrecorded, 1 complete on another stream, 2 pending on another stream, 3 complete on the same
-    } list[] = {{"unrecorded", 0}, {"complete_other", 1}, {"pending_other", 2}, {"complete_same", 3}};
+      int kind;  // 0 unrecorded, 1 complete on another stream, 2 pending on another stream, 3
+                 // complete on the same
+    } list[] = {
+        {"unrecorded", 0}, {"complete_other", 1}, {"pending_other", 2}, {"complete_same", 3}};
     for (auto& x : list) {
       Stream s(NB), t(NB);
       Event e;
-      VGate v;
+      ValueGate v;
       if (x.kind == 2) v.arm(t);
       if (x.kind == 1 || x.kind == 2) OK(cuEventRecord(e, t));
       if (x.kind == 3) OK(cuEventRecord(e, s));

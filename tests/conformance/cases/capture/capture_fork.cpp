@@ -21,7 +21,7 @@ void capture_fork_cases() {
     r.k("forked_after", capture_status(t));
     Trace& tr = new_trace();
     r.k("forked_usable", try_hf(t, tr, "x"));
-    r.k("ran", tr.wait_size(1, kSurelyMs));
+    r.k("ran", tr.wait_size(1, kMustHappenMs));
   });
   add("capture.fork_from_root", [](Rec& r) {
     Stream s(NB), t(NB);

@@ -61,7 +61,7 @@ void capture_invalid_cases() {
     r.k("status_forked_after", capture_status(t));
     r.k("event_query_after", cuEventQuery(e));
     r.k("host_func_after", try_hf(s, tr, "y"));
-    r.k("ran", tr.wait_size(1, kSurelyMs));
+    r.k("ran", tr.wait_size(1, kMustHappenMs));
     OK(cuStreamSynchronize(s));
     begin(s);
     lab(s, "again");
@@ -90,7 +90,8 @@ void capture_invalid_cases() {
         {"record_null", [](CUstream s) { return cuEventRecord(nullptr, s); }},
         {"record_flags2", [](CUstream s) { return cuEventRecordWithFlags(g.unrecorded, s, 2); }},
         {"wait_flags2", [](CUstream s) { return cuStreamWaitEvent(s, g.unrecorded, 2); }},
-        {"wait_value_misaligned", [](CUstream s) { return cuStreamWaitValue32(s, g.cells_dev + 1, 1, 0); }},
+        {"wait_value_misaligned",
+         [](CUstream s) { return cuStreamWaitValue32(s, g.cells_dev + 1, 1, 0); }},
         {"wait_value_flags8", [](CUstream s) { return cuStreamWaitValue32(s, g.cells_dev, 1, 8); }},
         {"free_async_of_mem_alloc", [](CUstream s) { return cuMemFreeAsync(g.dbuf, s); }},
         {"malloc_async_0",
@@ -107,9 +108,12 @@ void capture_invalid_cases() {
          }},
         {"begin_again", [](CUstream s) { return cuStreamBeginCapture(s, GLOBAL); }},
         {"end_null", [](CUstream s) { return cuStreamEndCapture(s, nullptr); }},
-        {"update_deps_flags7", [](CUstream s) { return cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, 7); }},
+        {"update_deps_flags7",
+         [](CUstream s) { return cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, 7); }},
         {"info_null",
-         [](CUstream s) { return cuStreamGetCaptureInfo(s, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); }},
+         [](CUstream s) {
+           return cuStreamGetCaptureInfo(s, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+         }},
     };
     for (auto& x : list) {
       Stream s(NB);

@@ -1,4 +1,5 @@
-// cases/capture_matrix.cpp - potentially unsafe calls in a capture (capmode.), and calls that touch the legacy stream (capimpl.).
+// cases/capture_matrix.cpp - potentially unsafe calls in a capture (capmode.), and calls that touch
+// the legacy stream (capimpl.).
 #include "cases/capture/capture_matrix.hpp"
 
 #include <set>
@@ -11,8 +12,8 @@ namespace {
 alignas(4096) unsigned char g_reg_pages[4][8192];
 
 // One capture, one call in it, one end. thread_mode < 0: the call is made on the capturing thread.
-void matrix_one(Rec& r, const std::string& key, unsigned stream_flags, CUstreamCaptureMode mode, int thread_mode,
-                const MatrixCall& call, int slot) {
+void matrix_one(Rec& r, const std::string& key, unsigned stream_flags, CUstreamCaptureMode mode,
+                int thread_mode, const MatrixCall& call, int slot) {
   MatrixEnv e;
   Stream cap(stream_flags), other(NB);
   OK(cuStreamCreate(&e.otherb, BL));
@@ -34,15 +35,18 @@ void matrix_one(Rec& r, const std::string& key, unsigned stream_flags, CUstreamC
   OK(cuMemAlloc(&e.mem, 64));
   std::string n = call.name;
   if (n == "mem_free_host") OK(cuMemHostAlloc(&e.host, 64, 0));
-  static const std::set<std::string> managed = {"prefetch_other", "attach_other", "attach_null", "mem_advise"};
+  static const std::set<std::string> managed = {"prefetch_other", "attach_other", "attach_null",
+                                                "mem_advise"};
   if (managed.count(n)) OK(cuMemAllocManaged(&e.managed, 4096, CU_MEM_ATTACH_GLOBAL));
   e.page = g_reg_pages[slot & 1];
   if (n == "host_unregister") {
     OK(cuMemHostRegister(g_reg_pages[2 + (slot & 1)], 4096, 0));
     e.regd = g_reg_pages[2 + (slot & 1)];
   }
-  if (n == "ipc_event_handle") OK(cuEventCreate(&e.ipc, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
-  if (n == "pool_destroy" || n == "pool_set_attr" || n == "pool_set_access" || n == "pool_get_access") {
+  if (n == "ipc_event_handle")
+    OK(cuEventCreate(&e.ipc, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+  if (n == "pool_destroy" || n == "pool_set_attr" || n == "pool_set_access" ||
+      n == "pool_get_access") {
     CUmemPoolProps p{};
     p.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     p.location.type = CU_MEM_LOCATION_TYPE_DEVICE;

@@ -1,4 +1,5 @@
-// cases/capture_matrix.hpp - the calls that are made while a stream captures, one table for all modes.
+// cases/capture_matrix.hpp - the calls that are made while a stream captures, one table for all
+// modes.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -39,7 +40,8 @@ struct MatrixCall {
   std::function<CUresult(MatrixEnv&)> call;
 };
 
-// In the order of the recording: memory, events, streams and contexts; the legacy stream; other streams; questions; graphs.
+// In the order of the recording: memory, events, streams and contexts; the legacy stream; other
+// streams; questions; graphs.
 using MatrixCalls = std::vector<MatrixCall>;
 MatrixCalls matrix_objects();
 MatrixCalls matrix_streams();

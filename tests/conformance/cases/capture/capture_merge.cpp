@@ -120,7 +120,7 @@ void capture_merge_cases() {
     Stream s(NB), t(NB), u(NB);
     Event rec, wt;
     Cell c = new_cell(), d = new_cell();
-    VGate v, w;
+    ValueGate v, w;
     begin(s);
     OK(cuStreamWaitEvent(s, wt, CU_EVENT_WAIT_EXTERNAL));
     mark(s, c);

@@ -77,22 +77,29 @@ void capture_nodes_cases() {
     } list[] = {
         {"htod_pageable", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.page, 64, s); }},
         {"dtoh_pageable", [](CUstream s) { return cuMemcpyDtoHAsync(g.page, g.dbuf, 64, s); }},
-        {"htod_pageable_1m", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.page, 1 << 20, s); }},
-        {"uva_htod", [](CUstream s) { return cuMemcpyAsync(g.dbuf, reinterpret_cast<CUdeviceptr>(g.pin), 64, s); }},
+        {"htod_pageable_1m",
+         [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.page, 1 << 20, s); }},
+        {"uva_htod",
+         [](CUstream s) {
+           return cuMemcpyAsync(g.dbuf, reinterpret_cast<CUdeviceptr>(g.pin), 64, s);
+         }},
         {"htoh_pinned",
          [](CUstream s) {
-           return cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(g.pin + 64), reinterpret_cast<CUdeviceptr>(g.pin), 64, s);
+           return cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(g.pin + 64),
+                                reinterpret_cast<CUdeviceptr>(g.pin), 64, s);
          }},
         {"htoh_pageable",
          [](CUstream s) {
-           return cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(g.page + 64), reinterpret_cast<CUdeviceptr>(g.page), 64,
-                                s);
+           return cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(g.page + 64),
+                                reinterpret_cast<CUdeviceptr>(g.page), 64, s);
          }},
-        {"peer_same_ctx", [](CUstream s) { return cuMemcpyPeerAsync(g.dbuf + 4096, g.ctx, g.dbuf, g.ctx, 64, s); }},
+        {"peer_same_ctx",
+         [](CUstream s) { return cuMemcpyPeerAsync(g.dbuf + 4096, g.ctx, g.dbuf, g.ctx, 64, s); }},
         {"zero_bytes", [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf + 4096, g.dbuf, 0, s); }},
         {"zero_bytes_null", [](CUstream s) { return cuMemcpyDtoDAsync(0, 0, 0, s); }},
         {"bad_pointer", [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf, 0, 64, s); }},
-        {"out_of_bounds", [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf, g.dbuf + kScratch - 16, 64, s); }},
+        {"out_of_bounds",
+         [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf, g.dbuf + kScratch - 16, 64, s); }},
         {"copy2d",
          [](CUstream s) {
            CUDA_MEMCPY2D p{};
@@ -116,7 +123,8 @@ void capture_nodes_cases() {
         {"memset_zero", [](CUstream s) { return cuMemsetD8Async(g.dbuf, 3, 0, s); }},
         {"memset_null_zero", [](CUstream s) { return cuMemsetD8Async(0, 3, 0, s); }},
         {"memset_misaligned", [](CUstream s) { return cuMemsetD32Async(g.dbuf + 1, 3, 1, s); }},
-        {"memset_pinned", [](CUstream s) { return cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(g.pin), 3, 8, s); }},
+        {"memset_pinned",
+         [](CUstream s) { return cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(g.pin), 3, 8, s); }},
     };
     for (auto& x : list) {
       Stream s(NB);
@@ -201,7 +209,8 @@ void capture_nodes_cases() {
     rec_end(r, "end_u", u);
     r.k("status_null", cuStreamGetCaptureInfo(s, nullptr, &id, nullptr, nullptr, nullptr, nullptr));
     r.k("edges_without_deps", cuStreamGetCaptureInfo(s, &st, nullptr, nullptr, nullptr, &ed, &n));
-    r.k("deps_without_count", cuStreamGetCaptureInfo(s, &st, nullptr, nullptr, &d, nullptr, nullptr));
+    r.k("deps_without_count",
+        cuStreamGetCaptureInfo(s, &st, nullptr, nullptr, &d, nullptr, nullptr));
     r.k("only_count", cuStreamGetCaptureInfo(s, &st, nullptr, nullptr, nullptr, nullptr, &n));
     r.k("only_count.n", n);
     r.k("still", capture_status(s));

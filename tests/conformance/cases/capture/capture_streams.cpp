@@ -49,14 +49,15 @@ void capture_streams_cases() {
   add("capture.busy_stream", [](Rec& r) {
     Stream s(NB);
     Cell c = new_cell(), d = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(s);
     mark(s, c);
     r.k("begin", cuStreamBeginCapture(s, RELAXED));
     r.k("status", capture_status(s));
     mark(s, d);
     CUgraph gr = nullptr;
-    rec_blk(r, "end", blocking([&] { v.open(); }, [&] { return cuStreamEndCapture(s, &gr); }));
+    record_blocking(r, "end",
+                    blocking([&] { v.open(); }, [&] { return cuStreamEndCapture(s, &gr); }));
     Graph own(gr);
     r.k("graph", describe(gr));
     r.k("earlier_work_early", early(c));
@@ -68,7 +69,7 @@ void capture_streams_cases() {
   add("capture.earlier_work_runs_during", [](Rec& r) {
     Stream s(NB);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(s);
     mark(s, c);
     begin(s, RELAXED);

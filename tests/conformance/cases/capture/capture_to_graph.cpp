@@ -70,7 +70,8 @@ void capture_to_graph_cases() {
     r.k("null_graph", cuStreamBeginCaptureToGraph(s, nullptr, nullptr, nullptr, 0, GLOBAL));
     r.k("null_deps_count1", cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 1, GLOBAL));
     r.k("foreign_dep", cuStreamBeginCaptureToGraph(s, gr, &f, nullptr, 1, GLOBAL));
-    r.k("bad_mode", cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 0, static_cast<CUstreamCaptureMode>(9)));
+    r.k("bad_mode", cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 0,
+                                                static_cast<CUstreamCaptureMode>(9)));
     r.k("legacy", cuStreamBeginCaptureToGraph(LEGACY, gr, nullptr, nullptr, 0, GLOBAL));
     r.k("null_stream", cuStreamBeginCaptureToGraph(nullptr, gr, nullptr, nullptr, 0, GLOBAL));
     r.k("status", capture_status(s));
@@ -97,13 +98,15 @@ void capture_to_graph_cases() {
     Graph gr, busy, other;
     CUgraphNode foreign = add_empty(other);
     const auto mode9 = static_cast<CUstreamCaptureMode>(9);
-    r.k("legacy_null_graph", cuStreamBeginCaptureToGraph(LEGACY, nullptr, nullptr, nullptr, 0, RELAXED));
+    r.k("legacy_null_graph",
+        cuStreamBeginCaptureToGraph(LEGACY, nullptr, nullptr, nullptr, 0, RELAXED));
     r.k("legacy_foreign", cuStreamBeginCaptureToGraph(LEGACY, gr, &foreign, nullptr, 1, RELAXED));
     r.k("legacy_null_deps", cuStreamBeginCaptureToGraph(LEGACY, gr, nullptr, nullptr, 1, RELAXED));
     r.k("legacy_mode9", cuStreamBeginCaptureToGraph(LEGACY, gr, nullptr, nullptr, 0, mode9));
     OK(cuStreamBeginCaptureToGraph(s, busy, nullptr, nullptr, 0, RELAXED));
     r.k("legacy_busy", cuStreamBeginCaptureToGraph(LEGACY, busy, nullptr, nullptr, 0, RELAXED));
-    r.k("capturing_null_graph", cuStreamBeginCaptureToGraph(s, nullptr, nullptr, nullptr, 0, RELAXED));
+    r.k("capturing_null_graph",
+        cuStreamBeginCaptureToGraph(s, nullptr, nullptr, nullptr, 0, RELAXED));
     r.k("capturing_null_deps", cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 1, RELAXED));
     r.k("capturing_mode9", cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 0, mode9));
     r.k("busy_foreign", cuStreamBeginCaptureToGraph(t, busy, &foreign, nullptr, 1, RELAXED));

@@ -20,7 +20,7 @@ void capture_unjoined_cases() {
     Trace& tr = new_trace();
     r.k("forked_usable", try_hf(t, tr, "x"));
     r.k("origin_usable", try_hf(s, tr, "y"));
-    r.k("ran", tr.wait_size(2, kSurelyMs));
+    r.k("ran", tr.wait_size(2, kMustHappenMs));
   });
   add("capture.unjoined_no_work", [](Rec& r) {
     Stream s(NB), t(NB);

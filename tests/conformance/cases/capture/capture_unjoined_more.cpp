@@ -1,4 +1,5 @@
-// cases/capture_unjoined_more.cpp - streams that were not joined beside others that were, or that need not be.
+// cases/capture_unjoined_more.cpp - streams that were not joined beside others that were, or that
+// need not be.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -241,7 +242,8 @@ void capture_unjoined_more_cases() {
     });
     led_on("added_to_the_first", [](Branches& b) {
       CUgraphNode added = b.add_behind_t();
-      OK(cuStreamUpdateCaptureDependencies(b.s, &added, nullptr, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+      OK(cuStreamUpdateCaptureDependencies(b.s, &added, nullptr, 1,
+                                           CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
     });
   });
   add("capture.joined_then_left", [](Rec& r) {

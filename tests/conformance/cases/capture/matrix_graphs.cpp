@@ -46,7 +46,8 @@ MatrixCalls matrix_graphs() {
          size_t n = 0;
          return cuGraphGetNodes(e.graph2, nullptr, &n);
        }},
-      {"graph_debug_dot", [](MatrixEnv& e) { return cuGraphDebugDotPrint(e.graph2, "/dev/null", 0); }},
+      {"graph_debug_dot",
+       [](MatrixEnv& e) { return cuGraphDebugDotPrint(e.graph2, "/dev/null", 0); }},
       {"graph_node_set_params",
        [](MatrixEnv& e) {
          CUDA_MEMSET_NODE_PARAMS p = memset_params(g.dbuf, 3);
@@ -64,7 +65,8 @@ MatrixCalls matrix_graphs() {
          p.userData = new_label("z");
          return cuGraphExecHostNodeSetParams(e.exec3, e.node_host, &p);
        }},
-      {"graph_node_disable", [](MatrixEnv& e) { return cuGraphNodeSetEnabled(e.exec3, e.node_set, 0); }},
+      {"graph_node_disable",
+       [](MatrixEnv& e) { return cuGraphNodeSetEnabled(e.exec3, e.node_set, 0); }},
       {"graph_exec_flags",
        [](MatrixEnv& e) {
          cuuint64_t f;
@@ -75,7 +77,8 @@ MatrixCalls matrix_graphs() {
          CUuserObject u = nullptr;
          CUresult x = cuUserObjectCreate(
              &u, nullptr, [](void*) {}, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
-         if (x == CUDA_SUCCESS) x = cuGraphRetainUserObject(e.graph, u, 1, CU_GRAPH_USER_OBJECT_MOVE);
+         if (x == CUDA_SUCCESS)
+           x = cuGraphRetainUserObject(e.graph, u, 1, CU_GRAPH_USER_OBJECT_MOVE);
          return x;
        }},
   };

@@ -1,4 +1,5 @@
-// cases/matrix_objects.cpp - calls in a capture: memory, events, streams, contexts; work in the legacy stream.
+// cases/matrix_objects.cpp - calls in a capture: memory, events, streams, contexts; work in the
+// legacy stream.
 #include "cases/capture/capture_matrix.hpp"
 
 namespace weir::conformance {
@@ -97,7 +98,8 @@ MatrixCalls matrix_objects() {
          return cuEventElapsedTime(&ms, e.done, e.done2);
        }},
       {"event_record_other", [](MatrixEnv& e) { return cuEventRecord(e.done, e.other); }},
-      {"stream_wait_event_other", [](MatrixEnv& e) { return cuStreamWaitEvent(e.other, e.done, 0); }},
+      {"stream_wait_event_other",
+       [](MatrixEnv& e) { return cuStreamWaitEvent(e.other, e.done, 0); }},
       {"stream_create_nonblocking",
        [](MatrixEnv& e) {
          CUstream s = nullptr;
@@ -143,19 +145,26 @@ MatrixCalls matrix_objects() {
       {"memcpy_dtod_sync", [](MatrixEnv&) { return cuMemcpyDtoD(g.dbuf + 4096, g.dbuf, 64); }},
       {"memcpy_sync", [](MatrixEnv&) { return cuMemcpy(g.dbuf + 4096, g.dbuf, 64); }},
       {"memset_sync", [](MatrixEnv&) { return cuMemsetD8(g.dbuf, 1, 64); }},
-      {"memcpy_async_null", [](MatrixEnv&) { return cuMemcpyHtoDAsync(g.dbuf, g.pin, 64, nullptr); }},
+      {"memcpy_async_null",
+       [](MatrixEnv&) { return cuMemcpyHtoDAsync(g.dbuf, g.pin, 64, nullptr); }},
       {"memset_async_null", [](MatrixEnv&) { return cuMemsetD8Async(g.dbuf, 1, 64, nullptr); }},
-      {"hostfn_null", [](MatrixEnv&) { return cuLaunchHostFunc(nullptr, label_fn, new_label("x")); }},
+      {"hostfn_null",
+       [](MatrixEnv&) { return cuLaunchHostFunc(nullptr, label_fn, new_label("x")); }},
       {"event_record_null", [](MatrixEnv& e) { return cuEventRecord(e.done, nullptr); }},
-      {"stream_wait_event_null", [](MatrixEnv& e) { return cuStreamWaitEvent(nullptr, e.done, 0); }},
+      {"stream_wait_event_null",
+       [](MatrixEnv& e) { return cuStreamWaitEvent(nullptr, e.done, 0); }},
       {"stream_query_null", [](MatrixEnv&) { return cuStreamQuery(nullptr); }},
       {"stream_sync_null", [](MatrixEnv&) { return cuStreamSynchronize(nullptr); }},
       {"stream_query_per_thread", [](MatrixEnv&) { return cuStreamQuery(PER_THREAD); }},
-      {"memset_async_per_thread", [](MatrixEnv&) { return cuMemsetD8Async(g.dbuf, 1, 64, PER_THREAD); }},
+      {"memset_async_per_thread",
+       [](MatrixEnv&) { return cuMemsetD8Async(g.dbuf, 1, 64, PER_THREAD); }},
       {"memset_async_other", [](MatrixEnv& e) { return cuMemsetD8Async(g.dbuf, 1, 64, e.other); }},
-      {"memset_async_blocking", [](MatrixEnv& e) { return cuMemsetD8Async(g.dbuf, 1, 64, e.otherb); }},
-      {"memcpy_async_pageable_other", [](MatrixEnv& e) { return cuMemcpyDtoHAsync(g.page, g.dbuf, 64, e.other); }},
-      {"hostfn_other", [](MatrixEnv& e) { return cuLaunchHostFunc(e.other, label_fn, new_label("x")); }},
+      {"memset_async_blocking",
+       [](MatrixEnv& e) { return cuMemsetD8Async(g.dbuf, 1, 64, e.otherb); }},
+      {"memcpy_async_pageable_other",
+       [](MatrixEnv& e) { return cuMemcpyDtoHAsync(g.page, g.dbuf, 64, e.other); }},
+      {"hostfn_other",
+       [](MatrixEnv& e) { return cuLaunchHostFunc(e.other, label_fn, new_label("x")); }},
       {"callback_other",
        [](MatrixEnv& e) {
          return cuStreamAddCallback(

@@ -1,4 +1,5 @@
-// cases/matrix_queries.cpp - calls in a capture: questions about streams, memory, contexts and devices.
+// cases/matrix_queries.cpp - calls in a capture: questions about streams, memory, contexts and
+// devices.
 #include "cases/capture/capture_matrix.hpp"
 
 namespace weir::conformance {
@@ -47,7 +48,8 @@ MatrixCalls matrix_queries() {
          CUstreamAttrValue v;
          return cuStreamGetAttribute(e.other, CU_STREAM_ATTRIBUTE_PRIORITY, &v);
        }},
-      {"stream_copy_attr_other", [](MatrixEnv& e) { return cuStreamCopyAttributes(e.other, e.otherb); }},
+      {"stream_copy_attr_other",
+       [](MatrixEnv& e) { return cuStreamCopyAttributes(e.other, e.otherb); }},
       {"is_capturing_capturing",
        [](MatrixEnv& e) {
          CUstreamCaptureStatus st;
@@ -61,7 +63,8 @@ MatrixCalls matrix_queries() {
        }},
       {"update_deps_capturing",
        [](MatrixEnv& e) {
-         return cuStreamUpdateCaptureDependencies(e.cap, nullptr, nullptr, 0, CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
+         return cuStreamUpdateCaptureDependencies(e.cap, nullptr, nullptr, 0,
+                                                  CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
        }},
       {"exchange_mode",
        [](MatrixEnv&) {
@@ -217,7 +220,8 @@ MatrixCalls matrix_queries() {
          CUfunc_cache c;
          return cuCtxGetCacheConfig(&c);
        }},
-      {"ctx_set_cache_config", [](MatrixEnv&) { return cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE); }},
+      {"ctx_set_cache_config",
+       [](MatrixEnv&) { return cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE); }},
       {"primary_get_state",
        [](MatrixEnv&) {
          unsigned f;

@@ -1,4 +1,5 @@
-// cases/matrix_streams.cpp - calls in a capture: work in streams that do not capture; pools and graphs; copies of other shapes.
+// cases/matrix_streams.cpp - calls in a capture: work in streams that do not capture; pools and
+// graphs; copies of other shapes.
 #include "cases/capture/capture_matrix.hpp"
 
 #include <cstring>
@@ -24,7 +25,9 @@ CUDA_MEMCPY2D matrix_2d() {
 MatrixCalls matrix_streams() {
   return {
       {"write_value_other",
-       [](MatrixEnv& e) { return cuStreamWriteValue32(e.other, g.cells_dev + 16 * (kCells - 1), 1, 0); }},
+       [](MatrixEnv& e) {
+         return cuStreamWriteValue32(e.other, g.cells_dev + 16 * (kCells - 1), 1, 0);
+       }},
       {"malloc_async_other",
        [](MatrixEnv& e) {
          CUdeviceptr p = 0;
@@ -155,7 +158,8 @@ MatrixCalls matrix_streams() {
          CUDA_MEMCPY3D c = copy_h2d(g.dbuf, g.pin, 64);
          return cuMemcpy3D(&c);
        }},
-      {"memcpy_peer_sync", [](MatrixEnv&) { return cuMemcpyPeer(g.dbuf + 4096, g.ctx, g.dbuf, g.ctx, 64); }},
+      {"memcpy_peer_sync",
+       [](MatrixEnv&) { return cuMemcpyPeer(g.dbuf + 4096, g.ctx, g.dbuf, g.ctx, 64); }},
       {"memset2d_sync", [](MatrixEnv&) { return cuMemsetD2D8(g.dbuf, 256, 1, 16, 4); }},
       // ---- asynchronous work in a stream that does not capture ----
       {"memcpy2d_async_other",
@@ -164,7 +168,9 @@ MatrixCalls matrix_streams() {
          return cuMemcpy2DAsync(&c, e.other);
        }},
       {"memcpy_peer_async_other",
-       [](MatrixEnv& e) { return cuMemcpyPeerAsync(g.dbuf + 4096, g.ctx, g.dbuf, g.ctx, 64, e.other); }},
+       [](MatrixEnv& e) {
+         return cuMemcpyPeerAsync(g.dbuf + 4096, g.ctx, g.dbuf, g.ctx, 64, e.other);
+       }},
       {"memcpy_batch_other",
        [](MatrixEnv& e) {
          CUdeviceptr d = g.dbuf, sr = reinterpret_cast<CUdeviceptr>(g.pin);
@@ -174,10 +180,13 @@ MatrixCalls matrix_streams() {
          return cuMemcpyBatchAsync(&d, &sr, &n, 1, &at, &ix, 1, e.other);
        }},
       {"attach_other",
-       [](MatrixEnv& e) { return cuStreamAttachMemAsync(e.other, e.managed, 0, CU_MEM_ATTACH_GLOBAL); }},
+       [](MatrixEnv& e) {
+         return cuStreamAttachMemAsync(e.other, e.managed, 0, CU_MEM_ATTACH_GLOBAL);
+       }},
       {"wait_value_other",
        [](MatrixEnv& e) {
-         return cuStreamWaitValue32(e.other, g.cells_dev + 16 * (kCells - 2), 0, CU_STREAM_WAIT_VALUE_GEQ);
+         return cuStreamWaitValue32(e.other, g.cells_dev + 16 * (kCells - 2), 0,
+                                    CU_STREAM_WAIT_VALUE_GEQ);
        }},
       {"batch_memop_other",
        [](MatrixEnv& e) {
@@ -185,7 +194,9 @@ MatrixCalls matrix_streams() {
          return cuStreamBatchMemOp(e.other, 1, &op, 0);
        }},
       {"event_record_external_other",
-       [](MatrixEnv& e) { return cuEventRecordWithFlags(e.done, e.other, CU_EVENT_RECORD_EXTERNAL); }},
+       [](MatrixEnv& e) {
+         return cuEventRecordWithFlags(e.done, e.other, CU_EVENT_RECORD_EXTERNAL);
+       }},
       {"alloc_from_pool_other",
        [](MatrixEnv& e) {
          CUdeviceptr p = 0;
@@ -196,10 +207,13 @@ MatrixCalls matrix_streams() {
        }},
       // ---- the null stream ----
       {"write_value_null",
-       [](MatrixEnv&) { return cuStreamWriteValue32(nullptr, g.cells_dev + 16 * (kCells - 1), 1, 0); }},
+       [](MatrixEnv&) {
+         return cuStreamWriteValue32(nullptr, g.cells_dev + 16 * (kCells - 1), 1, 0);
+       }},
       {"wait_value_null",
        [](MatrixEnv&) {
-         return cuStreamWaitValue32(nullptr, g.cells_dev + 16 * (kCells - 2), 0, CU_STREAM_WAIT_VALUE_GEQ);
+         return cuStreamWaitValue32(nullptr, g.cells_dev + 16 * (kCells - 2), 0,
+                                    CU_STREAM_WAIT_VALUE_GEQ);
        }},
       {"callback_null",
        [](MatrixEnv&) {
@@ -220,7 +234,10 @@ MatrixCalls matrix_streams() {
          return x;
        }},
       {"graph_upload_null", [](MatrixEnv& e) { return cuGraphUpload(e.exec, nullptr); }},
-      {"attach_null", [](MatrixEnv& e) { return cuStreamAttachMemAsync(nullptr, e.managed, 0, CU_MEM_ATTACH_GLOBAL); }},
+      {"attach_null",
+       [](MatrixEnv& e) {
+         return cuStreamAttachMemAsync(nullptr, e.managed, 0, CU_MEM_ATTACH_GLOBAL);
+       }},
       {"begin_null", [](MatrixEnv&) { return cuStreamBeginCapture(nullptr, GLOBAL); }},
       {"stream_get_flags_null",
        [](MatrixEnv&) {

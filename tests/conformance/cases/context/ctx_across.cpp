@@ -4,7 +4,7 @@
 namespace weir::conformance {
 
 void ctx_across_cases() {
-  add("ctx.stream_of_other_context", TWO, [](Rec& r) {
+  add("ctx.stream_of_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Stream s(NB);
     Event mine;
@@ -15,7 +15,7 @@ void ctx_across_cases() {
       Trace& t = new_trace();
       r.k("query", cuStreamQuery(s));
       r.k("host_func", try_hf(s, t, "x"));
-      r.k("ran", t.wait_size(1, kSurelyMs));
+      r.k("ran", t.wait_size(1, kMustHappenMs));
       r.k("memset", cuMemsetD32Async(c.d, 1, 1, s));
       r.k("memset_done", late(c));
       r.k("record_mine", cuEventRecord(mine, s));
@@ -45,7 +45,7 @@ void ctx_across_cases() {
     OK(cuStreamSynchronize(s));
   });
 
-  add("ctx.event_of_other_context", TWO, [](Rec& r) {
+  add("ctx.event_of_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     CUevent theirs = nullptr;
     CUevent theirs_t = nullptr;
@@ -75,11 +75,11 @@ void ctx_across_cases() {
     r.k("destroy_their_stream", cuStreamDestroy(ts));
   });
 
-  add("ctx.wait_across_contexts_orders", TWO, [](Rec& r) {
+  add("ctx.wait_across_contexts_orders", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Stream s(NB);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     CUstream ts = nullptr;
     CUevent te = nullptr;
     {
@@ -150,49 +150,54 @@ void ctx_across_cases() {
   add("ctx.sync_waits_all_streams", [](Rec& r) {
     Stream a(NB);
     {
-      VGate v;
+      ValueGate v;
       v.arm(a);
-      rec_blk(r, "nonblocking_stream", blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
+      record_blocking(r, "nonblocking_stream",
+                      blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
     }
     Stream b(BL);
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "blocking_stream", blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
+      record_blocking(r, "blocking_stream",
+                      blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(PER_THREAD);
-      rec_blk(r, "per_thread", blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
+      record_blocking(r, "per_thread",
+                      blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
     }
     {
-      HGate h;
+      HostGate h;
       h.arm(a);
-      rec_blk(r, "host_func", blocking([&] { h.open(); }, [] { return cuCtxSynchronize(); }));
+      record_blocking(r, "host_func",
+                      blocking([&] { h.open(); }, [] { return cuCtxSynchronize(); }));
     }
     r.k("idle", cuCtxSynchronize());
     r.k("v2_null", cuCtxSynchronize_v2(nullptr));
     r.k("v2_ctx", cuCtxSynchronize_v2(g.ctx));
   });
 
-  add("ctx.sync_other_context", TWO, [](Rec& r) {
+  add("ctx.sync_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
-    VGate v;
+    ValueGate v;
     CUstream ts = nullptr;
     {
       Current cur(o);
       OK(cuStreamCreate(&ts, NB));
       OK(v.try_arm(ts));
     }
-    rec_blk(r, "sync_mine", blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
+    record_blocking(r, "sync_mine", blocking([&] { v.open(); }, [] { return cuCtxSynchronize(); }));
     v.open();
     OK(cuStreamSynchronize(ts));
-    VGate w;
+    ValueGate w;
     {
       Current cur(o);
       OK(w.try_arm(ts));
     }
-    rec_blk(r, "sync_theirs_v2", blocking([&] { w.open(); }, [&] { return cuCtxSynchronize_v2(o); }));
+    record_blocking(r, "sync_theirs_v2",
+                    blocking([&] { w.open(); }, [&] { return cuCtxSynchronize_v2(o); }));
     w.open();
     cuStreamDestroy(ts);
   });

@@ -1,4 +1,5 @@
-// cases/ctx_destroy.cpp - destroying contexts with work and memory in them; events of whole contexts.
+// cases/ctx_destroy.cpp - destroying contexts with work and memory in them; events of whole
+// contexts.
 #include "probe/probe.hpp"
 
 #include <algorithm>
@@ -6,14 +7,14 @@
 namespace weir::conformance {
 
 void ctx_destroy_cases() {
-  add("ctx.destroy_busy", ISO | TWO | SLOW, [](Rec& r) {
+  add("ctx.destroy_busy", ISO | SECOND_CONTEXT | SLOW, [](Rec& r) {
     // how long it takes to destroy one that has nothing to do
     CUcontext idle = make_context();
     auto t0 = Clock::now();
     OK(cuCtxDestroy(idle));
     int ms = std::min(7000, 1000 + static_cast<int>(3000 * seconds_since(t0)));
     OtherCtx o;
-    VGate v;
+    ValueGate v;
     Cell c = new_cell();
     {
       Current cur(o);
@@ -22,11 +23,11 @@ void ctx_destroy_cases() {
       OK(v.try_arm(ts));
       OK(cuMemsetD32Async(c.d, 1, 1, ts));
     }
-    rec_blk(r, "destroy", blocking([&] { v.open(); }, [&] { return o.destroy(); }, ms));
+    record_blocking(r, "destroy", blocking([&] { v.open(); }, [&] { return o.destroy(); }, ms));
     r.k("work_done", early(c));
   });
 
-  add("ctx.destroy_frees_memory", ISO | TWO | SLOW, [](Rec& r) {
+  add("ctx.destroy_frees_memory", ISO | SECOND_CONTEXT | SLOW, [](Rec& r) {
     OtherCtx o;
     CUdeviceptr p = 0;
     {
@@ -46,7 +47,7 @@ void ctx_destroy_cases() {
     r.k("attr_after", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
   });
 
-  add("ctx.free_from_other_context", TWO, [](Rec& r) {
+  add("ctx.free_from_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     CUdeviceptr p = 0;
     {
@@ -59,7 +60,7 @@ void ctx_destroy_cases() {
   add("ctx.record_event", [](Rec& r) {
     Stream a(NB), b(BL);
     Event e;
-    VGate v, w;
+    ValueGate v, w;
     v.arm(a);
     w.arm(b);
     r.k("record", cuCtxRecordEvent(g.ctx, e));
@@ -74,7 +75,7 @@ void ctx_destroy_cases() {
     r.k("record_null_ctx", cuCtxRecordEvent(nullptr, e));
   });
 
-  add("ctx.record_event_other_context", TWO, [](Rec& r) {
+  add("ctx.record_event_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Event e;
     r.k("mismatch", cuCtxRecordEvent(o, e));
@@ -85,7 +86,7 @@ void ctx_destroy_cases() {
     Stream a(NB), b(NB), l(BL);
     Event e;
     Cell c1 = new_cell(), c2 = new_cell(), c3 = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     r.k("wait", cuCtxWaitEvent(g.ctx, e));
@@ -105,7 +106,7 @@ void ctx_destroy_cases() {
     Stream a(NB);
     Event e;
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     r.k("wait", cuCtxWaitEvent(g.ctx, e));

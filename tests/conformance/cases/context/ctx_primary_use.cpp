@@ -1,4 +1,5 @@
-// cases/ctx_primary_use.cpp - the primary context's flags while it is active, and its end while it is in use.
+// cases/ctx_primary_use.cpp - the primary context's flags while it is active, and its end while it
+// is in use.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -71,7 +72,7 @@ void ctx_primary_use_cases() {
     r.k("old_query", cuStreamQuery(s));
     r.k("old_destroy", cuStreamDestroy(s));
   });
-  add("ctx.destroy_streams", ISO | TWO | SLOW, [](Rec& r) {
+  add("ctx.destroy_streams", ISO | SECOND_CONTEXT | SLOW, [](Rec& r) {
     OtherCtx o;
     CUstream s = nullptr;
     CUevent e = nullptr;
@@ -110,10 +111,11 @@ void ctx_primary_use_cases() {
   add("ctx.primary_reset_busy", ISO | SLOW, [](Rec& r) {
     CUstream s = nullptr;
     OK(cuStreamCreate(&s, NB));
-    HGate gate;  // the words of pinned memory are gone with the context
+    HostGate gate;  // the words of pinned memory are gone with the context
     gate.arm(s);
     OK(gate.entered() ? CUDA_SUCCESS : CUDA_ERROR_TIMEOUT);
-    rec_blk(r, "reset", blocking([&] { gate.open(); }, [] { return cuDevicePrimaryCtxReset(g.dev); }));
+    record_blocking(r, "reset",
+                    blocking([&] { gate.open(); }, [] { return cuDevicePrimaryCtxReset(g.dev); }));
   });
   add("ctx.primary_release_counts", ISO | SLOW, [](Rec& r) {
     CUcontext c = nullptr;

@@ -1,4 +1,5 @@
-// cases/ctx_settings.cpp - limits with odd values, flags, preferences and other settings of a context.
+// cases/ctx_settings.cpp - limits with odd values, flags, preferences and other settings of a
+// context.
 #include "probe/probe.hpp"
 
 #include <limits>
@@ -14,9 +15,10 @@ void ctx_settings_cases() {
       r.k("initial", cuCtxGetLimit(&v, which));
       r.k(limit == 6 || limit == 7 ? "~initial_value" : "initial_value", v);
       for (size_t value :
-           {size_t{0},   size_t{1},    size_t{15},   size_t{16},   size_t{17},   size_t{31},   size_t{33},
-            size_t{63},  size_t{64},   size_t{65},   size_t{127},  size_t{128},  size_t{129},  size_t{255},
-            size_t{257}, size_t{1000}, size_t{1023}, size_t{1025}, size_t{2047}, size_t{2049}, size_t{4097}}) {
+           {size_t{0},    size_t{1},    size_t{15},  size_t{16},   size_t{17},   size_t{31},
+            size_t{33},   size_t{63},   size_t{64},  size_t{65},   size_t{127},  size_t{128},
+            size_t{129},  size_t{255},  size_t{257}, size_t{1000}, size_t{1023}, size_t{1025},
+            size_t{2047}, size_t{2049}, size_t{4097}}) {
         r.k("set" + std::to_string(value), cuCtxSetLimit(which, value));
         v = 77;
         cuCtxGetLimit(&v, which);
@@ -24,24 +26,26 @@ void ctx_settings_cases() {
       }
     });
   add("ctx.limit_values.far", ISO, [](Rec& r) {
-    const std::pair<CUlimit, size_t> far[] = {{CU_LIMIT_STACK_SIZE, 64 << 10},
-                                              {CU_LIMIT_STACK_SIZE, (512 << 10) + 1},
-                                              {CU_LIMIT_STACK_SIZE, std::numeric_limits<size_t>::max()},
-                                              {CU_LIMIT_PRINTF_FIFO_SIZE, (1 << 20) + 1},
-                                              {CU_LIMIT_MALLOC_HEAP_SIZE, (16 << 20) + 1},
-                                              {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 5000},
-                                              {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 1 << 20},
-                                              {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, std::numeric_limits<size_t>::max()},
-                                              {CU_LIMIT_SHMEM_SIZE, 1 << 20},
-                                              {CU_LIMIT_CIG_ENABLED, 2}};
+    const std::pair<CUlimit, size_t> device1[] = {
+        {CU_LIMIT_STACK_SIZE, 64 << 10},
+        {CU_LIMIT_STACK_SIZE, (512 << 10) + 1},
+        {CU_LIMIT_STACK_SIZE, std::numeric_limits<size_t>::max()},
+        {CU_LIMIT_PRINTF_FIFO_SIZE, (1 << 20) + 1},
+        {CU_LIMIT_MALLOC_HEAP_SIZE, (16 << 20) + 1},
+        {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 5000},
+        {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 1 << 20},
+        {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, std::numeric_limits<size_t>::max()},
+        {CU_LIMIT_SHMEM_SIZE, 1 << 20},
+        {CU_LIMIT_CIG_ENABLED, 2}};
     int i = 0;
-    for (const auto& [which, value] : far) {
+    for (const auto& [which, value] : device1) {
       const std::string key = std::to_string(i++) + ".of" + std::to_string(static_cast<int>(which));
       r.k(key, cuCtxSetLimit(which, value));
       size_t v = 77;
       cuCtxGetLimit(&v, which);
-      r.k(which == CU_LIMIT_PERSISTING_L2_CACHE_SIZE || which == CU_LIMIT_SHMEM_SIZE ? "~" + key + ".got"
-                                                                                     : key + ".got",
+      r.k(which == CU_LIMIT_PERSISTING_L2_CACHE_SIZE || which == CU_LIMIT_SHMEM_SIZE
+              ? "~" + key + ".got"
+              : key + ".got",
           v);
     }
   });
@@ -60,7 +64,7 @@ void ctx_settings_cases() {
     r.k("set", set);
     r.k("set_bad", set_bad);
   });
-  add("ctx.limit_per_context", TWO, [](Rec& r) {
+  add("ctx.limit_per_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
     size_t v = 0;
@@ -87,7 +91,8 @@ void ctx_settings_cases() {
     r.k("initial", cuCtxGetSharedMemConfig(&got));
     r.k("initial_value", static_cast<int>(got));
     for (int config : {0, 1, 2, 3, 99, -1}) {
-      r.k("set" + std::to_string(config), cuCtxSetSharedMemConfig(static_cast<CUsharedconfig>(config)));
+      r.k("set" + std::to_string(config),
+          cuCtxSetSharedMemConfig(static_cast<CUsharedconfig>(config)));
       got = static_cast<CUsharedconfig>(77);
       OK(cuCtxGetSharedMemConfig(&got));
       r.k("got" + std::to_string(config), static_cast<int>(got));
@@ -145,15 +150,18 @@ void ctx_settings_cases() {
     r.k("affinity_is_all", static_cast<int>(affinity.param.smCount.val) == sms);
     r.k("affinity_type", static_cast<int>(affinity.type));
     for (int type : {1, 2, 99, -1})
-      r.k("affinity" + std::to_string(type), cuCtxGetExecAffinity(&affinity, static_cast<CUexecAffinityType>(type)));
+      r.k("affinity" + std::to_string(type),
+          cuCtxGetExecAffinity(&affinity, static_cast<CUexecAffinityType>(type)));
     r.k("affinity_null", cuCtxGetExecAffinity(nullptr, CU_EXEC_AFFINITY_TYPE_SM_COUNT));
     r.k("reset_l2", cuCtxResetPersistingL2Cache());
   });
-  add("ctx.api_version_null_out", ISO, [](Rec& r) { r.k("res", cuCtxGetApiVersion(g.ctx, nullptr)); });
+  add("ctx.api_version_null_out", ISO,
+      [](Rec& r) { r.k("res", cuCtxGetApiVersion(g.ctx, nullptr)); });
 
   add("ctx.flags_values", ISO, [](Rec& r) {
-    for (unsigned flags : {0u,    1u,    2u,    3u,    4u,    5u,    6u,    7u,     8u,     9u,
-                           0x10u, 0x14u, 0x20u, 0x40u, 0x80u, 0x84u, 0xf8u, 0x100u, 0x104u, 0x80000000u}) {
+    for (unsigned flags :
+         {0u,    1u,    2u,    3u,    4u,    5u,    6u,    7u,     8u,     9u,
+          0x10u, 0x14u, 0x20u, 0x40u, 0x80u, 0x84u, 0xf8u, 0x100u, 0x104u, 0x80000000u}) {
       r.k("set" + std::to_string(flags), cuCtxSetFlags(flags));
       unsigned got = 999;
       OK(cuCtxGetFlags(&got));
@@ -171,7 +179,8 @@ void ctx_settings_cases() {
     CUexecAffinityParam affinity{};
     affinity.type = CU_EXEC_AFFINITY_TYPE_SM_COUNT;
     affinity.param.smCount.val = 8;
-    const auto create = [&](const char* key, CUctxCreateParams params, unsigned flags = 0, int device = 0) {
+    const auto create = [&](const char* key, CUctxCreateParams params, unsigned flags = 0,
+                            int device = 0) {
       if (r.k(key, cuCtxCreate(&c, &params, flags, device)) == CUDA_SUCCESS) cuCtxDestroy(c);
     };
     create("zeros", {});
@@ -199,7 +208,8 @@ void ctx_settings_cases() {
       CUctxCigParam cig{};
       cig.sharedDataType = static_cast<CUcigDataType>(type);
       CUctxCreateParams params{nullptr, 0, &cig};
-      if (r.k("type" + std::to_string(type), cuCtxCreate(&c, &params, 0, g.dev)) == CUDA_SUCCESS) cuCtxDestroy(c);
+      if (r.k("type" + std::to_string(type), cuCtxCreate(&c, &params, 0, g.dev)) == CUDA_SUCCESS)
+        cuCtxDestroy(c);
     }
   });
   for (unsigned f : {0x18u, 0x20u, 0x40u, 0x60u, 0x84u, 0xfcu})
@@ -212,7 +222,7 @@ void ctx_settings_cases() {
       r.k("flags", got);
     });
 
-  add("ctx.peer_same_device", TWO, [](Rec& r) {
+  add("ctx.peer_same_device", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     r.k("self", cuCtxEnablePeerAccess(g.ctx, 0));
     r.k("other", cuCtxEnablePeerAccess(o, 0));
@@ -224,7 +234,7 @@ void ctx_settings_cases() {
     r.k("disable_null", cuCtxDisablePeerAccess(nullptr));
   });
 
-  add("ctx.record_event_arguments", TWO, [](Rec& r) {
+  add("ctx.record_event_arguments", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Event e, timed(0);
     Stream s(NB);

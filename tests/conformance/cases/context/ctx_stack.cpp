@@ -63,7 +63,7 @@ void ctx_stack_cases() {
     r.k("main_kept", c == g.ctx);
   });
 
-  add("ctx.destroyed_under_thread", ISO | TWO | SLOW, [](Rec& r) {
+  add("ctx.destroyed_under_thread", ISO | SECOND_CONTEXT | SLOW, [](Rec& r) {
     OtherCtx o;
     Trace& t = new_trace();
     Trace& go = new_trace();
@@ -83,14 +83,14 @@ void ctx_stack_cases() {
       r.k("thread_get_device", cuCtxGetDevice(&d));
       r.k("thread_pop", cuCtxPopCurrent(&c));
     });
-    t.wait_size(1, kSurelyMs);
+    t.wait_size(1, kMustHappenMs);
     CUresult e = o.destroy();
     go.add("go");
     th.join();
     r.k("destroy", e);
   });
 
-  add("ctx.destroy_twice", ISO | TWO | SLOW, [](Rec& r) {
+  add("ctx.destroy_twice", ISO | SECOND_CONTEXT | SLOW, [](Rec& r) {
     OtherCtx o;
     r.k("first", o.destroy());
     r.k("second", cuCtxDestroy(o));
@@ -98,7 +98,7 @@ void ctx_stack_cases() {
     r.k("set", cuCtxSetCurrent(o));
   });
 
-  add("ctx.queries", TWO, [](Rec& r) {
+  add("ctx.queries", SECOND_CONTEXT, [](Rec& r) {
     CUdevice d = -1;
     unsigned f = 99, ver = 0;
     unsigned long long id1 = 0, id2 = 0, id3 = 0;

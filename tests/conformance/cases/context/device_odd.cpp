@@ -8,22 +8,27 @@ namespace weir::conformance {
 void device_odd_cases() {
   add("device.attribute_numbers", [](Rec& r) {
     int v = -7;
-    for (int a : {-1, 0, 1, 137, 142, 143, 144, 145, 146, 147, 148, 149, 150, 160, 1000, 0x7fffffff})
-      r.k("a" + std::to_string(a), cuDeviceGetAttribute(&v, static_cast<CUdevice_attribute>(a), g.dev));
+    for (int a :
+         {-1, 0, 1, 137, 142, 143, 144, 145, 146, 147, 148, 149, 150, 160, 1000, 0x7fffffff})
+      r.k("a" + std::to_string(a),
+          cuDeviceGetAttribute(&v, static_cast<CUdevice_attribute>(a), g.dev));
     r.k("bad_dev", cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 99));
     r.k("bad_dev_attr", cuDeviceGetAttribute(&v, static_cast<CUdevice_attribute>(1000), 99));
-    r.k("null_bad_attr", cuDeviceGetAttribute(nullptr, static_cast<CUdevice_attribute>(1000), g.dev));
+    r.k("null_bad_attr",
+        cuDeviceGetAttribute(nullptr, static_cast<CUdevice_attribute>(1000), g.dev));
   });
 
   add("device.texture_width", [](Rec& r) {
     const auto ask = [&](CUarray_format format, unsigned channels) {
       size_t width = 77;
-      const std::string key = "f" + std::to_string(static_cast<unsigned>(format)) + "c" + std::to_string(channels);
+      const std::string key =
+          "f" + std::to_string(static_cast<unsigned>(format)) + "c" + std::to_string(channels);
       r.k(key, cuDeviceGetTexture1DLinearMaxWidth(&width, format, channels, g.dev));
       r.k(key + ".width", width);
     };
-    for (const CUarray_format f : {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32,
-                                   CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT})
+    for (const CUarray_format f :
+         {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32,
+          CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT})
       for (unsigned channels : {1u, 2u, 4u}) ask(f, channels);
     for (unsigned channels : {0u, 3u, 5u, 100u}) ask(CU_AD_FORMAT_FLOAT, channels);
     for (unsigned f : {0u, 99u, 0xffffu}) ask(static_cast<CUarray_format>(f), 1);
@@ -35,13 +40,15 @@ void device_odd_cases() {
   add("device.exec_affinity", [](Rec& r) {
     for (int type : {0, 1, 2, 99, -1}) {
       int v = 77;
-      r.k("t" + std::to_string(type), cuDeviceGetExecAffinitySupport(&v, static_cast<CUexecAffinityType>(type), g.dev));
+      r.k("t" + std::to_string(type),
+          cuDeviceGetExecAffinitySupport(&v, static_cast<CUexecAffinityType>(type), g.dev));
       r.k("t" + std::to_string(type) + ".value", v);
     }
     int v = 0;
     r.k("null", cuDeviceGetExecAffinitySupport(nullptr, CU_EXEC_AFFINITY_TYPE_SM_COUNT, g.dev));
     r.k("bad_dev", cuDeviceGetExecAffinitySupport(&v, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 99));
-    r.k("bad_dev_type", cuDeviceGetExecAffinitySupport(&v, static_cast<CUexecAffinityType>(99), 99));
+    r.k("bad_dev_type",
+        cuDeviceGetExecAffinitySupport(&v, static_cast<CUexecAffinityType>(99), 99));
   });
 
   add("device.uuid", [](Rec& r) {
@@ -124,7 +131,8 @@ void device_odd_cases() {
   add("device.peers_with_itself", [](Rec& r) {
     int v = 77;
     for (int a : {0, 1, 2, 3, 4, 5, 6, 99}) {
-      r.k("a" + std::to_string(a), cuDeviceGetP2PAttribute(&v, static_cast<CUdevice_P2PAttribute>(a), g.dev, g.dev));
+      r.k("a" + std::to_string(a),
+          cuDeviceGetP2PAttribute(&v, static_cast<CUdevice_P2PAttribute>(a), g.dev, g.dev));
       r.k("a" + std::to_string(a) + ".untouched", v == 77);
     }
     const CUdevice_P2PAttribute access = CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
@@ -175,23 +183,28 @@ void device_odd_cases() {
     cuuint64_t v = 0;
     r.k("get_bad_dev", cuDeviceGetGraphMemAttribute(99, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &v));
     r.k("set_bad_dev", cuDeviceSetGraphMemAttribute(99, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &v));
-    r.k("get_bad_dev_attr", cuDeviceGetGraphMemAttribute(99, static_cast<CUgraphMem_attribute>(99), &v));
+    r.k("get_bad_dev_attr",
+        cuDeviceGetGraphMemAttribute(99, static_cast<CUgraphMem_attribute>(99), &v));
     r.k("trim", cuDeviceGraphMemTrim(g.dev));
     r.k("trim_bad_dev", cuDeviceGraphMemTrim(99));
   });
   add("device.graph_memory_null_get", ISO, [](Rec& r) {
-    r.k("bad_attr", cuDeviceGetGraphMemAttribute(g.dev, static_cast<CUgraphMem_attribute>(99), nullptr));
+    r.k("bad_attr",
+        cuDeviceGetGraphMemAttribute(g.dev, static_cast<CUgraphMem_attribute>(99), nullptr));
     r.k("res", cuDeviceGetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, nullptr));
   });
-  add("device.graph_memory_null_set", ISO,
-      [](Rec& r) { r.k("res", cuDeviceSetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, nullptr)); });
+  add("device.graph_memory_null_set", ISO, [](Rec& r) {
+    r.k("res", cuDeviceSetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, nullptr));
+  });
 
   add("device.export_table", ISO, [](Rec& r) {
     const void* table = reinterpret_cast<const void*>(1);
     CUuuid id;
     memset(&id, 0x5c, sizeof id);
     r.k("unknown", cuGetExportTable(&table, &id));
-    r.k("unknown.out", table == nullptr ? "null" : table == reinterpret_cast<const void*>(1) ? "untouched" : "made");
+    r.k("unknown.out", table == nullptr                            ? "null"
+                       : table == reinterpret_cast<const void*>(1) ? "untouched"
+                                                                   : "made");
   });
   add("device.export_table_nulls", ISO, [](Rec& r) {
     const void* table = nullptr;

@@ -1,4 +1,5 @@
-// cases/green_capture.cpp - captures in streams of green contexts, and what is asked and changed meanwhile.
+// cases/green_capture.cpp - captures in streams of green contexts, and what is asked and changed
+// meanwhile.
 #include "cases/context/greens.hpp"
 
 namespace weir::conformance {
@@ -101,7 +102,8 @@ void green_capture_cases() {
     during("get_ctx", [&] { return cuStreamGetCtx(s, &ctx); });
     during("get_ctx_v2", [&] { return cuStreamGetCtx_v2(s, &ctx, &green); });
     during("resource", [&] { return cuGreenCtxGetDevResource(c, &part, CU_DEV_RESOURCE_TYPE_SM); });
-    during("device_resource", [&] { return cuDeviceGetDevResource(g.dev, &part, CU_DEV_RESOURCE_TYPE_SM); });
+    during("device_resource",
+           [&] { return cuDeviceGetDevResource(g.dev, &part, CU_DEV_RESOURCE_TYPE_SM); });
     during("id", [&] { return cuGreenCtxGetId(c, &id); });
     during("context", [&] { return cuCtxFromGreenCtx(&ctx, c); });
     during("split", [&] {

@@ -108,7 +108,8 @@ void green_contexts_cases() {
     for (int type : {0, 2, 1000}) {
       r.k("green_type" + std::to_string(type),
           cuGreenCtxGetDevResource(c, &part, static_cast<CUdevResourceType>(type)));
-      r.k("ctx_type" + std::to_string(type), cuCtxGetDevResource(g.ctx, &part, static_cast<CUdevResourceType>(type)));
+      r.k("ctx_type" + std::to_string(type),
+          cuCtxGetDevResource(g.ctx, &part, static_cast<CUdevResourceType>(type)));
     }
     Current cur(as);
     part = {};
@@ -139,7 +140,8 @@ void green_contexts_cases() {
     r.k("ctx_id", cuCtxGetId(a, &id));
     r.k("green_id", cuGreenCtxGetId(c, &green_id));
     OK(cuCtxGetId(g.ctx, &primary_id));
-    r.k("ids", std::string(id == green_id ? "ctx=green" : "ctx!=green") + (id == primary_id ? ",ctx=primary" : ""));
+    r.k("ids", std::string(id == green_id ? "ctx=green" : "ctx!=green") +
+                   (id == primary_id ? ",ctx=primary" : ""));
     r.k("set", cuCtxSetCurrent(a));
     r.k("current", which(current(), a));
     CUcontext popped = nullptr;

@@ -1,4 +1,5 @@
-// cases/green_destroy.cpp - green contexts destroyed: while they are current, with the primary context, and used afterwards.
+// cases/green_destroy.cpp - green contexts destroyed: while they are current, with the primary
+// context, and used afterwards.
 #include "cases/context/greens.hpp"
 
 #include <thread>
@@ -39,13 +40,13 @@ void green_destroy_cases() {
     std::thread other([&] {
       r.k("set", cuCtxSetCurrent(as));
       set.add("set");
-      gone.wait_size(1, kSurelyMs);
+      gone.wait_size(1, kMustHappenMs);
       CUdeviceptr p = 0;
       r.k("alloc", cuMemAlloc(&p, 64));
       CUcontext popped = nullptr;
       r.k("pop", cuCtxPopCurrent(&popped));
     });
-    set.wait_size(1, kSurelyMs);
+    set.wait_size(1, kMustHappenMs);
     const CUresult e = c.destroy();
     gone.add("gone");
     other.join();

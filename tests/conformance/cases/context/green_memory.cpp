@@ -1,4 +1,5 @@
-// cases/green_memory.cpp - memory and settings of green contexts, and what they share with the primary one.
+// cases/green_memory.cpp - memory and settings of green contexts, and what they share with the
+// primary one.
 #include "cases/context/greens.hpp"
 
 namespace weir::conformance {
@@ -79,7 +80,9 @@ void green_memory_cases() {
       r.k("reset_l2", cuCtxResetPersistingL2Cache());
     }
     OK(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
-    r.k("limit_in_primary", value == before ? "as_before" : value == before + 1024 ? "as_in_green" : "other");
+    r.k("limit_in_primary", value == before          ? "as_before"
+                            : value == before + 1024 ? "as_in_green"
+                                                     : "other");
     CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
     OK(cuCtxGetCacheConfig(&cache));
     r.k("cache_in_primary", static_cast<int>(cache));

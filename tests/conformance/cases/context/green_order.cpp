@@ -1,4 +1,5 @@
-// cases/green_order.cpp - what comes after what in green contexts: events of all their streams, waits for all of them, legacy barriers.
+// cases/green_order.cpp - what comes after what in green contexts: events of all their streams,
+// waits for all of them, legacy barriers.
 #include "cases/context/greens.hpp"
 
 namespace weir::conformance {
@@ -11,7 +12,7 @@ void green_order_cases() {
     Event e, f;
     r.k("idle", cuGreenCtxRecordEvent(c, e));
     r.k("idle.sync", cuEventSynchronize(e));
-    VGate gate, outside_gate;
+    ValueGate gate, outside_gate;
     gate.arm(t);
     outside_gate.arm(outside);
     r.k("record", cuGreenCtxRecordEvent(c, e));
@@ -45,7 +46,7 @@ void green_order_cases() {
     Green c;
     GreenStream s(c);
     Event e, f;
-    VGate gate;
+    ValueGate gate;
     gate.arm(s);
     r.k("primary", cuCtxRecordEvent(g.ctx, e));
     r.k("primary.held_by_green", cuEventQuery(e));
@@ -55,7 +56,7 @@ void green_order_cases() {
     r.k("sync_e", cuEventSynchronize(e));
     r.k("sync_f", cuEventSynchronize(f));
   });
-  add("green.record_other_context_event", TWO | SLOW, [](Rec& r) {
+  add("green.record_other_context_event", SECOND_CONTEXT | SLOW, [](Rec& r) {
     OtherCtx o;
     Green c;
     CUevent e = nullptr;
@@ -75,7 +76,7 @@ void green_order_cases() {
     Event e;
     const Cell in = new_cell(), out = new_cell(), later = new_cell(), in_null = new_cell();
     r.k("unrecorded", cuGreenCtxWaitEvent(c, e));
-    VGate gate;
+    ValueGate gate;
     gate.arm(holder);
     OK(cuEventRecord(e, holder));
     r.k("wait", cuGreenCtxWaitEvent(c, e));
@@ -102,23 +103,26 @@ void green_order_cases() {
     GreenStream s(c);
     Stream t(NB);
     {
-      VGate gate;
+      ValueGate gate;
       gate.arm(s);
-      rec_blk(r, "primary_green_held", blocking([&] { gate.open(); }, [] { return cuCtxSynchronize(); }));
+      record_blocking(r, "primary_green_held",
+                      blocking([&] { gate.open(); }, [] { return cuCtxSynchronize(); }));
     }
     OK(cuStreamSynchronize(s));
     {
-      VGate gate;
+      ValueGate gate;
       gate.arm(t);
       Current cur(c.context());
-      rec_blk(r, "green_primary_held", blocking([&] { gate.open(); }, [] { return cuCtxSynchronize(); }));
+      record_blocking(r, "green_primary_held",
+                      blocking([&] { gate.open(); }, [] { return cuCtxSynchronize(); }));
     }
     OK(cuStreamSynchronize(t));
     {
-      VGate gate;
+      ValueGate gate;
       gate.arm(s);
       Current cur(c.context());
-      rec_blk(r, "green_green_held", blocking([&] { gate.open(); }, [] { return cuCtxSynchronize(); }));
+      record_blocking(r, "green_green_held",
+                      blocking([&] { gate.open(); }, [] { return cuCtxSynchronize(); }));
     }
   });
 
@@ -133,7 +137,7 @@ void green_order_cases() {
     const auto held = [&](const char* key, CUstream holder, CUcontext at, CUstream mark_in) {
       const Cell cell = new_cell();
       {
-        VGate gate;
+        ValueGate gate;
         gate.arm(holder);
         {
           Current cur(at);

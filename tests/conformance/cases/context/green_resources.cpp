@@ -19,8 +19,8 @@ std::string text_or_untouched(const CUdevResource& part) {
 }
 
 // One split: how many groups came, of what size the first and the last are, and what is left.
-void rec_split(Rec& r, const std::string& key, const CUdevResource& input, unsigned room, unsigned flags,
-               unsigned least) {
+void rec_split(Rec& r, const std::string& key, const CUdevResource& input, unsigned room,
+               unsigned flags, unsigned least) {
   std::array<CUdevResource, 160> groups;
   groups.fill(untouched());
   CUdevResource rest = untouched();
@@ -40,11 +40,13 @@ void green_resources_cases() {
     r.k("sm", cuDeviceGetDevResource(g.dev, &part, CU_DEV_RESOURCE_TYPE_SM));
     r.k("is", text_of(part));
     bool zero = true;
-    for (size_t i = sizeof part.sm; i < sizeof part._oversize; i++) zero = zero && part._oversize[i] == 0;
+    for (size_t i = sizeof part.sm; i < sizeof part._oversize; i++)
+      zero = zero && part._oversize[i] == 0;
     r.k("~tail_zero", zero);
     for (int type : {0, 2, 3, 1000, 10000, -1}) {
       part = untouched();
-      r.k("type" + std::to_string(type), cuDeviceGetDevResource(g.dev, &part, static_cast<CUdevResourceType>(type)));
+      r.k("type" + std::to_string(type),
+          cuDeviceGetDevResource(g.dev, &part, static_cast<CUdevResourceType>(type)));
       r.k("type" + std::to_string(type) + ".is", text_or_untouched(part));
     }
     r.k("null", cuDeviceGetDevResource(g.dev, nullptr, CU_DEV_RESOURCE_TYPE_SM));
@@ -73,10 +75,12 @@ void green_resources_cases() {
 
   add("green.split_query", [](Rec& r) {
     const CUdevResource all = all_sms();
-    for (unsigned least : {0u,  1u,  2u,  7u,  8u,   9u,   15u,  16u,  17u,  18u,   24u,         32u,
-                           33u, 64u, 66u, 67u, 100u, 128u, 131u, 132u, 133u, 1000u, 0x80000000u, 0xffffffffu}) {
+    for (unsigned least :
+         {0u,  1u,  2u,  7u,  8u,   9u,   15u,  16u,  17u,  18u,   24u,         32u,
+          33u, 64u, 66u, 67u, 100u, 128u, 131u, 132u, 133u, 1000u, 0x80000000u, 0xffffffffu}) {
       unsigned n = 77;
-      r.k("n" + std::to_string(least), cuDevSmResourceSplitByCount(nullptr, &n, &all, nullptr, 0, least));
+      r.k("n" + std::to_string(least),
+          cuDevSmResourceSplitByCount(nullptr, &n, &all, nullptr, 0, least));
       r.k("n" + std::to_string(least) + ".groups", n);
     }
     unsigned n = 77;
@@ -87,7 +91,8 @@ void green_resources_cases() {
 
   add("green.split_sizes", [](Rec& r) {
     const CUdevResource all = all_sms();
-    for (unsigned least : {0u, 1u, 2u, 8u, 9u, 16u, 20u, 24u, 32u, 60u, 64u, 66u, 68u, 100u, 128u, 131u, 132u, 133u})
+    for (unsigned least :
+         {0u, 1u, 2u, 8u, 9u, 16u, 20u, 24u, 32u, 60u, 64u, 66u, 68u, 100u, 128u, 131u, 132u, 133u})
       rec_split(r, "n" + std::to_string(least), all, 160, 0, least);
   });
 
@@ -100,13 +105,15 @@ void green_resources_cases() {
   add("green.split_ignoring_coscheduling", [](Rec& r) {
     const CUdevResource all = all_sms();
     for (unsigned least : {0u, 1u, 2u, 3u, 4u, 5u, 8u, 16u, 17u, 66u, 131u, 132u, 133u})
-      rec_split(r, "n" + std::to_string(least), all, 160, CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, least);
+      rec_split(r, "n" + std::to_string(least), all, 160,
+                CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, least);
   });
 
   add("green.split_for_clusters", [](Rec& r) {
     const CUdevResource all = all_sms();
     for (unsigned least : {0u, 1u, 8u, 9u, 16u, 17u, 32u, 64u, 132u, 133u})
-      rec_split(r, "n" + std::to_string(least), all, 160, CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE, least);
+      rec_split(r, "n" + std::to_string(least), all, 160,
+                CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE, least);
   });
 
   add("green.split_flags", [](Rec& r) {
@@ -174,7 +181,8 @@ void green_resources_cases() {
     CUdevResourceDesc desc = nullptr;
     r.k("desc", cuDevResourceGenerateDesc(&desc, &part, 1));
     CUgreenCtx inner = nullptr;
-    if (r.k("create", cuGreenCtxCreate(&inner, desc, g.dev, CU_GREEN_CTX_DEFAULT_STREAM)) == CUDA_SUCCESS) {
+    if (r.k("create", cuGreenCtxCreate(&inner, desc, g.dev, CU_GREEN_CTX_DEFAULT_STREAM)) ==
+        CUDA_SUCCESS) {
       r.k("inner", cuGreenCtxGetDevResource(inner, &of, CU_DEV_RESOURCE_TYPE_SM));
       r.k("inner.is", text_of(of));
       cuGreenCtxDestroy(inner);
@@ -259,7 +267,8 @@ void green_resources_cases() {
       CUdevResourceDesc d = nullptr;
       CUgreenCtx c = nullptr;
       OK(cuDevResourceGenerateDesc(&d, parts, 2));
-      if (r.k(key, cuGreenCtxCreate(&c, d, g.dev, CU_GREEN_CTX_DEFAULT_STREAM)) != CUDA_SUCCESS) return;
+      if (r.k(key, cuGreenCtxCreate(&c, d, g.dev, CU_GREEN_CTX_DEFAULT_STREAM)) != CUDA_SUCCESS)
+        return;
       OK(cuGreenCtxGetDevResource(c, &of, CU_DEV_RESOURCE_TYPE_SM));
       r.k(std::string(key) + ".is", text_of(of));
       cuGreenCtxDestroy(c);
@@ -288,8 +297,11 @@ void green_resources_cases() {
       CUdevResourceDesc d = nullptr;
       CUgreenCtx c = nullptr;
       CUdevResource of{};
-      if (r.k(std::string(key) + ".desc", cuDevResourceGenerateDesc(&d, parts, count)) != CUDA_SUCCESS) return;
-      if (r.k(key, cuGreenCtxCreate(&c, d, g.dev, CU_GREEN_CTX_DEFAULT_STREAM)) != CUDA_SUCCESS) return;
+      if (r.k(std::string(key) + ".desc", cuDevResourceGenerateDesc(&d, parts, count)) !=
+          CUDA_SUCCESS)
+        return;
+      if (r.k(key, cuGreenCtxCreate(&c, d, g.dev, CU_GREEN_CTX_DEFAULT_STREAM)) != CUDA_SUCCESS)
+        return;
       OK(cuGreenCtxGetDevResource(c, &of, CU_DEV_RESOURCE_TYPE_SM));
       r.k(std::string(key) + ".is", text_of(of));
       cuGreenCtxDestroy(c);
@@ -301,7 +313,8 @@ void green_resources_cases() {
     context_of("group_and_rest", mixed, 2);
     CUdevResource fine{};
     n = 1;
-    OK(cuDevSmResourceSplitByCount(&fine, &n, &all, nullptr, CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, 2));
+    OK(cuDevSmResourceSplitByCount(&fine, &n, &all, nullptr,
+                                   CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, 2));
     context_of("fine", &fine, 1);
   });
 }

@@ -23,8 +23,9 @@ void rec_contexts(Rec& r, const std::string& key, CUstream s, const Green& green
 void green_streams_cases() {
   add("green.stream_create", SLOW, [](Rec& r) {
     Green c;
-    const std::pair<unsigned, int> ways[] = {{0, 0},  {1, 0},  {2, 0}, {3, 0},   {0x80000000u, 0}, {1, -1},
-                                             {1, -5}, {1, -6}, {1, 1}, {1, 100}, {1, -100},        {0, -5}};
+    const std::pair<unsigned, int> ways[] = {{0, 0},           {1, 0},   {2, 0},    {3, 0},
+                                             {0x80000000u, 0}, {1, -1},  {1, -5},   {1, -6},
+                                             {1, 1},           {1, 100}, {1, -100}, {0, -5}};
     for (const auto& [flags, priority] : ways) {
       const std::string key = "f" + std::to_string(flags) + "p" + std::to_string(priority);
       CUstream s = nullptr;
@@ -128,7 +129,7 @@ void green_streams_cases() {
     r.k("memset", cuMemsetD32Async(cell.d, 1, 1, s));
     r.k("memset.done", late(cell));
     r.k("host", try_hf(s, trace, "x"));
-    r.k("host.ran", trace.wait_size(1, kSurelyMs));
+    r.k("host.ran", trace.wait_size(1, kMustHappenMs));
     r.k("record_primary_event", cuEventRecord(e, s));
     r.k("wait_in_primary", cuStreamWaitEvent(t, e, 0));
     r.k("sync", cuEventSynchronize(e));

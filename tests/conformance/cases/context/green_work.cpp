@@ -1,4 +1,5 @@
-// cases/green_work.cpp - work in streams of green contexts: what is destroyed under it, and what it may ask itself.
+// cases/green_work.cpp - work in streams of green contexts: what is destroyed under it, and what it
+// may ask itself.
 #include "cases/context/greens.hpp"
 #include "cases/stream/inside.hpp"
 
@@ -36,10 +37,10 @@ void green_work_cases() {
     CUstream s = nullptr;
     OK(cuGreenCtxStreamCreate(&s, c, NB, 0));
     const Cell cell = new_cell();
-    VGate gate;
+    ValueGate gate;
     gate.arm(s);
     mark(s, cell);
-    rec_blk(r, "destroy", blocking([&] { gate.open(); }, [&] { return c.destroy(); }));
+    record_blocking(r, "destroy", blocking([&] { gate.open(); }, [&] { return c.destroy(); }));
     gate.open();
     r.k("ran", late(cell));
   });
@@ -48,7 +49,7 @@ void green_work_cases() {
     CUstream s = nullptr;
     OK(cuGreenCtxStreamCreate(&s, c, NB, 0));
     const Cell cell = new_cell();
-    VGate gate;
+    ValueGate gate;
     gate.arm(s);
     mark(s, cell);
     r.k("destroy", cuStreamDestroy(s));

@@ -26,8 +26,10 @@ CUdevResourceDesc desc_of(CUdevResource part) {
 }
 
 std::string text_of(const CUdevResource& part) {
-  if (part.type != CU_DEV_RESOURCE_TYPE_SM) return "type_" + std::to_string(static_cast<int>(part.type));
-  return "SM:" + std::to_string(part.sm.smCount) + "/" + std::to_string(part.sm.minSmPartitionSize) + "/" +
+  if (part.type != CU_DEV_RESOURCE_TYPE_SM)
+    return "type_" + std::to_string(static_cast<int>(part.type));
+  return "SM:" + std::to_string(part.sm.smCount) + "/" +
+         std::to_string(part.sm.minSmPartitionSize) + "/" +
          std::to_string(part.sm.smCoscheduledAlignment);
 }
 
@@ -35,9 +37,13 @@ std::string which(CUcontext c, CUcontext green) {
   return c == nullptr ? "null" : c == g.ctx ? "primary" : c == green ? "green" : "other";
 }
 
-std::string which(CUgreenCtx c, CUgreenCtx green) { return c == nullptr ? "null" : c == green ? "green" : "other"; }
+std::string which(CUgreenCtx c, CUgreenCtx green) {
+  return c == nullptr ? "null" : c == green ? "green" : "other";
+}
 
-Green::Green(unsigned least) { OK(cuGreenCtxCreate(&h, desc_of(sms(least)), g.dev, kDefaultStream)); }
+Green::Green(unsigned least) {
+  OK(cuGreenCtxCreate(&h, desc_of(sms(least)), g.dev, kDefaultStream));
+}
 Green::~Green() {
   if (h) cuGreenCtxDestroy(h);
 }
@@ -48,7 +54,9 @@ CUcontext Green::context() const {
 }
 CUresult Green::destroy() { return cuGreenCtxDestroy(std::exchange(h, nullptr)); }
 
-GreenStream::GreenStream(CUgreenCtx in, int priority) { OK(cuGreenCtxStreamCreate(&s, in, NB, priority)); }
+GreenStream::GreenStream(CUgreenCtx in, int priority) {
+  OK(cuGreenCtxStreamCreate(&s, in, NB, priority));
+}
 GreenStream::~GreenStream() {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (cuStreamIsCapturing(s, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE) {

@@ -56,7 +56,8 @@ void init_before_cases() {
     r.k("host_func", cuLaunchHostFunc(nullptr, label_fn, new_label("x")));
     r.k("graph_create", cuGraphCreate(&gr, 0));
     CUuserObject u = nullptr;
-    r.k("user_object", cuUserObjectCreate(&u, nullptr, label_fn, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    r.k("user_object",
+        cuUserObjectCreate(&u, nullptr, label_fn, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     unsigned ty = 0;
     r.k("pointer_attr", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 16));
   });

@@ -44,7 +44,8 @@ void init_context_cases() {
 
   add("init.no_context_streams", RAW, [](Rec& r) {
     init_device();
-    const std::pair<const char*, CUstream> hs[] = {{"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
+    const std::pair<const char*, CUstream> hs[] = {
+        {"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
     for (auto& [n, s] : hs) {
       std::string k = n;
       r.k(k + ".query", cuStreamQuery(s));

@@ -24,8 +24,10 @@ void init_entry_points_cases() {
     r.k("status_null", cuGetProcAddress("cuStreamQuery", &p, 12000, 0, nullptr));
     r.k("bad_flags", cuGetProcAddress("cuStreamQuery", &p, 12000, 64, &q));
     void *a = nullptr, *b = nullptr, *c = nullptr;
-    r.k("legacy", cuGetProcAddress("cuStreamQuery", &a, 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &q));
-    r.k("ptds", cuGetProcAddress("cuStreamQuery", &b, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &q));
+    r.k("legacy",
+        cuGetProcAddress("cuStreamQuery", &a, 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &q));
+    r.k("ptds", cuGetProcAddress("cuStreamQuery", &b, 12000,
+                                 CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &q));
     r.k("default", cuGetProcAddress("cuStreamQuery", &c, 12000, 0, &q));
     r.k("legacy_is_default", a == c);
     r.k("legacy_is_ptds", a == b);

@@ -72,7 +72,8 @@ void null_cases() {
   ONE("null.host_get_flags", cuMemHostGetFlags(nullptr, g.pin));
   ONE("null.host_register", cuMemHostRegister(nullptr, 4096, 0));
   ONE("null.host_unregister", cuMemHostUnregister(nullptr));
-  ONE("null.pointer_attr", cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, g.dbuf));
+  ONE("null.pointer_attr",
+      cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, g.dbuf));
   ONE("null.memcpy_htod", cuMemcpyHtoD(g.dbuf, nullptr, 16));
   ONE("null.memcpy_htod_dst", cuMemcpyHtoD(0, g.pin, 16));
   ONE("null.memcpy_dtoh", cuMemcpyDtoH(nullptr, g.dbuf, 16));
@@ -90,7 +91,8 @@ void null_cases() {
   ONE("null.pool_destroy", cuMemPoolDestroy(nullptr));
   ONE("null.pool_trim", cuMemPoolTrimTo(nullptr, 0));
   ONE("null.pool_alloc", cuMemAllocFromPoolAsync(nullptr, 16, nullptr, nullptr));
-  ONE("null.pool_get_attr", cuMemPoolGetAttribute(nullptr, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, nullptr));
+  ONE("null.pool_get_attr",
+      cuMemPoolGetAttribute(nullptr, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, nullptr));
   ONE("null.default_pool", cuDeviceGetDefaultMemPool(nullptr, g.dev));
   ONE("null.wait_value", cuStreamWaitValue32(nullptr, 0, 1, 0));
   ONE("null.write_value", cuStreamWriteValue32(nullptr, 0, 1, 0));
@@ -113,7 +115,8 @@ void null_cases() {
   ONE("null.graph_node_deps", cuGraphNodeGetDependencies(nullptr, nullptr, nullptr, nullptr));
   ONE("null.graph_debug_dot", cuGraphDebugDotPrint(nullptr, nullptr, 0));
   ONE("null.graph_add_node", cuGraphAddNode(nullptr, nullptr, nullptr, nullptr, 0, nullptr));
-  ONE("null.graph_mem_attr", cuDeviceGetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, nullptr));
+  ONE("null.graph_mem_attr",
+      cuDeviceGetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, nullptr));
   add("null.graph_parts", [](Rec& r) {
     Graph gr;
     CUgraphNode n = nullptr;
@@ -138,7 +141,8 @@ void null_cases() {
     r.k("instantiate_null_graph", cuGraphInstantiate(&x, nullptr, 0));
     r.k("nodes_left", count_nodes(gr));
   });
-  ONE("null.user_object_create", cuUserObjectCreate(nullptr, nullptr, label_fn, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  ONE("null.user_object_create",
+      cuUserObjectCreate(nullptr, nullptr, label_fn, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
   ONE("null.user_object_retain", cuUserObjectRetain(nullptr, 1));
   ONE("null.user_object_release", cuUserObjectRelease(nullptr, 1));
   ONE("null.graph_retain_object", cuGraphRetainUserObject(nullptr, nullptr, 1, 0));

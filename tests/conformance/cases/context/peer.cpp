@@ -1,4 +1,5 @@
-// cases/peer.cpp - access from device to device, as far as one device can show it: without a context, in captures.
+// cases/peer.cpp - access from device to device, as far as one device can show it: without a
+// context, in captures.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -26,7 +27,7 @@ void peer_cases() {
       if (graph) cuGraphDestroy(graph);
     }
   });
-  add("peer.copy", TWO, [](Rec& r) {
+  add("peer.copy", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Stream s(NB);
     r.k("self", cuMemcpyPeerAsync(g.dbuf, g.ctx, g.dbuf + 4096, g.ctx, 64, s));
@@ -35,9 +36,12 @@ void peer_cases() {
     r.k("null_dst_context", cuMemcpyPeerAsync(g.dbuf, nullptr, g.dbuf + 4096, g.ctx, 64, s));
     r.k("null_src_context", cuMemcpyPeerAsync(g.dbuf, g.ctx, g.dbuf + 4096, nullptr, 64, s));
     r.k("null_dst", cuMemcpyPeerAsync(0, g.ctx, g.dbuf, g.ctx, 64, s));
-    r.k("pinned_src", cuMemcpyPeerAsync(g.dbuf, g.ctx, reinterpret_cast<CUdeviceptr>(g.pin), g.ctx, 64, s));
-    r.k("pageable_src", cuMemcpyPeerAsync(g.dbuf, g.ctx, reinterpret_cast<CUdeviceptr>(g.page), g.ctx, 64, s));
-    r.k("other_stream_context", cuMemcpyPeerAsync(g.dbuf, g.ctx, g.dbuf + 4096, g.ctx, 64, PER_THREAD));
+    r.k("pinned_src",
+        cuMemcpyPeerAsync(g.dbuf, g.ctx, reinterpret_cast<CUdeviceptr>(g.pin), g.ctx, 64, s));
+    r.k("pageable_src",
+        cuMemcpyPeerAsync(g.dbuf, g.ctx, reinterpret_cast<CUdeviceptr>(g.page), g.ctx, 64, s));
+    r.k("other_stream_context",
+        cuMemcpyPeerAsync(g.dbuf, g.ctx, g.dbuf + 4096, g.ctx, 64, PER_THREAD));
     OK(cuCtxSynchronize());
   });
 }

@@ -23,14 +23,14 @@ void profiler_cases() {
   });
   add("profiler.while_busy", ISO, [](Rec& r) {
     Stream s(NB);
-    VGate gate;
+    ValueGate gate;
     gate.arm(s);
-    rec_blk(r, "start", blocking([&] { gate.open(); }, [] { return cuProfilerStart(); }));
+    record_blocking(r, "start", blocking([&] { gate.open(); }, [] { return cuProfilerStart(); }));
     gate.open();
     OK(cuStreamSynchronize(s));
-    VGate again;
+    ValueGate again;
     again.arm(s);
-    rec_blk(r, "stop", blocking([&] { again.open(); }, [] { return cuProfilerStop(); }));
+    record_blocking(r, "stop", blocking([&] { again.open(); }, [] { return cuProfilerStop(); }));
   });
   add("profiler.while_capturing", ISO, [](Rec& r) {
     Stream s(NB);
@@ -42,11 +42,13 @@ void profiler_cases() {
     r.k("status2", capture_status(s));
     rec_end(r, "end", s);
   });
-  // Is it unsafe only as an allocation is, or refused in every mode, as the synchronization of a context is?
+  // Is it unsafe only as an allocation is, or refused in every mode, as the synchronization of a
+  // context is?
   for (const CUstreamCaptureMode mode : {GLOBAL, LOCAL, RELAXED})
     add("profiler.capture_mode." + lower(name_of(mode)), ISO, [mode](Rec& r) {
       Stream s(NB);
-      for (const auto& [key, call] : {std::pair{"start", cuProfilerStart}, {"stop", cuProfilerStop}}) {
+      for (const auto& [key, call] :
+           {std::pair{"start", cuProfilerStart}, {"stop", cuProfilerStop}}) {
         const std::string k = key;
         begin(s, mode);
         r.k(k, call());

@@ -6,10 +6,11 @@ namespace weir::conformance {
 void ptsz_cases() {
   add("ptsz.exported", [](Rec& r) {
     for (const char* n :
-         {"cuStreamQuery_ptsz", "cuStreamSynchronize_ptsz", "cuLaunchHostFunc_ptsz", "cuEventRecord_ptsz",
-          "cuMemcpyHtoD_v2_ptds", "cuMemsetD8_v2_ptds", "cuMemsetD32Async_ptsz", "cuGraphLaunch_ptsz",
-          "cuStreamBeginCapture_v2_ptsz", "cuMemAllocAsync_ptsz", "cuStreamWaitEvent_ptsz", "cuMemcpyAsync_ptsz",
-          "cuMemcpy_ptds", "cuStreamGetCaptureInfo_v3_ptsz"})
+         {"cuStreamQuery_ptsz", "cuStreamSynchronize_ptsz", "cuLaunchHostFunc_ptsz",
+          "cuEventRecord_ptsz", "cuMemcpyHtoD_v2_ptds", "cuMemsetD8_v2_ptds",
+          "cuMemsetD32Async_ptsz", "cuGraphLaunch_ptsz", "cuStreamBeginCapture_v2_ptsz",
+          "cuMemAllocAsync_ptsz", "cuStreamWaitEvent_ptsz", "cuMemcpyAsync_ptsz", "cuMemcpy_ptds",
+          "cuStreamGetCaptureInfo_v3_ptsz"})
       r.k(n, exported(n) != nullptr);
   });
   add("ptsz.null_is_per_thread", [](Rec& r) {
@@ -27,11 +28,11 @@ void ptsz_cases() {
     OK(cuStreamGetId(LEGACY, &d));
     r.k("null_is_per_thread", a == b);
     r.k("legacy_is_legacy", c == d);
-    VGate v;
+    ValueGate v;
     v.arm(PER_THREAD);
     r.k("query_null_busy", query(nullptr));
     r.k("query_legacy", query(LEGACY));
-    rec_blk(r, "sync_null", blocking([&] { v.open(); }, [&] { return sync(nullptr); }));
+    record_blocking(r, "sync_null", blocking([&] { v.open(); }, [&] { return sync(nullptr); }));
   });
   add("ptsz.work_in_null", [](Rec& r) {
     auto set = other_name(cuMemsetD32Async, "cuMemsetD32Async_ptsz");
@@ -41,21 +42,21 @@ void ptsz_cases() {
       return;
     }
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(PER_THREAD);
     r.k("memset", set(c.d, 1, 1, nullptr));
     r.k("waits_for_per_thread", !early(c));
     v.open();
     r.k("done", late(c));
     Stream b(BL);
-    VGate w;
+    ValueGate w;
     w.arm(b);
     Cell d = new_cell();
     r.k("memset2", set(d.d, 1, 1, nullptr));
     r.k("runs_beside_blocking", late(d));
     Trace& t = new_trace();
     r.k("hostfunc", hfn(nullptr, label_fn, new_label("x", &t)));
-    r.k("host_func_runs_beside_blocking", t.wait_size(1, kSurelyMs));
+    r.k("host_func_runs_beside_blocking", t.wait_size(1, kMustHappenMs));
     w.open();
     OK(cuCtxSynchronize());
   });
@@ -67,19 +68,22 @@ void ptsz_cases() {
     }
     Stream b(BL);
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "blocking_busy", blocking([&] { v.open(); }, [&] { return cpy(g.dbuf, g.pin, 64); }));
+      record_blocking(r, "blocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cpy(g.dbuf, g.pin, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(PER_THREAD);
-      rec_blk(r, "per_thread_busy", blocking([&] { v.open(); }, [&] { return cpy(g.dbuf, g.pin, 64); }));
+      record_blocking(r, "per_thread_busy",
+                      blocking([&] { v.open(); }, [&] { return cpy(g.dbuf, g.pin, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "legacy_busy", blocking([&] { v.open(); }, [&] { return cpy(g.dbuf, g.pin, 64); }));
+      record_blocking(r, "legacy_busy",
+                      blocking([&] { v.open(); }, [&] { return cpy(g.dbuf, g.pin, 64); }));
     }
   });
   add("ptsz.capture_null", [](Rec& r) {
@@ -109,13 +113,14 @@ void ptsz_cases() {
     }
     Event e;
     Stream b(BL);
-    VGate v;
+    ValueGate v;
     v.arm(b);
     r.k("record", rec(e, nullptr));
-    r.k("not_behind_blocking", wait_for([&] { return cuEventQuery(e) == CUDA_SUCCESS; }, kSurelyMs));
+    r.k("not_behind_blocking",
+        wait_for([&] { return cuEventQuery(e) == CUDA_SUCCESS; }, kMustHappenMs));
     v.open();
     OK(cuCtxSynchronize());
-    VGate w;
+    ValueGate w;
     w.arm(b);
     OK(cuEventRecord(e, b));
     r.k("wait", wait(nullptr, e, 0));

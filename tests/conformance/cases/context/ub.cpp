@@ -1,6 +1,6 @@
 // cases/ub.cpp - undefined uses of handles: what a driver does, for information.
-#include "cases/memory/pool/pools.hpp"
 #include "cases/graph/user_objects.hpp"
+#include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -48,16 +48,20 @@ void ub_cases() {
     r.k("~type", cuGraphNodeGetType(n, &t));
     r.k("~destroy", cuGraphDestroyNode(n));
   });
-  add("ub.stream_garbage", ISO,
-      [](Rec& r) { r.k("~query", cuStreamQuery(reinterpret_cast<CUstream>(static_cast<uintptr_t>(0x1234)))); });
-  add("ub.event_garbage", ISO,
-      [](Rec& r) { r.k("~query", cuEventQuery(reinterpret_cast<CUevent>(static_cast<uintptr_t>(0x1234)))); });
+  add("ub.stream_garbage", ISO, [](Rec& r) {
+    r.k("~query", cuStreamQuery(reinterpret_cast<CUstream>(static_cast<uintptr_t>(0x1234))));
+  });
+  add("ub.event_garbage", ISO, [](Rec& r) {
+    r.k("~query", cuEventQuery(reinterpret_cast<CUevent>(static_cast<uintptr_t>(0x1234))));
+  });
   add("ub.graph_garbage", ISO, [](Rec& r) {
     size_t n = 0;
-    r.k("~nodes", cuGraphGetNodes(reinterpret_cast<CUgraph>(static_cast<uintptr_t>(0x1234)), nullptr, &n));
+    r.k("~nodes",
+        cuGraphGetNodes(reinterpret_cast<CUgraph>(static_cast<uintptr_t>(0x1234)), nullptr, &n));
   });
-  add("ub.context_garbage", ISO,
-      [](Rec& r) { r.k("~push", cuCtxPushCurrent(reinterpret_cast<CUcontext>(static_cast<uintptr_t>(0x1234)))); });
+  add("ub.context_garbage", ISO, [](Rec& r) {
+    r.k("~push", cuCtxPushCurrent(reinterpret_cast<CUcontext>(static_cast<uintptr_t>(0x1234))));
+  });
   add("ub.handle_of_other_kind", ISO, [](Rec& r) {
     Stream s(NB);
     r.k("~event_query_on_stream", cuEventQuery(reinterpret_cast<CUevent>(s.s)));

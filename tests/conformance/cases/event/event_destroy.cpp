@@ -7,14 +7,14 @@ void event_destroy_cases() {
   add("event.destroy_pending", [](Rec& r) {
     Stream a(NB), b(NB);
     Cell m = new_cell();
-    VGate v;
+    ValueGate v;
     CUevent e = nullptr;
     OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
     v.arm(a);
     OK(cuEventRecord(e, a));
     OK(cuStreamWaitEvent(b, e, 0));
     mark(b, m);
-    rec_blk(r, "destroy", blocking([&] { v.open(); }, [&] { return cuEventDestroy(e); }));
+    record_blocking(r, "destroy", blocking([&] { v.open(); }, [&] { return cuEventDestroy(e); }));
     r.k("waiter_early", early(m));
     v.open();
     r.k("waiter_done", late(m));
@@ -42,7 +42,7 @@ void event_destroy_cases() {
     r.k("end_no_timing", cuEventElapsedTime(&ms, a, n));
     r.k("start_no_timing", cuEventElapsedTime(&ms, n, a));
     r.k("both_no_timing", cuEventElapsedTime(&ms, n, n));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(b, s));
     r.k("end_pending", cuEventElapsedTime(&ms, a, b));
@@ -56,7 +56,7 @@ void event_destroy_cases() {
     r.k("reversed_negative", ms < 0);
     r.k("same", cuEventElapsedTime(&ms, a, a));
     r.k("same_zero", ms == 0.0f);
-    VGate w;
+    ValueGate w;
     w.arm(s);
     OK(cuEventRecord(a, s));
     r.k("rerecord_pending", cuEventElapsedTime(&ms, a, b));

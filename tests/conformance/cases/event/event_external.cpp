@@ -1,4 +1,5 @@
-// cases/event_external.cpp - events recorded and waited for with flags, in captures and beside them.
+// cases/event_external.cpp - events recorded and waited for with flags, in captures and beside
+// them.
 #include "probe/probe.hpp"
 
 #include <utility>
@@ -8,7 +9,8 @@ namespace weir::conformance {
 void event_external_cases() {
   add("event.flags_of_default_streams", [](Rec& r) {
     Event e;
-    const std::pair<const char*, CUstream> hs[] = {{"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
+    const std::pair<const char*, CUstream> hs[] = {
+        {"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
     for (auto& [n, s] : hs) {
       for (unsigned f : {0u, 1u, 2u, 3u, 0x80000000u}) {
         const std::string k = std::string(n) + std::to_string(f);
@@ -61,7 +63,7 @@ void event_external_cases() {
     Graph gr(end_ok(s));
     r.k("graph", describe(gr));
     Exec x(gr);
-    VGate v;
+    ValueGate v;
     v.arm(t);
     OK(cuEventRecord(f, t));
     r.k("launch", cuGraphLaunch(x, s));
@@ -86,7 +88,7 @@ void event_external_cases() {
     r.k("after", cuEventElapsedTime(&ms, a, b));
     r.k("not_negative", ms >= 0);
   });
-  add("event.external_of_other_context", TWO | ISO, [](Rec& r) {
+  add("event.external_of_other_context", SECOND_CONTEXT | ISO, [](Rec& r) {
     OtherCtx o;
     CUevent e = nullptr;
     {

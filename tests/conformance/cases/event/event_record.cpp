@@ -22,7 +22,7 @@ void event_record_cases() {
   add("event.failed_record_keeps_state", [](Rec& r) {
     Event e;
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     r.k("bad", cuEventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL));
@@ -34,19 +34,20 @@ void event_record_cases() {
   add("event.cross_thread", [](Rec& r) {
     Event e;
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     on_thread([&] {
       r.k("query", cuEventQuery(e));
-      rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
+      record_blocking(r, "sync",
+                      blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
     });
   });
   add("event.sync_follows_rerecord", [](Rec& r) {
     // cuEventSynchronize that is already waiting when the event is recorded again elsewhere.
     Event e;
     Stream a(NB), b(NB);
-    VGate v, w;
+    ValueGate v, w;
     v.arm(a);
     OK(cuEventRecord(e, a));
     Trace& t = new_trace();
@@ -96,7 +97,7 @@ void event_record_cases() {
     Event e(CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
     Stream s(NB), w(NB);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(s);
     r.k("record", cuEventRecord(e, s));
     r.k("query", cuEventQuery(e));

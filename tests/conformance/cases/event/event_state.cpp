@@ -23,11 +23,11 @@ void event_state_cases() {
   add("event.query_and_sync", [](Rec& r) {
     Event e;
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     r.k("record", cuEventRecord(e, s));
     r.k("pending", cuEventQuery(e));
-    rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
+    record_blocking(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
     r.k("complete", cuEventQuery(e));
     r.k("sync_again", cuEventSynchronize(e));
   });
@@ -35,39 +35,42 @@ void event_state_cases() {
     Stream s(NB);
     for (unsigned f : {0u, 1u, 2u, 3u}) {
       Event e(f);
-      VGate v;
+      ValueGate v;
       v.arm(s);
       OK(cuEventRecord(e, s));
-      rec_blk(r, "f" + std::to_string(f), blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
+      record_blocking(r, "f" + std::to_string(f),
+                      blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
     }
   });
   add("event.idle_stream_completes", [](Rec& r) {
     Event e;
     Stream s(NB);
     OK(cuEventRecord(e, s));
-    r.k("completes_without_sync", wait_for([&] { return cuEventQuery(e) == CUDA_SUCCESS; }, kSurelyMs));
+    r.k("completes_without_sync",
+        wait_for([&] { return cuEventQuery(e) == CUDA_SUCCESS; }, kMustHappenMs));
   });
   add("event.later_work_not_captured", [](Rec& r) {
     Event e;
     Stream s(NB);
     OK(cuEventRecord(e, s));
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    r.k("complete_while_stream_busy", wait_for([&] { return cuEventQuery(e) == CUDA_SUCCESS; }, kSurelyMs));
-    rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
+    r.k("complete_while_stream_busy",
+        wait_for([&] { return cuEventQuery(e) == CUDA_SUCCESS; }, kMustHappenMs));
+    record_blocking(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
     v.open();
     OK(cuStreamSynchronize(s));
   });
   add("event.rerecord_takes_latest", [](Rec& r) {
     Event e;
     Stream a(NB), b(NB);
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     r.k("first", cuEventQuery(e));
     OK(cuEventRecord(e, b));
     r.k("second_completes", wait_for([&] { return cuEventQuery(e) == CUDA_SUCCESS; }, 1000));
-    rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
+    record_blocking(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(e); }));
     v.open();
     OK(cuStreamSynchronize(a));
   });
@@ -77,7 +80,7 @@ void event_state_cases() {
     OK(cuEventRecord(e, a));
     OK(cuEventSynchronize(e));
     r.k("complete", cuEventQuery(e));
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     r.k("pending_again", cuEventQuery(e));

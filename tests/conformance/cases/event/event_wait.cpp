@@ -8,7 +8,7 @@ void event_wait_cases() {
     Event e;
     Stream a(NB), b(NB), c(NB);
     Cell m = new_cell();
-    VGate va, vc;
+    ValueGate va, vc;
     va.arm(a);
     OK(cuEventRecord(e, a));
     OK(cuStreamWaitEvent(b, e, 0));
@@ -28,7 +28,7 @@ void event_wait_cases() {
     Stream a(NB), b(NB);
     Cell m = new_cell();
     OK(cuStreamWaitEvent(b, e, 0));
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     mark(b, m);
@@ -40,7 +40,7 @@ void event_wait_cases() {
     Event e;
     Stream a(NB), b(NB);
     Cell m = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     r.k("wait", cuStreamWaitEvent(b, e, 0));
@@ -57,7 +57,7 @@ void event_wait_cases() {
     r.k("wait", cuStreamWaitEvent(a, e, 0));
     mark(a, m);
     r.k("done", late(m));
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     r.k("wait_pending", cuStreamWaitEvent(a, e, 0));
@@ -67,17 +67,18 @@ void event_wait_cases() {
   add("event.wait_does_not_block_host", [](Rec& r) {
     Event e;
     Stream a(NB), b(NB);
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
-    rec_blk(r, "wait", blocking([&] { v.open(); }, [&] { return cuStreamWaitEvent(b, e, 0); }));
-    rec_blk(r, "record", blocking([&] { v.open(); }, [&] { return cuEventRecord(e, a); }));
+    record_blocking(r, "wait",
+                    blocking([&] { v.open(); }, [&] { return cuStreamWaitEvent(b, e, 0); }));
+    record_blocking(r, "record", blocking([&] { v.open(); }, [&] { return cuEventRecord(e, a); }));
   });
   add("event.wait_twice", [](Rec& r) {
     Event e, f;
     Stream a(NB), b(NB), c(NB);
     Cell m = new_cell();
-    VGate v, w;
+    ValueGate v, w;
     v.arm(a);
     OK(cuEventRecord(e, a));
     w.arm(b);
@@ -96,7 +97,7 @@ void event_wait_cases() {
     Stream a(NB);
     std::vector<std::unique_ptr<Stream>> ss;
     std::vector<Cell> cs;
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, a));
     for (int i = 0; i < 6; i++) {
@@ -105,7 +106,7 @@ void event_wait_cases() {
       OK(cuStreamWaitEvent(*ss.back(), e, 0));
       mark(*ss.back(), cs.back());
     }
-    sleep_ms(kNotYetMs);
+    sleep_ms(kMustNotHappenMs);
     int before = 0, after = 0;
     for (auto& c : cs) before += static_cast<int>(c.get());
     v.open();

@@ -11,7 +11,8 @@ void cond_cases() {
     Graph gr;
     CUgraphConditionalHandle h = 0;
     r.k("flags0", cuGraphConditionalHandleCreate(&h, gr, g.ctx, 0, 0));
-    r.k("assign_default", cuGraphConditionalHandleCreate(&h, gr, g.ctx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    r.k("assign_default",
+        cuGraphConditionalHandleCreate(&h, gr, g.ctx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
     r.k("flags2", cuGraphConditionalHandleCreate(&h, gr, g.ctx, 1, 2));
     r.k("null_out", cuGraphConditionalHandleCreate(nullptr, gr, g.ctx, 1, 0));
     r.k("null_graph", cuGraphConditionalHandleCreate(&h, nullptr, g.ctx, 1, 0));
@@ -90,7 +91,8 @@ void cond_cases() {
       if (!x) return;
       r.k("launch", cuGraphLaunch(x, s));
       r.k("sync", cuStreamSynchronize(s));
-      r.k("ran", std::to_string(c[0].get()) + std::to_string(c[1].get()) + std::to_string(c[2].get()));
+      r.k("ran",
+          std::to_string(c[0].get()) + std::to_string(c[1].get()) + std::to_string(c[2].get()));
       cuGraphExecDestroy(x);
     });
   }
@@ -118,10 +120,14 @@ void cond_cases() {
       const char* n;
       CUgraphConditionalNodeType t;
       unsigned size;
-    } list[] = {{"if0", CU_GRAPH_COND_TYPE_IF, 0},         {"if3", CU_GRAPH_COND_TYPE_IF, 3},
-                {"while0", CU_GRAPH_COND_TYPE_WHILE, 0},   {"while2", CU_GRAPH_COND_TYPE_WHILE, 2},
-                {"switch0", CU_GRAPH_COND_TYPE_SWITCH, 0}, {"switch1", CU_GRAPH_COND_TYPE_SWITCH, 1},
-                {"switch8", CU_GRAPH_COND_TYPE_SWITCH, 8}, {"type9", static_cast<CUgraphConditionalNodeType>(9), 1}};
+    } list[] = {{"if0", CU_GRAPH_COND_TYPE_IF, 0},
+                {"if3", CU_GRAPH_COND_TYPE_IF, 3},
+                {"while0", CU_GRAPH_COND_TYPE_WHILE, 0},
+                {"while2", CU_GRAPH_COND_TYPE_WHILE, 2},
+                {"switch0", CU_GRAPH_COND_TYPE_SWITCH, 0},
+                {"switch1", CU_GRAPH_COND_TYPE_SWITCH, 1},
+                {"switch8", CU_GRAPH_COND_TYPE_SWITCH, 8},
+                {"type9", static_cast<CUgraphConditionalNodeType>(9), 1}};
     for (auto& x : list) {
       Graph gr;
       CUgraphConditionalHandle h = 0;
@@ -162,8 +168,9 @@ void cond_cases() {
     r.k("instantiate_body", cuGraphInstantiate(&x, body, 0));
     r.k("destroy_body", cuGraphDestroy(body));
   });
-  for (const char* kind : {"empty", "memset", "memset_2d", "memcpy", "memcpy_d2d", "host", "record", "wait", "memop",
-                           "child_empty", "child_memset", "child_host", "alloc_free", "nested_if", "nested_if_host"})
+  for (const char* kind :
+       {"empty", "memset", "memset_2d", "memcpy", "memcpy_d2d", "host", "record", "wait", "memop",
+        "child_empty", "child_memset", "child_host", "alloc_free", "nested_if", "nested_if_host"})
     add(std::string("cond.body.") + kind, [kind](Rec& r) {
       // what a body may hold: whether it can be added, instantiated, launched
       std::string k = kind;
@@ -182,12 +189,14 @@ void cond_cases() {
       if (k == "empty") {
         r.k("add", cuGraphAddEmptyNode(&m, body, nullptr, 0));
       } else if (k == "memset" || k == "memset_2d") {
-        CUDA_MEMSET_NODE_PARAMS q = k == "memset" ? memset_params(c.d, 1) : memset_params(g.dbuf, 1, 4, 4, 3, 256);
+        CUDA_MEMSET_NODE_PARAMS q =
+            k == "memset" ? memset_params(c.d, 1) : memset_params(g.dbuf, 1, 4, 4, 3, 256);
         r.k("add", cuGraphAddMemsetNode(&m, body, nullptr, 0, &q, g.ctx));
       } else if (k == "memcpy" || k == "memcpy_d2d") {
         memset(g.pin, 0, 64);
         g.pin[0] = 1;
-        CUDA_MEMCPY3D q = k == "memcpy" ? copy_h2d(c.d, g.pin, 4) : copy_d2d(g.dbuf + 4096, g.dbuf, 64);
+        CUDA_MEMCPY3D q =
+            k == "memcpy" ? copy_h2d(c.d, g.pin, 4) : copy_d2d(g.dbuf + 4096, g.dbuf, 64);
         r.k("add", cuGraphAddMemcpyNode(&m, body, nullptr, 0, &q, g.ctx));
       } else if (k == "host") {
         CUDA_HOST_NODE_PARAMS q{};
@@ -217,9 +226,10 @@ void cond_cases() {
         if (m) r.k("add_free", cuGraphAddMemFreeNode(&f, body, &m, 1, ap.dptr));
       } else {
         CUgraphConditionalHandle h2 = 0;
-        CUresult e =
-            r.k("handle_of_body", cuGraphConditionalHandleCreate(&h2, body, g.ctx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
-        if (e != CUDA_SUCCESS) OK(cuGraphConditionalHandleCreate(&h2, gr, g.ctx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+        CUresult e = r.k("handle_of_body", cuGraphConditionalHandleCreate(
+                                               &h2, body, g.ctx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+        if (e != CUDA_SUCCESS)
+          OK(cuGraphConditionalHandleCreate(&h2, gr, g.ctx, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
         CUgraphNodeParams q = cond_params(h2, CU_GRAPH_COND_TYPE_IF, 1);
         e = r.k("add", cuGraphAddNode(&m, body, nullptr, nullptr, 0, &q));
         if (e == CUDA_SUCCESS && q.conditional.phGraph_out) {
@@ -272,7 +282,8 @@ void cond_cases() {
     int on = 0;
     r.k("get_enabled", cuGraphNodeGetEnabled(x, n1, reinterpret_cast<unsigned*>(&on)));
     r.k("disable", cuGraphNodeSetEnabled(x, n1, 0));
-    for (auto& [k, gr] : {std::pair<const char*, CUgraph>{"other_body", g2}, {"other_default", g3}}) {
+    for (auto& [k, gr] :
+         {std::pair<const char*, CUgraph>{"other_body", g2}, {"other_default", g3}}) {
       CUgraphExecUpdateResultInfo info;
       memset(&info, 0, sizeof info);
       r.k(k, cuGraphExecUpdate(x, gr, &info));

@@ -1,4 +1,5 @@
-// cases/cond_more.cpp - conditional nodes: values kept, moved parents, updates, scope of handles, captures into bodies.
+// cases/cond_more.cpp - conditional nodes: values kept, moved parents, updates, scope of handles,
+// captures into bodies.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -147,7 +148,8 @@ void cond_more_cases() {
     r.k("end", cuStreamEndCapture(s, &out));
   });
   add("cond.broken_capture", ISO, [](Rec& r) {
-    // An H200 destroys the body with the broken capture, and crashes where its graph is used, or destroyed, afterwards.
+    // An H200 destroys the body with the broken capture, and crashes where its graph is used, or
+    // destroyed, afterwards.
     Stream s(NB);
     Cell c = new_cell();
     CUgraph gr = nullptr;

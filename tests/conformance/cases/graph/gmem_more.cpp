@@ -1,4 +1,5 @@
-// cases/gmem_more.cpp - memory nodes: use at once, several graphs, addresses, launches behind frees, odd parameters.
+// cases/gmem_more.cpp - memory nodes: use at once, several graphs, addresses, launches behind
+// frees, odd parameters.
 #include "cases/graph/graph_update.hpp"
 #include "probe/probe.hpp"
 
@@ -62,7 +63,7 @@ void gmem_more_cases() {
     Exec x(gr);
     OK(cuGraphLaunch(x, s));
     OK(cuStreamSynchronize(s));
-    VGate v;
+    ValueGate v;
     v.arm(t);
     OK(cuMemFreeAsync(p, t));
     r.k("launch", cuGraphLaunch(x, s));
@@ -78,10 +79,10 @@ void gmem_more_cases() {
     CUdeviceptr p = 0;
     add_alloc(gr, {}, 4096, &p);
     Exec x(gr);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuGraphLaunch(x, s));
-    rec_blk(r, "free", blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
+    record_blocking(r, "free", blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
     v.open();
     OK(cuStreamSynchronize(s));
   });
@@ -111,8 +112,9 @@ void gmem_more_cases() {
     OK(cuDeviceTotalMem(&total, g.dev));
     auto p = alloc_params(total + (size_t{1} << 30));
     r.k("larger_than_device", cuGraphAddMemAllocNode(&n, gr, nullptr, 0, &p));
-    CUmemAccessDesc d[2] = {{{CU_MEM_LOCATION_TYPE_DEVICE, g.dev}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
-                            {{CU_MEM_LOCATION_TYPE_DEVICE, g.dev}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+    CUmemAccessDesc d[2] = {
+        {{CU_MEM_LOCATION_TYPE_DEVICE, g.dev}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+        {{CU_MEM_LOCATION_TYPE_DEVICE, g.dev}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
     auto with = [&](const char* k, const CUmemAccessDesc* list, size_t count) {
       auto q = alloc_params(64);
       q.accessDescs = list;
@@ -219,7 +221,8 @@ void gmem_more_cases() {
         Exec x(a.gr);
         CUgraphExecUpdateResultInfo info{};
         r.k(std::string(names[from]) + "_to_" + names[to], cuGraphExecUpdate(x, b.gr, &info));
-        r.k(std::string(names[from]) + "_to_" + names[to] + ".result", static_cast<int>(info.result));
+        r.k(std::string(names[from]) + "_to_" + names[to] + ".result",
+            static_cast<int>(info.result));
       }
     }
     // The same graph, whose node was set.

@@ -1,4 +1,5 @@
-// cases/gmem_places.cpp - memory nodes that allocate elsewhere than on a device, and of other kinds.
+// cases/gmem_places.cpp - memory nodes that allocate elsewhere than on a device, and of other
+// kinds.
 #include "probe/probe.hpp"
 
 #include <initializer_list>
@@ -11,7 +12,8 @@ namespace {
 
 constexpr int no_such_id = 99;
 
-CUresult add_placed(CUmemAllocationType type, CUmemLocationType where, int id, CUgraph to, CUdeviceptr* out = nullptr) {
+CUresult add_placed(CUmemAllocationType type, CUmemLocationType where, int id, CUgraph to,
+                    CUdeviceptr* out = nullptr) {
   auto p = alloc_params(4096);
   p.poolProps.allocType = type;
   p.poolProps.location = {where, id};
@@ -54,7 +56,8 @@ void gmem_places_cases() {
     Stream s(NB);
     Graph gr;
     CUdeviceptr p = 0;
-    const CUresult added = add_placed(CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_DEVICE, g.dev, gr, &p);
+    const CUresult added =
+        add_placed(CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_DEVICE, g.dev, gr, &p);
     if (r.k("add", added) != CUDA_SUCCESS) return;
     Exec x(gr);
     const long long before = used_memory();

@@ -124,7 +124,8 @@ void graph_child_cases() {
     CUdeviceptr d = 0;
     add_alloc(allocates, {}, 64, &d);
     CUgraphNode n = add_child(gr, {}, child);
-    const auto set = [&](const char* key, CUgraphNode of, CUgraph to, int ownership = 0, int reserved = 0) {
+    const auto set = [&](const char* key, CUgraphNode of, CUgraph to, int ownership = 0,
+                         int reserved = 0) {
       CUgraphNodeParams p;
       memset(&p, 0, sizeof p);
       p.type = CU_GRAPH_NODE_TYPE_GRAPH;

@@ -44,8 +44,8 @@ void graph_edges_cases() {
   });
   add("graph.dependencies", [](Rec& r) {
     Graph gr;
-    CUgraphNode a = add_label(gr, {}, "a"), b = add_label(gr, {a}, "b"), c = add_label(gr, {a}, "c"),
-                d = add_label(gr, {b, c}, "d");
+    CUgraphNode a = add_label(gr, {}, "a"), b = add_label(gr, {a}, "b"),
+                c = add_label(gr, {a}, "c"), d = add_label(gr, {b, c}, "d");
     r.k("graph", describe(gr));
     r.k("roots", count_roots(gr));
     r.k("edges", count_edges(gr));
@@ -73,7 +73,8 @@ void graph_edges_cases() {
   });
   // Of several edges some are good: which are there afterwards?
   add("graph.some_dependencies", [](Rec& r) {
-    const auto change = [&](const char* key, std::initializer_list<const char*> edges, bool remove) {
+    const auto change = [&](const char* key, std::initializer_list<const char*> edges,
+                            bool remove) {
       Graph gr, other;
       std::map<char, CUgraphNode> nodes;
       for (const char* name : {"a", "b", "c", "d"}) nodes[*name] = add_label(gr, {}, name);
@@ -164,7 +165,8 @@ void graph_edges_cases() {
   });
   add("graph.remove_dependencies", [](Rec& r) {
     Graph gr;
-    CUgraphNode a = add_label(gr, {}, "a"), b = add_label(gr, {a}, "b"), c = add_label(gr, {b}, "c");
+    CUgraphNode a = add_label(gr, {}, "a"), b = add_label(gr, {a}, "b"),
+                c = add_label(gr, {b}, "c");
     r.k("ab", cuGraphRemoveDependencies(gr, &a, &b, nullptr, 1));
     r.k("ab_again", cuGraphRemoveDependencies(gr, &a, &b, nullptr, 1));
     r.k("ac_never", cuGraphRemoveDependencies(gr, &a, &c, nullptr, 1));
@@ -176,7 +178,8 @@ void graph_edges_cases() {
   });
   add("graph.cycles", [](Rec& r) {
     Graph gr;
-    CUgraphNode a = add_label(gr, {}, "a"), b = add_label(gr, {a}, "b"), c = add_label(gr, {b}, "c");
+    CUgraphNode a = add_label(gr, {}, "a"), b = add_label(gr, {a}, "b"),
+                c = add_label(gr, {b}, "c");
     r.k("close", cuGraphAddDependencies(gr, &c, &a, nullptr, 1));
     r.k("edges", count_edges(gr));
     r.k("roots", count_roots(gr));

@@ -106,7 +106,8 @@ void graph_generic_cases() {
     CUgraphNode a = add_label(gr, {}, "a");
     add_memset(gr, {a}, g.dbuf, 1);
     const char* dir = getenv("TMPDIR");
-    std::string path = std::string(dir && *dir ? dir : P_tmpdir) + "/probe_dot_" + std::to_string(getpid()) + ".dot";
+    std::string path = std::string(dir && *dir ? dir : P_tmpdir) + "/probe_dot_" +
+                       std::to_string(getpid()) + ".dot";
     r.k("print", cuGraphDebugDotPrint(gr, path.c_str(), 0));
     std::string text;
     if (FILE* f = fopen(path.c_str(), "r")) {

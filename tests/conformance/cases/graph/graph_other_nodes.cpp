@@ -7,7 +7,8 @@ void graph_other_nodes_cases() {
   add("graph.event_nodes", [](Rec& r) {
     Graph gr;
     Event e, f, t(0);
-    CUgraphNode a = add_record(gr, {}, e), b = add_wait(gr, {}, e), c = add_record(gr, {}, t), h = add_empty(gr);
+    CUgraphNode a = add_record(gr, {}, e), b = add_wait(gr, {}, e), c = add_record(gr, {}, t),
+                h = add_empty(gr);
     CUevent got = nullptr;
     r.k("get_record", cuGraphEventRecordNodeGetEvent(a, &got));
     r.k("record_same", got == e.e);

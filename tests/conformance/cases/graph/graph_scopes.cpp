@@ -1,4 +1,5 @@
-// cases/graph_scopes.cpp - conditions of bodies beside each other; the attributes and sizes of memory that nodes allocate.
+// cases/graph_scopes.cpp - conditions of bodies beside each other; the attributes and sizes of
+// memory that nodes allocate.
 #include "probe/probe.hpp"
 
 #include <string>
@@ -48,11 +49,14 @@ void attributes_before_the_first_launch(Rec& r) {
     int ordinal = -7;
     CUdeviceptr start = 0;
     size_t size = 0;
-    if (r.k(when + ".type", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p)) == CUDA_SUCCESS)
+    if (r.k(when + ".type", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p)) ==
+        CUDA_SUCCESS)
       r.k(when + ".type_is", static_cast<int>(type));
-    if (r.k(when + ".ordinal", cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) == CUDA_SUCCESS)
+    if (r.k(when + ".ordinal", cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                                     p)) == CUDA_SUCCESS)
       r.k(when + ".ordinal_is", ordinal);
-    if (r.k(when + ".managed", cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, p)) == CUDA_SUCCESS)
+    if (r.k(when + ".managed",
+            cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, p)) == CUDA_SUCCESS)
       r.k(when + ".managed_is", static_cast<int>(managed));
     if (r.k(when + ".range", cuMemGetAddressRange(&start, &size, p)) == CUDA_SUCCESS)
       r.k(when + ".range_is_it", start == p && size == 4096);

@@ -12,7 +12,8 @@ void userobj_cases() {
     r.k("flags2", cuUserObjectCreate(&u, &d, destroyed_fn, 1, 2));
     r.k("flags3", cuUserObjectCreate(&u, &d, destroyed_fn, 1, 3));
     r.k("refs0", cuUserObjectCreate(&u, &d, destroyed_fn, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-    r.k("refs_over_int", cuUserObjectCreate(&u, &d, destroyed_fn, 0x80000000u, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    r.k("refs_over_int",
+        cuUserObjectCreate(&u, &d, destroyed_fn, 0x80000000u, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     r.k("null_destroy", cuUserObjectCreate(&u, &d, nullptr, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     u = nullptr;
     r.k("ok", cuUserObjectCreate(&u, &d, destroyed_fn, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
@@ -85,7 +86,8 @@ void userobj_cases() {
     r.k("null_object", cuGraphRetainUserObject(gr, nullptr, 1, 0));
     r.k("release_never_retained", cuGraphReleaseUserObject(gr, u, 1));
     r.k("release0", cuGraphReleaseUserObject(gr, u, 0));
-    r.k("still", still(d));  // the release that should have failed took the only reference: nothing is left to release
+    r.k("still", still(d));  // the release that should have failed took the only reference: nothing
+                             // is left to release
   });
   add("userobj.exec_keeps", [](Rec& r) {
     auto& d = *leak<Destroyed>();
@@ -116,7 +118,7 @@ void userobj_cases() {
     auto& d = *leak<Destroyed>();
     CUuserObject u = make_object(d);
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     auto gr = std::make_unique<Graph>();
     add_gate(*gr, {}, v);
     OK(cuGraphRetainUserObject(*gr, u, 1, CU_GRAPH_USER_OBJECT_MOVE));
@@ -192,7 +194,8 @@ void userobj_cases() {
     Stream s(NB);
     begin(s);
     lab(s, "a");
-    r.k("retain_during", cuGraphRetainUserObject(capture_graph(s), u, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    r.k("retain_during",
+        cuGraphRetainUserObject(capture_graph(s), u, 1, CU_GRAPH_USER_OBJECT_MOVE));
     CUgraph gr = nullptr;
     r.k("end", cuStreamEndCapture(s, &gr));
     r.k("still", still(d));

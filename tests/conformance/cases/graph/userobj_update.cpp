@@ -1,4 +1,5 @@
-// cases/userobj_update.cpp - user objects of an executable that is updated, and words that nodes may write.
+// cases/userobj_update.cpp - user objects of an executable that is updated, and words that nodes
+// may write.
 #include "cases/graph/user_objects.hpp"
 #include "probe/probe.hpp"
 
@@ -22,7 +23,7 @@ void userobj_update_cases() {
   add("userobj.update_while_launched", [](Rec& r) {
     auto &old = *leak<Destroyed>(), &now = *leak<Destroyed>();
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     auto a = graph_with(old), b = graph_with(now);
     Exec x(*a);
     a.reset();
@@ -84,9 +85,12 @@ void userobj_update_cases() {
       p.count = 1;
       p.paramArray = &op;
       CUgraphNode n = nullptr;
-      if (r.k(std::string(key) + ".add", cuGraphAddBatchMemOpNode(&n, gr, nullptr, 0, &p)) != CUDA_SUCCESS) return;
+      if (r.k(std::string(key) + ".add", cuGraphAddBatchMemOpNode(&n, gr, nullptr, 0, &p)) !=
+          CUDA_SUCCESS)
+        return;
       CUgraphExec x = nullptr;
-      if (r.k(std::string(key) + ".instantiate", cuGraphInstantiate(&x, gr, 0)) != CUDA_SUCCESS) return;
+      if (r.k(std::string(key) + ".instantiate", cuGraphInstantiate(&x, gr, 0)) != CUDA_SUCCESS)
+        return;
       r.k(std::string(key) + ".launch", cuGraphLaunch(x, s));
       r.k(std::string(key) + ".sync", cuStreamSynchronize(s));
       cuGraphExecDestroy(x);

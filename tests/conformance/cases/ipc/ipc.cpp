@@ -1,6 +1,6 @@
 // cases/ipc.cpp - events and memory shared with another process.
-#include "probe/ipc_peer.hpp"
 #include "probe/probe.hpp"
+#include "probe/process/ipc_peer.hpp"
 
 #include <cstring>
 
@@ -35,22 +35,22 @@ void ipc_cases() {
     Peer p;
     Event e(CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     CUipcEventHandle h;
     OK(cuIpcGetEventHandle(&h, e));
     v.arm(s);
     OK(cuEventRecord(e, s));
-    r.k("init", p.ask("init", 7000));
-    r.k("open", p.ask("event " + to_hex(&h, sizeof h)));
-    r.k("pending", p.ask("query"));
+    r.k("init", p.request("init", 7000));
+    r.k("open", p.request("event " + to_hex(&h, sizeof h)));
+    r.k("pending", p.request("query"));
     p.send("sync");
     r.k("sync_early", p.receive(200));
     v.open();
     r.k("sync", p.receive());
-    r.k("complete", p.ask("query"));
-    r.k("peer_record", p.ask("record"));
+    r.k("complete", p.request("query"));
+    r.k("peer_record", p.request("record"));
     r.k("wait_for_peer_record", cuEventSynchronize(e));
-    r.k("destroy", p.ask("destroy"));
+    r.k("destroy", p.request("destroy"));
   });
   add("ipc.mem_same_process", [](Rec& r) {
     DevMem d(4096);
@@ -76,14 +76,14 @@ void ipc_cases() {
     OK(cuCtxSynchronize());
     CUipcMemHandle h;
     OK(cuIpcGetMemHandle(&h, d));
-    r.k("init", p.ask("init", 7000));
-    r.k("open", p.ask("mem " + to_hex(&h, sizeof h)));
-    r.k("peer_reads", p.ask("read"));
-    r.k("peer_writes", p.ask("write 302"));
+    r.k("init", p.request("init", 7000));
+    r.k("open", p.request("mem " + to_hex(&h, sizeof h)));
+    r.k("peer_reads", p.request("read"));
+    r.k("peer_writes", p.request("write 302"));
     uint32_t v = 0;
     OK(cuMemcpyDtoH(&v, d, 4));
     r.k("seen", v);
-    r.k("close", p.ask("close"));
+    r.k("close", p.request("close"));
   });
 }
 

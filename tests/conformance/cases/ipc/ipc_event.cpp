@@ -15,7 +15,7 @@ void ipc_event_cases() {
     r.k("unrecorded", cuIpcGetEventHandle(&first, e));
     r.k("again", cuIpcGetEventHandle(&h, e));
     r.k("again_same", memcmp(&first, &h, sizeof h) == 0);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     r.k("pending", cuIpcGetEventHandle(&h, e));
@@ -45,7 +45,7 @@ void ipc_event_cases() {
         },
         false);
   });
-  add("ipc.event_handle_in_other_context", ISO | TWO, [](Rec& r) {
+  add("ipc.event_handle_in_other_context", ISO | SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     Event shared(SHARED_EVENT);
     CUipcEventHandle h;
@@ -74,7 +74,7 @@ void ipc_event_cases() {
         },
         false);
   });
-  add("ipc.event_open_own_in_other_context", TWO, [](Rec& r) {
+  add("ipc.event_open_own_in_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     Event shared(SHARED_EVENT);
     CUipcEventHandle h;
@@ -89,7 +89,7 @@ void ipc_event_cases() {
     Event e(SHARED_EVENT);
     r.k("unrecorded_query", cuEventQuery(e));
     r.k("unrecorded_sync", cuEventSynchronize(e));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     r.k("record", cuEventRecord(e, s));
     r.k("pending", cuEventQuery(e));
@@ -107,7 +107,7 @@ void ipc_event_cases() {
     // a second record in another stream, while the first is pending: what waits for what?
     Stream s(NB), t(NB), u(NB), w(NB);
     Event e(SHARED_EVENT);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     OK(cuStreamWaitEvent(u, e, 0));
@@ -128,7 +128,7 @@ void ipc_event_cases() {
   add("ipc.event_recorded_twice_in_one", [](Rec& r) {
     Stream s(NB), u(NB);
     Event e(SHARED_EVENT);
-    VGate v, behind;
+    ValueGate v, behind;
     v.arm(s);
     OK(cuEventRecord(e, s));
     OK(cuStreamWaitEvent(u, e, 0));
@@ -146,13 +146,13 @@ void ipc_event_cases() {
   add("ipc.event_destroyed_while_pending", [](Rec& r) {
     Stream s(NB), t(NB);
     Event e(SHARED_EVENT);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     OK(cuStreamWaitEvent(t, e, 0));
     Cell c = new_cell();
     mark(t, c);
-    rec_blk(r, "destroy", blocking([&] { v.open(); }, [&] { return e.destroy(); }));
+    record_blocking(r, "destroy", blocking([&] { v.open(); }, [&] { return e.destroy(); }));
     r.k("waits", !early(c));
     v.open();
     r.k("released", late(c));

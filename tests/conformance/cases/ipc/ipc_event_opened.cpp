@@ -1,4 +1,5 @@
-// cases/ipc_event_opened.cpp - events of another process, in the process that opened them: used, and after their end.
+// cases/ipc_event_opened.cpp - events of another process, in the process that opened them: used,
+// and after their end.
 #include "cases/ipc/opened_event.hpp"
 
 namespace weir::conformance {
@@ -25,16 +26,17 @@ void ipc_event_opened_cases() {
     r.k("complete_query", cuEventQuery(e));
     OK(cuStreamSynchronize(s));
     r.k("destroy", e.destroy());
-    r.k("exporter_query", p.ask("query"));
-    r.k("exporter_record", p.ask("record"));
-    r.k("exporter_sync", p.ask("sync"));
+    r.k("exporter_query", p.request("query"));
+    r.k("exporter_record", p.request("record"));
+    r.k("exporter_sync", p.request("sync"));
   });
   add("ipc.opened_event_sync_blocks", SLOW, [](Rec& r) {
     Exporter p;
     Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
     p.must("hold");
     p.must("record_s");
-    rec_blk(r, "sync", blocking([&] { p.send("open"); }, [&] { return cuEventSynchronize(e); }));
+    record_blocking(r, "sync",
+                    blocking([&] { p.send("open"); }, [&] { return cuEventSynchronize(e); }));
     r.k("opened", p.receive());
     r.k("query", cuEventQuery(e));
   });
@@ -61,17 +63,17 @@ void ipc_event_opened_cases() {
     Exporter p;
     Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     r.k("record", cuEventRecord(e, s));
     r.k("query", cuEventQuery(e));
-    r.k("exporter_pending", p.ask("query"));
+    r.k("exporter_pending", p.request("query"));
     p.must("hold.0");
     p.must("open");
-    r.k("exporter_waits", p.ask("wait_s"));
-    r.k("exporter_stream", p.ask("idle"));
+    r.k("exporter_waits", p.request("wait_s"));
+    r.k("exporter_stream", p.request("idle"));
     v.open();
-    r.k("exporter_sync", p.ask("sync"));
+    r.k("exporter_sync", p.request("sync"));
     r.k("sync", cuEventSynchronize(e));
     OK(cuStreamSynchronize(s));
     r.k("record_legacy", cuEventRecord(e, nullptr));
@@ -111,7 +113,7 @@ void ipc_event_opened_cases() {
     r.k("first_wait_held", !early(first));
     r.k("second_wait_held", !early(second));
     r.k("query", cuEventQuery(e));
-    r.k("exporter_query", p.ask("query"));
+    r.k("exporter_query", p.request("query"));
     p.must("open");
     r.k("released", late(recorder) && late(first) && late(second));
     for (CUstream each : {t.s, u.s, w.s}) OK(cuStreamSynchronize(each));
@@ -122,7 +124,7 @@ void ipc_event_opened_cases() {
     Opened e(h);
     p.must("record");
     p.must("sync");
-    r.k("exporter_destroys", p.ask("destroy"));
+    r.k("exporter_destroys", p.request("destroy"));
     r.k("query", cuEventQuery(e));
     r.k("sync", cuEventSynchronize(e));
     Stream s(NB);
@@ -146,7 +148,7 @@ void ipc_event_opened_cases() {
   add("ipc.event_opened_after_its_process", SLOW, [](Rec& r) {
     Exporter p;
     const auto h = p.handle<CUipcEventHandle>(kMakeEvent);
-    p.wait_gone();
+    p.wait_for_exit();
     CUevent e = nullptr;
     r.k("open", cuIpcOpenEventHandle(&e, h));
     if (e) cuEventDestroy(e);
@@ -156,7 +158,7 @@ void ipc_event_opened_cases() {
     Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
     p.must("record");
     p.must("sync");
-    p.wait_gone();
+    p.wait_for_exit();
     r.k("query", cuEventQuery(e));
     r.k("sync", cuEventSynchronize(e));
     Stream s(NB);
@@ -172,7 +174,7 @@ void ipc_event_opened_cases() {
     p.must("hold");
     p.must("record_s");
     r.k("pending", cuEventQuery(e));
-    p.wait_gone();
+    p.wait_for_exit();
     r.k("~query", cuEventQuery(e));
     Stream s(NB);
     r.k("record_here", cuEventRecord(e, s));

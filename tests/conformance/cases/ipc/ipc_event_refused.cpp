@@ -1,4 +1,5 @@
-// cases/ipc_event_refused.cpp - what events of another process are refused, by flags, handles, contexts, captures and graphs.
+// cases/ipc_event_refused.cpp - what events of another process are refused, by flags, handles,
+// contexts, captures and graphs.
 #include "cases/ipc/opened_event.hpp"
 
 #include <cstring>
@@ -39,11 +40,11 @@ void ipc_event_refused_cases() {
     memset(&h, 0, sizeof h);
     if (r.k("get", cuIpcGetEventHandle(&h, e)) != CUDA_SUCCESS) return;
     r.k("same", memcmp(&h, &first, sizeof h) == 0);
-    r.k("exporter_opens", p.ask("event.1 " + to_hex(&h, sizeof h)));
+    r.k("exporter_opens", p.request("event.1 " + to_hex(&h, sizeof h)));
     Exporter third;
-    r.k("third_opens", third.ask("event " + to_hex(&h, sizeof h)));
+    r.k("third_opens", third.request("event " + to_hex(&h, sizeof h)));
   });
-  add("ipc.opened_event_context", SLOW | TWO, [](Rec& r) {
+  add("ipc.opened_event_context", SLOW | SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     Exporter p;
     const auto h = p.handle<CUipcEventHandle>(kMakeEvent);
@@ -63,7 +64,7 @@ void ipc_event_refused_cases() {
         false);
     r.k("destroy", cuEventDestroy(e));
   });
-  add("ipc.opened_event_in_two_contexts", ISO | SLOW | TWO, [](Rec& r) {
+  add("ipc.opened_event_in_two_contexts", ISO | SLOW | SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     Exporter p;
     const auto h = p.handle<CUipcEventHandle>(kMakeEvent);
@@ -79,7 +80,7 @@ void ipc_event_refused_cases() {
     if (second) r.k("query_by_second", cuEventQuery(second));
     if (second) r.k("destroy_second", cuEventDestroy(second));
   });
-  add("ipc.opened_event_wait_of_other_context", ISO | SLOW | TWO, [](Rec& r) {
+  add("ipc.opened_event_wait_of_other_context", ISO | SLOW | SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     Exporter p;
     Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
@@ -120,7 +121,7 @@ void ipc_event_refused_cases() {
     r.k("status", capture_status(s));
     rec_end_and_instantiate(r, "end", s);
     r.k("query", cuEventQuery(e));
-    r.k("exporter_query", p.ask("query"));
+    r.k("exporter_query", p.request("query"));
     begin(s);
     lab(s, "a");
     r.k("record_external", cuEventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL));
@@ -140,7 +141,7 @@ void ipc_event_refused_cases() {
     if (!exec) return;
     r.k("launch", cuGraphLaunch(exec, s));
     r.k("stream", cuStreamSynchronize(s));
-    r.k("exporter_query", p.ask("query"));
+    r.k("exporter_query", p.request("query"));
     cuGraphExecDestroy(exec);
   });
   add("ipc.event_opened_in_capture", SLOW, [](Rec& r) {

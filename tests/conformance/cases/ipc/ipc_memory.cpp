@@ -1,4 +1,5 @@
-// cases/ipc_memory.cpp - handles of memory for other processes, in the process that owns the memory.
+// cases/ipc_memory.cpp - handles of memory for other processes, in the process that owns the
+// memory.
 #include "cases/ipc/ipc_peers.hpp"
 #include "cases/memory/pool/pools.hpp"
 
@@ -89,9 +90,10 @@ void ipc_memory_cases() {
     OK(cuIpcGetMemHandle(&o, other));
     r.k("again_same", memcmp(&a, &b, sizeof a) == 0);
     r.k("other_differs", memcmp(&a, &o, sizeof a) != 0);
-    if (cuIpcGetMemHandle(&c, d + 100) == CUDA_SUCCESS) r.k("interior_same", memcmp(&a, &c, sizeof a) == 0);
+    if (cuIpcGetMemHandle(&c, d + 100) == CUDA_SUCCESS)
+      r.k("interior_same", memcmp(&a, &c, sizeof a) == 0);
   });
-  add("ipc.mem_handle_context", TWO, [](Rec& r) {
+  add("ipc.mem_handle_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     DevMem d(4096);
     CUipcMemHandle h;
@@ -128,11 +130,12 @@ void ipc_memory_cases() {
           r.k("no_context_own", cuIpcOpenMemHandle(&q, own, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
           r.k("no_context_garbage", cuIpcOpenMemHandle(&q, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
           r.k("no_context_flags0", cuIpcOpenMemHandle(&q, own, 0));
-          r.k("no_context_no_address", cuIpcOpenMemHandle(nullptr, own, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+          r.k("no_context_no_address",
+              cuIpcOpenMemHandle(nullptr, own, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
         },
         false);
   });
-  add("ipc.mem_open_own_in_other_context", TWO, [](Rec& r) {
+  add("ipc.mem_open_own_in_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     DevMem d(4096);
     CUipcMemHandle h;

@@ -52,7 +52,8 @@ void rec_attributes(Rec& r, CUdeviceptr p) {
   rec_attribute<unsigned>(r, "ipc_capable", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p);
   rec_attribute<unsigned>(r, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, p);
   rec_attribute<unsigned>(r, "sync_memops", CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p);
-  rec_attribute<unsigned long long>(r, "handle_types", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, p);
+  rec_attribute<unsigned long long>(r, "handle_types", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+                                    p);
   rec_attribute<unsigned>(r, "access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, p);
   rec_attribute<unsigned long long>(r, "pool", CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p);
   rec_attribute<unsigned long long>(r, "size", CU_POINTER_ATTRIBUTE_RANGE_SIZE, p);
@@ -140,9 +141,9 @@ void reading_cases() {
     r.k("copy_in", cuMemcpyDtoDAsync(m + 16, own, 4, s));
     r.k("copy_unified", cuMemcpyAsync(m + 20, own, 4, s));
     r.k("stream", cuStreamSynchronize(s));
-    r.k("seen_set", p.ask("read 8"));
-    r.k("seen_copy", p.ask("read 16"));
-    r.k("seen_unified", p.ask("read 20"));
+    r.k("seen_set", p.request("read 8"));
+    r.k("seen_copy", p.request("read 16"));
+    r.k("seen_unified", p.request("read 20"));
     r.k("past_end", cuMemsetD32(m + 4096, 1, 1));
     r.k("set_sync_memops", [&] {
       unsigned on = 1;
@@ -168,19 +169,19 @@ void end_cases() {
     Exporter p;
     OpenedMem m(made(p, "4096"));
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuMemsetD32Async(m, 99, 1, s));
-    rec_blk(r, "close", blocking([&] { v.open(); }, [&] { return m.close(); }));
+    record_blocking(r, "close", blocking([&] { v.open(); }, [&] { return m.close(); }));
     v.open();
     r.k("stream", cuStreamSynchronize(s));
-    r.k("~seen", p.ask("read"));
+    r.k("~seen", p.request("read"));
   });
   add("ipc.opened_mem_exporter_frees", ISO | SLOW, [](Rec& r) {
     Exporter p;
     const auto h = made(p, "4096");
     OpenedMem m(h);
-    r.k("exporter_frees", p.ask("free"));
+    r.k("exporter_frees", p.request("free"));
     rec_word(r, "~word", m);
     CUdeviceptr again = 0;
     r.k("~open_again", cuIpcOpenMemHandle(&again, h, LAZY));
@@ -201,7 +202,7 @@ void end_cases() {
   add("ipc.mem_opened_after_its_process", SLOW, [](Rec& r) {
     Exporter p;
     const auto h = made(p, "4096");
-    p.wait_gone();
+    p.wait_for_exit();
     CUdeviceptr q = 0;
     r.k("open", cuIpcOpenMemHandle(&q, h, LAZY));
     if (q) cuIpcCloseMemHandle(q);
@@ -209,14 +210,14 @@ void end_cases() {
   add("ipc.opened_mem_outlives_process", ISO | SLOW, [](Rec& r) {
     Exporter p;
     OpenedMem m(made(p, "4096"));
-    p.wait_gone();
+    p.wait_for_exit();
     rec_word(r, "word", m + 4);
     r.k("set", cuMemsetD32(m, 5, 1));
     r.k("sync", cuCtxSynchronize());
     rec_word(r, "set_word", m);
     r.k("close", m.close());
   });
-  add("ipc.opened_mem_context_ends", ISO | SLOW | TWO, [](Rec& r) {
+  add("ipc.opened_mem_context_ends", ISO | SLOW | SECOND_CONTEXT, [](Rec& r) {
     OtherCtx other;
     Exporter p;
     const auto h = made(p, "4096");
@@ -238,7 +239,7 @@ void end_cases() {
     }
     r.k("destroy_context", other.destroy());
     r.k("close_after_destroy", cuIpcCloseMemHandle(c2));
-    r.k("exporter_reads", p.ask("read"));
+    r.k("exporter_reads", p.request("read"));
   });
 }
 
@@ -268,8 +269,8 @@ void refusal_cases() {
     if (r.k("get", cuIpcGetMemHandle(&h, m)) != CUDA_SUCCESS) return;
     r.k("same", memcmp(&h, &first, sizeof h) == 0);
     Exporter third;
-    r.k("third_opens", third.ask("mem " + to_hex(&h, sizeof h)));
-    r.k("third_reads", third.ask("read 4"));
+    r.k("third_opens", third.request("mem " + to_hex(&h, sizeof h)));
+    r.k("third_reads", third.request("read 4"));
   });
   add("ipc.opened_mem_in_captures", SLOW, [](Rec& r) {
     Exporter p;
@@ -301,14 +302,14 @@ void refusal_cases() {
     DevMem ours(4096);
     CUipcMemHandle h;
     OK(cuIpcGetMemHandle(&h, ours));
-    r.k("peer_opens", p.ask("mem.1 " + to_hex(&h, sizeof h)));
+    r.k("peer_opens", p.request("mem.1 " + to_hex(&h, sizeof h)));
     OK(cuMemcpyDtoD(ours, theirs, 64));
     OK(cuCtxSynchronize());
-    r.k("peer_reads", p.ask("read.1 4"));
-    r.k("peer_writes", p.ask("write.1 66"));
+    r.k("peer_reads", p.request("read.1 4"));
+    r.k("peer_writes", p.request("write.1 66"));
     rec_word(r, "seen", ours);
-    r.k("peer_closes", p.ask("close.1"));
-    r.k("peer_closes_own", p.ask("close.0"));
+    r.k("peer_closes", p.request("close.1"));
+    r.k("peer_closes_own", p.request("close.0"));
   });
 }
 

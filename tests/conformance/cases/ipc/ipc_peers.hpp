@@ -1,8 +1,8 @@
 // cases/ipc_peers.hpp - what the cases with another process share.
 #pragma once
 
-#include "probe/ipc_peer.hpp"
 #include "probe/probe.hpp"
+#include "probe/process/ipc_peer.hpp"
 
 namespace weir::conformance {
 

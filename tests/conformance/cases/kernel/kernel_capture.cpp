@@ -1,6 +1,6 @@
 // cases/kernel_capture.cpp - kernels in captures and inside host functions.
-#include "cases/stream/inside.hpp"
 #include "cases/kernel/kernels.hpp"
+#include "cases/stream/inside.hpp"
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

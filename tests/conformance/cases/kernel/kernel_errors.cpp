@@ -1,6 +1,6 @@
 // cases/kernel_errors.cpp - errors that do not go away.
-#include "cases/kernel/kernels.hpp"
 #include "cases/graph/user_objects.hpp"
+#include "cases/kernel/kernels.hpp"
 #include "probe/probe.hpp"
 
 #include <atomic>
@@ -8,7 +8,7 @@
 namespace weir::conformance {
 
 void kernel_errors_cases() {
-  add("kernel.function_of_other_context", ISO | TWO, [](Rec& r) {
+  add("kernel.function_of_other_context", ISO | SECOND_CONTEXT, [](Rec& r) {
     kern();
     OtherCtx o;
     Cell c = new_cell();
@@ -43,7 +43,7 @@ void kernel_errors_cases() {
     OK(cuEventCreate(&e, 0));
     OK(cuEventCreate(&t, 0));
     OK(cuEventRecord(t, s));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(k_plain(kern().fault, s));
     r.k("record_behind", cuEventRecord(e, s));
@@ -77,7 +77,7 @@ void kernel_errors_cases() {
     status = -1;
     CUstream s = nullptr;
     OK(cuStreamCreate(&s, NB));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(k_plain(kern().fault, s));
     r.k("host_func", cuLaunchHostFunc(
@@ -94,7 +94,8 @@ void kernel_errors_cases() {
     t->wait_size(1, 1500);
     sleep_ms(200);
     r.k("called", t->str());
-    r.k("status", status.load() < 0 ? std::string("none") : result_name(static_cast<CUresult>(status.load())));
+    r.k("status", status.load() < 0 ? std::string("none")
+                                    : result_name(static_cast<CUresult>(status.load())));
     r.k("host_func_after", cuLaunchHostFunc(
                                s, [](void*) { t->add("late"); }, nullptr));
     r.k("callback_after", cuStreamAddCallback(
@@ -162,7 +163,7 @@ void kernel_errors_cases() {
     kern();
     CUstream s = nullptr;
     OK(cuStreamCreate(&s, NB));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     r.k("launch_fault", k_plain(kern().fault, s));
     CUdeviceptr p = 0;

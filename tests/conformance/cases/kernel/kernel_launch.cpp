@@ -24,7 +24,8 @@ void kernel_launch_cases() {
     CUdeviceptr d = new_cell().d;
     void* a[] = {&d};
     size_t sz = 8;
-    void* ex[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &d, CU_LAUNCH_PARAM_BUFFER_SIZE, &sz, CU_LAUNCH_PARAM_END};
+    void* ex[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &d, CU_LAUNCH_PARAM_BUFFER_SIZE, &sz,
+                  CU_LAUNCH_PARAM_END};
     r.k("params_and_extra", cuLaunchKernel(k.addone, 1, 1, 1, 1, 1, 1, 0, nullptr, a, ex));
     r.k("extra", cuLaunchKernel(k.addone, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, ex));
     r.k("sync", cuCtxSynchronize());
@@ -36,7 +37,8 @@ void kernel_launch_cases() {
     CUfunction f = nullptr;
     r.k("not_ptx", cuModuleLoadData(&m, "this is not a module"));
     r.k("bad_ptx",
-        cuModuleLoadData(&m, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n"));
+        cuModuleLoadData(
+            &m, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n"));
     r.k("empty_text", cuModuleLoadData(&m, ""));
     r.k("load", cuModuleLoadData(&m, kernels_module()));
     r.k("function", cuModuleGetFunction(&f, m, "store"));
@@ -57,10 +59,12 @@ void kernel_launch_cases() {
     KGate k;
     k.arm(s);
     CUmodule m = nullptr;
-    rec_blk(r, "~load", blocking([&] { k.open(); }, [&] { return cuModuleLoadData(&m, kernels_module()); }));
+    record_blocking(
+        r, "~load",
+        blocking([&] { k.open(); }, [&] { return cuModuleLoadData(&m, kernels_module()); }));
     KGate k2;
     k2.arm(s);
-    rec_blk(r, "~unload", blocking([&] { k2.open(); }, [&] { return cuModuleUnload(m); }));
+    record_blocking(r, "~unload", blocking([&] { k2.open(); }, [&] { return cuModuleUnload(m); }));
     k.open();
     k2.open();
     OK(cuStreamSynchronize(s));
@@ -74,12 +78,13 @@ void kernel_launch_cases() {
       OK(cuEventRecord(e, s));
       r.k("stream", cuStreamQuery(s));
       r.k("event", cuEventQuery(e));
-      rec_blk(r, "sync", blocking([&] { k.open(); }, [&] { return cuStreamSynchronize(s); }));
+      record_blocking(r, "sync",
+                      blocking([&] { k.open(); }, [&] { return cuStreamSynchronize(s); }));
     }
     r.k("event_after", cuEventQuery(e));
     KGate k;
     k.arm(s);
-    rec_blk(r, "event_sync", [&] {
+    record_blocking(r, "event_sync", [&] {
       OK(cuEventRecord(e, s));
       return blocking([&] { k.open(); }, [&] { return cuEventSynchronize(e); });
     }());
@@ -183,14 +188,15 @@ void kernel_launch_cases() {
     {
       KGate k;
       k.arm(s);
-      rec_blk(r, "~mem_free", blocking([&] { k.open(); }, [&] { return cuMemFree(p); }));
+      record_blocking(r, "~mem_free", blocking([&] { k.open(); }, [&] { return cuMemFree(p); }));
       k.open();
       OK(cuStreamSynchronize(s));
     }
     {
       KGate k;
       k.arm(s);
-      rec_blk(r, "~mem_alloc", blocking([&] { k.open(); }, [&] { return cuMemAlloc(&q, 4096); }));
+      record_blocking(r, "~mem_alloc",
+                      blocking([&] { k.open(); }, [&] { return cuMemAlloc(&q, 4096); }));
       k.open();
       OK(cuStreamSynchronize(s));
     }
@@ -199,23 +205,25 @@ void kernel_launch_cases() {
     {
       KGate k;
       k.arm(b);
-      rec_blk(r, "memcpy_sync_blocking", blocking([&] { k.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.pin, 64); }));
+      record_blocking(r, "memcpy_sync_blocking",
+                      blocking([&] { k.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.pin, 64); }));
       k.open();
       OK(cuCtxSynchronize());
     }
     {
       KGate k;
       k.arm(s);
-      rec_blk(r, "memcpy_sync_nonblocking",
-              blocking([&] { k.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.pin, 64); }));
+      record_blocking(r, "memcpy_sync_nonblocking",
+                      blocking([&] { k.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.pin, 64); }));
       k.open();
       OK(cuCtxSynchronize());
     }
     {
       KGate k;
       k.arm(s);
-      rec_blk(r, "~pageable_dtoh_async",
-              blocking([&] { k.open(); }, [&] { return cuMemcpyDtoHAsync(g.page, g.dbuf, 64, s); }));
+      record_blocking(
+          r, "~pageable_dtoh_async",
+          blocking([&] { k.open(); }, [&] { return cuMemcpyDtoHAsync(g.page, g.dbuf, 64, s); }));
       k.open();
       OK(cuCtxSynchronize());
     }

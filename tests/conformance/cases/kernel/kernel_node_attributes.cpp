@@ -1,4 +1,5 @@
-// cases/kernel_node_attributes.cpp - the attributes of kernel nodes, and the function that a node names.
+// cases/kernel_node_attributes.cpp - the attributes of kernel nodes, and the function that a node
+// names.
 #include "cases/graph/graph_update.hpp"
 #include "cases/kernel/launches.hpp"
 
@@ -48,7 +49,8 @@ void kernel_node_attributes_cases() {
     const CUfunction empty = launched_kernel("empty");
     begin(s);
     r.k("priority", Launch{.stream = s, .attributes = {priority_of(-2)}}.run(empty));
-    r.k("cluster", Launch{.grid = {4, 1, 1}, .stream = s, .attributes = {cluster_of(2)}}.run(empty));
+    r.k("cluster",
+        Launch{.grid = {4, 1, 1}, .stream = s, .attributes = {cluster_of(2)}}.run(empty));
     r.k("serial", Launch{.stream = s, .attributes = {serial(1)}}.run(empty));
     r.k("done_event", Launch{.stream = s, .attributes = {done_event(untimed)}}.run(empty));
     r.k("started_event", Launch{.stream = s, .attributes = {started_event(untimed)}}.run(empty));
@@ -59,10 +61,12 @@ void kernel_node_attributes_cases() {
       CUkernelNodeAttrValue v;
       std::memset(&v, 0, sizeof v);
       const std::string key = "node" + std::to_string(i);
-      r.k(key + ".priority", cuGraphKernelNodeGetAttribute(nodes[i], CU_KERNEL_NODE_ATTRIBUTE_PRIORITY, &v));
+      r.k(key + ".priority",
+          cuGraphKernelNodeGetAttribute(nodes[i], CU_KERNEL_NODE_ATTRIBUTE_PRIORITY, &v));
       r.k(key + ".priority.is", v.priority);
       std::memset(&v, 0, sizeof v);
-      r.k(key + ".cluster", cuGraphKernelNodeGetAttribute(nodes[i], CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION, &v));
+      r.k(key + ".cluster",
+          cuGraphKernelNodeGetAttribute(nodes[i], CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION, &v));
       r.k(key + ".cluster.is", v.clusterDim.x);
     }
   });
@@ -84,7 +88,8 @@ void kernel_node_attributes_cases() {
     OK(cuGraphKernelNodeGetAttribute(n, CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION, &v));
     r.k("cluster", v.clusterDim.x);
     std::memset(&v, 0x11, sizeof v);
-    r.k("compiled", cuGraphKernelNodeGetAttribute(pairs, CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION, &v));
+    r.k("compiled",
+        cuGraphKernelNodeGetAttribute(pairs, CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION, &v));
     r.k("compiled.is", v.clusterDim.x);
     rec_node_set(r, "policy", n, policy_of(CU_SYNC_POLICY_SPIN));
     rec_node_set(r, "serial", n, serial(1));
@@ -93,7 +98,8 @@ void kernel_node_attributes_cases() {
     rec_node_set(r, "updatable_0", n, updatable(0));
     for (unsigned id = 0; id <= 17; ++id) {
       std::memset(&v, 0, sizeof v);
-      r.k("get_" + std::to_string(id), cuGraphKernelNodeGetAttribute(n, static_cast<CUkernelNodeAttrID>(id), &v));
+      r.k("get_" + std::to_string(id),
+          cuGraphKernelNodeGetAttribute(n, static_cast<CUkernelNodeAttrID>(id), &v));
     }
   });
   add("kernel.exec_update_attributes", [](Rec& r) {

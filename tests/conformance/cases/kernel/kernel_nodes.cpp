@@ -170,9 +170,11 @@ void kernel_nodes_cases() {
     OK(cuGraphKernelNodeGetAttribute(b, CU_KERNEL_NODE_ATTRIBUTE_PRIORITY, &v));
     r.k("copied", v.priority);
     memset(&v, 0, sizeof v);
-    r.k("get_cooperative", cuGraphKernelNodeGetAttribute(a, CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &v));
+    r.k("get_cooperative",
+        cuGraphKernelNodeGetAttribute(a, CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &v));
     r.k("cooperative", v.cooperative);
-    r.k("get_sync_policy", cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+    r.k("get_sync_policy",
+        cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
     r.k("get_bad", cuGraphKernelNodeGetAttribute(a, static_cast<CUkernelNodeAttrID>(99), &v));
   });
   add("kernel.capture_priority", [](Rec& r) {

@@ -139,7 +139,9 @@ CUresult k_addone(CUstream s, const Cell& c) {
   void* a[] = {&d};
   return cuLaunchKernel(kern().addone, 1, 1, 1, 1, 1, 1, 0, s, a, nullptr);
 }
-CUresult k_plain(CUfunction f, CUstream s) { return cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr); }
+CUresult k_plain(CUfunction f, CUstream s) {
+  return cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr);
+}
 
 KGate::KGate() : cell_(new_cell(0)) {
   on_release([c = cell_] { c.set(1); });

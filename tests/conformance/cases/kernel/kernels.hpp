@@ -12,13 +12,14 @@ const void* kernels_module();
 
 struct Kernels {
   CUmodule m = nullptr;
-  CUfunction store = nullptr, addone = nullptr, spin = nullptr, fault = nullptr, misaligned = nullptr,
-             trapped = nullptr, empty = nullptr;
+  CUfunction store = nullptr, addone = nullptr, spin = nullptr, fault = nullptr,
+             misaligned = nullptr, trapped = nullptr, empty = nullptr;
 };
 
 Kernels load_kernels();
 
-// The module of this process, loaded at the first use, each kernel that cannot fail having run once.
+// The module of this process, loaded at the first use, each kernel that cannot fail having run
+// once.
 Kernels& kern();
 
 // store: the cell becomes v. addone: the cell gets one more. plain: a kernel without parameters.

@@ -8,9 +8,10 @@ namespace weir::conformance {
 
 namespace {
 
-void rec_attributes_of_launch(Rec& r, const std::string& key, std::vector<CUlaunchAttribute> attributes,
-                              CUstream s = nullptr) {
-  r.k(key, Launch{.grid = {4, 1, 1}, .stream = s, .attributes = std::move(attributes)}.run(launched_kernel("empty")));
+void rec_attributes_of_launch(Rec& r, const std::string& key,
+                              std::vector<CUlaunchAttribute> attributes, CUstream s = nullptr) {
+  r.k(key, Launch{.grid = {4, 1, 1}, .stream = s, .attributes = std::move(attributes)}.run(
+               launched_kernel("empty")));
   OK(cuCtxSynchronize());
 }
 
@@ -19,9 +20,12 @@ void rec_attributes_of_launch(Rec& r, const std::string& key, std::vector<CUlaun
 void launch_attributes_cases() {
   add("kernel.launch_attributes", [](Rec& r) {
     rec_attributes_of_launch(r, "ignore", {launch_attribute(CU_LAUNCH_ATTRIBUTE_IGNORE)});
-    rec_attributes_of_launch(r, "unknown_15", {launch_attribute(static_cast<CUlaunchAttributeID>(15))});
-    rec_attributes_of_launch(r, "unknown_17", {launch_attribute(static_cast<CUlaunchAttributeID>(17))});
-    rec_attributes_of_launch(r, "unknown_99", {launch_attribute(static_cast<CUlaunchAttributeID>(99))});
+    rec_attributes_of_launch(r, "unknown_15",
+                             {launch_attribute(static_cast<CUlaunchAttributeID>(15))});
+    rec_attributes_of_launch(r, "unknown_17",
+                             {launch_attribute(static_cast<CUlaunchAttributeID>(17))});
+    rec_attributes_of_launch(r, "unknown_99",
+                             {launch_attribute(static_cast<CUlaunchAttributeID>(99))});
     rec_attributes_of_launch(r, "policy_spin", {policy_of(CU_SYNC_POLICY_SPIN)});
     rec_attributes_of_launch(r, "policy_0", {policy_of(static_cast<CUsynchronizationPolicy>(0))});
     rec_attributes_of_launch(r, "priority_minus_5", {priority_of(-5)});
@@ -32,9 +36,10 @@ void launch_attributes_cases() {
     rec_attributes_of_launch(r, "updatable_0", {updatable(0)});
     rec_attributes_of_launch(r, "updatable_1", {updatable(1)});
     const auto scheduling = [](unsigned p) {
-      return launch_attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, [&](auto& v) {
-        v.clusterSchedulingPolicyPreference = static_cast<CUclusterSchedulingPolicy>(p);
-      });
+      return launch_attribute(
+          CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, [&](auto& v) {
+            v.clusterSchedulingPolicyPreference = static_cast<CUclusterSchedulingPolicy>(p);
+          });
     };
     rec_attributes_of_launch(r, "scheduling_2", {scheduling(2)});
     rec_attributes_of_launch(r, "scheduling_3", {scheduling(3)});
@@ -46,8 +51,9 @@ void launch_attributes_cases() {
     rec_attributes_of_launch(r, "carveout_101", {carveout(101)});
     rec_attributes_of_launch(r, "carveout_minus_1", {carveout(static_cast<unsigned>(-1))});
     const auto domain = [](unsigned d) {
-      return launch_attribute(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
-                              [&](auto& v) { v.memSyncDomain = static_cast<CUlaunchMemSyncDomain>(d); });
+      return launch_attribute(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, [&](auto& v) {
+        v.memSyncDomain = static_cast<CUlaunchMemSyncDomain>(d);
+      });
     };
     rec_attributes_of_launch(r, "domain_1", {domain(1)});
     rec_attributes_of_launch(r, "domain_2", {domain(2)});
@@ -66,10 +72,12 @@ void launch_attributes_cases() {
     rec_attributes_of_launch(r, "preferred_4", {preferred(4)});
     rec_attributes_of_launch(r, "preferred_4_of_2", {cluster_of(2), preferred(4)});
     rec_attributes_of_launch(r, "preferred_3_of_2", {cluster_of(2), preferred(3)});
-    rec_attributes_of_launch(r, "nvlink", {launch_attribute(CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)});
+    rec_attributes_of_launch(
+        r, "nvlink", {launch_attribute(CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)});
     CUlaunchConfig config;
     std::memset(&config, 0, sizeof config);
-    config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimX = config.blockDimY =
+        config.blockDimZ = 1;
     const CUfunction empty = launched_kernel("empty");
     r.k("no_config", cuLaunchKernelEx(nullptr, empty, nullptr, nullptr));
     config.attrs = nullptr;
@@ -85,7 +93,8 @@ void launch_attributes_cases() {
     kern();
     rec_attributes_of_launch(r, "done_timed", {done_event(timed)}, s);
     rec_attributes_of_launch(r, "done_null", {done_event(nullptr)}, s);
-    rec_attributes_of_launch(r, "done_external", {done_event(untimed, CU_EVENT_RECORD_EXTERNAL)}, s);
+    rec_attributes_of_launch(r, "done_external", {done_event(untimed, CU_EVENT_RECORD_EXTERNAL)},
+                             s);
     rec_attributes_of_launch(r, "done_flags_2", {done_event(untimed, 2)}, s);
     rec_attributes_of_launch(r, "done_at_start", {done_event(untimed, 0, 1)}, s);
     rec_attributes_of_launch(r, "done_at_start_2", {done_event(untimed, 0, 2)}, s);
@@ -101,11 +110,13 @@ void launch_attributes_cases() {
     CUdeviceptr d = during.where();
     unsigned long long cycles = 12000000000ull;
     void* args[] = {&d, &cycles};
-    r.k("launch", Launch{.stream = s, .attributes = {done_event(done), started_event(started)}}.run(kern().spin, args));
+    r.k("launch", Launch{.stream = s, .attributes = {done_event(done), started_event(started)}}.run(
+                      kern().spin, args));
     r.k("before.done", cuEventQuery(done));
     r.k("before.started", cuEventQuery(started));
     before.open();
-    r.k("during.started", wait_for([&] { return cuEventQuery(started) == CUDA_SUCCESS; }, kSurelyMs));
+    r.k("during.started",
+        wait_for([&] { return cuEventQuery(started) == CUDA_SUCCESS; }, kMustHappenMs));
     r.k("during.done", cuEventQuery(done));
     during.open();
     OK(cuStreamSynchronize(s));
@@ -120,8 +131,10 @@ void launch_attributes_cases() {
     r.k("grid_and_params", Launch{.grid = {0, 1, 1}}.run(store));
     r.k("grid_and_attribute", Launch{.grid = {0, 1, 1}, .attributes = {unknown}}.run(empty));
     r.k("function_and_grid", Launch{.grid = {0, 1, 1}}.run(nullptr));
-    r.k("cluster_and_block", Launch{.block = {2048, 1, 1}, .attributes = {cluster_of(64)}}.run(empty));
-    r.k("cluster_size_and_grid", Launch{.grid = {3, 1, 1}, .attributes = {cluster_of(64)}}.run(empty));
+    r.k("cluster_and_block",
+        Launch{.block = {2048, 1, 1}, .attributes = {cluster_of(64)}}.run(empty));
+    r.k("cluster_size_and_grid",
+        Launch{.grid = {3, 1, 1}, .attributes = {cluster_of(64)}}.run(empty));
     OK(cuCtxSynchronize());
   });
   add("kernel.launch_order_capture", ISO, [](Rec& r) {
@@ -136,7 +149,8 @@ void launch_attributes_cases() {
     r.k("status2", capture_status(s));
     r.k("block_2048", Launch{.block = {2048, 1, 1}, .stream = s}.run(empty));
     r.k("status3", capture_status(s));
-    r.k("cluster_9", Launch{.grid = {9, 1, 1}, .stream = s, .attributes = {cluster_of(9)}}.run(empty));
+    r.k("cluster_9",
+        Launch{.grid = {9, 1, 1}, .stream = s, .attributes = {cluster_of(9)}}.run(empty));
     r.k("status4", capture_status(s));
     r.k("no_function", Launch{.stream = s}.run(nullptr));
     r.k("status5", capture_status(s));
@@ -161,18 +175,22 @@ void launch_attributes_cases() {
       r.k(key + ".status", capture_status(s));
       rec_end(r, key + ".end", s);
     };
-    in_capture("attribute", {.attributes = {launch_attribute(static_cast<CUlaunchAttributeID>(99))}}, empty);
+    in_capture("attribute",
+               {.attributes = {launch_attribute(static_cast<CUlaunchAttributeID>(99))}}, empty);
     in_capture("block_2048", {.block = {2048, 1, 1}}, empty);
     in_capture("cluster_9", {.grid = {9, 1, 1}, .attributes = {cluster_of(9)}}, empty);
-    in_capture("cooperative_too_large", {.grid = {132 * 32 + 1, 1, 1}, .attributes = {cooperative(1)}}, empty);
+    in_capture("cooperative_too_large",
+               {.grid = {132 * 32 + 1, 1, 1}, .attributes = {cooperative(1)}}, empty);
     in_capture("no_function", {}, nullptr);
     in_capture("no_arguments", {}, store);
     in_capture("updatable_0", {.attributes = {updatable(0)}}, empty);
     in_capture("updatable_1", {.attributes = {updatable(1)}}, empty);
     in_capture("done_timed", {.attributes = {done_event(timed)}}, empty);
     in_capture("done_null", {.attributes = {done_event(nullptr)}}, empty);
-    in_capture("done_external", {.attributes = {done_event(untimed, CU_EVENT_RECORD_EXTERNAL)}}, empty);
-    in_capture("started_external", {.attributes = {started_event(untimed, CU_EVENT_RECORD_EXTERNAL)}}, empty);
+    in_capture("done_external", {.attributes = {done_event(untimed, CU_EVENT_RECORD_EXTERNAL)}},
+               empty);
+    in_capture("started_external",
+               {.attributes = {started_event(untimed, CU_EVENT_RECORD_EXTERNAL)}}, empty);
   });
   add("kernel.launch_no_arguments", [](Rec& r) {
     r.k("store_no_params", Launch{}.run(launched_kernel("store"), nullptr));

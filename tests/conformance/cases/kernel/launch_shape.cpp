@@ -6,7 +6,8 @@ namespace weir::conformance {
 namespace {
 
 // The launch, and what the context says of it afterwards.
-void rec_shape(Rec& r, const std::string& key, CUfunction f, const Launch& how, void** args = nullptr) {
+void rec_shape(Rec& r, const std::string& key, CUfunction f, const Launch& how,
+               void** args = nullptr) {
   r.k(key, how.run(f, args));
   const CUresult after = cuCtxSynchronize();
   if (after != CUDA_SUCCESS) r.k(key + ".sync", after);
@@ -24,7 +25,8 @@ void launch_shape_cases() {
     Cell c = new_cell();
     CUdeviceptr d = c.d;
     void* args[] = {&d};
-    const CUfunction bounded = launched_kernel("bounded");  // 256 threads, 1024 bytes of static shared memory
+    const CUfunction bounded =
+        launched_kernel("bounded");  // 256 threads, 1024 bytes of static shared memory
     rec_shape(r, "threads_256", bounded, {.block = {256, 1, 1}}, args);
     rec_shape(r, "threads_257", bounded, {.block = {257, 1, 1}}, args);
     rec_shape(r, "threads_2_128", bounded, {.block = {2, 128, 1}}, args);
@@ -50,7 +52,8 @@ void launch_shape_cases() {
   add("kernel.launch_clusters", [](Rec& r) {
     const CUfunction empty = launched_kernel("empty");
     for (const unsigned size : {1u, 2u, 3u, 8u, 9u, 16u, 17u}) {
-      rec_shape(r, "of_" + std::to_string(size), empty, {.grid = {size * 2, 1, 1}, .attributes = {cluster_of(size)}});
+      rec_shape(r, "of_" + std::to_string(size), empty,
+                {.grid = {size * 2, 1, 1}, .attributes = {cluster_of(size)}});
     }
     rec_shape(r, "of_0", empty, {.grid = {4, 1, 1}, .attributes = {cluster_of(0)}});
     rec_shape(r, "of_0_0_0", empty, {.grid = {4, 1, 1}, .attributes = {cluster_of(0, 0, 0)}});
@@ -67,12 +70,14 @@ void launch_shape_cases() {
     rec_shape(r, "compiled_not_divisible", pairs, {.grid = {5, 1, 1}});
     rec_shape(r, "compiled_same", pairs, {.grid = {4, 1, 1}, .attributes = {cluster_of(2)}});
     rec_shape(r, "compiled_other", pairs, {.grid = {4, 1, 1}, .attributes = {cluster_of(4)}});
-    rec_shape(r, "cooperative", empty, {.grid = {4, 1, 1}, .attributes = {cluster_of(2), cooperative(1)}});
+    rec_shape(r, "cooperative", empty,
+              {.grid = {4, 1, 1}, .attributes = {cluster_of(2), cooperative(1)}});
   });
   add("kernel.launch_cooperative", [](Rec& r) {
     const CUfunction empty = launched_kernel("empty");
     rec_shape(r, "fits", empty, {.grid = {132 * 32, 1, 1}, .attributes = {cooperative(1)}});
-    rec_shape(r, "one_too_many", empty, {.grid = {132 * 32 + 1, 1, 1}, .attributes = {cooperative(1)}});
+    rec_shape(r, "one_too_many", empty,
+              {.grid = {132 * 32 + 1, 1, 1}, .attributes = {cooperative(1)}});
     rec_shape(r, "not", empty, {.grid = {132 * 32 + 1, 1, 1}, .attributes = {cooperative(0)}});
     rec_shape(r, "of_2", empty, {.attributes = {cooperative(2)}});
     rec_shape(r, "of_minus_1", empty, {.attributes = {cooperative(-1)}});
@@ -81,7 +86,8 @@ void launch_shape_cases() {
     rec_shape(r, "threads_1024_more", empty,
               {.grid = {265, 1, 1}, .block = {1024, 1, 1}, .attributes = {cooperative(1)}});
     r.k("own_call", cuLaunchCooperativeKernel(empty, 264, 1, 1, 1024, 1, 1, 0, nullptr, nullptr));
-    r.k("own_call_more", cuLaunchCooperativeKernel(empty, 265, 1, 1, 1024, 1, 1, 0, nullptr, nullptr));
+    r.k("own_call_more",
+        cuLaunchCooperativeKernel(empty, 265, 1, 1, 1024, 1, 1, 0, nullptr, nullptr));
     OK(cuCtxSynchronize());
   });
   add("kernel.launch_arguments", [](Rec& r) {

@@ -29,7 +29,8 @@ CUlaunchAttribute priority_of(int p) {
 }
 
 CUlaunchAttribute policy_of(CUsynchronizationPolicy p) {
-  return launch_attribute(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, [&](auto& v) { v.syncPolicy = p; });
+  return launch_attribute(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+                          [&](auto& v) { v.syncPolicy = p; });
 }
 
 CUlaunchAttribute done_event(CUevent e, int flags, int at_start) {
@@ -56,7 +57,9 @@ CUlaunchAttribute updatable(int value) {
 }
 
 CUlaunchAttribute cluster_of(unsigned x, unsigned y, unsigned z) {
-  return launch_attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, [&](auto& v) { v.clusterDim = {x, y, z}; });
+  return launch_attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, [&](auto& v) {
+    v.clusterDim = {x, y, z};
+  });
 }
 
 CUlaunchAttribute cooperative(int value) {
@@ -68,7 +71,8 @@ CUresult Launch::run(CUfunction f, void** args) const {
   CUlaunchConfig config;
   std::memset(&config, 0, sizeof config);
   std::tie(config.gridDimX, config.gridDimY, config.gridDimZ) = std::tie(grid[0], grid[1], grid[2]);
-  std::tie(config.blockDimX, config.blockDimY, config.blockDimZ) = std::tie(block[0], block[1], block[2]);
+  std::tie(config.blockDimX, config.blockDimY, config.blockDimZ) =
+      std::tie(block[0], block[1], block[2]);
   config.sharedMemBytes = shared;
   config.hStream = stream;
   config.attrs = attrs.empty() ? nullptr : attrs.data();

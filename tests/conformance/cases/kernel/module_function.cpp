@@ -70,7 +70,8 @@ void module_function_cases() {
     r.k("attribute_of_null", cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nullptr));
     r.k("attribute_to_null", cuFuncGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
     r.k("attribute_unknown", cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(99), f));
-    r.k("set_of_null", cuFuncSetAttribute(nullptr, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 1));
+    r.k("set_of_null",
+        cuFuncSetAttribute(nullptr, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 1));
     r.k("name_of_null", cuFuncGetName(&name, nullptr));
     r.k("name_to_null", cuFuncGetName(nullptr, f));
     r.k("module_of_null", cuFuncGetModule(&m, nullptr));
@@ -86,7 +87,8 @@ void module_function_cases() {
     r.k("loaded_to_null", cuFuncIsLoaded(nullptr, f));
     r.k("load_null", cuFuncLoad(nullptr));
     r.k("cache_of_null", cuFuncSetCacheConfig(nullptr, CU_FUNC_CACHE_PREFER_L1));
-    r.k("banks_of_null", cuFuncSetSharedMemConfig(nullptr, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE));
+    r.k("banks_of_null",
+        cuFuncSetSharedMemConfig(nullptr, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE));
   });
   // Kernels without registers to speak of: what limits them is warps, blocks and shared memory.
   add("kernel.occupancy", [](Rec& r) {
@@ -142,8 +144,8 @@ void module_function_cases() {
     OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "empty"));
     OK(cuModuleGetFunction(&b, m, "bounded"));
-    const auto choose = [&](const std::string& key, CUfunction of, CUoccupancyB2DSize shared_of, size_t shared,
-                            int limit) {
+    const auto choose = [&](const std::string& key, CUfunction of, CUoccupancyB2DSize shared_of,
+                            size_t shared, int limit) {
       int grid = -7, block = -7;
       r.k(key, cuOccupancyMaxPotentialBlockSize(&grid, &block, of, shared_of, shared, limit));
       r.k(key + ".grid", grid);
@@ -191,8 +193,8 @@ void module_function_cases() {
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
     config.attrs = &cluster;
     config.numAttrs = 1;
-    const auto clusters = [&](const std::string& key, CUfunction of, unsigned blocks, unsigned threads,
-                              unsigned shared) {
+    const auto clusters = [&](const std::string& key, CUfunction of, unsigned blocks,
+                              unsigned threads, unsigned shared) {
       cluster.value.clusterDim = {blocks, 1, 1};
       config.blockDimX = threads;
       config.sharedMemBytes = shared;

@@ -56,12 +56,16 @@ void module_library_cases() {
     r.k("load_to_null", load(nullptr, asked_module()));
     r.k("load_null", load(&l, nullptr));
     r.k("load_junk", load(&l, "this is not a module"));
-    r.k("load_bad_ptx", load(&l, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n"));
+    r.k("load_bad_ptx",
+        load(&l,
+             ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n"));
     CUlibraryOption unknown = static_cast<CUlibraryOption>(7);
     void* nothing = nullptr;
-    r.k("unknown_option", cuLibraryLoadData(&l, asked_module(), nullptr, nullptr, 0, &unknown, &nothing, 1));
+    r.k("unknown_option",
+        cuLibraryLoadData(&l, asked_module(), nullptr, nullptr, 0, &unknown, &nothing, 1));
     CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
-    r.k("preserved", cuLibraryLoadData(&l, asked_module(), nullptr, nullptr, 0, &preserved, nullptr, 1));
+    r.k("preserved",
+        cuLibraryLoadData(&l, asked_module(), nullptr, nullptr, 0, &preserved, nullptr, 1));
     if (l != nullptr) r.k("preserved.unload", cuLibraryUnload(l));
     r.k("no_file", cuLibraryLoadFromFile(&l, "/nowhere", nullptr, nullptr, 0, nullptr, nullptr, 0));
     OK(load(&l, asked_module()));
@@ -98,11 +102,14 @@ void module_library_cases() {
     r.k("managed_of_global", cuLibraryGetManaged(&d, &n, l, "word"));
     r.k("unified", cuLibraryGetUnifiedFunction(&p, l, "empty"));
     r.k("attribute_to_null", cuKernelGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, k, g.dev));
-    r.k("attribute_of_null", cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nullptr, g.dev));
+    r.k("attribute_of_null",
+        cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nullptr, g.dev));
     r.k("attribute_no_device", cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, k, 99));
-    r.k("attribute_unknown", cuKernelGetAttribute(&value, static_cast<CUfunction_attribute>(99), k, g.dev));
+    r.k("attribute_unknown",
+        cuKernelGetAttribute(&value, static_cast<CUfunction_attribute>(99), k, g.dev));
     r.k("set_read_only", cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_NUM_REGS, 1, k, g.dev));
-    r.k("set_no_device", cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50, k, 99));
+    r.k("set_no_device",
+        cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50, k, 99));
     r.k("cache", cuKernelSetCacheConfig(k, CU_FUNC_CACHE_PREFER_L1, g.dev));
     r.k("cache_unknown", cuKernelSetCacheConfig(k, static_cast<CUfunc_cache>(4), g.dev));
     r.k("unload_null", cuLibraryUnload(nullptr));
@@ -134,8 +141,8 @@ void module_library_cases() {
     int value = -7;
     r.k("kernel_as_function", cuFuncGetAttribute(&value, shared, reinterpret_cast<CUfunction>(k)));
     r.k("kernel_as_function.is", value);
-    r.k("occupancy_of_kernel",
-        cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, reinterpret_cast<CUfunction>(k), 64, 0));
+    r.k("occupancy_of_kernel", cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                                   &value, reinterpret_cast<CUfunction>(k), 64, 0));
     OK(cuLibraryUnload(l));
   });
   add("kernel.library_without_context", ISO, [](Rec& r) {
@@ -150,13 +157,15 @@ void module_library_cases() {
     int value = 0;
     r.k("load", load(&l, asked_module()));
     r.k("kernel", cuLibraryGetKernel(&k, l, "empty"));
-    r.k("attribute", cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k, g.dev));
+    r.k("attribute",
+        cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k, g.dev));
     r.k("param", cuKernelGetParamInfo(k, 0, &n, nullptr));
     r.k("function", cuKernelGetFunction(&f, k));
     r.k("module", cuLibraryGetModule(&m, l));
     r.k("global", cuLibraryGetGlobal(&d, &n, l, "word"));
     r.k("managed", cuLibraryGetManaged(&d, &n, l, "both"));
-    r.k("kernel_as_function", cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, reinterpret_cast<CUfunction>(k)));
+    r.k("kernel_as_function",
+        cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, reinterpret_cast<CUfunction>(k)));
     r.k("unload", cuLibraryUnload(l));
   });
   for (const auto mode : {GLOBAL, LOCAL, RELAXED}) {
@@ -172,7 +181,8 @@ void module_library_cases() {
       r.k("kernel", cuLibraryGetKernel(&k, l, "empty"));
       r.k("function", cuKernelGetFunction(&f, k));
       r.k("global", cuLibraryGetGlobal(&d, nullptr, l, "word"));
-      r.k("set_attribute", cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));
+      r.k("set_attribute",
+          cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));
       CUstreamCaptureStatus status{};
       OK(cuStreamIsCapturing(s, &status));
       r.k("status", status);

@@ -1,4 +1,5 @@
-// cases/module_load.cpp - modules: what is refused, what is told of them, and which context they are asked in.
+// cases/module_load.cpp - modules: what is refused, what is told of them, and which context they
+// are asked in.
 #include "cases/kernel/modules.hpp"
 
 #include <cstring>
@@ -72,12 +73,14 @@ void module_load_cases() {
 
   add("kernel.module_options", [](Rec& r) {
     char errors[512] = "x", news[512] = "x";
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
-                              CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_WALL_TIME};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_WALL_TIME};
     const auto load = [&](const char* key, const void* image, size_t room) {
       memset(errors, 'x', sizeof errors);
       memset(news, 'x', sizeof news);
-      void* values[] = {errors, reinterpret_cast<void*>(room), news, reinterpret_cast<void*>(room), nullptr};
+      void* values[] = {errors, reinterpret_cast<void*>(room), news, reinterpret_cast<void*>(room),
+                        nullptr};
       CUmodule m = nullptr;
       const std::string k = key;
       r.k(k, cuModuleLoadDataEx(&m, image, 5, options, values));
@@ -95,7 +98,9 @@ void module_load_cases() {
                                                                : "other"));
       const auto news_used = reinterpret_cast<size_t>(values[3]);
       const size_t news_length = strnlen(news, sizeof news);
-      r.k(k + ".news", std::string(news_length == sizeof news ? "unwritten" : news_length == 0 ? "empty" : "text"));
+      r.k(k + ".news", std::string(news_length == sizeof news ? "unwritten"
+                                   : news_length == 0         ? "empty"
+                                                              : "text"));
       r.k(k + ".news.used", std::string(news_used == room              ? "room"
                                         : news_used == 0               ? "none"
                                         : news_used == news_length     ? "text"
@@ -105,8 +110,10 @@ void module_load_cases() {
       if (m != nullptr) OK(cuModuleUnload(m));
     };
     load("good", asked_module(), 512);
-    load("bad_ptx", ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n", 512);
-    load("bad_ptx_little_room", ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n", 8);
+    load("bad_ptx",
+         ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n", 512);
+    load("bad_ptx_little_room",
+         ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n", 8);
     load("junk", "this is not a module", 512);
     CUmodule m = nullptr;
     CUjit_option unknown = static_cast<CUjit_option>(99);
@@ -169,13 +176,14 @@ void module_load_cases() {
     r.k("list", cuModuleEnumerateFunctions(&f, 1, m));
     r.k("mode", cuModuleGetLoadingMode(&mode));
     r.k("attribute", cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
-    r.k("set_attribute", cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));
+    r.k("set_attribute",
+        cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));
     r.k("occupancy", cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, f, 64, 0));
     r.k("unload_null", cuModuleUnload(nullptr));
     r.k("unload", cuModuleUnload(m));
   });
 
-  add("kernel.module_of_other_context", ISO | TWO, [](Rec& r) {
+  add("kernel.module_of_other_context", ISO | SECOND_CONTEXT, [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr;
     CUdeviceptr d = 0;
@@ -191,17 +199,19 @@ void module_load_cases() {
     r.k("global.context.is_its", of == static_cast<CUcontext>(o));
     int value = 0;
     if (f != nullptr) r.k("attribute", cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
-    if (f != nullptr) r.k("occupancy", cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, f, 64, 0));
+    if (f != nullptr)
+      r.k("occupancy", cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, f, 64, 0));
     r.k("unload", cuModuleUnload(m));
   });
 
   // What follows uses what is no more: a driver may do anything.
-  add("kernel.module_after_its_context", ISO | TWO, [](Rec& r) {
+  add("kernel.module_after_its_context", ISO | SECOND_CONTEXT, [](Rec& r) {
     CUcontext o = nullptr;
     OK(cuCtxCreate(&o, nullptr, 0, g.dev));
     rec_gone(r, [o](CUmodule) { OK(cuCtxDestroy(o)); });
   });
-  add("kernel.module_unloaded", ISO, [](Rec& r) { rec_gone(r, [](CUmodule m) { OK(cuModuleUnload(m)); }); });
+  add("kernel.module_unloaded", ISO,
+      [](Rec& r) { rec_gone(r, [](CUmodule m) { OK(cuModuleUnload(m)); }); });
 }
 
 }  // namespace weir::conformance

@@ -1,5 +1,5 @@
-// cases/module_unsaid.cpp - what modules and libraries answer beyond what programs ask of them: junk that is used, kernels that
-// pass for functions, and what ends after a fault.
+// cases/module_unsaid.cpp - what modules and libraries answer beyond what programs ask of them:
+// junk that is used, kernels that pass for functions, and what ends after a fault.
 #include "cases/kernel/modules.hpp"
 
 #include <cstring>
@@ -8,7 +8,8 @@ namespace weir::conformance {
 
 namespace {
 
-constexpr const char* kBadPtx = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n";
+constexpr const char* kBadPtx =
+    ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n";
 
 // Everything that needs the library's code.
 void rec_use(Rec& r, const std::string& key, CUlibrary l) {

@@ -20,9 +20,12 @@ void rec_variable(Rec& r, const std::string& key, CUmodule m, const char* name) 
   r.k(key + ".managed", cuPointerGetAttribute(&truth, CU_POINTER_ATTRIBUTE_IS_MANAGED, at));
   r.k(key + ".managed.is", truth);
   r.k(key + ".context", cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, at));
-  r.k(key + ".context.is", std::string(context == g.ctx ? "current" : context == nullptr ? "null" : "other"));
+  r.k(key + ".context.is", std::string(context == g.ctx     ? "current"
+                                       : context == nullptr ? "null"
+                                                            : "other"));
   r.k(key + ".host", cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, at));
-  r.k(key + ".range_start", cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at));
+  r.k(key + ".range_start",
+      cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at));
   r.k(key + ".range_start.same", start == at);
   r.k(key + ".range_size", cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, at));
   r.k(key + ".range_size.is", size);
@@ -36,7 +39,8 @@ void rec_variable(Rec& r, const std::string& key, CUmodule m, const char* name) 
   r.k(key + ".sync_memops", cuPointerGetAttribute(&truth, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
   r.k(key + ".sync_memops.is", truth);
   truth = 9;
-  r.k(key + ".ipc", cuPointerGetAttribute(&truth, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at));
+  r.k(key + ".ipc",
+      cuPointerGetAttribute(&truth, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at));
   r.k(key + ".ipc.is", truth);
   r.k(key + ".set", cuMemsetD32(at, 3, 1));
   r.k(key + ".set_past_its_end", cuMemsetD32(at, 3, bytes / 4 + 1));

@@ -55,12 +55,14 @@ const char* const kModulePtx = R"(
 const void* asked_module() { return module_code("modules", kModulePtx); }
 
 void rec_attributes(Rec& r, const std::string& key, CUfunction f) {
-  for (unsigned which = 0; which <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE; ++which) {
+  for (unsigned which = 0; which <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+       ++which) {
     const std::string k = key + "." + std::to_string(which);
     int value = -7;
     r.k(k, cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(which), f));
     // how many registers, and where code comes from, is the compiler's business
-    const bool is_compilers = which == CU_FUNC_ATTRIBUTE_NUM_REGS || which == CU_FUNC_ATTRIBUTE_PTX_VERSION;
+    const bool is_compilers =
+        which == CU_FUNC_ATTRIBUTE_NUM_REGS || which == CU_FUNC_ATTRIBUTE_PTX_VERSION;
     r.k((is_compilers ? "~" : "") + k + ".is", value);
   }
 }

@@ -8,8 +8,9 @@
 
 namespace weir::conformance {
 
-// The code of a module, PTX or the image of kernels/modules.cu. Kernels store, empty, bounded (at most 256 threads, 1024 bytes of static shared memory), clustered (2 blocks); variables
-// word, fixed (constant) and both (managed).
+// The code of a module, PTX or the image of kernels/modules.cu. Kernels store, empty, bounded (at
+// most 256 threads, 1024 bytes of static shared memory), clustered (2 blocks); variables word,
+// fixed (constant) and both (managed).
 const void* asked_module();
 
 // Records every attribute of a function.

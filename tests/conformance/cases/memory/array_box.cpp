@@ -120,7 +120,8 @@ void array_box_cases() {
   add("array.layers", [](Rec& r) {
     Array planes(solid(8, 4, 3, CUDA_ARRAY3D_LAYERED)), lines(solid(8, 0, 3, CUDA_ARRAY3D_LAYERED));
     unsigned char* out = cleared();
-    CUDA_MEMCPY3D in = to_array(planes, counted(), 8, 4, 3), back = from_array(out, planes, 8, 4, 1);
+    CUDA_MEMCPY3D in = to_array(planes, counted(), 8, 4, 3),
+                  back = from_array(out, planes, 8, 4, 1);
     r.k("planes", cuMemcpy3D(&in));
     back.srcZ = 2;
     r.k("third", cuMemcpy3D(&back));

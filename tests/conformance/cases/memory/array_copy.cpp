@@ -46,7 +46,8 @@ void array_copy_cases() {
     r.k("zero", cuMemcpyHtoA(nullptr, 0, counted(), 0));
   });
   add("array.linear_elements", [](Rec& r) {
-    Array a(flat(16, 0, CU_AD_FORMAT_FLOAT)), b(flat(16, 0, CU_AD_FORMAT_UNSIGNED_INT32)), c(flat(64));
+    Array a(flat(16, 0, CU_AD_FORMAT_FLOAT)), b(flat(16, 0, CU_AD_FORMAT_UNSIGNED_INT32)),
+        c(flat(64));
     unsigned char* out = cleared();
     r.k("fill", cuMemcpyHtoA(a, 0, counted(), 64));
     r.k("odd_offset", cuMemcpyHtoA(a, 2, counted(), 4));
@@ -67,7 +68,8 @@ void array_copy_cases() {
     r.k("whole", cuMemcpyHtoA(a, 0, counted(100), 64));
     const CUDA_MEMCPY2D back = from_array(out, a, 16, 4);
     OK(cuMemcpy2D(&back));
-    for (unsigned row = 0; row < 4; row++) r.k("row" + std::to_string(row), static_cast<unsigned>(out[16 * row]));
+    for (unsigned row = 0; row < 4; row++)
+      r.k("row" + std::to_string(row), static_cast<unsigned>(out[16 * row]));
     r.k("atoh_across", cuMemcpyAtoH(out, a, 8, 16));
     r.k("beyond", cuMemcpyHtoA(a, 32, counted(), 33));
   });
@@ -87,10 +89,14 @@ void array_copy_cases() {
     Array a(flat(64));
     Stream s(NB);
     unsigned char* out = cleared();
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "htoa", blocking([&] { v.open(); }, [&] { return cuMemcpyHtoAAsync(a, 0, counted(30), 64, s); }));
-    rec_blk(r, "atoh", blocking([&] { v.open(); }, [&] { return cuMemcpyAtoHAsync(out, a, 0, 64, s); }));
+    record_blocking(
+        r, "htoa",
+        blocking([&] { v.open(); }, [&] { return cuMemcpyHtoAAsync(a, 0, counted(30), 64, s); }));
+    record_blocking(
+        r, "atoh",
+        blocking([&] { v.open(); }, [&] { return cuMemcpyAtoHAsync(out, a, 0, 64, s); }));
     r.k("held", out[0] == 0);
     v.open();
     OK(cuStreamSynchronize(s));
@@ -129,7 +135,7 @@ void array_copy_cases() {
     OK(cuStreamSynchronize(s));
     r.k("value", static_cast<unsigned>(out[0]));
   });
-  add("array.other_context", TWO, [](Rec& r) {
+  add("array.other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Array a(flat(64));
     OK(cuMemcpyHtoA(a, 0, counted(60), 64));

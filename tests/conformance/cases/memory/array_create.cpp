@@ -16,7 +16,8 @@ void array_create_cases() {
     rec_create(r, "both0", flat(0, 0));
   });
   add("array.create_formats", [](Rec& r) {
-    for (unsigned f : {0u, 1u, 2u, 3u, 4u, 8u, 9u, 10u, 16u, 32u, 80u, 145u, 176u, 192u, 193u, 194u, 999u})
+    for (unsigned f :
+         {0u, 1u, 2u, 3u, 4u, 8u, 9u, 10u, 16u, 32u, 80u, 145u, 176u, 192u, 193u, 194u, 999u})
       rec_create(r, "f" + std::to_string(f), flat(64, 4, static_cast<CUarray_format>(f)));
   });
   add("array.create_channels", [](Rec& r) {
@@ -28,7 +29,8 @@ void array_create_cases() {
     OK(cuDeviceGetAttribute(&width1, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, g.dev));
     OK(cuDeviceGetAttribute(&width2, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, g.dev));
     OK(cuDeviceGetAttribute(&height2, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, g.dev));
-    const size_t w1 = static_cast<size_t>(width1), w2 = static_cast<size_t>(width2), h2 = static_cast<size_t>(height2);
+    const size_t w1 = static_cast<size_t>(width1), w2 = static_cast<size_t>(width2),
+                 h2 = static_cast<size_t>(height2);
     rec_create(r, "width1", flat(w1));
     rec_create(r, "width1_beyond", flat(w1 + 1));
     rec_create(r, "width2", flat(w2, 2));
@@ -77,7 +79,8 @@ void array_create_cases() {
   add("array.descriptors", [](Rec& r) {
     Array line(flat(64)), plane(flat(64, 4, CU_AD_FORMAT_FLOAT, 2));
     Array box(solid(8, 4, 2, CUDA_ARRAY3D_SURFACE_LDST, CU_AD_FORMAT_UNSIGNED_INT16, 4));
-    const std::pair<const char*, CUarray> arrays[] = {{"line", line}, {"plane", plane}, {"box", box}};
+    const std::pair<const char*, CUarray> arrays[] = {
+        {"line", line}, {"plane", plane}, {"box", box}};
     for (auto& [name, a] : arrays) {
       const std::string k = name;
       CUDA_ARRAY_DESCRIPTOR two{};

@@ -10,8 +10,8 @@ CUDA_ARRAY_DESCRIPTOR flat(size_t width, size_t height, CUarray_format format, u
   return {width, height, format, channels};
 }
 
-CUDA_ARRAY3D_DESCRIPTOR solid(size_t width, size_t height, size_t depth, unsigned flags, CUarray_format format,
-                              unsigned channels) {
+CUDA_ARRAY3D_DESCRIPTOR solid(size_t width, size_t height, size_t depth, unsigned flags,
+                              CUarray_format format, unsigned channels) {
   return {width, height, depth, format, channels, flags};
 }
 

@@ -7,10 +7,12 @@
 
 namespace weir::conformance {
 
-CUDA_ARRAY_DESCRIPTOR flat(size_t width, size_t height = 0, CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8,
+CUDA_ARRAY_DESCRIPTOR flat(size_t width, size_t height = 0,
+                           CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8,
                            unsigned channels = 1);
 CUDA_ARRAY3D_DESCRIPTOR solid(size_t width, size_t height, size_t depth, unsigned flags = 0,
-                              CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8, unsigned channels = 1);
+                              CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8,
+                              unsigned channels = 1);
 
 class Array {
  public:
@@ -36,7 +38,8 @@ CUDA_MEMCPY2D from_array(void* dst, CUarray src, size_t width, size_t height);
 CUDA_MEMCPY3D to_array(CUarray dst, const void* src, size_t width, size_t height, size_t depth);
 CUDA_MEMCPY3D from_array(void* dst, CUarray src, size_t width, size_t height, size_t depth);
 
-// Pinned scratch memory: the first part counts up from a number, the second is cleared and read back into.
+// Pinned scratch memory: the first part counts up from a number, the second is cleared and read
+// back into.
 unsigned char* counted(unsigned char first = 0, size_t bytes = 4096);
 unsigned char* cleared(size_t bytes = 4096);
 

@@ -26,8 +26,8 @@ CUmemcpy3DOperand in_array(CUarray a, size_t x = 0, size_t y = 0, size_t z = 0) 
   return side;
 }
 
-CUDA_MEMCPY3D_BATCH_OP box(const CUmemcpy3DOperand& dst, const CUmemcpy3DOperand& src, size_t width, size_t height = 1,
-                           size_t depth = 1) {
+CUDA_MEMCPY3D_BATCH_OP box(const CUmemcpy3DOperand& dst, const CUmemcpy3DOperand& src, size_t width,
+                           size_t height = 1, size_t depth = 1) {
   CUDA_MEMCPY3D_BATCH_OP op{};
   op.src = src;
   op.dst = dst;
@@ -106,7 +106,8 @@ void batch_box_cases() {
   });
   add("batch.box_arrays", [](Rec& r) {
     Stream s(NB);
-    Array a(flat(8, 4, CU_AD_FORMAT_UNSIGNED_INT16)), b(flat(8, 4, CU_AD_FORMAT_UNSIGNED_INT16)), bytes(flat(8, 4));
+    Array a(flat(8, 4, CU_AD_FORMAT_UNSIGNED_INT16)), b(flat(8, 4, CU_AD_FORMAT_UNSIGNED_INT16)),
+        bytes(flat(8, 4));
     unsigned char* out = cleared();
     r.k("to", run(box(in_array(a), at_host(counted()), 8, 4), s));
     r.k("from_part", run(box(at_host(out), in_array(a, 2, 1), 4, 2), s));
@@ -151,9 +152,9 @@ void batch_box_cases() {
     g.page[0] = 111;
     CUDA_MEMCPY3D_BATCH_OP op = box(at_pointer(g.dbuf), at_host(g.page), 64);
     op.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "~during_call", blocking([&] { v.open(); }, [&] { return run(op, s); }));
+    record_blocking(r, "~during_call", blocking([&] { v.open(); }, [&] { return run(op, s); }));
     g.page[0] = 112;
     v.open();
     OK(cuStreamSynchronize(s));

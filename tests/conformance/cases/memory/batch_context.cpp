@@ -1,4 +1,5 @@
-// cases/batch_context.cpp - which context has to be current for copies in batches, and for calls about managed memory.
+// cases/batch_context.cpp - which context has to be current for copies in batches, and for calls
+// about managed memory.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/ranges.hpp"
 
@@ -36,7 +37,7 @@ void batch_context_cases() {
     OK(cuCtxSetCurrent(g.ctx));
     OK(cuStreamSynchronize(s));
   });
-  add("batch.other_context", TWO, [](Rec& r) {
+  add("batch.other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Managed m;
     Stream s(NB);

@@ -15,8 +15,12 @@ struct Batch {
   size_t first[2] = {0, 1};
   size_t count = 2, kinds = 1;
 
-  Batch() { attributes[0].srcAccessOrder = attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM; }
-  CUresult run(CUstream s) { return cuMemcpyBatchAsync(dst, src, size, count, attributes, first, kinds, s); }
+  Batch() {
+    attributes[0].srcAccessOrder = attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  }
+  CUresult run(CUstream s) {
+    return cuMemcpyBatchAsync(dst, src, size, count, attributes, first, kinds, s);
+  }
 };
 
 }  // namespace
@@ -136,10 +140,10 @@ void batch_copy_cases() {
     OK(cuMemsetD8(g.dbuf, 0, 64));
     OK(cuCtxSynchronize());
     g.pin[0] = 44;
-    VGate v;
+    ValueGate v;
     v.arm(s);
     Batch b;
-    rec_blk(r, "batch", blocking([&] { v.open(); }, [&] { return b.run(s); }));
+    record_blocking(r, "batch", blocking([&] { v.open(); }, [&] { return b.run(s); }));
     g.pin[0] = 45;
     v.open();
     OK(cuStreamSynchronize(s));

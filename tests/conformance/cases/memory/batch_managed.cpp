@@ -10,7 +10,8 @@ struct Ranges {
   Managed one, two;
   CUdeviceptr at[2] = {one, two};
   size_t size[2] = {one.n, two.n};
-  CUmemLocation where[2] = {place(CU_MEM_LOCATION_TYPE_DEVICE, g.dev), place(CU_MEM_LOCATION_TYPE_HOST)};
+  CUmemLocation where[2] = {place(CU_MEM_LOCATION_TYPE_DEVICE, g.dev),
+                            place(CU_MEM_LOCATION_TYPE_HOST)};
   size_t first[2] = {0, 1};
 
   CUresult prefetch(CUstream s, size_t count = 2, size_t places = 1, unsigned long long flags = 0) {

@@ -13,51 +13,63 @@ void copy_default_stream_cases() {
   add("copy.sync_own_default_stream", [](Rec& r) {
     // synchronous copies with the legacy stream itself busy
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "htod_pinned", blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.pin, 64); }));
+      record_blocking(r, "htod_pinned",
+                      blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.pin, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "dtoh_pinned", blocking([&] { v.open(); }, [&] { return cuMemcpyDtoH(g.pin, g.dbuf, 64); }));
+      record_blocking(r, "dtoh_pinned",
+                      blocking([&] { v.open(); }, [&] { return cuMemcpyDtoH(g.pin, g.dbuf, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "htod_pageable", blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.page, 64); }));
+      record_blocking(
+          r, "htod_pageable",
+          blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.page, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "dtod", blocking([&] { v.open(); }, [&] { return cuMemcpyDtoD(g.dbuf, g.dbuf + 4096, 64); }));
+      record_blocking(
+          r, "dtod",
+          blocking([&] { v.open(); }, [&] { return cuMemcpyDtoD(g.dbuf, g.dbuf + 4096, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "unified_dtod", blocking([&] { v.open(); }, [&] { return cuMemcpy(g.dbuf, g.dbuf + 4096, 64); }));
+      record_blocking(
+          r, "unified_dtod",
+          blocking([&] { v.open(); }, [&] { return cuMemcpy(g.dbuf, g.dbuf + 4096, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "unified_htoh",
-              blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.page), hp(g.page + 4096), 64); }));
+      record_blocking(
+          r, "unified_htoh",
+          blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.page), hp(g.page + 4096), 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "unified_htoh_pinned",
-              blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.pin), hp(g.pin + 4096), 64); }));
+      record_blocking(
+          r, "unified_htoh_pinned",
+          blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.pin), hp(g.pin + 4096), 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "memset_device", blocking([&] { v.open(); }, [&] { return cuMemsetD8(g.dbuf, 1, 64); }));
+      record_blocking(r, "memset_device",
+                      blocking([&] { v.open(); }, [&] { return cuMemsetD8(g.dbuf, 1, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "memset_pinned", blocking([&] { v.open(); }, [&] { return cuMemsetD8(hp(g.pin), 1, 64); }));
+      record_blocking(r, "memset_pinned",
+                      blocking([&] { v.open(); }, [&] { return cuMemsetD8(hp(g.pin), 1, 64); }));
     }
     OK(cuCtxSynchronize());
   });

@@ -75,12 +75,20 @@ void copy_linear_cases() {
   add("copy.async_pinned_is_async", [](Rec& r) {
     Stream s(NB);
     {
-      VGate v;
+      ValueGate v;
       v.arm(s);
-      rec_blk(r, "htod", blocking([&] { v.open(); }, [&] { return cuMemcpyHtoDAsync(g.dbuf, g.pin, 64, s); }));
-      rec_blk(r, "dtoh", blocking([&] { v.open(); }, [&] { return cuMemcpyDtoHAsync(g.pin, g.dbuf, 64, s); }));
-      rec_blk(r, "dtod", blocking([&] { v.open(); }, [&] { return cuMemcpyDtoDAsync(g.dbuf + 4096, g.dbuf, 64, s); }));
-      rec_blk(r, "memset", blocking([&] { v.open(); }, [&] { return cuMemsetD8Async(g.dbuf, 1, 64, s); }));
+      record_blocking(
+          r, "htod",
+          blocking([&] { v.open(); }, [&] { return cuMemcpyHtoDAsync(g.dbuf, g.pin, 64, s); }));
+      record_blocking(
+          r, "dtoh",
+          blocking([&] { v.open(); }, [&] { return cuMemcpyDtoHAsync(g.pin, g.dbuf, 64, s); }));
+      record_blocking(r, "dtod",
+                      blocking([&] { v.open(); },
+                               [&] { return cuMemcpyDtoDAsync(g.dbuf + 4096, g.dbuf, 64, s); }));
+      record_blocking(
+          r, "memset",
+          blocking([&] { v.open(); }, [&] { return cuMemsetD8Async(g.dbuf, 1, 64, s); }));
       v.open();
       OK(cuStreamSynchronize(s));
     }
@@ -93,10 +101,11 @@ void copy_linear_cases() {
       w[0] = 81;
       OK(cuCtxSynchronize());
       {
-        VGate v;
+        ValueGate v;
         v.arm(s);
-        Blk b = blocking([&] { v.open(); }, [&] { return cuMemcpyHtoDAsync(g.dbuf, g.page, n, s); });
-        rec_blk(r, "~htod", b);
+        BlockingResult b =
+            blocking([&] { v.open(); }, [&] { return cuMemcpyHtoDAsync(g.dbuf, g.page, n, s); });
+        record_blocking(r, "~htod", b);
         // what a change of the source after the return does
         w[0] = 82;
         v.open();
@@ -109,10 +118,11 @@ void copy_linear_cases() {
         OK(cuMemsetD32(g.dbuf, 83, 1));
         OK(cuCtxSynchronize());
         w[0] = 0;
-        VGate v;
+        ValueGate v;
         v.arm(s);
-        Blk b = blocking([&] { v.open(); }, [&] { return cuMemcpyDtoHAsync(g.page, g.dbuf, n, s); });
-        rec_blk(r, "~dtoh", b);
+        BlockingResult b =
+            blocking([&] { v.open(); }, [&] { return cuMemcpyDtoHAsync(g.page, g.dbuf, n, s); });
+        record_blocking(r, "~dtoh", b);
         r.k("~arrived_at_return", w[0] == 83);
         v.open();
         OK(cuStreamSynchronize(s));
@@ -125,7 +135,7 @@ void copy_linear_cases() {
     Stream s(NB);
     auto* w = reinterpret_cast<volatile uint32_t*>(g.pin);
     w[0] = 1;
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuMemcpyHtoDAsync(g.dbuf, g.pin, 65536, s));
     w[0] = 2;
@@ -135,7 +145,7 @@ void copy_linear_cases() {
     OK(cuMemcpyDtoH(&got, g.dbuf, 4));
     r.k("~65536_read_late", got == 2);
     w[0] = 3;
-    VGate u;
+    ValueGate u;
     u.arm(s);
     OK(cuMemcpyHtoDAsync(g.dbuf, g.pin, 4, s));
     w[0] = 4;
@@ -147,20 +157,23 @@ void copy_linear_cases() {
   add("copy.async_host_to_host", [](Rec& r) {
     Stream s(NB);
     {
-      VGate v;
+      ValueGate v;
       v.arm(s);
-      rec_blk(r, "~pinned_pinned",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyAsync(hp(g.pin + 4096), hp(g.pin), 64, s); }));
+      record_blocking(r, "~pinned_pinned",
+                      blocking([&] { v.open(); },
+                               [&] { return cuMemcpyAsync(hp(g.pin + 4096), hp(g.pin), 64, s); }));
       v.open();
       OK(cuStreamSynchronize(s));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(s);
       g.page[0] = 91;
       g.page[4096] = 0;
-      rec_blk(r, "~pageable_pageable",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyAsync(hp(g.page + 4096), hp(g.page), 64, s); }));
+      record_blocking(
+          r, "~pageable_pageable",
+          blocking([&] { v.open(); },
+                   [&] { return cuMemcpyAsync(hp(g.page + 4096), hp(g.page), 64, s); }));
       r.k("~arrived_at_return", g.page[4096] == 91);
       v.open();
       OK(cuStreamSynchronize(s));

@@ -117,7 +117,7 @@ void copy_shapes_cases() {
     r.k("null_ctx", cuMemcpyPeer(g.dbuf + 4096, nullptr, g.dbuf, nullptr, 16));
     OK(cuStreamSynchronize(s));
   });
-  add("copy.peer_other_context", TWO, [](Rec& r) {
+  add("copy.peer_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     CUdeviceptr q = 0;
     {
@@ -181,10 +181,11 @@ void copy_shapes_cases() {
     CUmemcpyAttributes at;
     memset(&at, 0, sizeof at);
     at.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "~during_call",
-            blocking([&] { v.open(); }, [&] { return cuMemcpyBatchAsync(&d, &sr, &sz, 1, &at, &ix, 1, s); }));
+    record_blocking(r, "~during_call",
+                    blocking([&] { v.open(); },
+                             [&] { return cuMemcpyBatchAsync(&d, &sr, &sz, 1, &at, &ix, 1, s); }));
     w[0] = 112;
     v.open();
     OK(cuStreamSynchronize(s));

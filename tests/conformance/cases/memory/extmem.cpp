@@ -51,14 +51,16 @@ struct Imported {
   CUresult destroy() { return cuDestroyExternalMemory(std::exchange(memory, nullptr)); }
 };
 
-CUresult map(CUdeviceptr* p, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC& desc) {
+CUresult map(CUdeviceptr* p, CUexternalMemory memory,
+             const CUDA_EXTERNAL_MEMORY_BUFFER_DESC& desc) {
   return cuExternalMemoryGetMappedBuffer(p, memory, &desc);
 }
 
 // Imports what is described, records the answer, and gives it back.
 void rec_import(Rec& r, const std::string& key, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& desc) {
   CUexternalMemory memory = nullptr;
-  if (r.k(key, cuImportExternalMemory(&memory, &desc)) == CUDA_SUCCESS) OK(cuDestroyExternalMemory(memory));
+  if (r.k(key, cuImportExternalMemory(&memory, &desc)) == CUDA_SUCCESS)
+    OK(cuDestroyExternalMemory(memory));
 }
 
 // The same, of a descriptor that nobody else has: a refused one is closed.
@@ -96,7 +98,8 @@ void extmem_cases() {
     r.k("null_descriptor", cuImportExternalMemory(&memory, nullptr));
     rec_import(r, "negative", desc);
     rec_import(r, "closed", by_fd(9999));
-    Fd null_device(open("/dev/null", O_RDWR | O_CLOEXEC)), plain(memfd_create("plain", MFD_CLOEXEC));
+    Fd null_device(open("/dev/null", O_RDWR | O_CLOEXEC)),
+        plain(memfd_create("plain", MFD_CLOEXEC));
     if (ftruncate(plain.n, static_cast<off_t>(kGrain)) != 0) return;
     rec_import(r, "dev_null", by_fd(null_device.n));
     desc = by_fd(plain.n);
@@ -106,7 +109,8 @@ void extmem_cases() {
   });
   add("extmem.refused_descriptor", [](Rec& r) {
     struct stat was {};
-    Fd null_device(open("/dev/null", O_RDWR | O_CLOEXEC)), plain(memfd_create("plain", MFD_CLOEXEC));
+    Fd null_device(open("/dev/null", O_RDWR | O_CLOEXEC)),
+        plain(memfd_create("plain", MFD_CLOEXEC));
     const std::pair<const char*, int> refused[] = {{"dev_null", null_device.n}, {"memfd", plain.n}};
     for (auto& [name, fd] : refused) {
       const std::string key = name;
@@ -161,7 +165,8 @@ void extmem_cases() {
   add("extmem.import_twice", [](Rec& r) {
     Piece own(kGrain, kFd);
     CUexternalMemory one = nullptr, two = nullptr;
-    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC first = by_fd(exported(own)), second = by_fd(exported(own));
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC first = by_fd(exported(own)),
+                                           second = by_fd(exported(own));
     r.k("one", cuImportExternalMemory(&one, &first));
     r.k("two", cuImportExternalMemory(&two, &second));
     r.k("differ", one != two);

@@ -55,7 +55,8 @@ void managed_advice_cases() {
     OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device()));
     OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, numa));
     rec_range(r, "device_then_numa0", m, m.n);
-    OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, place(CU_MEM_LOCATION_TYPE_HOST, 7)));
+    OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                   place(CU_MEM_LOCATION_TYPE_HOST, 7)));
     rec_range(r, "host7", m, m.n);
   });
   add("managed.prefetch_numa_more", [](Rec& r) {
@@ -130,21 +131,26 @@ void managed_advice_cases() {
     r.k("null_data", cuMemRangeGetAttribute(nullptr, 4, kind, m, m.n));
     r.k("size0", cuMemRangeGetAttribute(value, 0, kind, m, m.n));
     r.k("size8", cuMemRangeGetAttribute(value, 8, kind, m, m.n));
-    r.k("attribute0", cuMemRangeGetAttribute(value, 4, static_cast<CUmem_range_attribute>(0), m, m.n));
-    r.k("attribute9", cuMemRangeGetAttribute(value, 4, static_cast<CUmem_range_attribute>(9), m, m.n));
+    r.k("attribute0",
+        cuMemRangeGetAttribute(value, 4, static_cast<CUmem_range_attribute>(0), m, m.n));
+    r.k("attribute9",
+        cuMemRangeGetAttribute(value, 4, static_cast<CUmem_range_attribute>(9), m, m.n));
     r.k("count0", cuMemRangeGetAttribute(value, 4, kind, m, 0));
     r.k("beyond", cuMemRangeGetAttribute(value, 4, kind, m, m.n + (4 << 20)));
     r.k("null", cuMemRangeGetAttribute(value, 4, kind, 0, 4096));
     r.k("device_memory", cuMemRangeGetAttribute(value, 4, kind, g.dbuf, 4096));
-    r.k("pinned", cuMemRangeGetAttribute(value, 4, kind, reinterpret_cast<CUdeviceptr>(g.pin), 4096));
-    r.k("pageable", cuMemRangeGetAttribute(value, 4, kind, reinterpret_cast<CUdeviceptr>(g.page), 4096));
+    r.k("pinned",
+        cuMemRangeGetAttribute(value, 4, kind, reinterpret_cast<CUdeviceptr>(g.pin), 4096));
+    r.k("pageable",
+        cuMemRangeGetAttribute(value, 4, kind, reinterpret_cast<CUdeviceptr>(g.page), 4096));
   });
   add("managed.range_many", [](Rec& r) {
     Managed m;
     int mostly = 99, preferred = 99;
     void* data[2] = {&mostly, &preferred};
     size_t sizes[2] = {4, 4};
-    CUmem_range_attribute kinds[2] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
+    CUmem_range_attribute kinds[2] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                      CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
     r.k("two", cuMemRangeGetAttributes(data, sizes, kinds, 2, m, m.n));
     r.k("mostly", mostly);
     r.k("preferred", preferred);
@@ -175,7 +181,8 @@ void managed_advice_cases() {
     r.k("numa0", cuMemPrefetchAsync(m, m.n, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0), 0, s));
     rec_range(r, "after_numa0", m, m.n);
     r.k("numa99", cuMemPrefetchAsync(m, m.n, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 99), 0, s));
-    r.k("numa_current", cuMemPrefetchAsync(m, m.n, place(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT), 0, s));
+    r.k("numa_current",
+        cuMemPrefetchAsync(m, m.n, place(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT), 0, s));
     r.k("negative", cuMemPrefetchAsync(m, m.n, place(CU_MEM_LOCATION_TYPE_DEVICE, -1), 0, s));
     r.k("unaligned", cuMemPrefetchAsync(m + 100, 10, device(), 0, s));
     r.k("null", cuMemPrefetchAsync(0, 4096, device(), 0, s));
@@ -194,9 +201,11 @@ void managed_advice_cases() {
     Managed m;
     Stream s(NB);
     int value = 0;
-    rec_in_capture(r, "advise", [&] { return cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_READ_MOSTLY, device()); });
-    rec_in_capture(r, "range",
-                   [&] { return cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, m, m.n); });
+    rec_in_capture(r, "advise",
+                   [&] { return cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_READ_MOSTLY, device()); });
+    rec_in_capture(r, "range", [&] {
+      return cuMemRangeGetAttribute(&value, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, m, m.n);
+    });
     begin(s);
     r.k("prefetch", cuMemPrefetchAsync(m, m.n, device(), 0, s));
     r.k("status", capture_status(s));
@@ -207,27 +216,31 @@ void managed_advice_cases() {
     int mostly = 0, preferred = 0;
     void* data[2] = {&mostly, &preferred};
     size_t sizes[2] = {4, 4};
-    CUmem_range_attribute kinds[2] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
-    rec_in_capture(r, "ranges", [&] { return cuMemRangeGetAttributes(data, sizes, kinds, 2, m, m.n); });
+    CUmem_range_attribute kinds[2] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                      CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
+    rec_in_capture(r, "ranges",
+                   [&] { return cuMemRangeGetAttributes(data, sizes, kinds, 2, m, m.n); });
   });
   add("managed.free_memory", ISO, [](Rec& r) {
-    // Large enough to be told from what the driver takes for itself, and no larger: a host that is busy besides takes seconds
-    // to make so many pages.
+    // Large enough to be told from what the driver takes for itself, and no larger: a host that is
+    // busy besides takes seconds to make so many pages.
     constexpr size_t kBytes = 128 << 20;
     const auto free_now = [] {
       size_t free = 0, total = 0;
       OK(cuMemGetInfo(&free, &total));
       return static_cast<long long>(free);
     };
-    // What is free is the whole device's, of which processes beside this one take and give back some now and then: most of
-    // a few rounds are without.
+    // What is free is the whole device's, of which processes beside this one take and give back
+    // some now and then: most of a few rounds are without.
     constexpr int kRounds = 5;
     constexpr long long kHalf = kBytes / 2;
     std::array<int, 6> taken{};
     Stream s(NB);
     for (int round = 0; round < kRounds; ++round) {
       const long long at_first = free_now();
-      auto look = [&, step = taken.begin()]() mutable { *step++ += at_first - free_now() >= kHalf ? 1 : 0; };
+      auto look = [&, step = taken.begin()]() mutable {
+        *step++ += at_first - free_now() >= kHalf ? 1 : 0;
+      };
       CUdeviceptr m = 0;
       OK(cuMemAllocManaged(&m, kBytes, CU_MEM_ATTACH_GLOBAL));
       look();
@@ -245,8 +258,9 @@ void managed_advice_cases() {
       OK(cuMemFree(m));
       look();
     }
-    const char* const when[] = {"taken_when_made",        "taken_when_the_host_wrote",   "taken_on_the_device",
-                                "taken_back_on_the_host", "taken_when_the_device_wrote", "taken_when_freed"};
+    const char* const when[] = {
+        "taken_when_made",        "taken_when_the_host_wrote",   "taken_on_the_device",
+        "taken_back_on_the_host", "taken_when_the_device_wrote", "taken_when_freed"};
     for (size_t i = 0; i < taken.size(); ++i) r.k(when[i], taken[i] > kRounds / 2);
   });
 }

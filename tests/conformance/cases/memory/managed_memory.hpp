@@ -11,7 +11,9 @@ class Managed {
  public:
   CUdeviceptr p = 0;
   size_t n;
-  explicit Managed(size_t bytes = 256 << 10) : n(bytes) { OK(cuMemAllocManaged(&p, n, CU_MEM_ATTACH_GLOBAL)); }
+  explicit Managed(size_t bytes = 256 << 10) : n(bytes) {
+    OK(cuMemAllocManaged(&p, n, CU_MEM_ATTACH_GLOBAL));
+  }
   Managed(const Managed&) = delete;
   Managed& operator=(const Managed&) = delete;
   ~Managed() {

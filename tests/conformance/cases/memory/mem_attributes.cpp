@@ -8,12 +8,13 @@ namespace weir::conformance {
 void mem_attributes_cases() {
   add("mem.pointer_attributes", [](Rec& r) {
     DevMem d(4096);
-    const std::pair<const char*, CUdeviceptr> ps[] = {{"device", d.p},
-                                                      {"device_inner", d.p + 100},
-                                                      {"pinned", reinterpret_cast<CUdeviceptr>(g.pin)},
-                                                      {"pageable", reinterpret_cast<CUdeviceptr>(g.page)},
-                                                      {"null", 0},
-                                                      {"garbage", 0x1234}};
+    const std::pair<const char*, CUdeviceptr> ps[] = {
+        {"device", d.p},
+        {"device_inner", d.p + 100},
+        {"pinned", reinterpret_cast<CUdeviceptr>(g.pin)},
+        {"pageable", reinterpret_cast<CUdeviceptr>(g.page)},
+        {"null", 0},
+        {"garbage", 0x1234}};
     for (auto& [n, p] : ps) {
       std::string k = n;
       unsigned ty = 0, mg = 9, mapped = 9, ipc = 9;
@@ -24,7 +25,8 @@ void mem_attributes_cases() {
       size_t size = 0;
       unsigned long long id = 0;
       CUmemoryPool pool = reinterpret_cast<CUmemoryPool>(1);
-      CUresult e = r.k(k + ".type", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
+      CUresult e =
+          r.k(k + ".type", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
       if (e == CUDA_SUCCESS) r.k(k + ".type_value", ty);
       e = r.k(k + ".context", cuPointerGetAttribute(&c, CU_POINTER_ATTRIBUTE_CONTEXT, p));
       if (e == CUDA_SUCCESS) r.k(k + ".context_current", c == g.ctx);
@@ -36,14 +38,16 @@ void mem_attributes_cases() {
       if (e == CUDA_SUCCESS) r.k(k + ".host_same", hp == reinterpret_cast<void*>(p));
       e = r.k(k + ".devptr", cuPointerGetAttribute(&dp, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p));
       if (e == CUDA_SUCCESS) r.k(k + ".devptr_same", dp == p);
-      e = r.k(k + ".start", cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p));
+      e = r.k(k + ".start",
+              cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p));
       if (e == CUDA_SUCCESS) r.k(k + ".start_offset", static_cast<unsigned long long>(p - start));
       e = r.k(k + ".size", cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, p));
       if (e == CUDA_SUCCESS) r.k(k + ".size_value", size);
       e = r.k(k + ".mapped", cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED, p));
       if (e == CUDA_SUCCESS) r.k(k + ".mapped_value", mapped & 0xff);
       r.k(k + ".buffer_id", cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, p));
-      e = r.k(k + ".ipc", cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p));
+      e = r.k(k + ".ipc",
+              cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p));
       if (e == CUDA_SUCCESS) r.k(k + ".ipc_value", ipc & 0xff);
       e = r.k(k + ".pool", cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
       if (e == CUDA_SUCCESS) r.k(k + ".pool_null", pool == nullptr);
@@ -96,12 +100,13 @@ void mem_attributes_cases() {
     OK(cuPointerGetAttribute(&v, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a));
     r.k("now", v & 0xff);
     r.k("set_other_attr", cuPointerSetAttribute(&one, CU_POINTER_ATTRIBUTE_IS_MANAGED, a));
-    r.k("set_pageable",
-        cuPointerSetAttribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, reinterpret_cast<CUdeviceptr>(g.page)));
+    r.k("set_pageable", cuPointerSetAttribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                              reinterpret_cast<CUdeviceptr>(g.page)));
     Stream s(BL);
-    VGate g1;
+    ValueGate g1;
     g1.arm(s);
-    rec_blk(r, "dtod_with_sync_memops", blocking([&] { g1.open(); }, [&] { return cuMemcpyDtoD(a, b, 64); }));
+    record_blocking(r, "dtod_with_sync_memops",
+                    blocking([&] { g1.open(); }, [&] { return cuMemcpyDtoD(a, b, 64); }));
     g1.open();
     OK(cuCtxSynchronize());
   });
@@ -119,30 +124,34 @@ void mem_attributes_cases() {
       OK(cuMemHostAlloc(&h, 4096, 0));
       std::string k = x.n;
       {
-        VGate v;
+        ValueGate v;
         v.arm(s);
-        rec_blk(r, "~" + k + ".mem_alloc", blocking([&] { v.open(); }, [&] { return cuMemAlloc(&q, 4096); }));
+        record_blocking(r, "~" + k + ".mem_alloc",
+                        blocking([&] { v.open(); }, [&] { return cuMemAlloc(&q, 4096); }));
         v.open();
         OK(cuStreamSynchronize(s));
       }
       {
-        VGate v;
+        ValueGate v;
         v.arm(s);
-        rec_blk(r, "~" + k + ".mem_free", blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
+        record_blocking(r, "~" + k + ".mem_free",
+                        blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
         v.open();
         OK(cuStreamSynchronize(s));
       }
       {
-        VGate v;
+        ValueGate v;
         v.arm(s);
-        rec_blk(r, "~" + k + ".host_alloc", blocking([&] { v.open(); }, [&] { return cuMemHostAlloc(&h2, 4096, 0); }));
+        record_blocking(r, "~" + k + ".host_alloc",
+                        blocking([&] { v.open(); }, [&] { return cuMemHostAlloc(&h2, 4096, 0); }));
         v.open();
         OK(cuStreamSynchronize(s));
       }
       {
-        VGate v;
+        ValueGate v;
         v.arm(s);
-        rec_blk(r, "~" + k + ".free_host", blocking([&] { v.open(); }, [&] { return cuMemFreeHost(h); }));
+        record_blocking(r, "~" + k + ".free_host",
+                        blocking([&] { v.open(); }, [&] { return cuMemFreeHost(h); }));
         v.open();
         OK(cuStreamSynchronize(s));
       }
@@ -153,10 +162,11 @@ void mem_attributes_cases() {
   add("mem.managed_while_busy", [](Rec& r) {
     Stream s(NB);
     CUdeviceptr m = 0;
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "~alloc_managed",
-            blocking([&] { v.open(); }, [&] { return cuMemAllocManaged(&m, 4096, CU_MEM_ATTACH_GLOBAL); }));
+    record_blocking(r, "~alloc_managed",
+                    blocking([&] { v.open(); },
+                             [&] { return cuMemAllocManaged(&m, 4096, CU_MEM_ATTACH_GLOBAL); }));
     v.open();
     OK(cuStreamSynchronize(s));
     if (m) {

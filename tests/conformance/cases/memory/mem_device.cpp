@@ -94,7 +94,9 @@ void mem_device_cases() {
     }
     void* p = reinterpret_cast<void*>(1);
     r.k("size0", cuMemHostAlloc(&p, 0, 0));
-    r.k("size0_ptr", p == nullptr ? "null" : p == reinterpret_cast<void*>(1) ? "untouched" : "other");
+    r.k("size0_ptr", p == nullptr                      ? "null"
+                     : p == reinterpret_cast<void*>(1) ? "untouched"
+                                                       : "other");
     p = nullptr;
     r.k("alloc_host", cuMemAllocHost(&p, 64));
     unsigned got = 99;

@@ -19,7 +19,8 @@ void mem_register_cases() {
         r.k(k + ".unregister", cuMemHostUnregister(pg[0]));
       }
     }
-    for (unsigned fl : {0x10u, 0x20u, 0x80000000u}) r.k("f" + std::to_string(fl), cuMemHostRegister(pg[0], 4096, fl));
+    for (unsigned fl : {0x10u, 0x20u, 0x80000000u})
+      r.k("f" + std::to_string(fl), cuMemHostRegister(pg[0], 4096, fl));
     r.k("size0", cuMemHostRegister(pg[0], 0, 0));
     OK(cuMemHostRegister(pg[0], 4096, 0));
     r.k("twice", cuMemHostRegister(pg[0], 4096, 0));
@@ -37,8 +38,9 @@ void mem_register_cases() {
     r.k("device_memory", cuMemHostRegister(reinterpret_cast<void*>(g.dbuf), 4096, 0));
     r.k("unregister_host_alloc", cuMemHostUnregister(g.pin));
   });
-  add("mem.register_bad_address",
-      [](Rec& r) { r.k("unmapped", cuMemHostRegister(reinterpret_cast<void*>(0x10000), 4096, 0)); });
+  add("mem.register_bad_address", [](Rec& r) {
+    r.k("unmapped", cuMemHostRegister(reinterpret_cast<void*>(0x10000), 4096, 0));
+  });
   add("mem.register_copy", [](Rec& r) {
     alignas(4096) static unsigned char pg[4096];
     OK(cuMemHostRegister(pg, 4096, 0));

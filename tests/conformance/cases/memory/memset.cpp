@@ -70,9 +70,10 @@ void memset_cases() {
   });
   add("memset.sync_is_async_for_device", [](Rec& r) {
     Stream b(BL);
-    VGate v;
+    ValueGate v;
     v.arm(b);
-    rec_blk(r, "memset_device", blocking([&] { v.open(); }, [&] { return cuMemsetD32(g.dbuf, 1, 16); }));
+    record_blocking(r, "memset_device",
+                    blocking([&] { v.open(); }, [&] { return cuMemsetD32(g.dbuf, 1, 16); }));
     v.open();
     OK(cuCtxSynchronize());
   });

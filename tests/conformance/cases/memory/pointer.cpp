@@ -14,14 +14,15 @@ bool is_address(int a) {
          a == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || a == CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR;
 }
 
-// One attribute, asked twice so that it shows how many bytes it writes: "value:bytes", or the error. Where the mapping lies
-// around the pointer, and how large it is, is the driver's own.
+// One attribute, asked twice so that it shows how many bytes it writes: "value:bytes", or the
+// error. Where the mapping lies around the pointer, and how large it is, is the driver's own.
 void rec_attribute(Rec& r, const std::string& key, int a, CUdeviceptr p) {
   unsigned char one[64], two[64];
   memset(one, 0x11, sizeof one);
   memset(two, 0xee, sizeof two);
   const auto id = static_cast<CUpointer_attribute>(a);
-  const bool is_free = a == CU_POINTER_ATTRIBUTE_MAPPING_SIZE || a == CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR;
+  const bool is_free =
+      a == CU_POINTER_ATTRIBUTE_MAPPING_SIZE || a == CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR;
   const std::string k = (is_free ? "~" : "") + key + "." + std::to_string(a);
   const CUresult e = cuPointerGetAttribute(one, id, p);
   cuPointerGetAttribute(two, id, p);
@@ -38,7 +39,8 @@ void rec_attribute(Rec& r, const std::string& key, int a, CUdeviceptr p) {
     text = v == 0 ? "null" : v == reinterpret_cast<uintptr_t>(g.ctx) ? "current" : "other";
   if (is_address(a)) text = v == p ? "same" : v == 0 ? "null" : "off" + std::to_string(p - v);
   if (a == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) text = v == 0 ? "null" : "pool";
-  if (a == CU_POINTER_ATTRIBUTE_BUFFER_ID || a == CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID) text = v == 0 ? "zero" : "id";
+  if (a == CU_POINTER_ATTRIBUTE_BUFFER_ID || a == CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID)
+    text = v == 0 ? "zero" : "id";
   if (a == CU_POINTER_ATTRIBUTE_P2P_TOKENS) text = "tokens";
   r.k(k, text + ":" + std::to_string(written));
 }
@@ -61,7 +63,8 @@ void pointer_cases() {
     DevMem d(64 << 20);
     r.k("last", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d.p + (64 << 20) - 1));
     DevMem small(5000);
-    r.k("small_past_end", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, small.p + 5000));
+    r.k("small_past_end",
+        cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, small.p + 5000));
     CUdeviceptr p = 0;
     OK(cuMemAlloc(&p, 64 << 20));
     OK(cuMemFree(p));
@@ -83,7 +86,8 @@ void pointer_cases() {
     rec_all(r, "inner", reinterpret_cast<CUdeviceptr>(page[1]) + 100);
     unsigned ty = 0;
     auto type_at = [&](const char* n, unsigned char* at) {
-      r.k(n, cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(at)));
+      r.k(n, cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   reinterpret_cast<CUdeviceptr>(at)));
     };
     type_at("before", page[0] + 4095);
     type_at("behind", page[2]);
@@ -122,9 +126,10 @@ void pointer_cases() {
   });
   add("pointer.many_of_all", [](Rec& r) {
     DevMem d(5000);
-    const std::pair<const char*, CUdeviceptr> ps[] = {{"device", d.p},
-                                                      {"pinned", reinterpret_cast<CUdeviceptr>(g.pin)},
-                                                      {"pageable", reinterpret_cast<CUdeviceptr>(g.page)}};
+    const std::pair<const char*, CUdeviceptr> ps[] = {
+        {"device", d.p},
+        {"pinned", reinterpret_cast<CUdeviceptr>(g.pin)},
+        {"pageable", reinterpret_cast<CUdeviceptr>(g.page)}};
     for (auto& [n, p] : ps) {
       for (int a = 0; a <= 22; a++) {
         unsigned char one[64], two[64];
@@ -138,15 +143,17 @@ void pointer_cases() {
         for (size_t i = 0; i < sizeof one; i++) written += one[i] == two[i];
         unsigned long long v = 0;
         memcpy(&v, one, written < sizeof v ? written : sizeof v);
-        r.k(std::string(n) + "." + std::to_string(a),
-            result_name(e) + ":" + std::to_string(written) + (written == 0 || v != 0 ? "" : ":zero"));
+        r.k(std::string(n) + "." + std::to_string(a), result_name(e) + ":" +
+                                                          std::to_string(written) +
+                                                          (written == 0 || v != 0 ? "" : ":zero"));
       }
     }
   });
   add("pointer.many_bad", [](Rec& r) {
     DevMem d(64);
     unsigned a = 77, b = 77;
-    CUpointer_attribute at[2] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, static_cast<CUpointer_attribute>(999)};
+    CUpointer_attribute at[2] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                 static_cast<CUpointer_attribute>(999)};
     void* out[2] = {&a, &b};
     r.k("second_unknown", cuPointerGetAttributes(2, at, out, d));
     r.k("first_written", a);
@@ -172,25 +179,28 @@ void pointer_cases() {
     OK(cuMemAllocManaged(&managed, 4096, 1));
     OK(cuMemHostRegister(page, 4096, 0));
     const CUdeviceptr pooled = pool_alloc(q, 4096, s);
-    const std::pair<const char*, CUdeviceptr> ps[] = {{"device", d.p},
-                                                      {"inner", d.p + 100},
-                                                      {"pinned", reinterpret_cast<CUdeviceptr>(g.pin)},
-                                                      {"registered", reinterpret_cast<CUdeviceptr>(page)},
-                                                      {"managed", managed},
-                                                      {"pooled", pooled},
-                                                      {"pageable", reinterpret_cast<CUdeviceptr>(g.page)},
-                                                      {"null", 0}};
+    const std::pair<const char*, CUdeviceptr> ps[] = {
+        {"device", d.p},
+        {"inner", d.p + 100},
+        {"pinned", reinterpret_cast<CUdeviceptr>(g.pin)},
+        {"registered", reinterpret_cast<CUdeviceptr>(page)},
+        {"managed", managed},
+        {"pooled", pooled},
+        {"pageable", reinterpret_cast<CUdeviceptr>(g.page)},
+        {"null", 0}};
     for (auto& [n, p] : ps) {
       for (unsigned v : {1u, 0u, 2u, 256u, 0u}) {
         unsigned value = v, got = 0;
         const std::string k = std::string(n) + std::to_string(v);
         r.k(k, cuPointerSetAttribute(&value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p));
-        if (cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == CUDA_SUCCESS) r.k(k + ".got", got);
+        if (cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == CUDA_SUCCESS)
+          r.k(k + ".got", got);
       }
     }
     unsigned one = 1;
     for (int a : {0, 1, 2, 7, 8, 13, 16, 22, 999}) {
-      r.k("attribute" + std::to_string(a), cuPointerSetAttribute(&one, static_cast<CUpointer_attribute>(a), d));
+      r.k("attribute" + std::to_string(a),
+          cuPointerSetAttribute(&one, static_cast<CUpointer_attribute>(a), d));
     }
     r.k("null_value", cuPointerSetAttribute(nullptr, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, d));
     OK(cuMemFreeAsync(pooled, s));

@@ -55,7 +55,8 @@ CUresult open_access(CUdeviceptr p, size_t bytes, CUmemAccess_flags flags) {
   return cuMemSetAccess(p, bytes, &desc, 1);
 }
 
-Mapped::Mapped(size_t bytes, CUmemAllocationHandleType shared_as) : va(bytes), memory(bytes, shared_as) {
+Mapped::Mapped(size_t bytes, CUmemAllocationHandleType shared_as)
+    : va(bytes), memory(bytes, shared_as) {
   OK(cuMemMap(va, bytes, 0, memory, 0));
   OK(open_access(va, bytes));
 }

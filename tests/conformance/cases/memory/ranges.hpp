@@ -16,7 +16,8 @@ inline constexpr size_t kGrain = 2u << 20;
 CUmemAllocationProp on_device(CUmemAllocationHandleType shared_as = CU_MEM_HANDLE_TYPE_NONE);
 
 CUmemLocation place(CUmemLocationType type, int id = 0);
-CUmemAccessDesc access_of(CUmemLocation where, CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+CUmemAccessDesc access_of(CUmemLocation where,
+                          CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
 // Addresses without memory. What is still mapped there at the end is unmapped, piece by piece.
 class Range {
@@ -34,7 +35,8 @@ class Range {
 class Piece {
  public:
   CUmemGenericAllocationHandle h = 0;
-  explicit Piece(size_t bytes = kGrain, CUmemAllocationHandleType shared_as = CU_MEM_HANDLE_TYPE_NONE);
+  explicit Piece(size_t bytes = kGrain,
+                 CUmemAllocationHandleType shared_as = CU_MEM_HANDLE_TYPE_NONE);
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
   ~Piece();
@@ -43,13 +45,15 @@ class Piece {
 };
 
 // Lets the device of the case read and write what is mapped there.
-CUresult open_access(CUdeviceptr p, size_t bytes, CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+CUresult open_access(CUdeviceptr p, size_t bytes,
+                     CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
 // Memory and addresses in one, for cases about something else.
 struct Mapped {
   Range va;
   Piece memory;
-  explicit Mapped(size_t bytes = kGrain, CUmemAllocationHandleType shared_as = CU_MEM_HANDLE_TYPE_NONE);
+  explicit Mapped(size_t bytes = kGrain,
+                  CUmemAllocationHandleType shared_as = CU_MEM_HANDLE_TYPE_NONE);
   operator CUdeviceptr() const { return va.p; }
 };
 
@@ -57,7 +61,8 @@ struct Mapped {
 void put_byte(CUdeviceptr p, unsigned char value);
 unsigned get_byte(CUdeviceptr p);
 
-// Records what a call answers while another stream of this thread captures, and what became of the capture.
+// Records what a call answers while another stream of this thread captures, and what became of the
+// capture.
 void rec_in_capture(Rec& r, const std::string& key, const std::function<CUresult()>& call);
 
 // Closes a descriptor when the case ends.

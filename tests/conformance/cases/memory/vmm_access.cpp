@@ -96,7 +96,8 @@ void vmm_access_cases() {
     }
   });
   add("vmm.get_access_host", [](Rec& r) {
-    const CUmemLocation host = place(CU_MEM_LOCATION_TYPE_HOST), other = place(CU_MEM_LOCATION_TYPE_HOST, 5);
+    const CUmemLocation host = place(CU_MEM_LOCATION_TYPE_HOST),
+                        other = place(CU_MEM_LOCATION_TYPE_HOST, 5);
     Range a, b;
     Piece m;
     rec_access(r, "reserved", b, host);
@@ -183,7 +184,7 @@ void vmm_access_cases() {
     r.k("host_pointer_same", host == reinterpret_cast<void*>(a.p));
     OK(cuMemRelease(h));
   });
-  add("vmm.other_context", TWO, [](Rec& r) {
+  add("vmm.other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Mapped a;
     put_byte(a, 71);

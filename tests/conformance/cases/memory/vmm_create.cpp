@@ -1,4 +1,5 @@
-// cases/vmm_create.cpp - allocations without addresses: what may be asked for, and what they then say of themselves.
+// cases/vmm_create.cpp - allocations without addresses: what may be asked for, and what they then
+// say of themselves.
 #include "cases/memory/ranges.hpp"
 
 namespace weir::conformance {
@@ -8,13 +9,15 @@ namespace {
 void rec_props(Rec& r, const std::string& key, const CUmemAllocationProp& prop) {
   size_t least = 0, best = 0;
   CUmemGenericAllocationHandle h = 0;
-  if (r.k(key + ".granularity", cuMemGetAllocationGranularity(&least, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM)) ==
+  if (r.k(key + ".granularity",
+          cuMemGetAllocationGranularity(&least, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM)) ==
       CUDA_SUCCESS) {
     r.k(key + ".least", least);
     OK(cuMemGetAllocationGranularity(&best, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
     r.k(key + ".best", best);
   }
-  if (r.k(key + ".create", cuMemCreate(&h, kGrain, &prop, 0)) == CUDA_SUCCESS) r.k(key + ".release", cuMemRelease(h));
+  if (r.k(key + ".create", cuMemCreate(&h, kGrain, &prop, 0)) == CUDA_SUCCESS)
+    r.k(key + ".release", cuMemRelease(h));
 }
 
 void rec_create(Rec& r, const std::string& key, size_t size, unsigned long long flags = 0) {
@@ -35,9 +38,11 @@ void vmm_create_cases() {
   add("vmm.granularity_errors", [](Rec& r) {
     const CUmemAllocationProp prop = on_device();
     size_t n = 0;
-    r.k("null_out", cuMemGetAllocationGranularity(nullptr, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    r.k("null_out",
+        cuMemGetAllocationGranularity(nullptr, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     r.k("null_prop", cuMemGetAllocationGranularity(&n, nullptr, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    r.k("option7", cuMemGetAllocationGranularity(&n, &prop, static_cast<CUmemAllocationGranularity_flags>(7)));
+    r.k("option7",
+        cuMemGetAllocationGranularity(&n, &prop, static_cast<CUmemAllocationGranularity_flags>(7)));
   });
   add("vmm.create_sizes", [](Rec& r) {
     const CUmemAllocationProp prop = on_device();
@@ -74,8 +79,10 @@ void vmm_create_cases() {
   });
   add("vmm.create_host", [](Rec& r) {
     int host = 0, numa = 0;
-    OK(cuDeviceGetAttribute(&host, CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, g.dev));
-    OK(cuDeviceGetAttribute(&numa, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, g.dev));
+    OK(cuDeviceGetAttribute(&host, CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                            g.dev));
+    OK(cuDeviceGetAttribute(
+        &numa, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, g.dev));
     r.k("host_attribute", host);
     r.k("numa_attribute", numa);
     CUmemAllocationProp prop = on_device();
@@ -92,7 +99,8 @@ void vmm_create_cases() {
   });
   add("vmm.create_shareable", [](Rec& r) {
     for (unsigned type : {1u, 2u, 3u, 4u, 16u})
-      rec_props(r, "h" + std::to_string(type), on_device(static_cast<CUmemAllocationHandleType>(type)));
+      rec_props(r, "h" + std::to_string(type),
+                on_device(static_cast<CUmemAllocationHandleType>(type)));
   });
   add("vmm.create_flags", [](Rec& r) {
     CUmemAllocationProp prop = on_device();

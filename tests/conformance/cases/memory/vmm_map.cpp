@@ -128,9 +128,11 @@ void vmm_map_cases() {
     r.k("up_to_inside", cuMemUnmap(a, kGrain + 4096));
     r.k("one_and_before", cuMemUnmap(a, 2 * kGrain));
     r.k("first_gone", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + kGrain));
-    r.k("second_there", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 2 * kGrain));
+    r.k("second_there",
+        cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 2 * kGrain));
     r.k("one_and_behind", cuMemUnmap(a + 2 * kGrain, 2 * kGrain));
-    r.k("second_gone", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 2 * kGrain));
+    r.k("second_gone",
+        cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 2 * kGrain));
   });
   add("vmm.unmap_then_use", [](Rec& r) {
     Mapped a;
@@ -146,19 +148,22 @@ void vmm_map_cases() {
     Stream s(NB);
     Range a;
     Piece m;
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "~map", blocking([&] { v.open(); }, [&] { return cuMemMap(a, kGrain, 0, m, 0); }));
+    record_blocking(r, "~map",
+                    blocking([&] { v.open(); }, [&] { return cuMemMap(a, kGrain, 0, m, 0); }));
     v.open();
     OK(cuStreamSynchronize(s));
-    VGate w;
+    ValueGate w;
     w.arm(s);
-    rec_blk(r, "~access", blocking([&] { w.open(); }, [&] { return open_access(a, kGrain); }));
+    record_blocking(r, "~access",
+                    blocking([&] { w.open(); }, [&] { return open_access(a, kGrain); }));
     w.open();
     OK(cuStreamSynchronize(s));
-    VGate x;
+    ValueGate x;
     x.arm(s);
-    rec_blk(r, "~unmap", blocking([&] { x.open(); }, [&] { return cuMemUnmap(a, kGrain); }));
+    record_blocking(r, "~unmap",
+                    blocking([&] { x.open(); }, [&] { return cuMemUnmap(a, kGrain); }));
     x.open();
     OK(cuStreamSynchronize(s));
   });

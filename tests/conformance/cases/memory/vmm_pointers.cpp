@@ -5,7 +5,8 @@ namespace weir::conformance {
 namespace {
 
 template <class T>
-bool rec_one(Rec& r, const std::string& key, CUpointer_attribute attribute, CUdeviceptr p, T& value) {
+bool rec_one(Rec& r, const std::string& key, CUpointer_attribute attribute, CUdeviceptr p,
+             T& value) {
   return r.k(key, cuPointerGetAttribute(&value, attribute, p)) == CUDA_SUCCESS;
 }
 
@@ -16,14 +17,16 @@ void rec_kind(Rec& r, const std::string& key, CUdeviceptr p) {
   CUcontext context = nullptr;
   void* host = nullptr;
   CUdeviceptr device = 0;
-  if (rec_one(r, key + ".type", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p, type)) r.k(key + ".type_value", type);
+  if (rec_one(r, key + ".type", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p, type))
+    r.k(key + ".type_value", type);
   if (rec_one(r, key + ".context", CU_POINTER_ATTRIBUTE_CONTEXT, p, context))
     r.k(key + ".context_kind", !context ? "null" : context == g.ctx ? "current" : "other");
   if (rec_one(r, key + ".ordinal", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p, ordinal))
     r.k(key + ".ordinal_value", ordinal);
   if (rec_one(r, key + ".managed", CU_POINTER_ATTRIBUTE_IS_MANAGED, p, managed))
     r.k(key + ".managed_value", managed & 0xff);
-  if (rec_one(r, key + ".mapped", CU_POINTER_ATTRIBUTE_MAPPED, p, mapped)) r.k(key + ".mapped_value", mapped & 0xff);
+  if (rec_one(r, key + ".mapped", CU_POINTER_ATTRIBUTE_MAPPED, p, mapped))
+    r.k(key + ".mapped_value", mapped & 0xff);
   if (rec_one(r, key + ".sync_memops", CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p, sync))
     r.k(key + ".sync_memops_value", sync & 0xff);
   rec_one(r, key + ".host", CU_POINTER_ATTRIBUTE_HOST_POINTER, p, host);
@@ -38,7 +41,8 @@ void rec_extent(Rec& r, const std::string& key, CUdeviceptr p) {
   auto offset = [p](CUdeviceptr from) { return static_cast<unsigned long long>(p - from); };
   if (rec_one(r, key + ".start", CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p, start))
     r.k(key + ".start_offset", offset(start));
-  if (rec_one(r, key + ".size", CU_POINTER_ATTRIBUTE_RANGE_SIZE, p, size)) r.k(key + ".size_value", size);
+  if (rec_one(r, key + ".size", CU_POINTER_ATTRIBUTE_RANGE_SIZE, p, size))
+    r.k(key + ".size_value", size);
   if (rec_one(r, key + ".mapping_start", CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, p, start))
     r.k(key + ".mapping_offset", offset(start));
   if (rec_one(r, key + ".mapping_size", CU_POINTER_ATTRIBUTE_MAPPING_SIZE, p, size))
@@ -62,8 +66,10 @@ void rec_abilities(Rec& r, const std::string& key, CUdeviceptr p) {
     r.k(key + ".handles_value", handles);
   if (rec_one(r, key + ".rdma", CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p, rdma))
     r.k(key + ".rdma_value", rdma & 0xff);
-  if (rec_one(r, key + ".access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, p, access)) r.k(key + ".access_value", access);
-  if (rec_one(r, key + ".pool", CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p, pool)) r.k(key + ".pool_null", !pool);
+  if (rec_one(r, key + ".access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, p, access))
+    r.k(key + ".access_value", access);
+  if (rec_one(r, key + ".pool", CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p, pool))
+    r.k(key + ".pool_null", !pool);
   rec_one(r, key + ".buffer_id", CU_POINTER_ATTRIBUTE_BUFFER_ID, p, buffer);
   rec_one(r, key + ".block_id", CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, p, block);
   if (rec_one(r, key + ".decompress", CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, p, decompress))
@@ -169,7 +175,8 @@ void vmm_pointers_cases() {
     r.k("end", cuMemGetAddressRange(&base, &size, d + 1000));
     void* combined = nullptr;
     OK(cuMemHostAlloc(&combined, 5000, CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_PORTABLE));
-    r.k("combined", cuMemGetAddressRange(&base, &size, reinterpret_cast<CUdeviceptr>(combined) + 1));
+    r.k("combined",
+        cuMemGetAddressRange(&base, &size, reinterpret_cast<CUdeviceptr>(combined) + 1));
     r.k("combined_size", size);
     OK(cuMemFreeHost(combined));
   });

@@ -5,8 +5,8 @@ namespace weir::conformance {
 namespace {
 
 // Reserves, records the answer, and gives the addresses back.
-void rec_reserve(Rec& r, const std::string& key, size_t size, size_t alignment, CUdeviceptr wish = 0,
-                 unsigned long long flags = 0) {
+void rec_reserve(Rec& r, const std::string& key, size_t size, size_t alignment,
+                 CUdeviceptr wish = 0, unsigned long long flags = 0) {
   CUdeviceptr p = 0;
   if (r.k(key, cuMemAddressReserve(&p, size, alignment, wish, flags)) != CUDA_SUCCESS) return;
   r.k(key + ".aligned", p % (alignment > kGrain ? alignment : kGrain) == 0);
@@ -54,7 +54,8 @@ void vmm_reserve_cases() {
     }
   });
   add("vmm.reserve_wish_alignment", [](Rec& r) {
-    // Wishes between two multiples of the alignment that is asked for as well, where the addresses are free.
+    // Wishes between two multiples of the alignment that is asked for as well, where the addresses
+    // are free.
     constexpr size_t gigabyte = size_t{1} << 30;
     CUdeviceptr was = 0;
     OK(cuMemAddressReserve(&was, 2 * gigabyte, gigabyte, 0, 0));
@@ -97,7 +98,8 @@ void vmm_reserve_cases() {
     unsigned long long flags = 9;
     on_thread(
         [&] {
-          r.k("granularity", cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+          r.k("granularity",
+              cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
           r.k("reserve", cuMemAddressReserve(&p, kGrain, 0, 0, 0));
           r.k("create", cuMemCreate(&h, kGrain, &prop, 0));
           if (!p || !h) return;
@@ -121,10 +123,13 @@ void vmm_reserve_cases() {
     rec_in_capture(r, "map", [&] { return cuMemMap(a, kGrain, 0, m, 0); });
     rec_in_capture(r, "set_access", [&] { return open_access(a, kGrain); });
     rec_in_capture(r, "get_access", [&] { return cuMemGetAccess(&flags, &here, a); });
-    rec_in_capture(r, "properties", [&] { return cuMemGetAllocationPropertiesFromHandle(&prop, m); });
-    rec_in_capture(r, "export",
-                   [&] { return cuMemExportToShareableHandle(&fd.n, m, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0); });
-    rec_in_capture(r, "retain", [&] { return cuMemRetainAllocationHandle(&h, reinterpret_cast<void*>(a.p)); });
+    rec_in_capture(r, "properties",
+                   [&] { return cuMemGetAllocationPropertiesFromHandle(&prop, m); });
+    rec_in_capture(r, "export", [&] {
+      return cuMemExportToShareableHandle(&fd.n, m, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    });
+    rec_in_capture(r, "retain",
+                   [&] { return cuMemRetainAllocationHandle(&h, reinterpret_cast<void*>(a.p)); });
     if (h) rec_in_capture(r, "release", [&] { return cuMemRelease(h); });
     rec_in_capture(r, "unmap", [&] { return cuMemUnmap(a, kGrain); });
     rec_in_capture(r, "free_address", [&] { return cuMemAddressFree(a, kGrain); });
@@ -145,7 +150,8 @@ void vmm_reserve_cases() {
           size_t grain = 0;
           CUdeviceptr p = 0;
           CUmemGenericAllocationHandle h = 0;
-          mine.granularity = cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+          mine.granularity =
+              cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
           mine.reserve = cuMemAddressReserve(&p, kGrain, 0, 0, 0);
           mine.create = cuMemCreate(&h, kGrain, &prop, 0);
           mine.unmap = cuMemUnmap(mine.range, kGrain);

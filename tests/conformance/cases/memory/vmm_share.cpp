@@ -22,7 +22,8 @@ void vmm_share_cases() {
     r.k("flags1", cuMemExportToShareableHandle(&fd.n, shared, kFd, 1));
     r.k("type0", cuMemExportToShareableHandle(&fd.n, shared, CU_MEM_HANDLE_TYPE_NONE, 0));
     r.k("win32", cuMemExportToShareableHandle(&fd.n, shared, CU_MEM_HANDLE_TYPE_WIN32, 0));
-    r.k("fd_and_win32", cuMemExportToShareableHandle(&fd.n, shared, static_cast<CUmemAllocationHandleType>(3), 0));
+    r.k("fd_and_win32",
+        cuMemExportToShareableHandle(&fd.n, shared, static_cast<CUmemAllocationHandleType>(3), 0));
     r.k("untouched", fd.n == -1);
   });
   add("vmm.export", [](Rec& r) {
@@ -72,7 +73,8 @@ void vmm_share_cases() {
   });
   add("vmm.import_errors", [](Rec& r) {
     Piece m(kGrain, kFd);
-    Fd fd, null_device(open("/dev/null", O_RDWR | O_CLOEXEC)), plain(memfd_create("plain", MFD_CLOEXEC));
+    Fd fd, null_device(open("/dev/null", O_RDWR | O_CLOEXEC)),
+        plain(memfd_create("plain", MFD_CLOEXEC));
     CUmemGenericAllocationHandle h = 0;
     OK(cuMemExportToShareableHandle(&fd.n, m, kFd, 0));
     r.k("null_out", cuMemImportFromShareableHandle(nullptr, fd.as_handle(), kFd));
@@ -122,11 +124,13 @@ void vmm_share_cases() {
     Fd one, two;
     constexpr auto kind = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     r.k("null_out", cuMemGetHandleForAddressRange(nullptr, d, kGrain, kind, 0));
-    r.k("type0", cuMemGetHandleForAddressRange(&one.n, d, kGrain, static_cast<CUmemRangeHandleType>(0), 0));
+    r.k("type0",
+        cuMemGetHandleForAddressRange(&one.n, d, kGrain, static_cast<CUmemRangeHandleType>(0), 0));
     r.k("size0", cuMemGetHandleForAddressRange(&one.n, d, 0, kind, 0));
     r.k("unaligned", cuMemGetHandleForAddressRange(&one.n, d + 100, 4096, kind, 0));
     r.k("flags8", cuMemGetHandleForAddressRange(&one.n, d, kGrain, kind, 8));
-    r.k("pageable", cuMemGetHandleForAddressRange(&one.n, reinterpret_cast<CUdeviceptr>(g.page), 4096, kind, 0));
+    r.k("pageable", cuMemGetHandleForAddressRange(&one.n, reinterpret_cast<CUdeviceptr>(g.page),
+                                                  4096, kind, 0));
     r.k("~device_memory", cuMemGetHandleForAddressRange(&one.n, d, kGrain, kind, 0));
     r.k("~mapped", cuMemGetHandleForAddressRange(&two.n, a, kGrain, kind, 0));
   });

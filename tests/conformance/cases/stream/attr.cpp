@@ -50,18 +50,20 @@ void attr_cases() {
       CUstreamAttrValue v;
       memset(&v, 0, sizeof v);
       v.syncPolicy = static_cast<CUsynchronizationPolicy>(p);
-      r.k("set" + std::to_string(p), cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+      r.k("set" + std::to_string(p),
+          cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
       memset(&v, 0, sizeof v);
       cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v);
       r.k("got" + std::to_string(p), static_cast<int>(v.syncPolicy));
     }
-    VGate g1;
+    ValueGate g1;
     g1.arm(s);
     CUstreamAttrValue v;
     memset(&v, 0, sizeof v);
     v.syncPolicy = CU_SYNC_POLICY_BLOCKING_SYNC;
     r.k("set_while_busy", cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
-    rec_blk(r, "sync", blocking([&] { g1.open(); }, [&] { return cuStreamSynchronize(s); }));
+    record_blocking(r, "sync",
+                    blocking([&] { g1.open(); }, [&] { return cuStreamSynchronize(s); }));
   });
   add("attr.priority", [](Rec& r) {
     Stream s(NB), q(NB, -2);
@@ -88,7 +90,8 @@ void attr_cases() {
       CUstreamAttrValue v;
       memset(&v, 0, sizeof v);
       v.memSyncDomain = static_cast<CUlaunchMemSyncDomain>(d);
-      r.k("set" + std::to_string(d), cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
+      r.k("set" + std::to_string(d),
+          cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
       memset(&v, 0, sizeof v);
       cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &v);
       r.k("got" + std::to_string(d), static_cast<int>(v.memSyncDomain));
@@ -105,7 +108,8 @@ void attr_cases() {
       r.k(k, cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
       memset(&v, 0, sizeof v);
       cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v);
-      r.k(k + ".got", std::to_string(v.memSyncDomainMap.default_) + "_" + std::to_string(v.memSyncDomainMap.remote));
+      r.k(k + ".got", std::to_string(v.memSyncDomainMap.default_) + "_" +
+                          std::to_string(v.memSyncDomainMap.remote));
     }
     r.k("~count", count);
   });
@@ -140,17 +144,21 @@ void attr_cases() {
     r.k("clear", cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v));
   });
   add("attr.special_streams", [](Rec& r) {
-    const std::pair<const char*, CUstream> hs[] = {{"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
+    const std::pair<const char*, CUstream> hs[] = {
+        {"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
     for (auto& [k, s] : hs) {
       CUstreamAttrValue v;
       memset(&v, 0x11, sizeof v);
-      r.k(std::string(k) + ".get_priority", cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_PRIORITY, &v));
+      r.k(std::string(k) + ".get_priority",
+          cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_PRIORITY, &v));
       r.k(std::string(k) + ".priority", v.priority);
       memset(&v, 0, sizeof v);
-      r.k(std::string(k) + ".get_policy", cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+      r.k(std::string(k) + ".get_policy",
+          cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
       r.k(std::string(k) + ".policy", static_cast<int>(v.syncPolicy));
       v.syncPolicy = CU_SYNC_POLICY_YIELD;
-      r.k(std::string(k) + ".set_policy", cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+      r.k(std::string(k) + ".set_policy",
+          cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
       v.syncPolicy = CU_SYNC_POLICY_AUTO;
       cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v);
     }
@@ -184,7 +192,7 @@ void attr_cases() {
     r.k("from_null", cuStreamCopyAttributes(b, nullptr));
     r.k("to_null", cuStreamCopyAttributes(nullptr, nullptr));
   });
-  add("attr.copy_across_contexts", TWO, [](Rec& r) {
+  add("attr.copy_across_contexts", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     CUstream t = nullptr;
     {

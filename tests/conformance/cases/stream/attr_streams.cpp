@@ -1,4 +1,5 @@
-// cases/attr_streams.cpp - stream attributes of the default streams, of capturing streams, and copied between streams.
+// cases/attr_streams.cpp - stream attributes of the default streams, of capturing streams, and
+// copied between streams.
 #include "cases/stream/attributes.hpp"
 #include "probe/probe.hpp"
 
@@ -49,12 +50,17 @@ std::string told(CUstream s) {
     const CUresult e = cuStreamGetAttribute(s, id, &v);
     all += (all.empty() ? "" : "/") + (e == CUDA_SUCCESS ? text() : result_name(e));
   };
-  get(CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, [&] { return std::to_string(static_cast<int>(v.syncPolicy)); });
+  get(CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+      [&] { return std::to_string(static_cast<int>(v.syncPolicy)); });
   get(CU_STREAM_ATTRIBUTE_PRIORITY, [&] { return std::to_string(v.priority); });
-  get(CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, [&] { return std::to_string(static_cast<int>(v.memSyncDomain)); });
-  get(CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-      [&] { return std::to_string(v.memSyncDomainMap.default_) + "-" + std::to_string(v.memSyncDomainMap.remote); });
-  get(CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, [&] { return std::to_string(v.accessPolicyWindow.num_bytes); });
+  get(CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN,
+      [&] { return std::to_string(static_cast<int>(v.memSyncDomain)); });
+  get(CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, [&] {
+    return std::to_string(v.memSyncDomainMap.default_) + "-" +
+           std::to_string(v.memSyncDomainMap.remote);
+  });
+  get(CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+      [&] { return std::to_string(v.accessPolicyWindow.num_bytes); });
   return all;
 }
 
@@ -109,7 +115,7 @@ void attr_streams_cases() {
   });
   add("attr.busy", [](Rec& r) {
     Stream s(NB), t(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     r.k("priority", set_priority(s, -1));
     r.k("window", set_window(s, 4096));
@@ -120,7 +126,8 @@ void attr_streams_cases() {
     OK(cuStreamSynchronize(s));
   });
   add("attr.in_capture", ISO, [](Rec& r) {
-    for (auto& [n, m] : {std::pair<const char*, CUstreamCaptureMode>{"global", GLOBAL}, {"relaxed", RELAXED}}) {
+    for (auto& [n, m] :
+         {std::pair<const char*, CUstreamCaptureMode>{"global", GLOBAL}, {"relaxed", RELAXED}}) {
       const std::string k = n;
       Stream s(NB), t(NB);
       begin(s, m);

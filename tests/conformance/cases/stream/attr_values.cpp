@@ -1,4 +1,5 @@
-// cases/attr_values.cpp - stream attributes: which values each of them takes, and what it then tells.
+// cases/attr_values.cpp - stream attributes: which values each of them takes, and what it then
+// tells.
 #include "cases/stream/attributes.hpp"
 #include "probe/probe.hpp"
 
@@ -27,9 +28,10 @@ void rec_window(Rec& r, const std::string& key, CUstream s, const CUstreamAttrVa
   r.k(key + ".bytes", w.accessPolicyWindow.num_bytes);
   r.k(key + ".base_same", w.accessPolicyWindow.base_ptr == v.accessPolicyWindow.base_ptr);
   const float ratio = w.accessPolicyWindow.hitRatio;
-  r.k(key + ".ratio", std::isfinite(ratio) ? std::to_string(static_cast<int>(ratio * 1000)) : "not_finite");
-  r.k(key + ".props",
-      std::to_string(w.accessPolicyWindow.hitProp) + "_" + std::to_string(w.accessPolicyWindow.missProp));
+  r.k(key + ".ratio",
+      std::isfinite(ratio) ? std::to_string(static_cast<int>(ratio * 1000)) : "not_finite");
+  r.k(key + ".props", std::to_string(w.accessPolicyWindow.hitProp) + "_" +
+                          std::to_string(w.accessPolicyWindow.missProp));
 }
 
 }  // namespace
@@ -78,8 +80,9 @@ void attr_values_cases() {
     const struct {
       const char* n;
       float ratio;
-    } all[] = {{"zero", 0.0f},      {"half", 0.5f}, {"one", 1.0f}, {"just_above", 1.001f}, {"minus_zero", -0.0f},
-               {"negative", -1.0f}, {"inf", inf},   {"nan", NAN},  {"tiny", 1e-30f}};
+    } all[] = {{"zero", 0.0f},         {"half", 0.5f},        {"one", 1.0f},
+               {"just_above", 1.001f}, {"minus_zero", -0.0f}, {"negative", -1.0f},
+               {"inf", inf},           {"nan", NAN},          {"tiny", 1e-30f}};
     for (auto& x : all) rec_window(r, x.n, s, window(g.dbuf, 4096, x.ratio, 2, 1));
   });
   add("attr.window_properties", [](Rec& r) {
@@ -106,7 +109,8 @@ void attr_values_cases() {
     for (int p : {1, 0, -1, 4, 6, 8, 0x7fffffff}) {
       CUstreamAttrValue v = no_value();
       v.syncPolicy = static_cast<CUsynchronizationPolicy>(p);
-      r.k("set" + std::to_string(p), cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+      r.k("set" + std::to_string(p),
+          cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
       v = no_value();
       OK(cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
       r.k("got" + std::to_string(p), static_cast<int>(v.syncPolicy));
@@ -117,7 +121,8 @@ void attr_values_cases() {
     for (int d : {1, -1, 3, 4, 0x7fffffff, 0}) {
       CUstreamAttrValue v = no_value();
       v.memSyncDomain = static_cast<CUlaunchMemSyncDomain>(d);
-      r.k("set" + std::to_string(d), cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
+      r.k("set" + std::to_string(d),
+          cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
       v = no_value();
       OK(cuStreamGetAttribute(s, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
       r.k("got" + std::to_string(d), static_cast<int>(v.memSyncDomain));
@@ -125,7 +130,8 @@ void attr_values_cases() {
   });
   add("attr.priority_values", [](Rec& r) {
     Stream s(NB, -4);
-    for (int p : {-3, std::numeric_limits<int>::min(), 1, std::numeric_limits<int>::max(), -6, -2}) {
+    for (int p :
+         {-3, std::numeric_limits<int>::min(), 1, std::numeric_limits<int>::max(), -6, -2}) {
       CUstreamAttrValue v = no_value();
       v.priority = p;
       r.k("set" + std::to_string(p), cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_PRIORITY, &v));
@@ -141,8 +147,10 @@ void attr_values_cases() {
       unsigned char one[64], two[64];
       memset(one, 0x11, sizeof one);
       memset(two, 0xee, sizeof two);
-      OK(cuStreamGetAttribute(s, static_cast<CUstreamAttrID>(id), reinterpret_cast<CUstreamAttrValue*>(one)));
-      OK(cuStreamGetAttribute(s, static_cast<CUstreamAttrID>(id), reinterpret_cast<CUstreamAttrValue*>(two)));
+      OK(cuStreamGetAttribute(s, static_cast<CUstreamAttrID>(id),
+                              reinterpret_cast<CUstreamAttrValue*>(one)));
+      OK(cuStreamGetAttribute(s, static_cast<CUstreamAttrID>(id),
+                              reinterpret_cast<CUstreamAttrValue*>(two)));
       size_t written = 0;
       for (size_t i = 0; i < sizeof one; i++) written += one[i] == two[i];
       r.k("id" + std::to_string(id), written);

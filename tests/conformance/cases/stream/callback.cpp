@@ -34,11 +34,13 @@ void callback_cases() {
   });
   add("callback.special_streams", [](Rec& r) {
     static std::atomic<uintptr_t> got;
-    const std::pair<const char*, CUstream> hs[] = {{"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
+    const std::pair<const char*, CUstream> hs[] = {
+        {"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
     for (auto& [k, s] : hs) {
       got = 99;
       r.k(k, cuStreamAddCallback(
-                 s, [](CUstream st, CUresult, void*) { got = reinterpret_cast<uintptr_t>(st); }, nullptr, 0));
+                 s, [](CUstream st, CUresult, void*) { got = reinterpret_cast<uintptr_t>(st); },
+                 nullptr, 0));
       OK(cuCtxSynchronize());
       uintptr_t v = got;
       r.k(std::string(k) + ".handle", v < 3 ? std::to_string(v) : std::string("other"));
@@ -70,7 +72,7 @@ void callback_cases() {
         },
         nullptr, 0));
     mark(s, c);
-    r.k("entered", in->wait_size(1, kSurelyMs));
+    r.k("entered", in->wait_size(1, kMustHappenMs));
     r.k("early", early(c));
     r.k("query", cuStreamQuery(s));
     go->add("go");
@@ -80,13 +82,13 @@ void callback_cases() {
     Stream s(NB);
     static Trace* t;
     t = &new_trace();
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuStreamAddCallback(
         s, [](CUstream, CUresult, void*) { t->add("x"); }, nullptr, 0));
-    r.k("early", t->wait_size(1, kNotYetMs));
+    r.k("early", t->wait_size(1, kMustNotHappenMs));
     v.open();
-    r.k("ran", t->wait_size(1, kSurelyMs));
+    r.k("ran", t->wait_size(1, kMustHappenMs));
     OK(cuStreamSynchronize(s));
   });
   add("callback.exactly_once", [](Rec& r) {
@@ -113,7 +115,7 @@ void callback_cases() {
           go->wait_size(1, 5000);
         },
         nullptr, 0));
-    r.k("entered", in->wait_size(1, kSurelyMs));
+    r.k("entered", in->wait_size(1, kMustHappenMs));
     mark(b, c);
     r.k("other_stream_device_work_runs", late(c));
     go->add("go");

@@ -26,7 +26,7 @@ void hostfn_cases() {
   add("hostfn.blocks_later_work", [](Rec& r) {
     Stream s(NB);
     Cell c = new_cell();
-    HGate h;
+    HostGate h;
     h.arm(s);
     mark(s, c);
     r.k("entered", h.entered());
@@ -37,20 +37,20 @@ void hostfn_cases() {
   add("hostfn.waits_for_earlier_work", [](Rec& r) {
     Stream s(NB);
     Trace& t = new_trace();
-    VGate v;
+    ValueGate v;
     v.arm(s);
     hf(s, t, "x");
-    r.k("early", t.wait_size(1, kNotYetMs));
+    r.k("early", t.wait_size(1, kMustNotHappenMs));
     v.open();
-    r.k("ran", t.wait_size(1, kSurelyMs));
+    r.k("ran", t.wait_size(1, kMustHappenMs));
     OK(cuStreamSynchronize(s));
   });
   add("hostfn.does_not_block_host", [](Rec& r) {
     Stream s(NB);
-    HGate h;
-    rec_blk(r, "launch", blocking([&] { h.open(); }, [&] { return h.try_arm(s); }));
+    HostGate h;
+    record_blocking(r, "launch", blocking([&] { h.open(); }, [&] { return h.try_arm(s); }));
     Trace& t = new_trace();
-    rec_blk(r, "second", blocking([&] { h.open(); }, [&] { return try_hf(s, t, "x"); }));
+    record_blocking(r, "second", blocking([&] { h.open(); }, [&] { return try_hf(s, t, "x"); }));
     h.open();
     OK(cuStreamSynchronize(s));
   });
@@ -58,7 +58,7 @@ void hostfn_cases() {
     Stream s(NB);
     Trace& t = new_trace();
     hf(s, t, "x");
-    r.k("ran_without_any_call", t.wait_size(1, kSurelyMs));
+    r.k("ran_without_any_call", t.wait_size(1, kMustHappenMs));
   });
   add("hostfn.sees_device_writes", [](Rec& r) {
     Stream s(NB);
@@ -94,19 +94,19 @@ void hostfn_cases() {
   add("hostfn.streams_serialized", [](Rec& r) {
     Stream a(NB), b(NB);
     Trace& t = new_trace();
-    HGate h;
+    HostGate h;
     h.arm(a);
     r.k("entered", h.entered());
     hf(b, t, "b");
     r.k("~other_stream_runs_meanwhile", t.wait_size(1, 400));
     h.open();
-    r.k("ran", t.wait_size(1, kSurelyMs));
+    r.k("ran", t.wait_size(1, kMustHappenMs));
     OK(cuCtxSynchronize());
   });
   add("hostfn.device_work_beside", [](Rec& r) {
     Stream a(NB), b(NB);
     Cell c = new_cell();
-    HGate h;
+    HostGate h;
     h.arm(a);
     r.k("entered", h.entered());
     mark(b, c);
@@ -140,7 +140,7 @@ void hostfn_cases() {
     // The stream is not complete until its host function has returned.
     Stream s(NB);
     Event e;
-    HGate h;
+    HostGate h;
     OK(cuEventRecord(e, s));
     h.arm(s);
     r.k("entered", h.entered());

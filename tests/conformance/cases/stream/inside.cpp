@@ -61,14 +61,15 @@ void run_inside(Rec& r, const std::string& kind, const InsideCall& call) {
     OK(cuUserObjectCreate(&u, &box, fn, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     OK(cuUserObjectRelease(u, 1));
   }
-  r.k("called", box.entered->wait_size(1, kSurelyMs));
-  bool back = box.returned->wait_size(1, kSurelyMs);
+  r.k("called", box.entered->wait_size(1, kMustHappenMs));
+  bool back = box.returned->wait_size(1, kMustHappenMs);
   r.k("returned", back);
   if (!back) abandon_process();
   r.k("res", box.res);
   r.k("sync", cuStreamSynchronize(env.self));
   CUgraph open = nullptr;
-  if (capture_status(env.spare) != "NONE" && cuStreamEndCapture(env.spare, &open) == CUDA_SUCCESS) cuGraphDestroy(open);
+  if (capture_status(env.spare) != "NONE" && cuStreamEndCapture(env.spare, &open) == CUDA_SUCCESS)
+    cuGraphDestroy(open);
   cuStreamSynchronize(env.other);
   for (CUstream s : {env.self, env.other, env.spare}) cuStreamDestroy(s);
   for (CUevent e : {env.event, env.done}) cuEventDestroy(e);
@@ -127,7 +128,8 @@ void inside_cases() {
        }},
       {"ctx_push", NORMAL, false, [](InsideEnv&) { return cuCtxPushCurrent(g.ctx); }},
       {"ctx_sync", NORMAL, false, [](InsideEnv&) { return cuCtxSynchronize(); }},
-      {"ctx_record_event", NORMAL, false, [](InsideEnv& e) { return cuCtxRecordEvent(g.ctx, e.spare_event); }},
+      {"ctx_record_event", NORMAL, false,
+       [](InsideEnv& e) { return cuCtxRecordEvent(g.ctx, e.spare_event); }},
       {"primary_retain", NORMAL, false,
        [](InsideEnv&) {
          CUcontext c;
@@ -143,7 +145,8 @@ void inside_cases() {
       {"stream_query_self", NORMAL, false, [](InsideEnv& e) { return cuStreamQuery(e.self); }},
       {"stream_query_legacy", NORMAL, false, [](InsideEnv&) { return cuStreamQuery(LEGACY); }},
       {"stream_query_null", NORMAL, false, [](InsideEnv&) { return cuStreamQuery(nullptr); }},
-      {"stream_query_per_thread", NORMAL, false, [](InsideEnv&) { return cuStreamQuery(PER_THREAD); }},
+      {"stream_query_per_thread", NORMAL, false,
+       [](InsideEnv&) { return cuStreamQuery(PER_THREAD); }},
       {"stream_get_flags", NORMAL, false,
        [](InsideEnv& e) {
          unsigned f;
@@ -164,13 +167,15 @@ void inside_cases() {
          CUstreamAttrValue v;
          return cuStreamGetAttribute(e.other, CU_STREAM_ATTRIBUTE_PRIORITY, &v);
        }},
-      {"stream_wait_event", NORMAL, false, [](InsideEnv& e) { return cuStreamWaitEvent(e.other, e.done, 0); }},
+      {"stream_wait_event", NORMAL, false,
+       [](InsideEnv& e) { return cuStreamWaitEvent(e.other, e.done, 0); }},
       {"is_capturing", NORMAL, false,
        [](InsideEnv& e) {
          CUstreamCaptureStatus st;
          return cuStreamIsCapturing(e.other, &st);
        }},
-      {"begin_capture", NORMAL, false, [](InsideEnv& e) { return cuStreamBeginCapture(e.spare, RELAXED); }},
+      {"begin_capture", NORMAL, false,
+       [](InsideEnv& e) { return cuStreamBeginCapture(e.spare, RELAXED); }},
       {"capture", NORMAL, false,
        [](InsideEnv& e) {
          CUresult x = cuStreamBeginCapture(e.spare, RELAXED);
@@ -195,8 +200,10 @@ void inside_cases() {
          float ms;
          return cuEventElapsedTime(&ms, e.done, e.done);
        }},
-      {"event_record_other", NORMAL, false, [](InsideEnv& e) { return cuEventRecord(e.event, e.other); }},
-      {"event_record_null", NORMAL, false, [](InsideEnv& e) { return cuEventRecord(e.event, nullptr); }},
+      {"event_record_other", NORMAL, false,
+       [](InsideEnv& e) { return cuEventRecord(e.event, e.other); }},
+      {"event_record_null", NORMAL, false,
+       [](InsideEnv& e) { return cuEventRecord(e.event, nullptr); }},
       {"host_func_other", NORMAL, true,
        [](InsideEnv& e) { return cuLaunchHostFunc(e.other, label_fn, new_label("x")); }},
       {"host_func_self", NORMAL, false,
@@ -206,9 +213,12 @@ void inside_cases() {
          return cuStreamAddCallback(
              e.other, [](CUstream, CUresult, void*) {}, nullptr, 0);
        }},
-      {"memset_async_other", NORMAL, false, [](InsideEnv& e) { return cuMemsetD8Async(g.dbuf, 1, 16, e.other); }},
-      {"memset_async_null", NORMAL, false, [](InsideEnv&) { return cuMemsetD8Async(g.dbuf, 1, 16, nullptr); }},
-      {"memcpy_async_other", NORMAL, false, [](InsideEnv& e) { return cuMemcpyHtoDAsync(g.dbuf, g.pin, 16, e.other); }},
+      {"memset_async_other", NORMAL, false,
+       [](InsideEnv& e) { return cuMemsetD8Async(g.dbuf, 1, 16, e.other); }},
+      {"memset_async_null", NORMAL, false,
+       [](InsideEnv&) { return cuMemsetD8Async(g.dbuf, 1, 16, nullptr); }},
+      {"memcpy_async_other", NORMAL, false,
+       [](InsideEnv& e) { return cuMemcpyHtoDAsync(g.dbuf, g.pin, 16, e.other); }},
       {"memcpy_async_pageable", NORMAL, false,
        [](InsideEnv& e) { return cuMemcpyDtoHAsync(g.page, g.dbuf, 16, e.other); }},
       {"malloc_async", NORMAL, false,
@@ -216,7 +226,8 @@ void inside_cases() {
          CUdeviceptr p = 0;
          return cuMemAllocAsync(&p, 64, e.other);
        }},
-      {"write_value", NORMAL, false, [](InsideEnv& e) { return cuStreamWriteValue32(e.other, e.cell.d, 1, 0); }},
+      {"write_value", NORMAL, false,
+       [](InsideEnv& e) { return cuStreamWriteValue32(e.other, e.cell.d, 1, 0); }},
       {"graph_create", NORMAL, true,
        [](InsideEnv&) {
          CUgraph gr = nullptr;
@@ -248,13 +259,16 @@ void inside_cases() {
          memset(&info, 0, sizeof info);
          return cuGraphExecUpdate(e.spare_exec, e.graph, &info);
        }},
-      {"graph_launch_other", NORMAL, false, [](InsideEnv& e) { return cuGraphLaunch(e.exec, e.other); }},
-      {"graph_exec_destroy", NORMAL, false, [](InsideEnv& e) { return cuGraphExecDestroy(e.spare_exec); }},
+      {"graph_launch_other", NORMAL, false,
+       [](InsideEnv& e) { return cuGraphLaunch(e.exec, e.other); }},
+      {"graph_exec_destroy", NORMAL, false,
+       [](InsideEnv& e) { return cuGraphExecDestroy(e.spare_exec); }},
       {"graph_destroy", NORMAL, false, [](InsideEnv& e) { return cuGraphDestroy(e.graph); }},
       {"user_object_create", NORMAL, false,
        [](InsideEnv&) {
          CUuserObject u = nullptr;
-         return cuUserObjectCreate(&u, new_label("u"), label_fn, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+         return cuUserObjectCreate(&u, new_label("u"), label_fn, 1,
+                                   CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
        }},
       {"pointer_attr", NORMAL, false,
        [](InsideEnv& e) {
@@ -286,7 +300,8 @@ void inside_cases() {
        }},
       {"memcpy_sync", NORMAL, false, [](InsideEnv&) { return cuMemcpyHtoD(g.dbuf, g.pin, 16); }},
       {"memset_sync", NORMAL, false, [](InsideEnv&) { return cuMemsetD8(g.dbuf, 1, 16); }},
-      {"stream_sync_other", NORMAL, true, [](InsideEnv& e) { return cuStreamSynchronize(e.other); }},
+      {"stream_sync_other", NORMAL, true,
+       [](InsideEnv& e) { return cuStreamSynchronize(e.other); }},
       {"stream_sync_null", ISO, false, [](InsideEnv&) { return cuStreamSynchronize(nullptr); }},
       {"free_async", NORMAL, false, [](InsideEnv& e) { return cuMemFreeAsync(e.mem, e.other); }},
       {"stream_sync_self", ISO, false, [](InsideEnv& e) { return cuStreamSynchronize(e.self); }},
@@ -295,7 +310,8 @@ void inside_cases() {
     for (size_t i = 0; i < calls.size(); i++) {
       if (strcmp(kind, "hostfn") != 0 && !calls[i].everywhere) continue;
       std::string k = kind;
-      add("inside." + k + "." + calls[i].name, calls[i].flags, [k, i](Rec& r) { run_inside(r, k, calls[i].call); });
+      add("inside." + k + "." + calls[i].name, calls[i].flags,
+          [k, i](Rec& r) { run_inside(r, k, calls[i].call); });
     }
   }
 }

@@ -1,4 +1,5 @@
-// cases/inside.hpp - making a CUDA call inside a host function, callback, host node or user object destructor.
+// cases/inside.hpp - making a CUDA call inside a host function, callback, host node or user object
+// destructor.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -27,7 +28,8 @@ struct InsideEnv {
 };
 using InsideCall = std::function<CUresult(InsideEnv&)>;
 
-// Makes the call inside of `kind` ("hostfn", "callback", "hostnode" or "userobj") and records what it answered.
+// Makes the call inside of `kind` ("hostfn", "callback", "hostnode" or "userobj") and records what
+// it answered.
 void run_inside(Rec& r, const std::string& kind, const InsideCall& call);
 
 }  // namespace weir::conformance

@@ -7,7 +7,7 @@ namespace {
 // A gate in `first`; a memset in `second`. Does the memset wait for the gate?
 void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
   Cell c = new_cell();
-  VGate v;
+  ValueGate v;
   v.arm(first);
   mark(second, c);
   r.k(key + ".waits", !early(c));

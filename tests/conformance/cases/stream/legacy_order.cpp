@@ -6,7 +6,7 @@ namespace weir::conformance {
 void legacy_order_cases() {
   add("legacy.stream_created_after", [](Rec& r) {
     Cell c = new_cell(), d = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(nullptr);
     Stream s(BL), n(NB);
     mark(s, c);
@@ -20,7 +20,7 @@ void legacy_order_cases() {
   add("legacy.orders_two_streams", [](Rec& r) {
     Stream a(BL), b(BL), n(NB);
     Cell c = new_cell(), d = new_cell(), l = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     mark(nullptr, l);
     mark(b, c);
@@ -34,7 +34,7 @@ void legacy_order_cases() {
   add("legacy.earlier_work_not_ordered", [](Rec& r) {
     Stream a(BL), b(BL);
     Cell c = new_cell(), l = new_cell();
-    VGate v;
+    ValueGate v;
     mark(b, c);
     v.arm(a);
     mark(nullptr, l);
@@ -45,14 +45,15 @@ void legacy_order_cases() {
   add("legacy.event_record_captures_blocking", [](Rec& r) {
     Stream b(BL), n(NB);
     Event e, f;
-    VGate v, w;
+    ValueGate v, w;
     v.arm(b);
     w.arm(n);
     OK(cuEventRecord(e, nullptr));
     r.k("both_busy", cuEventQuery(e));
     v.open();
     OK(cuStreamSynchronize(b));
-    rec_blk(r, "only_nonblocking_busy", blocking([&] { w.open(); }, [&] { return cuEventSynchronize(e); }));
+    record_blocking(r, "only_nonblocking_busy",
+                    blocking([&] { w.open(); }, [&] { return cuEventSynchronize(e); }));
     w.open();
     OK(cuCtxSynchronize());
   });
@@ -60,7 +61,7 @@ void legacy_order_cases() {
     Stream a(BL), b(BL);
     Event e;
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(e, nullptr));
     mark(b, c);
@@ -73,7 +74,7 @@ void legacy_order_cases() {
     Stream n(NB), b(BL), m(NB);
     Event e;
     Cell c = new_cell(), d = new_cell(), l = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(n);
     OK(cuEventRecord(e, n));
     OK(cuStreamWaitEvent(nullptr, e, 0));

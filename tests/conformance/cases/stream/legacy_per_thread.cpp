@@ -9,7 +9,7 @@ namespace {
 // A gate in `first`; a memset in `second`. Does the memset wait for the gate?
 void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
   Cell c = new_cell();
-  VGate v;
+  ValueGate v;
   v.arm(first);
   mark(second, c);
   r.k(key + ".waits", !early(c));
@@ -34,7 +34,7 @@ void legacy_per_thread_cases() {
   });
   add("legacy.per_thread_of_two_threads", [](Rec& r) {
     Cell c = new_cell(), d = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(PER_THREAD);
     mark(PER_THREAD, d);
     on_thread([&] {
@@ -48,8 +48,9 @@ void legacy_per_thread_cases() {
     OK(cuStreamSynchronize(PER_THREAD));
   });
   add("legacy.other_threads_per_thread", [](Rec& r) {
-    // A legacy operation of this thread against another thread's per-thread default stream, both ways.
-    VGate v;
+    // A legacy operation of this thread against another thread's per-thread default stream, both
+    // ways.
+    ValueGate v;
     Cell c = new_cell();
     Trace& armed = new_trace();
     Trace& go = new_trace();
@@ -60,7 +61,7 @@ void legacy_per_thread_cases() {
       go.wait_size(1, 6000);
       cuStreamSynchronize(PER_THREAD);
     });
-    armed.wait_size(1, kSurelyMs);
+    armed.wait_size(1, kMustHappenMs);
     CUresult e = cuMemsetD32Async(c.d, 1, 1, LEGACY);
     bool waits = !early(c);
     v.open();
@@ -70,7 +71,7 @@ void legacy_per_thread_cases() {
     r.k("memset", e);
     r.k("legacy_waits_other_threads_per_thread", waits);
     r.k("done", done);
-    VGate w;
+    ValueGate w;
     Cell d = new_cell();
     w.arm(LEGACY);
     bool other_waits = false;
@@ -87,17 +88,17 @@ void legacy_per_thread_cases() {
     // a thread that ends with work in its per-thread stream
     Cell c = new_cell(), d = new_cell();
     Event e;
-    VGate v;
-    Blk b = blocking([&] { v.open(); },
-                     [&] {
-                       on_thread([&] {
-                         v.arm(PER_THREAD);
-                         mark(PER_THREAD, c);
-                         OK(cuEventRecord(e, PER_THREAD));
-                       });
-                       return CUDA_SUCCESS;
-                     },
-                     1500);
+    ValueGate v;
+    BlockingResult b = blocking([&] { v.open(); },
+                                [&] {
+                                  on_thread([&] {
+                                    v.arm(PER_THREAD);
+                                    mark(PER_THREAD, c);
+                                    OK(cuEventRecord(e, PER_THREAD));
+                                  });
+                                  return CUDA_SUCCESS;
+                                },
+                                1500);
     r.k("thread_end_waits", b.blocked);
     r.k("event", cuEventQuery(e));
     mark(LEGACY, d);
@@ -111,7 +112,7 @@ void legacy_per_thread_cases() {
   add("legacy.submitted_by_other_thread", [](Rec& r) {
     Stream s(BL);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(s);
     on_thread([&] { mark(nullptr, c); });
     r.k("waits", !early(c));

@@ -7,14 +7,14 @@ void legacy_work_cases() {
   add("legacy.host_func", [](Rec& r) {
     Stream b(BL);
     Trace& t = new_trace();
-    VGate v;
+    ValueGate v;
     v.arm(b);
     hf(nullptr, t, "x");
-    r.k("waits_for_blocking", !t.wait_size(1, kNotYetMs));
+    r.k("waits_for_blocking", !t.wait_size(1, kMustNotHappenMs));
     v.open();
-    r.k("ran", t.wait_size(1, kSurelyMs));
+    r.k("ran", t.wait_size(1, kMustHappenMs));
     OK(cuCtxSynchronize());
-    HGate h;
+    HostGate h;
     Cell c = new_cell();
     h.arm(nullptr);
     r.k("entered", h.entered());
@@ -27,7 +27,7 @@ void legacy_work_cases() {
   add("legacy.value_ops", [](Rec& r) {
     Stream b(BL);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(b);
     OK(cuStreamWriteValue32(nullptr, c.d, 1, 0));
     r.k("write_value_waits_for_blocking", !early(c));
@@ -39,51 +39,54 @@ void legacy_work_cases() {
     Stream b(BL), n(NB);
     auto pin = g.pin;
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "htod_pinned_blocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, pin, 64); }));
+      record_blocking(r, "htod_pinned_blocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, pin, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(n);
-      rec_blk(r, "htod_pinned_nonblocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, pin, 64); }));
+      record_blocking(r, "htod_pinned_nonblocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, pin, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "dtoh_pinned_blocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyDtoH(pin, g.dbuf, 64); }));
+      record_blocking(r, "dtoh_pinned_blocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuMemcpyDtoH(pin, g.dbuf, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(n);
-      rec_blk(r, "dtoh_pinned_nonblocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyDtoH(pin, g.dbuf, 64); }));
+      record_blocking(r, "dtoh_pinned_nonblocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuMemcpyDtoH(pin, g.dbuf, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "htod_pageable_blocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.page, 64); }));
+      record_blocking(
+          r, "htod_pageable_blocking_busy",
+          blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.page, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "dtod_blocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyDtoD(g.dbuf, g.dbuf + 4096, 64); }));
+      record_blocking(
+          r, "dtod_blocking_busy",
+          blocking([&] { v.open(); }, [&] { return cuMemcpyDtoD(g.dbuf, g.dbuf + 4096, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "memset_blocking_busy", blocking([&] { v.open(); }, [&] { return cuMemsetD8(g.dbuf, 1, 64); }));
+      record_blocking(r, "memset_blocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuMemsetD8(g.dbuf, 1, 64); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(PER_THREAD);
-      rec_blk(r, "htod_pinned_per_thread_busy",
-              blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, pin, 64); }));
+      record_blocking(r, "htod_pinned_per_thread_busy",
+                      blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, pin, 64); }));
     }
   });
   add("legacy.graph_launch", [](Rec& r) {
@@ -93,7 +96,7 @@ void legacy_work_cases() {
     add_memset(gr, {}, c.d, 1);
     Exec x(gr);
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
       OK(cuGraphLaunch(x, nullptr));
       r.k("graph_in_legacy_waits_for_blocking", !early(c));
@@ -102,7 +105,7 @@ void legacy_work_cases() {
       OK(cuCtxSynchronize());
     }
     {
-      VGate v;
+      ValueGate v;
       Graph gg;
       add_gate(gg, {}, v);
       Exec y(gg);
@@ -119,7 +122,7 @@ void legacy_work_cases() {
   add("legacy.graph_in_blocking_stream", [](Rec& r) {
     Stream b(BL);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     Graph gg;
     add_gate(gg, {}, v);
     Exec y(gg);
@@ -132,10 +135,11 @@ void legacy_work_cases() {
   });
   add("legacy.malloc_async_in_legacy", [](Rec& r) {
     Stream b(BL);
-    VGate v;
+    ValueGate v;
     v.arm(b);
     CUdeviceptr p = 0;
-    rec_blk(r, "~malloc_async", blocking([&] { v.open(); }, [&] { return cuMemAllocAsync(&p, 256, nullptr); }));
+    record_blocking(r, "~malloc_async",
+                    blocking([&] { v.open(); }, [&] { return cuMemAllocAsync(&p, 256, nullptr); }));
     v.open();
     if (p) r.k("free_async", cuMemFreeAsync(p, nullptr));
     OK(cuCtxSynchronize());
@@ -143,7 +147,7 @@ void legacy_work_cases() {
   add("legacy.chain_across_both", [](Rec& r) {
     Stream a(BL), b(BL);
     Trace& t = new_trace();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     hf(a, t, "a1");
     hf(nullptr, t, "l1");

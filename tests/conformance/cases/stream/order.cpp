@@ -27,14 +27,14 @@ void order_cases() {
     CUstream ss[] = {s0, s1, s2, s3};
     Event e[4];
     Trace& t = new_trace();
-    VGate v;
+    ValueGate v;
     v.arm(s0);
     for (int i = 0; i < 4; i++) {
       if (i) OK(cuStreamWaitEvent(ss[i], e[i - 1], 0));
       hf(ss[i], t, "s" + std::to_string(i));
       OK(cuEventRecord(e[i], ss[i]));
     }
-    r.k("early", t.wait_size(1, kNotYetMs));
+    r.k("early", t.wait_size(1, kMustNotHappenMs));
     v.open();
     OK(cuEventSynchronize(e[3]));
     r.k("order", t.str());
@@ -74,7 +74,7 @@ void order_cases() {
     Stream a(NB), b(NB), c(NB);
     Event ea, eb;
     Cell m = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuEventRecord(ea, a));
     OK(cuStreamWaitEvent(b, ea, 0));
@@ -93,7 +93,7 @@ void order_cases() {
     auto* h = reinterpret_cast<uint32_t*>(g.pin);
     h[0] = 77;
     h[1] = 0;
-    VGate v;
+    ValueGate v;
     v.arm(a);
     OK(cuMemcpyHtoDAsync(g.dbuf, h, 4, a));
     OK(cuEventRecord(e, a));

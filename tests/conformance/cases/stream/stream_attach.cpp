@@ -24,13 +24,17 @@ void stream_attach_cases() {
     const char* name;
     unsigned flags;
     size_t length;
-    int pointer;  // 0 the managed allocation, 1 inside of it, 2 device memory, 3 pinned memory, 4 null, 5 pageable
+    int pointer;  // 0 the managed allocation, 1 inside of it, 2 device memory, 3 pinned memory, 4
+                  // null, 5 pageable
   };
   for (const Attach& a :
        {Attach{"flags0", 0, 0, 0}, Attach{"flags3", 3, 0, 0}, Attach{"flags8", 8, 0, 0},
-        Attach{"part_length", CU_MEM_ATTACH_GLOBAL, 128, 0}, Attach{"inner_pointer", CU_MEM_ATTACH_GLOBAL, 0, 1},
-        Attach{"device_pointer", CU_MEM_ATTACH_GLOBAL, 0, 2}, Attach{"pinned_pointer", CU_MEM_ATTACH_GLOBAL, 0, 3},
-        Attach{"null_pointer", CU_MEM_ATTACH_GLOBAL, 0, 4}, Attach{"pageable_pointer", CU_MEM_ATTACH_GLOBAL, 0, 5}})
+        Attach{"part_length", CU_MEM_ATTACH_GLOBAL, 128, 0},
+        Attach{"inner_pointer", CU_MEM_ATTACH_GLOBAL, 0, 1},
+        Attach{"device_pointer", CU_MEM_ATTACH_GLOBAL, 0, 2},
+        Attach{"pinned_pointer", CU_MEM_ATTACH_GLOBAL, 0, 3},
+        Attach{"null_pointer", CU_MEM_ATTACH_GLOBAL, 0, 4},
+        Attach{"pageable_pointer", CU_MEM_ATTACH_GLOBAL, 0, 5}})
     add(std::string("stream.attach_managed.") + a.name, [a](Rec& r) {
       CUdeviceptr m = 0;
       OK(cuMemAllocManaged(&m, 4096, CU_MEM_ATTACH_GLOBAL));
@@ -56,9 +60,12 @@ void stream_attach_cases() {
   });
   add("stream.sync_from_other_thread", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    on_thread([&] { rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(s); })); });
+    on_thread([&] {
+      record_blocking(r, "sync",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(s); }));
+    });
   });
 }
 

@@ -39,8 +39,9 @@ void stream_create_cases() {
   });
   add("stream.get_flags", [](Rec& r) {
     Stream b(BL), n(NB), p(NB, -1);
-    const std::pair<const char*, CUstream> hs[] = {{"blocking", b},   {"nonblocking", n}, {"prio", p},
-                                                   {"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
+    const std::pair<const char*, CUstream> hs[] = {{"blocking", b},    {"nonblocking", n},
+                                                   {"prio", p},        {"null", nullptr},
+                                                   {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
     for (auto& [k, s] : hs) {
       unsigned f = 99;
       r.k(k, cuStreamGetFlags(s, &f));

@@ -39,7 +39,7 @@ void stream_order_cases() {
   add("stream.independent_nonblocking", [](Rec& r) {
     Stream a(NB), b(NB);
     Cell c = new_cell(), d = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     mark(a, c);
     mark(b, d);
@@ -51,7 +51,7 @@ void stream_order_cases() {
   add("stream.independent_blocking", [](Rec& r) {
     Stream a(BL), b(BL);
     Cell c = new_cell(), d = new_cell();
-    VGate v;
+    ValueGate v;
     v.arm(a);
     mark(a, c);
     mark(b, d);
@@ -63,7 +63,7 @@ void stream_order_cases() {
   add("stream.independent_8", [](Rec& r) {
     std::vector<std::unique_ptr<Stream>> s;
     std::vector<Cell> c;
-    VGate v;
+    ValueGate v;
     for (int i = 0; i < 8; i++) {
       s.push_back(std::make_unique<Stream>(NB));
       c.push_back(new_cell());

@@ -8,7 +8,7 @@ void stream_query_cases() {
     Stream s(NB);
     r.k("fresh", cuStreamQuery(s));
     {
-      VGate v;
+      ValueGate v;
       v.arm(s);
       r.k("waiting_on_value", cuStreamQuery(s));
       v.open();
@@ -16,7 +16,7 @@ void stream_query_cases() {
       r.k("after", cuStreamQuery(s));
     }
     {
-      HGate h;
+      HostGate h;
       h.arm(s);
       r.k("entered", h.entered());
       r.k("in_host_func", cuStreamQuery(s));
@@ -31,7 +31,7 @@ void stream_query_cases() {
   add("stream.query_special_while_busy", [](Rec& r) {
     Stream b(BL), n(NB);
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
       r.k("legacy_blocking_busy", cuStreamQuery(LEGACY));
       r.k("null_blocking_busy", cuStreamQuery(nullptr));
@@ -41,7 +41,7 @@ void stream_query_cases() {
       OK(cuStreamSynchronize(b));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(n);
       r.k("legacy_nonblocking_busy", cuStreamQuery(LEGACY));
       r.k("per_thread_nonblocking_busy", cuStreamQuery(PER_THREAD));
@@ -49,7 +49,7 @@ void stream_query_cases() {
       OK(cuStreamSynchronize(n));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(PER_THREAD);
       r.k("per_thread_busy", cuStreamQuery(PER_THREAD));
       r.k("legacy_per_thread_busy", cuStreamQuery(LEGACY));
@@ -58,7 +58,7 @@ void stream_query_cases() {
       OK(cuStreamSynchronize(PER_THREAD));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
       r.k("legacy_busy", cuStreamQuery(LEGACY));
       r.k("null_legacy_busy", cuStreamQuery(nullptr));
@@ -72,96 +72,99 @@ void stream_query_cases() {
   add("stream.sync_blocks", [](Rec& r) {
     Stream s(NB);
     {
-      VGate v;
+      ValueGate v;
       v.arm(s);
-      rec_blk(r, "value", blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(s); }));
+      record_blocking(r, "value",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(s); }));
     }
     {
-      HGate h;
+      HostGate h;
       h.arm(s);
-      rec_blk(r, "host_func", blocking([&] { h.open(); }, [&] { return cuStreamSynchronize(s); }));
+      record_blocking(r, "host_func",
+                      blocking([&] { h.open(); }, [&] { return cuStreamSynchronize(s); }));
     }
-    rec_blk(r, "idle", blocking([] {}, [&] { return cuStreamSynchronize(s); }));
+    record_blocking(r, "idle", blocking([] {}, [&] { return cuStreamSynchronize(s); }));
   });
   add("stream.sync_other_streams_busy", [](Rec& r) {
     Stream b(BL), n(NB), m(NB);
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "nonblocking_while_blocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(n); }));
+      record_blocking(r, "nonblocking_while_blocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(n); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(m);
-      rec_blk(r, "nonblocking_while_nonblocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(n); }));
+      record_blocking(r, "nonblocking_while_nonblocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(n); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "legacy_while_blocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(LEGACY); }));
+      record_blocking(r, "legacy_while_blocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(LEGACY); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(n);
-      rec_blk(r, "legacy_while_nonblocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(LEGACY); }));
+      record_blocking(r, "legacy_while_nonblocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(LEGACY); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(PER_THREAD);
-      rec_blk(r, "legacy_while_per_thread_busy",
-              blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(LEGACY); }));
+      record_blocking(r, "legacy_while_per_thread_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(LEGACY); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "blocking_while_legacy_busy", blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(b); }));
+      record_blocking(r, "blocking_while_legacy_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(b); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(LEGACY);
-      rec_blk(r, "per_thread_while_legacy_busy",
-              blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(PER_THREAD); }));
+      record_blocking(r, "per_thread_while_legacy_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(PER_THREAD); }));
     }
     {
-      VGate v;
+      ValueGate v;
       v.arm(b);
-      rec_blk(r, "per_thread_while_blocking_busy",
-              blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(PER_THREAD); }));
+      record_blocking(r, "per_thread_while_blocking_busy",
+                      blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(PER_THREAD); }));
     }
   });
   add("stream.destroy_busy_value", [](Rec& r) {
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     CUstream s = nullptr;
     OK(cuStreamCreate(&s, NB));
     OK(v.try_arm(s));
     OK(cuMemsetD32Async(c.d, 1, 1, s));
-    rec_blk(r, "destroy", blocking([&] { v.open(); }, [&] { return cuStreamDestroy(s); }));
+    record_blocking(r, "destroy", blocking([&] { v.open(); }, [&] { return cuStreamDestroy(s); }));
     r.k("early", early(c));
     v.open();
     r.k("completed", late(c));
   });
   add("stream.destroy_busy_host_func", [](Rec& r) {
     Trace& t = new_trace();
-    HGate h;
+    HostGate h;
     CUstream s = nullptr;
     OK(cuStreamCreate(&s, NB));
     OK(h.try_arm(s));
     hf(s, t, "after");
     r.k("entered", h.entered());
-    rec_blk(r, "destroy", blocking([&] { h.open(); }, [&] { return cuStreamDestroy(s); }));
+    record_blocking(r, "destroy", blocking([&] { h.open(); }, [&] { return cuStreamDestroy(s); }));
     h.open();
-    r.k("later_host_func_ran", t.wait_size(1, kSurelyMs));
+    r.k("later_host_func_ran", t.wait_size(1, kMustHappenMs));
   });
   add("stream.destroy_with_event_pending", [](Rec& r) {
     Event e;
     Stream w(NB);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     CUstream s = nullptr;
     OK(cuStreamCreate(&s, NB));
     OK(v.try_arm(s));

@@ -1,4 +1,5 @@
-// cases/extsem.cpp - semaphores that others made, as far as it goes without a graphics library that could make one.
+// cases/extsem.cpp - semaphores that others made, as far as it goes without a graphics library that
+// could make one.
 #include "cases/stream/inside.hpp"
 
 #include <fcntl.h>
@@ -144,7 +145,8 @@ void extsem_cases() {
     };
     during("signal_none", [&] { return cuSignalExternalSemaphoresAsync(nullptr, nullptr, 0, s); });
     during("wait_none", [&] { return cuWaitExternalSemaphoresAsync(nullptr, nullptr, 0, s); });
-    during("signal_none_elsewhere", [&] { return cuSignalExternalSemaphoresAsync(nullptr, nullptr, 0, t); });
+    during("signal_none_elsewhere",
+           [&] { return cuSignalExternalSemaphoresAsync(nullptr, nullptr, 0, t); });
     during("import", [&] {
       CUexternalSemaphore out = nullptr;
       const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = desc(1, -1);
@@ -165,8 +167,9 @@ void extsem_cases() {
     });
   });
   add("extsem.inside.signal_none", ISO | SLOW, [](Rec& r) {
-    run_inside(r, "hostfn",
-               [](InsideEnv& env) { return cuSignalExternalSemaphoresAsync(nullptr, nullptr, 0, env.other); });
+    run_inside(r, "hostfn", [](InsideEnv& env) {
+      return cuSignalExternalSemaphoresAsync(nullptr, nullptr, 0, env.other);
+    });
   });
 }
 

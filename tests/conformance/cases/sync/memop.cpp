@@ -6,8 +6,10 @@
 namespace weir::conformance {
 namespace {
 
-// Waits in a stream with the given start value; reports whether it is held, and whether `release` lets it go.
-void rec_wait32(Rec& r, const std::string& key, uint32_t start, uint32_t value, unsigned flags, uint32_t release) {
+// Waits in a stream with the given start value; reports whether it is held, and whether `release`
+// lets it go.
+void rec_wait32(Rec& r, const std::string& key, uint32_t start, uint32_t value, unsigned flags,
+                uint32_t release) {
   Stream s(NB);
   Cell c = new_cell(start), m = new_cell();
   on_release([c, release] { c.set(release); });
@@ -21,7 +23,8 @@ void rec_wait32(Rec& r, const std::string& key, uint32_t start, uint32_t value, 
   OK(cuStreamSynchronize(s));
 }
 
-void rec_wait64(Rec& r, const std::string& key, uint64_t start, uint64_t value, unsigned flags, uint64_t release) {
+void rec_wait64(Rec& r, const std::string& key, uint64_t start, uint64_t value, unsigned flags,
+                uint64_t release) {
   Stream s(NB);
   Cell c = new_cell(start), m = new_cell();
   on_release([c, release] { c.set64(release); });
@@ -87,7 +90,8 @@ void memop_cases() {
     Stream s(NB);
     auto* p = reinterpret_cast<uint32_t*>(g.page);
     p[0] = 7;
-    r.k("wait_pageable", cuStreamWaitValue32(s, reinterpret_cast<CUdeviceptr>(p), 7, CU_STREAM_WAIT_VALUE_EQ));
+    r.k("wait_pageable",
+        cuStreamWaitValue32(s, reinterpret_cast<CUdeviceptr>(p), 7, CU_STREAM_WAIT_VALUE_EQ));
     r.k("write_pageable", cuStreamWriteValue32(s, reinterpret_cast<CUdeviceptr>(p), 8, 0));
     r.k("sync", cuStreamSynchronize(s));
   });
@@ -170,7 +174,7 @@ void memop_cases() {
     Stream s(NB);
     Cell c = new_cell(), d = new_cell();
     Trace& t = new_trace();
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuStreamWriteValue32(s, c.d, 1, 0));
     r.k("write_waits_for_earlier", !early(c));
@@ -185,7 +189,7 @@ void memop_cases() {
   add("memop.wait_is_busy", [](Rec& r) {
     Stream s(NB);
     Event e;
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     r.k("stream", cuStreamQuery(s));

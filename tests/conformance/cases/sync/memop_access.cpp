@@ -1,4 +1,5 @@
-// cases/memop_access.cpp - stream memory operations on words that the device may only read, or not even that.
+// cases/memop_access.cpp - stream memory operations on words that the device may only read, or not
+// even that.
 #include "cases/memory/ranges.hpp"
 
 #include <sys/mman.h>
@@ -43,7 +44,8 @@ class MappedWith {
     OK(open_access(d, kGrain));
     OK(cuMemsetD32(d, kWas, 2));
     OK(cuCtxSynchronize());
-    if (access == CU_MEM_ACCESS_FLAGS_PROT_READ) OK(open_access(d, kGrain, CU_MEM_ACCESS_FLAGS_PROT_READ));
+    if (access == CU_MEM_ACCESS_FLAGS_PROT_READ)
+      OK(open_access(d, kGrain, CU_MEM_ACCESS_FLAGS_PROT_READ));
   }
   Range d;
 
@@ -51,7 +53,8 @@ class MappedWith {
   Piece memory_;
 };
 
-// What is called, and what comes of it on the device. What follows a failure there says nothing more.
+// What is called, and what comes of it on the device. What follows a failure there says nothing
+// more.
 void rec_call(Rec& r, const std::string& key, CUstream s, const std::function<CUresult()>& call) {
   if (r.k(key, call()) != CUDA_SUCCESS) return;
   if (r.k(key + ".sync", cuStreamSynchronize(s)) != CUDA_SUCCESS) throw Abort{key};
@@ -114,7 +117,10 @@ void memop_access_cases() {
   const struct {
     const char* name;
     void (*body)(Rec&, CUdeviceptr);
-  } uses[] = {{"waits", rec_waits}, {"writes", rec_writes}, {"batch_write", rec_batch_write}, {"nodes", rec_nodes}};
+  } uses[] = {{"waits", rec_waits},
+              {"writes", rec_writes},
+              {"batch_write", rec_batch_write},
+              {"nodes", rec_nodes}};
   for (const auto& memory : memories) {
     for (const auto& use : uses) {
       add("memop." + std::string(memory.name) + "." + use.name, ISO, [memory, use](Rec& r) {

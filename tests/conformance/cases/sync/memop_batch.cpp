@@ -49,8 +49,9 @@ void memop_batch_cases() {
     Stream s(NB);
     Cell a = new_cell(), b = new_cell();
     on_release([a, b] { a.set64(~0ull >> 1), b.set64(~0ull >> 1); });
-    CUstreamBatchMemOpParams ops[] = {op_write(a.d, 3),           op_wait(a.d, 3), op_write64(b.d, 1ull << 40),
-                                      op_wait64(b.d, 1ull << 40), op_barrier(0),   op_write(a.d, 4)};
+    CUstreamBatchMemOpParams ops[] = {
+        op_write(a.d, 3),           op_wait(a.d, 3), op_write64(b.d, 1ull << 40),
+        op_wait64(b.d, 1ull << 40), op_barrier(0),   op_write(a.d, 4)};
     r.k("batch", cuStreamBatchMemOp(s, 6, ops, 0));
     r.k("sync", cuStreamSynchronize(s));
     r.k("a", a.get());
@@ -102,12 +103,13 @@ void memop_batch_cases() {
     Cell a = new_cell();
     CUstreamBatchMemOpParams unknown = op_write(a.d, 1);
     unknown.operation = static_cast<CUstreamBatchMemOpType>(99);
-    const std::pair<const char*, CUstreamBatchMemOpParams> bad[] = {{"flush", op_flush()},
-                                                                    {"unknown", unknown},
-                                                                    {"null", op_write(0, 1)},
-                                                                    {"misaligned64", op_write64(a.d + 4, 1)},
-                                                                    {"wait_flags", op_wait(a.d, 0, 8)},
-                                                                    {"barrier", op_barrier(7)}};
+    const std::pair<const char*, CUstreamBatchMemOpParams> bad[] = {
+        {"flush", op_flush()},
+        {"unknown", unknown},
+        {"null", op_write(0, 1)},
+        {"misaligned64", op_write64(a.d + 4, 1)},
+        {"wait_flags", op_wait(a.d, 0, 8)},
+        {"barrier", op_barrier(7)}};
     for (auto& [n, x] : bad) {
       a.set64(0);
       CUstreamBatchMemOpParams ops[2] = {op_write(a.d, 77), x};
@@ -167,9 +169,14 @@ void memop_batch_cases() {
         {"null", [](CUstream s, Cell) { return cuStreamWriteValue32(s, 0, 1, 0); }},
         {"misaligned", [](CUstream s, Cell c) { return cuStreamWriteValue32(s, c.d + 1, 1, 0); }},
         {"flags", [](CUstream s, Cell c) { return cuStreamWaitValue32(s, c.d, 1, 8); }},
-        {"flush_flag", [](CUstream s, Cell c) { return cuStreamWaitValue32(s, c.d, 1, CU_STREAM_WAIT_VALUE_FLUSH); }},
+        {"flush_flag",
+         [](CUstream s, Cell c) {
+           return cuStreamWaitValue32(s, c.d, 1, CU_STREAM_WAIT_VALUE_FLUSH);
+         }},
         {"pageable",
-         [](CUstream s, Cell) { return cuStreamWriteValue32(s, reinterpret_cast<CUdeviceptr>(g.page), 1, 0); }},
+         [](CUstream s, Cell) {
+           return cuStreamWriteValue32(s, reinterpret_cast<CUdeviceptr>(g.page), 1, 0);
+         }},
         {"batch_unknown",
          [](CUstream s, Cell c) {
            CUstreamBatchMemOpParams x = op_write(c.d, 1);

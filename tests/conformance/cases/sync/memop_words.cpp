@@ -24,8 +24,8 @@ void memop_words_cases() {
   add("memop.wait_flag_bits", [](Rec& r) {
     Stream s(NB);
     Cell c = new_cell(kAlways);
-    for (unsigned f : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 16u, 0x40000000u, 0x40000001u, 0x40000003u, 0x40000004u,
-                       0x80000000u, 0x80000001u, 0xffffffffu}) {
+    for (unsigned f : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 16u, 0x40000000u, 0x40000001u,
+                       0x40000003u, 0x40000004u, 0x80000000u, 0x80000001u, 0xffffffffu}) {
       r.k("f" + std::to_string(f) + ".wait32", cuStreamWaitValue32(s, c.d, kAlways, f));
       r.k("f" + std::to_string(f) + ".wait64", cuStreamWaitValue64(s, c.d, kAlways, f));
     }
@@ -43,7 +43,8 @@ void memop_words_cases() {
   add("memop.alignment", [](Rec& r) {
     Stream s(NB);
     Cell c = new_cell();
-    for (unsigned off : {1u, 2u, 3u, 4u, 5u, 6u, 7u}) rec_word(r, "off" + std::to_string(off), s, c.d + off);
+    for (unsigned off : {1u, 2u, 3u, 4u, 5u, 6u, 7u})
+      rec_word(r, "off" + std::to_string(off), s, c.d + off);
     r.k("sync", cuStreamSynchronize(s));
   });
   add("memop.cyclic64", [](Rec& r) {
@@ -218,7 +219,8 @@ void memop_words_cases() {
     OK(cuStreamSynchronize(t));
   });
   add("memop.waits_of_default_streams", [](Rec& r) {
-    const std::pair<const char*, CUstream> hs[] = {{"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
+    const std::pair<const char*, CUstream> hs[] = {
+        {"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
     for (auto& [n, h] : hs) {
       Stream t(NB);
       Cell c = new_cell(), m = new_cell();
@@ -239,12 +241,17 @@ void memop_words_cases() {
     for (const char* x : suffixes) {
       const std::string k = *x ? x + 1 : "v1";
       auto symbol = [&](const char* n) { return std::string(n) + x; };
-      r.k(k + ".wait32", other_name(cuStreamWaitValue32, symbol("cuStreamWaitValue32").c_str())(s, c.d, 1, 0));
-      r.k(k + ".wait64", other_name(cuStreamWaitValue64, symbol("cuStreamWaitValue64").c_str())(s, c.d, 1, 0));
-      r.k(k + ".write32", other_name(cuStreamWriteValue32, symbol("cuStreamWriteValue32").c_str())(s, d.d, 7, 0));
-      r.k(k + ".write64", other_name(cuStreamWriteValue64, symbol("cuStreamWriteValue64").c_str())(s, d.d, 7, 0));
+      r.k(k + ".wait32",
+          other_name(cuStreamWaitValue32, symbol("cuStreamWaitValue32").c_str())(s, c.d, 1, 0));
+      r.k(k + ".wait64",
+          other_name(cuStreamWaitValue64, symbol("cuStreamWaitValue64").c_str())(s, c.d, 1, 0));
+      r.k(k + ".write32",
+          other_name(cuStreamWriteValue32, symbol("cuStreamWriteValue32").c_str())(s, d.d, 7, 0));
+      r.k(k + ".write64",
+          other_name(cuStreamWriteValue64, symbol("cuStreamWriteValue64").c_str())(s, d.d, 7, 0));
       CUstreamBatchMemOpParams op = op_write(d.d, 8);
-      r.k(k + ".batch", other_name(cuStreamBatchMemOp, symbol("cuStreamBatchMemOp").c_str())(s, 1, &op, 0));
+      r.k(k + ".batch",
+          other_name(cuStreamBatchMemOp, symbol("cuStreamBatchMemOp").c_str())(s, 1, &op, 0));
     }
     r.k("sync", cuStreamSynchronize(s));
     r.k("written", d.get());

@@ -7,8 +7,8 @@ namespace weir::conformance {
 namespace {
 
 // The call in a capture of the stream; then, if it went well, the graph run once in a near stream.
-void captured(Rec& r, const std::string& key, CUstream s, CUstream run_in, const std::function<CUresult()>& f,
-              const std::function<bool()>& did) {
+void captured(Rec& r, const std::string& key, CUstream s, CUstream run_in,
+              const std::function<CUresult()>& f, const std::function<bool()>& did) {
   begin(s);
   r.k(key, f());
   CUgraph made = nullptr;
@@ -30,9 +30,9 @@ void captured(Rec& r, const std::string& key, CUstream s, CUstream run_in, const
 }
 
 void copies(Rec& r, Reached::State state) {
-  const Far far;
+  const SecondDevice device1;
   Stream s(NB), run_in(NB);
-  const Reached reached(state, far);
+  const Reached reached(state, device1);
   const CUdeviceptr f = reached.p, n = g.dbuf;
   uint32_t value = 50;
   const auto from = [&](const char* key, CUstream in, const std::function<CUresult()>& call) {
@@ -44,18 +44,18 @@ void copies(Rec& r, Reached::State state) {
     put_words(g.ctx, n, ++value);
     put_words(reached.owner, f, 0);
     captured(r, key, in, run_in, call, [&] {
-      OK(cuCtxSynchronize_v2(g.far));
+      OK(cuCtxSynchronize_v2(g.device1));
       return get_word(reached.owner, f) == value;
     });
   };
   from("address.from", s, [&] { return cuMemcpyAsync(n, f, kCopied, s); });
   from("dtod.from", s, [&] { return cuMemcpyDtoDAsync(n, f, kCopied, s); });
-  from("peer.from", s, [&] { return cuMemcpyPeerAsync(n, g.ctx, f, far.ctx, kCopied, s); });
-  from("far_stream.from", far.s, [&] { return cuMemcpyAsync(n, f, kCopied, far.s); });
+  from("peer.from", s, [&] { return cuMemcpyPeerAsync(n, g.ctx, f, device1.ctx, kCopied, s); });
+  from("far_stream.from", device1.s, [&] { return cuMemcpyAsync(n, f, kCopied, device1.s); });
   to("address.to", s, [&] { return cuMemcpyAsync(f, n, kCopied, s); });
   to("dtod.to", s, [&] { return cuMemcpyDtoDAsync(f, n, kCopied, s); });
-  to("peer.to", s, [&] { return cuMemcpyPeerAsync(f, far.ctx, n, g.ctx, kCopied, s); });
-  to("far_stream.to", far.s, [&] { return cuMemcpyAsync(f, n, kCopied, far.s); });
+  to("peer.to", s, [&] { return cuMemcpyPeerAsync(f, device1.ctx, n, g.ctx, kCopied, s); });
+  to("far_stream.to", device1.s, [&] { return cuMemcpyAsync(f, n, kCopied, device1.s); });
   const auto host = reinterpret_cast<uint32_t*>(g.pin);
   to("htod", s, [&] {
     std::fill_n(host, 16, value);
@@ -64,20 +64,21 @@ void copies(Rec& r, Reached::State state) {
 }
 
 void sets(Rec& r, Reached::State state) {
-  const Far far;
+  const SecondDevice device1;
   Stream s(NB), run_in(NB);
-  const Reached reached(state, far);
+  const Reached reached(state, device1);
   const auto holds = [&](uint32_t v) {
-    OK(cuCtxSynchronize_v2(g.far));
+    OK(cuCtxSynchronize_v2(g.device1));
     return get_word(reached.owner, reached.p) == v;
   };
   captured(
-      r, "far_stream", far.s, run_in, [&] { return cuMemsetD32Async(reached.p, 1, 16, far.s); },
-      [&] { return holds(1); });
+      r, "far_stream", device1.s, run_in,
+      [&] { return cuMemsetD32Async(reached.p, 1, 16, device1.s); }, [&] { return holds(1); });
   captured(
-      r, "near_stream", s, run_in, [&] { return cuMemsetD32Async(reached.p, 2, 16, s); }, [&] { return holds(2); });
+      r, "near_stream", s, run_in, [&] { return cuMemsetD32Async(reached.p, 2, 16, s); },
+      [&] { return holds(2); });
   captured(
-      r, "near_stream_in_far", s, far.s, [&] { return cuMemsetD32Async(reached.p, 3, 16, s); },
+      r, "near_stream_in_far", s, device1.s, [&] { return cuMemsetD32Async(reached.p, 3, 16, s); },
       [&] { return holds(3); });
 }
 
@@ -86,35 +87,38 @@ void sets(Rec& r, Reached::State state) {
 void two_capture_copies_cases() {
   for (const auto& [state, name] : Reached::all) {
     using enum Reached::State;
-    if (state != plain && state != plain_peer && state != pool && state != pool_peer && state != pool_readwrite)
+    if (state != plain && state != plain_peer && state != pool && state != pool_peer &&
+        state != pool_readwrite)
       continue;
-    add("two.captured_copies." + std::string(name), FAR, [state = state](Rec& r) { copies(r, state); });
-    add("two.captured_sets." + std::string(name), FAR | ISO, [state = state](Rec& r) { sets(r, state); });
+    add("two.captured_copies." + std::string(name), SECOND_DEVICE,
+        [state = state](Rec& r) { copies(r, state); });
+    add("two.captured_sets." + std::string(name), SECOND_DEVICE | ISO,
+        [state = state](Rec& r) { sets(r, state); });
   }
-  add("two.captured_alloc", FAR, [](Rec& r) {
+  add("two.captured_alloc", SECOND_DEVICE, [](Rec& r) {
     // Begun in a near stream, allocated in the far one and in the near one from the far pool.
-    const Far far;
+    const SecondDevice device1;
     Stream s(NB);
     Event f;
     CUevent j = nullptr;
     {
-      const Current current(far.ctx);
+      const Current current(device1.ctx);
       OK(cuEventCreate(&j, CU_EVENT_DISABLE_TIMING));
     }
     begin(s);
     OK(cuEventRecord(f, s));
-    r.k("fork", cuStreamWaitEvent(far.s, f, 0));
+    r.k("fork", cuStreamWaitEvent(device1.s, f, 0));
     CUdeviceptr p = 0, q = 0;
-    r.k("far_stream", cuMemAllocAsync(&p, 4096, far.s));
+    r.k("far_stream", cuMemAllocAsync(&p, 4096, device1.s));
     CUmemoryPool pool = nullptr;
-    OK(cuDeviceGetDefaultMemPool(&pool, Far::dev));
+    OK(cuDeviceGetDefaultMemPool(&pool, SecondDevice::dev));
     r.k("far_pool", cuMemAllocFromPoolAsync(&q, 4096, pool, s));
     int device = -7;
     r.k("device", cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p));
     r.k("device.is", device);
-    if (p) r.k("free", cuMemFreeAsync(p, far.s));
+    if (p) r.k("free", cuMemFreeAsync(p, device1.s));
     if (q) r.k("free_far_pool", cuMemFreeAsync(q, s));
-    r.k("join_record", cuEventRecord(j, far.s));
+    r.k("join_record", cuEventRecord(j, device1.s));
     r.k("join_wait", cuStreamWaitEvent(s, j, 0));
     CUgraph made = nullptr;
     r.k("end", cuStreamEndCapture(s, &made));
@@ -125,8 +129,8 @@ void two_capture_copies_cases() {
     Exec x(gr);
     r.k("launch", cuGraphLaunch(x, s));
     r.k("sync", cuStreamSynchronize(s));
-    r.k("launch_far", cuGraphLaunch(x, far.s));
-    r.k("sync_far", cuStreamSynchronize(far.s));
+    r.k("launch_far", cuGraphLaunch(x, device1.s));
+    r.k("sync_far", cuStreamSynchronize(device1.s));
   });
 }
 

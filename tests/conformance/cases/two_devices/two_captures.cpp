@@ -5,21 +5,21 @@ namespace weir::conformance {
 namespace {
 
 // From a near stream to the far one and back, with an event of each side.
-CUgraph fork_and_join(Rec& r, const Far& far, CUstream s, Trace* t) {
+CUgraph fork_and_join(Rec& r, const SecondDevice& device1, CUstream s, Trace* t) {
   Event f;
   CUevent j = nullptr;
   {
-    const Current current(far.ctx);
+    const Current current(device1.ctx);
     OK(cuEventCreate(&j, CU_EVENT_DISABLE_TIMING));
   }
   begin(s);
   OK(cuLaunchHostFunc(s, label_fn, new_label("a", t)));
   r.k("fork_record", cuEventRecord(f, s));
-  r.k("fork_wait", cuStreamWaitEvent(far.s, f, 0));
-  r.k("far_status", capture_status(far.s));
-  r.k("far_host", cuLaunchHostFunc(far.s, label_fn, new_label("b", t)));
-  r.k("far_set", cuMemsetD32Async(far.mem, 9, 16, far.s));
-  r.k("join_record", cuEventRecord(j, far.s));
+  r.k("fork_wait", cuStreamWaitEvent(device1.s, f, 0));
+  r.k("far_status", capture_status(device1.s));
+  r.k("far_host", cuLaunchHostFunc(device1.s, label_fn, new_label("b", t)));
+  r.k("far_set", cuMemsetD32Async(device1.mem, 9, 16, device1.s));
+  r.k("join_record", cuEventRecord(j, device1.s));
   r.k("join_wait", cuStreamWaitEvent(s, j, 0));
   r.k("near_host", cuLaunchHostFunc(s, label_fn, new_label("c")));
   CUgraph gr = nullptr;
@@ -31,67 +31,67 @@ CUgraph fork_and_join(Rec& r, const Far& far, CUstream s, Trace* t) {
 }  // namespace
 
 void two_captures_cases() {
-  add("two.capture_fork_join", FAR, [](Rec& r) {
-    const Far far;
+  add("two.capture_fork_join", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     Trace& t = new_trace();
-    Graph gr(fork_and_join(r, far, s, &t));
+    Graph gr(fork_and_join(r, device1, s, &t));
     if (!gr.h) return;
     r.k("graph", describe(gr));
     Exec x(gr);
     r.k("launch", cuGraphLaunch(x, s));
     r.k("sync", cuStreamSynchronize(s));
     r.k("ran", t.str());
-    r.k("word", get_word(far.ctx, far.mem));
-    put_words(far.ctx, far.mem, 0);
-    r.k("launch_far", cuGraphLaunch(x, far.s));
-    r.k("sync_far", cuStreamSynchronize(far.s));
-    r.k("word_far", get_word(far.ctx, far.mem));
+    r.k("word", get_word(device1.ctx, device1.mem));
+    put_words(device1.ctx, device1.mem, 0);
+    r.k("launch_far", cuGraphLaunch(x, device1.s));
+    r.k("sync_far", cuStreamSynchronize(device1.s));
+    r.k("word_far", get_word(device1.ctx, device1.mem));
   });
-  add("two.capture_fork_unjoined", FAR, [](Rec& r) {
-    const Far far;
+  add("two.capture_fork_unjoined", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     Event f;
     begin(s);
     OK(cuEventRecord(f, s));
-    r.k("fork", cuStreamWaitEvent(far.s, f, 0));
-    r.k("far_host", cuLaunchHostFunc(far.s, label_fn, new_label("b")));
+    r.k("fork", cuStreamWaitEvent(device1.s, f, 0));
+    r.k("far_host", cuLaunchHostFunc(device1.s, label_fn, new_label("b")));
     rec_end(r, "end", s);
-    r.k("far_status", capture_status(far.s));
-    r.k("far_query", cuStreamQuery(far.s));
+    r.k("far_status", capture_status(device1.s));
+    r.k("far_query", cuStreamQuery(device1.s));
   });
-  add("two.capture_ended_at_far", FAR, [](Rec& r) {
-    const Far far;
+  add("two.capture_ended_at_far", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     Event f;
     begin(s);
     OK(cuEventRecord(f, s));
-    r.k("fork", cuStreamWaitEvent(far.s, f, 0));
+    r.k("fork", cuStreamWaitEvent(device1.s, f, 0));
     CUgraph gr = nullptr;
-    r.k("end_far", cuStreamEndCapture(far.s, &gr));
+    r.k("end_far", cuStreamEndCapture(device1.s, &gr));
     r.k("near_status", capture_status(s));
     rec_end(r, "end", s);
   });
-  add("two.capture_begun_at_far", FAR, [](Rec& r) {
+  add("two.capture_begun_at_far", SECOND_DEVICE, [](Rec& r) {
     // Begun and ended while the near context is current.
-    const Far far;
-    r.k("begin", cuStreamBeginCapture(far.s, GLOBAL));
-    r.k("set", cuMemsetD32Async(far.mem, 3, 16, far.s));
-    r.k("set_near", cuMemsetD32Async(g.dbuf, 3, 16, far.s));
-    r.k("host", cuLaunchHostFunc(far.s, label_fn, new_label("a")));
+    const SecondDevice device1;
+    r.k("begin", cuStreamBeginCapture(device1.s, GLOBAL));
+    r.k("set", cuMemsetD32Async(device1.mem, 3, 16, device1.s));
+    r.k("set_near", cuMemsetD32Async(g.dbuf, 3, 16, device1.s));
+    r.k("host", cuLaunchHostFunc(device1.s, label_fn, new_label("a")));
     CUgraph made = nullptr;
-    r.k("end", cuStreamEndCapture(far.s, &made));
+    r.k("end", cuStreamEndCapture(device1.s, &made));
     if (!made) return;
     Graph gr(made);
     r.k("graph", describe(gr));
     Exec x(gr);
-    r.k("launch", cuGraphLaunch(x, far.s));
-    r.k("sync", cuStreamSynchronize(far.s));
-    r.k("word", get_word(far.ctx, far.mem));
+    r.k("launch", cuGraphLaunch(x, device1.s));
+    r.k("sync", cuStreamSynchronize(device1.s));
+    r.k("word", get_word(device1.ctx, device1.mem));
   });
-  add("two.capture_unsafe_calls", FAR, [](Rec& r) {
+  add("two.capture_unsafe_calls", SECOND_DEVICE, [](Rec& r) {
     // What the mode forbids is forbidden for the other device too.
-    const Far far;
+    const SecondDevice device1;
     Stream s(NB);
     const auto while_near = [&](const char* key, const auto& f) {
       begin(s);
@@ -103,46 +103,47 @@ void two_captures_cases() {
     };
     CUdeviceptr p = 0;
     while_near("alloc_far", [&] {
-      const Current current(far.ctx);
+      const Current current(device1.ctx);
       return cuMemAlloc(&p, 64);
     });
     if (p) cuMemFree(p);
-    while_near("stream_query_far", [&] { return cuStreamQuery(far.s); });
-    while_near("stream_sync_far", [&] { return cuStreamSynchronize(far.s); });
-    while_near("context_sync_far", [&] { return cuCtxSynchronize_v2(far.ctx); });
+    while_near("stream_query_far", [&] { return cuStreamQuery(device1.s); });
+    while_near("stream_sync_far", [&] { return cuStreamSynchronize(device1.s); });
+    while_near("context_sync_far", [&] { return cuCtxSynchronize_v2(device1.ctx); });
     while_near("copy_at_once_far", [&] {
-      const Current current(far.ctx);
-      return cuMemcpyHtoD(far.mem, g.pin, 64);
+      const Current current(device1.ctx);
+      return cuMemcpyHtoD(device1.mem, g.pin, 64);
     });
-    while_near("copy_peer_at_once", [&] { return cuMemcpyPeer(g.dbuf, g.ctx, far.mem, far.ctx, 64); });
-    while_near("set_far_stream", [&] { return cuMemsetD32Async(far.mem, 1, 1, far.s); });
-    OK(cuStreamSynchronize(far.s));
+    while_near("copy_peer_at_once",
+               [&] { return cuMemcpyPeer(g.dbuf, g.ctx, device1.mem, device1.ctx, 64); });
+    while_near("set_far_stream", [&] { return cuMemsetD32Async(device1.mem, 1, 1, device1.s); });
+    OK(cuStreamSynchronize(device1.s));
   });
-  add("two.capture_blocking_and_far_legacy", FAR, [](Rec& r) {
+  add("two.capture_blocking_and_far_legacy", SECOND_DEVICE, [](Rec& r) {
     // A blocking near stream captures: the near legacy stream must not be used, the far one may.
-    const Far far;
+    const SecondDevice device1;
     Stream s(BL);
     begin(s);
     {
-      const Current current(far.ctx);
-      r.k("far_set", cuMemsetD32(far.mem, 1, 1));
-      r.k("far_set_async", cuMemsetD32Async(far.mem, 1, 1, nullptr));
-      r.k("far_copy", cuMemcpyHtoD(far.mem, g.pin, 64));
+      const Current current(device1.ctx);
+      r.k("far_set", cuMemsetD32(device1.mem, 1, 1));
+      r.k("far_set_async", cuMemsetD32Async(device1.mem, 1, 1, nullptr));
+      r.k("far_copy", cuMemcpyHtoD(device1.mem, g.pin, 64));
     }
     r.k("status", capture_status(s));
     rec_end(r, "end", s);
   });
-  add("two.capture_far_event", FAR, [](Rec& r) {
+  add("two.capture_far_event", SECOND_DEVICE, [](Rec& r) {
     // An uncaptured far event in a near capture, and a near capture's event outside of it.
-    const Far far;
+    const SecondDevice device1;
     Stream s(NB);
     Event f;
     CUevent there = nullptr;
     {
-      const Current current(far.ctx);
+      const Current current(device1.ctx);
       OK(cuEventCreate(&there, CU_EVENT_DISABLE_TIMING));
     }
-    OK(cuEventRecord(there, far.s));
+    OK(cuEventRecord(there, device1.s));
     begin(s);
     r.k("wait_uncaptured", cuStreamWaitEvent(s, there, 0));
     r.k("status", capture_status(s));
@@ -157,16 +158,16 @@ void two_captures_cases() {
     rec_end(r, "external.end", s);
     OK(cuEventDestroy(there));
   });
-  add("two.capture_fork_with_near_event", FAR, [](Rec& r) {
+  add("two.capture_fork_with_near_event", SECOND_DEVICE, [](Rec& r) {
     // The join recorded with an event of the wrong device.
-    const Far far;
+    const SecondDevice device1;
     Stream s(NB);
     Event f;
     begin(s);
     OK(cuEventRecord(f, s));
-    r.k("fork", cuStreamWaitEvent(far.s, f, 0));
-    r.k("far_host", cuLaunchHostFunc(far.s, label_fn, new_label("b")));
-    r.k("join_record", cuEventRecord(f, far.s));
+    r.k("fork", cuStreamWaitEvent(device1.s, f, 0));
+    r.k("far_host", cuLaunchHostFunc(device1.s, label_fn, new_label("b")));
+    r.k("join_record", cuEventRecord(f, device1.s));
     r.k("status", capture_status(s));
     r.k("join_wait", cuStreamWaitEvent(s, f, 0));
     rec_end(r, "end", s);

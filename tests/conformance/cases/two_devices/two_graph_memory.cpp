@@ -1,4 +1,5 @@
-// cases/two_graph_memory.cpp - memory nodes for the far device, and access that nodes give to others.
+// cases/two_graph_memory.cpp - memory nodes for the far device, and access that nodes give to
+// others.
 #include "cases/two_devices/two_reach.hpp"
 
 namespace weir::conformance {
@@ -7,7 +8,7 @@ namespace {
 // A node's parameters: memory of a device, and up to two devices let in.
 struct Params {
   CUDA_MEM_ALLOC_NODE_PARAMS p = alloc_params(4096);
-  CUmemAccessDesc let[2] = {access_from(g.dev), access_from(Far::dev)};
+  CUmemAccessDesc let[2] = {access_from(g.dev), access_from(SecondDevice::dev)};
   explicit Params(CUdevice device, size_t first = 0, size_t count = 0) {
     p.poolProps.location.id = device;
     p.accessDescs = count ? let + first : nullptr;
@@ -19,7 +20,8 @@ struct Params {
 
 void rec_device(Rec& r, const std::string& key, CUdeviceptr p) {
   int device = -7;
-  if (r.k(key, cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) == CUDA_SUCCESS)
+  if (r.k(key, cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) ==
+      CUDA_SUCCESS)
     r.k(key + ".is", device);
 }
 
@@ -32,9 +34,9 @@ cuuint64_t used(CUdevice device) {
 }  // namespace
 
 void two_graph_memory_cases() {
-  add("two.alloc_node_access", FAR, [](Rec& r) {
+  add("two.alloc_node_access", SECOND_DEVICE, [](Rec& r) {
     // Which devices may be let in, and how.
-    const Far far;
+    const SecondDevice device1;
     Graph gr;
     const auto add_one = [&](const char* key, Params& q) {
       CUgraphNode n = nullptr;
@@ -44,16 +46,18 @@ void two_graph_memory_cases() {
       r.k(std::string(key) + ".count", static_cast<unsigned long>(got.accessDescCount));
       for (size_t i = 0; i < got.accessDescCount; i++)
         r.k(std::string(key) + "." + std::to_string(i),
-            std::to_string(got.accessDescs[i].location.id) + ":" + std::to_string(got.accessDescs[i].flags));
+            std::to_string(got.accessDescs[i].location.id) + ":" +
+                std::to_string(got.accessDescs[i].flags));
     };
-    Params alone(Far::dev), near(Far::dev, 0, 1), itself(Far::dev, 1, 1), both(Far::dev, 0, 2),
-        far_of_near(g.dev, 1, 1);
+    Params alone(SecondDevice::dev), near(SecondDevice::dev, 0, 1), itself(SecondDevice::dev, 1, 1),
+        both(SecondDevice::dev, 0, 2), far_of_near(g.dev, 1, 1);
     add_one("alone", alone);
     add_one("near", near);
     add_one("itself", itself);
     add_one("both", both);
     add_one("far_of_near", far_of_near);
-    Params read(Far::dev, 0, 1), none(Far::dev, 0, 1), beyond(Far::dev, 0, 1), twice(Far::dev, 0, 2);
+    Params read(SecondDevice::dev, 0, 1), none(SecondDevice::dev, 0, 1),
+        beyond(SecondDevice::dev, 0, 1), twice(SecondDevice::dev, 0, 2);
     read.let[0].flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
     none.let[0].flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     beyond.let[0].location.id = 99;
@@ -64,43 +68,47 @@ void two_graph_memory_cases() {
     add_one("twice", twice);
   });
   for (const bool let : {false, true}) {
-    add(std::string("two.alloc_node_run") + (let ? ".let_in" : ".alone"), FAR | ISO, [let](Rec& r) {
-      const Far far;
-      const Stream s(NB);
-      Graph gr;
-      Params q(Far::dev, 0, let ? 1 : 0);
-      CUgraphNode n = nullptr;
-      r.k("add", cuGraphAddMemAllocNode(&n, gr, nullptr, 0, &q.p));
-      if (!n) return;
-      const CUdeviceptr p = q.p.dptr;
-      const Exec x(gr);
-      r.k("launch", cuGraphLaunch(x, s));
-      r.k("sync", cuStreamSynchronize(s));
-      rec_device(r, "device", p);
-      r.k("far_counts", used(Far::dev) >= 4096);
-      r.k("near_counts", used(g.dev) >= 4096);
-      Copied c(r);
-      const Words there{far.ctx, p}, here{g.ctx, g.dbuf};
-      c.copy("peer.from", s, here, there, [&] { return cuMemcpyPeerAsync(g.dbuf, g.ctx, p, far.ctx, kCopied, s); });
-      c.copy("address.from", s, here, there, [&] { return cuMemcpyAsync(g.dbuf, p, kCopied, s); });
-      c.copy("address.to", s, there, here, [&] { return cuMemcpyAsync(p, g.dbuf, kCopied, s); });
-      Tried t(r);
-      t.call("free_in_far", far.s, [&] { return cuMemFreeAsync(p, far.s); });
-      r.k("launch_again", cuGraphLaunch(x, far.s));
-      r.k("sync_again", cuStreamSynchronize(far.s));
-      t.call("free_in_near", s, [&] { return cuMemFreeAsync(p, s); });
-    });
+    add(std::string("two.alloc_node_run") + (let ? ".let_in" : ".alone"), SECOND_DEVICE | ISO,
+        [let](Rec& r) {
+          const SecondDevice device1;
+          const Stream s(NB);
+          Graph gr;
+          Params q(SecondDevice::dev, 0, let ? 1 : 0);
+          CUgraphNode n = nullptr;
+          r.k("add", cuGraphAddMemAllocNode(&n, gr, nullptr, 0, &q.p));
+          if (!n) return;
+          const CUdeviceptr p = q.p.dptr;
+          const Exec x(gr);
+          r.k("launch", cuGraphLaunch(x, s));
+          r.k("sync", cuStreamSynchronize(s));
+          rec_device(r, "device", p);
+          r.k("far_counts", used(SecondDevice::dev) >= 4096);
+          r.k("near_counts", used(g.dev) >= 4096);
+          Copied c(r);
+          const Words there{device1.ctx, p}, here{g.ctx, g.dbuf};
+          c.copy("peer.from", s, here, there,
+                 [&] { return cuMemcpyPeerAsync(g.dbuf, g.ctx, p, device1.ctx, kCopied, s); });
+          c.copy("address.from", s, here, there,
+                 [&] { return cuMemcpyAsync(g.dbuf, p, kCopied, s); });
+          c.copy("address.to", s, there, here,
+                 [&] { return cuMemcpyAsync(p, g.dbuf, kCopied, s); });
+          Tried t(r);
+          t.call("free_in_far", device1.s, [&] { return cuMemFreeAsync(p, device1.s); });
+          r.k("launch_again", cuGraphLaunch(x, device1.s));
+          r.k("sync_again", cuStreamSynchronize(device1.s));
+          t.call("free_in_near", s, [&] { return cuMemFreeAsync(p, s); });
+        });
   }
-  add("two.alloc_node_and_set", FAR, [](Rec& r) {
+  add("two.alloc_node_and_set", SECOND_DEVICE, [](Rec& r) {
     // Allocated, set by a node of the far context, copied here, freed: all in one graph.
-    const Far far;
+    const SecondDevice device1;
     const Stream s(NB);
     Graph gr;
-    Params q(Far::dev, 0, 1);
+    Params q(SecondDevice::dev, 0, 1);
     CUgraphNode n = nullptr, set = nullptr, copy = nullptr, end = nullptr;
     OK(cuGraphAddMemAllocNode(&n, gr, nullptr, 0, &q.p));
     const auto set_params = memset_params(q.p.dptr, 61, 16);
-    r.k("set", cuGraphAddMemsetNode(&set, gr, &n, 1, &set_params, far.ctx));
+    r.k("set", cuGraphAddMemsetNode(&set, gr, &n, 1, &set_params, device1.ctx));
     const CUDA_MEMCPY3D copy_params = copy_d2d(g.dbuf, q.p.dptr, kCopied);
     r.k("copy", cuGraphAddMemcpyNode(&copy, gr, &set, 1, &copy_params, g.ctx));
     r.k("free", cuGraphAddMemFreeNode(&end, gr, copy ? &copy : &set, 1, q.p.dptr));
@@ -109,18 +117,18 @@ void two_graph_memory_cases() {
     r.k("launch", cuGraphLaunch(x, s));
     r.k("sync", cuStreamSynchronize(s));
     r.k("word", get_word(g.ctx, g.dbuf));
-    r.k("launch_far", cuGraphLaunch(x, far.s));
-    r.k("sync_far", cuStreamSynchronize(far.s));
+    r.k("launch_far", cuGraphLaunch(x, device1.s));
+    r.k("sync_far", cuStreamSynchronize(device1.s));
     cuGraphExecDestroy(x);
-    r.k("trim_far", cuDeviceGraphMemTrim(Far::dev));
+    r.k("trim_far", cuDeviceGraphMemTrim(SecondDevice::dev));
     r.k("trim_near", cuDeviceGraphMemTrim(g.dev));
   });
-  add("two.alloc_nodes_of_both", FAR, [](Rec& r) {
+  add("two.alloc_nodes_of_both", SECOND_DEVICE, [](Rec& r) {
     // A graph allocates on both devices.
-    const Far far;
+    const SecondDevice device1;
     const Stream s(NB);
     Graph gr;
-    Params here(g.dev), there(Far::dev);
+    Params here(g.dev), there(SecondDevice::dev);
     CUgraphNode n = nullptr, m = nullptr, k = nullptr, l = nullptr;
     OK(cuGraphAddMemAllocNode(&n, gr, nullptr, 0, &here.p));
     r.k("add_far", cuGraphAddMemAllocNode(&m, gr, &n, 1, &there.p));

@@ -7,35 +7,38 @@ namespace {
 
 CUmemAllocationProp there() {
   CUmemAllocationProp p = on_device();
-  p.location.id = Far::dev;
+  p.location.id = SecondDevice::dev;
   return p;
 }
 
 CUmemLocation on(CUdevice device) { return place(CU_MEM_LOCATION_TYPE_DEVICE, device); }
 
 void rec_access(Rec& r, const std::string& key, CUdeviceptr p) {
-  for (const auto& [device, name] : {std::pair{g.dev, ".near"}, std::pair{Far::dev, ".far"}}) {
+  for (const auto& [device, name] :
+       {std::pair{g.dev, ".near"}, std::pair{SecondDevice::dev, ".far"}}) {
     unsigned long long flags = 99;
     const CUmemLocation where = on(device);
-    if (r.k(key + name, cuMemGetAccess(&flags, &where, p)) == CUDA_SUCCESS) r.k(key + name + ".flags", flags);
+    if (r.k(key + name, cuMemGetAccess(&flags, &where, p)) == CUDA_SUCCESS)
+      r.k(key + name + ".flags", flags);
   }
 }
 
 }  // namespace
 
 void two_mapped_cases() {
-  add("two.mapped_access", FAR, [](Rec& r) {
-    const Far far;
+  add("two.mapped_access", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const CUmemAllocationProp props = there();
     size_t grain = 0;
-    r.k("granularity", cuMemGetAllocationGranularity(&grain, &props, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    r.k("granularity",
+        cuMemGetAllocationGranularity(&grain, &props, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     r.k("granularity.is", static_cast<unsigned long>(grain));
     CUmemGenericAllocationHandle h = 0;
     r.k("create", cuMemCreate(&h, kGrain, &props, 0));
     Range a;
     r.k("map", cuMemMap(a, kGrain, 0, h, 0));
     rec_access(r, "mapped", a);
-    CUmemAccessDesc near = access_from(g.dev), far_too = access_from(Far::dev);
+    CUmemAccessDesc near = access_from(g.dev), far_too = access_from(SecondDevice::dev);
     r.k("near", cuMemSetAccess(a, kGrain, &near, 1));
     rec_access(r, "near_let", a);
     r.k("far", cuMemSetAccess(a, kGrain, &far_too, 1));
@@ -49,21 +52,21 @@ void two_mapped_cases() {
     far_too.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     r.k("far_none", cuMemSetAccess(a, kGrain, &far_too, 1));
     rec_access(r, "far_none", a);
-    const CUmemAccessDesc both[2] = {access_from(g.dev), access_from(Far::dev)};
+    const CUmemAccessDesc both[2] = {access_from(g.dev), access_from(SecondDevice::dev)};
     r.k("both", cuMemSetAccess(a, kGrain, both, 2));
     rec_access(r, "both", a);
     r.k("release", cuMemRelease(h));
   });
-  add("two.mapped_and_peer_access", FAR, [](Rec& r) {
+  add("two.mapped_and_peer_access", SECOND_DEVICE, [](Rec& r) {
     // Peer access of the contexts gives none to mapped memory.
-    const Far far;
-    OK(far.near_reaches());
-    const Reached m(Reached::State::mapped_far, far);
+    const SecondDevice device1;
+    OK(device1.enable_access_from_first());
+    const Reached m(Reached::State::mapped_far, device1);
     rec_access(r, "peer", m.p);
   });
-  add("two.mapped_twice", FAR, [](Rec& r) {
+  add("two.mapped_twice", SECOND_DEVICE, [](Rec& r) {
     // One piece of far memory at two addresses: for each device one.
-    const Far far;
+    const SecondDevice device1;
     const CUmemAllocationProp props = there();
     CUmemGenericAllocationHandle h = 0;
     OK(cuMemCreate(&h, kGrain, &props, 0));
@@ -71,17 +74,18 @@ void two_mapped_cases() {
       Range a, b;
       r.k("map", cuMemMap(a, kGrain, 0, h, 0));
       r.k("map_again", cuMemMap(b, kGrain, 0, h, 0));
-      const CUmemAccessDesc near = access_from(g.dev), far_only = access_from(Far::dev);
+      const CUmemAccessDesc near = access_from(g.dev), far_only = access_from(SecondDevice::dev);
       r.k("near", cuMemSetAccess(a, kGrain, &near, 1));
       r.k("far", cuMemSetAccess(b, kGrain, &far_only, 1));
-      put_words(far.ctx, b, 71);
+      put_words(device1.ctx, b, 71);
       r.k("word", get_word(g.ctx, a));
     }
     OK(cuMemRelease(h));
   });
-  add("two.mapped_while_far_is_current", FAR, [](Rec& r) {
-    // Near memory made, mapped and opened while the far context is current; and by nobody's context.
-    const Far far;
+  add("two.mapped_while_far_is_current", SECOND_DEVICE, [](Rec& r) {
+    // Near memory made, mapped and opened while the far context is current; and by nobody's
+    // context.
+    const SecondDevice device1;
     const auto all = [&](const std::string& key) {
       CUmemGenericAllocationHandle h = 0;
       CUdeviceptr p = 0;
@@ -96,7 +100,7 @@ void two_mapped_cases() {
       r.k(key + ".release", cuMemRelease(h));
     };
     {
-      const Current current(far.ctx);
+      const Current current(device1.ctx);
       all("far");
     }
     on_thread([&] { all("none"); }, false);

@@ -1,4 +1,5 @@
-// cases/two_pool_memory.cpp - memory of one device's pool, allocated and freed in streams of the other.
+// cases/two_pool_memory.cpp - memory of one device's pool, allocated and freed in streams of the
+// other.
 #include "cases/memory/pool/pools.hpp"
 #include "cases/two_devices/two_reach.hpp"
 
@@ -7,7 +8,8 @@ namespace {
 
 void rec_device(Rec& r, const std::string& key, CUdeviceptr p) {
   int device = -7;
-  if (r.k(key, cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) == CUDA_SUCCESS)
+  if (r.k(key, cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) ==
+      CUDA_SUCCESS)
     r.k(key + ".is", device);
 }
 
@@ -16,7 +18,7 @@ class FarPool {
   CUmemoryPool p = nullptr;
   FarPool() {
     CUmemPoolProps props = pool_props();
-    props.location.id = Far::dev;
+    props.location.id = SecondDevice::dev;
     OK(cuMemPoolCreate(&p, &props));
   }
   FarPool(const FarPool&) = delete;
@@ -28,8 +30,8 @@ class FarPool {
 }  // namespace
 
 void two_pool_memory_cases() {
-  add("two.alloc_of_far_pool_in_near_stream", FAR, [](Rec& r) {
-    const Far far;
+  add("two.alloc_of_far_pool_in_near_stream", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     const FarPool pool;
     CUdeviceptr p = 0;
@@ -37,61 +39,61 @@ void two_pool_memory_cases() {
     OK(cuStreamSynchronize(s));
     if (!p) return;
     rec_device(r, "device", p);
-    put_words(far.ctx, p, 3);
-    r.k("word", get_word(far.ctx, p));
+    put_words(device1.ctx, p, 3);
+    r.k("word", get_word(device1.ctx, p));
     r.k("free_near", cuMemFreeAsync(p, s));
     r.k("sync", cuStreamSynchronize(s));
     OK(cuMemAllocFromPoolAsync(&p, 4096, pool, s));
     OK(cuStreamSynchronize(s));
-    r.k("free_far", cuMemFreeAsync(p, far.s));
-    r.k("sync_far", cuStreamSynchronize(far.s));
+    r.k("free_far", cuMemFreeAsync(p, device1.s));
+    r.k("sync_far", cuStreamSynchronize(device1.s));
     OK(cuMemAllocFromPoolAsync(&p, 4096, pool, s));
     OK(cuStreamSynchronize(s));
     r.k("free_at_once", cuMemFree(p));
   });
-  add("two.alloc_of_far_pool_in_far_stream", FAR, [](Rec& r) {
-    const Far far;
+  add("two.alloc_of_far_pool_in_far_stream", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     const FarPool pool;
     CUdeviceptr p = 0;
-    r.k("alloc", cuMemAllocFromPoolAsync(&p, 4096, pool, far.s));
-    OK(cuStreamSynchronize(far.s));
+    r.k("alloc", cuMemAllocFromPoolAsync(&p, 4096, pool, device1.s));
+    OK(cuStreamSynchronize(device1.s));
     if (!p) return;
     rec_device(r, "device", p);
     r.k("free_near", cuMemFreeAsync(p, s));
     r.k("sync", cuStreamSynchronize(s));
-    OK(cuMemAllocFromPoolAsync(&p, 4096, pool, far.s));
+    OK(cuMemAllocFromPoolAsync(&p, 4096, pool, device1.s));
     r.k("free_legacy", cuMemFreeAsync(p, LEGACY));
     OK(cuCtxSynchronize());
-    OK(cuStreamSynchronize(far.s));
+    OK(cuStreamSynchronize(device1.s));
   });
-  add("two.alloc_of_near_pool_in_far_stream", FAR, [](Rec& r) {
-    const Far far;
+  add("two.alloc_of_near_pool_in_far_stream", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Pool pool;
     CUdeviceptr p = 0;
-    r.k("alloc", cuMemAllocFromPoolAsync(&p, 4096, pool, far.s));
-    OK(cuStreamSynchronize(far.s));
+    r.k("alloc", cuMemAllocFromPoolAsync(&p, 4096, pool, device1.s));
+    OK(cuStreamSynchronize(device1.s));
     if (!p) return;
     rec_device(r, "device", p);
-    r.k("set_far", cuMemsetD32Async(g.dbuf, 1, 1, far.s));
-    r.k("free_far", cuMemFreeAsync(p, far.s));
-    r.k("sync", cuStreamSynchronize(far.s));
+    r.k("set_far", cuMemsetD32Async(g.dbuf, 1, 1, device1.s));
+    r.k("free_far", cuMemFreeAsync(p, device1.s));
+    r.k("sync", cuStreamSynchronize(device1.s));
   });
-  add("two.alloc_in_far_stream", FAR, [](Rec& r) {
+  add("two.alloc_in_far_stream", SECOND_DEVICE, [](Rec& r) {
     // Whose pool: the stream's device's, or that of what is current?
-    const Far far;
+    const SecondDevice device1;
     const Stream s(NB);
     CUdeviceptr p = 0;
-    r.k("alloc", cuMemAllocAsync(&p, 4096, far.s));
-    OK(cuStreamSynchronize(far.s));
+    r.k("alloc", cuMemAllocAsync(&p, 4096, device1.s));
+    OK(cuStreamSynchronize(device1.s));
     rec_device(r, "device", p);
     CUmemoryPool of = nullptr, far_default = nullptr;
-    OK(cuDeviceGetDefaultMemPool(&far_default, Far::dev));
+    OK(cuDeviceGetDefaultMemPool(&far_default, SecondDevice::dev));
     OK(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
     r.k("far_default_pool", of == far_default);
-    r.k("free", cuMemFreeAsync(p, far.s));
-    OK(cuStreamSynchronize(far.s));
-    const Current current(far.ctx);
+    r.k("free", cuMemFreeAsync(p, device1.s));
+    OK(cuStreamSynchronize(device1.s));
+    const Current current(device1.ctx);
     r.k("near_stream", cuMemAllocAsync(&p, 4096, s));
     OK(cuStreamSynchronize(s));
     rec_device(r, "near_device", p);
@@ -102,54 +104,54 @@ void two_pool_memory_cases() {
     r.k("legacy_free", cuMemFreeAsync(p, nullptr));
     OK(cuCtxSynchronize());
   });
-  add("two.free_of_far_memory", FAR, [](Rec& r) {
-    const Far far;
+  add("two.free_of_far_memory", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     CUdeviceptr p = 0;
     const auto plain = [&] {
-      const Current current(far.ctx);
+      const Current current(device1.ctx);
       OK(cuMemAlloc(&p, 4096));
     };
     plain();
     r.k("plain", cuMemFree(p));
     plain();
-    r.k("plain_async_far", cuMemFreeAsync(p, far.s));
-    OK(cuStreamSynchronize(far.s));
+    r.k("plain_async_far", cuMemFreeAsync(p, device1.s));
+    OK(cuStreamSynchronize(device1.s));
     plain();
     r.k("plain_async_near", cuMemFreeAsync(p, s));
     OK(cuStreamSynchronize(s));
-    OK(cuMemAllocAsync(&p, 4096, far.s));
-    OK(cuStreamSynchronize(far.s));
+    OK(cuMemAllocAsync(&p, 4096, device1.s));
+    OK(cuStreamSynchronize(device1.s));
     r.k("pool", cuMemFree(p));
-    OK(cuMemAllocAsync(&p, 4096, far.s));
+    OK(cuMemAllocAsync(&p, 4096, device1.s));
     r.k("pool_without_context", [&] {
       CUresult res = CUDA_SUCCESS;
-      on_thread([&] { res = cuMemFreeAsync(p, far.s); }, false);
+      on_thread([&] { res = cuMemFreeAsync(p, device1.s); }, false);
       return res;
     }());
-    OK(cuStreamSynchronize(far.s));
+    OK(cuStreamSynchronize(device1.s));
   });
-  add("two.free_waits_for", FAR, [](Rec& r) {
-    const Far far;
+  add("two.free_waits_for", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     const auto freed = [&](const char* key, CUstream held) {
       CUdeviceptr p = 0;
       {
-        const Current current(far.ctx);
+        const Current current(device1.ctx);
         OK(cuMemAlloc(&p, 4096));
       }
-      VGate v;
+      ValueGate v;
       hold(v, held);
-      rec_blk(r, key, blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
+      record_blocking(r, key, blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
       v.open();
       OK(cuStreamSynchronize(held));
     };
     freed("near_held", s);
-    freed("far_held", far.s);
+    freed("far_held", device1.s);
   });
-  add("two.reuse_across_devices", FAR, [](Rec& r) {
+  add("two.reuse_across_devices", SECOND_DEVICE, [](Rec& r) {
     // Memory freed in a near stream, asked for again in a far one that an event orders behind.
-    const Far far;
+    const SecondDevice device1;
     const Stream s(NB);
     const FarPool pool;
     set_pool_u64(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, ~0ull);
@@ -157,11 +159,11 @@ void two_pool_memory_cases() {
     CUdeviceptr first = pool_alloc(pool, 1 << 20, s);
     OK(cuMemFreeAsync(first, s));
     OK(cuEventRecord(e, s));
-    OK(cuStreamWaitEvent(far.s, e, 0));
-    const CUdeviceptr second = pool_alloc(pool, 1 << 20, far.s);
+    OK(cuStreamWaitEvent(device1.s, e, 0));
+    const CUdeviceptr second = pool_alloc(pool, 1 << 20, device1.s);
     r.k("after_event", where(second, {{"same", first}}));
-    OK(cuMemFreeAsync(second, far.s));
-    OK(cuStreamSynchronize(far.s));
+    OK(cuMemFreeAsync(second, device1.s));
+    OK(cuStreamSynchronize(device1.s));
     const CUdeviceptr third = pool_alloc(pool, 1 << 20, s);
     r.k("after_sync", where(third, {{"same", first}}));
     OK(cuMemFreeAsync(third, s));

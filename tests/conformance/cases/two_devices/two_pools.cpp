@@ -1,4 +1,5 @@
-// cases/two_pools.cpp - which device may reach a pool's memory, as pools say it, and which pool is current.
+// cases/two_pools.cpp - which device may reach a pool's memory, as pools say it, and which pool is
+// current.
 #include "cases/memory/pool/pools.hpp"
 #include "cases/memory/ranges.hpp"
 #include "cases/two_devices/two_reach.hpp"
@@ -9,7 +10,8 @@ namespace weir::conformance {
 namespace {
 
 void rec_access(Rec& r, const std::string& key, CUmemoryPool p) {
-  for (const auto& [device, name] : {std::pair{g.dev, ".near"}, std::pair{Far::dev, ".far"}}) {
+  for (const auto& [device, name] :
+       {std::pair{g.dev, ".near"}, std::pair{SecondDevice::dev, ".far"}}) {
     CUmemAccess_flags flags = static_cast<CUmemAccess_flags>(9);
     CUmemLocation where = place(CU_MEM_LOCATION_TYPE_DEVICE, device);
     const CUresult res = cuMemPoolGetAccess(&flags, p, &where);
@@ -22,7 +24,7 @@ void rec_access(Rec& r, const std::string& key, CUmemoryPool p) {
 
 CUmemoryPool far_pool() {
   CUmemPoolProps props = pool_props();
-  props.location.id = Far::dev;
+  props.location.id = SecondDevice::dev;
   CUmemoryPool p = nullptr;
   OK(cuMemPoolCreate(&p, &props));
   return p;
@@ -37,24 +39,24 @@ void set(Rec& r, const std::string& key, CUmemoryPool p, CUdevice device, unsign
 }  // namespace
 
 void two_pools_cases() {
-  add("two.pool_access", FAR, [](Rec& r) {
-    const Far far;
+  add("two.pool_access", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const CUmemoryPool p = far_pool();
     rec_access(r, "made", p);
     set(r, "read", p, g.dev, 1);
     set(r, "readwrite", p, g.dev, 3);
     set(r, "flags2", p, g.dev, 2);
     set(r, "none", p, g.dev, 0);
-    set(r, "own_none", p, Far::dev, 0);
-    set(r, "own_read", p, Far::dev, 1);
-    set(r, "own_readwrite", p, Far::dev, 3);
+    set(r, "own_none", p, SecondDevice::dev, 0);
+    set(r, "own_read", p, SecondDevice::dev, 1);
+    set(r, "own_readwrite", p, SecondDevice::dev, 3);
     set(r, "beyond", p, 99, 3);
     r.k("destroy", cuMemPoolDestroy(p));
   });
-  add("two.pool_access_of_several", FAR, [](Rec& r) {
-    const Far far;
+  add("two.pool_access_of_several", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const CUmemoryPool p = far_pool();
-    CUmemAccessDesc both[2] = {access_from(g.dev), access_from(Far::dev)};
+    CUmemAccessDesc both[2] = {access_from(g.dev), access_from(SecondDevice::dev)};
     r.k("both", cuMemPoolSetAccess(p, both, 2));
     rec_access(r, "both", p);
     both[0].flags = both[1].flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -69,38 +71,39 @@ void two_pools_cases() {
     rec_access(r, "same_twice", p);
     OK(cuMemPoolDestroy(p));
   });
-  add("two.default_pool_access", FAR, [](Rec& r) {
-    const Far far;
+  add("two.default_pool_access", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     CUmemoryPool near_pool = nullptr, p = nullptr;
     OK(cuDeviceGetDefaultMemPool(&near_pool, g.dev));
-    OK(cuDeviceGetDefaultMemPool(&p, Far::dev));
+    OK(cuDeviceGetDefaultMemPool(&p, SecondDevice::dev));
     rec_access(r, "near_pool", near_pool);
     rec_access(r, "far_pool", p);
     set(r, "far_pool_readwrite", p, g.dev, 3);
-    set(r, "near_pool_readwrite", near_pool, Far::dev, 3);
+    set(r, "near_pool_readwrite", near_pool, SecondDevice::dev, 3);
     set(r, "far_pool_none", p, g.dev, 0);
-    set(r, "near_pool_none", near_pool, Far::dev, 0);
+    set(r, "near_pool_none", near_pool, SecondDevice::dev, 0);
   });
-  add("two.pool_access_and_peer_access", FAR, [](Rec& r) {
-    const Far far;
+  add("two.pool_access_and_peer_access", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const CUmemoryPool p = far_pool();
     CUmemoryPool by_default = nullptr;
-    OK(cuDeviceGetDefaultMemPool(&by_default, Far::dev));
-    r.k("enable", far.near_reaches());
+    OK(cuDeviceGetDefaultMemPool(&by_default, SecondDevice::dev));
+    r.k("enable", device1.enable_access_from_first());
     rec_access(r, "enabled", p);
     rec_access(r, "enabled_default", by_default);
     set(r, "readwrite", p, g.dev, 3);
-    r.k("disable", cuCtxDisablePeerAccess(far.ctx));
+    r.k("disable", cuCtxDisablePeerAccess(device1.ctx));
     rec_access(r, "disabled", p);
     OK(cuMemPoolDestroy(p));
   });
-  add("two.pool_access_of_memory", FAR, [](Rec& r) {
+  add("two.pool_access_of_memory", SECOND_DEVICE, [](Rec& r) {
     // What each pointer says, of memory that is older than the access and of newer memory.
-    const Far far;
+    const SecondDevice device1;
     const CUmemoryPool p = far_pool();
-    const CUdeviceptr older = pool_alloc(p, 4096, far.s);
+    const CUdeviceptr older = pool_alloc(p, 4096, device1.s);
     const auto asked = [&](const std::string& key, CUdeviceptr at) {
-      for (const auto& [device, name] : {std::pair{g.dev, ".near"}, std::pair{Far::dev, ".far"}}) {
+      for (const auto& [device, name] :
+           {std::pair{g.dev, ".near"}, std::pair{SecondDevice::dev, ".far"}}) {
         unsigned long long flags = 99;
         const CUmemLocation where = place(CU_MEM_LOCATION_TYPE_DEVICE, device);
         const CUresult res = cuMemGetAccess(&flags, &where, at);
@@ -110,16 +113,16 @@ void two_pools_cases() {
     asked("before", older);
     const CUmemAccessDesc near = access_from(g.dev);
     OK(cuMemPoolSetAccess(p, &near, 1));
-    const CUdeviceptr newer = pool_alloc(p, 4096, far.s);
+    const CUdeviceptr newer = pool_alloc(p, 4096, device1.s);
     asked("older", older);
     asked("newer", newer);
-    OK(cuMemFreeAsync(older, far.s));
-    OK(cuMemFreeAsync(newer, far.s));
-    OK(cuStreamSynchronize(far.s));
+    OK(cuMemFreeAsync(older, device1.s));
+    OK(cuMemFreeAsync(newer, device1.s));
+    OK(cuStreamSynchronize(device1.s));
     OK(cuMemPoolDestroy(p));
   });
-  add("two.pool_access_in_capture", FAR, [](Rec& r) {
-    const Far far;
+  add("two.pool_access_in_capture", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     const CUmemoryPool p = far_pool();
     begin(s);
@@ -130,25 +133,25 @@ void two_pools_cases() {
     rec_end(r, "end", s);
     OK(cuMemPoolDestroy(p));
   });
-  add("two.pool_current", FAR, [](Rec& r) {
-    const Far far;
+  add("two.pool_current", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     CUmemoryPool was = nullptr, now = nullptr;
-    OK(cuDeviceGetMemPool(&was, Far::dev));
+    OK(cuDeviceGetMemPool(&was, SecondDevice::dev));
     const Pool near_made;
     const CUmemoryPool p = far_pool();
-    r.k("near_pool_for_far", cuDeviceSetMemPool(Far::dev, near_made));
+    r.k("near_pool_for_far", cuDeviceSetMemPool(SecondDevice::dev, near_made));
     r.k("far_pool_for_near", cuDeviceSetMemPool(g.dev, p));
-    r.k("far_pool_for_far", cuDeviceSetMemPool(Far::dev, p));
-    OK(cuDeviceGetMemPool(&now, Far::dev));
+    r.k("far_pool_for_far", cuDeviceSetMemPool(SecondDevice::dev, p));
+    OK(cuDeviceGetMemPool(&now, SecondDevice::dev));
     r.k("is_current", now == p);
     CUdeviceptr at = 0;
     CUmemoryPool of = nullptr;
-    r.k("alloc", cuMemAllocAsync(&at, 4096, far.s));
+    r.k("alloc", cuMemAllocAsync(&at, 4096, device1.s));
     OK(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at));
     r.k("alloc_is_of_it", of == p);
-    OK(cuMemFreeAsync(at, far.s));
-    r.k("back", cuDeviceSetMemPool(Far::dev, was));
-    OK(cuStreamSynchronize(far.s));
+    OK(cuMemFreeAsync(at, device1.s));
+    r.k("back", cuDeviceSetMemPool(SecondDevice::dev, was));
+    OK(cuStreamSynchronize(device1.s));
     OK(cuMemPoolDestroy(p));
   });
 }

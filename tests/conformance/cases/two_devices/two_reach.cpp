@@ -28,7 +28,7 @@ CUmemAccessDesc access_from(CUdevice device, CUmemAccess_flags flags) {
   return access_of(place(CU_MEM_LOCATION_TYPE_DEVICE, device), flags);
 }
 
-Reached::Reached(State state, const Far& far) : owner(far.ctx), far_(far) {
+Reached::Reached(State state, const SecondDevice& device1) : owner(device1.ctx), far_(device1) {
   const auto let = [&](CUmemAccess_flags flags) {
     const CUmemAccessDesc near = access_from(g.dev, flags);
     OK(cuMemPoolSetAccess(pool_, &near, 1));
@@ -36,7 +36,7 @@ Reached::Reached(State state, const Far& far) : owner(far.ctx), far_(far) {
   switch (state) {
     case State::plain:
     case State::plain_peer:
-    case State::plain_reverse: p = far.mem; break;
+    case State::plain_reverse: p = device1.mem; break;
     case State::pool:
     case State::pool_peer:
     case State::pool_read:
@@ -50,15 +50,17 @@ Reached::Reached(State state, const Far& far) : owner(far.ctx), far_(far) {
     case State::mapped_both: map(true, true); break;
   }
   if (state == State::plain_peer || state == State::pool_peer || state == State::default_pool_peer)
-    OK(far.near_reaches());
-  if (state == State::plain_reverse || state == State::pool_peer || state == State::default_pool_peer)
-    OK(far.reaches_near());
+    OK(device1.enable_access_from_first());
+  if (state == State::plain_reverse || state == State::pool_peer ||
+      state == State::default_pool_peer)
+    OK(device1.enable_access_to_first());
   if (state == State::pool_read) {
     // A driver may know no such access to a pool (two.pool_access says so): then there is none.
     const CUmemAccessDesc near = access_from(g.dev, CU_MEM_ACCESS_FLAGS_PROT_READ);
     cuMemPoolSetAccess(pool_, &near, 1);
   }
-  if (state == State::pool_readwrite || state == State::pool_taken_back || state == State::default_pool_readwrite)
+  if (state == State::pool_readwrite || state == State::pool_taken_back ||
+      state == State::default_pool_readwrite)
     let(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   if (state == State::pool_taken_back) let(CU_MEM_ACCESS_FLAGS_PROT_NONE);
 }
@@ -69,24 +71,25 @@ void Reached::from_pool(bool own) {
     CUmemPoolProps props;
     memset(&props, 0, sizeof props);
     props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.location = place(CU_MEM_LOCATION_TYPE_DEVICE, Far::dev);
+    props.location = place(CU_MEM_LOCATION_TYPE_DEVICE, SecondDevice::dev);
     OK(cuMemPoolCreate(&pool_, &props));
   } else {
-    OK(cuDeviceGetDefaultMemPool(&pool_, Far::dev));
+    OK(cuDeviceGetDefaultMemPool(&pool_, SecondDevice::dev));
   }
   const Current current(far_.ctx);
-  OK(cuMemAllocFromPoolAsync(&p, kFarBytes, pool_, far_.s));
+  OK(cuMemAllocFromPoolAsync(&p, kSecondDeviceBytes, pool_, far_.s));
   OK(cuStreamSynchronize(far_.s));
 }
 
-void Reached::map(bool near, bool far) {
-  if (!far) owner = g.ctx;
+void Reached::map(bool near, bool device1) {
+  if (!device1) owner = g.ctx;
   CUmemAllocationProp props = on_device();
-  props.location.id = Far::dev;
+  props.location.id = SecondDevice::dev;
   OK(cuMemCreate(&memory_, kGrain, &props, 0));
   OK(cuMemAddressReserve(&p, kGrain, 0, 0, 0));
   OK(cuMemMap(p, kGrain, 0, memory_, 0));
-  for (const auto& [device, open] : {std::pair{g.dev, near}, std::pair{Far::dev, far}}) {
+  for (const auto& [device, open] :
+       {std::pair{g.dev, near}, std::pair{SecondDevice::dev, device1}}) {
     const CUmemAccessDesc desc = access_from(device);
     if (open) OK(cuMemSetAccess(p, kGrain, &desc, 1));
   }
@@ -110,7 +113,7 @@ void Tried::call(const std::string& key, CUstream s, const std::function<CUresul
                  const std::function<bool()>& did) {
   if (lost_ || r_.k(key, f()) != CUDA_SUCCESS) return;
   CUresult end = CUDA_ERROR_NOT_READY;
-  wait_for([&] { return (end = cuStreamQuery(s)) != CUDA_ERROR_NOT_READY; }, kSurelyMs);
+  wait_for([&] { return (end = cuStreamQuery(s)) != CUDA_ERROR_NOT_READY; }, kMustHappenMs);
   lost_ = end != CUDA_SUCCESS;
   if (lost_)
     r_.k(key + ".then", end);
@@ -135,14 +138,16 @@ void Copied::copy(const std::string& key, CUstream s, const Words& to, const Wor
         return f();
       },
       [&] {
-        for (const CUcontext each : {g.ctx, g.far}) OK(cuCtxSynchronize_v2(each));
-        return (to.owner ? get_word(to.owner, to.at) : *reinterpret_cast<uint32_t*>(to.at)) == value;
+        for (const CUcontext each : {g.ctx, g.device1}) OK(cuCtxSynchronize_v2(each));
+        return (to.owner ? get_word(to.owner, to.at) : *reinterpret_cast<uint32_t*>(to.at)) ==
+               value;
       });
 }
 
-void add_for_each_state(const std::string& group, unsigned flags, void (*body)(Rec&, Reached::State)) {
+void add_for_each_state(const std::string& group, unsigned flags,
+                        void (*body)(Rec&, Reached::State)) {
   for (const auto& [state, name] : Reached::all)
-    add(group + "." + name, flags | FAR, [body, state](Rec& r) { body(r, state); });
+    add(group + "." + name, flags | SECOND_DEVICE, [body, state](Rec& r) { body(r, state); });
 }
 
 }  // namespace weir::conformance

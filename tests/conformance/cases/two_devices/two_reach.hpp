@@ -34,7 +34,7 @@ class Reached {
   };
   static const Named all[14];
 
-  Reached(State state, const Far& far);
+  Reached(State state, const SecondDevice& device1);
   Reached(const Reached&) = delete;
   Reached& operator=(const Reached&) = delete;
   ~Reached();
@@ -44,18 +44,20 @@ class Reached {
 
  private:
   void from_pool(bool own);
-  void map(bool near, bool far);
+  void map(bool near, bool device1);
 
-  const Far& far_;
+  const SecondDevice& far_;
   CUmemoryPool pool_ = nullptr;
   bool own_pool_ = false;
   CUmemGenericAllocationHandle memory_ = 0;
 };
 
-CUmemAccessDesc access_from(CUdevice device, CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+CUmemAccessDesc access_from(CUdevice device,
+                            CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-// Calls that put work into a stream, one after the other. What is recorded of each is its answer and, where that is success,
-// whether the work did what it should. After work that ends in an error, which loses the contexts, no more calls are made.
+// Calls that put work into a stream, one after the other. What is recorded of each is its answer
+// and, where that is success, whether the work did what it should. After work that ends in an
+// error, which loses the contexts, no more calls are made.
 class Tried {
  public:
   explicit Tried(Rec& r) : r_(r) {}
@@ -75,7 +77,8 @@ struct Words {
 class Copied {
  public:
   explicit Copied(Rec& r) : tried_(r) {}
-  void copy(const std::string& key, CUstream s, const Words& to, const Words& from, const std::function<CUresult()>& f);
+  void copy(const std::string& key, CUstream s, const Words& to, const Words& from,
+            const std::function<CUresult()>& f);
 
  private:
   Tried tried_;
@@ -85,6 +88,7 @@ class Copied {
 constexpr size_t kCopied = 64;  // bytes
 
 // One case a state: `group` and the state's name.
-void add_for_each_state(const std::string& group, unsigned flags, void (*body)(Rec&, Reached::State));
+void add_for_each_state(const std::string& group, unsigned flags,
+                        void (*body)(Rec&, Reached::State));
 
 }  // namespace weir::conformance

@@ -1,4 +1,5 @@
-// cases/two_shapes.cpp - copies of far memory that have a shape, or come in batches, by who may reach it.
+// cases/two_shapes.cpp - copies of far memory that have a shape, or come in batches, by who may
+// reach it.
 #include "cases/two_devices/two_reach.hpp"
 
 #include <cstring>
@@ -18,7 +19,8 @@ CUDA_MEMCPY2D rectangle(CUdeviceptr to, CUdeviceptr from) {
   return c;
 }
 
-CUDA_MEMCPY3D_PEER peer_box(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context) {
+CUDA_MEMCPY3D_PEER peer_box(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                            CUcontext from_context) {
   CUDA_MEMCPY3D_PEER c;
   memset(&c, 0, sizeof c);
   c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -58,10 +60,10 @@ CUresult box_batch(CUdeviceptr to, CUdeviceptr from, CUstream s) {
 }
 
 void shapes(Rec& r, Reached::State state) {
-  const Far far;
+  const SecondDevice device1;
   const Stream near(NB);
   const CUstream s = near;
-  const Reached reached(state, far);
+  const Reached reached(state, device1);
   Copied c(r);
   bool reads = true;
   const auto one_way = [&](const std::string& key, auto copy) {
@@ -81,10 +83,12 @@ void shapes(Rec& r, Reached::State state) {
       const CUDA_MEMCPY3D p = copy_d2d(to, from, kCopied);
       return cuMemcpy3DAsync(&p, s);
     });
-    one_way("batch",
-            [&](CUdeviceptr to, CUdeviceptr from) { return batch(to, from, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, s); });
-    one_way("batch_any",
-            [&](CUdeviceptr to, CUdeviceptr from) { return batch(to, from, CU_MEMCPY_SRC_ACCESS_ORDER_ANY, s); });
+    one_way("batch", [&](CUdeviceptr to, CUdeviceptr from) {
+      return batch(to, from, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, s);
+    });
+    one_way("batch_any", [&](CUdeviceptr to, CUdeviceptr from) {
+      return batch(to, from, CU_MEMCPY_SRC_ACCESS_ORDER_ANY, s);
+    });
     one_way("box_batch", [&](CUdeviceptr to, CUdeviceptr from) { return box_batch(to, from, s); });
     one_way("rectangle_at_once", [&](CUdeviceptr to, CUdeviceptr from) {
       const CUDA_MEMCPY2D p = rectangle(to, from);
@@ -92,7 +96,7 @@ void shapes(Rec& r, Reached::State state) {
     });
     one_way("peer_box", [&](CUdeviceptr to, CUdeviceptr from) {
       const bool in = to == g.dbuf;
-      const auto p = peer_box(to, in ? g.ctx : far.ctx, from, in ? far.ctx : g.ctx);
+      const auto p = peer_box(to, in ? g.ctx : device1.ctx, from, in ? device1.ctx : g.ctx);
       return cuMemcpy3DPeerAsync(&p, s);
     });
   }
@@ -102,26 +106,26 @@ void shapes(Rec& r, Reached::State state) {
 
 void two_shapes_cases() {
   add_for_each_state("two.shapes", NORMAL, shapes);
-  add("two.peer_box_contexts", FAR, [](Rec& r) {
-    const Far far;
+  add("two.peer_box_contexts", SECOND_DEVICE, [](Rec& r) {
+    const SecondDevice device1;
     const Stream s(NB);
     Copied c(r);
-    const Words there{far.ctx, far.mem}, here{g.ctx, g.dbuf};
+    const Words there{device1.ctx, device1.mem}, here{g.ctx, g.dbuf};
     const auto with = [&](const char* key, CUcontext to, CUcontext from) {
       c.copy(key, s, here, there, [&] {
-        const auto p = peer_box(g.dbuf, to, far.mem, from);
+        const auto p = peer_box(g.dbuf, to, device1.mem, from);
         return cuMemcpy3DPeerAsync(&p, s);
       });
     };
-    with("right", g.ctx, far.ctx);
-    with("swapped", far.ctx, g.ctx);
+    with("right", g.ctx, device1.ctx);
+    with("swapped", device1.ctx, g.ctx);
     with("both_near", g.ctx, g.ctx);
-    with("both_far", far.ctx, far.ctx);
-    with("null_to", nullptr, far.ctx);
+    with("both_far", device1.ctx, device1.ctx);
+    with("null_to", nullptr, device1.ctx);
     with("null_from", g.ctx, nullptr);
     with("null_both", nullptr, nullptr);
     c.copy("at_once", s, here, there, [&] {
-      const auto p = peer_box(g.dbuf, g.ctx, far.mem, far.ctx);
+      const auto p = peer_box(g.dbuf, g.ctx, device1.mem, device1.ctx);
       return cuMemcpy3DPeer(&p);
     });
   });

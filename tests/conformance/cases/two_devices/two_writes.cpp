@@ -1,19 +1,20 @@
-// cases/two_writes.cpp - sets, writes and waits of far memory by a stream of the near device, by who may reach it. Each has a
-// process of its own, for what cannot be reached may end every context.
+// cases/two_writes.cpp - sets, writes and waits of far memory by a stream of the near device, by
+// who may reach it. Each has a process of its own, for what cannot be reached may end every
+// context.
 #include "cases/two_devices/two_reach.hpp"
 
 namespace weir::conformance {
 namespace {
 
 struct Target {
-  const Far far;
+  const SecondDevice device1;
   const Stream s{NB};
   const Reached reached;
   Tried tried;
 
-  Target(Rec& r, Reached::State state) : reached(state, far), tried(r) {}
+  Target(Rec& r, Reached::State state) : reached(state, device1), tried(r) {}
   bool holds(uint32_t v) const {
-    for (const CUcontext each : {g.ctx, g.far}) OK(cuCtxSynchronize_v2(each));
+    for (const CUcontext each : {g.ctx, g.device1}) OK(cuCtxSynchronize_v2(each));
     return get_word(reached.owner, reached.p) == v;
   }
 };
@@ -22,19 +23,24 @@ void sets(Rec& r, Reached::State state) {
   Target t(r, state);
   const CUdeviceptr p = t.reached.p;
   t.tried.call(
-      "d32_async", t.s, [&] { return cuMemsetD32Async(p, 1, 16, t.s); }, [&] { return t.holds(1); });
+      "d32_async", t.s, [&] { return cuMemsetD32Async(p, 1, 16, t.s); },
+      [&] { return t.holds(1); });
   t.tried.call(
-      "d8_async", t.s, [&] { return cuMemsetD8Async(p, 2, 64, t.s); }, [&] { return t.holds(0x02020202); });
+      "d8_async", t.s, [&] { return cuMemsetD8Async(p, 2, 64, t.s); },
+      [&] { return t.holds(0x02020202); });
   t.tried.call(
-      "rectangle_async", t.s, [&] { return cuMemsetD2D32Async(p, 64, 3, 8, 2, t.s); }, [&] { return t.holds(3); });
+      "rectangle_async", t.s, [&] { return cuMemsetD2D32Async(p, 64, 3, 8, 2, t.s); },
+      [&] { return t.holds(3); });
   t.tried.call(
       "d32", nullptr, [&] { return cuMemsetD32(p, 4, 16); }, [&] { return t.holds(4); });
   t.tried.call(
       "d8", nullptr, [&] { return cuMemsetD8(p, 5, 64); }, [&] { return t.holds(0x05050505); });
   t.tried.call(
-      "rectangle", nullptr, [&] { return cuMemsetD2D32(p, 64, 6, 8, 2); }, [&] { return t.holds(6); });
+      "rectangle", nullptr, [&] { return cuMemsetD2D32(p, 64, 6, 8, 2); },
+      [&] { return t.holds(6); });
   t.tried.call(
-      "far_stream", t.far.s, [&] { return cuMemsetD32Async(p, 7, 16, t.far.s); }, [&] { return t.holds(7); });
+      "far_stream", t.device1.s, [&] { return cuMemsetD32Async(p, 7, 16, t.device1.s); },
+      [&] { return t.holds(7); });
 }
 
 void writes(Rec& r, Reached::State state) {
@@ -52,7 +58,8 @@ void writes(Rec& r, Reached::State state) {
       },
       [&] { return t.holds(4); });
   t.tried.call(
-      "far_stream", t.far.s, [&] { return cuStreamWriteValue32(t.far.s, p, 1, 0); }, [&] { return t.holds(1); });
+      "far_stream", t.device1.s, [&] { return cuStreamWriteValue32(t.device1.s, p, 1, 0); },
+      [&] { return t.holds(1); });
 }
 
 // The word has its value already.
@@ -61,8 +68,10 @@ void waits(Rec& r, Reached::State state) {
   const CUdeviceptr p = t.reached.p;
   put_words(t.reached.owner, p, 5);
   t.tried.call("w32", t.s, [&] { return cuStreamWaitValue32(t.s, p, 5, CU_STREAM_WAIT_VALUE_EQ); });
-  t.tried.call("w64", t.s, [&] { return cuStreamWaitValue64(t.s, p, 5, CU_STREAM_WAIT_VALUE_GEQ); });
-  t.tried.call("far_stream", t.far.s, [&] { return cuStreamWaitValue32(t.far.s, p, 5, CU_STREAM_WAIT_VALUE_EQ); });
+  t.tried.call("w64", t.s,
+               [&] { return cuStreamWaitValue64(t.s, p, 5, CU_STREAM_WAIT_VALUE_GEQ); });
+  t.tried.call("far_stream", t.device1.s,
+               [&] { return cuStreamWaitValue32(t.device1.s, p, 5, CU_STREAM_WAIT_VALUE_EQ); });
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ template <class R, class... Values>
 struct just_operation {
   using operation_state_concept = operation_state_tag;
   void start() & noexcept {
-    std::apply([this](auto&... each) { stdexec::set_value(std::move(to), std::move(each)...); }, values);
+    std::apply([this](auto&... each) { stdexec::set_value(std::move(to), std::move(each)...); },
+               values);
   }
   R to;
   std::tuple<Values...> values;
@@ -55,7 +56,8 @@ struct signature_after {
   using type = Signature;
 };
 template <class F, class... Values>
-struct signature_after<F, set_value_t(Values...)> : value_signature<std::invoke_result_t<F, Values...>> {};
+struct signature_after<F, set_value_t(Values...)>
+    : value_signature<std::invoke_result_t<F, Values...>> {};
 template <class F, class... Signatures>
 auto signatures_after(completion_signatures<Signatures...>)
     -> completion_signatures<typename signature_after<F, Signatures>::type...>;

@@ -1,5 +1,5 @@
-// stdexec/concepts.hpp - the concepts of what stands in for stdexec, and the function objects that call the members of those
-// who model them.
+// stdexec/concepts.hpp - the concepts of what stands in for stdexec, and the function objects that
+// call the members of those who model them.
 #pragma once
 
 #include <stdexec/stop_token.hpp>
@@ -112,24 +112,29 @@ using completion_signatures_of_t = decltype(get_completion_signatures<Sender, En
 // The concepts.
 
 template <class R>
-concept receiver = std::derived_from<typename std::remove_cvref_t<R>::receiver_concept, receiver_tag> &&
+concept receiver =
+    std::derived_from<typename std::remove_cvref_t<R>::receiver_concept, receiver_tag> &&
     std::is_nothrow_move_constructible_v<std::remove_cvref_t<R>> &&
-    std::constructible_from<std::remove_cvref_t<R>, R> && requires(const std::remove_cvref_t<R>& r) {
+    std::constructible_from<std::remove_cvref_t<R>, R> &&
+    requires(const std::remove_cvref_t<R>& r) {
   { get_env(r) } -> queryable;
 };
 
 template <class S>
 concept sender = std::derived_from<typename std::remove_cvref_t<S>::sender_concept, sender_tag> &&
-    std::move_constructible<std::remove_cvref_t<S>> && std::constructible_from<std::remove_cvref_t<S>, S> &&
+    std::move_constructible<std::remove_cvref_t<S>> &&
+    std::constructible_from<std::remove_cvref_t<S>, S> &&
     requires(const std::remove_cvref_t<S>& s) {
   { get_env(s) } -> queryable;
 };
 
 template <class S, class... Env>
-concept sender_in = sender<S> && sizeof...(Env) <= 1 && is_completion_signatures<completion_signatures_of_t<S, Env...>>;
+concept sender_in = sender<S> && sizeof...(Env) <= 1 &&
+                    is_completion_signatures<completion_signatures_of_t<S, Env...>>;
 
 template <class O>
-concept operation_state = std::derived_from<typename O::operation_state_concept, operation_state_tag> &&
+concept operation_state =
+    std::derived_from<typename O::operation_state_concept, operation_state_tag> &&
     requires(O& operation) {
   requires noexcept(operation.start());
 };
@@ -163,9 +168,10 @@ struct schedule_t {
 inline constexpr schedule_t schedule{};
 
 template <class S>
-concept scheduler = std::derived_from<typename std::remove_cvref_t<S>::scheduler_concept, scheduler_tag> &&
-    queryable<S> && std::equality_comparable<std::remove_cvref_t<S>> && std::copyable<std::remove_cvref_t<S>> &&
-    requires(S&& s) {
+concept scheduler =
+    std::derived_from<typename std::remove_cvref_t<S>::scheduler_concept, scheduler_tag> &&
+    queryable<S> && std::equality_comparable<std::remove_cvref_t<S>> &&
+    std::copyable<std::remove_cvref_t<S>> && requires(S&& s) {
   { schedule(std::forward<S>(s)) } -> sender;
   {
     get_completion_scheduler<set_value_t>(get_env(schedule(std::forward<S>(s))))

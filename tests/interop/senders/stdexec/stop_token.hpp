@@ -24,7 +24,8 @@ class never_stop_token {
 class inplace_stop_token {
   template <class F>
   struct callback : std::stop_callback<F> {
-    callback(const inplace_stop_token& token, F f) : std::stop_callback<F>{token.token_, std::move(f)} {}
+    callback(const inplace_stop_token& token, F f)
+        : std::stop_callback<F>{token.token_, std::move(f)} {}
   };
 
  public:
@@ -42,7 +43,9 @@ class inplace_stop_token {
 
 class inplace_stop_source {
  public:
-  [[nodiscard]] inplace_stop_token get_token() const noexcept { return inplace_stop_token{source_.get_token()}; }
+  [[nodiscard]] inplace_stop_token get_token() const noexcept {
+    return inplace_stop_token{source_.get_token()};
+  }
   bool request_stop() noexcept { return source_.request_stop(); }
 
  private:
@@ -50,7 +53,8 @@ class inplace_stop_source {
 };
 
 template <class Token>
-concept stoppable_token = std::copyable<Token> && std::equality_comparable<Token> && requires(const Token token) {
+concept stoppable_token = std::copyable<Token> && std::equality_comparable<Token> &&
+    requires(const Token token) {
   typename Token::template callback_type<void (*)()>;
   requires noexcept(token.stop_requested() && token.stop_possible());
 };

@@ -1,4 +1,5 @@
-// model/graph_block.hpp - memory that a node of a graph allocates: addresses that are fixed when the node is made.
+// model/graph_block.hpp - memory that a node of a graph allocates: addresses that are fixed when
+// the node is made.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,10 @@ namespace weir::embedded::model {
 struct allocation;
 class device;
 
-// The addresses are there from the making of the node on, and nobody else's as long as a node, an executable or a launch
-// in flight may use them, or what a launch left there lives. Memory counts against the device, and the address map tells
-// of an allocation, as launches come and go (graph_memory.hpp).
+// The addresses are there from the making of the node on, and nobody else's as long as a node, an
+// executable or a launch in flight may use them, or what a launch left there lives. Memory counts
+// against the device, and the address map tells of an allocation, as launches come and go
+// (graph_memory.hpp).
 //
 // A node that comes after the free of an earlier one in its graph may have the same block.
 //
@@ -37,7 +39,9 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   graph_block(const graph_block&) = delete;
   graph_block& operator=(const graph_block&) = delete;
 
-  [[nodiscard]] abi::CUdeviceptr address() const noexcept { return reinterpret_cast<abi::CUdeviceptr>(at); }
+  [[nodiscard]] abi::CUdeviceptr address() const noexcept {
+    return reinterpret_cast<abi::CUdeviceptr>(at);
+  }
 
   // Can it be launched: has the device room for it when nothing else is there?
   [[nodiscard]] bool fits() const noexcept;
@@ -52,17 +56,17 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   allocation& record;         // in the address map; live while the block is
 
   // Guarded by the lock of the graphs.
-  abi::CUgraph home = nullptr;          // whose nodes allocate it
+  abi::CUgraph owning_graph = nullptr;  // whose nodes allocate it
   abi::CUgraphNode freed_by = nullptr;  // the node of that graph that frees it
   std::vector<abi::CUgraph> freed_in;   // the other graphs that have a node that frees it
 
   // Guarded by the lock of the graphs' memory.
-  state is = state::unused;
-  bool backed = false;                // counts against the device
-  std::size_t number = 0;             // while it does: its place among those
-  engine::point free_at{};            // while it is unused
-  std::shared_ptr<graph_block> kept;  // itself, while it is live
-  std::size_t live_bytes = 0;         // of the allocation that is live
+  state status = state::unused;
+  bool backed = false;                          // counts against the device
+  std::size_t number = 0;                       // while it does: its place among those
+  engine::point free_at{};                      // while it is unused
+  std::shared_ptr<graph_block> self_reference;  // itself, while it is live
+  std::size_t live_bytes = 0;                   // of the allocation that is live
 };
 
 }  // namespace weir::embedded::model

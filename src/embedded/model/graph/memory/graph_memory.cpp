@@ -4,9 +4,9 @@
 #include <mutex>
 #include <utility>
 
-#include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/core/device.hpp"
-#include "embedded/model/memory/late_unmap.hpp"
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/memory/deferred_unmap.hpp"
 #include "embedded/model/memory/poison.hpp"
 #include "embedded/model/stream/stream.hpp"
 
@@ -17,14 +17,15 @@ using state = graph_block::state;
 
 namespace {
 
-// The end of a free: the memory is nobody's unless a launch has it by now, and the block's addresses may go.
-struct let_go {
+// The end of a free: the memory is nobody's unless a launch has it by now, and the block's
+// addresses may go.
+struct release_allocation {
   std::shared_ptr<graph_block>* block;
 
   void run() const noexcept {
     {
-      const std::lock_guard lock{graph_account::mutex()};
-      if ((*block)->live_bytes == 0) forbid((*block)->at, (*block)->extent);
+      const std::lock_guard lock{graph_memory_account::mutex()};
+      if ((*block)->live_bytes == 0) poison((*block)->at, (*block)->extent);
     }
     delete block;
   }
@@ -38,46 +39,48 @@ CUresult free(allocation& record, std::uintptr_t address, stream* in) {
   std::shared_ptr<graph_block> block;
   std::size_t bytes = 0;
   {
-    const std::lock_guard lock{graph_account::mutex()};
-    graph_block* const found = record.from_graph.load(std::memory_order_relaxed);
-    if (found == nullptr || record.start() != address || found->is != state::live) return CUDA_ERROR_INVALID_VALUE;
-    block = std::exchange(found->kept, nullptr);
-    block->is = state::submitted;
+    const std::lock_guard lock{graph_memory_account::mutex()};
+    graph_block* const found = record.backing_block.load(std::memory_order_relaxed);
+    if (found == nullptr || record.start() != address || found->status != state::live)
+      return CUDA_ERROR_INVALID_VALUE;
+    block = std::exchange(found->self_reference, nullptr);
+    block->status = state::submitted;
     bytes = std::exchange(block->live_bytes, 0);
     (void)record.close();
   }
   *held = block;
-  const engine::operation last = engine::make_operation(let_go{held.get()}, engine::operation_kind::work, true);
+  const engine::operation last =
+      engine::make_operation(release_allocation{held.get()}, engine::operation_kind::work, true);
   engine::point until{};
   try {
     if (in != nullptr) {
       until = in->submit(last);
     } else {
-      run_after_work(last);
+      run_when_idle(last);
     }
   } catch (...) {
-    const std::lock_guard lock{graph_account::mutex()};
+    const std::lock_guard lock{graph_memory_account::mutex()};
     block->live_bytes = bytes;
     record.open(bytes);
-    block->is = state::live;
-    block->kept = block;
+    block->status = state::live;
+    block->self_reference = block;
     throw;
   }
   held.release();
-  const std::lock_guard lock{graph_account::mutex()};
-  block->is = state::unused;
+  const std::lock_guard lock{graph_memory_account::mutex()};
+  block->status = state::unused;
   block->free_at = until;
   return CUDA_SUCCESS;
 }
 
 void trim(device& of) noexcept {
-  const std::lock_guard lock{graph_account::mutex()};
+  const std::lock_guard lock{graph_memory_account::mutex()};
   of.graph_memory.trim(of);
 }
 
 bool get(device& of, CUgraphMem_attribute attribute, std::size_t& value) noexcept {
-  const std::lock_guard lock{graph_account::mutex()};
-  const graph_account& account = of.graph_memory;
+  const std::lock_guard lock{graph_memory_account::mutex()};
+  const graph_memory_account& account = of.graph_memory;
   switch (attribute) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: value = account.used(of); return true;
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: value = account.used_high(of); return true;
@@ -88,7 +91,7 @@ bool get(device& of, CUgraphMem_attribute attribute, std::size_t& value) noexcep
 }
 
 bool reset(device& of, CUgraphMem_attribute attribute) noexcept {
-  const std::lock_guard lock{graph_account::mutex()};
+  const std::lock_guard lock{graph_memory_account::mutex()};
   switch (attribute) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: of.graph_memory.reset_used_high(); return true;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: of.graph_memory.reset_reserved_high(); return true;
@@ -99,8 +102,8 @@ bool reset(device& of, CUgraphMem_attribute attribute) noexcept {
 }
 
 void forget(graph_block& ending) noexcept {
-  const std::lock_guard lock{graph_account::mutex()};
-  ending.record.from_graph.store(nullptr, std::memory_order_relaxed);
+  const std::lock_guard lock{graph_memory_account::mutex()};
+  ending.record.backing_block.store(nullptr, std::memory_order_relaxed);
   if (ending.backed) ending.on.graph_memory.remove(ending);
 }
 

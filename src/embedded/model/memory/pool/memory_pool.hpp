@@ -1,4 +1,5 @@
-// model/memory_pool.hpp - stream-ordered allocation: blocks that go from one piece of work to the next without a wait.
+// model/memory_pool.hpp - stream-ordered allocation: blocks that go from one piece of work to the
+// next without a wait.
 #pragma once
 
 #include <atomic>
@@ -10,10 +11,10 @@
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/spin_lock.hpp"
-#include "embedded/model/memory/allocation.hpp"
-#include "embedded/model/memory/pool/pool_place.hpp"
-#include "embedded/model/memory/pool/pool_range.hpp"
 #include "embedded/model/ipc/pool_sharing.hpp"
+#include "embedded/model/memory/allocation.hpp"
+#include "embedded/model/memory/pool/pool_location.hpp"
+#include "embedded/model/memory/pool/pool_range.hpp"
 #include "embedded/model/memory/pool/pool_space.hpp"
 
 namespace weir::embedded::model {
@@ -21,24 +22,27 @@ namespace weir::embedded::model {
 class device;
 class stream;
 
-// A pool of blocks of device memory, or of whatever its place says (pool_place.hpp).
+// A pool of blocks of device memory, or of whatever its place says (pool_location.hpp).
 //
-// A freed block stays, with the point at which its free is complete. It is given out again where nothing can still be
-// using it: in the timeline of its free, whose later work comes after it; in one that has waited for the free (follow event
-// dependencies); anywhere once the point is reached (opportunistic); and, where there is no other memory left, in a timeline that is
-// made to wait for it (internal dependencies). pool_space.hpp has how blocks are split and joined.
+// A freed block stays, with the point at which its free is complete. It is given out again where
+// nothing can still be using it: in the timeline of its free, whose later work comes after it; in
+// one that has waited for the free (follow event dependencies); anywhere once the point is reached
+// (opportunistic); and, where there is no other memory left, in a timeline that is made to wait for
+// it (internal dependencies). pool_space.hpp has how blocks are split and joined.
 //
-// Memory is reserved in chunks of 32 MiB, or of an eighth of a small device. One that lies idle above the release threshold goes
-// back to the device when a thread has waited for the work that used it. As on an H200, a free is known to be complete only where the
-// host has waited for it with the stream, an event or the context; other calls that happen to wait do not tell.
+// Memory is reserved in chunks of 32 MiB, or of an eighth of a small device. One that lies idle
+// above the release threshold goes back to the device when a thread has waited for the work that
+// used it. As on an H200, a free is known to be complete only where the host has waited for it with
+// the stream, an event or the context; other calls that happen to wait do not tell.
 //
-// Objects are reused (handle_table.hpp): open() begins a life. pool_registry.hpp knows which there are.
+// Objects are reused (handle_table.hpp): open() begins a life. pool_registry.hpp knows which there
+// are.
 //
 // Thread safety: all members, from any thread.
 class memory_pool {
  public:
   // Begins a life. The device is that of the place, or the first one. Throws std::bad_alloc.
-  void open(device& on, const pool_place& place, std::size_t max_bytes);
+  void open(device& on, const pool_location& location, std::size_t max_bytes);
 
   // Ends it for the program: nothing is kept any more. It is finished when its last block is free.
   void end() noexcept;
@@ -52,72 +56,83 @@ class memory_pool {
   void set_handle(abi::CUmemoryPool handle) noexcept { handle_ = handle; }
 
   // Which life it is in; another once end() was called.
-  [[nodiscard]] std::uint64_t life() const noexcept { return life_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t generation() const noexcept {
+    return generation_.load(std::memory_order_acquire);
+  }
 
-  // A block for work that is submitted to the stream from now on. No bytes give null. CUDA_ERROR_OUT_OF_MEMORY where
-  // the pool's or the device's memory is used up; CUDA_ERROR_INVALID_VALUE where that life is over, also because it ends
-  // meanwhile. Throws std::bad_alloc.
-  abi::CUresult allocate(std::size_t bytes, stream& by, std::uint64_t in_life, abi::CUdeviceptr* out);
+  // A block for work that is submitted to the stream from now on. No bytes give null.
+  // CUDA_ERROR_OUT_OF_MEMORY where the pool's or the device's memory is used up;
+  // CUDA_ERROR_INVALID_VALUE where that life is over, also because it ends meanwhile. Throws
+  // std::bad_alloc.
+  abi::CUresult allocate(std::size_t bytes, stream& by, std::uint64_t expected_generation,
+                         abi::CUdeviceptr* out);
 
-  // Takes back the block at an address; it is in use until the point. False if it is free already, or not what the
-  // caller took it for, because another thread freed it, too. Throws std::bad_alloc, and then nothing has changed.
+  // Takes back the block at an address; it is in use until the point. False if it is free already,
+  // or not what the caller took it for, because another thread freed it, too. Throws
+  // std::bad_alloc, and then nothing has changed.
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
-  // Gives idle memory back to the device as long as `keep` bytes stay. What is not known to be complete stays.
+  // Gives idle memory back to the device as long as `keep` bytes stay. What is not known to be
+  // complete stays.
   void trim(std::size_t keep) noexcept;
 
   // The attributes: the reuse policies as int, all others in 64 bits.
   abi::CUresult get(abi::CUmemPool_attribute attribute, void* value) const noexcept;
   abi::CUresult set(abi::CUmemPool_attribute attribute, const void* value) noexcept;
 
-  // What others may do with it: devices by their ordinals, the host and its node. Its own place may always do
-  // everything.
+  // What others may do with it: devices by their ordinals, the host and its node. Its own place may
+  // always do everything.
   static constexpr int host = -1;
   static constexpr int host_node = -2;
   [[nodiscard]] abi::CUmemAccess_flags access_of(int user) const noexcept;
-  void let_access(int user, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
+  void set_access(int user, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
 
   [[nodiscard]] device& owner() const noexcept { return *device_.load(std::memory_order_relaxed); }
-  [[nodiscard]] const pool_place& place() const noexcept { return place_; }
+  [[nodiscard]] const pool_location& location() const noexcept { return location_; }
 
   pool_sharing sharing;  // what other processes have of it
 
-  // Gives back what lies idle above the threshold. True if there is more, which is not complete yet. Where there is an address
-  // sanitizer, it is told of what is free by now.
-  bool settle() noexcept;
+  // Gives back what lies idle above the threshold. True if there is more, which is not complete
+  // yet. Where there is an address sanitizer, it is told of what is free by now.
+  bool trim_to_threshold() noexcept;
 
-  // For a device that has run out: gives back all that is idle. Where a stream is named, also what is idle for its
-  // later work: that counts as given back at once.
-  void give_up_idle(stream* by) noexcept;
+  // For a device that has run out: gives back all that is idle. Where a stream is named, also what
+  // is idle for its later work: that counts as given back at once.
+  void release_all_idle(stream* by) noexcept;
 
  private:
   // With the lock held.
-  [[nodiscard]] pool_asker asker(const stream& by, bool takes_all = false) const noexcept;
-  pool_block* find(std::size_t extent, const pool_asker& by) noexcept;
-  void give_out(pool_block& block, std::size_t bytes) noexcept;
+  [[nodiscard]] reuse_policy policy_for(const stream& by, bool reuse_all = false) const noexcept;
+  pool_block* find(std::size_t extent, const reuse_policy& by) noexcept;
+  void make_live(pool_block& block, std::size_t bytes) noexcept;
   bool open_space();
 
   // Nothing is found where that life is over.
-  allocation* take_free(std::size_t bytes, const stream& by, std::uint64_t in_life, bool has_grown);
-  allocation* take_pending(std::size_t bytes, stream& by, std::uint64_t in_life);
-  bool grow(std::size_t extent, stream& by, std::uint64_t in_life);
-  bool grow_if_there(std::size_t extent, const stream& by, std::uint64_t in_life);
-  bool is_limited_below(std::size_t more, std::uint64_t in_life) const noexcept;
-  bool forbid_free() const noexcept;
+  allocation* allocate_free(std::size_t bytes, const stream& by, std::uint64_t expected_generation,
+                            bool has_grown);
+  allocation* allocate_pending(std::size_t bytes, stream& by, std::uint64_t expected_generation);
+  bool grow(std::size_t extent, stream& by, std::uint64_t expected_generation);
+  bool try_grow(std::size_t extent, const stream& by, std::uint64_t expected_generation);
+  bool would_exceed_limit(std::size_t more, std::uint64_t expected_generation) const noexcept;
+  bool poison_free() const noexcept;
   [[nodiscard]] abi::CUmemAccess_flags access_of_devices() const noexcept;
-  [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? &owner() : nullptr; }
+  [[nodiscard]] device* charged_device() const noexcept {
+    return location_.is_device() ? &owner() : nullptr;
+  }
 
   // What is left when idle memory goes back: not more than so many bytes, or not less.
-  enum class leaves : std::uint8_t { at_most, at_least };
-  void release_idle(leaves what, std::size_t bytes, bool complete_will_do, const stream* by) noexcept;
+  enum class trim_bound : std::uint8_t { at_most, at_least };
+  void release_idle(trim_bound what, std::size_t bytes, bool complete_will_do,
+                    const stream* by) noexcept;
 
-  std::atomic<device*> device_{nullptr};  // a caller that is late asks in the next life already: allocate()
-  pool_place place_;
+  std::atomic<device*> device_{
+      nullptr};  // a caller that is late asks in the next life already: allocate()
+  pool_location location_;
   std::size_t max_bytes_ = 0;    // 0: the device's memory is the limit
   std::size_t chunk_bytes_ = 0;  // the steps in which it grows
   abi::CUmemoryPool handle_ = nullptr;
 
-  std::atomic<std::uint64_t> life_{0};  // set with the lock held
+  std::atomic<std::uint64_t> generation_{0};  // set with the lock held
 
   mutable engine::spin_lock lock_;  // guards what follows
   pool_range range_;
@@ -136,7 +151,7 @@ class memory_pool {
 [[nodiscard]] inline bool is_managed(const allocation& memory) noexcept {
   const memory_pool* pool = memory.pool;
   return memory.kind == memory_kind::managed || memory.kind == memory_kind::managed_variable ||
-         (pool != nullptr && pool->place().is_managed());
+         (pool != nullptr && pool->location().is_managed());
 }
 
 }  // namespace weir::embedded::model

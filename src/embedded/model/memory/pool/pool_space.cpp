@@ -19,7 +19,7 @@ void pool_space::open(std::byte* at, std::size_t bytes, std::size_t chunk_bytes)
 void pool_space::close() noexcept {
   while (first_ != nullptr) {  // all is absent
     spare_.push_back(first_);
-    first_ = first_->behind;
+    first_ = first_->next;
   }
   chunks_.clear();
 }
@@ -30,14 +30,17 @@ std::size_t pool_space::bin_of(std::size_t extent) noexcept {
   return 8 + 8 * (power - first_power) + ((extent >> (power - 3)) & 7);
 }
 
-pool_block* pool_space::best_of(const bin& lists, std::size_t extent, const pool_asker& by) noexcept {
-  constexpr int most_looks = 64;  // in one list
+pool_block* pool_space::best_fit_in(const bin& lists, std::size_t extent,
+                                    const reuse_policy& by) noexcept {
+  constexpr int max_probes = 64;  // in one list
   pool_block* best = nullptr;
   const auto look_through = [&](const free_list& list) {
     int looks = 0;
-    for (pool_block* block = list.oldest; block != nullptr && looks < most_looks; block = block->newer, ++looks) {
+    for (pool_block* block = list.oldest; block != nullptr && looks < max_probes;
+         block = block->newer, ++looks) {
       if (!by.may_use(block->free_at)) break;  // then none that was freed later
-      if (block->extent >= extent && (best == nullptr || block->extent < best->extent)) best = block;
+      if (block->extent >= extent && (best == nullptr || block->extent < best->extent))
+        best = block;
       if (best != nullptr && best->extent == extent) return;
     }
   };
@@ -51,24 +54,24 @@ pool_block* pool_space::best_of(const bin& lists, std::size_t extent, const pool
   return best;
 }
 
-pool_block* pool_space::find(std::size_t extent, const pool_asker& by) const noexcept {
+pool_block* pool_space::find(std::size_t extent, const reuse_policy& by) const noexcept {
   const std::size_t index = bin_of(extent);
   for (std::size_t word = index / 64; word < filled_.size(); ++word) {
     std::uint64_t bits = filled_[word];
     if (word == index / 64) bits &= ~std::uint64_t{0} << index % 64;
     for (; bits != 0; bits &= bits - 1) {
       const std::size_t next = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      if (pool_block* block = best_of(bins_[next], extent, by)) return block;
+      if (pool_block* block = best_fit_in(bins_[next], extent, by)) return block;
     }
   }
   return nullptr;
 }
 
-pool_block* pool_space::find_adjoining(std::size_t extent, const pool_asker& by) const noexcept {
+pool_block* pool_space::find_adjoining(std::size_t extent, const reuse_policy& by) const noexcept {
   pool_block* first = nullptr;
   std::size_t together = 0;
-  for (pool_block* block = first_; block != nullptr; block = block->behind) {
-    if (block->is != pool_block::state::free || !by.may_use(block->free_at)) {
+  for (pool_block* block = first_; block != nullptr; block = block->next) {
+    if (block->status != pool_block::state::free || !by.may_use(block->free_at)) {
       first = nullptr;
       together = 0;
       continue;
@@ -80,43 +83,46 @@ pool_block* pool_space::find_adjoining(std::size_t extent, const pool_asker& by)
   return nullptr;
 }
 
-void pool_space::take(pool_block& first, std::size_t extent) {
+void pool_space::take_block(pool_block& first, std::size_t extent) {
   if (first.extent == extent && first.record != nullptr) [[likely]] {
     unlink(first);
   } else {
-    cut_out(first, extent);
+    split_front(first, extent);
   }
-  first.is = pool_block::state::in_use;
+  first.status = pool_block::state::in_use;
   count_use(first, true);
 }
 
-void pool_space::cut_out(pool_block& first, std::size_t extent) {
+void pool_space::split_front(pool_block& first, std::size_t extent) {
   pool_block* last = &first;
   std::size_t together = first.extent;
   forget_record(first);
   while (together < extent) {
-    last = last->behind;
+    last = last->next;
     together += last->extent;
     forget_record(*last);
   }
-  if (together > extent) cut(*last, first.offset + extent);
-  allocation& record = address_map::instance().add(address_of(first), extent * pool_spread);
-  pool_block* const after = last->behind;
-  for (pool_block* block = &first;; block = block->behind) {
+  if (together > extent) split_at(*last, first.offset + extent);
+  allocation& record = address_map::instance().add(address_of(first), extent * block_stride);
+  pool_block* const after = last->next;
+  for (pool_block* block = &first;; block = block->next) {
     unlink(*block);
     if (block != &first) spare_.push_back(block);
     if (block == last) break;
   }
   first.extent = extent;
   first.record = &record;
-  join(&first, after);
-  note_first_of_chunks(first);
+  link_neighbours(&first, after);
+  update_chunk_heads(first);
 }
 
 // Makes two free blocks of one that has no record; the second begins at the offset.
-pool_block& pool_space::cut(pool_block& block, std::size_t offset) {
+pool_block& pool_space::split_at(pool_block& block, std::size_t offset) {
   pool_block& rest = new_block();
-  rest = {.offset = offset, .extent = block.end() - offset, .is = pool_block::state::free, .free_at = block.free_at};
+  rest = {.offset = offset,
+          .extent = block.end() - offset,
+          .status = pool_block::state::free,
+          .free_at = block.free_at};
   try {
     make_room(rest.extent);
     make_room(offset - block.offset);
@@ -128,17 +134,17 @@ pool_block& pool_space::cut(pool_block& block, std::size_t offset) {
   unlink(block);
   block.extent = offset - block.offset;
   link(block);
-  join(&rest, block.behind);
-  join(&block, &rest);
-  note_first_of_chunks(rest);
+  link_neighbours(&rest, block.next);
+  link_neighbours(&block, &rest);
+  update_chunk_heads(rest);
   return rest;
 }
 
-void pool_space::give(pool_block& block, engine::point until) {
+void pool_space::release_block(pool_block& block, engine::point until) {
   make_room(block.extent);
   block.free_at = until;
   link(block);
-  block.is = pool_block::state::free;
+  block.status = pool_block::state::free;
   count_use(block, false);
 }
 
@@ -147,12 +153,14 @@ void pool_space::make_room(std::size_t extent) {
   if (lists.size() == lists.capacity()) lists.reserve(2 * lists.size() + 1);
 }
 
-// Lists are in the order of the frees, into which what was left of a block may have to be sorted. There is room for one more.
+// Lists are in the order of the frees, into which what was left of a block may have to be sorted.
+// There is room for one more.
 void pool_space::link(pool_block& block) noexcept {
   const std::size_t index = bin_of(block.extent);
   bin& lists = bins_[index];
   engine::timeline* const line = block.free_at.line;
-  auto list = std::find_if(lists.begin(), lists.end(), [&](const free_list& l) { return l.line == line; });
+  auto list =
+      std::find_if(lists.begin(), lists.end(), [&](const free_list& l) { return l.line == line; });
   if (list == lists.end()) list = lists.insert(lists.end(), {line, nullptr, nullptr});
   filled_[index / 64] |= std::uint64_t{1} << index % 64;
   pool_block* older = list->newest;
@@ -167,7 +175,8 @@ void pool_space::unlink(pool_block& block) noexcept {
   const std::size_t index = bin_of(block.extent);
   bin& lists = bins_[index];
   engine::timeline* const line = block.free_at.line;
-  const auto list = std::find_if(lists.begin(), lists.end(), [&](const free_list& l) { return l.line == line; });
+  const auto list =
+      std::find_if(lists.begin(), lists.end(), [&](const free_list& l) { return l.line == line; });
   (block.older != nullptr ? block.older->newer : list->oldest) = block.newer;
   (block.newer != nullptr ? block.newer->older : list->newest) = block.older;
   if (list->oldest != nullptr) return;
@@ -176,9 +185,9 @@ void pool_space::unlink(pool_block& block) noexcept {
   if (lists.empty()) filled_[index / 64] &= ~(std::uint64_t{1} << index % 64);
 }
 
-void pool_space::join(pool_block* before, pool_block* behind) noexcept {
-  before->behind = behind;
-  if (behind != nullptr) behind->before = before;
+void pool_space::link_neighbours(pool_block* previous, pool_block* next) noexcept {
+  previous->next = next;
+  if (next != nullptr) next->previous = previous;
 }
 
 void pool_space::forget_record(pool_block& block) noexcept {
@@ -200,7 +209,7 @@ void pool_space::count_use(const pool_block& block, bool begins) noexcept {
   }
 }
 
-void pool_space::note_first_of_chunks(pool_block& block) noexcept {
+void pool_space::update_chunk_heads(pool_block& block) noexcept {
   std::size_t i = (block.offset + chunk_bytes_ - 1) / chunk_bytes_;
   for (; i < chunks_.size() && i * chunk_bytes_ < block.end(); ++i) chunks_[i].first = &block;
 }

@@ -1,4 +1,5 @@
-// model/pool_space_chunks.cpp - which parts of a pool's range have memory: chunks provided and, when they lie idle, removed.
+// model/pool_space_chunks.cpp - which parts of a pool's range have memory: chunks provided and,
+// when they lie idle, removed.
 #include <algorithm>
 #include <new>
 
@@ -6,46 +7,52 @@
 
 namespace weir::embedded::model {
 
-pool_block* pool_space::find_absent(std::size_t extent, const pool_asker& by, std::size_t& missing) const noexcept {
-  pool_block* absent = nullptr;
+pool_block* pool_space::find_uncommitted(std::size_t extent, const reuse_policy& by,
+                                         std::size_t& missing) const noexcept {
+  pool_block* uncommitted = nullptr;
   std::size_t together = 0;
   missing = 0;
-  for (pool_block* block = first_; block != nullptr; block = block->behind) {
-    if (block->is == pool_block::state::in_use || !by.may_use(block->free_at)) {
-      absent = nullptr;
+  for (pool_block* block = first_; block != nullptr; block = block->next) {
+    if (block->status == pool_block::state::in_use || !by.may_use(block->free_at)) {
+      uncommitted = nullptr;
       together = missing = 0;
       continue;
     }
-    if (block->is == pool_block::state::absent) {
-      if (absent == nullptr) absent = block;
-      const std::size_t wanted = (extent - together + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
+    if (block->status == pool_block::state::uncommitted) {
+      if (uncommitted == nullptr) uncommitted = block;
+      const std::size_t wanted =
+          (extent - together + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
       missing += std::min(block->extent, wanted);
     }
     together += block->extent;
-    if (together >= extent) return absent;
+    if (together >= extent) return uncommitted;
   }
   return nullptr;
 }
 
-void pool_space::provide(pool_block& absent, std::size_t bytes) {
-  const std::size_t last = (absent.offset + bytes) / chunk_bytes_;
+void pool_space::commit_chunks(pool_block& uncommitted, std::size_t bytes) {
+  const std::size_t last = (uncommitted.offset + bytes) / chunk_bytes_;
   if (chunks_.size() < last) chunks_.resize(last);
   make_room(bytes);
-  if (bytes < absent.extent) {
+  if (bytes < uncommitted.extent) {
     pool_block& rest = new_block();
-    rest = {.offset = absent.offset + bytes, .extent = absent.extent - bytes, .free_at = absent.free_at};
-    join(&rest, absent.behind);
-    join(&absent, &rest);
-    absent.extent = bytes;
+    rest = {.offset = uncommitted.offset + bytes,
+            .extent = uncommitted.extent - bytes,
+            .free_at = uncommitted.free_at};
+    link_neighbours(&rest, uncommitted.next);
+    link_neighbours(&uncommitted, &rest);
+    uncommitted.extent = bytes;
   }
-  link(absent);
-  absent.is = pool_block::state::free;
-  note_first_of_chunks(absent);
-  for (std::size_t i = absent.offset / chunk_bytes_; i < last; ++i) chunks_[i].there = true;
+  link(uncommitted);
+  uncommitted.status = pool_block::state::free;
+  update_chunk_heads(uncommitted);
+  for (std::size_t i = uncommitted.offset / chunk_bytes_; i < last; ++i)
+    chunks_[i].committed = true;
   idle_chunks_ += bytes / chunk_bytes_;
 }
 
-pool_space::idle_memory pool_space::remove_idle(bool complete_will_do, const engine::timeline* by) noexcept {
+pool_space::idle_memory pool_space::decommit_idle(bool complete_will_do,
+                                                  const engine::timeline* by) noexcept {
   if (idle_chunks_ == 0) return {};
   for (std::size_t i = chunks_.size(); i-- > 0;) {
     engine::point until{};
@@ -55,37 +62,39 @@ pool_space::idle_memory pool_space::remove_idle(bool complete_will_do, const eng
     try {
       // What reaches beyond the chunk stays, as far as it does.
       pool_block* block = chunks_[i].first;
-      for (pool_block* part = block; part != nullptr && part->offset < end; part = part->behind) forget_record(*part);
-      if (block->offset < begin) block = &cut(*block, begin);
+      for (pool_block* part = block; part != nullptr && part->offset < end; part = part->next)
+        forget_record(*part);
+      if (block->offset < begin) block = &split_at(*block, begin);
       pool_block* last = block;
-      while (last->end() < end) last = last->behind;
-      if (last->end() > end) cut(*last, end);
-      pool_block* const after = last->behind;
-      for (pool_block* part = block;; part = part->behind) {
+      while (last->end() < end) last = last->next;
+      if (last->end() > end) split_at(*last, end);
+      pool_block* const after = last->next;
+      for (pool_block* part = block;; part = part->next) {
         unlink(*part);
         if (part != block) spare_.push_back(part);
         if (part == last) break;
       }
       block->extent = chunk_bytes_;
-      block->is = pool_block::state::absent;
+      block->status = pool_block::state::uncommitted;
       block->free_at = until;
-      join(block, after);
-      if (until.line == nullptr) join_absent(*block);
+      link_neighbours(block, after);
+      if (until.line == nullptr) merge_uncommitted(*block);
     } catch (const std::bad_alloc&) {
       return {};
     }
     chunks_[i] = {};
     --idle_chunks_;
-    return {at_ + begin * pool_spread, chunk_bytes_, until};
+    return {at_ + begin * block_stride, chunk_bytes_, until};
   }
   return {};
 }
 
 bool pool_space::may_remove(const chunk& of, bool complete_will_do, const engine::timeline* by,
                             engine::point& until) const noexcept {
-  if (!of.there || of.in_use != 0) return false;
+  if (!of.committed || of.in_use != 0) return false;
   const auto end = static_cast<std::size_t>(&of - chunks_.data() + 1) * chunk_bytes_;
-  for (const pool_block* block = of.first; block != nullptr && block->offset < end; block = block->behind) {
+  for (const pool_block* block = of.first; block != nullptr && block->offset < end;
+       block = block->next) {
     const engine::point free_at = block->free_at;
     if (free_at.line == nullptr || free_at.line->is_known_to_host(free_at.count)) continue;
     if (complete_will_do && free_at.reached()) continue;
@@ -95,30 +104,31 @@ bool pool_space::may_remove(const chunk& of, bool complete_will_do, const engine
   return true;
 }
 
-bool pool_space::is_left_to_work() const noexcept {
-  for (const pool_block* block = first_; block != nullptr; block = block->behind) {
-    if (block->is == pool_block::state::absent && !block->free_at.reached()) return true;
+bool pool_space::has_uncommitted_in_use() const noexcept {
+  for (const pool_block* block = first_; block != nullptr; block = block->next) {
+    if (block->status == pool_block::state::uncommitted && !block->free_at.reached()) return true;
   }
   return false;
 }
 
 // With its neighbours, where these may be used at once as well.
-void pool_space::join_absent(pool_block& block) noexcept {
+void pool_space::merge_uncommitted(pool_block& block) noexcept {
   const auto joins = [](const pool_block* other) {
-    return other != nullptr && other->is == pool_block::state::absent && other->free_at.line == nullptr;
+    return other != nullptr && other->status == pool_block::state::uncommitted &&
+           other->free_at.line == nullptr;
   };
   pool_block* all = &block;
-  if (joins(all->before)) {
-    all = all->before;
+  if (joins(all->previous)) {
+    all = all->previous;
     all->extent += block.extent;
-    join(all, block.behind);
+    link_neighbours(all, block.next);
     spare_.push_back(&block);
   }
-  pool_block* const behind = all->behind;
-  if (joins(behind)) {
-    all->extent += behind->extent;
-    join(all, behind->behind);
-    spare_.push_back(behind);
+  pool_block* const next = all->next;
+  if (joins(next)) {
+    all->extent += next->extent;
+    link_neighbours(all, next->next);
+    spare_.push_back(next);
   }
 }
 

@@ -17,9 +17,9 @@ void exec_enabled_cases() {
     Graph gr, ch;
     add_empty(ch);
     CUgraphNode m = add_memset(gr, {}, c.d, 1), cp = add_memcpy(gr, {m}, copy_h2d(g.dbuf, h, 4)),
-                hn = add_label(gr, {cp}, "h", &t), em = add_empty(gr, {hn}), chn = add_child(gr, {em}, ch),
-                rec = add_record(gr, {chn}, ev), wt = add_wait(gr, {chn}, ev),
-                mo = add_memop(gr, {chn}, op_write(new_cell().d, 1));
+                hn = add_label(gr, {cp}, "h", &t), em = add_empty(gr, {hn}),
+                chn = add_child(gr, {em}, ch), rec = add_record(gr, {chn}, ev),
+                wt = add_wait(gr, {chn}, ev), mo = add_memop(gr, {chn}, op_write(new_cell().d, 1));
     Exec x(gr);
     unsigned en = 9;
     r.k("get_memset", cuGraphNodeGetEnabled(x, m, &en));
@@ -55,7 +55,7 @@ void exec_enabled_cases() {
   add("exec.disabled_keeps_order", [](Rec& r) {
     Stream s(NB);
     Cell c = new_cell();
-    VGate v;
+    ValueGate v;
     Trace& t = new_trace();
     Graph gr;
     CUgraphNode w = add_gate(gr, {}, v), m = add_memset(gr, {w}, c.d, 1);
@@ -63,7 +63,7 @@ void exec_enabled_cases() {
     Exec x(gr);
     OK(cuGraphNodeSetEnabled(x, m, 0));
     OK(cuGraphLaunch(x, s));
-    r.k("after_early", t.wait_size(1, kNotYetMs));
+    r.k("after_early", t.wait_size(1, kMustNotHappenMs));
     v.open();
     OK(cuStreamSynchronize(s));
     r.k("after_ran", t.size());

@@ -23,14 +23,16 @@ void exec_instantiate_cases() {
       }
     }
     CUgraphExec x = nullptr;
-    r.k("device_launch_memset", cuGraphInstantiate(&x, set, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
+    r.k("device_launch_memset",
+        cuGraphInstantiate(&x, set, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
     if (x) cuGraphExecDestroy(x);
     Graph empty;
     x = nullptr;
     r.k("empty", cuGraphInstantiate(&x, empty, 0));
     if (x) cuGraphExecDestroy(x);
     x = nullptr;
-    r.k("empty_device_launch", cuGraphInstantiate(&x, empty, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
+    r.k("empty_device_launch",
+        cuGraphInstantiate(&x, empty, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
     if (x) cuGraphExecDestroy(x);
   });
   add("exec.instantiate_params", [](Rec& r) {
@@ -101,7 +103,8 @@ void exec_instantiate_cases() {
   add("exec.order_diamond", [](Rec& r) {
     Graph gr;
     Trace& t = new_trace();
-    CUgraphNode a = add_label(gr, {}, "a", &t), b = add_label(gr, {a}, "m", &t), c = add_label(gr, {a}, "m", &t);
+    CUgraphNode a = add_label(gr, {}, "a", &t), b = add_label(gr, {a}, "m", &t),
+                c = add_label(gr, {a}, "m", &t);
     add_label(gr, {b, c}, "d", &t);
     Exec x(gr);
     Stream s(NB);
@@ -113,7 +116,8 @@ void exec_instantiate_cases() {
     // nodes made in the reverse of their order
     Graph gr;
     Trace& t = new_trace();
-    CUgraphNode c = add_label(gr, {}, "c", &t), b = add_label(gr, {}, "b", &t), a = add_label(gr, {}, "a", &t);
+    CUgraphNode c = add_label(gr, {}, "c", &t), b = add_label(gr, {}, "b", &t),
+                a = add_label(gr, {}, "a", &t);
     OK(cuGraphAddDependencies(gr, &a, &b, nullptr, 1));
     OK(cuGraphAddDependencies(gr, &b, &c, nullptr, 1));
     Exec x(gr);

@@ -13,31 +13,32 @@ void exec_launch_cases() {
     CUgraphNode a = add_label(gr, {}, "g1", &t);
     add_label(gr, {a}, "g2", &t);
     Exec x(gr);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     hf(s, t, "before");
     OK(cuGraphLaunch(x, s));
     hf(s, t, "after");
-    r.k("early", t.wait_size(1, kNotYetMs));
+    r.k("early", t.wait_size(1, kMustNotHappenMs));
     v.open();
     OK(cuStreamSynchronize(s));
     r.k("order", t.str());
   });
   add("exec.launch_does_not_block_host", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     Graph gr;
     add_gate(gr, {}, v);
     Exec x(gr);
-    rec_blk(r, "launch", blocking([&] { v.open(); }, [&] { return cuGraphLaunch(x, s); }));
-    rec_blk(r, "launch_again", blocking([&] { v.open(); }, [&] { return cuGraphLaunch(x, s); }));
+    record_blocking(r, "launch", blocking([&] { v.open(); }, [&] { return cuGraphLaunch(x, s); }));
+    record_blocking(r, "launch_again",
+                    blocking([&] { v.open(); }, [&] { return cuGraphLaunch(x, s); }));
     r.k("query", cuStreamQuery(s));
     v.open();
     r.k("sync", cuStreamSynchronize(s));
   });
   add("exec.stream_waits_for_graph", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     Cell c = new_cell();
     Graph gr;
     add_gate(gr, {}, v);
@@ -48,7 +49,7 @@ void exec_launch_cases() {
     OK(cuEventRecord(e, s));
     r.k("early", early(c));
     r.k("event", cuEventQuery(e));
-    rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(s); }));
+    record_blocking(r, "sync", blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(s); }));
     r.k("done", c.get());
   });
   add("exec.no_work_two_streams", [](Rec& r) {
@@ -56,7 +57,7 @@ void exec_launch_cases() {
     Event never;
     const auto launch = [&](const char* name, auto build) {
       Stream s(NB), u(NB);
-      VGate v;
+      ValueGate v;
       Graph gr;
       build(gr);
       Exec x(gr);
@@ -88,7 +89,7 @@ void exec_launch_cases() {
   add("exec.same_exec_two_streams", [](Rec& r) {
     // launches of one executable graph do not overlap, in whatever streams
     Stream s(NB), u(NB);
-    VGate v;
+    ValueGate v;
     auto& started = *leak<std::atomic<int>>(0);
     Graph gr;
     CUgraphNode a = add_host(gr, {}, closure_fn, new Closure([&started] { started++; }));
@@ -98,7 +99,7 @@ void exec_launch_cases() {
     OK(cuGraphLaunch(x, s));
     OK(cuGraphLaunch(x, u));
     mark(u, c);
-    wait_for([&] { return started.load() >= 1; }, kSurelyMs);
+    wait_for([&] { return started.load() >= 1; }, kMustHappenMs);
     sleep_ms(150);
     r.k("started_while_first_runs", started.load());
     r.k("second_stream_early", c.get());
@@ -109,7 +110,7 @@ void exec_launch_cases() {
   });
   add("exec.two_execs_two_streams", [](Rec& r) {
     Stream s(NB), u(NB);
-    VGate v;
+    ValueGate v;
     auto& started = *leak<std::atomic<int>>(0);
     Graph gr;
     CUgraphNode a = add_host(gr, {}, closure_fn, new Closure([&started] { started++; }));
@@ -125,7 +126,7 @@ void exec_launch_cases() {
   add("exec.order_of_launches_across_streams", [](Rec& r) {
     // a launch in a blocked stream, then one of the same exec in a free stream
     Stream s(NB), u(NB);
-    VGate v;
+    ValueGate v;
     Trace& t = new_trace();
     Graph gr;
     add_label(gr, {}, "g", &t);
@@ -141,7 +142,7 @@ void exec_launch_cases() {
   });
   add("exec.independent_branches", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     Cell c = new_cell(), d = new_cell();
     Graph gr;
     CUgraphNode a = add_gate(gr, {}, v);
@@ -179,15 +180,15 @@ void exec_launch_cases() {
   });
   add("exec.destroy_while_running", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     Cell c = new_cell();
     Graph gr;
     CUgraphNode a = add_gate(gr, {}, v);
     add_memset(gr, {a}, c.d, 1);
     Exec x(gr);
     OK(cuGraphLaunch(x, s));
-    rec_blk(r, "destroy_exec", blocking([&] { v.open(); }, [&] { return x.destroy(); }));
-    rec_blk(r, "destroy_graph", blocking([&] { v.open(); }, [&] { return gr.destroy(); }));
+    record_blocking(r, "destroy_exec", blocking([&] { v.open(); }, [&] { return x.destroy(); }));
+    record_blocking(r, "destroy_graph", blocking([&] { v.open(); }, [&] { return gr.destroy(); }));
     r.k("early", early(c));
     v.open();
     r.k("completed", late(c));
@@ -195,7 +196,7 @@ void exec_launch_cases() {
   });
   add("exec.destroy_before_start", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     Trace& t = new_trace();
     Graph gr;
     add_label(gr, {}, "g", &t);
@@ -203,7 +204,7 @@ void exec_launch_cases() {
     v.arm(s);
     OK(cuGraphLaunch(x, s));
     OK(cuGraphLaunch(x, s));
-    rec_blk(r, "destroy_exec", blocking([&] { v.open(); }, [&] { return x.destroy(); }));
+    record_blocking(r, "destroy_exec", blocking([&] { v.open(); }, [&] { return x.destroy(); }));
     v.open();
     OK(cuStreamSynchronize(s));
     r.k("ran", t.size());

@@ -14,9 +14,10 @@ void exec_nodes_cases() {
     r.k("upload_null_stream", cuGraphUpload(x, nullptr));
     OK(cuCtxSynchronize());
     r.k("executed", t.size());
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "upload_busy", blocking([&] { v.open(); }, [&] { return cuGraphUpload(x, s); }));
+    record_blocking(r, "upload_busy",
+                    blocking([&] { v.open(); }, [&] { return cuGraphUpload(x, s); }));
     OK(cuGraphLaunch(x, s));
     v.open();
     OK(cuStreamSynchronize(s));
@@ -24,7 +25,7 @@ void exec_nodes_cases() {
   });
   add("exec.event_record_node", [](Rec& r) {
     Stream s(NB), u(NB);
-    VGate v;
+    ValueGate v;
     Event e(0), e0(0);
     Cell c = new_cell();
     Graph gr;
@@ -46,7 +47,7 @@ void exec_nodes_cases() {
   });
   add("exec.event_wait_node", [](Rec& r) {
     Stream s(NB), u(NB);
-    VGate v;
+    ValueGate v;
     Event e;
     Cell c = new_cell();
     Graph gr;
@@ -66,7 +67,7 @@ void exec_nodes_cases() {
   });
   add("exec.event_wait_binds_at_launch", [](Rec& r) {
     Stream s(NB), u(NB), w(NB);
-    VGate v1, v2;
+    ValueGate v1, v2;
     Event e;
     Cell c = new_cell();
     Graph gr;
@@ -90,7 +91,8 @@ void exec_nodes_cases() {
     Event e;
     Trace& t = new_trace();
     Graph gr;
-    CUgraphNode a = add_label(gr, {}, "a", &t), b = add_record(gr, {a}, e), c = add_wait(gr, {b}, e);
+    CUgraphNode a = add_label(gr, {}, "a", &t), b = add_record(gr, {a}, e),
+                c = add_wait(gr, {b}, e);
     add_label(gr, {c}, "b", &t);
     Exec x(gr);
     r.k("launch", cuGraphLaunch(x, s));
@@ -106,11 +108,11 @@ void exec_nodes_cases() {
     add_memop(gr, {q}, op_write(a.d, 6));
     Exec x(gr);
     OK(cuGraphLaunch(x, s));
-    r.k("first", wait_cell(a, 5, kSurelyMs));
-    r.k("second_early", wait_cell(a, 6, kNotYetMs));
+    r.k("first", wait_cell(a, 5, kMustHappenMs));
+    r.k("second_early", wait_cell(a, 6, kMustNotHappenMs));
     on_release([b] { b.set(1); });
     b.set(1);
-    r.k("second", wait_cell(a, 6, kSurelyMs));
+    r.k("second", wait_cell(a, 6, kMustHappenMs));
     OK(cuStreamSynchronize(s));
   });
   add("exec.child_order", [](Rec& r) {

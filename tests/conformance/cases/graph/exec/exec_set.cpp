@@ -10,7 +10,8 @@ void exec_set_cases() {
     Stream s(NB);
     Trace& t = new_trace();
     Graph gr, other;
-    CUgraphNode a = add_label(gr, {}, "a", &t), b = add_empty(gr, {a}), f = add_label(other, {}, "f", &t);
+    CUgraphNode a = add_label(gr, {}, "a", &t), b = add_empty(gr, {a}),
+                f = add_label(other, {}, "f", &t);
     Exec x(gr);
     CUDA_HOST_NODE_PARAMS p{};
     p.fn = label_fn;
@@ -29,7 +30,7 @@ void exec_set_cases() {
   });
   add("exec.set_while_running", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     Trace& t = new_trace();
     Graph gr;
     CUgraphNode w = add_gate(gr, {}, v), a = add_label(gr, {w}, "old", &t);
@@ -38,7 +39,9 @@ void exec_set_cases() {
     CUDA_HOST_NODE_PARAMS p{};
     p.fn = label_fn;
     p.userData = new_label("new", &t);
-    rec_blk(r, "set", blocking([&] { v.open(); }, [&] { return cuGraphExecHostNodeSetParams(x, a, &p); }));
+    record_blocking(
+        r, "set",
+        blocking([&] { v.open(); }, [&] { return cuGraphExecHostNodeSetParams(x, a, &p); }));
     OK(cuGraphLaunch(x, s));
     v.open();
     OK(cuStreamSynchronize(s));
@@ -142,7 +145,7 @@ void exec_set_cases() {
     Stream s(NB);
     Event e, f;
     Graph gr;
-    VGate v;
+    ValueGate v;
     CUgraphNode w = add_gate(gr, {}, v), a = add_record(gr, {w}, e), b = add_wait(gr, {}, e);
     Exec x(gr);
     r.k("set_record", cuGraphExecEventRecordNodeSetEvent(x, a, f));

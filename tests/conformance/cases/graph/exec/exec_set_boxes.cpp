@@ -1,5 +1,5 @@
-// cases/exec_set_boxes.cpp - copies of rows and of boxes, changed in an executable; and copies that the node was told of
-// while no context was current.
+// cases/exec_set_boxes.cpp - copies of rows and of boxes, changed in an executable; and copies that
+// the node was told of while no context was current.
 #include "cases/memory/arrays.hpp"
 
 namespace weir::conformance {
@@ -67,8 +67,8 @@ void change_array_row(Rec& r) {
   change("memory", [](CUDA_MEMCPY3D& p) { p = copy_d2d(g.dbuf, g.dbuf + 65536, kRow); });
 }
 
-// A captured copy, its node told another one, and an executable of that told a third: with a current context or none
-// for the node, and the node's way to say where memory is.
+// A captured copy, its node told another one, and an executable of that told a third: with a
+// current context or none for the node, and the node's way to say where memory is.
 void set_node_first(Rec& r, bool pool) {
   constexpr size_t bytes = 400;
   Stream s(NB);
@@ -87,10 +87,11 @@ void set_node_first(Rec& r, bool pool) {
       Graph gr(captured);
       const CUgraphNode node = nodes_of(gr).at(0);
       Exec before(gr);
-      const CUDA_MEMCPY3D second = copy_h2d(there, g.pin, bytes), third = copy_h2d(here, g.pin + 4096, bytes);
+      const CUDA_MEMCPY3D second = copy_h2d(there, g.pin, bytes),
+                          third = copy_h2d(here, g.pin + 4096, bytes);
       const CUDA_MEMCPY3D told = by_addresses ? by_address(second) : second;
-      const std::string name =
-          std::string(current ? "current" : "no_context") + (by_addresses ? ".addresses" : ".kinds");
+      const std::string name = std::string(current ? "current" : "no_context") +
+                               (by_addresses ? ".addresses" : ".kinds");
       CUcontext was = nullptr;
       if (!current) OK(cuCtxPopCurrent(&was));
       const CUresult status = cuGraphMemcpyNodeSetParams(node, &told);
@@ -108,7 +109,8 @@ void set_node_first(Rec& r, bool pool) {
       const CUDA_MEMCPY3D elsewhere = copy_h2d(g.dbuf + 8192, g.pin, bytes);
       const CUDA_MEMCPY3D elsewhere_too = by_address(elsewhere);
       r.k(name + ".to_device_by_kinds", cuGraphExecMemcpyNodeSetParams(x, node, &elsewhere, g.ctx));
-      r.k(name + ".to_device_by_addresses", cuGraphExecMemcpyNodeSetParams(x, node, &elsewhere_too, g.ctx));
+      r.k(name + ".to_device_by_addresses",
+          cuGraphExecMemcpyNodeSetParams(x, node, &elsewhere_too, g.ctx));
       r.k(name + ".update_again", cuGraphExecUpdate(x, gr, &info));
       Graph set_again;
       add_memcpy(set_again, {}, told);

@@ -1,5 +1,5 @@
-// cases/exec_set_captured.cpp - setting the parameters of copies that were captured: as they are, and with each way to
-// say where memory is.
+// cases/exec_set_captured.cpp - setting the parameters of copies that were captured: as they are,
+// and with each way to say where memory is.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -73,14 +73,16 @@ void set_pool_memory(Rec& r) {
   Graph gr(captured);
   const Nodes nodes = nodes_of(gr);
   Exec x(gr);
-  const CUDA_MEMCPY3D others[] = {copy_h2d(there, g.pin + 2 * block, block), copy_d2d(there + block, there, block),
+  const CUDA_MEMCPY3D others[] = {copy_h2d(there, g.pin + 2 * block, block),
+                                  copy_d2d(there + block, there, block),
                                   copy_d2h(g.pin + 3 * block, there + block, block)};
   const char* const names[] = {"in", "across", "out"};
   for (int i = 0; i < 3; ++i) {
     CUDA_MEMCPY3D now = others[i];
     r.k(std::string(names[i]), cuGraphExecMemcpyNodeSetParams(x, nodes[i], &now, g.ctx));
     now = by_address(now);
-    r.k(std::string(names[i]) + "_by_address", cuGraphExecMemcpyNodeSetParams(x, nodes[i], &now, g.ctx));
+    r.k(std::string(names[i]) + "_by_address",
+        cuGraphExecMemcpyNodeSetParams(x, nodes[i], &now, g.ctx));
   }
   r.k("launch", cuGraphLaunch(x, s));
   OK(cuStreamSynchronize(s));
@@ -111,13 +113,15 @@ void ways_to_say_it(Rec& r) {
     const CUgraphNode node = add_memcpy(gr, {}, pair.now);
     add_memcpy(next, {}, pair.then);
     Exec x(gr);
-    r.k(std::string(pair.name) + ".set", cuGraphExecMemcpyNodeSetParams(x, node, &pair.then, g.ctx));
+    r.k(std::string(pair.name) + ".set",
+        cuGraphExecMemcpyNodeSetParams(x, node, &pair.then, g.ctx));
     Exec y(gr);
     CUgraphExecUpdateResultInfo info{};
     r.k(std::string(pair.name) + ".update", cuGraphExecUpdate(y, next, &info));
     CUDA_MEMCPY3D told{};
     OK(cuGraphMemcpyNodeGetParams(node, &told));
-    r.k(std::string(pair.name) + ".kinds", static_cast<int>(told.srcMemoryType * 10 + told.dstMemoryType));
+    r.k(std::string(pair.name) + ".kinds",
+        static_cast<int>(told.srcMemoryType * 10 + told.dstMemoryType));
   }
 }
 
@@ -136,7 +140,8 @@ void kinds_of_captured(Rec& r) {
     OK(cuGraphGetNodes(gr, &node, &count));
     CUDA_MEMCPY3D told{};
     OK(cuGraphMemcpyNodeGetParams(node, &told));
-    r.k(std::string(name) + ".kinds", static_cast<int>(told.srcMemoryType * 10 + told.dstMemoryType));
+    r.k(std::string(name) + ".kinds",
+        static_cast<int>(told.srcMemoryType * 10 + told.dstMemoryType));
   };
   CUDA_MEMCPY2D rows{};
   rows.srcMemoryType = rows.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
@@ -150,8 +155,11 @@ void kinds_of_captured(Rec& r) {
   of("rows_half", [&](CUstream s) { return cuMemcpy2DAsync(&rows, s); });
   CUDA_MEMCPY3D box = by_address(copy_h2d(g.dbuf, g.pin, kBytes));
   of("box_by_address", [&](CUstream s) { return cuMemcpy3DAsync(&box, s); });
-  of("host_to_host", [&](CUstream s) { return cuMemcpyAsync(as_address(g.pin), as_address(g.pin + 4096), kBytes, s); });
-  of("host_to_pageable", [&](CUstream s) { return cuMemcpyAsync(as_address(g.page), as_address(g.pin), kBytes, s); });
+  of("host_to_host", [&](CUstream s) {
+    return cuMemcpyAsync(as_address(g.pin), as_address(g.pin + 4096), kBytes, s);
+  });
+  of("host_to_pageable",
+     [&](CUstream s) { return cuMemcpyAsync(as_address(g.page), as_address(g.pin), kBytes, s); });
 }
 
 }  // namespace
@@ -162,16 +170,23 @@ void exec_set_captured_cases() {
   add("exec.set_captured.pool_memory", set_pool_memory);
   static constexpr CapturedCopy copies[] = {
       {"htod", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.pin, kBytes, s); }, other_h2d},
-      {"dtod", [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf + 4096, g.dbuf, kBytes, s); }, other_d2d},
+      {"dtod", [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf + 4096, g.dbuf, kBytes, s); },
+       other_d2d},
       {"dtoh", [](CUstream s) { return cuMemcpyDtoHAsync(g.pin, g.dbuf, kBytes, s); }, other_d2h},
-      {"htod_by_address", [](CUstream s) { return cuMemcpyAsync(g.dbuf, as_address(g.pin), kBytes, s); }, other_h2d},
-      {"dtod_by_address", [](CUstream s) { return cuMemcpyAsync(g.dbuf + 4096, g.dbuf, kBytes, s); }, other_d2d},
-      {"dtoh_by_address", [](CUstream s) { return cuMemcpyAsync(as_address(g.pin), g.dbuf, kBytes, s); }, other_d2h},
-      {"htod_pageable", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.page, kBytes, s); }, other_h2d},
-      {"dtoh_pageable", [](CUstream s) { return cuMemcpyDtoHAsync(g.page, g.dbuf, kBytes, s); }, other_d2h},
+      {"htod_by_address",
+       [](CUstream s) { return cuMemcpyAsync(g.dbuf, as_address(g.pin), kBytes, s); }, other_h2d},
+      {"dtod_by_address",
+       [](CUstream s) { return cuMemcpyAsync(g.dbuf + 4096, g.dbuf, kBytes, s); }, other_d2d},
+      {"dtoh_by_address",
+       [](CUstream s) { return cuMemcpyAsync(as_address(g.pin), g.dbuf, kBytes, s); }, other_d2h},
+      {"htod_pageable", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.page, kBytes, s); },
+       other_h2d},
+      {"dtoh_pageable", [](CUstream s) { return cuMemcpyDtoHAsync(g.page, g.dbuf, kBytes, s); },
+       other_d2h},
   };
   for (const CapturedCopy& copy : copies) {
-    add(std::string("exec.set_captured.") + copy.name, [copy](Rec& r) { set_what_was_captured(r, copy); });
+    add(std::string("exec.set_captured.") + copy.name,
+        [copy](Rec& r) { set_what_was_captured(r, copy); });
   }
 }
 

@@ -1,4 +1,5 @@
-// cases/exec_set_memories.cpp - which memory a copy or a set in an executable may be moved to: from each sort to each.
+// cases/exec_set_memories.cpp - which memory a copy or a set in an executable may be moved to: from
+// each sort to each.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/pool/pools.hpp"
 #include "cases/memory/ranges.hpp"
@@ -35,8 +36,9 @@ class Memories {
 
   // Null is memory of the graph's own.
   std::vector<Place> all() const {
-    return {{"device", g.dbuf},  {"other", allocated_}, {"pool", pooled_}, {"own_pool", pooled_apart_},
-            {"mapped", mapped_}, {"managed", managed_}, {"graph", 0}};
+    return {
+        {"device", g.dbuf},  {"other", allocated_}, {"pool", pooled_}, {"own_pool", pooled_apart_},
+        {"mapped", mapped_}, {"managed", managed_}, {"graph", 0}};
   }
 
  private:
@@ -85,10 +87,14 @@ CUresult move_copy(WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to, bool add
 
 void exec_set_memories_cases() {
   add("exec.set_copy_memories", [](Rec& r) {
-    each_to_each(r, [](WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to) { return move_copy(in, from, to, false); });
+    each_to_each(r, [](WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to) {
+      return move_copy(in, from, to, false);
+    });
   });
   add("exec.set_copy_memories_by_address", [](Rec& r) {
-    each_to_each(r, [](WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to) { return move_copy(in, from, to, true); });
+    each_to_each(r, [](WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to) {
+      return move_copy(in, from, to, true);
+    });
   });
   add("exec.set_set_memories", [](Rec& r) {
     each_to_each(r, [](WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to) {

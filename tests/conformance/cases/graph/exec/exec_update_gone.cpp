@@ -1,5 +1,5 @@
-// cases/exec_update_gone.cpp - an executable outlives the graph that it was made of and the one that it was updated from;
-// which context is current when it is updated and launched.
+// cases/exec_update_gone.cpp - an executable outlives the graph that it was made of and the one
+// that it was updated from; which context is current when it is updated and launched.
 #include "probe/probe.hpp"
 
 #include <functional>
@@ -66,29 +66,48 @@ struct Kind {
 
 std::vector<Kind> kinds() {
   return {
-      {"set", [](int i) { return by_hand([=](CUgraph of) { add_memset(of, {}, g.dbuf, static_cast<unsigned>(i)); }); }},
-      {"host", [](int i) { return by_hand([=](CUgraph of) { add_label(of, {}, i ? "a" : "b"); }); }},
+      {"set",
+       [](int i) {
+         return by_hand([=](CUgraph of) { add_memset(of, {}, g.dbuf, static_cast<unsigned>(i)); });
+       }},
+      {"host",
+       [](int i) { return by_hand([=](CUgraph of) { add_label(of, {}, i ? "a" : "b"); }); }},
       {"copy_by_kinds",
-       [](int i) { return by_hand([=](CUgraph of) { add_memcpy(of, {}, copy_d2h(g.pin + 64 * i, g.dbuf, 64)); }); }},
+       [](int i) {
+         return by_hand(
+             [=](CUgraph of) { add_memcpy(of, {}, copy_d2h(g.pin + 64 * i, g.dbuf, 64)); });
+       }},
       {"copy_by_addresses",
        [](int i) {
-         return by_hand([=](CUgraph of) { add_memcpy(of, {}, addresses(as_address(g.pin + 64 * i), g.dbuf)); });
+         return by_hand([=](CUgraph of) {
+           add_memcpy(of, {}, addresses(as_address(g.pin + 64 * i), g.dbuf));
+         });
        }},
       {"captured_by_kinds",
-       [](int i) { return captured([=](CUstream s) { OK(cuMemcpyDtoHAsync(g.pin + 64 * i, g.dbuf, 64, s)); }); }},
+       [](int i) {
+         return captured([=](CUstream s) { OK(cuMemcpyDtoHAsync(g.pin + 64 * i, g.dbuf, 64, s)); });
+       }},
       {"captured_by_addresses",
        [](int i) {
-         return captured([=](CUstream s) { OK(cuMemcpyAsync(as_address(g.pin + 64 * i), g.dbuf, 64, s)); });
+         return captured(
+             [=](CUstream s) { OK(cuMemcpyAsync(as_address(g.pin + 64 * i), g.dbuf, 64, s)); });
        }},
       {"captured_across",
-       [](int i) { return captured([=](CUstream s) { OK(cuMemcpyAsync(g.dbuf + 4096 + 64 * i, g.dbuf, 64, s)); }); }},
+       [](int i) {
+         return captured(
+             [=](CUstream s) { OK(cuMemcpyAsync(g.dbuf + 4096 + 64 * i, g.dbuf, 64, s)); });
+       }},
       {"captured_pool_memory",
        [](int i) {
-         return captured([=](CUstream s) { OK(cuMemcpyAsync(as_address(g.pin + 64 * i), pool_memory(), 64, s)); });
+         return captured([=](CUstream s) {
+           OK(cuMemcpyAsync(as_address(g.pin + 64 * i), pool_memory(), 64, s));
+         });
        }},
       {"captured_set_of_pool_memory",
        [](int i) {
-         return captured([=](CUstream s) { OK(cuMemsetD32Async(pool_memory(), static_cast<unsigned>(i), 16, s)); });
+         return captured([=](CUstream s) {
+           OK(cuMemsetD32Async(pool_memory(), static_cast<unsigned>(i), 16, s));
+         });
        }},
       {"captured_after_set",
        [](int i) {
@@ -98,10 +117,14 @@ std::vector<Kind> kinds() {
          });
        }},
       {"captured_same",
-       [](int) { return captured([=](CUstream s) { OK(cuMemcpyAsync(as_address(g.pin), g.dbuf, 64, s)); }); }},
+       [](int) {
+         return captured([=](CUstream s) { OK(cuMemcpyAsync(as_address(g.pin), g.dbuf, 64, s)); });
+       }},
       {"memop",
        [](int i) {
-         return by_hand([=](CUgraph of) { add_memop(of, {}, op_write(g.cells_dev, static_cast<unsigned>(i))); });
+         return by_hand([=](CUgraph of) {
+           add_memop(of, {}, op_write(g.cells_dev, static_cast<unsigned>(i)));
+         });
        }},
       {"child",
        [](int i) {
@@ -121,7 +144,13 @@ CUgraph made_in(CUcontext now, const Kind& kind, int variant) {
   return made;
 }
 
-enum class Update { none, then_other_gone, then_launched_and_gone, then_uploaded_and_gone, after_first_gone };
+enum class Update {
+  none,
+  then_other_gone,
+  then_launched_and_gone,
+  then_uploaded_and_gone,
+  after_first_gone
+};
 
 void launch_after(Rec& r, const std::string& name, const Kind& kind, Update update) {
   Stream s(NB);
@@ -178,9 +207,11 @@ void exec_update_gone_cases() {
     });
   }
   for (const Kind& kind : kinds()) {
-    // Not of a pool's memory: such a copy is recorded as one of another sort there, and a driver may crash of it.
+    // Not of a pool's memory: such a copy is recorded as one of another sort there, and a driver
+    // may crash of it.
     if (std::string(kind.name) == "captured_pool_memory") continue;
-    add(std::string("exec.update_from_no_context.") + kind.name, [kind](Rec& r) { update_from_no_context(r, kind); });
+    add(std::string("exec.update_from_no_context.") + kind.name,
+        [kind](Rec& r) { update_from_no_context(r, kind); });
   }
 }
 

@@ -70,7 +70,7 @@ void exec_update_nodes_cases() {
     Exec x(gr);
     rec_update(r, "events", x, n);
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuGraphLaunch(x, s));
     r.k("old_event", cuEventQuery(e));
@@ -112,7 +112,7 @@ void exec_update_nodes_cases() {
   });
   add("exec.update_while_running", [](Rec& r) {
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     Trace& t = new_trace();
     Graph gr, n;
     CUgraphNode w = add_gate(gr, {}, v);
@@ -122,7 +122,8 @@ void exec_update_nodes_cases() {
     Exec x(gr);
     OK(cuGraphLaunch(x, s));
     CUgraphExecUpdateResultInfo i;
-    rec_blk(r, "update", blocking([&] { v.open(); }, [&] { return cuGraphExecUpdate(x, n, &i); }));
+    record_blocking(r, "update",
+                    blocking([&] { v.open(); }, [&] { return cuGraphExecUpdate(x, n, &i); }));
     OK(cuGraphLaunch(x, s));
     v.open();
     OK(cuStreamSynchronize(s));

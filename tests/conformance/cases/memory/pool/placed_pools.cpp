@@ -3,7 +3,8 @@
 
 namespace weir::conformance {
 
-CUmemoryPool make_at(CUmemLocation at, CUmemAllocationType type, CUresult& res, size_t most, unsigned handles) {
+CUmemoryPool make_at(CUmemLocation at, CUmemAllocationType type, CUresult& res, size_t most,
+                     unsigned handles) {
   CUmemPoolProps p = pool_props();
   p.allocType = type;
   p.location = at;

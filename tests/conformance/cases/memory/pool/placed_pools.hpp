@@ -10,6 +10,7 @@ constexpr auto kManaged = static_cast<CUmemAllocationType>(2);  // CU_MEM_ALLOCA
 constexpr size_t kBytes = 64 << 10;
 
 // A pool of these properties; null where there is none.
-CUmemoryPool make_at(CUmemLocation at, CUmemAllocationType type, CUresult& res, size_t most = 0, unsigned handles = 0);
+CUmemoryPool make_at(CUmemLocation at, CUmemAllocationType type, CUresult& res, size_t most = 0,
+                     unsigned handles = 0);
 
 }  // namespace weir::conformance

@@ -33,7 +33,7 @@ void pool_attributes_cases() {
     CUdeviceptr a = 0;
     OK(cuMemAllocFromPoolAsync(&a, 1 << 20, q, s));
     OK(cuStreamSynchronize(s));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuMemFreeAsync(a, s));
     r.k("used_free_pending", pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_CURRENT));
@@ -78,16 +78,17 @@ void pool_attributes_cases() {
     r.k("trim", cuMemPoolTrimTo(q, 0));
     r.k("still_backed", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) >= (1u << 20));
     r.k("usable", cuMemsetD8(a, 1, 1 << 20));
-    OK(cuStreamSynchronize(nullptr));  // the set is under way there, and the free would not wait for it
+    OK(cuStreamSynchronize(
+        nullptr));  // the set is under way there, and the free would not wait for it
     OK(cuMemFreeAsync(a, s));
     OK(cuStreamSynchronize(s));
   });
   add("pool.attributes_set", [](Rec& r) {
     Pool q;
-    for (auto& [n, a] :
-         {std::pair<const char*, CUmemPool_attribute>{"follow_event", CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES},
-          {"opportunistic", CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC},
-          {"internal", CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}}) {
+    for (auto& [n, a] : {std::pair<const char*, CUmemPool_attribute>{
+                             "follow_event", CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES},
+                         {"opportunistic", CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC},
+                         {"internal", CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}}) {
       for (int v : {0, 2, 1}) {
         int w = v, got = 99;
         r.k(std::string(n) + std::to_string(v), cuMemPoolSetAttribute(q, a, &w));
@@ -101,7 +102,8 @@ void pool_attributes_cases() {
     r.k("reserved_high_one", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &one));
     r.k("used_high_one", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &one));
     r.k("set_used_current", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &zero));
-    r.k("set_reserved_current", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &zero));
+    r.k("set_reserved_current",
+        cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &zero));
     r.k("bad_attr_get", cuMemPoolGetAttribute(q, static_cast<CUmemPool_attribute>(77), &one));
     r.k("bad_attr_set", cuMemPoolSetAttribute(q, static_cast<CUmemPool_attribute>(77), &one));
     r.k("attr0_get", cuMemPoolGetAttribute(q, static_cast<CUmemPool_attribute>(0), &one));

@@ -14,10 +14,10 @@ void pool_basic_cases() {
     r.k("current", cuDeviceGetMemPool(&c, g.dev));
     r.k("same", d == c);
     r.k("default_bad_dev", cuDeviceGetDefaultMemPool(&c, 99));
-    for (auto& [n, a] :
-         {std::pair<const char*, CUmemPool_attribute>{"follow_event", CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES},
-          {"opportunistic", CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC},
-          {"internal", CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}}) {
+    for (auto& [n, a] : {std::pair<const char*, CUmemPool_attribute>{
+                             "follow_event", CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES},
+                         {"opportunistic", CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC},
+                         {"internal", CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}}) {
       int v = 99;
       r.k(n, cuMemPoolGetAttribute(d, a, &v));
       r.k(std::string(n) + ".value", v);
@@ -62,11 +62,13 @@ void pool_basic_cases() {
     OK(cuMemAllocAsync(&warm, 1 << 20, s));
     OK(cuMemFreeAsync(warm, s));
     OK(cuStreamSynchronize(s));
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "alloc_busy", blocking([&] { v.open(); }, [&] { return cuMemAllocAsync(&p, 4096, s); }));
+    record_blocking(r, "alloc_busy",
+                    blocking([&] { v.open(); }, [&] { return cuMemAllocAsync(&p, 4096, s); }));
     r.k("not_null", p != 0);
-    rec_blk(r, "free_busy", blocking([&] { v.open(); }, [&] { return cuMemFreeAsync(p, s); }));
+    record_blocking(r, "free_busy",
+                    blocking([&] { v.open(); }, [&] { return cuMemFreeAsync(p, s); }));
     v.open();
     OK(cuStreamSynchronize(s));
   });
@@ -95,7 +97,8 @@ void pool_basic_cases() {
     r.k("range_size_value", size);
     r.k("mapped", cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED, p));
     r.k("sync_memops", cuPointerGetAttribute(&sync, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p));
-    r.k("ipc_capable", cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p));
+    r.k("ipc_capable",
+        cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p));
     r.k("ipc_capable_value", ipc & 1);
     CUdeviceptr base = 0;
     size_t rs = 0;
@@ -135,9 +138,10 @@ void pool_basic_cases() {
     CUdeviceptr p = 0;
     OK(cuMemAllocAsync(&p, 4096, s));
     OK(cuStreamSynchronize(s));
-    VGate v;
+    ValueGate v;
     v.arm(t);
-    rec_blk(r, "mem_free_other_stream_busy", blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
+    record_blocking(r, "mem_free_other_stream_busy",
+                    blocking([&] { v.open(); }, [&] { return cuMemFree(p); }));
     v.open();
     OK(cuStreamSynchronize(t));
   });
@@ -164,7 +168,8 @@ void pool_basic_cases() {
     r.k("attr_after", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
   });
   add("pool.special_streams", [](Rec& r) {
-    const std::pair<const char*, CUstream> hs[] = {{"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
+    const std::pair<const char*, CUstream> hs[] = {
+        {"null", nullptr}, {"legacy", LEGACY}, {"per_thread", PER_THREAD}};
     for (auto& [k, s] : hs) {
       CUdeviceptr p = 0;
       r.k(std::string(k) + ".alloc", cuMemAllocAsync(&p, 256, s));

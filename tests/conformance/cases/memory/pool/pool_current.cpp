@@ -41,7 +41,7 @@ void pool_current_cases() {
     Pool q;
     CUdeviceptr p = 0;
     OK(cuMemAllocFromPoolAsync(&p, 4096, q, s));
-    rec_blk(r, "destroy", blocking([] {}, [&] { return cuMemPoolDestroy(q.p); }));
+    record_blocking(r, "destroy", blocking([] {}, [&] { return cuMemPoolDestroy(q.p); }));
     q.p = nullptr;
     r.k("memset", cuMemsetD32Async(p, 54, 4, s));
     OK(cuMemcpyDtoHAsync(g.pin, p, 4, s));
@@ -78,7 +78,8 @@ void pool_current_cases() {
   add("pool.export_not_capable", [](Rec& r) {
     Pool q;
     int fd = -1;
-    r.k("export", cuMemPoolExportToShareableHandle(&fd, q, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    r.k("export",
+        cuMemPoolExportToShareableHandle(&fd, q, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     if (fd >= 0) close(fd);
   });
   add("pool.reuse", [](Rec& r) {
@@ -126,7 +127,7 @@ void pool_current_cases() {
     OK(cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &no));
     OK(cuMemAllocFromPoolAsync(&a, 1 << 20, q, s));
     OK(cuStreamSynchronize(s));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuMemFreeAsync(a, s));
     OK(cuMemAllocFromPoolAsync(&b, 1 << 20, q, t));

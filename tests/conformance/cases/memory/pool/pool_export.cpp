@@ -1,4 +1,5 @@
-// cases/pool_export.cpp - pools for other processes, in the process that made them; also opened there again.
+// cases/pool_export.cpp - pools for other processes, in the process that made them; also opened
+// there again.
 #include "cases/ipc/ipc_peers.hpp"
 #include "cases/memory/pool/pools.hpp"
 
@@ -67,7 +68,8 @@ void pool_export_cases() {
     for (unsigned type : {0u, 2u, 4u, 8u, 9u, 77u}) {
       unsigned char handle[64] = {};
       r.k("type" + std::to_string(type),
-          cuMemPoolExportToShareableHandle(handle, q, static_cast<CUmemAllocationHandleType>(type), 0));
+          cuMemPoolExportToShareableHandle(handle, q, static_cast<CUmemAllocationHandleType>(type),
+                                           0));
     }
     r.k("plain_type0", cuMemPoolExportToShareableHandle(&fd, plain, CU_MEM_HANDLE_TYPE_NONE, 0));
     r.k("default_pool", cuMemPoolExportToShareableHandle(&fd, d, FD, 0));
@@ -89,12 +91,14 @@ void pool_export_cases() {
     r.k("flags1", cuMemPoolImportFromShareableHandle(&q, as_handle(fd), FD, 1));
     for (unsigned type : {0u, 2u, 4u, 77u}) {
       r.k("type" + std::to_string(type),
-          cuMemPoolImportFromShareableHandle(&q, as_handle(fd), static_cast<CUmemAllocationHandleType>(type), 0));
+          cuMemPoolImportFromShareableHandle(&q, as_handle(fd),
+                                             static_cast<CUmemAllocationHandleType>(type), 0));
     }
     r.k("descriptor_minus1", cuMemPoolImportFromShareableHandle(&q, as_handle(-1), FD, 0));
     r.k("descriptor_none", cuMemPoolImportFromShareableHandle(&q, as_handle(9999), FD, 0));
     const int null_device = open("/dev/null", O_RDWR | O_CLOEXEC);
-    r.k("descriptor_of_something", cuMemPoolImportFromShareableHandle(&q, as_handle(null_device), FD, 0));
+    r.k("descriptor_of_something",
+        cuMemPoolImportFromShareableHandle(&q, as_handle(null_device), FD, 0));
     close(null_device);
     r.k("untouched", q == nullptr);
     close(fd);
@@ -104,7 +108,8 @@ void pool_export_cases() {
     int fd = -1;
     OK(cuMemPoolExportToShareableHandle(&fd, made, FD, 0));
     CUmemoryPool q = nullptr;
-    const CUresult imported = r.k("import", cuMemPoolImportFromShareableHandle(&q, as_handle(fd), FD, 0));
+    const CUresult imported =
+        r.k("import", cuMemPoolImportFromShareableHandle(&q, as_handle(fd), FD, 0));
     close(fd);
     if (imported != CUDA_SUCCESS) return;
     r.k("same_pool", q == made.p);
@@ -157,13 +162,14 @@ void pool_export_cases() {
   add("poolipc.export_pointer_while_pending", [](Rec& r) {
     SharedPool q;
     Stream s(NB);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     CUdeviceptr a = 0;
     OK(cuMemAllocFromPoolAsync(&a, 4096, q, s));
     export_once(q);
     CUmemPoolPtrExportData data;
-    rec_blk(r, "export", blocking([&] { v.open(); }, [&] { return cuMemPoolExportPointer(&data, a); }));
+    record_blocking(r, "export",
+                    blocking([&] { v.open(); }, [&] { return cuMemPoolExportPointer(&data, a); }));
     v.open();
     OK(cuMemFreeAsync(a, s));
     OK(cuStreamSynchronize(s));
@@ -196,9 +202,11 @@ void pool_export_cases() {
     OK(cuStreamSynchronize(s));
     unsigned long long types = 99;
     unsigned ipc = 9;
-    r.k("handle_types", cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
+    r.k("handle_types",
+        cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
     r.k("handle_types_value", types);
-    r.k("ipc_capable", cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, a));
+    r.k("ipc_capable",
+        cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, a));
     r.k("ipc_capable_value", ipc);
     CUipcMemHandle h;
     r.k("ipc_handle", cuIpcGetMemHandle(&h, a));
@@ -226,7 +234,8 @@ void pool_export_cases() {
       CUmemPoolPtrExportData data;
       captured("export", [&] { return cuMemPoolExportToShareableHandle(&fd, q, FD, 0); });
       if (fd >= 0) close(fd);
-      captured("import_nothing", [&] { return cuMemPoolImportFromShareableHandle(&imported, as_handle(-1), FD, 0); });
+      captured("import_nothing",
+               [&] { return cuMemPoolImportFromShareableHandle(&imported, as_handle(-1), FD, 0); });
       captured("export_pointer", [&] { return cuMemPoolExportPointer(&data, a); });
     }
     OK(cuMemFreeAsync(a, t));

@@ -19,8 +19,8 @@ class Imported {
     from.must("make_pool 1");
     from.must("export_pool");
     const int fd = from.descriptor();
-    const CUresult e =
-        cuMemPoolImportFromShareableHandle(&p, reinterpret_cast<void*>(static_cast<intptr_t>(fd)), FD, 0);
+    const CUresult e = cuMemPoolImportFromShareableHandle(
+        &p, reinterpret_cast<void*>(static_cast<intptr_t>(fd)), FD, 0);
     close(fd);
     OK(e);
   }
@@ -99,8 +99,9 @@ void pool_cases() {
     p.must("export_pool");
     const int fd = p.descriptor();
     CUmemoryPool b = nullptr;
-    const CUresult e = r.k(
-        "import", cuMemPoolImportFromShareableHandle(&b, reinterpret_cast<void*>(static_cast<intptr_t>(fd)), FD, 0));
+    const CUresult e =
+        r.k("import", cuMemPoolImportFromShareableHandle(
+                          &b, reinterpret_cast<void*>(static_cast<intptr_t>(fd)), FD, 0));
     close(fd);
     if (e != CUDA_SUCCESS) return;
     r.k("same", a.p == b);
@@ -120,8 +121,8 @@ void pool_cases() {
     p.must("export_pool");
     const int fd = p.descriptor();
     CUmemoryPool b = nullptr;
-    const CUresult e =
-        cuMemPoolImportFromShareableHandle(&b, reinterpret_cast<void*>(static_cast<intptr_t>(fd)), FD, 0);
+    const CUresult e = cuMemPoolImportFromShareableHandle(
+        &b, reinterpret_cast<void*>(static_cast<intptr_t>(fd)), FD, 0);
     close(fd);
     OK(e);
     r.k("destroy", a.destroy());
@@ -139,7 +140,7 @@ void pool_cases() {
     auto data = exported(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
-    p.wait_gone();
+    p.wait_for_exit();
     rec_word(r, "word", a + 4);
     r.k("free", cuMemFree(a));
     CUdeviceptr b = 0;
@@ -160,12 +161,12 @@ void pointer_cases() {
     rec_word(r, "word", a + 8);
     r.k("set", cuMemsetD32Async(a, 81, 1, s));
     OK(cuStreamSynchronize(s));
-    r.k("seen", p.ask("read"));
+    r.k("seen", p.request("read"));
     r.k("free", cuMemFreeAsync(a, s));
     r.k("free_twice", cuMemFreeAsync(a, s));
     OK(cuStreamSynchronize(s));
-    r.k("exporter_frees", p.ask("pool_free"));
-    r.k("exporter_used", p.ask("pool_attr 7"));
+    r.k("exporter_frees", p.request("pool_free"));
+    r.k("exporter_used", p.request("pool_attr 7"));
   });
   add("poolipc.pointer_attributes", SLOW, [](Rec& r) {
     Exporter p;
@@ -186,10 +187,12 @@ void pointer_cases() {
     r.k("ordinal", cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, a));
     r.k("ordinal_value", ordinal);
     unsigned ipc = 9;
-    r.k("ipc_capable", cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, a));
+    r.k("ipc_capable",
+        cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, a));
     r.k("ipc_capable_value", ipc);
     unsigned long long types = 99;
-    r.k("handle_types", cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
+    r.k("handle_types",
+        cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
     r.k("handle_types_value", types);
     size_t size = 0;
     CUdeviceptr base = 0;
@@ -241,7 +244,7 @@ void pointer_cases() {
     auto data = exported(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
-    r.k("exporter_frees", p.ask("pool_free"));
+    r.k("exporter_frees", p.request("pool_free"));
     rec_word(r, "~word", a + 4);
     r.k("free", cuMemFree(a));
     CUdeviceptr b = 0;
@@ -260,8 +263,8 @@ void pointer_cases() {
     r.k("pool", cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
     r.k("pool_null", of == nullptr);
     r.k("free", cuMemFree(a));
-    r.k("exporter_frees", p.ask("pool_free"));
-    r.k("exporter_destroys", p.ask("pool_destroy"));
+    r.k("exporter_frees", p.request("pool_free"));
+    r.k("exporter_destroys", p.request("pool_destroy"));
   });
   add("poolipc.exporter_destroys_pool", ISO | SLOW, [](Rec& r) {
     Exporter p;
@@ -269,10 +272,10 @@ void pointer_cases() {
     auto data = exported(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
-    r.k("exporter_destroys", p.ask("pool_destroy"));
+    r.k("exporter_destroys", p.request("pool_destroy"));
     rec_word(r, "word", a + 4);
     r.k("free", cuMemFree(a));
-    r.k("exporter_frees", p.ask("pool_free"));
+    r.k("exporter_frees", p.request("pool_free"));
   });
 }
 

@@ -1,4 +1,5 @@
-// cases/pool_layout.cpp - where in its memory a pool puts blocks: packing, splitting, joining, which free one it takes.
+// cases/pool_layout.cpp - where in its memory a pool puts blocks: packing, splitting, joining,
+// which free one it takes.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -17,12 +18,14 @@ void free_all(CUstream s, std::initializer_list<CUdeviceptr> all) {
 void pool_layout_cases() {
   add("pool.layout_packing", [](Rec& r) {
     // How far the next block lies behind one of so many bytes.
-    for (size_t bytes : {size_t{1}, size_t{100}, size_t{511}, size_t{512}, size_t{513}, size_t{4096}, size_t{65536},
-                         kMiB, kMiB + 1, 2 * kMiB, 3 * kMiB, 4 * kMiB + 1}) {
+    for (size_t bytes :
+         {size_t{1}, size_t{100}, size_t{511}, size_t{512}, size_t{513}, size_t{4096},
+          size_t{65536}, kMiB, kMiB + 1, 2 * kMiB, 3 * kMiB, 4 * kMiB + 1}) {
       Pool q;
       set_reuse(q, ALL);
       Stream s(NB);
-      const CUdeviceptr a = pool_alloc(q, bytes, s), b = pool_alloc(q, bytes, s), c = pool_alloc(q, 1, s);
+      const CUdeviceptr a = pool_alloc(q, bytes, s), b = pool_alloc(q, bytes, s),
+                        c = pool_alloc(q, 1, s);
       r.k("~b" + std::to_string(bytes), where(b, {{"a", a}}));
       r.k("~b" + std::to_string(bytes) + ".third", where(c, {{"a", a}}));
       free_all(s, {a, b, c});
@@ -43,7 +46,8 @@ void pool_layout_cases() {
     Stream s(NB);
     const CUdeviceptr a = pool_alloc(q, 8 * kMiB, s), guard = pool_alloc(q, kMiB, s);
     OK(cuMemFreeAsync(a, s));
-    const CUdeviceptr b = pool_alloc(q, kMiB, s), c = pool_alloc(q, kMiB, s), d = pool_alloc(q, 7 * kMiB, s);
+    const CUdeviceptr b = pool_alloc(q, kMiB, s), c = pool_alloc(q, kMiB, s),
+                      d = pool_alloc(q, 7 * kMiB, s);
     r.k("~first", where(b, {{"a", a}}));
     r.k("~second", where(c, {{"a", a}}));
     r.k("~does_not_fit", where(d, {{"a", a}}));
@@ -76,7 +80,7 @@ void pool_layout_cases() {
       Stream s(NB), t(NB);
       const CUdeviceptr a = pool_alloc(q, 8 * kMiB, s), b = pool_alloc(q, 8 * kMiB, t),
                         rest = pool_alloc(q, 16 * kMiB, s);
-      VGate v;
+      ValueGate v;
       if (!synchronized) v.arm(t);
       OK(cuMemFreeAsync(a, s));
       OK(cuMemFreeAsync(b, t));
@@ -95,11 +99,13 @@ void pool_layout_cases() {
       Pool q;
       set_reuse(q, ALL);
       Stream s(NB);
-      const CUdeviceptr four = pool_alloc(q, 4 * kMiB, s), x = pool_alloc(q, kMiB, s), two = pool_alloc(q, 2 * kMiB, s),
-                        y = pool_alloc(q, kMiB, s), eight = pool_alloc(q, 8 * kMiB, s), z = pool_alloc(q, kMiB, s);
+      const CUdeviceptr four = pool_alloc(q, 4 * kMiB, s), x = pool_alloc(q, kMiB, s),
+                        two = pool_alloc(q, 2 * kMiB, s), y = pool_alloc(q, kMiB, s),
+                        eight = pool_alloc(q, 8 * kMiB, s), z = pool_alloc(q, kMiB, s);
       free_all(s, {four, two, eight});
       const CUdeviceptr p = pool_alloc(q, want, s);
-      r.k("~w" + std::to_string(want / kMiB), where(p, {{"four", four}, {"two", two}, {"eight", eight}}));
+      r.k("~w" + std::to_string(want / kMiB),
+          where(p, {{"four", four}, {"two", two}, {"eight", eight}}));
       free_all(s, {p, x, y, z});
     }
   });
@@ -108,12 +114,14 @@ void pool_layout_cases() {
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
-    const CUdeviceptr a = pool_alloc(q, kMiB, s), x = pool_alloc(q, kMiB, s), b = pool_alloc(q, kMiB, s),
-                      y = pool_alloc(q, kMiB, s), c = pool_alloc(q, kMiB, s), z = pool_alloc(q, kMiB, s);
+    const CUdeviceptr a = pool_alloc(q, kMiB, s), x = pool_alloc(q, kMiB, s),
+                      b = pool_alloc(q, kMiB, s), y = pool_alloc(q, kMiB, s),
+                      c = pool_alloc(q, kMiB, s), z = pool_alloc(q, kMiB, s);
     OK(cuMemFreeAsync(b, s));
     OK(cuMemFreeAsync(a, s));
     OK(cuMemFreeAsync(c, s));
-    const CUdeviceptr one = pool_alloc(q, kMiB, s), two = pool_alloc(q, kMiB, s), three = pool_alloc(q, kMiB, s);
+    const CUdeviceptr one = pool_alloc(q, kMiB, s), two = pool_alloc(q, kMiB, s),
+                      three = pool_alloc(q, kMiB, s);
     r.k("~first", where(one, {{"a", a}, {"b", b}, {"c", c}}));
     r.k("~second", where(two, {{"a", a}, {"b", b}, {"c", c}}));
     r.k("~third", where(three, {{"a", a}, {"b", b}, {"c", c}}));
@@ -137,7 +145,7 @@ void pool_layout_cases() {
     set_reuse(q, ALL);
     Stream s(NB), t(NB);
     const CUdeviceptr a = pool_alloc(q, kMiB, s);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuMemFreeAsync(a, s));
     const CUdeviceptr b = pool_alloc(q, kMiB, t);

@@ -1,4 +1,5 @@
-// cases/pool_misuse.cpp - pools asked for what they cannot do: bad arguments, frees of what they did not give.
+// cases/pool_misuse.cpp - pools asked for what they cannot do: bad arguments, frees of what they
+// did not give.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -56,7 +57,7 @@ void pool_misuse_cases() {
     set_reuse(q, ALL);
     Stream s(NB), t(NB);
     CUdeviceptr a = pool_alloc(q, 4096, s);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     r.k("free", cuMemFreeAsync(a, s));
     r.k("again", cuMemFreeAsync(a, s));
@@ -94,9 +95,9 @@ void pool_misuse_cases() {
     Stream s(NB);
     CUdeviceptr p = 0;
     OK(cuMemAlloc(&p, 4096));
-    VGate v;
+    ValueGate v;
     v.arm(s);
-    rec_blk(r, "free", blocking([&] { v.open(); }, [&] { return cuMemFreeAsync(p, s); }));
+    record_blocking(r, "free", blocking([&] { v.open(); }, [&] { return cuMemFreeAsync(p, s); }));
     unsigned ty = 0;
     r.k("attribute_pending", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
     v.open();
@@ -104,7 +105,8 @@ void pool_misuse_cases() {
     r.k("attribute_after", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
   });
   add("pool.freed_addresses", [](Rec& r) {
-    // What is known of the address of a block while its free is pending, after it, and of its neighbourhood.
+    // What is known of the address of a block while its free is pending, after it, and of its
+    // neighbourhood.
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
@@ -115,8 +117,9 @@ void pool_misuse_cases() {
     size_t size = 0;
     r.k("live_inner", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 999));
     r.k("live_past_end", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 1000));
-    r.k("live_next_granule", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 1024));
-    VGate v;
+    r.k("live_next_granule",
+        cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 1024));
+    ValueGate v;
     v.arm(s);
     OK(cuMemFreeAsync(a, s));
     r.k("pending", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a));
@@ -141,7 +144,7 @@ void pool_misuse_cases() {
     OK(cuMemFreeAsync(a, s));
     r.k("sync", cuStreamSynchronize(s));
   });
-  add("pool.free_in_other_context", TWO, [](Rec& r) {
+  add("pool.free_in_other_context", SECOND_CONTEXT, [](Rec& r) {
     OtherCtx o;
     Stream s(NB);
     CUstream t = nullptr;
@@ -217,8 +220,10 @@ void pool_misuse_cases() {
     Pool q;
     for (int a : {-1, 0, 9, 10, 11}) {
       cuuint64_t v = 0;
-      r.k("get" + std::to_string(a), cuMemPoolGetAttribute(q, static_cast<CUmemPool_attribute>(a), &v));
-      r.k("set" + std::to_string(a), cuMemPoolSetAttribute(q, static_cast<CUmemPool_attribute>(a), &v));
+      r.k("get" + std::to_string(a),
+          cuMemPoolGetAttribute(q, static_cast<CUmemPool_attribute>(a), &v));
+      r.k("set" + std::to_string(a),
+          cuMemPoolSetAttribute(q, static_cast<CUmemPool_attribute>(a), &v));
     }
     for (int a = 1; a <= 8; a++) {
       unsigned char one[16], two[16];
@@ -231,7 +236,8 @@ void pool_misuse_cases() {
       r.k("bytes" + std::to_string(a), written);
     }
     int minus = -1, got = 77;
-    r.k("flag_minus_one", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &minus));
+    r.k("flag_minus_one",
+        cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &minus));
     OK(cuMemPoolGetAttribute(q, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &got));
     r.k("flag_got", got);
   });
@@ -242,14 +248,15 @@ void pool_misuse_cases() {
   add("pool.max_size_limits", [](Rec& r) {
     size_t total = 0;
     OK(cuDeviceTotalMem(&total, g.dev));
-    const std::pair<const char*, size_t> sizes[] = {{"total", total},
-                                                    {"twice_total", 2 * total},
-                                                    {"tib", size_t{1} << 40},
-                                                    {"64tib", size_t{1} << 46},
-                                                    {"128tib", size_t{1} << 47},
-                                                    {"256tib", size_t{1} << 48},
-                                                    {"half_of_all", size_t{1} << 63},
-                                                    {"nearly_all", ~size_t{0} - (size_t{64} << 20)}};
+    const std::pair<const char*, size_t> sizes[] = {
+        {"total", total},
+        {"twice_total", 2 * total},
+        {"tib", size_t{1} << 40},
+        {"64tib", size_t{1} << 46},
+        {"128tib", size_t{1} << 47},
+        {"256tib", size_t{1} << 48},
+        {"half_of_all", size_t{1} << 63},
+        {"nearly_all", ~size_t{0} - (size_t{64} << 20)}};
     for (auto& [n, bytes] : sizes) {
       CUmemPoolProps p = pool_props();
       p.maxSize = bytes;

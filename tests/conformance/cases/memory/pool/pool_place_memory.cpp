@@ -1,4 +1,5 @@
-// cases/pool_place_memory.cpp - the memory of pools of managed memory and of the host's: what it is, and who reaches it.
+// cases/pool_place_memory.cpp - the memory of pools of managed memory and of the host's: what it
+// is, and who reaches it.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/pool/placed_pools.hpp"
 #include "cases/memory/ranges.hpp"
@@ -29,7 +30,8 @@ void rec_block(Rec& r, CUmemoryPool q) {
     unsigned long long value = 0;
     const CUresult res = cuPointerGetAttribute(&value, attribute, p);
     r.k(name, res);
-    if (res == CUDA_SUCCESS) r.k(std::string(name) + ".is", static_cast<long long>(value & 0xffffffffu));
+    if (res == CUDA_SUCCESS)
+      r.k(std::string(name) + ".is", static_cast<long long>(value & 0xffffffffu));
   }
   void* host = nullptr;
   CUdeviceptr device = 0;
@@ -98,7 +100,8 @@ void pool_place_memory_cases() {
         if (r.k(key, call) != CUDA_SUCCESS) return;
         if (r.k(key + ".sync", cuCtxSynchronize()) != CUDA_SUCCESS) throw Abort{key};
       };
-      const CUdeviceptr pinned = reinterpret_cast<CUdeviceptr>(g.pin), pageable = reinterpret_cast<CUdeviceptr>(g.page);
+      const CUdeviceptr pinned = reinterpret_cast<CUdeviceptr>(g.pin),
+                        pageable = reinterpret_cast<CUdeviceptr>(g.page);
       if (from) {
         rec("htod", cuMemcpyHtoD(g.dbuf, host, 16));
         rec("htod_async", cuMemcpyHtoDAsync(g.dbuf, host, 16, s));
@@ -134,7 +137,8 @@ void pool_place_memory_cases() {
     OK(cuMemAllocFromPoolAsync(&p, kBytes, q, s));
     OK(cuMemsetD8Async(p, 5, kBytes, s));
     OK(cuStreamSynchronize(s));
-    r.k("advise", cuMemAdvise(p, kBytes, CU_MEM_ADVISE_SET_READ_MOSTLY, place(CU_MEM_LOCATION_TYPE_DEVICE, 0)));
+    r.k("advise", cuMemAdvise(p, kBytes, CU_MEM_ADVISE_SET_READ_MOSTLY,
+                              place(CU_MEM_LOCATION_TYPE_DEVICE, 0)));
     r.k("prefetch", cuMemPrefetchAsync(p, kBytes, place(CU_MEM_LOCATION_TYPE_HOST, 0), 0, s));
     OK(cuStreamSynchronize(s));
     r.k("seen", *reinterpret_cast<const unsigned char*>(p) == 5);

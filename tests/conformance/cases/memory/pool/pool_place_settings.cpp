@@ -1,4 +1,5 @@
-// cases/pool_place_settings.cpp - attributes and access of pools of managed memory and of the host's.
+// cases/pool_place_settings.cpp - attributes and access of pools of managed memory and of the
+// host's.
 #include "cases/memory/pool/placed_pools.hpp"
 
 #include <string>
@@ -30,11 +31,12 @@ void pool_place_settings_cases() {
     r.k("used_after", static_cast<long long>(pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_CURRENT)));
   };
   const auto access = [](Rec& r, CUmemoryPool q) {
-    static constexpr std::pair<const char*, CUmemLocation> kWho[] = {{"device", {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
-                                                                     {"device_99", {CU_MEM_LOCATION_TYPE_DEVICE, 99}},
-                                                                     {"host", {CU_MEM_LOCATION_TYPE_HOST, 0}},
-                                                                     {"numa", {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}},
-                                                                     {"none", {static_cast<CUmemLocationType>(0), 0}}};
+    static constexpr std::pair<const char*, CUmemLocation> kWho[] = {
+        {"device", {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+        {"device_99", {CU_MEM_LOCATION_TYPE_DEVICE, 99}},
+        {"host", {CU_MEM_LOCATION_TYPE_HOST, 0}},
+        {"numa", {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}},
+        {"none", {static_cast<CUmemLocationType>(0), 0}}};
     for (const auto& named : kWho) {
       const std::string n = named.first;
       const CUmemLocation who = named.second;

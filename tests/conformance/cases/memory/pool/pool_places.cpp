@@ -1,4 +1,5 @@
-// cases/pool_places.cpp - pools of managed memory and of the host's: where they can be, and which there are already.
+// cases/pool_places.cpp - pools of managed memory and of the host's: where they can be, and which
+// there are already.
 #include "cases/memory/pool/placed_pools.hpp"
 
 #include <string>
@@ -13,14 +14,19 @@ struct NamedPlace {
 
 // Places that a pool could be asked for at; a machine has NUMA node 0.
 const NamedPlace* places(size_t& count) {
-  static const NamedPlace all[] = {
-      {"none", {static_cast<CUmemLocationType>(0), 0}},  {"none_neg", {static_cast<CUmemLocationType>(0), -1}},
-      {"device", {CU_MEM_LOCATION_TYPE_DEVICE, 0}},      {"device_neg", {CU_MEM_LOCATION_TYPE_DEVICE, -1}},
-      {"device_99", {CU_MEM_LOCATION_TYPE_DEVICE, 99}},  {"host", {CU_MEM_LOCATION_TYPE_HOST, 0}},
-      {"host_neg", {CU_MEM_LOCATION_TYPE_HOST, -1}},     {"host_5", {CU_MEM_LOCATION_TYPE_HOST, 5}},
-      {"numa", {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}},     {"numa_neg", {CU_MEM_LOCATION_TYPE_HOST_NUMA, -1}},
-      {"numa_99", {CU_MEM_LOCATION_TYPE_HOST_NUMA, 99}}, {"numa_current", {CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0}},
-      {"other", {static_cast<CUmemLocationType>(77), 0}}};
+  static const NamedPlace all[] = {{"none", {static_cast<CUmemLocationType>(0), 0}},
+                                   {"none_neg", {static_cast<CUmemLocationType>(0), -1}},
+                                   {"device", {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+                                   {"device_neg", {CU_MEM_LOCATION_TYPE_DEVICE, -1}},
+                                   {"device_99", {CU_MEM_LOCATION_TYPE_DEVICE, 99}},
+                                   {"host", {CU_MEM_LOCATION_TYPE_HOST, 0}},
+                                   {"host_neg", {CU_MEM_LOCATION_TYPE_HOST, -1}},
+                                   {"host_5", {CU_MEM_LOCATION_TYPE_HOST, 5}},
+                                   {"numa", {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}},
+                                   {"numa_neg", {CU_MEM_LOCATION_TYPE_HOST_NUMA, -1}},
+                                   {"numa_99", {CU_MEM_LOCATION_TYPE_HOST_NUMA, 99}},
+                                   {"numa_current", {CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0}},
+                                   {"other", {static_cast<CUmemLocationType>(77), 0}}};
   count = std::size(all);
   return all;
 }
@@ -125,7 +131,8 @@ void standing_cases() {
     if (q) r.k("managed.trim", cuMemPoolTrimTo(q, 0));
   });
   add("pool.set_by_place", ISO, [](Rec& r) {
-    const auto tryit = [&](const std::string& name, CUmemLocation at, CUmemAllocationType type, CUmemLocation of) {
+    const auto tryit = [&](const std::string& name, CUmemLocation at, CUmemAllocationType type,
+                           CUmemLocation of) {
       CUresult res;
       const CUmemoryPool q = make_at(of, type, res);
       CUmemoryPool now = nullptr;

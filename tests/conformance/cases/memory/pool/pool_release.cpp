@@ -1,4 +1,5 @@
-// cases/pool_release.cpp - when a pool gives memory back to the system: thresholds, trimming, which calls do it.
+// cases/pool_release.cpp - when a pool gives memory back to the system: thresholds, trimming, which
+// calls do it.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -11,9 +12,12 @@ namespace {
 
 constexpr size_t kMiB = 1 << 20;
 
-unsigned long long reserved_mib(CUmemoryPool q) { return pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB; }
+unsigned long long reserved_mib(CUmemoryPool q) {
+  return pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB;
+}
 
-// A pool with threshold 0, all of it freed in s, and the free complete without a call that waits. What does `call` do?
+// A pool with threshold 0, all of it freed in s, and the free complete without a call that waits.
+// What does `call` do?
 void rec_call(Rec& r, const std::string& key,
               const std::function<CUresult(CUstream s, CUevent e, CUmemoryPool q)>& call) {
   Pool q;
@@ -35,16 +39,21 @@ void rec_call(Rec& r, const std::string& key,
 }  // namespace
 
 void pool_release_cases() {
-  add("pool.released_by_stream_sync",
-      [](Rec& r) { rec_call(r, "call", [](CUstream s, CUevent, CUmemoryPool) { return cuStreamSynchronize(s); }); });
-  add("pool.released_by_stream_query",
-      [](Rec& r) { rec_call(r, "call", [](CUstream s, CUevent, CUmemoryPool) { return cuStreamQuery(s); }); });
-  add("pool.released_by_event_sync",
-      [](Rec& r) { rec_call(r, "call", [](CUstream, CUevent e, CUmemoryPool) { return cuEventSynchronize(e); }); });
-  add("pool.released_by_event_query",
-      [](Rec& r) { rec_call(r, "call", [](CUstream, CUevent e, CUmemoryPool) { return cuEventQuery(e); }); });
-  add("pool.released_by_context_sync",
-      [](Rec& r) { rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) { return cuCtxSynchronize(); }); });
+  add("pool.released_by_stream_sync", [](Rec& r) {
+    rec_call(r, "call", [](CUstream s, CUevent, CUmemoryPool) { return cuStreamSynchronize(s); });
+  });
+  add("pool.released_by_stream_query", [](Rec& r) {
+    rec_call(r, "call", [](CUstream s, CUevent, CUmemoryPool) { return cuStreamQuery(s); });
+  });
+  add("pool.released_by_event_sync", [](Rec& r) {
+    rec_call(r, "call", [](CUstream, CUevent e, CUmemoryPool) { return cuEventSynchronize(e); });
+  });
+  add("pool.released_by_event_query", [](Rec& r) {
+    rec_call(r, "call", [](CUstream, CUevent e, CUmemoryPool) { return cuEventQuery(e); });
+  });
+  add("pool.released_by_context_sync", [](Rec& r) {
+    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) { return cuCtxSynchronize(); });
+  });
   add("pool.released_by_other_stream_sync", [](Rec& r) {
     rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) {
       Stream t(NB);
@@ -52,7 +61,8 @@ void pool_release_cases() {
     });
   });
   add("pool.released_by_copy", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) { return cuMemcpyDtoH(g.page, g.dbuf, 64); });
+    rec_call(r, "call",
+             [](CUstream, CUevent, CUmemoryPool) { return cuMemcpyDtoH(g.page, g.dbuf, 64); });
   });
   add("pool.released_by_free", [](Rec& r) {
     rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) {
@@ -61,8 +71,9 @@ void pool_release_cases() {
       return cuMemFree(p);
     });
   });
-  add("pool.released_by_trim",
-      [](Rec& r) { rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool q) { return cuMemPoolTrimTo(q, 0); }); });
+  add("pool.released_by_trim", [](Rec& r) {
+    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool q) { return cuMemPoolTrimTo(q, 0); });
+  });
   add("pool.released_by_threshold", [](Rec& r) {
     rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool q) {
       cuuint64_t zero = 0;
@@ -137,7 +148,8 @@ void pool_release_cases() {
     // Threshold 0, one block of a reservation still in use.
     Pool q;
     Stream s(NB);
-    const CUdeviceptr a = pool_alloc(q, 20 * kMiB, s), b = pool_alloc(q, 20 * kMiB, s), c = pool_alloc(q, kMiB, s);
+    const CUdeviceptr a = pool_alloc(q, 20 * kMiB, s), b = pool_alloc(q, 20 * kMiB, s),
+                      c = pool_alloc(q, kMiB, s);
     r.k("three", reserved_mib(q));
     OK(cuMemFreeAsync(b, s));
     OK(cuStreamSynchronize(s));
@@ -156,7 +168,8 @@ void pool_release_cases() {
     Stream s(NB);
     auto used = [&] {
       return std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_CURRENT)) + "/" +
-             std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_HIGH)) + "/" + std::to_string(reserved_mib(q));
+             std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_HIGH)) + "/" +
+             std::to_string(reserved_mib(q));
     };
     const CUdeviceptr a = pool_alloc(q, kMiB, s), b = pool_alloc(q, 2 * kMiB, s);
     OK(cuStreamSynchronize(s));
@@ -198,8 +211,10 @@ void pool_release_cases() {
            OK(cuMemFreeAsync(p, t));
            OK(cuStreamSynchronize(t));
          }},
-        {"legacy_copy", [](CUmemoryPool, CUstream, CUevent) { OK(cuMemcpyDtoH(g.page, g.dbuf, 64)); }},
-        {"stream_copy", [](CUmemoryPool, CUstream s, CUevent) { OK(cuMemcpyDtoHAsync(g.page, g.dbuf, 64, s)); }},
+        {"legacy_copy",
+         [](CUmemoryPool, CUstream, CUevent) { OK(cuMemcpyDtoH(g.page, g.dbuf, 64)); }},
+        {"stream_copy",
+         [](CUmemoryPool, CUstream s, CUevent) { OK(cuMemcpyDtoHAsync(g.page, g.dbuf, 64, s)); }},
         {"stream_destroyed", [](CUmemoryPool, CUstream s, CUevent) { OK(cuStreamDestroy(s)); }}};
     for (auto& [n, call] : all) {
       Pool q;
@@ -237,7 +252,8 @@ void pool_release_cases() {
     // Memory in the middle is given back; where do larger blocks go then?
     Pool q;
     Stream s(NB);
-    const CUdeviceptr a = pool_alloc(q, 32 * kMiB, s), b = pool_alloc(q, 64 * kMiB, s), c = pool_alloc(q, 32 * kMiB, s);
+    const CUdeviceptr a = pool_alloc(q, 32 * kMiB, s), b = pool_alloc(q, 64 * kMiB, s),
+                      c = pool_alloc(q, 32 * kMiB, s);
     r.k("three", reserved_mib(q));
     OK(cuMemFreeAsync(b, s));
     OK(cuStreamSynchronize(s));

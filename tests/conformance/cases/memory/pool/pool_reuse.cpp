@@ -7,10 +7,14 @@ namespace {
 
 constexpr size_t kBlock = 1 << 20;
 
-const std::pair<const char*, unsigned> kPolicies[] = {
-    {"none", NONE}, {"follow", FOLLOW}, {"opportunistic", OPPORTUNISTIC}, {"internal", INTERNAL}, {"all", ALL}};
+const std::pair<const char*, unsigned> kPolicies[] = {{"none", NONE},
+                                                      {"follow", FOLLOW},
+                                                      {"opportunistic", OPPORTUNISTIC},
+                                                      {"internal", INTERNAL},
+                                                      {"all", ALL}};
 
-// A block is freed in s; `between` orders t, or not; then t allocates. Same block? And is t held by it?
+// A block is freed in s; `between` orders t, or not; then t allocates. Same block? And is t held by
+// it?
 void rec_reuse(Rec& r, const std::string& key, unsigned policies, size_t bytes, bool held,
                const std::function<void(CUstream s, CUstream t)>& between) {
   Pool q;
@@ -18,7 +22,7 @@ void rec_reuse(Rec& r, const std::string& key, unsigned policies, size_t bytes, 
   Stream s(NB), t(NB);
   const CUdeviceptr a = pool_alloc(q, bytes, s);
   OK(cuStreamSynchronize(s));
-  VGate v;
+  ValueGate v;
   if (held) v.arm(s);
   OK(cuMemFreeAsync(a, s));
   between(s, t);
@@ -44,7 +48,7 @@ void pool_reuse_cases() {
       set_reuse(q, policies);
       Stream s(NB);
       const CUdeviceptr a = pool_alloc(q, kBlock, s);
-      VGate v;
+      ValueGate v;
       v.arm(s);
       OK(cuMemFreeAsync(a, s));
       const CUdeviceptr b = pool_alloc(q, kBlock, s);
@@ -55,11 +59,13 @@ void pool_reuse_cases() {
     }
   });
   add("pool.reuse_unordered", [](Rec& r) {
-    for (auto& [n, policies] : kPolicies) rec_reuse(r, n, policies, kBlock, true, [](CUstream, CUstream) {});
+    for (auto& [n, policies] : kPolicies)
+      rec_reuse(r, n, policies, kBlock, true, [](CUstream, CUstream) {});
   });
   add("pool.reuse_unordered_big", [](Rec& r) {
     // Nothing else of the pool's memory would do.
-    for (auto& [n, policies] : kPolicies) rec_reuse(r, n, policies, 32 << 20, true, [](CUstream, CUstream) {});
+    for (auto& [n, policies] : kPolicies)
+      rec_reuse(r, n, policies, 32 << 20, true, [](CUstream, CUstream) {});
   });
   add("pool.reuse_after_event", [](Rec& r) {
     for (auto& [n, policies] : kPolicies) {
@@ -77,7 +83,7 @@ void pool_reuse_cases() {
     Stream s(NB), t(NB);
     Event e;
     const CUdeviceptr a = pool_alloc(q, kBlock, s);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     OK(cuMemFreeAsync(a, s));
@@ -90,13 +96,14 @@ void pool_reuse_cases() {
     OK(cuStreamSynchronize(t));
   });
   add("pool.reuse_event_chain", [](Rec& r) {
-    for (auto& [n, policies] : {std::pair<const char*, unsigned>{"follow", FOLLOW}, {"none", NONE}}) {
+    for (auto& [n, policies] :
+         {std::pair<const char*, unsigned>{"follow", FOLLOW}, {"none", NONE}}) {
       Pool q;
       set_reuse(q, policies);
       Stream s(NB), t(NB), u(NB);
       Event e, f;
       const CUdeviceptr a = pool_alloc(q, kBlock, s);
-      VGate v;
+      ValueGate v;
       v.arm(s);
       OK(cuMemFreeAsync(a, s));
       OK(cuEventRecord(e, s));
@@ -117,7 +124,7 @@ void pool_reuse_cases() {
     Stream s(NB), t(NB);
     Event e;
     const CUdeviceptr a = pool_alloc(q, kBlock, s);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuEventRecord(e, s));
     OK(cuMemFreeAsync(a, s));
@@ -140,7 +147,7 @@ void pool_reuse_cases() {
       Stream s(NB), t(NB);
       Event e;
       const CUdeviceptr a = pool_alloc(q, kBlock, s);
-      VGate v;
+      ValueGate v;
       OK(cuEventRecord(e, s));
       OK(cuStreamWaitEvent(t, e, 0));
       v.arm(t);
@@ -167,11 +174,13 @@ void pool_reuse_cases() {
   add("pool.reuse_synchronized", [](Rec& r) {
     // The free is complete, and the host has waited for it.
     for (auto& [n, policies] : kPolicies) {
-      rec_reuse(r, n, policies, kBlock, false, [](CUstream s, CUstream) { OK(cuStreamSynchronize(s)); });
+      rec_reuse(r, n, policies, kBlock, false,
+                [](CUstream s, CUstream) { OK(cuStreamSynchronize(s)); });
     }
   });
-  add("pool.reuse_context_synchronized",
-      [](Rec& r) { rec_reuse(r, "none", NONE, kBlock, false, [](CUstream, CUstream) { OK(cuCtxSynchronize()); }); });
+  add("pool.reuse_context_synchronized", [](Rec& r) {
+    rec_reuse(r, "none", NONE, kBlock, false, [](CUstream, CUstream) { OK(cuCtxSynchronize()); });
+  });
   add("pool.reuse_event_synchronized", [](Rec& r) {
     rec_reuse(r, "none", NONE, kBlock, false, [](CUstream s, CUstream) {
       Event e;
@@ -181,12 +190,13 @@ void pool_reuse_cases() {
   });
   add("pool.reuse_legacy_order", [](Rec& r) {
     // The legacy stream orders what blocking streams do, without an event.
-    for (auto& [n, policies] : {std::pair<const char*, unsigned>{"follow", FOLLOW}, {"none", NONE}}) {
+    for (auto& [n, policies] :
+         {std::pair<const char*, unsigned>{"follow", FOLLOW}, {"none", NONE}}) {
       Pool q;
       set_reuse(q, policies);
       Stream s(BL), t(BL);
       const CUdeviceptr a = pool_alloc(q, kBlock, s);
-      VGate v;
+      ValueGate v;
       v.arm(s);
       OK(cuMemFreeAsync(a, s));
       const CUdeviceptr b = pool_alloc(q, kBlock, LEGACY);
@@ -243,7 +253,7 @@ void pool_reuse_cases() {
     Graph gr(end_ok(s));
     Exec x(gr);
     const CUdeviceptr a = pool_alloc(q, kBlock, s);
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuMemFreeAsync(a, s));
     OK(cuGraphLaunch(x, s));

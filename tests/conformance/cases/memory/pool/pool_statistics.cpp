@@ -1,4 +1,5 @@
-// cases/pool_statistics.cpp - what a pool counts: memory used and reserved, now and at most; the steps in which it grows.
+// cases/pool_statistics.cpp - what a pool counts: memory used and reserved, now and at most; the
+// steps in which it grows.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -12,8 +13,9 @@ constexpr size_t kMiB = 1 << 20;
 // "used/its high mark/reserved/its high mark", in bytes
 std::string counts(CUmemoryPool q) {
   std::string all;
-  for (CUmemPool_attribute a : {CU_MEMPOOL_ATTR_USED_MEM_CURRENT, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
-                                CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH}) {
+  for (CUmemPool_attribute a :
+       {CU_MEMPOOL_ATTR_USED_MEM_CURRENT, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+        CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH}) {
     all += (all.empty() ? "" : "/") + std::to_string(pool_u64(q, a));
   }
   return all;
@@ -65,16 +67,18 @@ void pool_statistics_cases() {
   });
   add("pool.steps", [](Rec& r) {
     // What one allocation, and a second of the same size, make a new pool reserve.
-    const size_t sizes[] = {1,         512,           kMiB,      2 * kMiB,      2 * kMiB + 1, 16 * kMiB, 16 * kMiB + 1,
-                            31 * kMiB, 32 * kMiB - 1, 32 * kMiB, 32 * kMiB + 1, 33 * kMiB,    48 * kMiB, 64 * kMiB,
-                            65 * kMiB, 100 * kMiB};
+    const size_t sizes[] = {
+        1,         512,           kMiB,      2 * kMiB,      2 * kMiB + 1, 16 * kMiB, 16 * kMiB + 1,
+        31 * kMiB, 32 * kMiB - 1, 32 * kMiB, 32 * kMiB + 1, 33 * kMiB,    48 * kMiB, 64 * kMiB,
+        65 * kMiB, 100 * kMiB};
     for (size_t bytes : sizes) {
       Pool q;
       Stream s(NB);
       const CUdeviceptr a = pool_alloc(q, bytes, s);
       r.k("b" + std::to_string(bytes), pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
       const CUdeviceptr b = pool_alloc(q, bytes, s);
-      r.k("b" + std::to_string(bytes) + ".twice", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+      r.k("b" + std::to_string(bytes) + ".twice",
+          pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
       OK(cuMemFreeAsync(a, s));
       OK(cuMemFreeAsync(b, s));
       OK(cuStreamSynchronize(s));
@@ -87,15 +91,16 @@ void pool_statistics_cases() {
     std::string reserved;
     for (int i = 0; i < 12; i++) {
       all.push_back(pool_alloc(q, 20 * kMiB, s));
-      reserved += (i ? "," : "") + std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB);
+      reserved +=
+          (i ? "," : "") + std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB);
     }
     r.k("reserved_mib", reserved);
     reserved.clear();
     for (CUdeviceptr p : all) {
       OK(cuMemFreeAsync(p, s));
       OK(cuStreamSynchronize(s));
-      reserved +=
-          (reserved.empty() ? "" : ",") + std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB);
+      reserved += (reserved.empty() ? "" : ",") +
+                  std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB);
     }
     r.k("shrinks_mib", reserved);
   });
@@ -109,7 +114,8 @@ void pool_statistics_cases() {
     for (int i = 0; i < 100; i++) {
       all.push_back(pool_alloc(q, kMiB, s));
       const cuuint64_t now = pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
-      if (now != last) changes += (i ? "," : "") + std::to_string(i) + ":" + std::to_string(now / kMiB);
+      if (now != last)
+        changes += (i ? "," : "") + std::to_string(i) + ":" + std::to_string(now / kMiB);
       last = now;
     }
     r.k("reserved_mib", changes);
@@ -122,7 +128,7 @@ void pool_statistics_cases() {
     Stream s(NB);
     const CUdeviceptr a = pool_alloc(q, kMiB, s);
     OK(cuStreamSynchronize(s));
-    VGate v;
+    ValueGate v;
     v.arm(s);
     OK(cuMemFreeAsync(a, s));
     r.k("freed", counts(q));
@@ -147,18 +153,20 @@ void pool_statistics_cases() {
   });
   add("pool.max_sizes", [](Rec& r) {
     // What of a limited size can be had.
-    for (size_t limit :
-         {size_t{1}, size_t{4096}, kMiB, 2 * kMiB, 3 * kMiB, 32 * kMiB, 33 * kMiB, 48 * kMiB, 64 * kMiB}) {
+    for (size_t limit : {size_t{1}, size_t{4096}, kMiB, 2 * kMiB, 3 * kMiB, 32 * kMiB, 33 * kMiB,
+                         48 * kMiB, 64 * kMiB}) {
       CUmemPoolProps p = pool_props();
       p.maxSize = limit;
       CUmemoryPool q = nullptr;
       const std::string k = "max" + std::to_string(limit);
       if (r.k(k, cuMemPoolCreate(&q, &p)) != CUDA_SUCCESS) continue;
       Stream s(NB);
-      for (size_t bytes : {size_t{1}, limit, limit + 1, 2 * kMiB, 32 * kMiB, 32 * kMiB + 1, 64 * kMiB}) {
+      for (size_t bytes :
+           {size_t{1}, limit, limit + 1, 2 * kMiB, 32 * kMiB, 32 * kMiB + 1, 64 * kMiB}) {
         CUdeviceptr a = 0;
         r.k(k + "." + std::to_string(bytes), cuMemAllocFromPoolAsync(&a, bytes, q, s));
-        r.k(k + "." + std::to_string(bytes) + ".reserved", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+        r.k(k + "." + std::to_string(bytes) + ".reserved",
+            pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
         if (a) OK(cuMemFreeAsync(a, s));
         OK(cuStreamSynchronize(s));
         OK(cuMemPoolTrimTo(q, 0));
@@ -179,12 +187,13 @@ void pool_statistics_cases() {
       r.k("out_untouched", b == 0x1234);
       r.k("counts", counts(q));
       r.k("stream_lives", cuStreamSynchronize(t));
-      VGate v;
+      ValueGate v;
       v.arm(s);
       OK(cuMemFreeAsync(a, s));
       b = 0;
-      rec_blk(r, "while_free_is_held",
-              blocking([&] { v.open(); }, [&] { return cuMemAllocFromPoolAsync(&b, 24 * kMiB, q, t); }));
+      record_blocking(r, "while_free_is_held",
+                      blocking([&] { v.open(); },
+                               [&] { return cuMemAllocFromPoolAsync(&b, 24 * kMiB, q, t); }));
       r.k("same", b == a);
       Cell m = new_cell();
       mark(t, m);
@@ -197,12 +206,13 @@ void pool_statistics_cases() {
       int off = 0;
       OK(cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &off));
       a = pool_alloc(q, 24 * kMiB, s);
-      VGate w;
+      ValueGate w;
       w.arm(s);
       OK(cuMemFreeAsync(a, s));
       b = 0;
-      rec_blk(r, "without_internal",
-              blocking([&] { w.open(); }, [&] { return cuMemAllocFromPoolAsync(&b, 24 * kMiB, q, t); }));
+      record_blocking(r, "without_internal",
+                      blocking([&] { w.open(); },
+                               [&] { return cuMemAllocFromPoolAsync(&b, 24 * kMiB, q, t); }));
       w.open();
       if (b) OK(cuMemFreeAsync(b, t));
       OK(cuStreamSynchronize(s));

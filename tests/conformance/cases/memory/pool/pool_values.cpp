@@ -1,4 +1,5 @@
-// cases/pool_values.cpp - odd values for pools: properties, attributes, limits, and which check comes first.
+// cases/pool_values.cpp - odd values for pools: properties, attributes, limits, and which check
+// comes first.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -122,19 +123,21 @@ void attribute_cases() {
     Pool q;
     for (int n : {-1, 0, 9, 10, 11, 12, 13, 14, 15, 100}) {
       cuuint64_t v[4] = {};
-      r.k("get" + std::to_string(n), cuMemPoolGetAttribute(q, static_cast<CUmemPool_attribute>(n), v));
+      r.k("get" + std::to_string(n),
+          cuMemPoolGetAttribute(q, static_cast<CUmemPool_attribute>(n), v));
     }
     cuuint64_t zero = 0;
     for (int n : {-1, 0, 9, 10, 11, 12, 13, 14, 15, 100}) {
-      r.k("set" + std::to_string(n), cuMemPoolSetAttribute(q, static_cast<CUmemPool_attribute>(n), &zero));
+      r.k("set" + std::to_string(n),
+          cuMemPoolSetAttribute(q, static_cast<CUmemPool_attribute>(n), &zero));
     }
   });
   add("pool.attribute_odd_values", [](Rec& r) {
     Pool q;
-    for (const auto& [n, a] :
-         {std::pair<const char*, CUmemPool_attribute>{"follow_event", CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES},
-          {"opportunistic", CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC},
-          {"internal", CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}}) {
+    for (const auto& [n, a] : {std::pair<const char*, CUmemPool_attribute>{
+                                   "follow_event", CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES},
+                               {"opportunistic", CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC},
+                               {"internal", CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}}) {
       for (int v : {-1, INT_MAX, INT_MIN, 0x100}) {
         int w = v, got = 99;
         const std::string k = std::string(n) + "_" + std::to_string(v);
@@ -143,7 +146,8 @@ void attribute_cases() {
         r.k(k + ".got", got);
       }
     }
-    for (cuuint64_t v : {cuuint64_t{1}, cuuint64_t{4097}, ~cuuint64_t{0} - 1, cuuint64_t{1} << 63}) {
+    for (cuuint64_t v :
+         {cuuint64_t{1}, cuuint64_t{4097}, ~cuuint64_t{0} - 1, cuuint64_t{1} << 63}) {
       cuuint64_t w = v;
       r.k("threshold", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &w));
       r.k("threshold.same", pool_u64(q, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == v);
@@ -178,7 +182,8 @@ void attribute_cases() {
     d.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     r.k("set_access", cuMemPoolSetAccess(no_pool(), &d, 1));
     int fd = -1;
-    r.k("export", cuMemPoolExportToShareableHandle(&fd, no_pool(), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    r.k("export", cuMemPoolExportToShareableHandle(&fd, no_pool(),
+                                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     CUdeviceptr a = 0;
     Stream s(NB);
     r.k("alloc", cuMemAllocFromPoolAsync(&a, 16, no_pool(), s));
@@ -219,8 +224,8 @@ void attribute_cases() {
     OK(cuMemFreeAsync(b, s));
     OK(cuStreamSynchronize(s));
     r.k("used_high_after_free", pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_HIGH));
-    r.k("reserved_is_high",
-        pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) == pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+    r.k("reserved_is_high", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) ==
+                                pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
     OK(cuMemPoolTrimTo(q, 0));
     r.k("reserved", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
     r.k("reserved_high_stays", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) != 0);

@@ -28,7 +28,9 @@ cuuint64_t pool_u64(CUmemoryPool p, CUmemPool_attribute a) {
   return v;
 }
 
-void set_pool_u64(CUmemoryPool p, CUmemPool_attribute a, cuuint64_t value) { OK(cuMemPoolSetAttribute(p, a, &value)); }
+void set_pool_u64(CUmemoryPool p, CUmemPool_attribute a, cuuint64_t value) {
+  OK(cuMemPoolSetAttribute(p, a, &value));
+}
 
 void set_reuse(CUmemoryPool p, unsigned policies) {
   const std::pair<CUmemPool_attribute, unsigned> all[] = {
@@ -48,7 +50,8 @@ CUdeviceptr pool_alloc(CUmemoryPool p, size_t bytes, CUstream s) {
   return at;
 }
 
-std::string where(CUdeviceptr p, std::initializer_list<std::pair<const char*, CUdeviceptr>> blocks) {
+std::string where(CUdeviceptr p,
+                  std::initializer_list<std::pair<const char*, CUdeviceptr>> blocks) {
   if (p == 0) return "null";
   for (auto& [name, at] : blocks) {
     if (at == p) return name;

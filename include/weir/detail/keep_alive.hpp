@@ -1,0 +1,131 @@
+// weir/detail/keep_alive.hpp - owners that parameters of graph nodes bring along, and graphs keep.
+#pragma once
+
+#include <weir/core/call_site.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/core/handle.hpp>
+#include <weir/detail/export.hpp>
+#include <weir/memory/copy.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace weir::detail {
+
+// An owner with a count of who keeps it: parameters, nodes of graphs, executables. The last one
+// ends it, by run().
+struct keep_alive : deferred_task {
+  std::size_t shares =
+      1;  // changed by several threads: atomic accesses (<atomic> costs too much in headers)
+};
+
+// One of them.
+class keep_alive_ref {
+ public:
+  constexpr keep_alive_ref() noexcept = default;
+  // Takes over a share that is counted already.
+  explicit keep_alive_ref(keep_alive& owner) noexcept : owner_{&owner} {}
+  keep_alive_ref(const keep_alive_ref& other) noexcept : owner_{other.owner_} {
+    if (owner_ != nullptr) __atomic_fetch_add(&owner_->shares, 1, __ATOMIC_RELAXED);
+  }
+  keep_alive_ref(keep_alive_ref&& other) noexcept : owner_{std::exchange(other.owner_, nullptr)} {}
+  keep_alive_ref& operator=(keep_alive_ref other) noexcept {
+    std::swap(owner_, other.owner_);
+    return *this;
+  }
+  ~keep_alive_ref() {
+    if (owner_ != nullptr && release_reference(*owner_)) static_cast<void>(owner_->run(*owner_));
+  }
+
+  [[nodiscard]] keep_alive* get() const noexcept { return owner_; }
+  [[nodiscard]] keep_alive* release() noexcept { return std::exchange(owner_, nullptr); }
+  explicit operator bool() const noexcept { return owner_ != nullptr; }
+
+  // Gives a share back. Was it the last one?
+  [[nodiscard]] static bool release_reference(keep_alive& owner) noexcept {
+    return __atomic_fetch_sub(&owner.shares, 1, __ATOMIC_ACQ_REL) == 1;
+  }
+
+ private:
+  keep_alive* owner_ = nullptr;
+};
+
+// An owner moved or copied to a place of its own, where it stays.
+template <class Owner>
+struct keep_alive_box final : keep_alive {
+  static_assert(std::is_nothrow_destructible_v<Owner>);
+  template <class Source>
+  requires(!std::same_as<std::remove_cvref_t<Source>, keep_alive_box>) explicit keep_alive_box(
+      Source&& source)
+      : held(std::forward<Source>(source)) {
+    run = [](deferred_task& self) noexcept {
+      delete static_cast<keep_alive_box*>(&self);
+      return task_result::done;
+    };
+  }
+  Owner held;
+};
+
+// The memory that a node uses, as it was when the parameters were made.
+struct node_memory {
+  void* address = nullptr;
+  std::size_t bytes = 0;
+  CUctx_st* context = nullptr;  // of device memory of weir's; else null
+  keep_alive_ref owner;         // what the graph has to keep for it, if anything
+};
+
+// Refuses closed memory.
+[[nodiscard]] WEIR_EXPORT node_memory memory_of_region(const region& where, keep_alive_ref owner,
+                                                       call_site at);
+
+// Refuses a shared pointer to nothing.
+[[noreturn]] WEIR_EXPORT void throw_null_pointer(call_site at);
+
+// shared_ptr and the like.
+template <class P>
+concept shared_pointer = requires(const P& p) {
+  *p;
+  p.use_count();
+  !p;
+};
+
+template <class R>
+struct named_range {
+  using type = R;
+};
+template <shared_pointer P>
+struct named_range<P> {
+  using type = std::remove_reference_t<decltype(*std::declval<const P&>())>;
+};
+// The range that an argument is or points to.
+template <class R>
+using range_named_by = typename named_range<std::remove_reference_t<R>>::type;
+
+// What parameters of nodes take for memory: a range that stays where it is, and that the caller
+// keeps (a name, a span); a temporary one, or a shared pointer to one, which the graph keeps.
+template <class R>
+concept node_range = memory_range<range_named_by<R>>;
+
+template <node_range R>
+using node_element = element_of<range_named_by<R>>;
+
+template <node_range R>
+[[nodiscard]] node_memory memory_of(R&& range, call_site at) {
+  using owner_type = std::remove_cvref_t<R>;
+  if constexpr (shared_pointer<owner_type>) {
+    if (!range) throw_null_pointer(at);
+    auto* const box = new keep_alive_box<owner_type>{std::forward<R>(range)};
+    keep_alive_ref owner{*box};
+    return memory_of_region(region_of(*box->held), std::move(owner), at);
+  } else if constexpr (outlives_call<R>) {
+    return memory_of_region(region_of(range), {}, at);
+  } else {
+    auto* const box = new keep_alive_box<owner_type>{std::forward<R>(range)};
+    keep_alive_ref owner{*box};
+    return memory_of_region(region_of(box->held), std::move(owner), at);
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,129 @@
+// api/completion/stream_queues.cpp - which lane a stream has.
+#include <weir/device/context.hpp>
+
+#include "api/capture/throw_if_capturing.hpp"
+#include "api/completion/completion_access.hpp"
+#include "api/core/check.hpp"
+#include "api/core/never_destroyed.hpp"
+#include "api/device/make_current.hpp"
+#include "api/stream/host_failures.hpp"
+#include "api/stream/stream_cache.hpp"
+#include "api/stream/stream_state.hpp"
+#include "reactor/completion_queue.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+// Of a few streams that are asked for by their handles. Those that do not fit are found by their
+// states, in some 20 ns.
+thread_local constinit stream_cache<completion_queue*> recent_queues
+    [[gnu::tls_model("initial-exec")]];
+
+// Lanes of all streams by handle. Those of streams that weir owns end with them; of a default
+// stream each context, and each thread, has its own; foreign ones are swept when nothing of theirs
+// is under way.
+struct queue_table {
+  std::mutex lock;
+  std::unordered_multimap<CUstream, completion_queue*> queues;
+  std::size_t sweep_at = 64;
+};
+
+queue_table& table() {
+  static never_destroyed<queue_table> instance;
+  return *instance;
+}
+
+constinit std::atomic<std::size_t> queue_count{0};
+
+queue_key key_of(CUstream stream, const char* call, call_site at) {
+  if (const auto facts = find_stream_properties(stream)) {
+    return {stream, facts->context, context_id_of(facts->context, at), facts->id, facts->device};
+  }
+  if (!is_default(stream))
+    throw_if_capturing(stream, call, at);  // which to ask for the id would break
+  const CUcontext context =
+      is_default(stream) ? current_context_handle(at) : context_of(stream, at);
+  queue_key key{is_legacy(stream) ? CU_STREAM_LEGACY : stream, context, context_id_of(context, at),
+                0, 0};
+  if (stream == CU_STREAM_PER_THREAD) key.identity = unique_thread_id();
+  if (!is_default(stream)) {
+    check(driver().cuStreamGetId(stream, &key.identity), "cuStreamGetId", stream_ref{stream}, at);
+  }
+  key.device = context_ref{context}.device(at).ordinal();
+  return key;
+}
+
+// With the lock held.
+void sweep(queue_table& all) {
+  if (all.queues.size() < all.sweep_at) return;
+  std::erase_if(all.queues, [](const auto& entry) {
+    completion_queue& queue = *entry.second;
+    if (find_stream_properties(queue.key().stream) || !queue.idle()) return false;
+    queue.detach();
+    return true;
+  });
+  all.sweep_at = std::max<std::size_t>(64, 2 * all.queues.size());
+}
+
+}  // namespace
+
+completion_queue& queue_of(CUstream stream, std::uint64_t& generation, const char* call,
+                           call_site at) {
+  generation = completion_queue::any_generation;
+  if (completion_queue* const recent = recent_queues.find(stream);
+      recent != nullptr && !recent->failed()) [[likely]] {
+    return *recent;
+  }
+  recent_queues.invalidate_stale();
+  if (completion_queue* const owned = queue_of_owned(stream);
+      owned != nullptr && !owned->failed()) {
+    recent_queues.insert(stream, owned);
+    return *owned;
+  }
+  const queue_key key = key_of(stream, call, at);
+  queue_table& all = table();
+  const std::lock_guard hold{all.lock};
+  completion_queue* found = nullptr;
+  const auto [first, last] = all.queues.equal_range(key.stream);
+  for (auto entry = first; entry != last;) {
+    completion_queue& queue = *entry->second;
+    const auto next = std::next(entry);
+    if (queue.key() == key && !queue.failed()) {
+      found = &queue;
+    } else if (queue.failed() || !is_default(key.stream)) {
+      queue.detach();  // of an earlier stream with this handle
+      all.queues.erase(entry);
+    }
+    entry = next;
+  }
+  if (found == nullptr) {
+    sweep(all);
+    found = &acquire_queue(key);
+    all.queues.emplace(key.stream, found);
+    queue_count.store(all.queues.size(), std::memory_order_relaxed);
+  }
+  generation = found->generation();
+  if (find_stream_properties(stream)) {
+    recent_queues.insert(stream, found);
+    remember_queue(stream, *found);
+  }
+  return *found;
+}
+
+void forget_queue(CUstream stream) noexcept {
+  if (queue_count.load(std::memory_order_relaxed) == 0) return;
+  queue_table& all = table();
+  const std::lock_guard hold{all.lock};
+  const auto [first, last] = all.queues.equal_range(stream);
+  for (auto entry = first; entry != last; ++entry) entry->second->detach();
+  all.queues.erase(first, last);
+  queue_count.store(all.queues.size(), std::memory_order_relaxed);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,38 @@
+// api/core/unhandled_error.cpp - the hook for failures that cannot be thrown.
+#include "api/core/unhandled_error.hpp"
+
+#include "os/forked_child.hpp"
+
+#include <weir/core/error.hpp>
+
+#include <atomic>
+#include <cstdio>
+#include <utility>
+
+namespace weir {
+namespace {
+
+void print(std::exception_ptr failure) noexcept {
+  try {
+    std::rethrow_exception(std::move(failure));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weir: not raised: %s\n", e.what());
+  } catch (...) {
+    std::fputs("weir: not raised: an exception that is no std::exception\n", stderr);
+  }
+}
+
+constinit std::atomic<unhandled_error_handler> current_handler{&print};
+
+}  // namespace
+
+unhandled_error_handler set_unhandled_error_handler(unhandled_error_handler handler) noexcept {
+  return current_handler.exchange(handler != nullptr ? handler : &print, std::memory_order_acq_rel);
+}
+
+void detail::call_unhandled_error_handler(std::exception_ptr failure) noexcept {
+  if (in_forked_child()) return;
+  current_handler.load(std::memory_order_acquire)(std::move(failure));
+}
+
+}  // namespace weir

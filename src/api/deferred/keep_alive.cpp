@@ -1,0 +1,21 @@
+// api/deferred/keep_alive.cpp - the memory that parameters of nodes name.
+#include <weir/detail/keep_alive.hpp>
+
+#include "api/core/check.hpp"
+
+namespace weir::detail {
+
+node_memory memory_of_region(const region& where, keep_alive_ref owner, call_site at) {
+  if (where.owner != nullptr && where.owner->closed()) {
+    throw_closed("weir::graph_ref::add", subject::memory(where.address), at);
+  }
+  return {where.address, where.bytes,
+          where.owner == nullptr ? nullptr : where.owner->device_context(), std::move(owner)};
+}
+
+void throw_null_pointer(call_site at) {
+  throw_error(errc::invalid_value, "weir::graph_ref::add", "a null pointer",
+              "point to what the node is to use", at);
+}
+
+}  // namespace weir::detail

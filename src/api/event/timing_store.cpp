@@ -1,0 +1,238 @@
+// api/event/timing_store.cpp - times counted in when their events are done.
+#include "api/event/timing_store.hpp"
+
+#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/core/check.hpp"
+#include "api/deferred/reclaimer.hpp"
+#include "api/device/green_state.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
+#include "os/forked_child.hpp"
+
+#include <weir/core/error.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+// A reset that nobody has noticed yet took the events with it.
+void destroy(CUevent event) noexcept {
+  const CUresult answer = driver().cuEventDestroy_v2(event);
+  if (answer == CUDA_ERROR_CONTEXT_IS_DESTROYED) forget_reset_contexts();
+  if (answer == CUDA_ERROR_CONTEXT_IS_DESTROYED || answer == CUDA_ERROR_INVALID_CONTEXT) return;
+  report_if_failed(answer, "cuEventDestroy", event_ref{event});
+}
+
+// Destroying events is allowed in a capture, but nothing is in a host function. `now` is asked once
+// for all of a book, as green contexts come behind their events: chores are begun in order.
+void destroy_now_or_later(CUevent event, bool now) noexcept {
+  if (now) return destroy(event);
+  defer_capture_safe([event] { destroy(event); });
+}
+
+void release_now_or_later(green_state& state, bool now) noexcept {
+  if (now) return state.release_noexcept();
+  defer_capture_safe([&state] { state.release_noexcept(); });
+}
+
+}  // namespace
+
+timing_store::~timing_store() {
+  if (in_forked_child()) return;  // they are the parent's
+  const bool now = can_destroy_now();
+  for (const measurement& s : pending_) {
+    if (has_ended(s.context)) continue;
+    destroy_now_or_later(s.start, now);
+    destroy_now_or_later(s.end, now);
+  }
+  for (const pooled_event& e : events_) {
+    if (!has_ended(e.context)) destroy_now_or_later(e.event, now);
+  }
+  for (const context_record& l : contexts_) {
+    if (l.green != nullptr) release_now_or_later(*l.green, now);
+  }
+}
+
+bool timing_store::has_ended(unsigned long long context) const noexcept {
+  const auto known = std::ranges::find(contexts_, context, &context_record::number);
+  if (known == contexts_.end()) return false;
+  const device_record* const device = known->primary_of;
+  return known->ended ||
+         (device != nullptr && device->resets.load(std::memory_order_acquire) != known->resets);
+}
+
+// Before there is an event of it.
+void timing_store::register_context(CUcontext context, unsigned long long number, call_site at) {
+  {
+    const std::lock_guard lock{lock_};
+    if (std::ranges::find(contexts_, number, &context_record::number) != contexts_.end()) return;
+  }
+  const context_info info = context_info_of(context, at);
+  const device_record* const device =
+      info.is_primary ? &record_of(weir::device{info.device}, "", at) : nullptr;
+  const std::uint32_t resets =
+      device != nullptr ? device->resets.load(std::memory_order_acquire) : 0;
+  const std::lock_guard lock{lock_};
+  if (std::ranges::find(contexts_, number, &context_record::number) != contexts_.end()) return;
+  contexts_.reserve(contexts_.size() + 1);
+  for (context_record& earlier : contexts_) earlier.ended |= earlier.handle == context;
+  contexts_.push_back({number, context, device, resets, acquire_green_state(context), false});
+}
+
+void timing_store::release() noexcept {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+std::size_t timing_store::index_of(std::string_view name) {
+  const std::lock_guard lock{lock_};
+  const auto found =
+      std::ranges::find(timings_, name, [](const timing& t) -> std::string_view { return t.name; });
+  const auto number = static_cast<std::size_t>(found - timings_.begin());
+  if (found != timings_.end()) return number;
+  last_.reserve(number + 1);
+  timings_.push_back({.name = std::string{name}});
+  last_.push_back(0);
+  return number;
+}
+
+// So that a program that asks seldom does not make two events for every section. One that failed is
+// left for those who ask.
+void timing_store::accumulate_oldest() noexcept {
+  const measurement& oldest = pending_.front();
+  float milliseconds = 0;
+  if (driver().cuEventQuery(oldest.end) != CUDA_SUCCESS) return;
+  if (driver().cuEventElapsedTime(&milliseconds, oldest.start, oldest.end) != CUDA_SUCCESS) return;
+  --timings_[oldest.name].pending;
+  recycle(oldest.context, oldest.start);
+  recycle(oldest.context, oldest.end);
+  accumulate(oldest, milliseconds);
+  pending_.pop_front();
+}
+
+CUevent timing_store::acquire_event(CUcontext context, unsigned long long number, call_site at) {
+  {
+    const std::lock_guard lock{lock_};
+    const auto known = [&] { return std::ranges::find(events_, number, &pooled_event::context); };
+    auto found = known();
+    if (found == events_.end() && !pending_.empty()) {
+      const relaxed_capture_mode allowed{at};
+      accumulate_oldest();
+      found = known();
+    }
+    if (found != events_.end()) {
+      const CUevent event = found->event;
+      *found = events_.back();
+      events_.pop_back();
+      return event;
+    }
+  }
+  register_context(context, number, at);
+  const make_current current{context, at};
+  CUevent event = nullptr;
+  check(driver().cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate", subject{context}, at);
+  return event;
+}
+
+void timing_store::recycle(unsigned long long context, CUevent event) noexcept {
+  try {
+    events_.push_back({context, event});
+  } catch (const std::bad_alloc&) {
+    destroy_now_or_later(event, can_destroy_now());
+  }
+}
+
+void timing_store::release_event(unsigned long long context, CUevent event) noexcept {
+  if (in_forked_child()) return;
+  const std::lock_guard lock{lock_};
+  recycle(context, event);
+}
+
+void timing_store::add(const measurement& what) {
+  const std::lock_guard lock{lock_};
+  pending_.push_back(what);
+  ++timings_[what.name].pending;
+}
+
+void timing_store::accumulate(const measurement& what, float milliseconds) noexcept {
+  timing& t = timings_[what.name];
+  const double time = milliseconds;
+  t.min = t.count == 0 ? time : std::min(t.min, time);
+  t.max = t.count == 0 ? time : std::max(t.max, time);
+  t.total += time;
+  ++t.count;
+  if (what.order >= last_[what.name]) {
+    last_[what.name] = what.order;
+    t.last = time;
+  }
+}
+
+// Sections of several streams are done in any order, so all are looked at.
+void timing_store::collect(call_site at) {
+  const relaxed_capture_mode allowed{at};
+  const std::lock_guard lock{lock_};
+  for (auto s = pending_.begin(); s != pending_.end();) {
+    CUresult answer = driver().cuEventQuery(s->end);
+    if (answer == CUDA_ERROR_NOT_READY) {
+      ++s;
+      continue;
+    }
+    const char* call = "cuEventQuery";
+    float milliseconds = 0;
+    if (answer == CUDA_SUCCESS) {
+      call = "cuEventElapsedTime";
+      answer = driver().cuEventElapsedTime(&milliseconds, s->start, s->end);
+    }
+    const measurement done = *s;
+    s = pending_.erase(s);
+    --timings_[done.name].pending;
+    recycle(done.context, done.start);
+    recycle(done.context, done.end);
+    check(answer, call, event_ref{done.end}, at);
+    accumulate(done, milliseconds);
+  }
+}
+
+void timing_store::sync(call_site at) {
+  for (;;) {
+    // An event that is waited for without the lock might be taken for another section meanwhile;
+    // then the wait is for that one, which is no harm.
+    CUevent next = nullptr;
+    {
+      const std::lock_guard lock{lock_};
+      if (pending_.empty()) return;
+      next = pending_.front().end;
+    }
+    // A section that failed is forgotten by collect(), which throws what it failed with; but a wait
+    // may also be refused, and then the section is still to be waited for.
+    std::exception_ptr failure;
+    try {
+      event_ref{next}.sync(at);
+    } catch (const error&) {
+      failure = std::current_exception();
+    }
+    collect(at);
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+}
+
+std::vector<timing> timing_store::all() {
+  const std::lock_guard lock{lock_};
+  return timings_;
+}
+
+void timing_store::clear() noexcept {
+  const std::lock_guard lock{lock_};
+  for (const measurement& s : pending_) {
+    recycle(s.context, s.start);
+    recycle(s.context, s.end);
+  }
+  pending_.clear();
+  for (timing& t : timings_) t = {.name = std::move(t.name)};
+  std::ranges::fill(last_, 0ull);
+}
+
+}  // namespace weir::detail

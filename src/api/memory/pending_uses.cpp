@@ -1,0 +1,233 @@
+// api/memory/pending_uses.cpp - the streams, other than its own, that some memory was used on.
+#include "api/memory/pending_uses.hpp"
+
+#include "api/capture/captures.hpp"
+#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/core/call_restrictions.hpp"
+#include "api/core/check.hpp"
+#include "api/device/make_current.hpp"
+#include "api/stream/host_failures.hpp"
+#include "api/stream/thread_event.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+// An event of the stream's context, without timing.
+CUevent make_event(CUstream stream, call_site at) {
+  const CUcontext context = context_of(stream, at);
+  if (context == nullptr)
+    throw_error(errc::invalid_context, "cuEventCreate", stream_ref{stream}, at);
+  const make_current current{context, at};
+  CUevent event = nullptr;
+  check(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
+        stream_ref{stream}, at);
+  return event;
+}
+
+}  // namespace
+
+pending_uses::~pending_uses() {
+  for (const use& u : uses_) {
+    if (u.state != nullptr) u.state->release_noexcept(stream_holder::observer);
+    if (u.event != nullptr)
+      report_if_failed(driver().cuEventDestroy_v2(u.event), "cuEventDestroy", event_ref{u.event});
+  }
+}
+
+pending_uses::stream_key pending_uses::key_of(CUstream stream, call_site at) {
+  if (is_legacy(stream)) return {CU_STREAM_LEGACY, current_context_handle(at), 0};
+  if (is_default(stream)) return {stream, current_context_handle(at), unique_thread_id()};
+  return {stream, nullptr, 0};
+}
+
+pending_uses::use* pending_uses::find(const stream_key& key) noexcept {
+  const auto found = std::ranges::find(uses_, key, &use::key);
+  return found != uses_.end() ? &*found : nullptr;
+}
+
+std::vector<pending_uses::use> pending_uses::take_finished(call_site at) {
+  std::vector<use> finished;
+  if (inside_host_function || in_forked_child()) return finished;
+  const auto has_no_users = [](const use& u) {
+    return u.state != nullptr && !u.state->has_users();
+  };
+  if (std::ranges::none_of(uses_, has_no_users)) return finished;
+  const relaxed_capture_mode guard{at};  // also the one that the memory is used in just now
+  const auto is_finished = [&](const use& u) {
+    return has_no_users(u) && !is_captured(u.key.stream) &&
+           driver().cuStreamQuery(u.key.stream) != CUDA_ERROR_NOT_READY;
+  };
+  const auto first =
+      std::partition(uses_.begin(), uses_.end(), [&](const use& u) { return !is_finished(u); });
+  finished.assign(first, uses_.end());
+  uses_.erase(first, uses_.end());
+  return finished;
+}
+
+// With the lock, so that a stream is home for exactly as long as it has an entry. Operations look
+// without it: one on a later stream of the same handle comes after the driver gave the handle out
+// again, and so after the move out.
+void pending_uses::add_untracked(CUstream stream, std::span<CUstream> untracked_streams) noexcept {
+  for (CUstream& untracked : untracked_streams) {
+    const std::atomic_ref slot{untracked};
+    const CUstream before = slot.exchange(stream, std::memory_order_relaxed);
+    if (before == stream) return;
+    stream = before;
+  }
+}
+
+void pending_uses::remove_untracked(const std::vector<use>& finished,
+                                    std::span<CUstream> untracked_streams) noexcept {
+  for (CUstream& untracked : untracked_streams) {
+    const std::atomic_ref slot{untracked};
+    const CUstream now = slot.load(std::memory_order_relaxed);
+    if (std::ranges::find(finished, now, [](const use& u) { return u.key.stream; }) !=
+        finished.end()) {
+      slot.store(closed_handle<CUstream_st>(), std::memory_order_relaxed);
+    }
+  }
+}
+
+bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracked_streams,
+                                   call_site at) {
+  const stream_key key = key_of(stream, at);
+  std::vector<use> finished;
+  enum class entry : unsigned char { none, marked, holds };
+  const entry found_entry = [&] {
+    const std::lock_guard lock{lock_};
+    if (const use* const found = find(key)) {
+      if (found->state == nullptr) return entry::marked;
+      add_untracked(stream, untracked_streams);
+      return entry::holds;
+    }
+    if (is_default(stream)) return entry::none;
+    if (uses_.size() == uses_.capacity()) {
+      finished = take_finished(at);
+      remove_untracked(finished, untracked_streams);
+      if (finished.empty()) uses_.reserve(2 * uses_.size() + 4);
+    }
+    stream_state* const state = acquire_stream_state(stream, stream_holder::observer);
+    if (state == nullptr) return entry::none;
+    uses_.push_back({key, state, nullptr});
+    add_untracked(stream, untracked_streams);
+    return entry::holds;
+  }();
+  for (const use& u : finished) u.state->release_noexcept(stream_holder::observer);
+  if (found_entry != entry::none) return found_entry == entry::holds;
+  // No lock while the driver makes an event. Two threads may make one for the same stream; one
+  // entry too many does no harm.
+  const CUevent event = make_event(stream, at);
+  try {
+    const std::lock_guard lock{lock_};
+    uses_.push_back({key, nullptr, event});
+  } catch (...) {
+    report_if_failed(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event});
+    throw;
+  }
+  return false;
+}
+
+void pending_uses::record(CUstream stream, call_site at) {
+  const stream_key key = key_of(stream, at);
+  CUevent event = nullptr;
+  {
+    const std::lock_guard lock{lock_};
+    const use* const found = find(key);
+    if (found == nullptr || found->event == nullptr) return;
+    event = found->event;
+  }
+  // A captured operation is not work yet, and an event that is recorded in a capture can be asked
+  // nothing.
+  if (is_captured(stream)) return;
+  const CUresult answer = driver().cuEventRecord(event, stream);
+  if (answer == CUDA_SUCCESS) [[likely]] {
+    return;
+  }
+  // The work is queued already, so the operation has succeeded; what cannot be marked has to be
+  // done.
+  first_failure ignored;
+  const relaxed_capture_mode guard{ignored};
+  if (driver().cuStreamSynchronize(stream) != CUDA_SUCCESS)
+    check(answer, "cuEventRecord", stream_ref{stream}, at);
+}
+
+void pending_uses::make_wait(CUstream waiter, first_failure& failure) noexcept {
+  for (const use& u : uses_) {
+    const CUevent event = u.state != nullptr ? record_thread_event(u.key.stream, failure) : u.event;
+    if (event == nullptr) continue;
+    failure.note(driver().cuStreamWaitEvent(waiter, event, CU_EVENT_WAIT_DEFAULT),
+                 "cuStreamWaitEvent");
+  }
+}
+
+void pending_uses::sync(first_failure& failure) noexcept {
+  for (const use& u : uses_) {
+    if (u.event != nullptr) {
+      failure.note(driver().cuEventSynchronize(u.event), "cuEventSynchronize");
+    } else {
+      failure.note(driver().cuStreamSynchronize(u.key.stream), "cuStreamSynchronize");
+    }
+  }
+}
+
+bool pending_uses::any_captured() const noexcept {
+  return std::ranges::any_of(
+      uses_, [](const use& u) { return u.state != nullptr && is_captured(u.key.stream); });
+}
+
+CUstream pending_uses::capturing_stream() const noexcept {
+  const auto captures = [](const use& u) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return u.state != nullptr &&
+           driver().cuStreamIsCapturing(u.key.stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+  };
+  const auto found = std::ranges::find_if(uses_, captures);
+  return found != uses_.end() ? found->key.stream : nullptr;
+}
+
+bool pending_uses::differs_in_capture(bool captured) const noexcept {
+  return std::ranges::any_of(uses_, [&](const use& u) {
+    return (u.state != nullptr && is_captured(u.key.stream)) != captured;
+  });
+}
+
+void pending_uses::snapshot(first_failure& failure) noexcept {
+  for (use& u : uses_) {
+    if (u.state == nullptr) continue;
+    try {
+      u.event = make_event(u.key.stream, call_site{});
+    } catch (...) {
+      failure.note_exception("cuEventCreate");
+      continue;  // the stream itself has to be asked then
+    }
+    if (const CUresult answer = driver().cuEventRecord(u.event, u.key.stream);
+        answer != CUDA_SUCCESS) {
+      failure.note(answer, "cuEventRecord");
+      failure.note(driver().cuEventDestroy_v2(std::exchange(u.event, nullptr)), "cuEventDestroy");
+      continue;
+    }
+    std::exchange(u.state, nullptr)->release_noexcept(stream_holder::observer);
+  }
+}
+
+bool pending_uses::snapshot_unless_captured(first_failure& failure) noexcept {
+  const capture_begin_lock alone;
+  if (any_captured()) return false;
+  snapshot(failure);
+  return true;
+}
+
+bool pending_uses::done() const noexcept {
+  return std::ranges::none_of(uses_, [](const use& u) {
+    const CUresult answer =
+        u.event != nullptr ? driver().cuEventQuery(u.event) : driver().cuStreamQuery(u.key.stream);
+    return answer == CUDA_ERROR_NOT_READY;
+  });
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,270 @@
+// api/stream/stream_pool_state.cpp - which stream of a pool is lent next.
+#include "api/stream/stream_pool_state.hpp"
+
+#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/core/check.hpp"
+
+#include <weir/core/to_string.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+[[nodiscard]] bool is_capturing(CUstream stream, call_site at) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
+        at);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// Of a stream that does not capture. Others may.
+[[nodiscard]] bool is_done(CUstream stream, call_site at) {
+  const relaxed_capture_mode allowed{at};
+  return stream_ref{stream}.done(at);
+}
+
+bool try_transition(stream_pool_slot& slot, slot_state from, slot_state to) noexcept {
+  return slot.state.compare_exchange_strong(from, to);
+}
+
+void destroy(stream_pool_slot& slot) noexcept {
+  slot.handle.store(nullptr, std::memory_order_relaxed);
+  slot.owner.reset();
+}
+
+[[noreturn, gnu::cold]] void throw_invalid_role(std::string hint, call_site at) {
+  throw_error(errc::invalid_value, "weir::stream_pool", "", std::move(hint), at);
+}
+
+}  // namespace
+
+stream_pool_role::stream_pool_role(const stream_role& role)
+    : name_{role.name},
+      options_{role.streams},
+      settings_{role.settings},
+      limit_{role.limit},
+      slots_{new stream_pool_slot[role.limit]} {
+  for (stream_pool_slot& slot : slots()) slot.role = this;
+}
+
+// There are few, so that looking at all costs less than a list that threads would contend for.
+stream_pool_slot* stream_pool_role::least_recently_returned(
+    const slot_set& excluded) const noexcept {
+  stream_pool_slot* found = nullptr;
+  std::uint64_t oldest_return = 0;
+  for (stream_pool_slot& slot : slots()) {
+    if (slot.state.load(std::memory_order_relaxed) != slot_state::idle ||
+        excluded.test(index_of(slot)))
+      continue;
+    const std::uint64_t returned_at = slot.returned_at.load(std::memory_order_relaxed);
+    if (found == nullptr || returned_at < oldest_return) {
+      found = &slot;
+      oldest_return = returned_at;
+    }
+  }
+  return found;
+}
+
+bool stream_pool_role::reserve() noexcept {
+  unsigned now = reserved_.load(std::memory_order_relaxed);
+  while (now < limit_) {
+    if (reserved_.compare_exchange_weak(now, now + 1)) return true;
+  }
+  return false;
+}
+
+// Looking at one place after the other may miss the one that is free, where others give back and
+// take meanwhile. Whoever has reserved one knows that it is there, and looks again.
+stream_pool_slot* stream_pool_role::acquire(weir::device gpu, std::atomic<std::uint64_t>& clock,
+                                            call_site at) {
+  if (!reserve()) return nullptr;
+  try {
+    stream_pool_slot* const slot = pick(gpu, clock, at);
+    if (slot == nullptr) reserved_.fetch_sub(1);
+    return slot;
+  } catch (...) {
+    reserved_.fetch_sub(1);
+    throw;
+  }
+}
+
+void stream_pool_role::return_slot(stream_pool_slot& slot,
+                                   std::atomic<std::uint64_t>& clock) noexcept {
+  slot.returned_at.store(clock.fetch_add(1, std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
+  slot.state.store(slot_state::idle);
+  reserved_.fetch_sub(1);
+}
+
+// Streams are lent, idle, in captures, or for a moment in the hands of another thread that looks at
+// one; and each of those threads has reserved the one that it will end up with. So there is one
+// left if the reserved ones, with the caller's, and those in captures are no more than there may
+// be.
+bool stream_pool_role::may_have_free_slot(const slot_set& captured) const noexcept {
+  unsigned waiting = 0;
+  for (const stream_pool_slot& slot : slots()) {
+    if (captured.test(index_of(slot)) && slot.state.load() == slot_state::idle) ++waiting;
+  }
+  return reserved_.load() + waiting <= limit_;
+}
+
+stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint64_t>& clock,
+                                         call_site at) {
+  slot_set captured;  // those that this call has found in captures; no need to ask them again
+  for (;;) {
+    stream_pool_slot* const slot = least_recently_returned(captured);
+    if (slot == nullptr) {
+      if (stream_pool_slot* const fresh = make(gpu, slot_state::leased, at)) return fresh;
+      if (!may_have_free_slot(captured)) return nullptr;
+      std::this_thread::yield();
+      continue;
+    }
+    if (!try_transition(*slot, slot_state::idle, slot_state::leased)) continue;
+    try {
+      const CUstream stream = slot->handle.load(std::memory_order_relaxed);
+      if (!is_capturing(stream, at)) {
+        stream_pool_slot* const fresh =
+            is_done(stream, at) ? nullptr : make(gpu, slot_state::leased, at);
+        if (fresh == nullptr) return slot;
+        slot->state.store(slot_state::idle);
+        return fresh;
+      }
+    } catch (...) {
+      slot->state.store(slot_state::idle);
+      throw;
+    }
+    captured.set(index_of(*slot));
+    // At the end of the row others meet it last.
+    slot->returned_at.store(clock.fetch_add(1, std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
+    slot->state.store(slot_state::idle);
+  }
+}
+
+stream_pool_slot* stream_pool_role::make(weir::device gpu, slot_state initial_state, call_site at) {
+  for (stream_pool_slot& slot : slots()) {
+    if (slot.state.load(std::memory_order_relaxed) != slot_state::empty) continue;
+    if (!try_transition(slot, slot_state::empty, slot_state::creating)) continue;
+    try {
+      slot.owner.emplace(make_stream(gpu, options_, settings_, at));
+    } catch (...) {
+      slot.state.store(slot_state::empty);
+      throw;
+    }
+    slot.handle.store(slot.owner->get(), std::memory_order_release);
+    slot.state.store(initial_state);
+    return &slot;
+  }
+  return nullptr;
+}
+
+CUstream stream_pool_role::stream_of(stream_pool_slot& slot, weir::device gpu,
+                                     bool& is_being_created, call_site at) {
+  const CUstream stream = slot.handle.load(std::memory_order_acquire);
+  if (stream != nullptr) return is_capturing(stream, at) ? nullptr : stream;
+  if (const stream_pool_slot* const fresh = make(gpu, slot_state::idle, at)) {
+    return fresh->handle.load(std::memory_order_relaxed);
+  }
+  is_being_created = true;  // by another thread, just now
+  return nullptr;
+}
+
+CUstream stream_pool_role::next(weir::device gpu, call_site at) {
+  for (;;) {
+    bool one_being_created = false;
+    for (unsigned tries = 0; tries < limit_; ++tries) {
+      stream_pool_slot& slot = slots_[next_index_.fetch_add(1, std::memory_order_relaxed) % limit_];
+      if (const CUstream stream = stream_of(slot, gpu, one_being_created, at)) return stream;
+    }
+    // The turns of other threads come in between, so that these may all have been of streams in
+    // captures.
+    for (stream_pool_slot& slot : slots()) {
+      if (const CUstream stream = stream_of(slot, gpu, one_being_created, at)) return stream;
+    }
+    if (!one_being_created) return nullptr;
+    std::this_thread::yield();
+  }
+}
+
+stream_pool::counts stream_pool_role::count() const noexcept {
+  stream_pool::counts all{.limit = limit_};
+  for (const stream_pool_slot& slot : slots()) {
+    const slot_state state = slot.state.load(std::memory_order_relaxed);
+    all.created += state == slot_state::idle || state == slot_state::leased ? 1 : 0;
+    all.leased += state == slot_state::leased ? 1 : 0;
+  }
+  return all;
+}
+
+void stream_pool_role::empty() noexcept {
+  for (stream_pool_slot& slot : slots()) {
+    if (!try_transition(slot, slot_state::idle, slot_state::creating)) continue;
+    destroy(slot);
+    slot.state.store(slot_state::empty);
+  }
+}
+
+std::string stream_pool_role::to_text() const {
+  return fmt::format("stream pool's role '{}'", name_);
+}
+
+std::string stream_pool_role::exhausted_reason() const {
+  const stream_pool::counts all = count();
+  return fmt::format(
+      "{} of its {} streams are lent, and the others were left in captures; give leases back, wait "
+      "with acquire_for(), "
+      "or give the role a higher limit",
+      all.leased, all.limit);
+}
+
+stream_pool_state::stream_pool_state(weir::device gpu, std::span<const stream_role> roles,
+                                     call_site at)
+    : device_{gpu} {
+  if (roles.empty()) throw_invalid_role("a pool has one role at least", at);
+  for (const stream_role& role : roles) {
+    if (role.limit == 0 || role.limit > max_streams_per_role) {
+      throw_invalid_role(fmt::format("the limit of role '{}' is {}; it may be 1 to {}", role.name,
+                                     role.limit, max_streams_per_role),
+                         at);
+    }
+    const auto same = [&](const auto& other) { return other->name() == role.name; };
+    if (std::ranges::any_of(roles_, same))
+      throw_invalid_role(fmt::format("two roles have the name '{}'", role.name), at);
+    roles_.push_back(std::make_unique<stream_pool_role>(role));
+  }
+  for (const auto& role : roles_) static_cast<void>(role->make(gpu, slot_state::idle, at));
+}
+
+stream_pool_role& stream_pool_state::role(std::string_view name, const char* call, call_site at) {
+  if (name.empty()) return *roles_.front();
+  const auto found = std::ranges::find(
+      roles_, name, [](const auto& role) -> std::string_view { return role->name(); });
+  if (found != roles_.end()) return **found;
+  std::string names;
+  for (const auto& role : roles_)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", role->name());
+  throw_error(errc::invalid_value, call, "stream pool",
+              fmt::format("it has no role '{}'; it has {}", name, names), at);
+}
+
+// Either this sees that the pool is closed, or whoever closes it sees that the stream is idle.
+void stream_pool_state::return_slot(stream_pool_slot& slot) noexcept {
+  slot.role->return_slot(slot, clock_);
+  if (closed_.load()) close();
+}
+
+void stream_pool_state::close() noexcept {
+  closed_.store(true);
+  for (const auto& role : roles_) role->empty();
+}
+
+void stream_pool_state::release() noexcept {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,132 @@
+// api/stream/thread_event.cpp - the events that threads keep for orders between streams.
+#include "api/stream/thread_event.hpp"
+
+#include "api/core/check.hpp"
+#include "api/core/never_destroyed.hpp"
+#include "api/core/thread_singleton.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
+#include "os/forked_child.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace weir::detail {
+
+thread_local constinit stream_cache<CUevent> thread_events;
+
+namespace {
+
+// By the context's number, which is never used again; its handle may be.
+struct owned_event {
+  unsigned long long context;
+  CUevent event;
+};
+
+struct event_pool {
+  std::mutex lock;
+  std::vector<owned_event> events;
+};
+
+// Threads may end while statics are destroyed.
+event_pool& pool() {
+  static never_destroyed<event_pool> the_pool;
+  return *the_pool;
+}
+
+// The events of one thread; at its end they go to the pool.
+class thread_event_cache {
+ public:
+  thread_event_cache() = default;
+  thread_event_cache(const thread_event_cache&) = delete;
+  thread_event_cache& operator=(const thread_event_cache&) = delete;
+  ~thread_event_cache() {
+    thread_events.clear();
+    if (in_forked_child()) return;
+    event_pool& all = pool();
+    const std::lock_guard lock{all.lock};
+    try {
+      all.events.insert(all.events.end(), events_.begin(), events_.end());
+    } catch (const std::bad_alloc&) {
+      // They stay behind unused; there are as many as contexts.
+    }
+  }
+
+  CUevent of(CUcontext context, call_site at) {
+    const unsigned long long number = context_id_of(context, at);
+    const auto same = [&](const owned_event& e) { return e.context == number; };
+    if (const auto found = std::ranges::find_if(events_, same); found != events_.end())
+      return found->event;
+    events_.reserve(events_.size() + 1);
+    event_pool& all = pool();
+    {
+      const std::lock_guard lock{all.lock};
+      if (const auto found = std::ranges::find_if(all.events, same); found != all.events.end()) {
+        events_.push_back(*found);
+        all.events.erase(found);
+        return events_.back().event;
+      }
+    }
+    const make_current current{context, at};
+    CUevent event = nullptr;
+    check(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
+          subject{context}, at);
+    events_.push_back({number, event});
+    return event;
+  }
+
+ private:
+  std::vector<owned_event> events_;
+};
+
+// Does that stream stay in its context for as long as the table remembers it? Streams of weir's do,
+// since their end is noticed; others do in a context that never ends; default streams change
+// theirs.
+bool is_cacheable(CUstream stream, CUcontext context, call_site at) {
+  if (is_default(stream)) return false;
+  return find_stream_properties(stream) || context_info_of(context, at).is_primary;
+}
+
+}  // namespace
+
+CUevent find_thread_event(CUstream stream, call_site at) {
+  thread_events.invalidate_stale();
+  const CUcontext context = context_of(stream, at);
+  if (context == nullptr)
+    throw_error(errc::invalid_context, "cuEventCreate", stream_ref{stream}, at);
+  const CUevent event = thread_singleton<thread_event_cache>::get().of(context, at);
+  if (is_cacheable(stream, context, at)) thread_events.insert(stream, event);
+  return event;
+}
+
+CUevent record_thread_event(CUstream stream, call_site at) {
+  const CUevent event = thread_event(stream, at);
+  return finish_thread_event_record(stream, event, driver().cuEventRecord(event, stream), at);
+}
+
+CUevent finish_thread_event_record(CUstream stream, CUevent event, CUresult answer, call_site at) {
+  if (answer == CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
+    // The stream that the table remembers under this handle is gone, and this one is of another
+    // context.
+    thread_events.erase(stream);
+    const CUevent found = find_thread_event(stream, at);
+    if (found != event) {
+      event = found;
+      answer = driver().cuEventRecord(event, stream);
+    }
+  }
+  check(answer, "cuEventRecord", stream_ref{stream}, at);
+  return event;
+}
+
+CUevent record_thread_event(CUstream stream, first_failure& failure) noexcept {
+  try {
+    return record_thread_event(stream, call_site{});
+  } catch (...) {
+    failure.note_exception("cuEventRecord");
+    return nullptr;
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,147 @@
+// api/sync/wait_word.cpp - where words of weir's are.
+#include <weir/sync/wait_word.hpp>
+
+#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/core/check.hpp"
+#include "api/core/never_destroyed.hpp"
+#include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/memory/free_when_idle.hpp"
+#include "os/forked_child.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace weir {
+namespace detail {
+namespace {
+
+// A line of the cache in pinned memory, and which streams use it. Neither is ever given back.
+class wait_word_slot final : public tracked_memory {
+ public:
+  static constexpr std::size_t bytes = 64;
+
+  void set_address(void* address) noexcept {
+    address_ = address;
+    bytes_ = bytes;
+  }
+  [[nodiscard]] std::unique_ptr<pending_uses> take_uses() noexcept {
+    untracked_streams_[0] = untracked_streams_[1] = closed_handle<CUstream_st>();
+    return std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)};
+  }
+
+  // Where its page was made, which is gone if the device's context has been reset since.
+  void set_device(device_record& its_device) noexcept {
+    device_ = &its_device;
+    resets_ = its_device.resets.load(std::memory_order_acquire);
+  }
+  // Nobody may have noticed yet: where there is a page, a word needs no call that would be answered
+  // with it.
+  [[nodiscard]] bool is_invalid() const noexcept {
+    const auto reset_since = [this] {
+      return device_->resets.load(std::memory_order_acquire) != resets_;
+    };
+    if (reset_since()) return true;
+    forget_if_reset(*device_);
+    return reset_since();
+  }
+
+  wait_word_slot* next = nullptr;  // among the free ones
+
+ private:
+  device_record* device_ = nullptr;
+  std::uint32_t resets_ = 0;
+};
+
+constexpr std::size_t slots_per_page = 256;
+
+// Words end while statics are destroyed.
+class wait_word_pages {
+ public:
+  static wait_word_pages& instance() noexcept {
+    static never_destroyed<wait_word_pages> singleton;
+    return *singleton;
+  }
+
+  wait_word_slot& allocate(device gpu, call_site at) {
+    const std::lock_guard lock{lock_};
+    // Of a page that is gone its slots stay behind: words that were made there may still look at
+    // them.
+    while (free_ != nullptr && free_->is_invalid()) free_ = free_->next;
+    if (free_ == nullptr) add_page(gpu, at);
+    return *std::exchange(free_, free_->next);
+  }
+
+  void deallocate(wait_word_slot& slot) noexcept {
+    const std::lock_guard lock{lock_};
+    slot.next = std::exchange(free_, &slot);
+  }
+
+ private:
+  // With the lock held: a thread that finds no free word would have to make a page as well.
+  void add_page(device gpu, call_site at) {
+    std::unique_ptr<wait_word_slot[]> slots{new wait_word_slot[slots_per_page]};
+    void* page = nullptr;
+    device_record& record = record_of(gpu, "cuMemHostAlloc", at);
+    const make_current current{primary_context(gpu, at), at};
+    const relaxed_capture_mode guard{at};
+    check(driver().cuMemHostAlloc(&page, slots_per_page * wait_word_slot::bytes,
+                                  CU_MEMHOSTALLOC_PORTABLE),
+          "cuMemHostAlloc", gpu, at);
+    for (std::size_t i = slots_per_page; i-- > 0;) {
+      slots[i].set_address(static_cast<std::byte*>(page) + i * wait_word_slot::bytes);
+      slots[i].set_device(record);
+      slots[i].next = std::exchange(free_, &slots[i]);
+    }
+    static_cast<void>(slots.release());
+  }
+
+  std::mutex lock_;
+  wait_word_slot* free_ = nullptr;
+};
+
+}  // namespace
+
+tracked_memory& allocate_wait_word(device gpu, call_site at) {
+  require_outside_host_function("weir::wait_word", gpu, at);
+  return wait_word_pages::instance().allocate(gpu, at);
+}
+
+void free_wait_word(tracked_memory& slot) noexcept {
+  if (in_forked_child()) return;  // a word of the parent's
+  auto& own_slot = static_cast<wait_word_slot&>(slot);
+  std::unique_ptr<pending_uses> uses = own_slot.take_uses();
+  if (uses == nullptr) {
+    wait_word_pages::instance().deallocate(own_slot);
+    return;
+  }
+  free_when_idle(std::move(uses), [&own_slot](first_failure failure) {
+    wait_word_pages::instance().deallocate(own_slot);
+    report_if_failed(failure, subject::memory(own_slot.address()));
+  });
+}
+
+void throw_closed_wait_word(const char* call, call_site at) {
+  throw_closed(call, subject::memory(nullptr), at);
+}
+
+void throw_index_out_of_range(std::size_t index, std::size_t size, call_site at) {
+  throw_error(errc::invalid_value, "weir::wait_word_ref", fmt::format("word {}", index),
+              fmt::format("the memory has {} words, counted from 0", size), at);
+}
+
+}  // namespace detail
+
+wait_word_features wait_word_support(device gpu, call_site at) {
+  return {.bits_64 = gpu.attribute(device_attribute::value_waits_of_64_bits, at) != 0,
+          .nor = gpu.attribute(device_attribute::value_wait_nor_supported, at) != 0,
+          .flush = gpu.attribute(device_attribute::can_flush_remote_writes, at) != 0};
+}
+
+}  // namespace weir

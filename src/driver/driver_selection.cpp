@@ -1,0 +1,199 @@
+// driver/driver_selection.cpp - which driver the process runs on: a call, else the environment,
+// else what the machine has.
+#include "driver/driver_selection.hpp"
+
+#include "driver/driver_unavailable.hpp"
+#include "driver/engine_services.hpp"
+#include "driver/results.hpp"
+#include "driver/table.hpp"
+#include "driver/vendor.hpp"
+#include "driver/verify.hpp"
+#include "embedded/services.hpp"
+#include "embedded/table.hpp"
+#include "os/at_exit.hpp"
+#include "os/forked_child.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+namespace weir {
+namespace detail {
+namespace {
+
+// A driver in use. Never destroyed: destructors of static objects may still call it.
+struct selected_driver {
+  driver_table table;
+  driver_info info;
+};
+
+std::mutex selection_mutex;                     // held while a driver is chosen
+constinit selected_driver* selected = nullptr;  // under `selection_mutex`
+
+std::string_view environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+const char* vendor_file() {
+  const char* const value = std::getenv("WEIR_LIBCUDA");
+  return value != nullptr && *value != '\0' ? value : "libcuda.so.1";
+}
+
+selected_driver* make_selected(vendor_driver&& vendor) {
+  auto* const opened = new selected_driver{vendor.table, {}};
+  opened->info.kind = driver_kind::cuda;
+  opened->info.version = vendor.version;
+  opened->info.library = std::move(vendor.library);
+  opened->info.missing_functions = std::move(vendor.missing_functions);
+  return opened;
+}
+
+selected_driver* open_embedded(call_site at) {
+  const driver_table& table = embedded::table();
+  if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
+    throw_driver_unavailable(static_cast<errc>(code), "cuInit", "the embedded driver",
+                             "standard error tells which of WEIR_EMBEDDED_DEVICES, "
+                             "WEIR_EMBEDDED_MEMORY and WEIR_EMBEDDED_SCHEDULE to mend",
+                             at);
+  }
+  auto* const opened = new selected_driver{table, {}};
+  opened->info.kind = driver_kind::embedded;
+  table.cuDriverGetVersion(&opened->info.version);
+  return opened;
+}
+
+selected_driver* require_cuda(std::string_view requester, call_site at) {
+  vendor_driver vendor = open_vendor(vendor_file());
+  if (vendor.is_usable()) return make_selected(std::move(vendor));
+  throw_driver_unavailable(static_cast<errc>(vendor.code), vendor.call, vendor.library,
+                           fmt::format("{} asks for the vendor's driver, but {}; install a driver "
+                                       "for CUDA 12.0 or later, name its "
+                                       "library in WEIR_LIBCUDA, or ask for the embedded driver",
+                                       requester, vendor.problem),
+                           at);
+}
+
+selected_driver* open_requested(driver_kind kind, std::string_view requester, call_site at) {
+  selected_driver* const opened =
+      kind == driver_kind::cuda ? require_cuda(requester, at) : open_embedded(at);
+  opened->info.reason = fmt::format("{} asks for it", requester);
+  return opened;
+}
+
+selected_driver* open_available(call_site at) {
+  vendor_driver vendor = open_vendor(vendor_file());
+  if (vendor.is_usable()) {
+    selected_driver* const opened = make_selected(std::move(vendor));
+    opened->info.reason = "the vendor's driver has a device";
+    return opened;
+  }
+  selected_driver* const opened = open_embedded(at);
+  opened->info.reason = "the vendor's driver cannot be used here";
+  opened->info.vendor_problem = std::move(vendor.problem);
+  return opened;
+}
+
+selected_driver* open_from_environment(call_site at) {
+  const driver_setting setting = parse_driver_setting(environment("WEIR_DRIVER"));
+  if (!setting.problem.empty())
+    throw_driver_unavailable(errc::invalid_value, "use_driver", "WEIR_DRIVER", setting.problem, at);
+  if (setting.kind)
+    return open_requested(*setting.kind, fmt::format("WEIR_DRIVER={}", to_string(*setting.kind)),
+                          at);
+  return open_available(at);
+}
+
+// Looked at before a driver is opened, so that a bad value leaves nothing behind.
+bool verify_from_environment(call_site at) {
+  const verification_setting setting = parse_verification_setting(environment("WEIR_VERIFY"));
+  if (!setting.problem.empty())
+    throw_driver_unavailable(errc::invalid_value, "use_driver", "WEIR_VERIFY", setting.problem, at);
+  return setting.on;
+}
+
+// Once, with `selection_mutex` held.
+void register_fork_handlers() {
+  static bool registered = false;
+  if (registered) return;
+  constexpr auto before = [] {
+    at_exit_lock.lock();
+    at_exit_lock_is_held = true;
+  };
+  constexpr auto in_parent = [] {
+    at_exit_lock_is_held = false;
+    at_exit_lock.unlock();
+  };
+  constexpr auto in_child = [] {
+    at_exit_lock_is_held = false;
+    at_exit_lock.unlock();
+    forked_with_driver.store(true, std::memory_order_relaxed);
+  };
+  if (pthread_atfork(before, in_parent, in_child) != 0) throw std::bad_alloc{};
+  registered = true;
+}
+
+// With `selection_mutex` held.
+template <class Open>
+void open_and_publish(Open open, call_site at) {
+  const bool verify = verify_from_environment(at);
+  selected_driver* const opened = open();
+  register_fork_handlers();
+  selected = opened;
+  if (opened->info.kind == driver_kind::embedded) {
+    embedded_services.store(&embedded::services(), std::memory_order_relaxed);
+    embedded_table.store(&opened->table, std::memory_order_release);
+  }
+  table_in_use.store(&selected->table, std::memory_order_release);
+  if (verify) set_verification(true);
+}
+
+const selected_driver& ensure_selected(call_site at) {
+  const std::lock_guard lock{selection_mutex};
+  if (selected == nullptr) open_and_publish([at] { return open_from_environment(at); }, at);
+  return *selected;
+}
+
+}  // namespace
+
+driver_setting parse_driver_setting(std::string_view value) {
+  if (value.empty() || value == "auto") return {};
+  if (value == "cuda") return {driver_kind::cuda, {}};
+  if (value == "embedded") return {driver_kind::embedded, {}};
+  return {std::nullopt,
+          fmt::format("its value is '{}', and it may be auto, cuda or embedded", value)};
+}
+
+const driver_table& select_driver() { return ensure_selected(call_site{}).table; }
+
+}  // namespace detail
+
+std::string_view to_string(driver_kind kind) noexcept {
+  return kind == driver_kind::cuda ? "cuda" : "embedded";
+}
+
+void use_driver(driver_kind kind, call_site at) {
+  using namespace detail;
+  if (kind != driver_kind::cuda && kind != driver_kind::embedded) {
+    throw_driver_unavailable(errc::invalid_value, "use_driver", "the driver",
+                             "its kind is none of driver_kind", at);
+  }
+  const std::lock_guard lock{selection_mutex};
+  if (selected == nullptr) {
+    open_and_publish([kind, at] { return open_requested(kind, "the program", at); }, at);
+  } else if (selected->info.kind != kind) {
+    throw_driver_unavailable(errc::illegal_state, "use_driver",
+                             fmt::format("the {} driver", to_string(kind)),
+                             fmt::format("the {} driver is in use already, because {}; call "
+                                         "use_driver before anything else of weir",
+                                         to_string(selected->info.kind), selected->info.reason),
+                             at);
+  }
+}
+
+driver_info current_driver(call_site at) { return detail::ensure_selected(at).info; }
+
+}  // namespace weir

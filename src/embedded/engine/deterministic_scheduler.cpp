@@ -1,0 +1,219 @@
+// engine/deterministic_scheduler.cpp - the deterministic schedules.
+#include "embedded/engine/deterministic_scheduler.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "embedded/engine/driver_thread.hpp"
+#include "embedded/engine/notify_written.hpp"
+#include "embedded/engine/thread_stopwatch.hpp"
+#include "embedded/engine/timeline.hpp"
+#include "embedded/engine/waiting.hpp"
+
+namespace weir::embedded::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// How long a step waits for a host function, or for work that may take long, which run on threads
+// of their own. What takes longer goes on while the schedule does, because it may itself wait for
+// what the program, or a stream, does next.
+constexpr std::chrono::milliseconds host_function_timeout = 20ms;
+constexpr std::chrono::milliseconds long_work_timeout = 50ms;
+constexpr auto idle_time_before_steps = 4ms;
+// A thread that looks at memory has run for so long by then, or has had so many turns, if it yields
+// in each. One that was given none could not have called.
+constexpr auto cpu_time_before_steps = 2ms;
+constexpr long timeslices_before_steps = 3;
+// So often in a row there may be no silence; then there are steps for so long.
+constexpr int max_busy_intervals = 5;
+constexpr auto busy_step_time = 1ms;
+
+constinit thread_local bool is_background_thread = false;
+
+}  // namespace
+
+deterministic_scheduler::deterministic_scheduler(schedule config)
+    : schedule_{config}, random_{config.seed} {
+  // For more streams than programs have: where memory runs out, a step still needs none.
+  constexpr std::size_t initial_capacity = 1024;
+  active_.reserve(initial_capacity);
+}
+
+void deterministic_scheduler::on_submit(timeline& line) noexcept {
+  record_activity(submissions_);
+  {
+    const std::lock_guard lock{active_lock_};
+    if (!std::exchange(line.in_active_list, true)) active_.push_back(&line);
+  }
+  if (!background_thread_started_.exchange(true)) {
+    start_driver_thread("weir-patience", [this] { make_background_steps(); });
+  }
+  if (schedule_.kind != schedule_kind::random) return;
+  // A submission that comes out of a step, or from another thread beside one, makes none of its
+  // own.
+  const std::unique_lock lock{step_mutex_, std::try_to_lock};
+  if (!lock.owns_lock()) return;
+  for (auto steps = random_() % 3; steps > 0 && step() != step_result::nothing; --steps) {
+  }
+  record_activity(
+      submissions_);  // a step may have taken long: before the patient thread can have the lock
+}
+
+void deterministic_scheduler::run_until(point target, on_failure policy) noexcept {
+  while (!target.reached()) {
+    if (step_for(target) != step_result::nothing || target.reached()) continue;
+    if (policy == on_failure::give_up && device_failure() != abi::CUDA_SUCCESS) return;
+    std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
+  }
+}
+
+step_result deterministic_scheduler::step_for(point target) noexcept {
+  auto result = step_result::nothing;
+  ++waits_in_progress_;
+  // A thread that makes one step after the other would have the lock again before the patient one
+  // has woken up.
+  while (background_step_pending_.load(std::memory_order_relaxed))
+    std::this_thread::sleep_for(20us);
+  {
+    const std::lock_guard lock{step_mutex_};
+    const bool any_timeline = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
+    result = any_timeline ? step() : step_towards(target);
+    if (result == step_result::nothing) result = any_timeline ? step_towards(target) : step();
+    record_activity(waits_);  // before the patient thread can have the lock
+  }
+  --waits_in_progress_;
+  return result;
+}
+
+step_result deterministic_scheduler::step() noexcept {
+  notify_all_written();  // also by the host, since the last step
+  scan_state scan{.position = random_()};
+  while (timeline* const line = next_to_run(scan)) {
+    if (const step_result result = run_one(*line); result != step_result::nothing) return result;
+  }
+  return step_result::nothing;
+}
+
+// The next that can perhaps be run, from a place on and once around. Those that are drained are
+// taken out. In such a place comes the last, which may have had its turn: so the number of looks
+// stays what it was.
+timeline* deterministic_scheduler::next_to_run(scan_state& scan) noexcept {
+  const std::lock_guard lock{active_lock_};
+  if (!std::exchange(scan.started, true)) scan.remaining = active_.size();
+  while (scan.remaining != 0 && !active_.empty()) {
+    scan.position %= active_.size();
+    timeline& line = *active_[scan.position];
+    if (line.drained()) {
+      line.in_active_list = false;
+      active_[scan.position] = active_.back();
+      active_.pop_back();
+      continue;
+    }
+    --scan.remaining;
+    ++scan.position;
+    if ((line.state() & (timeline::owned | timeline::parked)) == 0) return &line;
+  }
+  return nullptr;
+}
+
+step_result deterministic_scheduler::step_towards(point target) noexcept {
+  constexpr int max_chain = 256;
+  notify_all_written();
+  for (int links = 0; links < max_chain; ++links) {
+    if (const step_result result = run_one(*target.line); result != step_result::nothing)
+      return result;
+    const point blocking_point = target.line->blocked_on();
+    if (blocking_point.line == nullptr || blocking_point.reached()) return step_result::nothing;
+    target = blocking_point;
+  }
+  return step_result::nothing;
+}
+
+// Runs one operation of a timeline.
+step_result deterministic_scheduler::run_one(timeline& line) noexcept {
+  if (!line.try_own()) return step_result::nothing;
+  const std::uint64_t before = line.completed();
+  offloaded_.expect(line);
+  const stop_reason reason = line.run(runner_kind::step, before + 1);
+  if (reason == stop_reason::host) {
+    offloaded_.wait(offload_target::host_thread, host_function_timeout);
+  } else if (reason == stop_reason::offloaded) {
+    offloaded_.wait(offload_target::long_work_threads, long_work_timeout);
+  } else {
+    return line.completed() != before ? step_result::short_work : step_result::nothing;
+  }
+  return step_result::long_work;
+}
+
+// What this thread submits within a patient step is no activity of the program's.
+void deterministic_scheduler::record_activity(std::atomic<std::uint64_t>& counter) noexcept {
+  if (is_background_thread) return;
+  counter.fetch_add(1, std::memory_order_relaxed);
+  if (multiple_threads_.load(std::memory_order_relaxed)) return;
+  pid_t first_active = 0;
+  const pid_t self = this_thread_id();
+  if (!first_thread_.compare_exchange_strong(first_active, self) && first_active != self)
+    multiple_threads_ = true;
+}
+
+bool deterministic_scheduler::has_active() noexcept {
+  const std::lock_guard lock{active_lock_};
+  return !active_.empty();
+}
+
+// Each step by itself: other threads go on in between. A run with one thread is repeated exactly
+// where that waits by calls.
+void deterministic_scheduler::make_background_steps() noexcept {
+  using clock = std::chrono::steady_clock;
+  is_background_thread = true;
+  std::uint64_t seen_submissions = 0;
+  std::uint64_t seen_waits = 0;
+  thread_stopwatch program_thread;  // since the last activity; where it has one thread
+  long timeslices_before = 0;
+  auto last_activity = clock::now();
+  int busy_intervals = 0;
+  for (;;) {
+    std::this_thread::sleep_for(idle_time_before_steps);
+    const std::uint64_t submissions = submissions_.load(std::memory_order_relaxed);
+    const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
+    const bool no_waits = waits == std::exchange(seen_waits, waits) && waits_in_progress_ == 0;
+    const bool is_idle = submissions == std::exchange(seen_submissions, submissions) && no_waits;
+    if (is_idle && !multiple_threads_ && has_active()) {
+      const long timeslices = timeslices_run(first_thread_);
+      const bool had_timeslices =
+          timeslices == 0 ||
+          timeslices - timeslices_before >= timeslices_before_steps;  // 0: the kernel does not say
+      if (!had_timeslices &&
+          program_thread.unpreempted_time(clock::now() - last_activity) < cpu_time_before_steps)
+        continue;
+    }
+    if (!is_idle) {
+      program_thread = {first_thread_, thread_cpu_time(first_thread_)};
+      timeslices_before = timeslices_run(first_thread_);
+      last_activity = clock::now();
+      busy_intervals = !no_waits && !multiple_threads_ ? 0 : busy_intervals + 1;
+      if (busy_intervals < max_busy_intervals || (!multiple_threads_ && !timeline::has_notices()))
+        continue;
+    }
+    const auto end = is_idle ? clock::time_point::max() : clock::now() + busy_step_time;
+    for (auto result = step_result::short_work;
+         result != step_result::nothing && clock::now() < end;) {
+      std::unique_lock lock{step_mutex_, std::defer_lock};
+      if (!is_idle) {
+        background_step_pending_ = true;
+        lock.lock();
+        background_step_pending_ = false;
+      } else if (!lock.try_lock() || submissions_.load() != submissions || waits_.load() != waits) {
+        break;
+      }
+      result = step();
+      busy_intervals = 0;
+    }
+  }
+}
+
+}  // namespace weir::embedded::engine

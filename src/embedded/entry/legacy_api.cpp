@@ -1,0 +1,145 @@
+// entry/legacy_api.cpp - what later functions have replaced and older programs still call.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+
+namespace weir::embedded::entry {
+
+// Without a status to say why, nothing found is an error, and the result is left alone.
+CUresult cuGetProcAddress(const char* symbol, void** found, int version, cuuint64_t flags) {
+  void* address = nullptr;
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = cuGetProcAddress_v2(symbol, &address, version, flags, nullptr);
+      status != CUDA_SUCCESS)
+    return status;
+  if (address == nullptr) return CUDA_ERROR_NOT_FOUND;
+  *found = address;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return cuDeviceGetUuid_v2(uuid, device); }
+
+CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  if (minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult status =
+      cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  if (status != CUDA_SUCCESS) return status;
+  return cuDeviceGetAttribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+}
+
+CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    const model::device* const found = p.find_device(device);
+    if (found == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto attribute = [&](CUdevice_attribute which) {
+      int value = 0;
+      return found->attribute(which, value) ? value : 0;
+    };
+    *properties = {
+        .maxThreadsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        .maxThreadsDim = {attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                          attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                          attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
+        .maxGridSize = {attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+                        attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+                        attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)},
+        .sharedMemPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        .totalConstantMemory = attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+        .SIMDWidth = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+        .memPitch = attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+        .regsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+        .clockRate = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        .textureAlign = attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
+    };
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device) { return cuDevicePrimaryCtxReset_v2(device); }
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}
+
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int affinities,
+                        unsigned flags, CUdevice device) {
+  CUctxCreateParams params{affinity, affinities, nullptr};
+  return cuCtxCreate_v4(context, &params, flags, device);
+}
+
+// The whole device: a context cannot be confined.
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (affinity == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    int processors = 0;
+    if (context->green()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    static_cast<void>(
+        context->owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, processors));
+    affinity->type = type;
+    affinity->param.smCount.val = static_cast<unsigned>(processors);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Banks have had four bytes on every device of the last years, whatever they are set to.
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+// Edges without data, which is all that there are.
+CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count) {
+  return cuGraphGetEdges_v2(graph, from, to, nullptr, count);
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* dependencies, size_t* count) {
+  return cuGraphNodeGetDependencies_v2(node, dependencies, nullptr, count);
+}
+
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
+  return cuGraphNodeGetDependentNodes_v2(node, nodes, nullptr, count);
+}
+
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                size_t count) {
+  return cuGraphAddDependencies_v2(graph, from, to, nullptr, count);
+}
+
+CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                   size_t count) {
+  return cuGraphRemoveDependencies_v2(graph, from, to, nullptr, count);
+}
+
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                        size_t count, CUgraphNodeParams* params) {
+  return cuGraphAddNode_v2(node, graph, dependencies, nullptr, count, params);
+}
+
+// Nothing is kept in a cache on purpose, so nothing has to be let go.
+CUresult cuCtxResetPersistingL2Cache() {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    return current_context(context);
+  });
+}
+
+}  // namespace weir::embedded::entry

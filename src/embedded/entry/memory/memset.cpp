@@ -1,0 +1,117 @@
+// entry/memset.cpp - cuMemsetD*: memory filled with a value of 1, 2 or 4 bytes.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/stream/transfer.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// Rows of elements, `pitch` bytes apart; the pitch of a single row means nothing.
+struct rows {
+  std::size_t pitch, width, height;
+};
+
+// Checks what is to be set. Nothing is left of `work` where there is nothing to do, whatever the
+// address.
+template <class Element>
+CUresult prepare(CUdeviceptr address, Element value, const rows& shape, const model::process& p,
+                 const model::stream& in, model::memory_operand& to, model::memset_work& work) {
+  if (shape.width == 0 || shape.height == 0) return CUDA_SUCCESS;
+  std::size_t row = 0;
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(shape.width, sizeof(Element), &row)) return CUDA_ERROR_INVALID_VALUE;
+  if (shape.height > 1) {
+    if (shape.pitch < row || shape.pitch % sizeof(Element) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (__builtin_mul_overflow(shape.pitch, shape.height - 1, &bytes))
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (address % sizeof(Element) != 0 || __builtin_add_overflow(bytes, row, &bytes))
+    return CUDA_ERROR_INVALID_VALUE;
+  const CUresult status =
+      model::resolve_operand(address, bytes, model::operand_kind::known, model::write_access, to,
+                             access_time_of(in), memory_user_for(p, in));
+  if (status != CUDA_SUCCESS) return status;
+  work = {to.at, shape.pitch, shape.width, shape.height, value, sizeof(Element)};
+  return CUDA_SUCCESS;
+}
+
+// Sets in stream order. A host function may call it for a stream of the program's.
+template <class Element>
+CUresult memset_async(CUdeviceptr address, Element value, const rows& shape, CUstream stream) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS)
+      return status;
+    model::memory_operand to;
+    model::memset_work work;
+    if (const CUresult status = prepare(address, value, shape, p, *in, to, work);
+        status != CUDA_SUCCESS)
+      return status;
+    return work.to == nullptr ? CUDA_SUCCESS : in->submit(work);
+  });
+}
+
+template <class Element>
+CUresult memset_sync(CUdeviceptr address, Element value, const rows& shape) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
+    model::memory_operand to;
+    model::memset_work work;
+    if (const CUresult status = prepare(address, value, shape, p, *in, to, work);
+        status != CUDA_SUCCESS)
+      return status;
+    return work.to == nullptr ? CUDA_SUCCESS : model::memset_sync(*in, to, work);
+  });
+}
+
+}  // namespace
+
+CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count) {
+  return memset_sync(dst, value, {0, count, 1});
+}
+CUresult cuMemsetD16_v2(CUdeviceptr dst, unsigned short value, size_t count) {
+  return memset_sync(dst, value, {0, count, 1});
+}
+CUresult cuMemsetD32_v2(CUdeviceptr dst, unsigned value, size_t count) {
+  return memset_sync(dst, value, {0, count, 1});
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream) {
+  return memset_async(dst, value, {0, count, 1}, stream);
+}
+CUresult cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t count, CUstream stream) {
+  return memset_async(dst, value, {0, count, 1}, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr dst, unsigned value, size_t count, CUstream stream) {
+  return memset_async(dst, value, {0, count, 1}, stream);
+}
+
+CUresult cuMemsetD2D8_v2(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,
+                         size_t height) {
+  return memset_sync(dst, value, {pitch, width, height});
+}
+CUresult cuMemsetD2D16_v2(CUdeviceptr dst, size_t pitch, unsigned short value, size_t width,
+                          size_t height) {
+  return memset_sync(dst, value, {pitch, width, height});
+}
+CUresult cuMemsetD2D32_v2(CUdeviceptr dst, size_t pitch, unsigned value, size_t width,
+                          size_t height) {
+  return memset_sync(dst, value, {pitch, width, height});
+}
+
+CUresult cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,
+                           size_t height, CUstream stream) {
+  return memset_async(dst, value, {pitch, width, height}, stream);
+}
+CUresult cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch, unsigned short value, size_t width,
+                            size_t height, CUstream stream) {
+  return memset_async(dst, value, {pitch, width, height}, stream);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch, unsigned value, size_t width,
+                            size_t height, CUstream stream) {
+  return memset_async(dst, value, {pitch, width, height}, stream);
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,137 @@
+// kernel/thread_pool.cpp - keeping threads for blocks that run at the same time.
+#include "embedded/kernel/blocks/thread_pool.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "embedded/engine/futex.hpp"
+
+namespace weir::embedded::kernel {
+
+namespace {
+
+constexpr std::size_t stack_bytes =
+    std::size_t{1} << 20;  // kernels that need more are on fibers, which have their own
+constexpr unsigned most_idle = 64;
+
+// What is to be done, on the stack of who asks for it.
+struct task {
+  pool_body body;
+  void* argument;
+  std::atomic<std::uint32_t> left;  // threads that have not returned yet
+};
+
+// A thread of the crew. Freed by itself when it ends.
+struct pool_thread {
+  std::atomic<std::uint32_t> called{0};
+  task* work = nullptr;  // null when it is called: it is not needed any more
+  unsigned number = 0;
+  pool_thread* next = nullptr;
+};
+
+std::mutex mutex;
+pool_thread* idle = nullptr;  // this and the next guarded by the mutex
+unsigned idle_count = 0;
+
+// False where there are enough.
+bool park(pool_thread& me) noexcept {
+  const std::lock_guard lock{mutex};
+  if (idle_count >= most_idle) return false;
+  ++idle_count;
+  me.next = idle;
+  idle = &me;
+  return true;
+}
+
+pool_thread* take_idle() noexcept {
+  const std::lock_guard lock{mutex};
+  pool_thread* const found = idle;
+  if (found == nullptr) return nullptr;
+  idle = found->next;
+  --idle_count;
+  return found;
+}
+
+void call(pool_thread& one, task* work) noexcept {
+  one.work = work;
+  one.called.store(1, std::memory_order_release);
+  engine::futex_wake(one.called, 1);
+}
+
+void* thread_main(void* argument) {
+  pool_thread& me = *static_cast<pool_thread*>(argument);
+  do {
+    while (me.called.load(std::memory_order_acquire) == 0) engine::futex_wait(me.called, 0);
+    me.called.store(0, std::memory_order_relaxed);
+    task* const work = me.work;
+    if (work == nullptr) break;
+    work->body(work->argument, me.number);
+    if (work->left.fetch_sub(1, std::memory_order_acq_rel) == 1) engine::futex_wake(work->left, 1);
+  } while (park(me));
+  delete &me;
+  return nullptr;
+}
+
+// A thread that takes no signals but for what it does itself, and for interruptions; null where
+// there is none.
+pool_thread* start() noexcept {
+  auto* const made = new (std::nothrow) pool_thread;
+  if (made == nullptr) return nullptr;
+  sigset_t others;
+  sigset_t before;
+  sigfillset(&others);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGURG}) sigdelset(&others, own);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread{};
+  const bool started = pthread_create(&thread, &attributes, thread_main, made) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started) {
+    delete made;
+    return nullptr;
+  }
+  pthread_setname_np(thread, "weir-block");
+  return made;
+}
+
+}  // namespace
+
+bool run_on_thread_pool(unsigned count, pool_body body, void* argument) noexcept {
+  // All of them before the first is called: none begins without the others.
+  pool_thread* first = nullptr;
+  bool all = true;
+  for (unsigned number = 0; all && number + 1 < count; ++number) {
+    pool_thread* one = take_idle();
+    if (one == nullptr) one = start();
+    all = one != nullptr;
+    if (!all) break;
+    one->number = number;
+    one->next = first;
+    first = one;
+  }
+  task work{body, argument, count - 1};
+  while (first != nullptr) {
+    pool_thread* const next = first->next;
+    call(*first, all ? &work : nullptr);
+    first = next;
+  }
+  if (!all) return false;
+  body(argument, count - 1);
+  for (std::uint32_t left = work.left.load(std::memory_order_acquire); left != 0;
+       left = work.left.load(std::memory_order_acquire)) {
+    engine::futex_wait(work.left, left);
+  }
+  return true;
+}
+
+}  // namespace weir::embedded::kernel

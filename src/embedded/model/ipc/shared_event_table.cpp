@@ -1,0 +1,205 @@
+// model/shared_event_table.cpp - the boards of this process and of others.
+#include "embedded/model/ipc/shared_event_table.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "embedded/model/ipc/shared_memory.hpp"
+#include "embedded/model/memory/address_map.hpp"
+
+namespace weir::embedded::model {
+
+namespace {
+
+// A board that this process has, and what it has of it.
+struct mapped_table {
+  shared_event_table* table = nullptr;
+  shared_memory segment;  // empty once the other process has ended: nobody asks who has its events
+  std::unordered_map<int, std::size_t> users;  // how many event objects there are for each place
+};
+
+// Own and others'. Never destroyed: events may outlive static objects.
+struct mapped_tables {
+  std::mutex mutex;  // guards what follows
+  std::deque<mapped_table> all;
+  mapped_table* local_table = nullptr;
+  std::size_t next = 0;  // of our own places: those from here on have been free for longest
+};
+
+mapped_tables& tables() {
+  static mapped_tables& known = *new mapped_tables;
+  return known;
+}
+
+// Locks a place's byte, or unlocks it. False if another process has it. The lock is the open
+// segment's: all processes have opened it for themselves.
+bool lock_slot(const mapped_table& of, int number, short how) noexcept {
+  struct flock byte {};
+  byte.l_type = how;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = number;
+  byte.l_len = 1;
+  return fcntl(of.segment.fd(), F_OFD_SETLK, &byte) == 0;
+}
+
+void create_local(mapped_table& out) noexcept {
+  shared_memory segment = shared_memory::create(sizeof(shared_event_table), "weir-events");
+  if (!segment) return;
+  auto* table = static_cast<shared_event_table*>(segment.map(0, sizeof(shared_event_table)));
+  if (table == nullptr) return;
+  if (getrandom(&table->identity, sizeof table->identity, 0) != sizeof table->identity) {
+    munmap(table, sizeof(shared_event_table));
+    return;
+  }
+  table->process = getpid();
+  table->magic = shared_event_table::expected_magic;
+  out.table = table;
+  out.segment = std::move(segment);
+}
+
+mapped_table& local_mapping() {
+  mapped_tables& known = tables();
+  const std::lock_guard lock{known.mutex};
+  if (known.local_table == nullptr) known.local_table = &known.all.emplace_back();
+  if (known.local_table->table == nullptr)
+    create_local(*known.local_table);  // the system may have had no descriptor before
+  return *known.local_table;
+}
+
+// With the lock held.
+mapped_table* find(const shared_event_table& table) noexcept {
+  for (mapped_table& each : tables().all) {
+    if (each.table == &table) return &each;
+  }
+  return nullptr;
+}
+
+// Is the last record of a place's event complete, or never will be?
+bool is_idle(shared_event_slot& slot) noexcept {
+  const event_ticket last = slot.last.load(std::memory_order_acquire);
+  if (slot.complete(last.number)) return true;
+  if (!has_ended(last.process)) return false;
+  slot.complete_up_to(last.number);
+  return true;
+}
+
+}  // namespace
+
+shared_event_table* shared_event_table::local_table() { return local_mapping().table; }
+
+int shared_event_table::local_descriptor() { return local_mapping().segment.fd(); }
+
+shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_t identity) {
+  mapped_tables& known = tables();
+  const std::lock_guard lock{known.mutex};
+  shared_memory segment = shared_memory::of_process(process, fd);
+  if (!segment.is_sealed() || segment.bytes() != sizeof(shared_event_table)) return nullptr;
+  for (const mapped_table& each : known.all) {
+    if (each.table != nullptr && each.table->identity == identity) return each.table;
+  }
+  auto* table = static_cast<shared_event_table*>(segment.map(0, sizeof(shared_event_table)));
+  if (table == nullptr) return nullptr;
+  if (table->magic != expected_magic || table->identity != identity) {
+    munmap(table, sizeof(shared_event_table));
+    return nullptr;
+  }
+  for (mapped_table& each : known.all) {
+    if (each.table != nullptr && has_ended(each.table->process)) each.segment = {};
+  }
+  try {
+    mapped_table& made = known.all.emplace_back();
+    made.table = table;
+    made.segment = std::move(segment);
+  } catch (...) {
+    munmap(table, sizeof(shared_event_table));
+    throw;
+  }
+  return table;
+}
+
+// A place is free again when nobody has its event, and the last record of that is complete. Until
+// another event gets the place the old one can be opened: its handle outlives it, as on a GPU.
+shared_event_slot* shared_event_table::claim() {
+  mapped_tables& known = tables();
+  const std::lock_guard lock{known.mutex};
+  mapped_table& local_table = *known.local_table;
+  for (std::size_t looks = 0; looks < capacity; ++looks) {
+    const auto number = static_cast<int>(known.next);
+    shared_event_slot& slot = slots[known.next];
+    known.next = (known.next + 1) % capacity;
+    if (local_table.users.contains(number) || !is_idle(slot) ||
+        !lock_slot(local_table, number, F_WRLCK))
+      continue;
+    if (!is_idle(slot)) {  // recorded and left in between
+      lock_slot(local_table, number, F_UNLCK);
+      continue;
+    }
+    try {
+      local_table.users.emplace(number, 1);
+    } catch (...) {
+      lock_slot(local_table, number, F_UNLCK);
+      throw;
+    }
+    slot.first.store(slot.last.load(std::memory_order_acquire).number, std::memory_order_relaxed);
+    slot.id.store(address_map::next_id(), std::memory_order_release);
+    lock_slot(local_table, number, F_UNLCK);
+    return &slot;
+  }
+  return nullptr;
+}
+
+shared_event_slot* shared_event_table::open_slot(std::size_t number, unsigned long long id) {
+  const std::lock_guard lock{tables().mutex};
+  mapped_table* const in = find(*this);
+  if (in == nullptr || number >= capacity) return nullptr;
+  const auto key = static_cast<int>(number);
+  const auto [entry, first] = in->users.try_emplace(key, 0);
+  const bool held = !first || lock_slot(*in, key, F_RDLCK);
+  if (held && slots[number].id.load(std::memory_order_acquire) == id) {
+    ++entry->second;
+    return &slots[number];
+  }
+  if (first) {
+    in->users.erase(entry);
+    if (held) lock_slot(*in, key, F_UNLCK);
+  }
+  return nullptr;
+}
+
+void shared_event_table::release_slot(shared_event_slot& slot) noexcept {
+  mapped_tables& known = tables();
+  const std::lock_guard lock{known.mutex};
+  for (mapped_table& in : known.all) {
+    if (in.table == nullptr || &slot < in.table->slots.data() ||
+        &slot >= in.table->slots.data() + capacity)
+      continue;
+    const int number = in.table->index_of(slot);
+    const auto entry = in.users.find(number);
+    if (entry == in.users.end() || --entry->second != 0) return;
+    in.users.erase(entry);
+    if (&in != known.local_table) lock_slot(in, number, F_UNLCK);
+    return;
+  }
+}
+
+bool has_ended(pid_t process) noexcept {
+  if (process == getpid()) return false;
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (fd < 0) return errno == ESRCH;
+  pollfd ended{fd, POLLIN, 0};
+  const bool gone = poll(&ended, 1, 0) > 0;
+  close(fd);
+  return gone;
+}
+
+}  // namespace weir::embedded::model

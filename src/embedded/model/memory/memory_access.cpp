@@ -1,0 +1,50 @@
+// model/memory_access.cpp - who was let in, by kind of memory.
+#include "embedded/model/memory/memory_access.hpp"
+
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/core/device.hpp"
+#include "embedded/model/memory/address_space.hpp"
+#include "embedded/model/memory/allocation.hpp"
+#include "embedded/model/memory/pool/memory_pool.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+bool is_let_by_pool(const device& by, const allocation& in, CUmemAccess_flags wanted) noexcept {
+  const memory_pool* const pool = in.pool;
+  if (pool == nullptr || pool->location().is_managed()) return true;
+  return (pool->access_of(by.ordinal()) & wanted) == wanted;
+}
+
+}  // namespace
+
+bool can_access(const memory_user& by, const allocation& in, std::uintptr_t address,
+                std::size_t bytes, CUmemAccess_flags wanted) noexcept {
+  if (by.user_context == nullptr) return true;
+  const device& user_device = by.user_context->owner();
+  switch (in.kind) {
+    case memory_kind::pinned:
+    case memory_kind::registered:
+    case memory_kind::managed_variable:
+    case memory_kind::managed: return true;
+    case memory_kind::device:
+    case memory_kind::imported:
+    case memory_kind::opened:
+    case memory_kind::variable:
+    case memory_kind::array:
+      if (by.copies || in.on == &user_device || in.owner == nullptr) return true;
+      return in.owner == &by.user_context->base() ||
+             by.user_context->base().has_peer_access_from(*in.owner);
+    case memory_kind::pooled: return is_let_by_pool(user_device, in, wanted);
+    case memory_kind::mapped:
+      return address_space::allows(user_device.ordinal(), address, bytes, wanted);
+    case memory_kind::graph:
+      return (in.graph_users.load(std::memory_order_relaxed) >> user_device.ordinal() & 1) != 0;
+  }
+  return true;
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,136 @@
+// reactor/blocking_wait.cpp - threads that block until a point is settled.
+#include "reactor/blocking_wait.hpp"
+
+#include "os/clock.hpp"
+#include "os/futex.hpp"
+#include "reactor/reactor.hpp"
+#include "reactor/sleeping_thread.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+namespace weir::detail {
+namespace {
+
+constexpr long long forever = 0x7fff'ffff'ffff'ffff;
+constexpr long long max_sleep = 500'000;
+constexpr std::uint32_t completed_bit = 1;
+
+struct sleeper : completion_waiter {
+  std::atomic<std::uint32_t> woken{0};
+};
+
+// The sleeper may be gone as soon as the word is set; waking a word that is nobody's does no harm.
+void wake(completion_waiter& self, errc) noexcept {
+  auto& word = static_cast<sleeper&>(self).woken;
+  word.fetch_or(completed_bit, std::memory_order_release);
+  futex_wake(word, 1);
+}
+
+// Asks with naps in between: for threads that nobody can wake, and those without which nothing goes
+// on.
+errc poll_until(completion_queue& queue, std::uint64_t ticket, long long deadline) noexcept {
+  const long long begin = steady_nanoseconds();
+  std::atomic<std::uint32_t> unsignalled{0};
+  for (;;) {
+    static_cast<void>(queue.owner().run_once(caller_kind::other));
+    static_cast<void>(queue.help_engine(ticket));
+    const errc outcome = queue.try_query(ticket);
+    const long long now = steady_nanoseconds();
+    if (outcome != errc::not_ready) return outcome;
+    if (now >= deadline) return queue.query(ticket);
+    const long long sleep_time = std::min(std::min((now - begin) / 8, max_sleep), deadline - now);
+    futex_wait_for(unsignalled, 0, std::chrono::nanoseconds{sleep_time});
+  }
+}
+
+// Until it is told: true. False if the time has passed first, or nobody is left to tell it; then it
+// waits no more.
+bool sleep(sleeper& me, completion_queue& queue, long long deadline) noexcept {
+  const sleeping_thread listed{me.woken};
+  for (;;) {
+    const std::uint32_t seen = me.woken.load(std::memory_order_acquire);
+    if ((seen & completed_bit) != 0) return true;
+    const long long remaining = deadline == forever ? forever : deadline - steady_nanoseconds();
+    if ((remaining <= 0 || reactor::this_thread_must_drive()) && queue.remove(me)) return false;
+    if (remaining <= 0 || deadline == forever) {
+      futex_wait(me.woken, seen);  // without time left it is just being told
+    } else {
+      futex_wait_for(me.woken, seen, std::chrono::nanoseconds{remaining});
+    }
+  }
+}
+
+errc sleep_until_notified(completion_queue& queue, std::uint64_t ticket, long long deadline) {
+  reactor& owner = queue.owner();
+  const bool needs_polling = !queue.uses_engine();  // in this life
+  owner.start_thread();
+  sleeper me;
+  me.on_complete = &wake;
+  me.policy = resume_policy::any_thread;
+  if (!queue.add(me, ticket)) return me.outcome;
+  if (needs_polling) owner.adjust_sleeping_demand(1);
+  const bool notified = sleep(me, queue, deadline);
+  if (needs_polling) owner.adjust_sleeping_demand(-1);
+  if (notified) return me.outcome;
+  return reactor::this_thread_must_drive() ? poll_until(queue, ticket, deadline) : errc::not_ready;
+}
+
+// Asks for as long as that pays, and then sleeps. One that has been awake for the engine sleeps at
+// once.
+errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long timeout,
+                     bool has_spun) noexcept {
+  const long long begin = steady_nanoseconds();
+  const long long deadline = deadline_after(timeout);
+  spin_budget& budget = queue.owner().budget;
+  unsigned spins = 0;
+  auto help_state = completion_queue::engine_help::not_needed;
+  for (;;) {
+    if (queue.uses_engine()) help_state = queue.help_engine(ticket);
+    const errc outcome = queue.try_query(ticket);
+    if (outcome != errc::not_ready) return outcome;
+    const long long now = steady_nanoseconds();
+    if (now >= deadline) {
+      budget.record_timeout(now - begin);
+      return queue.query(ticket);
+    }
+    if (has_spun || now - begin >= budget.nanoseconds()) break;
+    spin_pause(spins, queue.uses_engine(), now - begin);
+  }
+  if (reactor::this_thread_must_drive() || help_state == completion_queue::engine_help::exclusive)
+    return poll_until(queue, ticket, deadline);
+  errc outcome = errc::not_ready;
+  try {
+    outcome = sleep_until_notified(queue, ticket, deadline);
+  } catch (const std::exception&) {
+    return poll_until(queue, ticket, deadline);
+  }
+  if (has_spun) return outcome;
+  if (outcome != errc::not_ready) {
+    budget.record_wait(steady_nanoseconds() - begin);
+  } else {
+    budget.record_timeout(steady_nanoseconds() - begin);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+errc wait_until_complete(completion_queue& queue, std::uint64_t ticket,
+                         long long timeout) noexcept {
+  const errc status = queue.query(ticket);
+  if (status != errc::not_ready || timeout <= 0) return status;
+  const completion_queue::engine_point engine_point = queue.uses_engine() && timeout == forever
+                                                          ? queue.engine_point_of(ticket)
+                                                          : completion_queue::engine_point{};
+  if (engine_point.engine == nullptr) return spin_then_sleep(queue, ticket, timeout, false);
+  const bool was_reported = engine_point.engine->wait_spinning(engine_point.point);
+  errc outcome = queue.query(ticket);
+  if (outcome == errc::not_ready) outcome = spin_then_sleep(queue, ticket, timeout, true);
+  if (outcome == errc::success && !was_reported)
+    static_cast<void>(engine_point.engine->wait_spinning(engine_point.point));
+  return outcome;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,67 @@
+// reactor/fault_monitor.cpp - the thread that waits for faults.
+#include "reactor/fault_monitor.hpp"
+
+#include "driver/table.hpp"
+#include "os/clock.hpp"
+#include "os/futex.hpp"
+#include "os/signal_blocker.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <exception>
+#include <thread>
+
+namespace weir::detail {
+
+void fault_monitor::enable(int device) noexcept {
+  if (is_enabled_.exchange(1) != 0 || has_shut_down_.load()) return;
+  if (has_started_) {
+    futex_wake(is_enabled_, 1);
+    return;
+  }
+  has_started_ = true;
+  char bus_id[32] = {};
+  const driver_table& calls = *table_in_use.load(std::memory_order_acquire);
+  if (calls.cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), device) != CUDA_SUCCESS) return;
+  try {
+    const signal_blocker block_signals;
+    std::thread{[this, id = std::string{bus_id}] { run(id); }}.detach();
+  } catch (
+      const std::exception&) {  // then the reactor looks, as it does where there are no reports
+  }
+}
+
+void fault_monitor::run(const std::string& bus_id) noexcept {
+  pthread_setname_np(pthread_self(), "weir-faults");
+  const fault_reports* const override_reports = reports.load();
+  const fault_reports& source =
+      override_reports != nullptr ? *override_reports : vendor_fault_reports();
+  is_starting_.store(true);
+  void* const event_set = has_shut_down_.load() ? nullptr : source.register_events(bus_id.c_str());
+  is_starting_.store(false);
+  if (event_set == nullptr) return;
+  is_on_.store(true, std::memory_order_release);
+  for (;;) {
+    while (is_enabled_.load() == 0) futex_wait(is_enabled_, 0);
+    if (has_shut_down_.load()) return;
+    const fault_report report = source.wait(event_set);
+    if (report == fault_report::none) continue;
+    if (report == fault_report::unavailable) is_on_.store(false, std::memory_order_release);
+    on_fault_.function(on_fault_.argument);
+    if (report == fault_report::unavailable) return;
+  }
+}
+
+// A library that is being opened is not to be closed meanwhile. One that is slow to begin does not
+// hold up the end for long.
+void fault_monitor::shut_down() noexcept {
+  constexpr long long timeout = 1'000'000'000;
+  has_shut_down_.store(true);
+  for (const long long start = steady_nanoseconds(); is_starting_.load();) {
+    if (steady_nanoseconds() - start > timeout) return;
+    sched_yield();
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,10 @@
+// embedded/driver.hpp - the embedded driver's functions, for its tests.
+#pragma once
+
+#include "embedded/table.hpp"
+
+namespace weir::embedded {
+
+inline const detail::driver_table& driver = table();
+
+}  // namespace weir::embedded

@@ -1,0 +1,125 @@
+// offloaded_operation_test.cpp - for how long a step waits for what it has left to another thread.
+#include "embedded/engine/offloaded_operation.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "embedded/core/shared_processor.hpp"
+#include "embedded/engine/thread_stopwatch.hpp"
+#include "embedded/engine/timeline.hpp"
+
+namespace weir::embedded::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+class OffloadedOperation : public ::testing::Test {
+ protected:
+  static constexpr auto long_work = offload_target::long_work_threads;
+
+  // A thread that begins with an operation of the timeline, and has run it when the work returns.
+  template <class Work>
+  std::jthread begin(timeline& line, Work work) {
+    std::latch started{1};
+    std::jthread thread{[&, work] {
+      test::pin_to_first_processor();
+      operation_.on_start(line, long_work);
+      started.count_down();
+      work();
+      operation_.on_finish(line, long_work);
+    }};
+    started.wait();
+    return thread;
+  }
+
+  void TearDown() override {
+    line_.release_when_drained();
+    other_line_.release_when_drained();
+  }
+
+  offloaded_operation operation_;
+  timeline& line_ = timeline::acquire();
+  timeline& other_line_ = timeline::acquire();
+};
+
+// Of a processor.
+void compute_for(std::chrono::nanoseconds time) {
+  const auto before = thread_cpu_time(this_thread_id());
+  while (thread_cpu_time(this_thread_id()) - before < time) {
+  }
+}
+
+TEST_F(OffloadedOperation, CompletedWorkIsNotWaitedFor) {
+  operation_.expect(line_);
+  begin(line_, [] {}).join();
+  operation_.wait(long_work, 1h);
+}
+
+TEST_F(OffloadedOperation, ComputingWorkIsWaitedForOnASlowMachine) {
+  const test::processor_load busy{3};
+  std::atomic<bool> ended{false};
+  operation_.expect(line_);
+  const std::jthread thread = begin(line_, [&] {
+    compute_for(15ms);
+    ended = true;
+  });
+  operation_.wait(long_work, 50ms);
+  EXPECT_TRUE(ended);
+}
+
+TEST_F(OffloadedOperation, BlockedWorkIsAbandoned) {
+  std::atomic<bool> release{false};
+  operation_.expect(line_);
+  const std::jthread thread = begin(line_, [&] { release.wait(false); });
+  operation_.wait(long_work, 20ms);
+  release = true;
+  release.notify_all();
+}
+
+TEST_F(OffloadedOperation, YieldingWorkIsAbandonedOnABusyMachine) {
+  const test::processor_load busy{3};
+  std::atomic<bool> release{false};
+  operation_.expect(line_);
+  const std::jthread thread = begin(line_, [&] {
+    while (!release) std::this_thread::yield();
+  });
+  operation_.wait(long_work, 20ms);
+  release = true;
+}
+
+// The threads may all be taken by what was given up.
+TEST_F(OffloadedOperation, WorkThatCannotStartIsAbandoned) {
+  std::atomic<bool> release{false};
+  operation_.expect(line_);
+  const std::jthread thread = begin(line_, [&] { release.wait(false); });
+  operation_.wait(long_work, 20ms);
+  operation_.expect(other_line_);
+  operation_.wait(long_work, 20ms);
+  release = true;
+  release.notify_all();
+}
+
+TEST_F(OffloadedOperation, AbandonedWorkEndsNoLaterWait) {
+  std::atomic<bool> release{false};
+  std::atomic<bool> ended{false};
+  operation_.expect(line_);
+  std::jthread earlier = begin(line_, [&] { release.wait(false); });
+  operation_.wait(long_work, 20ms);
+  operation_.expect(other_line_);
+  const std::jthread thread = begin(other_line_, [&] {
+    earlier.join();
+    compute_for(2ms);
+    ended = true;
+  });
+  release = true;
+  release.notify_all();
+  operation_.wait(long_work, 10s);
+  EXPECT_TRUE(ended);
+}
+
+}  // namespace
+}  // namespace weir::embedded::engine

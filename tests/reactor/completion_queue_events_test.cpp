@@ -1,0 +1,144 @@
+// completion_queue_events_test.cpp - lanes keep no more events than they need.
+#include "reactor/completion_queue.hpp"
+
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "reactor/await.hpp"
+#include "reactor/event_pool.hpp"
+#include "support/fault_table.hpp"
+#include "support/gate.hpp"
+#include "support/table_override.hpp"
+
+namespace weir::detail {
+namespace {
+
+using test::gate;
+using test::table_override;
+
+class CompletionQueueEvents : public ::testing::Test {
+ protected:
+  fault_table calls;
+  device gpu;
+  stream s{gpu};
+};
+
+// Streams with a few points each take and give all the time, and make hardly any.
+TEST_F(CompletionQueueEvents, EventsOfCompletionQueuesAreReused) {
+  for (int i = 0; i < 50; ++i) {
+    const stream t{gpu};
+    for (int k = 0; k < 10; ++k) t.completion().wait();
+  }
+  EXPECT_LE(calls.count(&driver_table::cuEventCreate), 20);
+}
+
+TEST_F(CompletionQueueEvents, EventsOfAFailedCompletionQueueAreDestroyed) {
+  constexpr int many = 100;
+  gate held{s};
+  std::atomic<int> resumed{0};
+  calls.fail_from(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  for (int i = 0; i < many; ++i) await(s.completion(), resumed);
+  wait_for(resumed, many);
+  while (calls.count(&driver_table::cuEventDestroy_v2) < many) std::this_thread::yield();
+}
+
+// An event of the program's that was destroyed while somebody waited for it.
+TEST(AdoptedEvent, AnEventDestroyedWhileAwaitedEndsWithItsCompletionQueue) {
+  static std::atomic<abi::CUevent> left{nullptr};
+  static std::atomic<bool> ended{false};
+  ended = false;
+  const table_override table{[](driver_table& t) {
+    t.cuEventDestroy_v2 = [](abi::CUevent event) {
+      const abi::CUresult answer = table_override::original().cuEventDestroy_v2(event);
+      if (event == left) ended = true;
+      return answer;
+    };
+  }};
+  std::atomic<int> resumed{0};
+  const stream s{device{}};
+  gate held{s};
+  std::optional<event> e{s.record()};
+  left = e->get();
+  await(e->completion(), resumed);
+  e.reset();
+  EXPECT_FALSE(ended);
+  held.open();
+  wait_for(resumed, 1);
+  while (!ended) std::this_thread::yield();
+}
+
+// Events that live, seen through a table that also can say that nothing is done: a GPU's stream
+// that is held has no room for so many records.
+class CompletionQueueBurst : public ::testing::Test {
+ protected:
+  static inline std::atomic<int> live{0};
+  static inline std::atomic<bool> held{false};
+  static inline const completion* asked_while_recording = nullptr;
+
+  const table_override table{[](driver_table& t) {
+    t.cuEventCreate = [](abi::CUevent* event, unsigned flags) {
+      ++live;
+      return table_override::original().cuEventCreate(event, flags);
+    };
+    t.cuEventDestroy_v2 = [](abi::CUevent event) {
+      --live;
+      return table_override::original().cuEventDestroy_v2(event);
+    };
+    t.cuEventQuery = [](abi::CUevent event) {
+      return held ? abi::CUDA_ERROR_NOT_READY : table_override::original().cuEventQuery(event);
+    };
+    t.cuEventRecord = [](abi::CUevent event, abi::CUstream stream) {
+      const abi::CUresult answer = table_override::original().cuEventRecord(event, stream);
+      if (asked_while_recording != nullptr) {
+        EXPECT_TRUE(asked_while_recording->done());
+      }
+      return answer;
+    };
+  }};
+  const int before = live;
+  const stream s{device{}};
+};
+
+TEST_F(CompletionQueueBurst, ABurstLeavesFewEvents) {
+  constexpr int burst = 100'000;
+  constexpr auto few = static_cast<int>(max_pooled_events + completion_ring::max_kept_capacity);
+  for (const bool awaited : {false, true}) {
+    std::atomic<int> resumed{0};
+    held = true;
+    completion last;
+    for (int i = 0; i < burst; ++i) {
+      last = s.completion();
+      if (awaited) await(last, resumed);
+    }
+    EXPECT_GE(live - before, burst - few);
+    held = false;
+    last.wait();
+    if (awaited) wait_for(resumed, burst);
+    while (live - before > few) std::this_thread::yield();  // after all were told
+  }
+}
+
+// The ring gives back what it has taken while a point is being noted that was promised room there.
+TEST_F(CompletionQueueBurst, ABurstMayEndWhileACompletionIsRecorded) {
+  held = true;
+  completion last;
+  for (std::uint64_t i = 0; i < completion_ring::max_kept_capacity + 1; ++i) last = s.completion();
+  s.sync();
+  held = false;
+  asked_while_recording = &last;
+  const completion behind = s.completion();
+  asked_while_recording = nullptr;
+  behind.wait();
+}
+
+}  // namespace
+}  // namespace weir::detail
