@@ -1,4 +1,5 @@
-// completion_cost.cpp - what does a completion cost the caller, and what does it cost the stream?
+// SPDX-License-Identifier: Apache-2.0
+// completion_cost.cpp - the cost of a completion, for the caller and for the stream.
 #include "completion/detached.hpp"
 #include "completion/held_streams.hpp"
 #include "harness/figure.hpp"
@@ -18,8 +19,8 @@
 namespace bench {
 namespace {
 
-// Few enough that no driver has its caller wait for room in a stream that is held: those have some
-// 1000 places.
+// Small enough that no driver makes the caller wait for space in a blocked stream's queue, which
+// has some 1000 entries.
 constexpr int batch = 200;
 
 class held_stream {
@@ -91,8 +92,8 @@ detached count_end(weir::completion what, std::atomic<int>& ended) {
   ended.fetch_add(1);
 }
 
-// Small sets in a row, with and without a completion behind each, all of them awaited: what the
-// stream takes longer for one, by its own clock.
+// Compares a series of small memsets with and without a completion behind each, all of them
+// awaited. Returns the extra time that the stream takes for one, by the device's clock.
 double measure_stream_time() {
   constexpr int rounds = 150;
   held_stream stream;

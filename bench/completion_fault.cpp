@@ -1,5 +1,5 @@
-// completion_fault.cpp - how long does it take until everybody who waits is told that a kernel has
-// failed?
+// SPDX-License-Identifier: Apache-2.0
+// completion_fault.cpp - the time until every waiter is notified that a kernel has failed.
 #include "completion/detached.hpp"
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
@@ -45,24 +45,24 @@ detached await(weir::completion what, tally& of) {
   of.completed.fetch_add(1);
 }
 
-// Work that takes so long that whoever looks for its end sleeps between looks.
+// Work that takes long enough that a waiter which polls for it sleeps between polls.
 void hold_for(const weir::stream& stream, std::chrono::milliseconds time) {
   weir::launch_host(stream, [time] { std::this_thread::sleep_for(time); });
 }
 
-// In the end a kernel writes to an address that is none; who tells of it first is a loop that asks
-// the driver all the time.
+// Finally a kernel writes to an invalid address. A loop that queries the driver without a pause
+// detects it first.
 double measure_fault(int long_waits) {
   weir::set_unhandled_error_handler(
-      [](std::exception_ptr) noexcept {});  // what is lost with the context is no news
+      [](std::exception_ptr) noexcept {});  // errors that follow from the lost context are expected
   const weir::device gpu;
   const weir::kernel store = weir::program{source}.compile(gpu).kernel("store");
   std::array<weir::stream, streams> all{weir::stream{gpu}, weir::stream{gpu}, weir::stream{gpu},
                                         weir::stream{gpu}};
   const weir::stream& bad = all.front();
-  const weir::pinned_buffer<int> good{1};  // to free it would wait for the work that is to fail
+  const weir::pinned_buffer<int> good{1};  // freeing it would wait for the work that fails
   weir::launch(bad, weir::grid(1, 1), store,
-               good.data());  // what a first launch takes is no part of it
+               good.data());  // excludes the cost of the first launch
   bad.sync();
   for (int i = 0; i < long_waits; ++i) {
     hold_for(bad, length);
@@ -71,7 +71,7 @@ double measure_fault(int long_waits) {
     while (first_tally.completed.load() == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
-  hold_for(bad, 4 * length);  // until all are made
+  hold_for(bad, 4 * length);  // until all are created
   weir::launch(bad, weir::grid(1, 1), store, static_cast<int*>(nullptr));
   const weir::event mark = bad.record();
   for (const weir::stream& other : all) {
@@ -90,8 +90,8 @@ double measure_fault(int long_waits) {
   return static_cast<double>(answers.last.load() - seen) / 1000;
 }
 
-// Where waits have been long for a while somebody else tells of faults; before that the reactor
-// looks for them.
+// After a period of long waits the fault monitor reports faults; before that, the reactor polls for
+// them.
 const registration at_first{{.name = "completion/fault/at_first",
                              .unit = "us later than a loop that asks, all of 1000",
                              .budget = 1000,

@@ -1,5 +1,5 @@
-// completion_idle.cpp - does a program that awaits long work use the processor meanwhile, or one
-// that has awaited some?
+// SPDX-License-Identifier: Apache-2.0
+// completion_idle.cpp - the processor use of a program that awaits long work, or has awaited some.
 #include "completion/detached.hpp"
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
@@ -27,8 +27,8 @@ detached count_end(weir::completion what, std::atomic<int>& ended) {
   ended.notify_one();
 }
 
-// A stream is held for 50 ms, again and again, by a host function that sleeps: who would have to
-// look for the end of that is the reactor alone.
+// A host function that sleeps blocks a stream for 50 ms, repeatedly, so only the reactor would have
+// to poll for its end.
 void await_long_work() {
   const weir::stream stream{weir::device{}};
   std::atomic<int> ended{0};
@@ -39,7 +39,7 @@ void await_long_work() {
   }
 }
 
-// The same work, whose end nobody looks for: the host function tells of it itself.
+// Equal work without a waiter: the host function itself reports the end.
 void run_long_work() {
   const weir::stream stream{weir::device{}};
   std::atomic<int> ended{0};
@@ -54,7 +54,7 @@ void run_long_work() {
   stream.sync();
 }
 
-// Percent of one processor.
+// Returns percent of one processor.
 template <class Work>
 double processor_share(const Work& work) {
   const auto used = processor_clock::now();
@@ -68,8 +68,8 @@ struct long_waits {
   double awaited;
 };
 
-// The second time: where waits are long a watch for faults is begun once, which takes 10 to 20 ms
-// of a processor.
+// Measures the second run: when waits are long, the fault monitor starts once, which takes 10 to 20
+// ms of processor time.
 const long_waits& measured() {
   static const long_waits known = [] {
     run_long_work();
@@ -85,7 +85,7 @@ double measure_idle() {
   return processor_share([] { std::this_thread::sleep_for(measure_time); });
 }
 
-// A GPU's driver has threads of its own, which wake now and then once there is a context.
+// A GPU's driver has its own threads, which wake occasionally once there is a context.
 double measure_unawaited_idle() {
   run_long_work();
   return measure_idle();
@@ -97,15 +97,15 @@ double measure_afterwards() {
   return measure_idle() - unawaited;
 }
 
-// A fault is to be told within a millisecond: whoever looks for one by himself has to wake up that
-// often, and this is what that costs if he does nothing else.
+// A fault must be reported within a millisecond. A thread that polls for one must wake that often;
+// this is the cost if it does nothing else.
 double measure_sleeps() {
   static constexpr std::chrono::microseconds each{800};
   return processor_share([] {
     prctl(PR_SET_TIMERSLACK, 1'000);
     for (const auto until = clock::now() + measure_time; clock::now() < until;)
       std::this_thread::sleep_for(each);
-    prctl(PR_SET_TIMERSLACK, 0);  // as it was
+    prctl(PR_SET_TIMERSLACK, 0);  // restores the default
   });
 }
 

@@ -1,5 +1,5 @@
-// completion_latency.cpp - how long does it take from the end of a stream's work until the program
-// goes on?
+// SPDX-License-Identifier: Apache-2.0
+// completion_latency.cpp - the time from the end of a stream's work until the program continues.
 #include "completion/held_streams.hpp"
 #include "completion/wait_methods.hpp"
 #include "harness/figure.hpp"
@@ -22,20 +22,21 @@ namespace {
 using times = std::vector<double>;  // microseconds
 
 constexpr int turns = 4;
-// Rounds at the beginning of a turn that do not count: who is to be measured wakes up in them.
+// Rounds at the start of a turn that are not counted, in which the measured threads wake up.
 constexpr int rounds_to_warm_up = 5;
 
 struct setting {
   std::size_t streams = 1;
-  // For as long a stream is held, and a little more each time: who waits is then where it waits.
+  // How long a stream stays blocked, plus a little more each round, so that the waiter has reached
+  // its steady state.
   std::chrono::microseconds hold{20};
   int rounds = 500;  // in each turn
   auto operator<=>(const setting&) const = default;
 };
 
-// All streams are held and awaited; in each round one of them, by chance, is released, and then
-// held and awaited again. The clock begins when the host releases it. That the device takes some 2
-// us to see that on an H200 is in all figures.
+// All streams are blocked and awaited. In each round a random one is released, then blocked and
+// awaited again. The clock starts when the host releases it. On an H200 all figures include about 2
+// us until the device sees that.
 void measure_turn(wait_method_kind name, const setting& settings, held_streams& streams,
                   std::mt19937& random, times& to) {
   const std::size_t count = streams.streams().size();
@@ -70,7 +71,7 @@ void measure_turn(wait_method_kind name, const setting& settings, held_streams& 
 
 using results = std::map<wait_method_kind, times>;
 
-// The ways take turns, so that all of them meet the same machine.
+// The methods take turns, so that all of them see the machine in an equal state.
 results measure_all(const setting& settings, std::span<const wait_method_kind> methods) {
   held_streams held{settings.streams};
   std::mt19937 random{1};
@@ -87,7 +88,7 @@ constexpr std::array all_methods{wait_method_kind::coroutine,      wait_method_k
                                  wait_method_kind::event_query,    wait_method_kind::stream_sync,
                                  wait_method_kind::blocking_event, wait_method_kind::host_function,
                                  wait_method_kind::callback};
-// A thread for each of many streams would measure how many processors there are.
+// A thread for each of many streams would measure the number of processors.
 constexpr std::array methods_for_many_streams{wait_method_kind::coroutine, wait_method_kind::polled,
                                               wait_method_kind::event_query,
                                               wait_method_kind::host_function};
@@ -102,7 +103,7 @@ const results& measured(const setting& settings, std::span<const wait_method_kin
   return of;
 }
 
-// Of each of the ways; the budgets are the coroutine's.
+// Adds figures for each method; the budgets apply to the coroutine.
 void add_figures(std::vector<registration>& to, const std::string& name, const setting& settings,
                  std::span<const wait_method_kind> methods, double median_budget = no_budget,
                  double p99_budget = no_budget) {
@@ -126,7 +127,7 @@ const std::vector<registration> figures = [] {
   add_figures(made, "1", {}, all_methods, 5, 15);
   add_figures(made, "16", {.streams = 16}, methods_for_many_streams, 10);
   add_figures(made, "64", {.streams = 64}, methods_for_many_streams, 18);
-  // Of work that takes longer.
+  // For work that takes longer.
   add_figures(made, "300us", {.hold = 300us, .rounds = 100}, methods_for_long_work);
   add_figures(made, "2ms", {.hold = 2ms, .rounds = 25}, methods_for_long_work);
   return made;

@@ -1,5 +1,6 @@
-// completion_launchers.cpp - what does a thread that launches kernels lose beside a reactor that
-// asks the driver?
+// SPDX-License-Identifier: Apache-2.0
+// completion_launchers.cpp - the slowdown of a thread that launches kernels while a reactor polls
+// the driver.
 #include "completion/detached.hpp"
 #include "completion/held_streams.hpp"
 #include "harness/figure.hpp"
@@ -24,20 +25,20 @@
 namespace bench {
 namespace {
 
-// Who asks meanwhile whether the work of other streams is done.
+// The activity that polls meanwhile for the completion of other streams.
 enum class poller_kind { none, reactor, query_loop, spin_only };
-// Calls through weir are seen by the reactor; those that other libraries make are not, nor are
-// those of a table that was asked for once: raw() is seen. Where they are announced the reactor
-// knows of them.
+// The reactor sees calls through weir. It does not see calls of other libraries, or calls through a
+// table that was obtained once; calls through raw() are seen. Announced calls are known to the
+// reactor.
 enum class launch_path { through_weir, directly, announced };
 
-// Keeps two streams busy with work that overlaps by half, so that there is always a completion
-// pending, and the reactor, for which such waits are short, spins. The same work is queued, and its
-// completions are made, where nobody asks.
+// Keeps two streams busy with work that overlaps by half, so that a completion is always pending.
+// These waits are short, so the reactor spins. Without a poller, equal work is queued and equal
+// completions are created.
 class background {
  public:
-  // Memory and code are had before anything runs: a driver may wait with its lock held until
-  // nothing does.
+  // Memory and code are obtained before any work runs: a driver may wait, with its lock held, until
+  // no work does.
   explicit background(std::chrono::microseconds work_time) : half_{work_time / 2} {
     always_pending_.hold(0);
     ok(raw().cuEventRecord(pending_event_, always_pending_.streams()[0].get()));
@@ -52,16 +53,17 @@ class background {
     queries_.join();
   }
 
-  // Returns when it is so.
+  // Returns once the poller is in effect.
   void set_poller(poller_kind poller) {
     poller_ = poller;
-    const int then = rounds_.load() + 10;  // what was asked for before has ended
+    const int then = rounds_.load() + 10;  // the previous poller has ended
     while (rounds_.load() < then) std::this_thread::yield();
   }
 
  private:
   detached record_end(weir::completion what) {
-    co_await std::move(what);  // as in co_await stream.completion(), which asks the driver nothing
+    // as in co_await stream.completion(), which does not query the driver
+    co_await std::move(what);
     pending_.fetch_sub(1);
   }
 
@@ -85,7 +87,7 @@ class background {
     while (pending_.load() != 0) std::this_thread::yield();
   }
 
-  // Without a pause, of an event that stays pending; or looks at the clock and nothing else.
+  // Polls without a pause, either an event that stays pending, or only the clock.
   void query() {
     const weir::context_scope current{weir::device{}};
     const auto& table = raw();
@@ -115,22 +117,22 @@ class background {
 
 constexpr const char* source = R"(extern "C" __global__ void nothing() {})";
 
-// Percent of the launches that a thread makes a second where nobody asks. They take turns; of each,
-// the median of many runs.
+// The loss in launches per second of a thread, in percent of the rate without a poller. The pollers
+// alternate; each figure is the median of many runs.
 struct loss_figures {
   double beside_reactor;
   double beside_query_loop;
   double beside_spinning;
   double directly;   // beside the reactor
-  double announced;  // likewise, the reactor being told
+  double announced;  // likewise, announced to the reactor
 };
 
 loss_figures measure(std::chrono::microseconds work_time) {
   constexpr int rounds = 60;
-  constexpr int launches = 2000;  // some 6 ms: that somebody launches is seen after 0.05
+  constexpr int launches = 2000;  // about 6 ms: launches are detected after 0.05 ms
   const weir::device gpu;
   const weir::stream stream{gpu};
-  // Stays loaded: see held_streams.cpp.
+  // Never unloaded: see held_streams.cpp.
   static const weir::kernel nothing = weir::program{source}.compile(gpu).kernel("nothing");
   weir::launch(stream, {}, nothing);
   stream.sync();

@@ -1,5 +1,5 @@
-// completion_many.cpp - what do 100 000 completions cost that are pending at a time, over 32
-// streams?
+// SPDX-License-Identifier: Apache-2.0
+// completion_many.cpp - the cost of 100 000 concurrently pending completions over 32 streams.
 #include "completion/detached.hpp"
 #include "completion/held_streams.hpp"
 #include "harness/figure.hpp"
@@ -33,12 +33,12 @@ constexpr int rounds = 20;
 struct costs {
   double bytes = std::numeric_limits<double>::infinity();
   double nanoseconds = bytes;
-  double resumed = 0;     // millions a second
-  double record = bytes;  // nanoseconds of the driver's call, which each of them makes
+  double resumed = 0;     // millions per second
+  double record = bytes;  // nanoseconds of the driver call that each makes
 };
 
-// Coroutines whose frames lie one behind the other, in memory that is there: what a general
-// allocator takes for each, 40 ns and more, is the program's affair. One crowd at a time.
+// Coroutines with contiguous frames in preallocated memory: a general allocator's cost for each, 40
+// ns and more, depends on the program. One group at a time.
 struct pooled_coroutine {
   struct promise_type : detached::promise_type {
     pooled_coroutine get_return_object() noexcept { return {}; }
@@ -77,15 +77,15 @@ pooled_coroutine count_end(weir::completion what, tally& in) {
   in.resumed.notify_one();
 }
 
-// On the embedded driver each is of its own point, with a set of 4 bytes before it. A GPU's driver
-// has its caller wait when a stream has some 1000 operations ahead of it, so there each of 125
+// On the embedded driver each completion has its own point, with a 4-byte memset before it. A GPU's
+// driver blocks the caller when a stream has about 1000 pending operations, so there each of 125
 // points of a stream is awaited 25 times.
 class pending_completions {
  public:
   pending_completions() : is_embedded_{weir::current_driver().kind == weir::driver_kind::embedded} {
     points_.reserve(streams * points());
     pooled_coroutine::frames.assign(all * max_frame_bytes, std::byte{});
-    run(false);  // what the sets need is there from now on
+    run(false);  // allocates what the memsets need
   }
 
   pending_completions(const pending_completions&) = delete;

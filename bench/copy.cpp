@@ -1,4 +1,5 @@
-// copy.cpp - what does queueing a copy through weir cost, beside the driver's own call?
+// SPDX-License-Identifier: Apache-2.0
+// copy.cpp - the cost of queueing a copy through weir, compared with the driver's own call.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -16,7 +17,7 @@ namespace {
 constexpr std::size_t rounds = 1000;
 constexpr int batch = 64;
 
-// Four bytes: what is measured is the call, not the copy.
+// Copies four bytes, so that the call is measured, not the copy.
 double measure() {
   const weir::device device;
   const weir::stream stream{device};

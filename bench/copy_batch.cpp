@@ -1,5 +1,6 @@
-// copy_batch.cpp - what does queueing a batch of copies cost through weir, beside the driver's own
-// call?
+// SPDX-License-Identifier: Apache-2.0
+// copy_batch.cpp - the cost of queueing a batch of copies through weir, compared with the driver's
+// own call.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

@@ -1,5 +1,6 @@
-// create.cpp - what does making and destroying a stream through weir cost, beside the driver's own
-// calls?
+// SPDX-License-Identifier: Apache-2.0
+// create.cpp - the cost of creating and destroying a stream through weir, compared with the
+// driver's own calls.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

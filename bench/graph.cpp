@@ -1,5 +1,6 @@
-// graph.cpp - what do captures, launches and updates of graphs through weir cost, beside the
-// driver's own calls?
+// SPDX-License-Identifier: Apache-2.0
+// graph.cpp - the cost of captures, launches and updates of graphs through weir, compared with the
+// driver's own calls.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -20,7 +21,7 @@ constexpr std::size_t rounds = 500;
 constexpr int batch = 32;
 constexpr int operations = 100;
 
-// A stream, and a graph of that many fills, one after the other.
+// A stream, and a graph with `fills` fills, one after the other.
 struct recorded {
   explicit recorded(int fills)
       : graph{weir::capture(stream, [&] {

@@ -1,5 +1,6 @@
-// graph_cache.cpp - what does a use of a graph cache that replays add to the launch, beside the
-// driver's own call?
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache.cpp - the cost that a hit in a graph cache adds to the launch, compared with the
+// driver's own call.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -21,8 +22,9 @@ namespace {
 constexpr std::size_t rounds = 500;
 constexpr int batch = 32;
 
-// Nanoseconds a launch that the cache adds, with so many keys used in turn: batches of the raw call
-// and of the cache's alternate, and the median of the differences of neighbours counts.
+// Returns the nanoseconds that the cache adds to a launch, with `keys` keys used in turn. Batches
+// of the raw call and of the cache alternate; the result is the median of the differences of
+// neighbors.
 double measure_hit(int keys) {
   const weir::device device;
   const weir::stream stream{device};

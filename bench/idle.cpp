@@ -1,4 +1,5 @@
-// idle.cpp - does a program that has used weir and now does nothing use the processor?
+// SPDX-License-Identifier: Apache-2.0
+// idle.cpp - the processor use of an idle program that has used weir.
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 
@@ -26,7 +27,7 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Percent of one processor over a second, with streams, memory and an idle driver behind it.
+// Returns percent of one processor over a second, with existing streams, memory and an idle driver.
 double measure() {
   const weir::stream stream{weir::device{}};
   weir::buffer<int> memory{stream, 1000};
@@ -39,7 +40,7 @@ double measure() {
   return (processor_seconds() - before) / std::chrono::duration<double>{watched}.count() * 100;
 }
 
-// A tenth of a percent is what waking once to look at the clock costs.
+// 0.1 % is the cost of waking once to read the clock.
 const registration idle{
     {.name = "idle", .unit = "% of a processor", .budget = 0.1, .measure = measure}};
 

@@ -1,5 +1,6 @@
-// launch.cpp - what does a launch through weir cost, its checks included, beside the driver's own
-// call? And what does it take to have a kernel that was compiled before?
+// SPDX-License-Identifier: Apache-2.0
+// launch.cpp - the cost of a launch through weir, including its checks, compared with the driver's
+// own call; and the time to get a kernel that was compiled before.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -62,7 +63,7 @@ const registration launch{{.name = "launch",
                            .budget_on = driver_filter::gpu,
                            .measure = measure_launch}};
 
-// A folder of its own, so that the first compilation is one.
+// A private folder, so that the first compilation misses the cache.
 class temporary_cache {
  public:
   temporary_cache() {

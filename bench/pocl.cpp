@@ -1,5 +1,6 @@
-// pocl.cpp - how much less does the embedded driver take than PoCL, the OpenCL driver for
-// processors, for the same?
+// SPDX-License-Identifier: Apache-2.0
+// pocl.cpp - the embedded driver's costs compared with those of PoCL, the OpenCL driver for
+// processors.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -30,7 +31,7 @@ class pocl_words {
   pocl_memory word_{queue_, sizeof(cl_uint)};
 };
 
-// The embedded driver's side, with the same words.
+// The embedded driver's counterpart, with equal words.
 class weir_words {
  public:
   void set(unsigned value) { ok(raw().cuMemsetD32Async(word_, value, 1, stream_)); }
@@ -41,8 +42,8 @@ class weir_words {
   raw_memory word_{4};
 };
 
-// The two take turns: PoCL's threads are still awake for a while after its turn, and one long turn
-// of each would measure that.
+// The two alternate in short turns: PoCL's threads stay awake for a while after its turn, which one
+// long turn of each would exclude.
 constexpr int rounds = 200;
 
 template <class Queue>
@@ -57,7 +58,7 @@ void run_trip(Queue& queue) {
   queue.sync();
 }
 
-// To queue and run a set of four bytes, many at a time.
+// The time to queue and run a 4-byte memset, many at a time.
 double measure_operation() {
   pocl_words pocl;
   weir_words ours;
@@ -65,7 +66,7 @@ double measure_operation() {
       rounds, [&] { run_batch(ours); }, [&] { run_batch(pocl); }, [] {});
 }
 
-// From queueing one to knowing its end.
+// The time from queueing one to noticing its end.
 double measure_round_trip() {
   pocl_words pocl;
   weir_words ours;

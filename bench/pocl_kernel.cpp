@@ -1,5 +1,6 @@
-// pocl_kernel.cpp - how fast does the embedded driver run a kernel with barriers, beside PoCL with
-// the same kernel?
+// SPDX-License-Identifier: Apache-2.0
+// pocl_kernel.cpp - the embedded driver's speed on a kernel with barriers, compared with PoCL on an
+// equal kernel.
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 
@@ -24,8 +25,7 @@ namespace {
 
 #if __has_include(<CL/cl.h>)
 
-// c = a * b, all of them n by n, n a multiple of the tile: the kernel that every course begins
-// with.
+// c = a * b, all of them n by n, n a multiple of the tile: the textbook kernel.
 constexpr unsigned n = 1024;
 constexpr unsigned tile = 16;
 
@@ -170,8 +170,7 @@ class weir_product {
   weir::buffer<float> c_{stream_, std::size_t{n} * n};
 };
 
-// The two take turns, each with the processors for itself: the threads of the one that has ended
-// sleep.
+// The two alternate, each with all processors: the other's threads sleep.
 double measure_tiled_product() {
   const std::vector<float> a = factor(1);
   const std::vector<float> b = factor(2);

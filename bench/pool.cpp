@@ -1,5 +1,6 @@
-// pool.cpp - what does memory of a pool in stream order cost through weir, beside the driver's own
-// calls?
+// SPDX-License-Identifier: Apache-2.0
+// pool.cpp - the cost of stream-ordered pool memory through weir, compared with the driver's own
+// calls.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -15,7 +16,7 @@ constexpr std::size_t rounds = 1000;
 constexpr int batch = 64;
 constexpr std::size_t bytes = std::size_t{1} << 20;
 
-// Of a pool that keeps what is freed, so that the device's memory is not part of it.
+// The pool keeps freed memory, so that device allocations are excluded.
 double measure() {
   const weir::device device;
   const weir::stream stream{device};

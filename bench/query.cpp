@@ -1,5 +1,6 @@
-// query.cpp - what does asking a stream or an event whether it is done cost, beside the driver's
-// own calls?
+// SPDX-License-Identifier: Apache-2.0
+// query.cpp - the cost of querying a stream or an event through weir, compared with the driver's
+// own calls.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t rounds = 1000;
 constexpr int batch = 256;
 
-// What the queries answer is used, so that none of them can be left out.
+// Uses the queries' results, so that none of them is optimized away.
 void want_done(bool done) {
   if (!done) throw std::runtime_error{"an idle stream is not done"};
 }

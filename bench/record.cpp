@@ -1,4 +1,5 @@
-// record.cpp - what does recording an event through weir cost, beside the driver's own call?
+// SPDX-License-Identifier: Apache-2.0
+// record.cpp - the cost of recording an event through weir, compared with the driver's own call.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

@@ -1,5 +1,6 @@
-// request_server.cpp - how many requests does a server answer that has a coroutine for each, beside
-// one with a thread for each, and one that host functions wake?
+// SPDX-License-Identifier: Apache-2.0
+// request_server.cpp - the request rate of a server with a coroutine for each request, compared
+// with a thread for each, and with host functions.
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 #include "server/requests.hpp"
@@ -19,18 +20,17 @@ namespace bench {
 namespace {
 
 constexpr int turns = 2;
-constexpr std::chrono::milliseconds length{150};  // of each
+constexpr std::chrono::milliseconds length{150};  // of each run
 
 struct answered {
   double thousand_a_second = 0;
   double p99 = 0;        // microseconds
-  double processor = 0;  // microseconds of it for each
+  double processor = 0;  // microseconds of processor time for each request
 };
 
 constexpr std::array weirs{server::coroutines, server::coroutines_on_4, server::coroutines_in_8,
                            server::coroutines_gathered};
-// With a thread asleep for each request, or none. Threads that spin are shown beside them: they
-// take all processors there are.
+// Servers without spinning threads. Servers with them are shown, too: they use all processors.
 constexpr std::array others{server::threads, server::host_functions, server::host_functions_on_4};
 constexpr std::array servers{weirs[0],
                              weirs[1],
@@ -45,7 +45,7 @@ constexpr std::array servers{weirs[0],
 
 using results = std::map<server, answered>;
 
-// The servers take turns, so that all of them meet the same machine.
+// The servers alternate, so that all of them see the machine in an equal state.
 results measure(std::size_t slots, submit_mode how) {
   requests all{slots, how};
   std::map<server, std::vector<double>> times;
@@ -107,7 +107,7 @@ void add_figures(std::vector<registration>& to, std::size_t slots, submit_mode h
                            .runs_on = where,
                            .measure = [=] { return measured(slots, how).at(which).processor; }});
   }
-  // Graphs of a request each are slower than their parts in every way: shown, and held to nothing.
+  // Graphs of one request each are slower than their parts: shown without a budget.
   if (slots != 256 || how == submit_mode::from_graph) return;
   to.emplace_back(figure{.name = name + "gain",
                          .unit = "x the best other",
@@ -142,8 +142,7 @@ void add_figures(std::vector<registration>& to, std::size_t slots, submit_mode h
 
 const std::vector<registration> figures = [] {
   std::vector<registration> made;
-  // What the others would add on the embedded driver, where the one that waits does the work, is
-  // little.
+  // On the embedded driver the waiting thread does the work, so other servers would add little.
   add_figures(made, 16, submit_mode::each_time, driver_filter::any);
   add_figures(made, 64, submit_mode::each_time, driver_filter::gpu);
   add_figures(made, 256, submit_mode::each_time, driver_filter::any);

@@ -1,4 +1,5 @@
-// scan.cpp - how well does the main job overlap copies and kernels, and how fast are they?
+// SPDX-License-Identifier: Apache-2.0
+// scan.cpp - how well the main job overlaps copies and kernels, and how fast they are.
 #include "harness/figure.hpp"
 #include "harness/sample_file.hpp"
 #include "input_file.hpp"
@@ -19,7 +20,7 @@ namespace scan = weir::tool::scan;
 constexpr std::uint64_t file_bytes = std::uint64_t{256} << 20;
 constexpr int passes = 5;
 
-// What the job needs, and chunks of a file in pinned memory.
+// The job's resources, and chunks of a file in pinned memory.
 class in_memory {
  public:
   in_memory() {
@@ -29,7 +30,7 @@ class in_memory {
     }
   }
 
-  // The best of some passes.
+  // Returns the best of several passes.
   [[nodiscard]] double seconds(scan::launch_mode mode, scan::parts which) {
     double best = std::numeric_limits<double>::infinity();
     for (int pass = 0; pass < passes; ++pass) {
@@ -46,7 +47,7 @@ class in_memory {
   scan::job job_{file_, code_, plan_};
 };
 
-// The throughput of the job, beside that of the slower of copies and kernels alone.
+// The throughput of the job, compared with that of the slower of copies and kernels alone.
 double measure_overlap(scan::launch_mode mode) {
   in_memory job;
   const double slower =

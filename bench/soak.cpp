@@ -1,4 +1,6 @@
-// soak.cpp - does anything get lost, or grow, in ten million random operations over 32 streams?
+// SPDX-License-Identifier: Apache-2.0
+// soak.cpp - checks that nothing is lost, and no memory grows, in ten million random operations
+// over 32 streams.
 #include "soak/soak.hpp"
 
 #include "harness/figure.hpp"
@@ -9,10 +11,10 @@ namespace {
 
 struct measurement {
   double lost;
-  double growth_mib;  // from the first tenth to the last: pools have filled by then
+  double growth_mib;  // from the end of the first tenth to the end: pools are full by then
 };
 
-// Both figures are of the same run.
+// Both figures use one run.
 const measurement& measured() {
   static const measurement once = [] {
     double after_first_tenth = 0;
@@ -26,7 +28,7 @@ const measurement& measured() {
   return once;
 }
 
-// What could lose something is the engine; a GPU would take minutes.
+// Only the engine could lose something; a GPU would take minutes.
 const registration lost{{.name = "soak/lost",
                          .unit = "effects lost",
                          .budget = 0,

@@ -1,5 +1,6 @@
-// stage.cpp - what do several streams give the main job, what does a graph, and what does weir
-// take?
+// SPDX-License-Identifier: Apache-2.0
+// stage.cpp - the gain of the main job from several streams and from a graph, and the overhead of
+// weir.
 #include "by_hand/raw_whole_job.hpp"
 #include "harness/figure.hpp"
 #include "harness/sample_file.hpp"
@@ -20,8 +21,8 @@ namespace {
 constexpr std::uint64_t file_bytes = std::uint64_t{256} << 20;
 constexpr int passes = 5;
 
-// The copies alone, of a file that is in pinned memory: how many times as fast with four streams as
-// with one.
+// How many times as fast the copies alone are with four streams as with one, for a file in pinned
+// memory.
 double measure_device_part() {
   const sample_file sample{file_bytes};
   const weir::tool::plan several;
@@ -36,8 +37,7 @@ double measure_device_part() {
   return one_stream / more;
 }
 
-// The whole job, beside the same pipeline written on the driver's calls: which part of its
-// throughput is left.
+// The throughput of the whole job, divided by that of an equal pipeline of direct driver calls.
 double measure_whole_job() {
   const sample_file sample{file_bytes};
   const weir::tool::input_file file{sample.path()};
@@ -59,7 +59,7 @@ double measure_whole_job() {
   return raw / ours;
 }
 
-// The whole job replayed from a graph, round by round, beside the same one queued chunk by chunk.
+// The whole job replayed from a graph, round by round, compared with the job queued chunk by chunk.
 double measure_graph(std::size_t chunk_bytes) {
   constexpr std::size_t pairs = 61;
   const sample_file sample{file_bytes / 4};
@@ -74,8 +74,7 @@ double measure_graph(std::size_t chunk_bytes) {
     }
     return result.seconds;
   };
-  // What the jobs are made of takes as long as they do, and is in no time: so this is no ratio() of
-  // two pieces of work.
+  // Creating the jobs takes as long as running them and is not timed, so ratio() does not fit here.
   std::vector<double> quotients;
   for (std::size_t pair = 0; pair < pairs; ++pair) {
     const bool queued_first = pair % 2 == 0;

@@ -1,5 +1,5 @@
-// tbb.cpp - how much less does the embedded driver take for a node of a graph than oneTBB's flow
-// graph, for the same?
+// SPDX-License-Identifier: Apache-2.0
+// tbb.cpp - the embedded driver's cost for a node of a graph, compared with oneTBB's flow graph.
 #include "harness/figure.hpp"
 #include "harness/raw_graph.hpp"
 #include "harness/timing.hpp"
@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t nodes = 1000;
 constexpr std::size_t rounds = 100;
-// A batch shows how a graph is replayed. By single turns, each side would mostly time how the
-// other's threads, which still look for work, leave it a processor to wake up on.
+// A batch shows how a graph is replayed. In single turns, each side would mostly wait for a
+// processor, because the other's threads still look for work.
 constexpr int batch = 10;
 
-// The other side, from the library that was built beside this program.
+// Returns the oneTBB side, from the library that was built beside this program.
 std::unique_ptr<flow_graph> make_peer([[maybe_unused]] graph_shape shape,
                                       [[maybe_unused]] void (*function)(void*),
                                       [[maybe_unused]] unsigned* word) {

@@ -1,5 +1,6 @@
-// value_write.cpp - what do writes of values and waits for them cost through weir, beside the
-// driver's own calls?
+// SPDX-License-Identifier: Apache-2.0
+// value_write.cpp - the cost of value writes and waits through weir, compared with the driver's own
+// calls.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -37,8 +38,8 @@ double measure_write() {
       [&] { stream.sync(); });
 }
 
-// Waits that hold nothing, so that only queueing is measured; in turns on two streams, as a word is
-// mostly used.
+// Waits that do not block, so that only queueing is measured; alternating on two streams, as such a
+// word is usually used.
 double measure_wait() {
   const weir::stream first{weir::device{}};
   const weir::stream second{weir::device{}};

@@ -1,5 +1,6 @@
-// wait.cpp - what does making a stream wait for an event through weir cost, beside the driver's own
-// call?
+// SPDX-License-Identifier: Apache-2.0
+// wait.cpp - the cost of making a stream wait for an event through weir, compared with the driver's
+// own call.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

@@ -1,5 +1,6 @@
-// wait_stream.cpp - what does stream.wait(stream) cost, beside a record and a wait with an event
-// that is kept?
+// SPDX-License-Identifier: Apache-2.0
+// wait_stream.cpp - the cost of stream.wait(stream), compared with a record and a wait with a
+// reused event.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

@@ -19,15 +19,18 @@ target_compile_options(
     -Wall
     -Wextra
     -Wpedantic
-    -Wshadow
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
+    $<$<AND:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wshadow=local;-Wno-subobject-linkage>
     -Wconversion
     -Wno-sign-conversion
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<BOOL:${WEIR_WERROR}>:-Werror>)
 
-# weir_unity_build(TARGET) has its sources compiled several at a time, which halves the time of a build from nothing. Names in
-# unnamed namespaces are then unique in a target; the preset debug, which compiles each source by itself, is for editors.
+# weir_unity_build(TARGET) has its sources compiled eight at a time, which halves the time of a build from nothing. Names in
+# unnamed namespaces are then unique in a target. A local name may be that of a global of another source, of which no
+# compiler warns then, and g++ takes unnamed namespaces for those of a header; the preset debug compiles each source by
+# itself, with all warnings.
 function(weir_unity_build target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEIR_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

@@ -1,4 +1,5 @@
-// Lesson 1: two streams, an event between them, and the host waiting once, at the end.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 1: two streams, an event between them, and one wait of the host at the end.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -11,9 +12,9 @@ int main() {
   weir::stream s{gpu}, t{gpu};               // two queues of work
   weir::buffer<float> x{s, numbers.size()};  // allocated in the order of s, and freed in it
 
-  weir::fill(s, x, 2.0f);           // queued; the host goes on at once
+  weir::fill(s, x, 2.0f);           // queued; the host does not wait
   weir::event filled = s.record();  // marks this point of s
-  t.wait(filled);                   // the device waits for it, not the host
+  t.wait(filled);                   // the device waits for it, and the host does not
   weir::copy(t, x, numbers);
   weir::launch_host(t, [] { std::puts("copied"); });
   t.sync();  // here the host waits

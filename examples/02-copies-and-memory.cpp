@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 2: the kinds of memory, and copies between them.
 #include <algorithm>
 #include <cstdio>
@@ -10,22 +11,21 @@ int main() {
   const weir::device gpu;
   const weir::stream s{gpu};
 
-  // Memory of the device, in the order of a stream: it may be used by work that is queued on s from
-  // here on.
+  // Device memory in the order of a stream: work that is queued on s from here on may use it.
   weir::buffer<int> there{s, 1000};
 
-  // Pinned memory of the host: copies from and to it run while the host does something else.
+  // Pinned host memory: the host can do other work during copies from and to it.
   weir::pinned_buffer<int> pinned{1000, gpu};
   std::iota(pinned.begin(), pinned.end(), 0);
   weir::copy(s, pinned, there);
 
-  // Part of it: a std::span says which elements.
+  // A std::span selects a part of the memory.
   const std::span first_ten{there.data(), 10};
   weir::fill(s, first_ten, -1);
 
-  // Ordinary memory of the host works as well. It has to live until the copy is done: a temporary
-  // does not compile, and sync_scope makes certain that the work of a block is done when the block
-  // ends, also when it ends by an exception.
+  // Ordinary host memory works as well. It must exist until the copy is done: a temporary does not
+  // compile, and sync_scope waits for the work of a block at the end of the block, also on an
+  // exception.
   std::vector<int> back(1000);
   weir::sync_scope(s, [&](weir::stream_ref inside) { weir::copy(inside, there, back); });
 

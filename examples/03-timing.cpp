@@ -1,4 +1,5 @@
-// Lesson 3: how long work takes on the device.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 3: measuring how long work takes on the device.
 #include <cstdio>
 #include <weir/weir.hpp>
 
@@ -9,16 +10,16 @@ int main() {
   weir::buffer<unsigned char> y{s, x.size()};
   weir::fill(s, x, static_cast<unsigned char>(1));
 
-  // Timed events are a type of their own: an event without a time cannot be asked for one.
+  // Events with timing are a separate type: the time of another event cannot be requested.
   const weir::timed_event start = s.record_timed();
   weir::copy(s, x, y);
   const weir::timed_event end = s.record_timed();
 
-  // elapsed() does not wait: it throws not_ready while the copy runs. sync_elapsed() waits for both
-  // first.
+  // elapsed() does not wait: it throws not_ready while the copy runs. sync_elapsed() first waits
+  // for both events.
   const float milliseconds = weir::sync_elapsed(start, end);
   std::printf("copying 32 MiB on %s took %.3f ms\n", gpu.name(), milliseconds);
 
-  // Now both are complete, and asking again needs no waiting.
+  // Both events are complete now, so elapsed() does not throw.
   return milliseconds >= 0 && weir::elapsed(start, end) == milliseconds ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-// Lesson 4: functions of the host in the order of a stream.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 4: host functions in the order of a stream.
 #include <cstdio>
 #include <memory>
 #include <numeric>
@@ -12,9 +13,9 @@ int main() {
   weir::buffer<int> there{s, 100};
   weir::pinned_buffer<int> here{100, gpu};
 
-  // Runs on a thread of the driver's when the copy before it is done, so it may read what was
-  // copied. It may make no CUDA call and use no stream; weir refuses both with an exception instead
-  // of a deadlock.
+  // The function runs on a thread of the driver when the copy before it is done, so it may read the
+  // result. It must make no CUDA call and use no stream: weir refuses both with an exception, and
+  // so avoids a deadlock.
   int sum = 0;
   weir::fill(s, there, 7);
   weir::copy(s, there, here);
@@ -22,17 +23,17 @@ int main() {
   s.sync();
   std::printf("the sum is %d\n", sum);
 
-  // A function that owns what it needs. It is destroyed once, after it ran.
+  // A function that owns an object. The function is destroyed once, after it has run.
   auto message = std::make_unique<std::string>("the work before this is done");
   weir::launch_host_once(s, [message = std::move(message)] { std::puts(message->c_str()); });
 
-  // A callback comes also when the work before it failed, and is told so.
+  // A callback also runs if the work before it failed, and receives the status.
   weir::errc status = weir::errc::unknown;
   weir::add_callback(s, [&](weir::errc result) { status = result; });
   s.sync();
 
-  // What a host function throws comes out of the next sync of its stream. Work that was queued
-  // behind it still runs.
+  // The next sync of the stream throws the exception of a host function. Work that was queued
+  // behind the function still runs.
   weir::launch_host(s, [] { throw std::runtime_error{"no more numbers"}; });
   try {
     s.sync();

@@ -1,12 +1,13 @@
-// Lesson 5: the stream that code of this thread uses where none is named.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 5: the current stream of a thread, used by code that names no stream.
 #include <cstdio>
 #include <span>
 #include <weir/weir.hpp>
 
 namespace {
 
-// Application code that would otherwise hand one stream through many calls. Libraries take a
-// stream.
+// Application code that would otherwise pass one stream through many calls. Library code should
+// take a stream as a parameter.
 void clear(std::span<int> numbers) { weir::fill(weir::current_stream(), numbers, 0); }
 
 }  // namespace
@@ -17,14 +18,14 @@ int main() {
   weir::pinned_buffer<int> numbers{1000, gpu};
   numbers[999] = 5;
 
-  // Each thread begins with a default stream as its current one. That is a stream of whichever
-  // context is current, so code that queues work on it makes one current. Streams of our own need
-  // none.
+  // The current stream of a new thread is a default stream. A default stream belongs to the current
+  // context, so code that queues work on it must make a context current. Other streams need no
+  // current context.
   const weir::context_scope context{gpu};
   const weir::stream_ref before = weir::current_stream(gpu);
   std::printf("first: %s\n", weir::to_string(before).c_str());
   {
-    // For this block, another one; afterwards exactly what was. Scopes nest.
+    // Makes another stream current for this block and then restores the previous one. Scopes nest.
     const weir::stream_scope scope{user_stream};
     if (weir::current_stream(gpu) != user_stream) return 1;
     clear({numbers.data(), numbers.size()});
@@ -32,7 +33,8 @@ int main() {
   if (weir::current_stream(gpu) != before) return 1;
   user_stream.sync();
 
-  // Until further notice. Options of a scope can order the two streams on entry and on exit.
+  // use() makes a stream current until the next use(). Options of a scope can order the two streams
+  // on entry and on exit.
   weir::use(user_stream);
   const weir::stream_scope ordered{before, {.wait_on_entry = true, .wait_on_exit = true}};
   return numbers[999] == 0 ? 0 : 1;

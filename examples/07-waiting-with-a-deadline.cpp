@@ -1,4 +1,5 @@
-// Lesson 7: looking without waiting, and waiting with an end.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 7: queries without waiting, and waits with a timeout.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -8,15 +9,15 @@ int main() {
   using namespace std::chrono_literals;
   const weir::stream s{weir::device{}};
 
-  // Work that does not end until the host lets it: a host function holds the stream.
+  // Work that lasts until the host ends it: a host function blocks the stream.
   std::atomic<bool> open{false};
   weir::launch_host(s, [&] { open.wait(false); });
   const weir::event end = s.record();
 
-  // Polling has three answers: done, pending, and an exception for work that failed.
+  // A query returns done or not done, and throws if the work has failed.
   const bool done_at_once = s.done();
 
-  // false: the time passed first. The work is still there, and goes on.
+  // false on timeout. The work is not cancelled.
   const bool done_in_time = s.sync_for(2ms);
   const bool reached_in_time = end.sync_until(std::chrono::steady_clock::now() + 2ms);
   std::printf("done at once: %d, after 2 ms: %d, %d\n", done_at_once, done_in_time,

@@ -1,4 +1,5 @@
-// Lesson 8: what errors tell, and what is left when one is thrown.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 8: the contents of an error, and the state after one was thrown.
 #include <cstdio>
 #include <exception>
 #include <limits>
@@ -17,8 +18,8 @@ int main() {
   const weir::device gpu;
   weir::stream s{gpu};
 
-  // One type for all of them. It has the driver's code, the call that failed, what it was called
-  // on, the line of this program, and what to do. It is a std::system_error too.
+  // All errors have one type. It contains the driver's code, the failed call, the object, the line
+  // of this program, and a hint. It is also a std::system_error.
   bool refused = false;
   try {
     weir::buffer<char> too_much{s, std::numeric_limits<std::size_t>::max() / 2};
@@ -29,10 +30,10 @@ int main() {
     std::printf("%s\n", e.what());
   }
 
-  // A call that fails leaves everything as it was: the stream can be used.
+  // A failed call changes nothing: the stream can still be used.
   s.sync();
 
-  // An object that was moved from or closed answers `closed`. It never becomes the default stream.
+  // An object that was moved from or closed reports `closed`. It never becomes the default stream.
   weir::stream t = std::move(s);
   bool closed = false;
   try {
@@ -41,10 +42,10 @@ int main() {
     closed = e.result() == weir::errc::closed;
   }
 
-  // close() reports what a destructor cannot throw. What fails in a destructor goes to a hook,
-  // which by default writes a line to standard error; a service puts its own there.
+  // close() throws errors that a destructor cannot throw. An error in a destructor goes to a
+  // handler, which by default prints a line to standard error. A service installs its own handler.
   weir::set_unhandled_error_handler(count_surprise);
   t.close();
-  t.close();  // nothing, the second time
+  t.close();  // a second close does nothing
   return refused && closed && t.closed() && surprises == 0 ? 0 : 1;
 }

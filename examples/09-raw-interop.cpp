@@ -1,15 +1,16 @@
-// Lesson 9: weir beside other CUDA code: handles in and out.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 9: weir together with other CUDA code: passing handles out and in.
 #include <cstdio>
 #include <weir/weir.hpp>
 
 namespace {
 
-// Stands for a function of a CUDA library. Its stream is the driver's own type, which is also
+// Stands for a function of a CUDA library. Its parameter is the driver's stream type, which is also
 // cudaStream_t.
 CUstream_st* library_call(CUstream_st* stream) { return stream; }
 
-// A stream type of another library, as cuda::stream_ref and rmm::cuda_stream_view: made from a
-// handle, gives it back.
+// Stands for a stream type of another library, such as cuda::stream_ref or rmm::cuda_stream_view:
+// made from a handle and returns it.
 class their_stream {
  public:
   explicit their_stream(CUstream_st* handle) : handle_{handle} {}
@@ -19,7 +20,7 @@ class their_stream {
   CUstream_st* handle_;
 };
 
-// Code of ours that takes any of them.
+// A function of this program that accepts each of them.
 unsigned long long id_of(weir::stream_ref stream) { return stream.id(); }
 
 }  // namespace
@@ -28,20 +29,20 @@ int main() {
   weir::stream s{weir::device{}};
   const unsigned long long id = s.id();
 
-  // Out: a weir stream goes where a handle goes, in kernel<<<grid, block, 0, s>>>() too.
+  // Out: a weir stream converts to a handle, also in kernel<<<grid, block, 0, s>>>().
   CUstream_st* const raw = library_call(s);
 
-  // In, borrowed: a handle, or another library's stream, becomes a stream_ref by itself. weir
-  // destroys neither.
+  // In, borrowed: a handle or another library's stream converts to a stream_ref. weir destroys
+  // neither.
   const their_stream theirs{raw};
   if (id_of(raw) != id || id_of(theirs) != id) return 1;
 
-  // And back: weir's streams become the other library's.
+  // Out again: weir's streams convert to the other library's type.
   const their_stream again = static_cast<their_stream>(s);
   if (again.get() != raw) return 1;
 
-  // Given away: destroying it is then the caller's. Taken over, by name: from now on it is weir's
-  // to destroy.
+  // release() gives the stream away, so the caller must destroy it. adopt() takes it over, so weir
+  // destroys it.
   CUstream_st* const raw_handle = s.release();
   const weir::stream adopted = weir::stream::adopt(raw_handle);
   std::printf("%s was given away and taken over\n", weir::to_string(adopted).c_str());

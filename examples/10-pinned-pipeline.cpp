@@ -1,4 +1,5 @@
-// Lesson 10: a pipeline: copies in, work, copies out and the host's part, all at the same time.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 10: a pipeline: copies in, work, copies out and checks on the host, all concurrently.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
@@ -9,8 +10,8 @@ namespace {
 constexpr std::size_t chunk = 64 * 1024;
 constexpr int chunks = 40;
 
-// What one chunk on its way occupies. A handful of them is enough: the host waits for the oldest
-// before it uses it again, and for nothing else.
+// The resources of one chunk in flight. A few slots are enough: the host waits for a slot only
+// before it reuses the slot.
 struct slot {
   slot(weir::stream_ref s, weir::device gpu)
       : in{chunk, gpu}, out{chunk, gpu}, there{s, chunk}, done{gpu} {}
@@ -18,7 +19,7 @@ struct slot {
   weir::pinned_buffer<int> in;
   weir::pinned_buffer<int> out;
   weir::buffer<int> there;
-  weir::event done;  // kept, and recorded again for each chunk
+  weir::event done;  // recorded again for each chunk
   bool correct = true;
 };
 
@@ -35,7 +36,7 @@ int main() {
   int wrong = 0;
   for (int i = 0; i < chunks; ++i) {
     slot& s = slots[static_cast<std::size_t>(i) % slots.size()];
-    s.done.sync();  // at first it was never recorded, and there is nothing to wait for
+    s.done.sync();  // returns at once if the event was never recorded
     if (!s.correct) ++wrong;
 
     std::fill(s.in.begin(), s.in.end(), i);

@@ -1,5 +1,6 @@
-// Lesson 11: hand-over by a word of memory: all work is queued beforehand, and the host paces it by
-// storing numbers.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 11: synchronization by a word of memory: all work is queued beforehand, and the host
+// controls it by storing numbers.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -19,8 +20,8 @@ int main() {
   weir::pinned_buffer<std::uint32_t> in{chunk, gpu};
   weir::pinned_buffer<std::uint32_t> out{chunk, gpu};
   weir::buffer<std::uint32_t> there{s, chunk};
-  weir::wait_word<std::uint32_t> filled;  // the host has filled `in` so many times
-  weir::wait_word<std::uint32_t> done;    // the device has copied it out so many times
+  weir::wait_word<std::uint32_t> filled;  // number of chunks that the host has written to `in`
+  weir::wait_word<std::uint32_t> done;    // number of chunks that the device has copied out
 
   // Queued once, before there is any data. From here on the host makes no driver call for a chunk.
   for (std::uint32_t i = 1; i <= chunks; ++i) {
@@ -33,7 +34,7 @@ int main() {
   std::uint32_t wrong = 0;
   for (std::uint32_t i = 1; i <= chunks; ++i) {
     std::fill(in.begin(), in.end(), i);
-    filled.store(i);  // the stream goes on, and sees what was filled in
+    filled.store(i);  // the stream continues and sees the host's writes
     while (done.load() != i) std::this_thread::yield();
     if (std::count(out.begin(), out.end(), i) != chunk) ++wrong;
   }

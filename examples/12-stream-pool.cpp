@@ -1,5 +1,5 @@
-// Lesson 12: a pool of streams: requests that come by the hundred, and a handful of streams that
-// serve them.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 12: a pool of streams: a few streams serve hundreds of requests.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -11,11 +11,11 @@
 
 namespace {
 
-// One request: it has a stream of its own for as long as it lasts, and leaves it to the next one.
+// One request: it has a stream for its exclusive use and returns the stream to the pool.
 bool serve(const weir::stream_pool& pool, int number) {
   using namespace std::chrono_literals;
   std::optional<weir::stream_lease> s = pool.acquire_for(30s, "requests");
-  if (!s) return false;  // the service is too busy
+  if (!s) return false;  // no stream became free in time
   weir::pinned_buffer<int> question{256};
   weir::pinned_buffer<int> answer{256};
   std::iota(question.begin(), question.end(), number);
@@ -42,7 +42,7 @@ int main() {
   }
   for (std::thread& thread : threads) thread.join();
 
-  // Work that needs no stream of its own takes whichever is next.
+  // Work that needs no exclusive stream uses the next one in turn.
   int report = 0;
   weir::launch_host(pool.next("reports"), [&] { report = served; });
   pool.next("reports").sync();

@@ -1,5 +1,8 @@
-// Lesson 13: two processes on one device: memory that both have, handed to and fro by an event,
-// without a copy and without a host that waits in between.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 13: two processes on one device: they share memory and pass it back and forth with an
+// event.
+//
+// The memory is not copied, and the host does not wait in between.
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,7 +23,7 @@ namespace {
 constexpr std::size_t size = 1 << 16;
 constexpr std::uint32_t rounds = 4;
 
-// What the maker tells the other process, as it is: handles are plain bytes.
+// The message to the other process: handles are plain bytes.
 struct invitation {
   weir::ipc_memory_handle memory;
   weir::ipc_event_handle turn;
@@ -40,24 +43,24 @@ Value receive(int line) {
   return value;
 }
 
-// The other process: adds its share to the memory in each round.
+// The other process fills the memory in each round.
 void help(int line) {
   const auto [memory_name, turn_name] = receive<invitation>(line);
   auto shared = weir::ipc_buffer<std::uint32_t>::open(memory_name);
   const auto turn = weir::ipc_event::open(turn_name, weir::device{});
   const weir::stream s{weir::device{}};
   for (std::uint32_t round = 1; round <= rounds; ++round) {
-    receive<char>(line);  // the maker's work is queued, which is not to say done
+    receive<char>(line);  // the maker's work is queued, but not necessarily done
     s.wait(turn);
     weir::fill(s, shared, 100 + round);
     s.record(turn);
-    send(line, 'q');  // and so is ours
+    send(line, 'q');  // this process's work is queued, too
   }
   s.sync();
 }
 
-// The process that was started: makes memory and event, invites another one, and looks at what
-// comes of it.
+// The first process creates the memory and the event, passes them to the other process, and checks
+// each round's result.
 std::uint32_t make(int line) {
   const weir::stream s{weir::device{}};
   weir::ipc_buffer<std::uint32_t> shared{size};
@@ -70,7 +73,7 @@ std::uint32_t make(int line) {
     s.record(turn);
     send(line, 'q');
     receive<char>(line);
-    s.wait(turn);  // the device waits for the other process's work, the host does not
+    s.wait(turn);  // the device waits for the other process's work, and the host does not
     weir::copy(s, shared, seen);
     s.sync();
     if (std::count(seen.begin(), seen.end(), 100 + round) == static_cast<std::ptrdiff_t>(size))
@@ -81,8 +84,8 @@ std::uint32_t make(int line) {
 
 }  // namespace
 
-// The other process is this program again. It is started anew, not forked: a copy of a process that
-// uses a GPU has none.
+// The other process runs this program, too. It is spawned and not forked: a forked child cannot use
+// CUDA.
 int main(int, char** arguments) {
   constexpr int line_of_helper = 3;
   if (arguments[1] != nullptr) {

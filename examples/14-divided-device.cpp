@@ -1,4 +1,5 @@
-// Lesson 14: a device divided: what has to be answered in time gets multiprocessors of its own.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 14: a divided device: urgent work gets multiprocessors of its own.
 #include <cstdio>
 #include <span>
 #include <vector>
@@ -8,15 +9,15 @@ int main() {
   const weir::device gpu;
   const weir::sm_resource whole = weir::sm_resource::of(gpu);
 
-  // A quarter for what is urgent, the rest for everything else. Both come from one division, so
-  // they have nothing in common.
+  // A quarter of the multiprocessors is for urgent work and the rest for all other work. Both parts
+  // come from one split, so they do not overlap.
   const weir::sm_split by = whole.split(1, whole.count() / 4);
   const weir::green_context urgent{by.groups[0]};
   const weir::green_context ordinary{by.remainder};
   std::printf("%u multiprocessors: %u for urgent work, %u for the rest\n", whole.count(),
               urgent.multiprocessors().count(), ordinary.multiprocessors().count());
 
-  // A stream keeps its context alive, and its memory is everybody's.
+  // A stream keeps its context alive. All contexts of the device can use its memory.
   const weir::stream answers{urgent, {.priority = gpu.priorities().greatest}};
   const weir::stream background{ordinary};
   weir::buffer<int> table{background, 1 << 20};
@@ -29,7 +30,8 @@ int main() {
   std::printf("answered in %.3f ms while the background worked\n",
               static_cast<double>(weir::sync_elapsed(requested, answered)));
 
-  // One mark for all streams of a context: the answers go on when the background is through.
+  // Records one event behind all streams of a context: the answers continue after the background
+  // work.
   const weir::event through{gpu};
   ordinary.record(through);
   urgent.wait(through);

@@ -1,4 +1,5 @@
-// Lesson 15: which call makes the host wait, and which work has failed.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 15: finding the calls that make the host wait, and the work that fails.
 #include <cstdio>
 #include <stdexcept>
 #include <vector>
@@ -6,8 +7,8 @@
 
 namespace {
 
-// One step of a loop that should only queue work. Two of its lines make the host wait, one of them
-// in disguise.
+// One step of a loop that should only queue work. Two of its lines make the host wait, the copy
+// only implicitly.
 void step(weir::stream_ref s, weir::buffer<float>& x, std::vector<float>& result) {
   weir::fill(s, x, 1.0f);
   weir::copy(s, x, result);  // pageable memory: the driver stages it, and the caller waits
@@ -25,7 +26,7 @@ int main() {
   weir::buffer<float> x{s, 1000};
   std::vector<float> result(1000);
 
-  // Watch: everything goes on as ever, and the guard keeps the lines.
+  // Reported: all calls are allowed, and the guard records the lines that wait.
   std::size_t waits = 0;
   {
     const weir::sync_guard watch{weir::sync_rule::reported};
@@ -36,7 +37,7 @@ int main() {
     }
   }
 
-  // Forbid: the first wait throws, and says which guard forbids it.
+  // Forbidden: the first wait throws, and its error names the guard.
   bool refused = false;
   try {
     const weir::sync_guard none{false};
@@ -46,12 +47,12 @@ int main() {
     std::printf("%s\n", e.what());
   }
 
-  // Verify: what fails comes out of the call that queued it, instead of some later one.
+  // Verify mode: the call that queued the failing work throws, and not a later call.
   bool at_once = false;
   const bool before = weir::verify_operations(true);
   try {
     weir::launch_host(s, [] { throw std::runtime_error{"this one"}; });
-    weir::fill(s, x, 2.0f);  // without verify mode this passes, and the sync after it throws
+    weir::fill(s, x, 2.0f);  // without verify mode this succeeds, and the sync after it throws
   } catch (const std::runtime_error& e) {
     at_once = true;
     std::printf("launch_host: %s\n", e.what());

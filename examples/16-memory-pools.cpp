@@ -1,4 +1,5 @@
-// Lesson 16: where stream-ordered memory comes from, and how much of it is kept.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 16: the source of stream-ordered memory, and how much of it is kept.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -8,14 +9,14 @@ int main() {
   const weir::stream s{gpu};
   weir::set_name(s, "worker");
 
-  // A pool of our own: at most 256 MiB, and what lies idle is kept. By default a pool gives idle
-  // memory back whenever somebody has waited for work, so that a loop like the one below would pay
-  // the device's price in every round.
+  // A separate pool: at most 256 MiB, and idle memory is kept. By default a pool releases idle
+  // memory whenever the host has waited for work, so each round of the loop below would pay for
+  // allocations of the device.
   const weir::memory_pool pool{gpu, {.max_size = 256 << 20, .release_threshold = weir::keep_all}};
   weir::set_name(pool, "of the lesson");
 
   for (int round = 0; round < 3; ++round) {
-    const weir::profile_range range{"round"};  // a profiler shows it
+    const weir::profile_range range{"round"};  // shown by a profiler
     weir::buffer<int> x{pool, s, 1 << 20};
     weir::fill(s, x, round);
     s.sync();
@@ -25,8 +26,8 @@ int main() {
               usage.reserved);
   if (usage.used != 0 || usage.reserved < (sizeof(int) << 20)) return 1;
 
-  // When there is none left: an error that names the pool. A patient pool waits for frees that are
-  // queued, first.
+  // If there is no memory left, the error names the pool. A retrying pool first waits for frees
+  // that are queued.
   try {
     const weir::buffer<char> too_much{pool.retrying(), s, 512 << 20};
     return 1;
@@ -43,7 +44,7 @@ int main() {
   batch.add(first, x).add(second, y);
   batch.enqueue(s);
 
-  // A container of the standard library in memory that the device reaches where it is.
+  // A container of the standard library in memory that the device accesses in place.
   const weir::memory_pool pinned{
       gpu, {.memory = weir::pool_memory::pinned, .release_threshold = weir::keep_all}};
   std::vector<int, weir::pinned_allocator<int>> result(second.size(), 0, pinned);

@@ -1,5 +1,9 @@
-// Lesson 18: a graph built node by node, drawn, and its executable changed in place instead of
-// being recorded again. With the name of a file it writes the drawing there:
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 18: a graph built node by node and drawn, and its executable changed in place without
+// another capture.
+//
+// With a file name it writes the drawing to that file:
+//
 // example-18-graph-by-hand graph.dot && weir graph graph.dot -o graph.svg
 #include <cstdio>
 #include <string>
@@ -17,8 +21,8 @@ int main(int argc, char** argv) {
   for (float& v : input) v = 1.0f;
   for (float& v : other_input) v = 2.0f;
 
-  // Two branches that do not wait for each other, and what comes after both. Memory that a launch
-  // needs only for itself is a node as well.
+  // Two independent branches, and a node after both. Memory that only a launch needs is a node as
+  // well.
   weir::graph g;
   const weir::allocation_node x = g.add(weir::allocation_parameters::of<float>(gpu, size));
   const weir::allocation_node y = g.add(weir::allocation_parameters::of<float>(gpu, size));
@@ -34,7 +38,7 @@ int main(int argc, char** argv) {
   g.tag(load, "load");
   std::printf("%zu nodes, %zu edges\n", g.node_count(), g.edges().size());
 
-  // A picture of it: what each node does, its tag, and the line above that added it.
+  // The drawing shows what each node does, its tag, and the line above that added it.
   if (argc > 1) weir::write_drawing(g, argv[1]);
   const bool drawn = weir::drawing_of(g).find("load") != std::string::npos;
 
@@ -43,28 +47,28 @@ int main(int argc, char** argv) {
   s.sync();
   const bool ran = result[0] == 1.0f && rounds == 1;
 
-  // Another input: one node is set, by the handle or by its tag. What a launch under way reads
-  // stays what it was.
+  // Sets one node to another input, found by its handle or by its tag. A launch in flight keeps the
+  // old input.
   run.set(run.find("load").as<weir::copy_node>(),
           weir::copy_parameters{other_input, x.memory<float>()});
   run.launch(s);
   s.sync();
   const bool changed = result[0] == 2.0f && rounds == 2;
 
-  // An input that nobody else keeps is handed over: it lives until no launch can use it.
+  // An input without another owner is moved into the node: it lives until no launch can use it.
   run.set(load, weir::copy_parameters{std::vector<float>(size, 3.0f), x.memory<float>()});
   run.launch(s);
   run.set(load, weir::copy_parameters{
-                    input, x.memory<float>()});  // the vector goes when the launch is done
+                    input, x.memory<float>()});  // the vector is destroyed after the launch
 
-  // A node can be switched off, and does nothing then. The result stays what it was.
+  // A disabled node does nothing, so the result does not change.
   run.disable(store);
   run.launch(s);
   s.sync();
   const bool is_correct = result[0] == 3.0f && rounds == 4;
   run.enable(store);
 
-  // What a node does is asked of its view; one of another kind says so.
+  // visit() returns what a node does. A cast to another kind throws.
   for (const weir::graph_node node : g.nodes()) {
     weir::visit(
         node,

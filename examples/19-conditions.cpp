@@ -1,4 +1,5 @@
-// Lesson 19: parts of a graph that run only if a condition says so.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 19: parts of a graph that run depending on a condition.
 #include <cstdio>
 #include <span>
 #include <weir/weir.hpp>
@@ -13,8 +14,8 @@ int main() {
   weir::buffer<int> x{s, 1};
   weir::pinned_buffer<int> home{1};
 
-  // A switch with three bodies. The condition has a value at each launch, which kernels of the
-  // graph may change (cudaGraphSetConditional) before the node looks at it.
+  // A switch with three bodies. The condition has an initial value at each launch. Kernels of the
+  // graph may change it with cudaGraphSetConditional() before the node reads it.
   const auto choose = [&](unsigned which) {
     weir::graph g;
     const weir::condition c{g, which};
@@ -29,9 +30,9 @@ int main() {
     return home[0];
   };
   const bool chosen =
-      choose(0) == 0 && choose(2) == 20 && choose(7) == -1;  // no such case: nothing runs
+      choose(0) == 0 && choose(2) == 20 && choose(7) == -1;  // no such case, so nothing runs
 
-  // What a body cannot hold is refused when it is added, not when the graph is launched.
+  // A node that a body does not support is refused when it is added, and not at the launch.
   weir::graph g;
   const weir::conditional_node node = g.add(weir::if_parameters{weir::condition{g, 1}});
   bool refused = false;

@@ -1,5 +1,6 @@
-// Lesson 20: work divided over several streams and brought together, at once and in a graph; and
-// graphs that grow.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 20: work divided over several streams and joined again, directly and in a graph, and
+// graphs that are extended.
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -9,16 +10,14 @@ namespace {
 
 constexpr std::size_t size = 1000;
 
-// A function of a library: it does not know whether its stream captures, and works either way.
+// A library function that works whether its stream captures or not.
 void add_margin(weir::stream_ref s, weir::buffer<float> scratch,
                 weir::pinned_buffer<float>& margin) {
   std::optional<weir::capture_participant> outer;
   if (weir::capture_status_of(s) != weir::capture_status::none) outer.emplace(s);
   weir::fill(s, scratch, 0.5f);
   weir::copy(s, scratch, margin);
-  if (outer)
-    outer->keep(
-        std::move(scratch));  // for as long as their graph can run; it ends the capture itself
+  if (outer) outer->keep(std::move(scratch));  // kept as long as the caller's graph can run
 }
 
 }  // namespace
@@ -32,28 +31,29 @@ int main() {
                                         weir::pinned_buffer<float>{size},
                                         weir::pinned_buffer<float>{size}};
 
-  // Three streams, s among them: each comes after what s had to do, and s comes after all of them.
+  // Three streams, with s as the first: each continues after the earlier work of s, and s continues
+  // after all of them.
   const auto step = [&](float value) {
     weir::stream_fork f{s, 3, pool};
     for (std::size_t i = 0; i < f.size(); ++i) {
       weir::fill(f[i], part[i], value + static_cast<float>(i));
       weir::copy(f[i], part[i], home[i]);
     }
-    f.join();  // the end of the block would do it, too, and does if something is thrown
+    f.join();  // the destructor also joins, even after an exception
   };
 
   step(1.0f);
   s.sync();
   const bool at_once = home[0][0] == 1.0f && home[2][0] == 3.0f;
 
-  // In a capture the streams join it and are joined again: the graph has the same branches.
+  // In a capture the streams join the capture and are joined again, so the graph has the
+  // corresponding branches.
   const weir::graph_exec run = weir::capture_exec(s, [&] { step(5.0f); });
   run.launch(s);
   s.sync();
   const bool replayed = home[0][0] == 5.0f && home[2][0] == 7.0f;
 
-  // A graph that is built by hand goes on with what a capture records, behind the nodes that are
-  // named.
+  // A capture adds its work to an existing graph, behind the given nodes.
   weir::graph g;
   const auto first = g.add(weir::fill_parameters{part[0], 9.0f});
   weir::capture_to(

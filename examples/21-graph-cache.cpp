@@ -1,5 +1,6 @@
-// Lesson 21: work that comes back in a few shapes, captured when a shape is first seen and replayed
-// from then on.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 21: repeated work in a few shapes, captured at the first use of a shape and replayed
+// later.
 #include <cstdio>
 #include <memory>
 #include <weir/weir.hpp>
@@ -8,11 +9,11 @@ int main() {
   const weir::device gpu;
   const weir::stream s{gpu};
   weir::pinned_buffer<float> home{1000};
-  // The memory belongs to whoever needs it: this program, and the graphs that use it.
+  // The memory is shared by its users: this program, and the graphs that use it.
   const auto x = std::make_shared<weir::buffer<float>>(s, home.size());
 
-  // A step of so many fills, the last of which leaves the value. It queues what it does in the
-  // stream that it is given.
+  // A step of several fills, the last of which sets the value. It queues its work on the stream
+  // that it receives.
   const auto step = [&](int fills, float value) {
     return [&, fills, value](weir::cache_scope& scope) {
       for (int i = 1; i < fills; ++i) weir::fill(scope, *x, 0.0f);
@@ -22,7 +23,7 @@ int main() {
     };
   };
 
-  // The key is the shape: what the body does follows from it.
+  // The key is the shape: it determines the body's operations.
   weir::graph_cache<int> steps;
   bool right = true;
   for (const int fills : {10, 20, 10, 10, 20}) {
@@ -31,8 +32,8 @@ int main() {
     right = right && home[0] == 1.0f;
   }
 
-  // The version is what else it depends on: here the value. Another one updates the executable in
-  // place.
+  // The version covers all other dependencies, here the value. A new version updates the executable
+  // in place.
   for (const unsigned version : {2u, 2u, 3u}) {
     const auto value = static_cast<float>(version);
     const weir::cache_use how = steps.run(s, 10, version, step(10, value));
@@ -42,7 +43,7 @@ int main() {
     right = right && home[0] == value;
   }
 
-  // What no capture takes runs as it is, and the cache says why.
+  // Work that cannot be captured runs eagerly, and the cache returns the reason.
   const weir::cache_use how = steps.run(s, 1, [&](weir::stream_ref in) {
     weir::fill(in, *x, 4.0f);
     weir::launch_host_once(in, [] {});

@@ -1,5 +1,6 @@
-// Lesson 22: the same work with other parameters, three ways: captured and made anew, captured and
-// updated, one node set.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 22: changing the parameters of captured work in three ways: captured and instantiated
+// again, captured and updated, one node set.
 #include <chrono>
 #include <cstdio>
 #include <weir/weir.hpp>
@@ -14,15 +15,15 @@ int main() {
   weir::buffer<int> x{s, 1000};
   weir::pinned_buffer<int> home{x.size()};
 
-  // Many steps, of which each round changes one value.
+  // Many fills, one value of which changes in each round.
   const auto work = [&](int value) {
     for (int i = 1; i < steps; ++i) weir::fill(s, x, -1);
     weir::fill(s, x, value);
     weir::copy(s, x, home);
   };
 
-  // A way is right if each of its rounds brings home its own value. What a round costs the host,
-  // before it is launched:
+  // A way is correct if each of its rounds returns the round's value. The measured time is the
+  // host's time in a round before the launch:
   bool right = true;
   const auto measure = [&](const char* method, auto prepare) {
     microseconds spent{0};
@@ -38,7 +39,7 @@ int main() {
     return spent;
   };
 
-  // A new executable each time: what a program does that only knows capture.
+  // A new executable each time, as in a program that only captures.
   weir::graph_exec anew = weir::capture_exec(s, [&] { work(0); });
   const auto re_instantiated =
       measure("captured and made anew", [&](int value) -> const weir::graph_exec& {
@@ -46,16 +47,16 @@ int main() {
         return anew;
       });
 
-  // The same capture, but the executable stays, and takes the new parameters over. The body may be
-  // a library's.
+  // A capture again, but the executable is updated with the new parameters. The body may be library
+  // code.
   weir::graph_exec reused = weir::capture_exec(s, [&] { work(0); });
   measure("captured and updated", [&](int value) -> const weir::graph_exec& {
     right = right && reused.update(weir::capture(s, [&] { work(value); }));
     return reused;
   });
 
-  // No capture at all: the node that changes is known, by its tag, and set. Of a captured graph it
-  // is looked for once.
+  // No capture: the node that changes is found by its tag and set. In a captured graph it is looked
+  // up once.
   const weir::graph recorded = weir::capture(s, [&](weir::capture_scope& scope) {
     work(0);
     scope.graph().tag(weir::capture_info_of(s).frontier.at(0).node.dependencies().at(0).from,

@@ -1,12 +1,13 @@
-// Lesson 23: the same work again and again until it has converged, which only the device knows.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 23: work that repeats until it has converged, which only the device can tell.
 #include <cmath>
 #include <cstdio>
 #include <weir/weir.hpp>
 
 namespace {
 
-// The condition is whether x was still far away. NVRTC has to be told of the function; the driver
-// of the device has it.
+// The condition is true while x still changes. NVRTC needs the declaration of the function, and the
+// device's driver provides the function.
 constexpr char source[] = R"(
   extern "C" __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value);
 
@@ -17,7 +18,7 @@ constexpr char source[] = R"(
   }
 )";
 
-// One launch: the graph goes round by itself.
+// One launch: the graph repeats itself.
 double on_device(const weir::device& gpu, const weir::stream& s, double a) {
   const weir::kernel step = weir::program{source}.compile(gpu).kernel("step");
   weir::buffer<double> x{s, 1};
@@ -25,7 +26,7 @@ double on_device(const weir::device& gpu, const weir::stream& s, double a) {
   first[0] = a;
   // [loop]
   weir::graph g;
-  const weir::condition again{g, 1};  // so that there is a first time
+  const weir::condition again{g, 1};  // so that the body runs at least once
   const weir::copy_node in = g.add(weir::copy_parameters{first, x});
   const weir::conditional_node loop = g.add(weir::while_parameters{again}, {in});
   loop.body().add(weir::kernel_parameters{{}, step, again.handle(), weir::inout(x), a});
@@ -36,7 +37,7 @@ double on_device(const weir::device& gpu, const weir::stream& s, double a) {
   return last[0];
 }
 
-// Before CUDA 12.3 nothing on the device can go round: the host looks after each launch.
+// Before CUDA 12.3 the device cannot repeat a graph: the host checks after each launch.
 double on_host(const weir::stream& s, double a) {
   double x = a, moved = a;
   weir::graph g;

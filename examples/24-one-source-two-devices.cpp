@@ -1,5 +1,5 @@
-// Lesson 24: a kernel as CUDA C source, compiled when the program runs, for a GPU or for the
-// machine without one.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 24: a kernel as CUDA C source, compiled at run time for a GPU or for the embedded device.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ int main() {
       if (i < n) y[i] += a * x[i];
     }
   )"};
-  const weir::kernel saxpy = source.compile(gpu).kernel("saxpy");  // keeps the module that it is of
+  const weir::kernel saxpy = source.compile(gpu).kernel("saxpy");  // keeps its module alive
   // [/compile]
   std::printf("%s runs it on %s\n", gpu.is_embedded() ? "the host's compiler" : "NVRTC",
               gpu.name());
@@ -35,8 +35,8 @@ int main() {
   bool right = true;
   for (const float v : result) right = right && v == 7.0f;
 
-  // Arguments are not converted: 3.0 is eight bytes, and a float has four. Nothing was launched,
-  // and the error says which.
+  // Arguments are not converted: 3.0 has eight bytes, and a float has four. Nothing is launched,
+  // and the error names the argument.
   bool refused = false;
   try {
     weir::launch(s, weir::grid(n), saxpy, 3.0, weir::in(x), weir::inout(y), n);
@@ -45,7 +45,7 @@ int main() {
     std::printf("%s\n", e.hint().c_str());
   }
 
-  // A mistake in the source is told with its own lines, whichever compiler found it.
+  // An error in the source is reported with the source's own lines, whichever compiler finds it.
   bool log_names_error = false;
   try {
     static_cast<void>(

@@ -1,5 +1,6 @@
-// Lesson 25: what a kernel needs of a device, how many of its blocks run at a time, and launches
-// that follow from that.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 25: what a kernel requires of a device, how many of its blocks run concurrently, and
+// launches based on that.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -19,7 +20,8 @@ int main() {
   std::printf("%d registers, %d bytes of shared memory, at most %d threads a block\n",
               has.registers, has.shared_bytes, has.max_threads_per_block);
 
-  // The block size that keeps the device busiest, and the fewest blocks of it that fill the device.
+  // The block size with the highest occupancy, and the smallest number of such blocks that fills
+  // the device.
   // [suggest]
   const weir::block_suggestion best = halve.suggest_block();
   const weir::launch_config config{.grid = {best.blocks}, .block = {best.threads}};
@@ -31,9 +33,9 @@ int main() {
   weir::buffer<float> x{s, n};
   weir::fill(s, x, 8.0f);
   weir::launch(s, config, halve, x, n);
-  // For a kernel with an element a thread: as many blocks of that size as it takes.
+  // For a kernel with one element per thread: as many blocks of that size as needed.
   weir::launch(s, weir::grid(n), halve, x, n);
-  // All blocks at the same time, which more than the device can run at a time cannot be.
+  // A cooperative launch runs all blocks concurrently, so their number is limited.
   weir::launch(s,
                {.grid = {halve.max_cooperative_blocks(128)}, .block = {128}, .cooperative = true},
                halve, x, n);

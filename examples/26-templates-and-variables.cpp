@@ -1,12 +1,13 @@
-// Lesson 26: instances of a kernel template, by the name that the source would call them by, and
-// variables of a module.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 26: instances of a kernel template, found by their source names, and variables of a
+// module.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
 
 namespace {
 
-// Values to the device, through the kernel, and back.
+// Copies values to the device, through the kernel, and back.
 template <class T>
 std::vector<T> through(weir::stream_ref s, const weir::kernel& k, const std::vector<T>& values) {
   weir::buffer<T> x{s, values.size()};
@@ -24,7 +25,7 @@ int main() {
   const weir::device gpu;
   const weir::stream s{gpu};
 
-  // Only the instances that somebody names are compiled.
+  // Only the named instances are compiled.
   // [names]
   const weir::program source{
       R"(
@@ -47,7 +48,7 @@ int main() {
 
   const bool ones = through<int>(s, weigh_ints, {5, 6, 7, 8}) == std::vector<int>{5, 6, 7, 8};
 
-  // The variable is memory like any other. Its size is known, so the copy cannot be too long.
+  // A variable is used like other memory. Its size is known, so a copy that is too long is refused.
   // [variable]
   const std::vector<int> weights{10, 20, 30, 40};
   weir::copy(s, weights, code.global<int[4]>("weights"));

@@ -1,6 +1,7 @@
-// Lesson 27: kernels that nvcc compiled with the program. They take weir's streams as they are, and
-// weir takes them with checked arguments, also into graphs. Built where there is a CUDA toolkit; it
-// needs a GPU.
+// Lesson 27: kernels that nvcc compiled with the program. They accept weir's streams directly, and
+// weir launches them with checked arguments, also into graphs.
+//
+// Built if there is a CUDA toolkit; needs a GPU.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -25,7 +26,7 @@ int main() {
   weir::fill(s, x, 1.0f);
 
   // [chevrons]
-  scale<<<4, 256, 0, s>>>(x.data(), 2.0f, n);  // as ever
+  scale<<<4, 256, 0, s>>>(x.data(), 2.0f, n);  // a plain CUDA launch
   // [/chevrons]
 
   // [from]
@@ -33,7 +34,7 @@ int main() {
   weir::launch(s, weir::grid(n), scale_floats, weir::inout(x), 3.0f, n);
   // [/from]
 
-  // <<<>>> would have made a float of this; here the caller says what is meant.
+  // <<<>>> would convert this to float; here the caller must pass a float.
   bool refused = false;
   try {
     weir::launch(s, weir::grid(n), scale_floats, weir::inout(x), 3.0, n);
@@ -42,7 +43,7 @@ int main() {
     std::printf("%s\n", e.hint().c_str());
   }
 
-  // Both kinds of launch are captured.
+  // Both kinds of launch can be captured.
   const weir::graph twice = weir::capture(s, [&] {
     scale<<<4, 256, 0, s>>>(x.data(), 5.0f, n);
     weir::launch(s, weir::grid(n), scale_floats, weir::inout(x), 7.0f, n);

@@ -1,5 +1,6 @@
-// Lesson 28: a coroutine that awaits the work of a stream, and how soon it goes on when the work is
-// done.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 28: a coroutine that awaits the work of a stream, and how soon it continues after the
+// work.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -18,8 +19,8 @@ using microseconds = std::chrono::duration<double, std::micro>;
 
 constexpr std::size_t size = 1000;
 
-// What it needs is in its frame, and stays there while it waits. If the work fails, co_await throws
-// what it failed with.
+// The memory is in the coroutine's frame and stays there during the await. If the work fails,
+// co_await throws its error.
 weir::task<int> sum_of(weir::stream_ref s, int value) {
   weir::buffer<int> there{s, size};
   weir::pinned_buffer<int> home{size};
@@ -29,7 +30,7 @@ weir::task<int> sum_of(weir::stream_ref s, int value) {
   co_return std::accumulate(home.begin(), home.end(), 0);
 }
 
-// Coroutines await each other as they await streams.
+// A coroutine can await another coroutine.
 weir::task<int> difference(weir::stream_ref s) {
   co_return co_await sum_of(s, 7) - co_await sum_of(s, 2);
 }
@@ -41,7 +42,7 @@ constexpr char source[] = R"(
   }
 )";
 
-// Work that lasts until the host lets it end, so that the host knows when that was.
+// Work that lasts until the host ends it, so that the host knows the end time.
 class held_work {
  public:
   explicit held_work(weir::device gpu)
@@ -64,7 +65,7 @@ class held_work {
   std::uint32_t number_ = 0;
 };
 
-// How long it takes from the end of the work until a coroutine goes on,
+// Returns the time from the end of the work until a coroutine continues.
 weir::task<microseconds> by_coroutine(weir::stream_ref s, held_work& work) {
   work.queue(s);
   const weir::completion done = s.completion();
@@ -73,7 +74,7 @@ weir::task<microseconds> by_coroutine(weir::stream_ref s, held_work& work) {
   co_return clock::now() - end;
 }
 
-// and until a thread does that a function of the host wakes.
+// Returns the time until a thread continues that a host function wakes.
 microseconds by_host_function(weir::stream_ref s, held_work& work) {
   std::promise<void> promise;
   const std::future<void> done = promise.get_future();
@@ -95,13 +96,13 @@ int main() {
   const weir::device gpu;
   const weir::stream s{gpu};
 
-  // sync_wait() is how a program that is no coroutine waits for one.
+  // sync_wait() waits for a coroutine in ordinary code.
   const int sum = weir::sync_wait(sum_of(s, 3));
   const int other = weir::sync_wait(difference(s));
   std::printf("the sums are %d and %d\n", sum, other);
 
-  // Without a coroutine: a value that is there when the work is done. Until then weir keeps it, and
-  // so its memory.
+  // Without a coroutine: a value that becomes available when the work is done. Until then weir
+  // keeps the value and its memory alive.
   weir::future<weir::pinned_buffer<int>> answer = s.enqueue_async([&] {
     weir::pinned_buffer<int> home{size};
     weir::fill(s, home, 4);
@@ -109,7 +110,7 @@ int main() {
   });
   const weir::pinned_buffer<int> home = std::move(answer).get();
 
-  // Or a function that is called then, on a thread of weir's, and is told how the work has ended.
+  // Or a function that runs on a thread of weir after the work and receives its status.
   std::promise<weir::errc> outcome;
   std::future<weir::errc> outcome_future = outcome.get_future();
   s.completion().then(

@@ -1,5 +1,6 @@
-// Lesson 29: a pipeline written as coroutines: each takes a chunk through all stages, and they
-// overlap each other.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 29: a pipeline written as coroutines: each one takes a chunk through all stages, and the
+// coroutines overlap.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,8 +14,8 @@ namespace {
 constexpr std::size_t chunk = 16 * 1024;
 constexpr std::size_t chunks = 32;
 
-// What a chunk on its way occupies: a stream, and memory on both sides. Made once, as pinned memory
-// is slow to make.
+// The resources of a chunk in flight: a stream, and memory on both sides. Allocated once, because
+// allocating pinned memory is slow.
 struct slot {
   explicit slot(weir::device gpu)
       : s{gpu}, in{chunk, gpu}, out{chunk, gpu}, x{s, chunk}, root{s, chunk} {}
@@ -28,7 +29,7 @@ struct job {
   weir::kernel roots;
   std::vector<unsigned> input;
   std::vector<unsigned> output;
-  std::size_t next = 0;  // the chunk that nobody has taken yet
+  std::size_t next = 0;  // the next chunk to be processed
 };
 
 // The stage on the device.
@@ -39,8 +40,9 @@ weir::task<> find_roots(const weir::kernel& roots, slot& at) {
   co_await at.s.completion();
 }
 
-// From the input through the device to the output. All of them run on the thread in sync_wait(), so
-// what they share needs no lock. While one waits for the device, another one reads or writes.
+// Takes chunks from the input through the device to the output. All workers run on the thread in
+// sync_wait(), so their shared data needs no lock. While one waits for the device, another one
+// reads or writes.
 weir::task<> worker(job& work, slot& at) {
   while (work.next < chunks) {
     const auto begin = static_cast<std::ptrdiff_t>(chunk * work.next++);
@@ -50,7 +52,7 @@ weir::task<> worker(job& work, slot& at) {
   }
 }
 
-// How many milliseconds the job takes with a worker in each slot.
+// Returns the job's time in milliseconds, with one worker for each slot.
 double run(job& work, std::deque<slot>& slots, std::size_t workers) {
   using clock = std::chrono::steady_clock;
   const clock::time_point begin = clock::now();
@@ -92,7 +94,7 @@ int main() {
   std::deque<slot> slots;
   for (int i = 0; i < 4; ++i) slots.emplace_back(gpu);
 
-  run(work, slots, slots.size());  // the first time everything takes longer
+  run(work, slots, slots.size());  // warm-up
   bool right = correct(work);
   double alone = 0;
   for (const std::size_t workers : {1, 2, 4}) {

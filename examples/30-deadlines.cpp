@@ -1,5 +1,6 @@
-// Lesson 30: waits that end early. What ends is the wait and never the work, so the memory that the
-// work uses has to stay.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 30: waits that end early. The wait ends and the work continues, so the memory that the
+// work uses must stay alive.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,13 +16,13 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// Shared, so that this lesson can look whether it is still there. Made beforehand, as pinned memory
-// is slow to make.
+// Shared, so that this example can check whether it still exists. Allocated beforehand, because
+// allocating pinned memory is slow.
 using numbers = std::shared_ptr<weir::pinned_buffer<int>>;
 
 // [give-up]
-// The memory is part of the future's value, and so it stays until the work is done, also if nobody
-// waits for that.
+// The memory is part of the future's value, so it stays alive until the work is done, even if no
+// caller waits for the work.
 weir::future<numbers> request(weir::stream_ref s, numbers answer, int value) {
   return s.enqueue_async([&] {
     weir::fill(s, *answer, value);
@@ -29,8 +30,8 @@ weir::future<numbers> request(weir::stream_ref s, numbers answer, int value) {
   });
 }
 
-// An answer in time, or none. Who gives up drops the future, and need not care for what is still
-// under way.
+// Returns an answer in time, or none. On timeout the coroutine drops the future and leaves the work
+// running.
 weir::task<std::optional<int>> request_until(weir::stream_ref s, numbers memory,
                                              clock::time_point deadline) {
   weir::future<numbers> answer = request(s, std::move(memory), 1);
@@ -40,7 +41,7 @@ weir::task<std::optional<int>> request_until(weir::stream_ref s, numbers memory,
 }
 // [/give-up]
 
-// The first answer wins.
+// Returns the first answer.
 weir::task<numbers> first_of(weir::future<numbers> a, weir::future<numbers> b) {
   const std::size_t first = co_await weir::when_any(a, b);
   co_return co_await std::move(first == 0 ? a : b);
@@ -56,23 +57,23 @@ int main() {
   for (numbers& each : memory) each = std::make_shared<weir::pinned_buffer<int>>(1000);
   const std::weak_ptr<weir::pinned_buffer<int>> abandoned = memory[0];
 
-  // Work that does not end until the host lets it.
+  // Work that lasts until the host ends it.
   weir::wait_word<std::uint32_t> go;
   weir::wait_value(slow, go, weir::until::geq, 1);
   const weir::completion end = slow.completion();
 
-  // For so long; false: the time passed first.
+  // A wait with a timeout; false on timeout.
   const bool in_time = weir::sync_wait(end.within(2ms));
 
-  // Until a point in time.
+  // A wait with a deadline.
   const std::optional<int> none =
       weir::sync_wait(request_until(slow, std::move(memory[0]), clock::now() + 2ms));
   std::printf("within 2 ms: %s; by a deadline: %s; the memory is %s\n", in_time ? "done" : "late",
               none ? "answered" : "no answer", abandoned.expired() ? "gone" : "kept");
   const bool is_still_alive = !abandoned.expired();
 
-  // Until somebody says so: here whoever ends the thread that waits. With a time it would end then,
-  // too.
+  // A wait that ends when a stop is requested, here by the main thread. stop_when() also accepts a
+  // timeout.
   weir::wait_status how = weir::wait_status::done;
   std::jthread waiting{[&](std::stop_token token) {
     how = weir::sync_wait(weir::stop_when(end, std::move(token)));
@@ -82,13 +83,13 @@ int main() {
   std::printf("a thread that was told to stop: %s\n",
               how == weir::wait_status::stopped ? "stopped" : "WRONG");
 
-  // Two streams are asked the same, and nobody waits for the one that is late.
+  // Two streams do equal work, and the program does not wait for the slower one.
   const numbers first = weir::sync_wait(
       first_of(request(slow, std::move(memory[1]), 2), request(fast, std::move(memory[2]), 3)));
   std::printf("the first answer: %d\n", (*first)[0]);
 
-  // No wait has changed anything: the work is where it was, ends when it can, and then its memory
-  // goes.
+  // No wait has affected the work: it is still pending, finishes when it can, and then its memory
+  // is freed.
   const bool held = !end.done();
   go.store(1);
   slow.sync();

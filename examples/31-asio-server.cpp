@@ -1,5 +1,6 @@
-// Lesson 31: a server on one thread, whose requests are answered by a device. Asio's coroutines
-// await sockets and streams alike.
+// SPDX-License-Identifier: Apache-2.0
+// Lesson 31: a server on one thread whose requests a device answers. Asio coroutines await sockets
+// and streams alike.
 #include <algorithm>
 #include <array>
 #include <asio/awaitable.hpp>
@@ -35,12 +36,12 @@ constexpr int requests_each = 25;
 struct server {
   weir::device gpu;
   weir::kernel count;
-  int on_device = 0;  // all of this is on one thread
+  int on_device = 0;  // used on one thread only
   int most_on_device = 0;
   int answered = 0;
 };
 
-// A request is a block of bytes, and its answer says how often each value is in it.
+// A request is a block of bytes, and its answer is the count of each value.
 asio::awaitable<void> session(server& home, tcp::socket peer) {
   const weir::stream s{home.gpu};
   weir::pinned_buffer<unsigned char> in{request_size, home.gpu};
@@ -55,18 +56,18 @@ asio::awaitable<void> session(server& home, tcp::socket peer) {
                  weir::inout(counts));
     weir::copy(s, counts, out);
     home.most_on_device = std::max(home.most_on_device, ++home.on_device);
-    co_await weir::async_wait(s.completion(), use_awaitable);  // meanwhile the thread serves others
+    co_await weir::async_wait(s.completion(), use_awaitable);  // the thread serves others
     --home.on_device;
     co_await asio::async_write(peer, asio::buffer(out.data(), sizeof(histogram)), use_awaitable);
     ++home.answered;
   }
 }
 
-// What a session has failed with is the end of it, and mostly it is that its client has gone.
+// An error ends its session. In most cases the client has disconnected.
 void ended(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
-  } catch (const std::system_error& e) {  // of Asio's, and of weir's
+  } catch (const std::system_error& e) {  // an error of Asio or of weir
     if (e.code() != asio::error::eof) std::printf("a session ends: %s\n", e.what());
   }
 }
@@ -121,7 +122,7 @@ int main() {
 
   using clock = std::chrono::steady_clock;
   const clock::time_point begin = clock::now();
-  io.run();  // until nobody waits for anything, be it a socket or a stream
+  io.run();  // until no wait for a socket or a stream is pending
   const double spent = std::chrono::duration<double, std::milli>{clock::now() - begin}.count();
 
   std::printf("%d requests of %d clients in %.0f ms, on one thread, up to %d at a time on %s\n",

@@ -1,4 +1,5 @@
-// by_hand/raw_whole_job.cpp - reading, copying and checking a file without weir.
+// SPDX-License-Identifier: Apache-2.0
+// by_hand/raw_whole_job.cpp - reads, copies and checks a file without weir.
 #include "by_hand/raw_whole_job.hpp"
 
 #include "harness/raw.hpp"
@@ -32,7 +33,7 @@ class pinned_memory {
 
 struct slot {
   explicit slot(std::size_t size) : source{size}, returned{size}, arrived{size}, crossed{size} {
-    // Every page is taken before the clock starts.
+    // Faults in every page before the clock starts.
     std::memset(source.get(), 0, size);
     std::memset(returned.get(), 0, size);
     ok(raw().cuMemsetD8_v2(arrived, 0, size));
@@ -69,13 +70,13 @@ void read_chunk(const raw_job& job, std::uint64_t chunk, slot& s) {
   }
 }
 
-// Destroyed in the opposite order: the streams are waited for first.
+// Destroyed in reverse order: the streams are synchronized first.
 class pipeline {
  public:
   explicit pipeline(const raw_job& job) {
     for (std::size_t i = 0; i < job.in_flight; ++i) slots_.emplace_back(job.chunk_bytes);
-    // A set returns before it is done, and these streams do not wait for the default stream that it
-    // runs on.
+    // A memset returns before it is done, and these streams do not wait for the default stream that
+    // it runs on.
     ok(raw().cuCtxSynchronize());
   }
   ~pipeline() { static_cast<void>(raw().cuCtxSynchronize()); }

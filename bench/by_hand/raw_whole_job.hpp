@@ -1,4 +1,5 @@
-// by_hand/raw_whole_job.hpp - the whole of `weir stage`, written by hand on the driver's own calls.
+// SPDX-License-Identifier: Apache-2.0
+// by_hand/raw_whole_job.hpp - the whole of `weir stage`, written with direct driver calls.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@ struct raw_job_result {
   double seconds;
 };
 
-// The pipeline as a careful CUDA programmer writes it: four streams, one a step, an event between
-// two steps, and a fixed number of chunks in flight. In the primary context of device 0, which is
-// current. Throws std::runtime_error.
+// The pipeline as a careful CUDA programmer writes it: four streams, one for each step, an event
+// between two steps, and a fixed number of chunks in flight. Uses the primary context of device 0,
+// which must be current. Throws std::runtime_error.
 [[nodiscard]] raw_job_result run_raw_whole_job(const raw_job& job);
 
 }  // namespace bench

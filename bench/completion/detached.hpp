@@ -1,4 +1,6 @@
-// completion/detached.hpp - the least of all coroutines: it runs at once, and ends itself.
+// SPDX-License-Identifier: Apache-2.0
+// completion/detached.hpp - the smallest coroutine: it starts at once, and destroys itself at its
+// end.
 #pragma once
 
 #include <coroutine>

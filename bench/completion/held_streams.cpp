@@ -1,4 +1,6 @@
-// completion/held_streams.cpp - by a kernel that spins, or by a wait for a value.
+// SPDX-License-Identifier: Apache-2.0
+// completion/held_streams.cpp - blocks streams with a kernel that spins, or with a wait for a
+// value.
 #include "completion/held_streams.hpp"
 
 #include "harness/raw.hpp"
@@ -21,8 +23,8 @@ extern "C" __global__ void hold(volatile unsigned* released, volatile unsigned* 
 }
 )";
 
-// One for all, which stays loaded: a driver that unloads a module waits for all kernels, too, and
-// those here wait for the host.
+// A single module, never unloaded: unloading waits for all kernels, and those here wait for the
+// host.
 const weir::kernel& hold_kernel() {
   static const weir::kernel made = weir::program{source}.compile(weir::device{}).kernel("hold");
   return made;
@@ -34,14 +36,14 @@ held_streams::held_streams(std::size_t count)
     : words_{count * words_per_stream},
       uses_kernel_{weir::current_driver().kind == weir::driver_kind::cuda} {
   const weir::device gpu;
-  // Pinned memory of earlier ones is freed by a thread of weir's. A driver waits for all kernels
-  // then, with its lock held.
+  // The reclaimer thread may free earlier pinned memory. A driver then waits for all kernels, with
+  // its lock held.
   weir::drain_deferred();
   std::ranges::fill(words_, 0u);
   for (std::size_t i = 0; i < count; ++i) streams_.emplace_back(gpu);
   if (!uses_kernel_ || count == 0) return;
   code_ = hold_kernel();
-  // A driver loads code at its first launch, and may wait, with its lock held, until nothing runs.
+  // A driver loads code at its first launch, and may wait, with its lock held, until no work runs.
   hold(0);
   release(0);
   streams_[0].sync();

@@ -1,4 +1,5 @@
-// completion/held_streams.hpp - streams whose work ends when the host says so.
+// SPDX-License-Identifier: Apache-2.0
+// completion/held_streams.hpp - streams whose work ends when the host releases it.
 #pragma once
 
 #include <atomic>
@@ -12,29 +13,29 @@
 
 namespace bench {
 
-// Each is held once at a time. On a GPU by a kernel that looks at a word in pinned memory: a wait
-// for a value would stop the hardware's queue, which streams share, and with it those that are to
-// go on. On the embedded driver by such a wait, which has no thread; a kernel that spins would have
-// one of the processors.
+// Each stream is blocked once at a time. On a GPU a kernel polls a word in pinned memory: a wait
+// for a value would block the hardware queue, which streams share. On the embedded driver it is a
+// wait for a value, which occupies no thread; a spinning kernel would occupy a processor.
 class held_streams {
  public:
   explicit held_streams(std::size_t count);
   held_streams(const held_streams&) = delete;
   held_streams& operator=(const held_streams&) = delete;
-  ~held_streams();  // lets all of them go
+  ~held_streams();  // releases all of them
 
   [[nodiscard]] std::span<const weir::stream> streams() const { return streams_; }
 
   // Gives the stream work that lasts until it is released.
   void hold(std::size_t i);
-  // Has the device come to it? Others may be ahead in the hardware's queue.
+  // Returns true if the device has reached the blocking work. Other work may be ahead in the
+  // hardware queue.
   [[nodiscard]] bool has_started(std::size_t i) const;
   void release(std::size_t i);
 
  private:
-  static constexpr std::size_t words_per_stream = 32;  // a line of the GPU's for each stream
+  static constexpr std::size_t words_per_stream = 32;  // one cache line of the GPU for each stream
 
-  // How often the stream was released, and in which round its work has begun last.
+  // How often the stream was released, and the round in which its work has last started.
   [[nodiscard]] std::atomic_ref<std::uint32_t> released(std::size_t i) const;
   [[nodiscard]] std::atomic_ref<std::uint32_t> started(std::size_t i) const;
 

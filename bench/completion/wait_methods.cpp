@@ -1,4 +1,5 @@
-// completion/wait_methods.cpp - weir's ways, and those of the driver and of other libraries.
+// SPDX-License-Identifier: Apache-2.0
+// completion/wait_methods.cpp - the wait methods of weir, of the driver and of other libraries.
 #include "completion/wait_methods.hpp"
 
 #include "completion/detached.hpp"
@@ -92,7 +93,8 @@ class query_method : public wait_method {
   std::vector<char> pending_;
 };
 
-// A thread for each stream, asleep until it is to wait. Prepare gives what it is to do then.
+// A thread for each stream, asleep until it has to wait. Prepare returns the function that it
+// then calls.
 class thread_method : public wait_method {
  public:
   using prepare = std::function<std::function<void()>(std::size_t stream)>;
@@ -144,7 +146,7 @@ void arrival::record() {
   at.store(clock::now().time_since_epoch().count(), std::memory_order_release);
 }
 
-// Lets others run that have no processor.
+// Yields to threads that have no processor.
 void wait_method::poll() {
   for (int i = 0; i < 16; ++i) weir::detail::pause();
   sched_yield();

@@ -1,4 +1,6 @@
-// embedded_completion.cpp - what does the embedded driver take to tell a program that work is done?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/completion.cpp - the time in which the embedded driver notifies a program that work is
+// done.
 #include "completion/detached.hpp"
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
@@ -26,7 +28,7 @@ namespace {
 constexpr int batches = 200;
 constexpr int batch = 1000;
 
-// Of work that was done before anybody asks.
+// For work that is done before the query.
 double measure_done() {
   const weir::stream stream{weir::device{}};
   weir::pinned_buffer<int> memory{1};
@@ -38,7 +40,7 @@ double measure_done() {
   });
 }
 
-// Of a stream whose work is done.
+// For a stream whose work is done.
 double measure_sync_wait() {
   const weir::stream stream{weir::device{}};
   stream.sync();
@@ -47,14 +49,14 @@ double measure_sync_wait() {
   });
 }
 
-// Kernels that take 10 us and note at their end what time it is, one after the other, each queued
-// as soon as the program has learned of the end of the one before. So no more threads than
-// processors have anything to do: the one that runs kernels, and the one that learns.
+// Kernels of 10 us that record their end time. Each is queued as soon as the program has noticed
+// the end of the previous one. So only two threads are busy: the one that runs kernels, and the one
+// that is notified.
 class chain {
  public:
   static constexpr int rounds = 4000;
 
-  // Has to be called before each wait, and after it.
+  // Call it before each wait, and once after the last.
   void queue() { weir::launch(stream, {}, last_, 10'000LL, ended_.data()); }
   void record() {
     const long long now = clock::now().time_since_epoch().count();
@@ -71,7 +73,7 @@ class chain {
   std::vector<double> times_;
 };
 
-// Wait: called for what is awaited then.
+// Wait: called with the completion to wait for.
 template <class Wait>
 weir::task<> run_through(chain& all, Wait wait) {
   for (int round = 0; round < chain::rounds; ++round) {

@@ -1,5 +1,6 @@
-// embedded_copy.cpp - what does a copy between device memory cost on the embedded driver, small and
-// large?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/copy.cpp - the cost of a copy between device memory on the embedded driver, small and
+// large.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -25,7 +26,7 @@ double measure_small() {
   });
 }
 
-// The program's own memcpy of the same memory, by its own thread; then the stream's copy, by the
+// Compares the program's memcpy of that memory, on its own thread, with the stream's copy on the
 // one thread that runs it.
 double measure_large() {
   constexpr int turns = 5;

@@ -1,5 +1,6 @@
-// embedded_graph.cpp - what does the embedded driver take for a node of a graph: to run, to
-// instantiate, to change, to keep?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/graph.cpp - the embedded driver's cost for each node of a graph: to run, to instantiate,
+// to change, to keep.
 #include "harness/figure.hpp"
 #include "harness/raw_graph.hpp"
 #include "harness/timing.hpp"
@@ -36,7 +37,7 @@ double measure_run(graph_shape shape, CUhostFn function) {
   return each;
 }
 
-// Nanoseconds a node of a graph of so many, by the wall's clock or by the processors'.
+// Nanoseconds for each node of a graph with `nodes` nodes, by wall clock or processor time.
 struct costs {
   double instantiate;
   double update;
@@ -61,11 +62,11 @@ costs measure_costs(std::size_t size, int times) {
   return found;
 }
 
-// What takes longer than a thread's turn on a processor is interrupted by whatever else the machine
-// does: so the time of graphs of very many nodes, too many for any cache, is the processors'.
+// Work that exceeds a thread's time slice is preempted by other work of the machine. So graphs with
+// very many nodes, more than fit into a cache, are measured in processor time.
 costs measure_many() { return measure_costs<processor_clock>(many, batches_of_many); }
 
-// Nodes behind one, or before one, destroyed one by one in the order in which they came.
+// Nodes behind one common node, or before it, destroyed one by one in order of creation.
 enum class removal_order { behind, before };
 double measure_removal(removal_order where) {
   constexpr std::size_t removed = 100'000;
@@ -94,7 +95,7 @@ std::size_t allocated() {
   return now.uordblks + now.hblkhd;
 }
 
-// Of an executable that has been launched, in the worst of the cases.
+// Bytes for each node of an executable that has been launched, in the worst case.
 double measure_memory() {
   const raw_stream stream;
   const raw_memory word{4};
@@ -111,7 +112,7 @@ double measure_memory() {
   return most;
 }
 
-// Sets that take some microseconds each: beside each other, against one after the other.
+// Memsets that take some microseconds each: in parallel, compared with one after the other.
 double measure_spread() {
   constexpr std::size_t sets = 64;
   constexpr std::size_t bytes = 128 * 1024;

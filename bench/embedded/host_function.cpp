@@ -1,5 +1,6 @@
-// embedded_host_function.cpp - what does the embedded driver take to queue and run a host function,
-// in bursts?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/host_function.cpp - the embedded driver's time to queue and run a host function, in
+// bursts.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

@@ -1,4 +1,5 @@
-// embedded_kernel.cpp - what does the embedded driver take to run kernels?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/kernel.cpp - the embedded driver's time to run kernels.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -13,8 +14,8 @@
 namespace bench {
 namespace {
 
-// The kernels that the build made (images/): what is measured is the driver, not the compiler of
-// CUDA C source.
+// The kernels of the build's images (images/): the driver is measured, not the compiler of CUDA C++
+// source.
 class raw_kernel {
  public:
   explicit raw_kernel(const char* name) {
@@ -48,7 +49,7 @@ double measure_empty() {
   });
 }
 
-// The same with three arguments, and waited for each time.
+// An empty kernel with three arguments, awaited each time.
 double measure_round_trip() {
   constexpr int batch = 1000;
   const raw_kernel empty{"empty"};
@@ -61,7 +62,7 @@ double measure_round_trip() {
   });
 }
 
-// Blocks of 256 threads that meet 100 times.
+// Blocks of 256 threads with 100 barriers.
 double measure_barrier() {
   constexpr unsigned threads = 256;
   unsigned times = 100;
@@ -74,7 +75,7 @@ double measure_barrier() {
   });
 }
 
-// saxpy over 10 million floats, against a plain loop on as many threads.
+// saxpy over 10 million floats, compared with a plain loop on an equal number of threads.
 double measure_saxpy() {
   constexpr std::size_t count = 10'000'000;
   const raw_kernel saxpy{"saxpy"};

@@ -1,4 +1,5 @@
-// embedded_pool.cpp - what does memory in stream order cost on the embedded driver?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/pool.cpp - the cost of stream-ordered memory on the embedded driver.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -10,7 +11,7 @@ constexpr int batches = 200;
 constexpr int batch = 2000;
 constexpr std::size_t bytes = std::size_t{1} << 20;
 
-// The pool keeps what is freed, as a program sets it that cares.
+// The pool keeps freed memory, as performance-critical programs configure it.
 double measure() {
   const raw_stream stream;
   const auto& table = raw();

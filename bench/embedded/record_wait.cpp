@@ -1,5 +1,5 @@
-// embedded_record_wait.cpp - what does ordering one stream after another cost on the embedded
-// driver?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/record_wait.cpp - the cost of ordering one stream after another on the embedded driver.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -10,8 +10,7 @@ namespace {
 constexpr int batches = 200;
 constexpr int batch = 2000;
 
-// To and fro: each stream waits for the other in turn, so no wait can be found unnecessary. Until
-// both are done.
+// Each stream waits for the other in turn, so no wait is redundant. Measures until both are done.
 double measure() {
   const raw_stream first;
   const raw_stream second;

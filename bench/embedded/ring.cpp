@@ -1,5 +1,6 @@
-// embedded_ring.cpp - does the embedded driver stay as fast when every operation has to wait for
-// another stream?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/ring.cpp - the embedded driver's throughput when every operation waits for another
+// stream.
 #include "harness/figure.hpp"
 #include "harness/memory.hpp"
 #include "harness/raw.hpp"
@@ -10,10 +11,10 @@
 namespace bench {
 namespace {
 
-// An operation is a set, the record after it, and the wait that the next one begins with.
+// An operation is a memset, the record after it, and the wait that the next one begins with.
 constexpr int operations = 1'000'000;
 constexpr int burst =
-    10'000;  // after which the host waits: no program is further ahead of its device than that
+    10'000;  // the host waits after each burst: no program is further ahead of its device
 constexpr int ring_size = 64;
 
 // Queues the operations of a burst on `count` streams in turn. With one stream, it waits for
@@ -43,7 +44,7 @@ struct result {
   double growth_mib;
 };
 
-// Both figures are of the same million operations.
+// Both figures use one run of a million operations.
 const result& measured() {
   static const result once = [] {
     ring<1> one;

@@ -1,5 +1,6 @@
-// embedded_round_trip.cpp - how long does it take on the embedded driver from queueing an operation
-// to knowing its end?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/round_trip.cpp - the time from queueing an operation on the embedded driver to noticing
+// its end.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

@@ -1,4 +1,5 @@
-// embedded_set.cpp - what does the embedded driver take to queue and run a small operation?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/set.cpp - the embedded driver's time to queue and run a small operation.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"

@@ -1,5 +1,6 @@
-// embedded_value_wait.cpp - how soon does a stream of the embedded driver go on when another writes
-// the value it waits for?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/value_wait.cpp - the time until a stream of the embedded driver continues after another
+// writes the value it waits for.
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -13,7 +14,7 @@ constexpr int batches = 200;
 constexpr unsigned rounds = 500;
 constexpr unsigned handovers = 2 * rounds;
 
-// Words on cache lines of their own.
+// Words on separate cache lines.
 class words {
  public:
   words() {
@@ -27,10 +28,9 @@ class words {
   raw_memory memory_{bytes};
 };
 
-// Writes and waits in turn, enqueued before any of them runs, from the write that sets them off
-// until both streams are done. With the second stream another one than the first, each wait is for
-// what the other stream has yet to write; in one stream, every value is there before it is waited
-// for.
+// Alternating writes and waits, queued before any of them runs; measured from the first write until
+// both streams are done. With two streams, each wait is for a value that the other stream has yet
+// to write. With one stream, every value is written before the wait.
 double write_and_wait(CUstream first, CUstream second) {
   const raw_stream starter;
   const words word;

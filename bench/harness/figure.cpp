@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // harness/figure.cpp - the list of figures.
 #include "harness/figure.hpp"
 

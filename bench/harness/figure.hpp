@@ -1,4 +1,5 @@
-// harness/figure.hpp - a figure: one number that is measured, and what it has to be.
+// SPDX-License-Identifier: Apache-2.0
+// harness/figure.hpp - a figure: one measured number, and its budget.
 #pragma once
 
 #include <functional>
@@ -12,19 +13,19 @@ namespace bench {
 
 enum class better { less, more };
 
-// On which driver a figure means something.
+// The drivers on which a figure is meaningful.
 enum class driver_filter { any, embedded, gpu };
 
 inline constexpr double no_budget = std::numeric_limits<double>::quiet_NaN();
 
-// Thrown by a measurement that this machine cannot make; the text says what is missing.
+// Thrown by a measurement that this machine cannot make; the text names what is missing.
 class unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A line of the table. Each file of this folder asks one question, and defines the figures that
-// answer it at namespace scope; defining one registers it. The command line selects by the name.
+// A line of the table. Each file of this folder answers one question, and defines its figures at
+// namespace scope; defining one registers it. The command line selects figures by name.
 struct figure {
   std::string name;
   std::string unit;
@@ -32,9 +33,9 @@ struct figure {
   bench::better better = bench::better::less;
   driver_filter runs_on = driver_filter::any;
   driver_filter budget_on =
-      driver_filter::any;  // elsewhere the value is shown, and nothing is asked of it
+      driver_filter::any;  // on other drivers the value is shown without a budget
   bool alone =
-      false;  // it spoils its process or needs a fresh one: a copy of this program measures it
+      false;  // needs a fresh process, or spoils its process: a copy of this program measures it
   std::function<double()> measure;
 };
 
@@ -43,7 +44,7 @@ class registration {
   explicit registration(figure f);
 };
 
-// All of them, in the order of their files' names and, in a file, of their definition.
+// Returns all figures, in the order of file names, and in a file in the order of definition.
 [[nodiscard]] std::span<const figure> all_figures();
 
 }  // namespace bench

@@ -1,4 +1,5 @@
-// harness/fresh_process.cpp - a copy of this program measures one figure.
+// SPDX-License-Identifier: Apache-2.0
+// harness/fresh_process.cpp - measures one figure in a copy of this program.
 #include "harness/fresh_process.hpp"
 
 #include <fmt/format.h>
@@ -77,7 +78,7 @@ void run_alone(const std::string& name) {
     if (found == all.end()) throw std::runtime_error{"there is no figure " + name};
     fmt::print("{}\n", found->measure());
     std::fflush(stdout);
-    std::_Exit(0);  // a driver may not come back from what was done to it
+    std::_Exit(0);  // a driver may not survive this measurement
   } catch (const std::exception& failure) {
     fmt::print(stderr, "{}: {}\n", name, failure.what());
     std::_Exit(1);

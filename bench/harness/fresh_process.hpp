@@ -1,5 +1,6 @@
-// harness/fresh_process.hpp - measurements that a process can make only once, and then is good for
-// nothing else.
+// SPDX-License-Identifier: Apache-2.0
+// harness/fresh_process.hpp - measurements that a process can make only once, and that make it
+// unusable for others.
 #pragma once
 
 #include "harness/figure.hpp"
@@ -8,15 +9,15 @@
 
 namespace bench {
 
-// The option by which a copy of this program is told to measure one figure, and to write nothing
-// but its value.
+// The option that makes a copy of this program measure one figure and print only its value.
 inline constexpr const char* alone_option = "--alone";
 
-// The figure, measured by a copy of this program. Throws std::runtime_error if it fails.
+// Returns the figure, measured by a copy of this program. Throws std::runtime_error if the copy
+// fails.
 [[nodiscard]] double measure_alone(const figure& what);
 
-// The copy's part: the value goes to standard output, and the process ends without looking back.
-// What it throws is told, and ends it, too.
+// Runs in the copy: prints the value to standard output and exits without clean-up. An exception is
+// printed, and also ends the process.
 [[noreturn]] void run_alone(const std::string& name);
 
 }  // namespace bench

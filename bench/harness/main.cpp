@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // harness/main.cpp - weir_bench [FILTER] [--json FILE]: measures the figures whose names contain
 // FILTER.
 #include "harness/figure.hpp"

@@ -1,4 +1,5 @@
-// harness/memory.hpp - how much memory this process has.
+// SPDX-License-Identifier: Apache-2.0
+// harness/memory.hpp - the memory use of this process.
 #pragma once
 
 #include <malloc.h>
@@ -8,7 +9,7 @@
 
 namespace bench {
 
-// Mebibytes that are resident now.
+// Returns the resident memory in MiB.
 [[nodiscard]] inline double resident_mib() {
   std::ifstream statm{"/proc/self/statm"};
   double all = 0;
@@ -17,7 +18,7 @@ namespace bench {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1024.0 * 1024.0);
 }
 
-// Bytes that are allocated by malloc() now, with what that needs itself.
+// Returns the bytes currently allocated by malloc(), including its overhead.
 [[nodiscard]] inline double allocated_bytes() {
   const struct mallinfo2 now = ::mallinfo2();
   return static_cast<double>(now.uordblks + now.hblkhd);

@@ -1,4 +1,5 @@
-// harness/raw.hpp - the driver's own calls, as the measurements make them.
+// SPDX-License-Identifier: Apache-2.0
+// harness/raw.hpp - direct driver calls for the measurements.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -14,19 +15,18 @@ namespace bench {
 
 using namespace weir::abi;
 
-// The table of the driver in use.
+// Returns the driver's function table.
 [[nodiscard]] inline const weir::detail::driver_table& raw() { return weir::detail::driver(); }
 
-// A measurement of calls that fail measures nothing.
+// Throws if a call fails: measuring failed calls is meaningless.
 inline void ok(CUresult result) {
   if (result != CUDA_SUCCESS)
     throw std::runtime_error{"a driver call failed with " +
                              std::to_string(static_cast<int>(result))};
 }
 
-// A stream and an event as the driver gives them, in the primary context of device 0. As in every
-// figure, the context is current for the thread that measures: the program's main function makes it
-// so.
+// A stream and an event of the driver, in the primary context of device 0. As for every figure, the
+// program's main function makes that context current on the measuring thread.
 class raw_stream {
  public:
   raw_stream() { ok(raw().cuStreamCreate(&handle_, CU_STREAM_NON_BLOCKING)); }

@@ -1,4 +1,5 @@
-// harness/raw_graph.hpp - graphs of many small nodes, as the driver's own calls make them.
+// SPDX-License-Identifier: Apache-2.0
+// harness/raw_graph.hpp - graphs of many small nodes, built with direct driver calls.
 #pragma once
 
 #include "harness/raw.hpp"
@@ -9,7 +10,7 @@
 
 namespace bench {
 
-// Nodes that set the word, or each so many bytes behind those of the one before, or call a
+// The nodes set one word, or each a word `stride` bytes behind the previous node's, or call a
 // function.
 class raw_graph {
  public:

@@ -1,4 +1,5 @@
-// harness/report.cpp - printing and writing outcomes.
+// SPDX-License-Identifier: Apache-2.0
+// harness/report.cpp - prints and writes outcomes.
 #include "harness/report.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// harness/report.hpp - what was measured, as a table on the terminal and as JSON.
+// SPDX-License-Identifier: Apache-2.0
+// harness/report.hpp - writes results as a table on the terminal and as JSON.
 #pragma once
 
 #include "harness/figure.hpp"
@@ -11,24 +12,24 @@ namespace bench {
 
 struct outcome {
   const figure* what = nullptr;
-  std::optional<double> value;  // none where this machine cannot tell
+  std::optional<double> value;  // none if this machine cannot measure it
   std::string reason;
-  bool failed = false;        // it could have told, but something went wrong
-  double budget = no_budget;  // what is asked on this driver
+  bool failed = false;        // the measurement was possible but failed
+  double budget = no_budget;  // the budget on this driver
   std::string device;
 
   [[nodiscard]] bool has_budget() const;
-  // Nothing where nothing is asked, or nothing was measured.
+  // Returns nothing if there is no budget or no value.
   [[nodiscard]] std::optional<bool> is_within_budget() const;
 };
 
-// The table's head, and one line of it. Lines are printed as they are measured.
+// Print the table's head, and one line of it. Lines are printed as they are measured.
 void print_head();
 void print_line(const outcome& o);
 
-// Writes a list of {"name", "value", "unit", "budget", "better", "met", "device"}; value, budget
-// and met are null where there is none, and a line without a value has a "note" that says why.
-// Throws std::runtime_error.
+// Writes a list of {"name", "value", "unit", "budget", "better", "met", "device"}. value, budget
+// and met may be null, and a line without a value has a "note" with the reason. Throws
+// std::runtime_error.
 void write_json(const std::string& path, const std::vector<outcome>& outcomes);
 
 }  // namespace bench

@@ -1,4 +1,5 @@
-// harness/sample_file.cpp - filling a file in memory.
+// SPDX-License-Identifier: Apache-2.0
+// harness/sample_file.cpp - fills a file in memory.
 #include "harness/sample_file.hpp"
 
 #include <sys/mman.h>

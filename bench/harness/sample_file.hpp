@@ -1,4 +1,5 @@
-// harness/sample_file.hpp - a file to stage that is on no disk.
+// SPDX-License-Identifier: Apache-2.0
+// harness/sample_file.hpp - a file to stage that is in memory, not on a disk.
 #pragma once
 
 #include "unique_fd.hpp"
@@ -8,14 +9,14 @@
 
 namespace bench {
 
-// A file of that many bytes, none like its neighbours, in the host's memory: reading it costs the
-// same each time. It goes with this object.
+// A file of `size` bytes, each different from its neighbors, in host memory: reading it takes equal
+// time each time. Removed with this object.
 class sample_file {
  public:
   explicit sample_file(std::uint64_t bytes);
 
   [[nodiscard]] int descriptor() const { return file_.get(); }
-  // By which this process can open it.
+  // Returns a path by which this process can open it.
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(file_.get()); }
 
  private:

@@ -1,4 +1,5 @@
-// harness/timing.hpp - how long things take, on machines that do other things as well.
+// SPDX-License-Identifier: Apache-2.0
+// harness/timing.hpp - time measurements on machines with other load.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace bench {
 
 using clock = std::chrono::steady_clock;
 
-// The time that this process has had on processors.
+// The processor time of this process.
 struct processor_clock {
   using duration = std::chrono::nanoseconds;
   using time_point = std::chrono::time_point<processor_clock, duration>;
@@ -25,7 +26,7 @@ struct processor_clock {
   }
 };
 
-// Nanoseconds that one call of `work` takes.
+// Returns the nanoseconds that one call of `work` takes.
 template <class Clock = clock, class Work>
 [[nodiscard]] double time_once(Work&& work) {
   const auto start = Clock::now();
@@ -33,9 +34,9 @@ template <class Clock = clock, class Work>
   return std::chrono::duration<double, std::nano>{Clock::now() - start}.count();
 }
 
-// Nanoseconds a piece of a batch: `work()` does `pieces` of them. The fastest batch counts:
-// whatever else the machine does can only make one slower. `after_batch()` runs after each batch
-// and is not timed.
+// Returns the nanoseconds for each piece of a batch: `work()` does `pieces` of them. The fastest
+// batch counts, because other load can only make a batch slower. `after_batch()` runs after each
+// batch and is not timed.
 template <class Clock = clock, class Work, class AfterBatch>
 [[nodiscard]] double fastest(int batches, std::size_t pieces, Work&& work,
                              AfterBatch&& after_batch) {
@@ -52,9 +53,9 @@ template <class Work>
   return fastest(batches, pieces, work, [] {});
 }
 
-// How many times as long `ours` takes as `raw`. Batches of the two alternate, and which of them
-// goes first alternates too. The median of the quotients of neighbours counts: a clock that changes
-// changes both, and what else the machine does disturbs few pairs.
+// Returns the time of `ours` divided by that of `raw`. Batches of the two alternate, and so does
+// which goes first. The result is the median of the quotients of neighbors: a change of clock rate
+// affects both, and other load disturbs few pairs.
 template <class Raw, class Ours, class AfterBatch>
 [[nodiscard]] double ratio(std::size_t rounds, Raw&& raw, Ours&& ours, AfterBatch&& after_batch) {
   const auto timed = [&](auto& work) {
@@ -77,8 +78,8 @@ template <class Raw, class Ours, class AfterBatch>
   return *middle;
 }
 
-// The one that so large a part of them is not above: 0.99 gives the one of a hundred that only one
-// exceeds.
+// Returns the smallest time that at least `part` of the times do not exceed: 0.99 gives the one
+// that 1 % exceed.
 [[nodiscard]] inline double quantile(std::vector<double> times, double part) {
   const auto rank = static_cast<std::ptrdiff_t>(static_cast<double>(times.size()) * part);
   const auto position =
@@ -87,12 +88,12 @@ template <class Raw, class Ours, class AfterBatch>
   return *position;
 }
 
-// The middle one of them.
+// Returns the median.
 [[nodiscard]] inline double median(std::vector<double> times) {
   return quantile(std::move(times), 0.5);
 }
 
-// Adds the nanoseconds of `count` calls, one by one, after a tenth as many that are not counted.
+// Adds the nanoseconds of `count` single calls, after a tenth as many uncounted ones.
 template <class Work>
 void time_each(std::vector<double>& times, std::size_t count, Work&& work) {
   for (std::size_t i = 0; i < count / 10; ++i) work();

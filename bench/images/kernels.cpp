@@ -1,4 +1,5 @@
-// kernels.cpp - a module image for the benchmarks, written by hand against the driver's ABI.
+// SPDX-License-Identifier: Apache-2.0
+// images/kernels.cpp - a module image for the benchmarks, written by hand against the driver's ABI.
 #include "embedded/kernel/image/module_abi.h"
 
 #include <ctime>
@@ -32,7 +33,8 @@ long long now() {
   return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
-// __global__ void last(long long nanoseconds, long long* ended): notes when it ends.
+// __global__ void last(long long nanoseconds, long long* ended): runs that long and records when it
+// ends.
 void last(const weir_block*, const void* const* arguments, unsigned, unsigned) {
   const long long until = now() + *static_cast<const long long*>(arguments[0]);
   long long* const ended = *static_cast<long long* const*>(arguments[1]);

@@ -1,5 +1,6 @@
-// peers/flow_graph.cpp - graphs of oneTBB, with the least that it can do for a node: no message but
-// "go on".
+// SPDX-License-Identifier: Apache-2.0
+// peers/flow_graph.cpp - graphs of oneTBB with the cheapest nodes: messages carry nothing but
+// "continue".
 #include "peers/flow_graph.hpp"
 
 #include <tbb/flow_graph.h>

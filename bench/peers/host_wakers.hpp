@@ -1,5 +1,5 @@
-// peers/host_wakers.hpp - coroutines that a function called by the driver wakes: the way of most
-// other libraries.
+// SPDX-License-Identifier: Apache-2.0
+// peers/host_wakers.hpp - coroutines that a driver callback resumes, as in most other libraries.
 #pragma once
 
 #include "harness/raw.hpp"
@@ -15,7 +15,7 @@
 
 namespace bench {
 
-// Threads that call what they are given, and sleep without any.
+// Threads that call what they are given, and sleep otherwise.
 class resume_threads {
  public:
   explicit resume_threads(std::size_t count = 1) {
@@ -65,7 +65,8 @@ class resume_threads {
   std::vector<std::thread> threads_;
 };
 
-// co_await host_waker{stream, threads}: until a host function behind the stream's work has run.
+// co_await host_waker{stream, threads}: waits until a host function behind the stream's work has
+// run.
 class host_waker {
  public:
   host_waker(CUstream stream, resume_threads& on) : stream_{stream}, on_{&on} {}
@@ -87,7 +88,7 @@ class host_waker {
   std::coroutine_handle<> awaiting_;
 };
 
-// The same by a status callback, the driver's older way.
+// Like host_waker, with cuStreamAddCallback, the driver's older call.
 class callback_waker {
  public:
   callback_waker(CUstream stream, resume_threads& on) : stream_{stream}, on_{&on} {}

@@ -1,4 +1,5 @@
-// peers/opencl.hpp - PoCL, the OpenCL driver for processors, as the measurements beside it use it.
+// SPDX-License-Identifier: Apache-2.0
+// peers/opencl.hpp - PoCL, the OpenCL driver for processors, as a peer for measurements.
 #pragma once
 
 #include "harness/figure.hpp"
@@ -14,8 +15,7 @@
 
 namespace bench {
 
-// The functions of OpenCL that are needed, found in the library at run time: a program that needs
-// it to start would not run where it is missing.
+// The required OpenCL functions, looked up at run time, so that the program starts without OpenCL.
 class opencl {
  public:
   opencl() : library_{::dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL)} {

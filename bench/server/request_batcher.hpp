@@ -1,5 +1,6 @@
-// server/request_batcher.hpp - requests of one thread that are queued together, as many as wait
-// when there is room for them.
+// SPDX-License-Identifier: Apache-2.0
+// server/request_batcher.hpp - queues requests of one thread together: all that wait when there is
+// room for them.
 #pragma once
 
 #include "server/requests.hpp"
@@ -14,9 +15,8 @@
 
 namespace bench {
 
-// Who asks waits until a group has room for him. A group is queued by two calls for all copies of
-// its requests and one for each kernel, and those who asked go on when all of it is done. For one
-// thread.
+// A request waits until there is room for a group. A group is queued by two calls for all copies
+// and one for each kernel, and its coroutines resume when all of it is done. For one thread.
 class request_batcher {
  public:
   static constexpr std::size_t max_batch = 32;
@@ -25,7 +25,7 @@ class request_batcher {
   request_batcher(const request_batcher&) = delete;
   request_batcher& operator=(const request_batcher&) = delete;
 
-  // co_await answer(place): until the request of that place is answered.
+  // co_await answer(slot): waits until the request of that slot is answered.
   [[nodiscard]] auto answer(std::size_t slot) {
     struct awaiter {
       [[nodiscard]] bool await_ready() const { return false; }
@@ -39,8 +39,8 @@ class request_batcher {
     return awaiter{*this, slot};
   }
 
-  // One group after the other, until nobody asks any more. Wait: gives what is awaited for all that
-  // a stream has.
+  // Runs one group after the other, until no request waits. Wait: returns the awaitable for all
+  // work of a stream.
   template <class Wait>
   weir::task<> serve(const weir::stream& stream, Wait wait) {
     batch_copies copies;
@@ -55,7 +55,7 @@ class request_batcher {
       for (const one& each : group) slots.push_back(each.slot);
       all_.queue_batch(slots, stream, copies);
       co_await wait(stream);
-      for (const one& each : group) each.awaiting.resume();  // most of them ask again
+      for (const one& each : group) each.awaiting.resume();  // most of them send the next request
     }
   }
 

@@ -1,4 +1,5 @@
-// server/requests.cpp - the work of a request, queued in either way.
+// SPDX-License-Identifier: Apache-2.0
+// server/requests.cpp - the work of a request, queued through weir or by direct driver calls.
 #include "server/requests.hpp"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ requests::requests(std::size_t slots, submit_mode mode)
   for (const weir::stream& each : streams_) each.sync();
 }
 
-// A request is known by its first words.
+// The first words identify a request.
 void requests::begin(work& of) const {
   of.number = of.number < 1e6f ? of.number + 1 : 0;
   std::ranges::fill(of.input.first(words_checked), of.number);

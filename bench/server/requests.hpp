@@ -1,4 +1,5 @@
-// server/requests.hpp - what a server does for each request: 64 KiB in, a kernel, 64 KiB out.
+// SPDX-License-Identifier: Apache-2.0
+// server/requests.hpp - the work of a server for each request: 64 KiB in, a kernel, 64 KiB out.
 #pragma once
 
 #include "harness/raw.hpp"
@@ -19,34 +20,34 @@ namespace bench {
 
 enum class submit_mode { each_time, from_graph };
 
-// The copies of requests that are queued together; good for others when those are done.
+// The copies of requests that are queued together; reusable once those are done.
 struct batch_copies {
   weir::copy_batch in;
   weir::copy_batch out;
 };
 
-// The memory of requests that are under way at a time, over at most 32 streams. Each place serves
-// one request at a time; different places from different threads.
+// The memory of concurrent requests, over at most 32 streams. Each slot serves one request at a
+// time; different threads may use different slots.
 class requests {
  public:
   requests(std::size_t slots, submit_mode mode);
   [[nodiscard]] std::size_t slots() const { return work_.size(); }
 
-  // Queues the work of another request: through weir, or by the driver's own calls.
+  // Queues the work of another request: through weir, or by direct driver calls.
   [[nodiscard]] weir::completion queue(std::size_t slot);
   void queue_raw(std::size_t slot);
-  // The work of several in one stream: the copies in by one call, a kernel for each, and the copies
-  // out by one call.
+  // Queues the work of several requests in one stream: the copies in by one call, a kernel for
+  // each, and the copies out by one call.
   void queue_batch(std::span<const std::size_t> slots, const weir::stream& stream,
                    batch_copies& copies);
   [[nodiscard]] const weir::stream& stream_of(std::size_t slot) const {
     return streams_[slot % streams_.size()];
   }
 
-  // Returns when all that was queued is done, and so are the host functions behind it.
+  // Returns when all queued work is done, including the host functions behind it.
   void sync() const;
 
-  // Throws if the answer is not that of the request that was queued last, and is done.
+  // Throws if the result is wrong for the last request of the slot, which must be done.
   void check(std::size_t slot) const;
 
  private:
@@ -58,7 +59,7 @@ class requests {
     std::span<float> input;
     std::span<float> device_data;
     std::span<float> output;
-    std::optional<weir::graph_exec> all = {};  // of all that is queued, if it is replayed
+    std::optional<weir::graph_exec> all = {};  // all queued work, if it is replayed
     float number = 0;
   };
   void begin(work& of) const;

@@ -1,4 +1,5 @@
-// server/servers.cpp - a coroutine for each request, or a thread.
+// SPDX-License-Identifier: Apache-2.0
+// server/servers.cpp - servers with a coroutine or a thread for each request.
 #include "server/servers.hpp"
 
 #include "completion/detached.hpp"
@@ -17,7 +18,7 @@
 namespace bench {
 namespace {
 
-// Wait: queues a request, and gives what is awaited then.
+// Wait: queues a request, and returns the awaitable for it.
 template <class Wait>
 weir::task<> serve(requests& all, std::size_t slot, server_run& to, Wait wait) {
   while (to.is_running()) {
@@ -51,19 +52,19 @@ void serve_by_thread(requests& all, std::size_t slot, server_run& to, unsigned e
   to.finish_slot();
 }
 
-// All on the reactor's thread.
+// All coroutines run on the reactor thread.
 void run_coroutines(requests& all, server_run& to) {
   serve_all(all, to, [&](std::size_t slot) { return all.queue(slot); });
 }
 
-// The reactor's thread hands them on.
+// The reactor thread passes them to other threads.
 void run_coroutines_on(std::size_t threads, requests& all, server_run& to) {
   resume_threads pool{threads};
   const auto on_pool = [&pool](weir::continuation what) { pool.call(what); };
   serve_all(all, to, [&](std::size_t slot) { return all.queue(slot).on(on_pool); });
 }
 
-// Each of the threads asks for itself, and resumes its own.
+// Each thread waits for its own requests, and resumes its own coroutines.
 void run_coroutines_in(std::size_t threads, requests& all, server_run& to) {
   std::vector<std::jthread> loops;
   for (std::size_t first = 0; first < threads; ++first) {
@@ -77,8 +78,8 @@ void run_coroutines_in(std::size_t threads, requests& all, server_run& to) {
   }
 }
 
-// Those who ask one of the threads, and then the groups that they are answered in, each with a
-// stream of its own. What is begun first has asked when the groups begin.
+// Creates the coroutines of one thread: first the clients, then one for each stream that answers
+// groups. So the clients have sent their requests when the groups start.
 template <class Wait>
 std::vector<weir::task<>> gathered(request_batcher& groups, std::size_t first, std::size_t step,
                                    requests& all, server_run& to, Wait wait) {
@@ -118,7 +119,7 @@ void run_host_functions_gathered(std::size_t threads, requests& all, server_run&
   for (std::size_t first = 0; first < threads; ++first) {
     starters.emplace_back([&all, &to, threads, first] {
       request_batcher groups{all};
-      resume_threads one;  // all of this gathering's happens there
+      resume_threads one;  // all work of this batcher runs there
       auto begin_all = [&] {
         const auto wait = [&one](const weir::stream& of) { return host_waker{of.get(), one}; };
         for (weir::task<>& each : gathered(groups, first, threads, all, to, wait))
@@ -140,8 +141,7 @@ void run_threads(requests& all, server_run& to, unsigned event_flags) {
   }
 }
 
-// A place is used again before its answer is there: only so many are under way as the driver takes
-// in.
+// Reuses a slot before its request is answered: the driver's queue limits the number in flight.
 void run_queued_only(std::size_t threads, requests& all, server_run& to) {
   std::vector<std::jthread> queuing;
   for (std::size_t first = 0; first < threads; ++first) {

@@ -1,4 +1,5 @@
-// server/servers.hpp - servers that answer as many requests at a time as there are places for them.
+// SPDX-License-Identifier: Apache-2.0
+// server/servers.hpp - servers that answer one request for each slot concurrently.
 #pragma once
 
 #include "harness/timing.hpp"
@@ -12,8 +13,8 @@
 
 namespace bench {
 
-// What one server did. Those who asked wait for their answer, and then ask again: so as many
-// requests are under way as there are places, all the time.
+// The record of one server's run. Each client waits for its answer, then sends the next request, so
+// one request for each slot is always in flight.
 class server_run {
  public:
   server_run(std::size_t slots, clock::duration length)
@@ -23,7 +24,7 @@ class server_run {
   void record_answer(std::size_t slot, clock::time_point began) {
     times_[slot].push_back(std::chrono::duration<double, std::micro>{clock::now() - began}.count());
   }
-  // Called once a place; what waits for all of them is told.
+  // Called once for each slot; notifies the thread that waits for all of them.
   void finish_slot() {
     if (left_.fetch_sub(1) != 1) return;
     ended_ = clock::now();
@@ -47,22 +48,22 @@ class server_run {
 };
 
 enum class server {
-  coroutines,           // resumed by the reactor's thread, which does all the work of the host
-  coroutines_on_4,      // by four threads that are given them
-  coroutines_in_8,      // by eight threads in sync_wait(), each with coroutines of its own
-  coroutines_gathered,  // by four threads in sync_wait(), each of which queues what its own ask for
+  coroutines,           // resumed by the reactor thread, which does all host work
+  coroutines_on_4,      // by four threads to which they are passed
+  coroutines_in_8,      // by eight threads in sync_wait(), each with its own coroutines
+  coroutines_gathered,  // by four threads in sync_wait(), each of which queues its own requests
                         // together
-  threads,              // one for each place, asleep until its event is reached
+  threads,              // one for each slot, asleep until its event is complete
   spinning_threads,
-  host_functions,  // one thread is woken and does all the work of the host
+  host_functions,  // one thread is woken and does all host work
   host_functions_on_4,
   host_functions_gathered,  // four threads that queue together, too
-  queued_only,  // eight threads that queue requests and wait for none: what the driver and the
-                // device can be given at all
+  queued_only,  // eight threads that queue requests without waiting: the upper limit of driver and
+                // device
 };
 [[nodiscard]] std::string text_of(server which);
 
-// Serves until the record ends.
+// Serves until the run ends.
 void run(server which, requests& all, server_run& to);
 
 }  // namespace bench

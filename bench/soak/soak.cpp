@@ -1,4 +1,5 @@
-// soak/soak.cpp - choosing among the operations, and counting.
+// SPDX-License-Identifier: Apache-2.0
+// soak/soak.cpp - chooses the operations, and counts.
 #include "soak/soak.hpp"
 
 #include "soak/soak_stream.hpp"

@@ -1,4 +1,5 @@
-// soak/soak.hpp - everything at once, for long: random work on many streams, whose effects are
+// SPDX-License-Identifier: Apache-2.0
+// soak/soak.hpp - a long test of everything at once: random work on many streams, whose effects are
 // counted.
 #pragma once
 
@@ -15,17 +16,18 @@ struct options {
 };
 
 struct result {
-  std::uint64_t checks = 0;  // of what a stream had done when it said that it was done
-  std::uint64_t lost = 0;    // checks that found something missing or done twice
+  std::uint64_t checks = 0;  // of a stream's effects after it was synchronized
+  std::uint64_t lost = 0;    // checks that found missing or repeated work
 };
 
-// Queues that many operations, each at random on one of the streams: sets and copies of its word,
-// records of new events (the old ones go, whatever they wait for), waits for other streams' events,
-// host functions, allocations, frees, syncs, and now and then a new stream in the place of the old
-// one, whose work is still pending. After each sync, and at the end on all streams, the stream's
-// host functions have to have run once each, and its word has to have the value that was last
-// copied. `on_idle` is called ten times, each time when all streams are idle. One thread queues.
-// Throws weir::error.
+// Queues `operations` random operations, each on a random stream: memsets and copies of its word,
+// records of new events (old events are destroyed, whatever waits for them), waits for other
+// streams' events, host functions, allocations, frees, syncs, and occasionally a new stream in
+// place of the old one, whose work is still pending.
+// After each sync, and at the end on all streams, each of the stream's host functions must have run
+// once, and its word must have the value that was last copied.
+// Calls `on_idle` ten times, each time when all streams are idle. One thread queues. Throws
+// weir::error.
 [[nodiscard]] result run(const options& options, const std::function<void(int tenth)>& on_idle);
 
 }  // namespace soak

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // soak/soak_stream.cpp - the operations of a soak.
 #include "soak/soak_stream.hpp"
 

@@ -1,4 +1,5 @@
-// soak/soak_stream.hpp - one stream of a soak, and what has to be true of it.
+// SPDX-License-Identifier: Apache-2.0
+// soak/soak_stream.hpp - one stream of a soak, and its invariants.
 #pragma once
 
 #include <atomic>
@@ -24,20 +25,20 @@ class soak_stream {
   void call_host();
   void allocate();
   void free_one();
-  // Goes on with a new stream after the work of the old one, which is destroyed at once.
+  // Continues with a new stream behind the old stream's work; the old stream is destroyed at once.
   void replace_stream();
 
-  // Waits for all of it. Is everything done, and once?
+  // Waits for all work. Returns true if all of it ran, and once.
   [[nodiscard]] bool sync_and_check();
 
  private:
   static constexpr std::size_t max_spare_buffers = 8;
 
-  // What the driver's thread and this one share. Not moved while work is queued.
+  // Shared between the driver's thread and this one. Must not move while work is queued.
   std::atomic<std::uint64_t> calls_run_{0};
   std::uint64_t calls_queued_ = 0;
-  std::uint32_t word_value_ = 0;    // after all sets that are queued
-  std::uint32_t copied_value_ = 0;  // after all copies that are queued
+  std::uint32_t word_value_ = 0;    // after all queued memsets
+  std::uint32_t copied_value_ = 0;  // after all queued copies
 
   weir::stream stream_;
   weir::pinned_buffer<std::uint32_t> copied_;

@@ -1,4 +1,5 @@
-// weir/capture.hpp - capturing the work of streams as a graph: all headers in weir/capture/.
+// SPDX-License-Identifier: Apache-2.0
+// weir/capture.hpp - stream capture: includes all headers in weir/capture/, and weir::error.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -6,3 +7,4 @@
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/capture/capture_participant.hpp>
 #include <weir/capture/capture_to.hpp>
+#include <weir/core/error.hpp>

@@ -1,4 +1,6 @@
-// weir/completion.hpp - completions, coroutines and futures: all headers in weir/completion/.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion.hpp - completions, coroutines and futures: includes all headers in
+// weir/completion/.
 #pragma once
 
 #include <weir/completion/awaitable.hpp>
@@ -12,3 +14,4 @@
 #include <weir/completion/task.hpp>
 #include <weir/completion/when.hpp>
 #include <weir/completion/when_all_values.hpp>
+#include <weir/core/error.hpp>

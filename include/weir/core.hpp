@@ -1,4 +1,6 @@
-// weir/core.hpp - errors, call sites, and the choice of the driver: all headers in weir/core/.
+// SPDX-License-Identifier: Apache-2.0
+// weir/core.hpp - errors, call sites and the choice of the driver: includes all headers in
+// weir/core/.
 #pragma once
 
 #include <weir/core/call_site.hpp>

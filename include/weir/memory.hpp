@@ -1,6 +1,9 @@
-// weir/memory.hpp - buffers, pools, copies and fills: all headers in weir/memory/.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory.hpp - buffers, pools, copies and fills: includes all headers in weir/memory/, and
+// weir::error.
 #pragma once
 
+#include <weir/core/error.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/copy_batch.hpp>

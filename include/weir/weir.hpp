@@ -1,4 +1,5 @@
-// weir/weir.hpp - all of weir, except the headers in weir/interop/, one for each foreign library.
+// SPDX-License-Identifier: Apache-2.0
+// weir/weir.hpp - all of weir except the headers in weir/interop/, one for each foreign library.
 #pragma once
 
 #include <weir/capture.hpp>

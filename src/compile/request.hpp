@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/request.hpp - what is asked of a compiler of CUDA C source, for whichever device, and
 // what comes of it.
 #pragma once

@@ -1,12 +1,13 @@
-// driver/active_captures.hpp - is anything being captured?
+// SPDX-License-Identifier: Apache-2.0
+// driver/active_captures.hpp - the number of open captures.
 #pragma once
 
 #include <atomic>
 
 namespace weir::detail {
 
-// How many captures begun through weir are open. While there are any, what could break one is put
-// off.
+// Counts the open captures that were begun through weir. While there are any, weir defers or guards
+// driver calls that could invalidate one.
 inline constinit std::atomic<int> active_capture_count{0};
 
 }  // namespace weir::detail

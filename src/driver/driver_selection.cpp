@@ -1,5 +1,6 @@
-// driver/driver_selection.cpp - which driver the process runs on: a call, else the environment,
-// else what the machine has.
+// SPDX-License-Identifier: Apache-2.0
+// driver/driver_selection.cpp - chooses the driver: by use_driver(), else the environment, else
+// availability.
 #include "driver/driver_selection.hpp"
 
 #include "driver/driver_unavailable.hpp"
@@ -24,7 +25,7 @@ namespace weir {
 namespace detail {
 namespace {
 
-// A driver in use. Never destroyed: destructors of static objects may still call it.
+// The driver in use. Never destroyed, because destructors of static objects may still call it.
 struct selected_driver {
   driver_table table;
   driver_info info;
@@ -55,10 +56,11 @@ selected_driver* make_selected(vendor_driver&& vendor) {
 selected_driver* open_embedded(call_site at) {
   const driver_table& table = embedded::table();
   if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
-    throw_driver_unavailable(static_cast<errc>(code), "cuInit", "the embedded driver",
-                             "standard error tells which of WEIR_EMBEDDED_DEVICES, "
-                             "WEIR_EMBEDDED_MEMORY and WEIR_EMBEDDED_SCHEDULE to mend",
-                             at);
+    throw_driver_unavailable(
+        static_cast<errc>(code), "cuInit", "the embedded driver",
+        "an environment variable has an invalid value; correct WEIR_EMBEDDED_DEVICES, "
+        "WEIR_EMBEDDED_MEMORY or WEIR_EMBEDDED_SCHEDULE, as standard error says",
+        at);
   }
   auto* const opened = new selected_driver{table, {}};
   opened->info.kind = driver_kind::embedded;
@@ -69,12 +71,12 @@ selected_driver* open_embedded(call_site at) {
 selected_driver* require_cuda(std::string_view requester, call_site at) {
   vendor_driver vendor = open_vendor(vendor_file());
   if (vendor.is_usable()) return make_selected(std::move(vendor));
-  throw_driver_unavailable(static_cast<errc>(vendor.code), vendor.call, vendor.library,
-                           fmt::format("{} asks for the vendor's driver, but {}; install a driver "
-                                       "for CUDA 12.0 or later, name its "
-                                       "library in WEIR_LIBCUDA, or ask for the embedded driver",
-                                       requester, vendor.problem),
-                           at);
+  throw_driver_unavailable(
+      static_cast<errc>(vendor.code), vendor.call, vendor.library,
+      fmt::format("{} requires the vendor's driver, but {}; install a driver for CUDA 12.0 or "
+                  "later, name its library in WEIR_LIBCUDA, or select the embedded driver",
+                  requester, vendor.problem),
+      at);
 }
 
 selected_driver* open_requested(driver_kind kind, std::string_view requester, call_site at) {
@@ -107,7 +109,7 @@ selected_driver* open_from_environment(call_site at) {
   return open_available(at);
 }
 
-// Looked at before a driver is opened, so that a bad value leaves nothing behind.
+// Reads WEIR_VERIFY. Called before a driver is opened, so that an invalid value has no effect.
 bool verify_from_environment(call_site at) {
   const verification_setting setting = parse_verification_setting(environment("WEIR_VERIFY"));
   if (!setting.problem.empty())
@@ -115,7 +117,7 @@ bool verify_from_environment(call_site at) {
   return setting.on;
 }
 
-// Once, with `selection_mutex` held.
+// Registers the handlers at the first call. Requires `selection_mutex`.
 void register_fork_handlers() {
   static bool registered = false;
   if (registered) return;
@@ -136,7 +138,7 @@ void register_fork_handlers() {
   registered = true;
 }
 
-// With `selection_mutex` held.
+// Opens a driver with `open` and publishes it. Requires `selection_mutex`.
 template <class Open>
 void open_and_publish(Open open, call_site at) {
   const bool verify = verify_from_environment(at);
@@ -163,8 +165,7 @@ driver_setting parse_driver_setting(std::string_view value) {
   if (value.empty() || value == "auto") return {};
   if (value == "cuda") return {driver_kind::cuda, {}};
   if (value == "embedded") return {driver_kind::embedded, {}};
-  return {std::nullopt,
-          fmt::format("its value is '{}', and it may be auto, cuda or embedded", value)};
+  return {std::nullopt, fmt::format("the value is '{}'; use auto, cuda or embedded", value)};
 }
 
 const driver_table& select_driver() { return ensure_selected(call_site{}).table; }
@@ -179,18 +180,19 @@ void use_driver(driver_kind kind, call_site at) {
   using namespace detail;
   if (kind != driver_kind::cuda && kind != driver_kind::embedded) {
     throw_driver_unavailable(errc::invalid_value, "use_driver", "the driver",
-                             "its kind is none of driver_kind", at);
+                             "the kind is not a value of weir::driver_kind; use cuda or embedded",
+                             at);
   }
   const std::lock_guard lock{selection_mutex};
   if (selected == nullptr) {
     open_and_publish([kind, at] { return open_requested(kind, "the program", at); }, at);
   } else if (selected->info.kind != kind) {
-    throw_driver_unavailable(errc::illegal_state, "use_driver",
-                             fmt::format("the {} driver", to_string(kind)),
-                             fmt::format("the {} driver is in use already, because {}; call "
-                                         "use_driver before anything else of weir",
-                                         to_string(selected->info.kind), selected->info.reason),
-                             at);
+    throw_driver_unavailable(
+        errc::illegal_state, "use_driver", fmt::format("the {} driver", to_string(kind)),
+        fmt::format("the {} driver is already in use, because {}; call use_driver before any other "
+                    "function of weir",
+                    to_string(selected->info.kind), selected->info.reason),
+        at);
   }
 }
 

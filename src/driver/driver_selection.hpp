@@ -1,4 +1,5 @@
-// driver/driver_selection.hpp - which driver the process runs on, decided once.
+// SPDX-License-Identifier: Apache-2.0
+// driver/driver_selection.hpp - chooses the driver of the process, once.
 #pragma once
 
 #include <weir/core/driver.hpp>
@@ -9,8 +10,8 @@
 
 namespace weir::detail {
 
-// What WEIR_DRIVER says: nothing where it is unset, empty or "auto". A word that it does not know
-// is told in `problem`.
+// The value of WEIR_DRIVER. `kind` is empty if it is unset, empty or "auto". `problem` describes an
+// unknown value.
 struct driver_setting {
   std::optional<driver_kind> kind;
   std::string problem;

@@ -1,4 +1,5 @@
-// driver/driver_unavailable.cpp - how the seam says that no driver can be had.
+// SPDX-License-Identifier: Apache-2.0
+// driver/driver_unavailable.cpp - throws the error that no driver is available.
 #include "driver/driver_unavailable.hpp"
 
 #include <weir/core/error.hpp>
@@ -10,9 +11,9 @@
 namespace weir::detail {
 namespace {
 
-// An error holds its advice by address, since everybody else's is a literal. What is said here is
-// said about the machine, so there are few texts, and each is kept for as long as the process
-// lives.
+// Returns the address of a permanent copy of `text`. An error stores its hint by address, because
+// all other hints are literals. These texts describe the machine, so there are few, and they are
+// never freed.
 const char* intern(std::string text) {
   static std::mutex lock;
   static auto* const texts = new std::set<std::string>;

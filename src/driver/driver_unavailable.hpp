@@ -1,4 +1,5 @@
-// driver/driver_unavailable.hpp - how the seam says that no driver can be had.
+// SPDX-License-Identifier: Apache-2.0
+// driver/driver_unavailable.hpp - throws the error that no driver is available.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -8,8 +9,8 @@
 
 namespace weir::detail {
 
-// Throws weir::error. `call` is the driver's function that failed, or weir's where none was called;
-// `object` is what it was asked of, and `hint` says what was found and what to do.
+// Throws weir::error. `call`: the driver function that failed, or weir's if none was called.
+// `object`: the object of that call. `hint`: what was found and what to do.
 [[noreturn]] void throw_driver_unavailable(errc code, const char* call, const std::string& object,
                                            std::string hint, call_site at);
 

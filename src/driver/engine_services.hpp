@@ -1,5 +1,5 @@
-// driver/engine_services.hpp - what the embedded driver tells a program in its own process beside
-// CUDA's functions.
+// SPDX-License-Identifier: Apache-2.0
+// driver/engine_services.hpp - functions of the embedded driver that CUDA does not have.
 #pragma once
 
 #include "driver/table.hpp"
@@ -9,64 +9,71 @@
 
 namespace weir::detail {
 
-// A point in a stream's work: reached when so many operations are complete. Its line and its
-// context live for ever.
+// A point in a stream's work. It is reached when `count` operations of the timeline `timeline` are
+// complete. Timelines are never destroyed.
 struct timeline_point {
-  void* line = nullptr;
+  void* timeline = nullptr;
   std::uint64_t count = 0;
 };
 
-// Whose stream it is: a context in one of its lives.
+// The context of a stream. `generation` is the generation of a primary context, which a reset
+// increments. The object behind `context` is never destroyed.
 struct work_context {
   void* context = nullptr;
-  unsigned long long life = 0;
+  unsigned long long generation = 0;
 };
 
-// Somebody who is told once that a point is reached, by a thread of the engine that goes on
-// meanwhile: `reached` passes it on and returns. It lives until then, or until it is taken back.
+// A callback that a thread of the engine calls once when a point is reached. `reached` has to
+// return quickly, because the engine's thread waits for it. The object must exist until then, or
+// until it is cancelled.
 struct engine_callback {
   void (*reached)(engine_callback& self) noexcept = nullptr;
 };
 
-// Thread safety: all of them, from any thread.
+// Thread safety: all functions may be called from any thread.
 struct engine_services {
-  // Where everything ends that the stream was given so far. Checks what cuEventRecord would, and
-  // refuses a stream that captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _INVALIDATED where
-  // its capture is broken. To ask breaks none. What `home` tells holds for the stream's life.
+  // Returns in `end` the point after all work that was queued in the stream so far, and in `home`
+  // its context, which does not change while the stream exists. Checks what cuEventRecord would
+  // check.
+  // In a capture: returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _INVALIDATED if the capture is
+  // invalidated. The call itself never invalidates a capture.
   CUresult (*end_of_stream)(CUstream stream, timeline_point& end, work_context& home) noexcept;
 
-  // The same for the last record of an event, which is not captured.
+  // Like end_of_stream, for the last record of an event that was not recorded in a capture. Returns
+  // CUDA_ERROR_NOT_SUPPORTED for an event that is shared with another process.
   CUresult (*end_of_event)(CUevent event, timeline_point& end, work_context& home) noexcept;
 
   bool (*reached)(const timeline_point& point) noexcept;
 
-  // What has become of the context: CUDA_SUCCESS while it is well.
+  // Returns CUDA_SUCCESS, or the error with which the context's work has failed.
   CUresult (*context_status)(const work_context& home) noexcept;
 
-  // The calling thread waits for the point and runs what there is to run for that, but does not
-  // sleep. True if it is reached, of which the driver then takes note, as of any wait of the
-  // host's.
+  // Waits for the point without sleeping, and runs pending work for it on the calling thread.
+  // Returns true if the point is reached; the driver then records a wait of the host.
   bool (*wait_spinning)(const timeline_point& point) noexcept;
 
-  // Runs what there is to run for that, and does not wait. Only where that is the schedule's way.
-  // True if nobody else does for as long as the thread waits: it should not sleep then.
+  // Runs pending work for the point without waiting, if the schedule lets waiting threads do so.
+  // Returns true if no other thread runs such work while this thread waits, so that it must not
+  // sleep.
   bool (*run_pending_work)(const timeline_point& point) noexcept;
 
-  // False, and nothing noted, if the point is reached already. Throws std::bad_alloc.
+  // Registers the callback. Returns false and does nothing if the point is already reached. Throws:
+  // std::bad_alloc.
   bool (*notify_at)(const timeline_point& point, engine_callback& callback);
-  // True if it was not told and will not be.
+  // Returns true if the callback was not called and will not be.
   bool (*cancel_notification)(const timeline_point& point, engine_callback& callback) noexcept;
 
-  // Is called by whoever lets the device fail, after it has.
+  // Registers a function that is called after a device has failed, on the thread that found the
+  // failure.
   void (*on_failure)(void (*what)() noexcept) noexcept;
 };
 
-// The embedded driver's services, and the table that they belong to; null for other drivers.
+// The embedded driver's services and its table; null for other drivers.
 inline constinit std::atomic<const engine_services*> embedded_services{nullptr};
 inline constinit std::atomic<const driver_table*> embedded_table{nullptr};
 
-// The services, if that driver is in use without another table over it: those who put one there
-// want to see the calls.
+// Returns the services if the embedded driver is in use and no other table is installed over its
+// own. A program that installs a table wants to see all calls, which the services would bypass.
 [[nodiscard]] inline const engine_services* active_engine_services() noexcept {
   const driver_table* const own = embedded_table.load(std::memory_order_acquire);
   if (own == nullptr || own != table_in_use.load(std::memory_order_relaxed)) return nullptr;

@@ -1,5 +1,6 @@
-// driver/fault_reports.cpp - faults as NVML tells of them. Declared here, as it is not needed to
-// build.
+// SPDX-License-Identifier: Apache-2.0
+// driver/fault_reports.cpp - fault reports of NVML, whose functions are declared here, so that its
+// header is not needed.
 #include "driver/fault_reports.hpp"
 
 #include <dlfcn.h>
@@ -9,7 +10,7 @@
 namespace weir::detail {
 namespace {
 
-using nvml_handle = void*;  // of a device, and of a set of events
+using nvml_handle = void*;  // a device or a set of events
 using nvml_result = int;
 constexpr nvml_result nvml_success = 0;
 constexpr nvml_result nvml_timeout = 10;
@@ -38,8 +39,8 @@ bool find_nvml_function(void* library, const char* symbol, Function& out) noexce
   return out != nullptr;
 }
 
-// Null if it is not there, or does not begin. It stays open: somebody may be waiting in it while
-// the process ends.
+// Returns null if the library is missing or cannot be initialised. The library stays open, because
+// a thread may be waiting in it while the process ends.
 const nvml* open_nvml() noexcept {
   static nvml calls;
   const char* const library_name = std::getenv("WEIR_NVML");

@@ -1,19 +1,19 @@
-// driver/results.hpp - the names and texts of results, for messages, and which of them are the end
-// of a context.
+// SPDX-License-Identifier: Apache-2.0
+// driver/results.hpp - the names and texts of results, and which of them make a context unusable.
 #pragma once
 
 #include "driver/abi.hpp"
 
 namespace weir::detail {
 
-// The name of a result ("CUDA_ERROR_INVALID_VALUE") and what cuGetErrorString says of it ("invalid
+// The name of a result ("CUDA_ERROR_INVALID_VALUE") and its text from cuGetErrorString ("invalid
 // argument").
 struct result_text {
   const char* name;
   const char* text;
 };
 
-// Null words for a number that results.def does not have.
+// Returns null pointers for a number that is not in results.def.
 [[nodiscard]] constexpr result_text known_result_text_of(int number) noexcept {
   switch (number) {
 #define WEIR_RESULT(symbol, value, errc, says) \
@@ -25,16 +25,16 @@ struct result_text {
   }
 }
 
-// For any number: one that results.def does not have comes from a newer driver.
+// Returns a text for any number. A number that is not in results.def comes from a newer driver.
 [[nodiscard]] constexpr result_text result_text_of(int number) noexcept {
-  const result_text known = known_result_text_of(number);
-  return known.name != nullptr
-             ? known
+  const result_text entry = known_result_text_of(number);
+  return entry.name != nullptr
+             ? entry
              : result_text{"a result without a name", "newer than this version of weir"};
 }
 
-// Did work fail so that its context is lost, and with it the process? Every later call on the
-// context answers the same.
+// Returns true if this error of asynchronous work makes the context unusable: every later call on
+// it returns the error.
 [[nodiscard]] constexpr bool loses_context(abi::CUresult result) noexcept {
   switch (result) {
     case abi::CUDA_ERROR_ILLEGAL_ADDRESS:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver/table.hpp - the seam: the CUDA driver API as a table of functions, and the table in use.
 #pragma once
 
@@ -10,8 +11,8 @@ namespace weir::detail {
 
 using namespace abi;
 
-// One pointer for every line of functions.def, under the exported symbol's name. A table that is in
-// use has no null in it: what the vendor's library lacks is filled with a function that answers
+// The functions of a driver: a pointer for every line of functions.def, named after the exported
+// symbol. A table in use has no null pointers: a function that the vendor's library lacks returns
 // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER.
 struct driver_table {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
@@ -20,15 +21,16 @@ struct driver_table {
 #undef WEIR_FUNCTION
 };
 
-// The table that driver() answers with; null until the first use. Tests swap it to observe and to
-// fail calls.
+// The table that driver() returns; null until the first use. Tests replace it to observe calls and
+// to let them fail.
 inline constinit std::atomic<const driver_table*> table_in_use{nullptr};
 
-// Chooses a driver, initialises it and sets table_in_use. Throws weir::error if the environment
-// asks for what cannot be. Safe from several threads at once: one chooses, the others wait for it.
+// Chooses a driver, initialises it and sets table_in_use. Throws weir::error if the driver that the
+// environment requests is not available. Thread safety: one thread chooses, and the others wait for
+// it.
 [[nodiscard]] const driver_table& select_driver();
 
-// The driver in use, chosen at the first call. Every call into a driver goes through here:
+// Returns the driver in use, chosen at the first call. Every driver call goes through here:
 // driver().cuStreamQuery(s).
 [[nodiscard]] inline const driver_table& driver() {
   const driver_table* table = table_in_use.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
-// driver/vendor.cpp - opens the vendor's library, asks it for every function, and finds out whether
-// it has a device.
+// SPDX-License-Identifier: Apache-2.0
+// driver/vendor.cpp - opens the vendor's library, looks up its functions and checks for a device.
 #include "driver/vendor.hpp"
 
 #include "driver/results.hpp"
@@ -10,7 +10,7 @@
 namespace weir::detail {
 namespace {
 
-// Stands in for what the library lacks, so that the table has no null in it.
+// Replaces a function that the library lacks, so that the table has no null pointers.
 template <class Function>
 struct missing_function;
 
@@ -25,8 +25,8 @@ bool find(void* library, const char* symbol, Function& out) noexcept {
   return out != nullptr;
 }
 
-// Fills the table by base name and version, which gives each function in the form that
-// functions.def has it, however new the driver is.
+// Fills the table by base name and version. So each function has the signature of functions.def,
+// even if the driver is newer.
 void fill_table(vendor_driver& driver, decltype(driver_table::cuGetProcAddress_v2) get_proc) {
   const auto get_address = [&](const char* base, int version) -> void* {
     void* address = nullptr;
@@ -64,7 +64,7 @@ void set_call_problem(vendor_driver& driver, CUresult code, const char* call) {
   const result_text words = result_text_of(code);
   set_problem(
       driver, code, call,
-      fmt::format("{} of {} answers {} ({})", call, driver.library, words.name, words.text));
+      fmt::format("{} of {} returned {} ({})", call, driver.library, words.name, words.text));
 }
 
 }  // namespace

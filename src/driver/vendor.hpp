@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver/vendor.hpp - the GPU vendor's driver, opened at run time.
 #pragma once
 
@@ -9,29 +10,30 @@
 
 namespace weir::detail {
 
-// The oldest driver that weir uses. Stream ids, which order everything that weir reports, came with
-// it.
+// The oldest driver version that weir supports. It is the first with stream ids, by which weir
+// orders its reports.
 inline constexpr int min_driver_version = 12000;
 
-// A vendor's library as it was found. Usable if there is no problem; then it is initialised and has
-// a device.
+// The result of opening a vendor's library. If there is no problem the driver is initialised and
+// has a device.
 struct vendor_driver {
   driver_table table;
   std::string library;  // the file it was loaded from
-  int version = 0;      // as cuDriverGetVersion says
-  std::vector<std::string_view>
-      missing_functions;  // whose place in the table answers CALL_REQUIRES_NEWER_DRIVER
+  int version = 0;      // from cuDriverGetVersion
+  // The functions that the library lacks: their entries return
+  // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER.
+  std::vector<std::string_view> missing_functions;
 
-  std::string problem;           // why it cannot be used, as a sentence without its full stop
-  CUresult code = CUDA_SUCCESS;  // the same as a result
-  const char* call = "dlopen";   // the function that found out
+  std::string problem;           // why it cannot be used, as a sentence without a full stop
+  CUresult code = CUDA_SUCCESS;  // the problem as a result
+  const char* call = "dlopen";   // the function that failed
 
   [[nodiscard]] bool is_usable() const noexcept { return problem.empty(); }
 };
 
-// Opens a library by name or path, fills the table and initialises the driver. Whatever is wrong is
-// told in the result; throws nothing but std::bad_alloc. The library stays open: drivers do not
-// survive being unloaded.
+// Opens a library by name or path, fills the table and initialises the driver. Problems are
+// returned in the result. The library is never closed, because drivers cannot be unloaded safely.
+// Throws: std::bad_alloc.
 [[nodiscard]] vendor_driver open_vendor(const char* file);
 
 }  // namespace weir::detail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver/verify.cpp - a table that waits for every operation.
 #include "driver/verify.hpp"
 
@@ -17,14 +18,15 @@ namespace weir::detail {
 namespace {
 
 enum class call_kind {
-  other,            // queues nothing
-  operation,        // is waited for
-  may_block,        // may hold its stream until the program does something else
-  takes_ownership,  // takes something over that it keeps whatever becomes of the stream
+  other,                // enqueues nothing
+  operation,            // enqueues work that is waited for
+  may_block,            // may block its stream until the program does something else
+  transfers_ownership,  // hands an object to the caller or the driver, so it must not fail
+                        // afterwards
 };
 
-// Whatever has a stream among its parameters queues something there, but for the functions about
-// streams themselves.
+// Functions with a stream parameter enqueue work in it, except those that concern the stream
+// itself.
 [[nodiscard]] constexpr call_kind call_kind_of(std::string_view symbol) noexcept {
   if (symbol.starts_with("cuStreamWaitValue") || symbol.starts_with("cuStreamBatchMemOp") ||
       symbol.starts_with("cuWaitExternalSemaphores")) {
@@ -32,21 +34,21 @@ enum class call_kind {
   }
   if (symbol == "cuStreamAddCallback" || symbol == "cuLaunchHostFunc" ||
       symbol.starts_with("cuMemAlloc")) {
-    return call_kind::takes_ownership;
+    return call_kind::transfers_ownership;
   }
   if (symbol == "cuStreamWaitEvent" || symbol == "cuStreamAttachMemAsync" ||
       symbol.starts_with("cuStreamWriteValue")) {
     return call_kind::operation;
   }
-  if (symbol.starts_with("cuOccupancy")) return call_kind::other;  // asks about a launch
+  if (symbol.starts_with("cuOccupancy")) return call_kind::other;  // only computes for a launch
   return symbol.starts_with("cuStream") ? call_kind::other : call_kind::operation;
 }
 
 constinit std::atomic<const driver_table*> underlying_table{nullptr};
 thread_local constinit failure_phase last_failure_phase = failure_phase::by_call;
 
-// Streams that were not waited for to their end. Few, and only ever looked at by a program that
-// looks for a mistake.
+// The streams whose wait has timed out. A vector is enough: they are few, and verification is only
+// for debugging.
 class blocked_streams {
  public:
   [[nodiscard]] bool contains(CUstream stream) const {
@@ -67,14 +69,14 @@ class blocked_streams {
   std::vector<CUstream> streams_;
 };
 
-// Operations come while statics are destroyed.
+// Never destroyed, because operations may be called while statics are destroyed.
 blocked_streams& blocked() {
   static auto* const the_streams = new blocked_streams;
   return *the_streams;
 }
 
-// Asks until the stream is done or has failed, or time is over. Others may capture meanwhile, and
-// this thread too: it says that a question does no harm.
+// Queries the stream until it is done, has failed or the time is over. The relaxed mode allows the
+// query while this thread or another one captures.
 [[nodiscard]] CUresult poll_stream(const driver_table& driver, CUstream stream,
                                    std::chrono::nanoseconds timeout) {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -89,8 +91,8 @@ blocked_streams& blocked() {
   return answer;
 }
 
-// What the work of the stream has failed with so far; success if nobody can tell yet, or if looking
-// would break a capture.
+// Returns the error of the stream's work. Returns success if the work is pending after the timeout,
+// or if the stream captures, since a query would invalidate the capture.
 [[nodiscard]] CUresult stream_status(const driver_table& driver, CUstream stream, call_kind after) {
   CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult status = driver.cuStreamIsCapturing(stream, &capturing);
@@ -109,7 +111,8 @@ blocked_streams& blocked() {
   return answer;
 }
 
-// Nothing thrown passes the seam: where there is no memory to remember a stream it goes unverified.
+// Exceptions must not pass the seam: without memory to register a blocked stream it is not
+// verified.
 [[nodiscard]] CUresult stream_status_or_success(const driver_table& driver, CUstream stream,
                                                 call_kind after) noexcept {
   try {
@@ -128,7 +131,7 @@ template <class T>
 inline constexpr bool is_stream_argument =
     std::is_same_v<T, CUstream> || std::is_same_v<T, const CUlaunchConfig*>;
 
-// A launch has its stream among its settings, which the driver refuses if they are null.
+// A launch has its stream in its configuration. The driver itself refuses a null configuration.
 [[nodiscard]] CUstream stream_of(CUstream stream) noexcept { return stream; }
 [[nodiscard]] CUstream stream_of(const CUlaunchConfig* config) noexcept {
   return config != nullptr ? config->hStream : nullptr;
@@ -163,8 +166,9 @@ struct wrapper<Kind, Member> {
     const CUresult answer = (driver.*Member)(arguments...);
     if (answer != CUDA_SUCCESS) return answer_with(answer, failure_phase::by_call);
     const CUresult after = stream_status_or_success(driver, stream, Kind);
-    if constexpr (Kind == call_kind::takes_ownership)
-      return CUDA_SUCCESS;  // the next operation tells
+    // The object has its new owner, so the call must not fail: the next operation returns the
+    // error.
+    if constexpr (Kind == call_kind::transfers_ownership) return CUDA_SUCCESS;
     return answer_with(after, failure_phase::after_call);
   }
 };
@@ -176,21 +180,21 @@ constexpr driver_table verifying_table{
 #undef WEIR_FUNCTION
 };
 
-std::mutex table_mutex;               // held while the table is put in or taken out
-constinit bool is_installed = false;  // under `table_mutex`: in use, or under the one in use
+std::mutex table_mutex;               // held while the table is installed or removed
+constinit bool is_installed = false;  // under `table_mutex`: in use, or under the table in use
 
 }  // namespace
 
-void set_verification(bool on) {
-  static_cast<void>(driver());  // there is one from here on
+void set_verification(bool enabled) {
+  static_cast<void>(driver());  // chooses one if none is in use yet
   const std::lock_guard lock{table_mutex};
   const driver_table* const now = table_in_use.load(std::memory_order_acquire);
-  verification_on.store(on, std::memory_order_relaxed);
-  if (on && !is_installed) {
+  verification_on.store(enabled, std::memory_order_relaxed);
+  if (enabled && !is_installed) {
     underlying_table.store(now, std::memory_order_release);
     table_in_use.store(&verifying_table, std::memory_order_release);
     is_installed = true;
-  } else if (!on && is_installed) {
+  } else if (!enabled && is_installed) {
     const driver_table* expected = &verifying_table;
     is_installed = !table_in_use.compare_exchange_strong(
         expected, underlying_table.load(std::memory_order_relaxed));
@@ -204,7 +208,7 @@ failure_phase take_failure_phase() noexcept {
 verification_setting parse_verification_setting(std::string_view value) {
   if (value.empty() || value == "0") return {};
   if (value == "1") return {true, {}};
-  return {false, fmt::format("its value is '{}', and it may be 0 or 1", value)};
+  return {false, fmt::format("the value is '{}'; use 0 or 1", value)};
 }
 
 }  // namespace weir::detail

@@ -1,5 +1,6 @@
-// driver/verify.hpp - a table that waits for every operation, so that the one that fails is the one
-// that is told.
+// SPDX-License-Identifier: Apache-2.0
+// driver/verify.hpp - a driver table whose functions wait for each operation, so that errors name
+// the operation that failed.
 #pragma once
 
 #include "driver/table.hpp"
@@ -11,30 +12,33 @@
 
 namespace weir::detail {
 
-// Puts a table over the one in use, whose functions that queue work in a stream wait for the stream
-// before and after, and answer what its work has failed with; or takes it away. While it is not
-// there nothing of this costs anything. Is it there already, or under another table, that one stays
-// and only does what it is told. Thread safety: any thread; calls of others that are under way end
-// as they began.
-void set_verification(bool on);
+// Installs or removes the verifying table over the table in use. Its functions that enqueue work
+// wait for the stream before and after the call, and return the error of the stream's work. Without
+// the table verification costs nothing. A verifying table that is under another table stays
+// installed and is only switched on or off.
+//
+// Thread safety: may be called from any thread. Calls in progress end in the mode in which they
+// began.
+void set_verification(bool enabled);
 
-// Is it wanted? One load.
+// Returns true if verification is switched on. Cost: one load.
 inline constinit std::atomic<bool> verification_on{false};
 [[nodiscard]] inline bool verifying() noexcept {
   return verification_on.load(std::memory_order_relaxed);
 }
 
-// How long such a wait may take, in nanoseconds. A stream that takes longer is held, by a value
-// that is not written yet for instance, and is only looked at from then on, until it has caught up.
+// The longest wait for a stream, in nanoseconds. A stream that takes longer is blocked, for
+// instance by a wait for a value that is not written yet. It is then only queried, until its work
+// is complete.
 inline constinit std::atomic<long long> verification_timeout{2'000'000'000};
 
-// When a wait found the failure that the last call of this thread answered with: before or after
-// the operation itself. Asking forgets it.
+// Says when the error that this thread's last call returned was found: by the call itself, or by
+// the wait before or after it. take_failure_phase() resets it to by_call.
 enum class failure_phase : unsigned char { by_call, before_call, after_call };
 [[nodiscard]] failure_phase take_failure_phase() noexcept;
 
-// What WEIR_VERIFY says: off where it is unset, empty or 0. Any other word than 1 is told in
-// `problem`.
+// The value of WEIR_VERIFY: off if it is unset, empty or 0. `problem` describes a value other than
+// 0 and 1.
 struct verification_setting {
   bool on = false;
   std::string problem;

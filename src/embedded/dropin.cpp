@@ -1,5 +1,6 @@
-// embedded/dropin.cpp - libcuda.so.1 without a GPU: the embedded driver under the CUDA driver API's
-// own names.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/dropin.cpp - libcuda.so.1 without a GPU: exports the embedded driver under the CUDA
+// driver API's names.
 #include "embedded/entry/entries.hpp"
 #include "embedded/entry/proc_table.hpp"
 
@@ -8,11 +9,11 @@ namespace entry = weir::embedded::entry;
 
 #define WEIR_SHOWN extern "C" __attribute__((visibility("default")))
 
-// Names of a function's per-thread variant, by the last word of its line in the lists.
+// The name of a function's per-thread variant, chosen by the last word of its line in the lists.
 #define WEIR_NAME_ptsz(symbol) symbol##_ptsz
 #define WEIR_NAME_ptds(symbol) symbol##_ptds
 
-// The functions that weir knows.
+// The functions that weir implements.
 #define WEIR_PLAIN(symbol, parameters, arguments) \
   WEIR_SHOWN CUresult symbol parameters { return entry::entries.symbol arguments; }
 #define WEIR_VARIANT(name, symbol, parameters, arguments)            \
@@ -31,8 +32,7 @@ namespace entry = weir::embedded::entry;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
 
-// All others. They take whatever arguments they are given, since it is the caller that clears them
-// away.
+// All other functions. They accept any arguments, because the caller removes them from the stack.
 #define WEIR_REFUSED(name) \
   WEIR_SHOWN CUresult name() { return CUDA_ERROR_NOT_SUPPORTED; }
 #define WEIR_REFUSED_none(symbol)
@@ -63,7 +63,7 @@ const entry::proc exported_procs[] = {
 #undef WEIR_UNSUPPORTED
 };
 
-// Before anybody can ask: a library is initialised before dlopen returns or main begins.
+// Runs before any lookup: library constructors run before dlopen returns or main begins.
 [[gnu::constructor]] void publish() { entry::publish_procs(exported_procs); }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// embedded/services.cpp - from the services to the engine and the model.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/services.cpp - implements the engine services with the engine and the model.
 #include "embedded/services.hpp"
 
 #include "embedded/engine/failure_hook.hpp"
@@ -20,7 +21,7 @@ using detail::timeline_point;
 using detail::work_context;
 
 engine::point to_point(const timeline_point& point) noexcept {
-  return {static_cast<engine::timeline*>(point.line), point.count};
+  return {static_cast<engine::timeline*>(point.timeline), point.count};
 }
 
 CUresult end_of_stream(CUstream handle, timeline_point& end, work_context& home) noexcept {
@@ -57,8 +58,8 @@ bool reached(const timeline_point& point) noexcept { return to_point(point).reac
 CUresult context_status(const work_context& home) noexcept {
   const auto* const context = static_cast<const model::context*>(home.context);
   const CUresult status = context->status();
-  // A primary context that was reset is the same object in another life.
-  return status == CUDA_SUCCESS && context->generation() != home.life
+  // A primary context that was reset keeps its address and gets a new generation.
+  return status == CUDA_SUCCESS && context->generation() != home.generation
              ? CUDA_ERROR_CONTEXT_IS_DESTROYED
              : status;
 }

@@ -1,4 +1,5 @@
-// embedded/services.hpp - what the embedded driver offers programs that have it in their own
+// SPDX-License-Identifier: Apache-2.0
+// embedded/services.hpp - engine services for a program that runs the embedded driver in its own
 // process.
 #pragma once
 

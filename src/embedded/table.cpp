@@ -1,4 +1,5 @@
-// embedded/table.cpp - the embedded driver as a table.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/table.cpp - the embedded driver's function table.
 #include "embedded/table.hpp"
 
 #include "embedded/entry/entries.hpp"

@@ -1,4 +1,5 @@
-// embedded/table.hpp - the embedded driver as a table, for programs that have it in their own
+// SPDX-License-Identifier: Apache-2.0
+// embedded/table.hpp - the embedded driver's function table, for programs that run it in their own
 // process.
 #pragma once
 
@@ -6,7 +7,7 @@
 
 namespace weir::embedded {
 
-// Every function of the embedded driver. Those that later.def lists answer
+// Returns every function of the embedded driver. Functions listed in later.def return
 // CUDA_ERROR_NOT_SUPPORTED.
 [[nodiscard]] const detail::driver_table& table() noexcept;
 

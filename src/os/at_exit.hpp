@@ -1,5 +1,5 @@
-// os/at_exit.hpp - functions for the end of the process, left with the C library while nobody
-// forks.
+// SPDX-License-Identifier: Apache-2.0
+// os/at_exit.hpp - registers exit handlers, without a deadlock in the child of a concurrent fork.
 #pragma once
 
 #include <cstdlib>
@@ -7,15 +7,16 @@
 
 namespace weir::detail {
 
-// Held while such a function is left, and during a fork of a process that has a driver. The C
-// library has a lock for them, which exit() takes, and does not mind forks: a child made while
-// another thread had it could never end.
+// Held while a handler is registered, and during a fork of a process that has a driver. The C
+// library guards its handlers with a lock that exit() takes and that fork() does not reset. A child
+// that is created while another thread holds that lock could never exit.
 inline constinit std::mutex at_exit_lock;
 
-// This thread forks, and holds it. The program's own functions around forks may leave something.
+// True while this thread forks and holds the lock: fork handlers of the program may register exit
+// handlers.
 inline thread_local constinit bool at_exit_lock_is_held = false;
 
-// std::atexit(function). Any thread.
+// Calls std::atexit(function). Thread safety: may be called from any thread.
 inline void register_at_exit(void (*function)()) noexcept {
   std::unique_lock lock{at_exit_lock, std::defer_lock};
   if (!at_exit_lock_is_held) lock.lock();

@@ -1,17 +1,18 @@
-// os/clock.hpp - the clock of all waits.
+// SPDX-License-Identifier: Apache-2.0
+// os/clock.hpp - the steady clock that all waits use.
 #pragma once
 
 #include <chrono>
 
 namespace weir::detail {
 
-// Nanoseconds that only go forward.
+// Returns the time of the steady clock in nanoseconds.
 [[nodiscard]] inline long long steady_nanoseconds() noexcept {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// The deadline that lies so far ahead.
+// Returns the deadline that is `nanoseconds` from now, without overflow.
 [[nodiscard]] inline long long deadline_after(long long nanoseconds) noexcept {
   constexpr long long max_deadline = 0x7fff'ffff'ffff'ffff;
   const long long now = steady_nanoseconds();

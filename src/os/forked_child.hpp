@@ -1,16 +1,18 @@
-// os/forked_child.hpp - is this process the child of a fork, which has no driver?
+// SPDX-License-Identifier: Apache-2.0
+// os/forked_child.hpp - detects the child of a fork, in which the driver cannot be used.
 #pragma once
 
 #include <atomic>
 
 namespace weir::detail {
 
-// Set in the child of a fork if the parent had a driver by then: its threads and weir's stayed
-// there, and locks may be held by them for ever. The child's copies of objects name what is the
-// parent's. So destructors do nothing in it, and every other operation gets the driver's answer,
-// not_initialized.
+// Set in the child of a fork if the parent had a driver. The parent's threads do not exist in the
+// child, and locks that they held stay locked. The child's copies of objects refer to objects of
+// the parent. So destructors do nothing in the child, and every other operation fails with the
+// driver's answer, not_initialized.
 inline constinit std::atomic<bool> forked_with_driver{false};
 
+// Returns true in such a child.
 [[nodiscard]] inline bool in_forked_child() noexcept {
   return forked_with_driver.load(std::memory_order_relaxed);
 }

@@ -1,4 +1,6 @@
-// os/futex.hpp - sleeping on a word until another thread changes it, for as long as one likes.
+// SPDX-License-Identifier: Apache-2.0
+// os/futex.hpp - puts threads to sleep until another thread changes a word, with an optional
+// timeout.
 #pragma once
 
 #include <atomic>
@@ -12,15 +14,15 @@
 
 namespace weir::detail {
 
-// std::atomic::wait has no time limit and spins in its own way, so the system call itself.
+// The system call is used because std::atomic::wait has no timeout and spins before it sleeps.
 
-// Sleeps while `word` is `expected`; may return early for no reason.
+// Sleeps while `word` equals `expected`. May return spuriously.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
           nullptr, 0);
 }
 
-// The same, for at most `limit`.
+// Like futex_wait(), for at most `limit`.
 inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
                            std::chrono::nanoseconds limit) noexcept {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
@@ -29,6 +31,7 @@ inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expec
           &relative, nullptr, 0);
 }
 
+// Wakes at most `threads` threads that sleep on `word`.
 inline void futex_wake(std::atomic<std::uint32_t>& word, int threads) noexcept {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, threads, nullptr,
           nullptr, 0);

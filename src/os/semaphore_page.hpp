@@ -1,5 +1,5 @@
-// os/semaphore_page.hpp - a semaphore in shared memory, which embedded devices import and host
-// threads use.
+// SPDX-License-Identifier: Apache-2.0
+// os/semaphore_page.hpp - a semaphore in shared memory, for embedded devices and host threads.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace weir::detail {
 
-// What lies at the beginning of a shared memory segment of at least 4096 bytes. Everything about a
-// semaphore is in these words, so any process and any language may take part;
+// The layout at the beginning of a shared memory segment of at least 4096 bytes. The whole state of
+// a semaphore is in these words, so any process in any language can use it.
 // docs/guide/external-semaphores.md describes them.
 struct semaphore_page {
   static constexpr std::uint64_t magic_number =
@@ -26,29 +26,30 @@ struct semaphore_page {
 
   std::uint64_t magic;
   std::uint32_t kind;
-  std::atomic<std::uint32_t>
-      changes;  // a futex word: who has changed the value adds 1 and wakes all who sleep on it
+  // A futex word: a thread that changes the value adds 1 and wakes all threads that sleep on it.
+  std::atomic<std::uint32_t> changes;
   std::atomic<std::uint64_t> value;  // binary: 0 or 1; timeline: any, and it should only grow
 
-  // Sets the value and wakes whoever sleeps until it changes, in any process.
+  // Sets the value and wakes all threads that wait for a change, in any process.
   void set(std::uint64_t to) noexcept {
     value.store(to, std::memory_order_release);
     changes.fetch_add(1, std::memory_order_release);
-    // Not FUTEX_WAKE_PRIVATE: the sleepers may be of another process.
+    // Not FUTEX_WAKE_PRIVATE: the sleeping threads may belong to another process.
     syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAKE, INT_MAX, nullptr,
             nullptr, 0);
   }
 
-  // Is it there? A binary semaphore is taken by whoever sees it: true for one of several.
-  [[nodiscard]] bool try_acquire(std::uint64_t wanted) noexcept {
-    if (kind == timeline) return value.load(std::memory_order_acquire) >= wanted;
+  // Returns true if the value has been reached. A binary semaphore is then reset, so only one of
+  // several waiters gets it; it ignores `needed_value`.
+  [[nodiscard]] bool try_acquire(std::uint64_t needed_value) noexcept {
+    if (kind == timeline) return value.load(std::memory_order_acquire) >= needed_value;
     std::uint64_t signalled = 1;
     return value.compare_exchange_strong(signalled, 0, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
 
-  // Sleeps while `changes` is `seen`, until the relative time is over; may return early for no
-  // reason.
+  // Sleeps while `changes` equals `seen`, for at most the relative `timeout`. May return
+  // spuriously.
   void wait_for_change(std::uint32_t seen, const timespec* timeout) noexcept {
     syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&changes), FUTEX_WAIT, seen, timeout,
             nullptr, 0);

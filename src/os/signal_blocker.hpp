@@ -1,4 +1,5 @@
-// os/signal_blocker.hpp - threads of weir's own take none of the program's signals.
+// SPDX-License-Identifier: Apache-2.0
+// os/signal_blocker.hpp - keeps the program's signals away from weir's own threads.
 #pragma once
 
 #include <pthread.h>
@@ -6,7 +7,8 @@
 
 namespace weir::detail {
 
-// A thread that begins meanwhile has all signals blocked.
+// Blocks all signals for the calling thread, and so for threads that it starts while the object
+// exists.
 class signal_blocker {
  public:
   signal_blocker() noexcept {

@@ -1,5 +1,6 @@
-// os/spin_lock.hpp - a lock for sections of a few nanoseconds, and the pause that polite spinning
-// uses.
+// SPDX-License-Identifier: Apache-2.0
+// os/spin_lock.hpp - a lock for critical sections of a few nanoseconds, and the pause of spin
+// loops.
 #pragma once
 
 #include <sched.h>
@@ -11,7 +12,7 @@
 
 namespace weir::detail {
 
-// Tells the processor that this thread spins; some 50 ns on current x86.
+// Tells the processor that this thread spins. Takes about 50 ns on current x86.
 inline void pause() noexcept {
 #if defined(__x86_64__)
   _mm_pause();
@@ -20,8 +21,8 @@ inline void pause() noexcept {
 #endif
 }
 
-// A test-and-set lock. Gives the processor away after a while, because the holder may have been
-// descheduled.
+// A test-and-set lock. Yields the processor after 64 pauses, because the holder may have been
+// preempted.
 class spin_lock {
  public:
   void lock() noexcept {

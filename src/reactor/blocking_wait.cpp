@@ -1,10 +1,11 @@
-// reactor/blocking_wait.cpp - threads that block until a point is settled.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/blocking_wait.cpp - blocks a thread until a point is complete.
 #include "reactor/blocking_wait.hpp"
 
 #include "os/clock.hpp"
 #include "os/futex.hpp"
+#include "reactor/poll_policy.hpp"
 #include "reactor/reactor.hpp"
-#include "reactor/sleeping_thread.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -21,15 +22,16 @@ struct sleeper : completion_waiter {
   std::atomic<std::uint32_t> woken{0};
 };
 
-// The sleeper may be gone as soon as the word is set; waking a word that is nobody's does no harm.
+// The sleeper may be destroyed as soon as the bit is set. Waking a word without sleepers does no
+// harm.
 void wake(completion_waiter& self, errc) noexcept {
   auto& word = static_cast<sleeper&>(self).woken;
   word.fetch_or(completed_bit, std::memory_order_release);
   futex_wake(word, 1);
 }
 
-// Asks with naps in between: for threads that nobody can wake, and those without which nothing goes
-// on.
+// Polls with short sleeps in between. Used if no other thread can wake the calling thread, or if
+// the calling thread has to drive the work itself.
 errc poll_until(completion_queue& queue, std::uint64_t ticket, long long deadline) noexcept {
   const long long begin = steady_nanoseconds();
   std::atomic<std::uint32_t> unsignalled{0};
@@ -45,8 +47,8 @@ errc poll_until(completion_queue& queue, std::uint64_t ticket, long long deadlin
   }
 }
 
-// Until it is told: true. False if the time has passed first, or nobody is left to tell it; then it
-// waits no more.
+// Sleeps until the sleeper is notified and returns true. Returns false, with the sleeper removed
+// from the queue, after the deadline or if no thread is left that would notify it.
 bool sleep(sleeper& me, completion_queue& queue, long long deadline) noexcept {
   const sleeping_thread listed{me.woken};
   for (;;) {
@@ -55,7 +57,7 @@ bool sleep(sleeper& me, completion_queue& queue, long long deadline) noexcept {
     const long long remaining = deadline == forever ? forever : deadline - steady_nanoseconds();
     if ((remaining <= 0 || reactor::this_thread_must_drive()) && queue.remove(me)) return false;
     if (remaining <= 0 || deadline == forever) {
-      futex_wait(me.woken, seen);  // without time left it is just being told
+      futex_wait(me.woken, seen);  // after the deadline: the notification is under way
     } else {
       futex_wait_for(me.woken, seen, std::chrono::nanoseconds{remaining});
     }
@@ -64,7 +66,7 @@ bool sleep(sleeper& me, completion_queue& queue, long long deadline) noexcept {
 
 errc sleep_until_notified(completion_queue& queue, std::uint64_t ticket, long long deadline) {
   reactor& owner = queue.owner();
-  const bool needs_polling = !queue.uses_engine();  // in this life
+  const bool needs_polling = !queue.uses_engine();  // read once: it may change with the generation
   owner.start_thread();
   sleeper me;
   me.on_complete = &wake;
@@ -77,8 +79,8 @@ errc sleep_until_notified(completion_queue& queue, std::uint64_t ticket, long lo
   return reactor::this_thread_must_drive() ? poll_until(queue, ticket, deadline) : errc::not_ready;
 }
 
-// Asks for as long as that pays, and then sleeps. One that has been awake for the engine sleeps at
-// once.
+// Polls without a pause until the spin budget is used up, and then sleeps. A thread that has
+// already waited in the engine (`has_spun`) sleeps after the first poll.
 errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long timeout,
                      bool has_spun) noexcept {
   const long long begin = steady_nanoseconds();

@@ -1,4 +1,5 @@
-// reactor/blocking_wait.hpp - threads that block until a point is settled.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/blocking_wait.hpp - blocks a thread until a point is complete.
 #pragma once
 
 #include "reactor/completion_queue.hpp"
@@ -7,8 +8,9 @@
 
 namespace weir::detail {
 
-// Success, what the work failed with, or not_ready if the time, in nanoseconds, has passed first.
-// The thread asks itself for as long as that pays, and then sleeps.
+// Blocks until the point is complete or `timeout` nanoseconds have passed. Returns success, the
+// error of the work, or not_ready after a timeout. The thread polls until its spin budget is used
+// up, and then sleeps.
 [[nodiscard]] errc wait_until_complete(completion_queue& queue, std::uint64_t ticket,
                                        long long timeout) noexcept;
 

@@ -1,7 +1,11 @@
-// reactor/completion_queue.cpp - the lives of lanes, and the points that they are given.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/completion_queue.cpp - adds points to a queue, queries and completes them, and recycles
+// queues.
 #include "reactor/completion_queue.hpp"
 
+#include "driver/active_captures.hpp"
 #include "os/futex.hpp"
+#include "reactor/completion_queue_pool.hpp"
 #include "reactor/reactor.hpp"
 
 #include <weir/detail/closed.hpp>
@@ -15,16 +19,50 @@ namespace {
 
 std::uint64_t to_value(CUevent event) noexcept { return reinterpret_cast<std::uintptr_t>(event); }
 
+CUevent to_event(std::uint64_t value) noexcept {
+  return reinterpret_cast<CUevent>(static_cast<std::uintptr_t>(value));
+}
+
+// Allows a query while this thread or another one captures in a mode in which queries are unsafe.
+// Only captures that were begun through weir are counted; for others the driver's own answer
+// stands.
+class relaxed_capture_guard {
+ public:
+  explicit relaxed_capture_guard(const driver_table& calls) noexcept : calls_{calls} {
+    if (active_capture_count.load(std::memory_order_relaxed) == 0) [[likely]] {
+      return;
+    }
+    exchanged_ = calls_.cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS;
+  }
+  relaxed_capture_guard(const relaxed_capture_guard&) = delete;
+  relaxed_capture_guard& operator=(const relaxed_capture_guard&) = delete;
+  ~relaxed_capture_guard() {
+    if (exchanged_) static_cast<void>(calls_.cuThreadExchangeStreamCaptureMode(&mode_));
+  }
+
+ private:
+  const driver_table& calls_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool exchanged_ = false;
+};
+
+// Returns true if a capture forbids the query, so that the answer says nothing about the work.
+bool is_capture_error(CUresult answer) noexcept {
+  return answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
+         answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+         answer == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
 }  // namespace
 
-// A ticket of its own says that a stream had nothing to do: it is settled from the beginning.
+// The skipped ticket stands for a stream without pending work: it is complete from the beginning.
 void completion_queue::attach(const queue_key& key) {
   const std::lock_guard lock{polling_};
   const std::lock_guard hold{ring_lock_};
   key_ = key;
   generation_.fetch_add(1, std::memory_order_relaxed);
   services_.store(active_engine_services(), std::memory_order_relaxed);
-  line_ = nullptr;
+  timeline_ = nullptr;
   notice_.reached = &completion_queue::on_reached;
   notice_.queue = this;
   first_of_generation_ = ring_.skip_ticket();
@@ -79,8 +117,7 @@ void completion_queue::reclaim() noexcept {
                   ring_.empty() && !is_recording_ && !failed();
     if (is_reusable) is_pooled_ = true;
     events_are_good = !is_for_event_ && !failed();
-    if (ring_.empty())
-      trim_threshold_ = min_trim_threshold;  // else what a burst has left would pile up again
+    if (ring_.empty()) trim_threshold_ = min_trim_threshold;  // a burst may have raised it
     if (ring_.shrink() || is_reusable || failed()) unused.swap(free_);
     context = key_.context_number;
   }
@@ -92,9 +129,9 @@ void completion_queue::reclaim() noexcept {
   if (is_reusable) release_queue(*this);
 }
 
-// Points that nobody asks for are settled once there are twice as many as were left the last time:
-// so whatever of them is done, the questions are few beside the points. If the newest is done so
-// are all; else half of what is done is found.
+// Removes completed points that no thread polls for. It runs when twice as many points are pending
+// as the last run left, so queries are few compared with points. If the newest point is complete,
+// so are all; else bisection finds at least half of those that are.
 void completion_queue::trim() noexcept {
   std::uint64_t oldest = 0;
   std::uint64_t polled = 0;
@@ -116,8 +153,8 @@ void completion_queue::trim() noexcept {
   trim_threshold_ = std::max(2 * ring_.size(), min_trim_threshold);
 }
 
-// Points are settled from the front: few may be older than the one that the reactor's thread asks
-// for.
+// Returns true if the reactor thread polls a point near the front, so that its queries remove most
+// of the completed points.
 bool completion_queue::is_polled_near_front() const noexcept {
   return first_awaited_ - ring_.begin() < trim_threshold_ && owner_.is_polling();
 }
@@ -141,10 +178,11 @@ driver_result completion_queue::add_point(CUstream stream, std::uint64_t generat
   return added;
 }
 
-// One event after the other is recorded, so that tickets are in the order of the stream. A driver
-// may take its time. Begins and ends with ring_lock_ held, which others may have meanwhile.
+// Serializes the recording of events, so that tickets are in the order of the stream. A record may
+// take long, so ring_lock_ can be released meanwhile. The constructor leaves with the lock held.
 struct completion_queue::recording_turn {
-  explicit recording_turn(completion_queue& in) noexcept : queue{in}, hold{in.ring_lock_} {
+  explicit recording_turn(completion_queue& recorded_queue) noexcept
+      : queue{recorded_queue}, hold{recorded_queue.ring_lock_} {
     while (queue.is_recording_) [[unlikely]] {
         const std::uint32_t seen = queue.turns_.load(std::memory_order_relaxed);
         ++queue.waiting_to_record_;
@@ -198,11 +236,11 @@ driver_result completion_queue::add_event_point(CUstream stream, std::uint64_t g
   return added;
 }
 
-// Into an event that is made if there is none.
+// Takes an event from the pool if `event` is null. Destroys the event if recording fails.
 driver_result completion_queue::record_event(CUevent& event, CUstream stream) const {
   if (event == nullptr) {
-    const driver_result taken = acquire_event(key_.context, key_.context_number, event);
-    if (taken.code != errc::success) return taken;
+    const driver_result acquired = acquire_event(key_.context, key_.context_number, event);
+    if (acquired.code != errc::success) return acquired;
   }
   const CUresult answer = driver().cuEventRecord(event, stream);
   if (answer == CUDA_SUCCESS) return {};
@@ -210,8 +248,8 @@ driver_result completion_queue::record_event(CUevent& event, CUstream stream) co
   return {static_cast<errc>(answer), "cuEventRecord"};
 }
 
-// Threads that ask at once may do so in either order: a count that another has overtaken is taken
-// for his.
+// Two threads may read the end of the stream in one order and add it in the other. The smaller
+// count then shares the point of the larger one.
 driver_result completion_queue::add_engine_point(CUstream stream, std::uint64_t generation,
                                                  std::uint64_t& ticket) {
   const engine_services* const engine = services();
@@ -226,8 +264,8 @@ driver_result completion_queue::add_engine_point(CUstream stream, std::uint64_t 
   }
   const std::lock_guard hold{ring_lock_};
   if (!is_attached_to(stream, generation) || services() != engine) return {stale};
-  if (line_ != end.line) {
-    line_ = end.line;
+  if (timeline_ != end.timeline) {
+    timeline_ = end.timeline;
     work_context_ = context;
   }
   if (!ring_.empty() && ring_[ring_.end() - 1].value >= end.count) {
@@ -252,7 +290,7 @@ std::uint64_t completion_queue::watch_event(const timeline_point& point,
                                             const work_context& context) {
   const std::lock_guard hold{ring_lock_};
   ring_.reserve_one();
-  line_ = point.line;
+  timeline_ = point.timeline;
   work_context_ = context;
   is_for_event_ = true;
   is_attached_ = false;
@@ -264,6 +302,127 @@ bool completion_queue::adopt_event() noexcept {
   if (ring_.empty()) return false;
   has_adopted_event_ = true;
   return true;
+}
+
+errc completion_queue::known_status(std::uint64_t ticket) const noexcept {
+  if (ticket < completed_.load(std::memory_order_acquire)) return errc::success;
+  const errc failure = failure_.load(std::memory_order_acquire);
+  if (failure == errc::success) return errc::not_ready;
+  return ticket < completed_.load(std::memory_order_acquire) ? errc::success : failure;
+}
+
+errc completion_queue::query_point(std::uint64_t value) const noexcept {
+  if (const engine_services* const engine = services()) {
+    if (const CUresult health = engine->context_status(work_context_); health != CUDA_SUCCESS)
+      return static_cast<errc>(health);
+    return engine->reached({timeline_, value}) ? errc::success : errc::not_ready;
+  }
+  const driver_table& calls = *table_in_use.load(std::memory_order_acquire);
+  const relaxed_capture_guard guard{calls};
+  const CUresult answer = calls.cuEventQuery(to_event(value));
+  return is_capture_error(answer) ? errc::not_ready : static_cast<errc>(answer);
+}
+
+errc completion_queue::query(std::uint64_t ticket) noexcept {
+  if (const errc outcome = known_status(ticket); outcome != errc::not_ready) return outcome;
+  return query_locked(ticket, std::unique_lock{polling_});
+}
+
+errc completion_queue::try_query(std::uint64_t ticket) noexcept {
+  if (const errc outcome = known_status(ticket); outcome != errc::not_ready) return outcome;
+  std::unique_lock lock{polling_, std::try_to_lock};
+  return lock.owns_lock() ? query_locked(ticket, std::move(lock)) : known_status(ticket);
+}
+
+errc completion_queue::query_locked(std::uint64_t ticket,
+                                    std::unique_lock<spin_lock> lock) noexcept {
+  std::uint64_t value = 0;
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (ring_.contains(ticket)) value = ring_[ticket].value;
+  }
+  if (value == 0) return known_status(ticket);
+  const errc answer = query_point(value);
+  if (answer == errc::not_ready) return answer;
+  waiter_list ready_waiters;
+  if (answer != errc::success) {
+    fail(answer, ready_waiters);
+  } else {
+    const std::lock_guard hold{ring_lock_};
+    complete_through(ticket, ready_waiters);
+  }
+  lock.unlock();
+  owner().deliver(ready_waiters, caller_kind::other);
+  reclaim();
+  return known_status(ticket);
+}
+
+// A point that was pending at the last poll is queried again without reading the ring, whose cache
+// line belongs to the threads that add points. If it still has a waiter it is still in the ring,
+// since only the holder of polling_ removes points. If a later point is pending, the oldest one is
+// queried next, since it may be complete.
+void completion_queue::poll(waiter_list& ready_waiters) noexcept {
+  const std::unique_lock lock{polling_, std::try_to_lock};
+  if (!lock.owns_lock()) return;
+  if (services() != nullptr) {
+    complete_reached(ready_waiters);
+    return;
+  }
+  for (bool again = true; again;) {
+    const std::uint64_t oldest = first_awaited_.load(std::memory_order_relaxed);
+    if (pending_.ticket != oldest) {
+      const std::lock_guard hold{ring_lock_};
+      if (first_awaited_ == none) return;
+      pending_.ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
+      pending_.value = ring_[pending_.ticket].value;
+    }
+    again = false;
+    const errc answer = query_point(pending_.value);
+    if (answer == errc::not_ready) {
+      again = std::exchange(stride_, 0) != 0 && pending_.ticket != oldest;
+    } else if (answer != errc::success) {
+      fail(answer, ready_waiters);
+    } else {
+      const std::lock_guard hold{ring_lock_};
+      complete_through(pending_.ticket, ready_waiters);
+      stride_ = std::min(2 * stride_ + 1, ring_.size());
+    }
+  }
+}
+
+void completion_queue::take_waiters(pending_point& point, errc outcome,
+                                    waiter_list& ready_waiters) noexcept {
+  for (completion_waiter* waiter = point.first_waiter; waiter != nullptr;) {
+    completion_waiter* const following = waiter->next;
+    count_waiter(*waiter, -1);
+    waiter->outcome = outcome;
+    ready_waiters.append(*waiter);
+    waiter = following;
+  }
+}
+
+// free_ has room for the events: add_event_point() reserved it. first_awaited_ changes before
+// take_waiters() lowers the demand: a thread that then sees no demand also sees that the queue has
+// no waiters.
+void completion_queue::complete_through(std::uint64_t ticket, waiter_list& ready_waiters) noexcept {
+  if (first_awaited_ <= ticket) find_first_awaited(ticket + 1);
+  for (std::uint64_t ticket_at = ring_.begin(); ticket_at <= ticket; ++ticket_at) {
+    take_waiters(ring_[ticket_at], errc::success, ready_waiters);
+    if (owns_events()) free_.push_back(to_event(ring_[ticket_at].value));
+  }
+  ring_.pop_through(ticket);
+  completed_.store(ticket + 1, std::memory_order_release);
+}
+
+void completion_queue::fail(errc outcome, waiter_list& ready_waiters) noexcept {
+  const std::lock_guard hold{ring_lock_};
+  failure_.store(outcome, std::memory_order_release);
+  first_awaited_ = none;
+  for (std::uint64_t ticket_at = ring_.begin(); ticket_at < ring_.end(); ++ticket_at) {
+    take_waiters(ring_[ticket_at], outcome, ready_waiters);
+    if (owns_events()) free_.push_back(to_event(ring_[ticket_at].value));
+  }
+  ring_.pop_through(ring_.end() - 1);
 }
 
 }  // namespace weir::detail

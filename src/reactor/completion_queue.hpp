@@ -1,5 +1,6 @@
-// reactor/completion_queue.hpp - the work of one stream as numbered points, who waits for them, and
-// how they are found to be done.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/completion_queue.hpp - the points in one stream's work that are pending, and their
+// waiters.
 #pragma once
 
 #include "driver/engine_services.hpp"
@@ -7,7 +8,6 @@
 #include "os/spin_lock.hpp"
 #include "reactor/completion_ring.hpp"
 #include "reactor/event_pool.hpp"
-#include "reactor/waiter_list.hpp"
 
 #include <weir/core/errc.hpp>
 #include <weir/detail/closed.hpp>
@@ -22,113 +22,140 @@ namespace weir::detail {
 
 class reactor;
 
-// Which stream a lane is about. Of default streams each context has its own, and of per-thread ones
-// each thread; a foreign stream's handle may come back as another stream, and so its driver's
-// number belongs to it.
+// Identifies the stream of a queue. A handle alone is not enough: each context has its own default
+// streams, each thread its own per-thread default stream, and the handle of a foreign stream may be
+// reused for another one.
 struct queue_key {
   CUstream stream = closed_handle<CUstream_st>();
   CUcontext context = nullptr;
   unsigned long long context_number = 0;
-  unsigned long long identity =
-      0;  // a thread's number, a stream's id; 0 where the handle says it all
+  // A thread's number for a per-thread default stream, else the stream's id; 0 for a legacy default
+  // stream.
+  unsigned long long identity = 0;
   int device = 0;
 
   friend bool operator==(const queue_key&, const queue_key&) noexcept = default;
 };
 
-// Points come in the order of the stream's work and are settled from the front: if one is done so
-// are all before it. On a GPU a point is an event, and only the oldest one that somebody waits for
-// is asked, then those behind it in steps that double. On the embedded driver it is a count, and
-// the engine tells when it is reached.
+// The pending points in one stream's work, each with a ticket (a number) and a list of waiters.
 //
-// Thread safety: all members, from any thread, but for attach().
+// Tickets are in the order of the stream's work. Points complete from the front: if a point is
+// complete, so are all before it. On a GPU a point is an event. The queue queries the oldest event
+// that has a waiter, then those behind it in steps that double. On the embedded driver a point is a
+// count of completed operations, and the engine notifies the queue when it is reached.
+//
+// Queues are never destroyed. A queue serves one stream at a time; each such period is a
+// generation. detach() ends it, and the queue returns to the pool (completion_queue_pool.hpp) after
+// its last point has completed. completion_queue_waiters.cpp has the functions for waiters and for
+// the engine's notifications.
+//
+// Thread safety: all members except attach() may be called from any thread.
 class completion_queue {
  public:
   explicit completion_queue(reactor& owner) : owner_{owner} {}
   completion_queue(const completion_queue&) = delete;
   completion_queue& operator=(const completion_queue&) = delete;
 
-  // Begins a life with that stream; of a lane that is nobody's.
+  // Begins a generation with the stream of `key`. The queue must not be attached.
   void attach(const queue_key& key);
-  // The stream is gone, or is another one: no more points. What is under way goes on. Afterwards,
-  // or when the last point is settled, the lane is given back for another life.
+  // Ends the generation: no point can be added. Pending points still complete.
   void detach() noexcept;
   [[nodiscard]] const queue_key& key() const noexcept { return key_; }
-  // Whose point it is; with a closed handle if that is known no more.
+  // Returns the key of the stream that `ticket` belongs to; its handle is closed if the stream is
+  // no longer known.
   [[nodiscard]] queue_key key_of(std::uint64_t ticket) const noexcept;
-  // Which of its lives it is in; any will do for one that no other stream can take over meanwhile.
+  // Returns the number of the current generation.
   [[nodiscard]] std::uint64_t generation() const noexcept {
     return generation_.load(std::memory_order_relaxed);
   }
+  // Stands for the current generation, for callers that keep the queue from being detached.
   static constexpr std::uint64_t any_generation = 0;
-  // The same in all lives: so is the device.
+  // Returns the reactor of the queue's device, which never changes.
   [[nodiscard]] reactor& owner() const noexcept { return owner_; }
-  [[nodiscard]] bool uses_engine() const noexcept {
-    return services() != nullptr;
-  }  // by the engine
+  // Returns true if the embedded engine notifies the queue, so that no thread has to poll it.
+  [[nodiscard]] bool uses_engine() const noexcept { return services() != nullptr; }
   [[nodiscard]] bool failed() const noexcept {
     return failure_.load(std::memory_order_acquire) != errc::success;
   }
-  // Is nothing under way? Asks. Nobody minds then if it is detached.
+  // Returns true if no point is pending, so that the queue may be detached. Queries the newest
+  // point.
   [[nodiscard]] bool idle() noexcept;
 
-  // The end of all that the stream was given so far, as a ticket. Refuses a stream that captures,
-  // with nothing queued: stream_capture_unsupported, or stream_capture_invalidated if the capture
-  // is broken. Else what the driver answers, and to which call, if there is one. stale if the lane
-  // serves another stream by now, or is in another life. Throws std::bad_alloc.
-  // cuStreamIsCapturing, cuEventRecord.
+  // Adds a point after all work that was enqueued in the stream so far. Returns its ticket in
+  // `ticket`, and the driver's answer with the call that failed, if one did. Returns `stale` if the
+  // queue serves another stream or generation.
+  //
+  // Throws: std::bad_alloc.
+  // In a capture: returns stream_capture_unsupported, or stream_capture_invalidated if the capture
+  // is invalidated. Nothing is enqueued.
+  // Driver: cuStreamIsCapturing, cuEventRecord.
   [[nodiscard]] driver_result add_point(CUstream stream, std::uint64_t generation,
                                         std::uint64_t& ticket);
   static constexpr errc stale = static_cast<errc>(-1'000);
 
-  // Of an event, which is somebody else's, in place of a stream: its point is the only one in this
-  // life, at whose end the lane is given back. The event has to be there until then, or is left to
-  // the lane: false if it has no use for it any more. Throws std::bad_alloc. cuEventQuery.
+  // Adopts an event that the program owns as the only point of this generation, in place of a
+  // stream's points. The queue returns to the pool when the point completes. The caller keeps the
+  // event until then, or leaves it to the queue with adopt_event().
+  //
+  // Throws: std::bad_alloc.
+  // Driver: cuEventQuery, when the point is queried.
   [[nodiscard]] std::uint64_t watch_event(CUevent event);
   [[nodiscard]] std::uint64_t watch_event(const timeline_point& point, const work_context& context);
+  // Takes over the event of watch_event(). Returns false if the queue no longer uses it.
   [[nodiscard]] bool adopt_event() noexcept;
 
-  // success, not_ready, or what the work failed with: as known; after asking; and after asking
-  // unless somebody else does just now, whose question may be older than this call.
+  // Returns success, not_ready or the error of the work, without a driver call.
   [[nodiscard]] errc known_status(std::uint64_t ticket) const noexcept;
+  // Like known_status(), but queries the driver if the status is not known.
   [[nodiscard]] errc query(std::uint64_t ticket) noexcept;
+  // Like query(), but without a driver call while another thread queries this queue. The other
+  // query may have begun before this call.
   [[nodiscard]] errc try_query(std::uint64_t ticket) noexcept;
 
-  // Does somebody wait for this point, or an earlier one, and the reactor's thread asks for him?
-  // Never for threads that the reactor's might wait for: its own, and those in sync_wait().
+  // Returns true if the reactor thread polls for this ticket or an earlier one. Always false on a
+  // reactor thread and in sync_wait(), because the reactor may be waiting for such a thread.
   [[nodiscard]] bool is_polled_by_reactor(std::uint64_t ticket) const noexcept;
 
+  // Registers a waiter for the point. Returns false, with the outcome in the waiter, if the point
+  // is complete.
   [[nodiscard]] bool add(completion_waiter& waiter, std::uint64_t ticket);
+  // Returns true if the waiter was registered and will not be notified.
   [[nodiscard]] bool remove(completion_waiter& waiter) noexcept;
 
-  // Asks, and gives those who are to be told now. For the reactor.
-  void poll(waiter_list& due) noexcept;
-  // If nobody waits the lane takes no further part; it arrives again with the next waiter.
+  // Queries the driver and moves the waiters of completed points to `ready_waiters`. For the
+  // reactor.
+  void poll(waiter_list& ready_waiters) noexcept;
+  // Returns true if no point has a waiter; then the reactor stops polling the queue until the next
+  // waiter.
   [[nodiscard]] bool leave_if_no_waiters() noexcept;
 
-  // Gives away what it has no use for: events that a burst has left, or that have failed, and
-  // itself if its life is over. For those who have settled points, once they have told.
+  // Releases events that a burst has left or that have failed, and returns the queue to the pool if
+  // its generation is over. Called after waiters have been notified.
   void reclaim() noexcept;
 
-  // Asks, if the stream is gone and nobody else will.
+  // Queries the newest point if the stream was destroyed and no other thread polls the queue.
   void poll_if_abandoned() noexcept;
 
-  // What the engine has reached is settled, and what has failed; who waited is told.
+  // Completes the points that the engine has reached, or fails all points, and notifies the
+  // waiters.
   void poll_engine() noexcept;
 
-  // The point as the engine knows it; null if nobody waits for it any more, or the lane is asked.
+  // Returns the point in the engine's terms. The result is empty if the point is not pending or the
+  // engine is not in use.
   struct engine_point {
     const engine_services* engine = nullptr;
     timeline_point point;
   };
   [[nodiscard]] engine_point engine_point_of(std::uint64_t ticket) noexcept;
-  // Runs, on this thread, what the engine has to run for that point, or for the oldest that
-  // somebody waits for: whether there is one, and whether nobody else runs it.
+  // Runs on this thread what the engine has to run for the point; without a ticket, for the oldest
+  // point that has a waiter. Returns not_needed if there is no such point, and exclusive if no
+  // other thread runs this work.
   enum class engine_help : unsigned char { not_needed, shared, exclusive };
   [[nodiscard]] engine_help help_engine(std::uint64_t ticket) noexcept;
   [[nodiscard]] engine_help help_engine() noexcept;
 
   completion_queue* next = nullptr;  // in the reactor's list, or the pool's
+  // Returns the queue that was created before this one.
   [[nodiscard]] completion_queue* older() const noexcept { return older_; }
 
  private:
@@ -138,9 +165,11 @@ class completion_queue {
   };
 
   void trim() noexcept;
+  // Requires ring_lock_.
   [[nodiscard]] bool is_attached_to(CUstream stream,
-                                    std::uint64_t in) const noexcept {  // with ring_lock_ held
-    return is_attached_ && key_.stream == stream && (in == any_generation || in == generation());
+                                    std::uint64_t stream_generation) const noexcept {
+    return is_attached_ && key_.stream == stream &&
+           (stream_generation == any_generation || stream_generation == generation());
   }
   [[nodiscard]] driver_result add_event_point(CUstream stream, std::uint64_t generation,
                                               std::uint64_t& ticket);
@@ -150,18 +179,18 @@ class completion_queue {
                                                std::uint64_t& ticket);
   [[nodiscard]] errc query_point(std::uint64_t value) const noexcept;
   [[nodiscard]] errc query_locked(std::uint64_t ticket, std::unique_lock<spin_lock> lock) noexcept;
-  // With ring_lock_ held.
+  // Requires ring_lock_.
   [[nodiscard]] bool is_polled_near_front() const noexcept;
   [[nodiscard]] std::uint64_t push(std::uint64_t value) noexcept;
   [[nodiscard]] bool owns_events() const noexcept {
     return services_ == nullptr && (!is_for_event_ || has_adopted_event_);
   }
-  void complete_through(std::uint64_t ticket, waiter_list& due) noexcept;
-  void take_waiters(pending_point& from, errc outcome, waiter_list& due) noexcept;
+  void complete_through(std::uint64_t ticket, waiter_list& ready_waiters) noexcept;
+  void take_waiters(pending_point& point, errc outcome, waiter_list& ready_waiters) noexcept;
   void count_waiter(completion_waiter& waiter, int change) noexcept;
-  void find_first_awaited(std::uint64_t from) noexcept;
-  void fail(errc outcome, waiter_list& due) noexcept;  // with polling_ held
-  void complete_reached(waiter_list& due) noexcept;
+  void find_first_awaited(std::uint64_t ticket) noexcept;
+  void fail(errc outcome, waiter_list& ready_waiters) noexcept;  // requires polling_
+  void complete_reached(waiter_list& ready_waiters) noexcept;
   void arm() noexcept;
   [[nodiscard]] bool try_arm() noexcept;
   void fall_back_to_polling() noexcept;
@@ -170,70 +199,65 @@ class completion_queue {
 
   friend completion_queue& acquire_queue(const queue_key& key);
 
-  completion_queue* older_ = nullptr;  // of all there are
+  completion_queue* older_ = nullptr;
   reactor& owner_;
   [[nodiscard]] const engine_services* services() const noexcept {
     return services_.load(std::memory_order_relaxed);
   }
 
-  // What makes a life changes with both locks held, and while nobody notes. A lane with a point in
-  // its ring stays what it is while polling_ is held.
+  // The state of a generation changes with both locks held, and while no event is being recorded.
+  // It stays unchanged while polling_ is held and a point is pending.
   queue_key key_;
   std::atomic<const engine_services*> services_{nullptr};
-  void* line_ = nullptr;  // the engine's
+  void* timeline_ = nullptr;  // the engine's timeline
   work_context work_context_;
 
-  // All tickets before the one are done; with a failure all others have failed. Never goes back.
+  // The first ticket that is not complete; never decreases. After a failure all later tickets have
+  // failed.
   alignas(64) std::atomic<std::uint64_t> completed_{1};
   std::atomic<errc> failure_{errc::success};
-  // Changes under ring_lock_. Here, as those who make points and the reactor read it again and
-  // again, and hardly ever change it.
+  // Changes under ring_lock_. Stands in this cache line because threads that add points and the
+  // reactor read it often and hardly ever change it.
   std::atomic<std::uint64_t> first_awaited_{none};
 
-  // The reactor's, as others make points and wait for them: it passes over all lanes again and
-  // again.
-  alignas(64) spin_lock polling_;  // held by whoever asks the driver; only he takes points away
-  std::uint64_t stride_ =
-      0;  // how far behind the oldest the next question goes; guarded by polling_, as is the next
+  // A cache line for the reactor, which visits all queues while other threads add points and
+  // waiters. polling_ is held by the thread that queries the driver; only that thread removes
+  // points.
+  alignas(64) spin_lock polling_;
+  // The distance from the oldest awaited point to the point that is queried next. Guarded by
+  // polling_, like pending_.
+  std::uint64_t stride_ = 0;
   struct {
     std::uint64_t ticket = 0;
     std::uint64_t value = 0;
-  } pending_;  // what was asked about last
+  } pending_;  // the point that was queried last
 
-  alignas(64) mutable spin_lock
-      ring_lock_;  // guards the following, for a few nanoseconds at a time
+  // Guards the following members, for a few nanoseconds at a time.
+  alignas(64) mutable spin_lock ring_lock_;
   completion_ring ring_;
   std::atomic<std::uint64_t> first_of_generation_{0};
   std::atomic<std::uint64_t> generation_{any_generation};
   static constexpr std::uint64_t min_trim_threshold = 32;
-  std::uint64_t trim_threshold_ =
-      min_trim_threshold;      // of so many points those that are done are settled
-  int demand_ = 0;             // how many of those who wait need the reactor's thread
-  std::vector<CUevent> free_;  // never has to grow when points are settled
+  // The number of pending points at which trim() removes those that are complete.
+  std::uint64_t trim_threshold_ = min_trim_threshold;
+  int demand_ = 0;             // the number of waiters that need the reactor thread
+  std::vector<CUevent> free_;  // has room for the event of each pending point
   std::atomic<bool> needs_trim_{false};
-  bool is_in_reactor_ = false;  // the reactor looks at it
+  bool is_in_reactor_ = false;  // the reactor polls the queue
   bool is_attached_ = false;
-  bool is_recording_ =
-      false;  // an event is being recorded that is in no ring yet; nobody else does
-  bool is_for_event_ = false;       // which is the program's
-  bool has_adopted_event_ = false;  // no more
+  bool is_recording_ = false;  // a thread records an event that is not in the ring yet
+  bool is_for_event_ = false;  // the point is an event of the program: watch_event()
+  bool has_adopted_event_ = false;
   bool is_pooled_ = false;
-  int waiting_to_record_ = 0;            // threads
-  std::atomic<std::uint32_t> turns_{0};  // how often they were called
+  int waiting_to_record_ = 0;            // the number of threads that wait for is_recording_
+  std::atomic<std::uint32_t> turns_{0};  // their futex word
 
   spin_lock arming_;
-  std::atomic<std::uint64_t> armed_{0};  // the ticket that the engine is to tell of
+  std::atomic<std::uint64_t> armed_{0};  // the ticket that the engine will report; 0: none
   timeline_point armed_point_;           // guarded by arming_
   notice notice_;
-  std::atomic<int> notices_{
-      0};  // that the engine has, or tells just now; no life ends before they do
+  // Notifications that the engine holds or is delivering. The generation lasts while there are any.
+  std::atomic<int> notices_{0};
 };
-
-// A lane that is nobody's, for a stream of that device. Throws std::bad_alloc.
-[[nodiscard]] completion_queue& acquire_queue(const queue_key& key);
-void release_queue(completion_queue& idle) noexcept;
-
-// All there have ever been, the newest first: lane::older().
-[[nodiscard]] completion_queue* newest_queue() noexcept;
 
 }  // namespace weir::detail

@@ -1,5 +1,7 @@
-// reactor/completion_queue_pool.cpp - lanes without a stream, and all lanes there are.
-#include "reactor/completion_queue.hpp"
+// SPDX-License-Identifier: Apache-2.0
+// reactor/completion_queue_pool.cpp - hands out and takes back completion queues.
+#include "reactor/completion_queue_pool.hpp"
+
 #include "reactor/reactor.hpp"
 
 #include <atomic>
@@ -15,13 +17,13 @@ constinit std::atomic<completion_queue*> next_candidate{nullptr};
 
 completion_queue* take_spare(reactor& owner) noexcept {
   const std::lock_guard hold{pool_lock};
-  completion_queue* const taken = owner.spare_queues;
-  if (taken != nullptr) owner.spare_queues = taken->next;
-  return taken;
+  completion_queue* const spare = owner.spare_queues;
+  if (spare != nullptr) owner.spare_queues = spare->next;
+  return spare;
 }
 
-// Before more are made some of those there are, in turn, are asked whether they are abandoned and
-// could be had.
+// Polls some of the existing queues, in turn, before a new one is created: a queue whose stream was
+// destroyed returns to the pool when its last point has completed.
 void poll_abandoned() noexcept {
   constexpr int candidates = 8;
   for (int i = 0; i < candidates; ++i) {
@@ -37,20 +39,20 @@ void poll_abandoned() noexcept {
 
 completion_queue& acquire_queue(const queue_key& key) {
   reactor& owner = reactor::for_device(key.device);
-  completion_queue* taken = take_spare(owner);
-  if (taken == nullptr) {
+  completion_queue* spare = take_spare(owner);
+  if (spare == nullptr) {
     poll_abandoned();
-    taken = take_spare(owner);
+    spare = take_spare(owner);
   }
-  if (taken == nullptr) {
-    taken = new completion_queue{owner};
-    taken->older_ = newest.load(std::memory_order_relaxed);
-    while (!newest.compare_exchange_weak(taken->older_, taken, std::memory_order_release,
+  if (spare == nullptr) {
+    spare = new completion_queue{owner};
+    spare->older_ = newest.load(std::memory_order_relaxed);
+    while (!newest.compare_exchange_weak(spare->older_, spare, std::memory_order_release,
                                          std::memory_order_relaxed)) {
     }
   }
-  taken->attach(key);
-  return *taken;
+  spare->attach(key);
+  return *spare;
 }
 
 void release_queue(completion_queue& idle) noexcept {

@@ -1,5 +1,6 @@
-// reactor/completion_queue_waiters.cpp - who waits for a point of a stream, and how the engine
-// tells that it is reached.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/completion_queue_waiters.cpp - the waiters of a queue, and notifications from the
+// embedded engine.
 #include "reactor/completion_queue.hpp"
 #include "reactor/reactor.hpp"
 #include "reactor/run_loop.hpp"
@@ -50,7 +51,7 @@ bool completion_queue::is_polled_by_reactor(std::uint64_t ticket) const noexcept
 
 bool completion_queue::remove(completion_waiter& waiter) noexcept {
   const std::lock_guard hold{ring_lock_};
-  // One that is taken out to be told is in no ring any more, nor is its ticket; 0 is in none.
+  // The ticket of a waiter that is being notified is no longer in the ring; ticket 0 never is.
   const std::uint64_t ticket = waiter.ticket;
   if (!ring_.contains(ticket)) return false;
   waiter.ticket = 0;
@@ -62,19 +63,21 @@ bool completion_queue::remove(completion_waiter& waiter) noexcept {
   return true;
 }
 
-// Who sees to it that the lane is asked, or told: a loop, while it is one, or the reactor's thread.
+// Counts the waiter with its run loop if it has one, else with the reactor thread, which has to
+// poll for it. The engine notifies its waiters itself, and blocked threads are counted by
+// adjust_sleeping_demand().
 void completion_queue::count_waiter(completion_waiter& waiter, int change) noexcept {
   if (waiter.loop != nullptr) {
     waiter.loop->adjust_pending(change);
   } else if (waiter.policy != resume_policy::any_thread && !uses_engine()) {
-    const int before = std::exchange(demand_, demand_ + change);
-    if (before == 0 || demand_ == 0) owner().adjust_demand(change);
+    const int previous = std::exchange(demand_, demand_ + change);
+    if (previous == 0 || demand_ == 0) owner().adjust_demand(change);
   }
 }
 
-void completion_queue::find_first_awaited(std::uint64_t from) noexcept {
-  while (from != ring_.end() && ring_[from].first_waiter == nullptr) ++from;
-  first_awaited_ = from != ring_.end() ? from : none;
+void completion_queue::find_first_awaited(std::uint64_t ticket) noexcept {
+  while (ticket != ring_.end() && ring_[ticket].first_waiter == nullptr) ++ticket;
+  first_awaited_ = ticket != ring_.end() ? ticket : none;
 }
 
 bool completion_queue::leave_if_no_waiters() noexcept {
@@ -86,36 +89,36 @@ bool completion_queue::leave_if_no_waiters() noexcept {
   return true;
 }
 
-// All that the engine has reached; with polling_ held. Without points it knows no context to be
-// asked about.
-void completion_queue::complete_reached(waiter_list& due) noexcept {
+// Completes the points that the engine has reached. Requires polling_. If the ring is empty, there
+// is no context whose status could be queried.
+void completion_queue::complete_reached(waiter_list& ready_waiters) noexcept {
   const engine_services* const engine = services();
   {
     const std::lock_guard hold{ring_lock_};
     if (engine == nullptr || ring_.empty()) return;
   }
   if (const CUresult health = engine->context_status(work_context_); health != CUDA_SUCCESS) {
-    fail(static_cast<errc>(health), due);
+    fail(static_cast<errc>(health), ready_waiters);
     return;
   }
   const std::lock_guard hold{ring_lock_};
   std::uint64_t reached = ring_.begin();
-  while (reached != ring_.end() && engine->reached({line_, ring_[reached].value})) ++reached;
-  if (reached != ring_.begin()) complete_through(reached - 1, due);
+  while (reached != ring_.end() && engine->reached({timeline_, ring_[reached].value})) ++reached;
+  if (reached != ring_.begin()) complete_through(reached - 1, ready_waiters);
 }
 
 void completion_queue::poll_engine() noexcept {
   if (!uses_engine()) return;
-  waiter_list due;
+  waiter_list ready_waiters;
   {
     const std::lock_guard lock{polling_};
-    complete_reached(due);
+    complete_reached(ready_waiters);
   }
-  owner().deliver(due, caller_kind::other);
+  owner().deliver(ready_waiters, caller_kind::other);
 }
 
-// Has the engine tell of the oldest point that somebody waits for. What is reached already is
-// settled here, and who waited is told.
+// Requests a notification for the oldest point that has a waiter. Points that are already reached
+// are completed here, and their waiters notified.
 void completion_queue::arm() noexcept {
   while (!try_arm()) poll_engine();
 }
@@ -123,31 +126,31 @@ void completion_queue::arm() noexcept {
 bool completion_queue::try_arm() noexcept {
   const std::lock_guard hold_arming{arming_};
   const engine_services* engine = nullptr;
-  timeline_point wanted;
+  timeline_point point;
   std::uint64_t ticket = none;
   {
     const std::lock_guard hold{ring_lock_};
     engine = services();
     ticket = first_awaited_;
     if (engine == nullptr || ticket == none) return true;
-    wanted = {line_, ring_[ticket].value};
-    if (const std::uint64_t before = armed_.load(); before != 0) {
-      if (before <= ticket) return true;
+    point = {timeline_, ring_[ticket].value};
+    if (const std::uint64_t previous = armed_.load(); previous != 0) {
+      if (previous <= ticket) return true;
     }
-    notices_.fetch_add(1);  // from here on the life goes on
+    notices_.fetch_add(1);  // keeps the generation from ending
   }
   if (armed_.load() != 0) {
-    if (!engine->cancel_notification(armed_point_,
-                                     notice_)) {  // it is being told, and looks for more
+    if (!engine->cancel_notification(armed_point_, notice_)) {
+      // The notification is being delivered, and on_reached() arms again.
       release_notice();
       return true;
     }
     notices_.fetch_sub(1);
   }
-  armed_point_ = wanted;
+  armed_point_ = point;
   armed_.store(ticket);
   try {
-    if (engine->notify_at(wanted, notice_)) return true;
+    if (engine->notify_at(point, notice_)) return true;
   } catch (const std::bad_alloc&) {
     fall_back_to_polling();
     armed_.store(0);
@@ -159,7 +162,7 @@ bool completion_queue::try_arm() noexcept {
   return false;
 }
 
-// Where the engine cannot tell, the reactor's thread asks.
+// Lets the reactor thread poll the queue, because the engine has no memory for a notification.
 void completion_queue::fall_back_to_polling() noexcept {
   {
     const std::lock_guard hold{ring_lock_};
@@ -174,7 +177,7 @@ void completion_queue::release_notice() noexcept {
   if (notices_.fetch_sub(1) == 1) reclaim();
 }
 
-// On a thread of the engine.
+// Runs on a thread of the engine.
 void completion_queue::on_reached(engine_callback& self) noexcept {
   completion_queue& queue = *static_cast<notice&>(self).queue;
   queue.armed_.store(0);
@@ -188,15 +191,16 @@ completion_queue::engine_point completion_queue::engine_point_of(std::uint64_t t
   if (ticket == none) ticket = first_awaited_;
   const engine_services* const engine = services();
   if (engine == nullptr || !ring_.contains(ticket)) return {};
-  return {engine, {line_, ring_[ticket].value}};
+  return {engine, {timeline_, ring_[ticket].value}};
 }
 
 completion_queue::engine_help completion_queue::help_engine() noexcept { return help_engine(none); }
 
 completion_queue::engine_help completion_queue::help_engine(std::uint64_t ticket) noexcept {
-  const engine_point until = engine_point_of(ticket);
-  if (until.engine == nullptr) return engine_help::not_needed;
-  return until.engine->run_pending_work(until.point) ? engine_help::exclusive : engine_help::shared;
+  const engine_point awaited_point = engine_point_of(ticket);
+  if (awaited_point.engine == nullptr) return engine_help::not_needed;
+  return awaited_point.engine->run_pending_work(awaited_point.point) ? engine_help::exclusive
+                                                                     : engine_help::shared;
 }
 
 }  // namespace weir::detail

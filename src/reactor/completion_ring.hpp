@@ -1,4 +1,6 @@
-// reactor/completion_ring.hpp - the points of a stream that are not settled, by their numbers.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/completion_ring.hpp - the pending points of a stream by ticket, and lists of their
+// waiters.
 #pragma once
 
 #include <weir/detail/completion_waiter.hpp>
@@ -10,18 +12,21 @@
 
 namespace weir::detail {
 
-// A point: an event's handle, or a count of the engine's; and who waits for it.
+// A point and its waiters. `value` is an event's handle, or the engine's count of operations.
 struct pending_point {
   std::uint64_t value = 0;
   completion_waiter* first_waiter = nullptr;
 };
 
-// Consecutive tickets in a circle that grows: 16 bytes a point, found without a search.
+// A ring buffer of points with consecutive tickets. It grows on demand; a point takes 16 bytes and
+// is found without a search.
+//
+// Thread safety: none; guarded by the queue's lock.
 class completion_ring {
  public:
   [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
   [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }  // the oldest ticket
-  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }      // the next one to be given
+  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }  // the ticket of the next point
   [[nodiscard]] std::uint64_t size() const noexcept { return end_ - begin_; }
   [[nodiscard]] std::uint64_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] bool contains(std::uint64_t ticket) const noexcept {
@@ -32,8 +37,8 @@ class completion_ring {
     return points_[ticket & (capacity_ - 1)];
   }
 
-  // Sees to it that the next push needs no memory, whatever is taken away before it. Throws
-  // std::bad_alloc.
+  // Reserves room for the next push(), also if the ring is emptied and shrink() is called before
+  // it. Throws std::bad_alloc.
   void reserve_one() {
     if (size() == capacity_) resize(capacity_ == 0 ? 16 : 2 * capacity_);
     is_reserved_ = true;
@@ -45,7 +50,7 @@ class completion_ring {
     return end_++;
   }
 
-  // Passes over a ticket, of an empty ring, and gives it.
+  // Skips a ticket of an empty ring and returns it.
   std::uint64_t skip_ticket() noexcept {
     begin_ = ++end_;
     return begin_ - 1;
@@ -53,7 +58,7 @@ class completion_ring {
 
   void pop_through(std::uint64_t ticket) noexcept { begin_ = ticket + 1; }
 
-  // Gives back what a burst has taken, once it is over. True if that is now.
+  // Frees the memory of a burst if the ring is empty. Returns true if memory was freed.
   bool shrink() noexcept {
     if (!empty() || capacity_ <= max_kept_capacity || is_reserved_) return false;
     points_.reset();
@@ -74,9 +79,35 @@ class completion_ring {
 
   std::unique_ptr<pending_point[]> points_;
   std::uint64_t capacity_ = 0;  // a power of two
-  std::uint64_t begin_ = 1;     // ticket 0 is settled from the beginning
+  std::uint64_t begin_ = 1;     // ticket 0 is complete from the beginning
   std::uint64_t end_ = 1;
   bool is_reserved_ = false;
+};
+
+// A queue of waiters to be notified, linked through completion_waiter::next. A waiter is in at most
+// one list.
+class waiter_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  void append(completion_waiter& waiter) noexcept {
+    waiter.next = nullptr;
+    (last_ != nullptr ? last_->next : first_) = &waiter;
+    last_ = &waiter;
+  }
+
+  // Removes and returns the first waiter; null if the list is empty.
+  [[nodiscard]] completion_waiter* pop() noexcept {
+    completion_waiter* const removed = first_;
+    if (removed == nullptr) return nullptr;
+    first_ = removed->next;
+    if (first_ == nullptr) last_ = nullptr;
+    return removed;
+  }
+
+ private:
+  completion_waiter* first_ = nullptr;
+  completion_waiter* last_ = nullptr;
 };
 
 }  // namespace weir::detail

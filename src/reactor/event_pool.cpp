@@ -1,4 +1,5 @@
-// reactor/event_pool.cpp - events of a context that nobody uses just now.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/event_pool.cpp - a pool of unused events for each context.
 #include "reactor/event_pool.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace weir::detail {
 namespace {
 
-// Events are given back while statics are destroyed.
+// Never destroyed, because events are returned while statics are destroyed.
 struct pool {
   std::mutex lock;
   std::map<unsigned long long, std::vector<CUevent>> events;
@@ -70,7 +71,7 @@ void release_events(unsigned long long number, std::span<const CUevent> events) 
     pooled.insert(pooled.end(), events.begin(),
                   events.begin() + static_cast<std::ptrdiff_t>(pooled_count));
     surplus = events.subspan(pooled_count);
-  } catch (const std::bad_alloc&) {  // none was taken
+  } catch (const std::bad_alloc&) {  // all events are still in `surplus`
   }
   destroy_events(surplus);
 }

@@ -1,4 +1,5 @@
-// reactor/event_pool.hpp - events of a context that nobody uses just now.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/event_pool.hpp - a pool of unused events for each context.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -11,25 +12,28 @@
 
 namespace weir::detail {
 
-// How a call of the driver went; which one, if it failed.
+// The result of driver calls: success, or the error and the name of the call that failed.
 struct driver_result {
   errc code = errc::success;
   const char* call = nullptr;
 };
 
-// By the context's number, which no other context ever has. Events are untimed; they end with their
-// context, or with the process. Thread safety: all of them, from any thread.
+// The pool is keyed by a context's number, which is unique in the process. Its events have no
+// timing; they end with their context or with the process.
+//
+// Thread safety: these functions may be called from any thread.
 
-// One of them, or a new one, made with the context current for that long.
+// Takes an event from the pool, or creates one with `context` current during the call.
 [[nodiscard]] driver_result acquire_event(CUcontext context, unsigned long long number,
                                           CUevent& event);
 
-// Gives back events that are good. So many of a context are kept; those beyond, or without memory
-// to note them down, are destroyed.
+// Returns events that have not failed to the pool. It keeps up to max_pooled_events for each
+// context. Surplus events are destroyed. If there is no memory to store the events, all are
+// destroyed.
 inline constexpr std::size_t max_pooled_events = 16'384;
 void release_events(unsigned long long number, std::span<const CUevent> events) noexcept;
 
-// Ends events that may be good for nothing any more.
+// Destroys events, which may have failed.
 void destroy_events(std::span<const CUevent> events) noexcept;
 
 }  // namespace weir::detail

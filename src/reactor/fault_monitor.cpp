@@ -1,4 +1,5 @@
-// reactor/fault_monitor.cpp - the thread that waits for faults.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/fault_monitor.cpp - the thread that waits for fault reports.
 #include "reactor/fault_monitor.hpp"
 
 #include "driver/table.hpp"
@@ -27,8 +28,7 @@ void fault_monitor::enable(int device) noexcept {
   try {
     const signal_blocker block_signals;
     std::thread{[this, id = std::string{bus_id}] { run(id); }}.detach();
-  } catch (
-      const std::exception&) {  // then the reactor looks, as it does where there are no reports
+  } catch (const std::exception&) {  // the reactor then polls, as it does without reports
   }
 }
 
@@ -53,8 +53,8 @@ void fault_monitor::run(const std::string& bus_id) noexcept {
   }
 }
 
-// A library that is being opened is not to be closed meanwhile. One that is slow to begin does not
-// hold up the end for long.
+// Waits until the library has been opened, because the exit must not unload it meanwhile. A slow
+// library delays the exit by one second at most.
 void fault_monitor::shut_down() noexcept {
   constexpr long long timeout = 1'000'000'000;
   has_shut_down_.store(true);

@@ -1,4 +1,5 @@
-// reactor/fault_monitor.hpp - wakes a reactor when its device has a fault.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/fault_monitor.hpp - wakes a reactor when its device reports a fault.
 #pragma once
 
 #include "driver/fault_reports.hpp"
@@ -9,15 +10,17 @@
 
 namespace weir::detail {
 
-// A fault is to be told within a millisecond. Who looks for one by himself wakes up that often;
-// where the system tells of them a thread waits for that, while somebody wants it to, and the
-// reactor need not look.
+// Waits for fault reports of a device on a thread of its own.
 //
-// It lives for ever, as its thread does. Thread safety: is_on() and shut_down() from any thread;
-// the rest for one.
+// Waiters have to learn of a fault within a millisecond. Without reports the reactor has to wake up
+// that often to find it by polling. While the monitor is enabled and on, the reactor can sleep for
+// longer.
+//
+// A monitor whose thread has started is never destroyed. Thread safety: is_on() and shut_down() may
+// be called from any thread; the other members belong to one thread.
 class fault_monitor {
  public:
-  // What is called on the thread of the watch when there is a fault.
+  // A function that the monitor's thread calls after a fault.
   struct callback {
     void (*function)(void* argument) noexcept;
     void* argument;
@@ -25,21 +28,22 @@ class fault_monitor {
   explicit fault_monitor(const callback& on_fault) noexcept : on_fault_{on_fault} {}
   fault_monitor(const fault_monitor&) = delete;
   fault_monitor& operator=(const fault_monitor&) = delete;
-  ~fault_monitor() = default;  // of one that never began
+  ~fault_monitor() = default;  // only if the thread was never started
 
-  // Where the reports come from; the vendor's library, but for tests, which set it while nobody
-  // begins.
+  // The source of the reports; null stands for the vendor's library. Tests set it while no monitor
+  // is starting.
   static inline std::atomic<const fault_reports*> reports{nullptr};
 
-  // Somebody wants it, or nobody does any more. The first who does has it begin, if the device with
-  // that number can be watched at all.
+  // Enables or disables the monitor. The first enable() starts the thread. The thread ends
+  // immediately if NVML cannot report faults of the device.
   void enable(int device) noexcept;
   void disable() noexcept { is_enabled_.store(0, std::memory_order_relaxed); }
 
-  // At the end of the process: it begins nothing any more, and is not about to begin.
+  // Called at the end of the process: prevents the monitor from starting, and waits for up to 1 s
+  // while it is starting.
   void shut_down() noexcept;
 
-  // Is every fault told of, while somebody wants it?
+  // Returns true if every fault is reported while the monitor is enabled.
   [[nodiscard]] bool is_on() const noexcept { return is_on_.load(std::memory_order_acquire); }
 
  private:

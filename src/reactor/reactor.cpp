@@ -1,16 +1,17 @@
-// reactor/reactor.cpp - driving: lanes asked, waiters told.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/reactor.cpp - polls queues and notifies waiters, on any thread that drives.
 #include "reactor/reactor.hpp"
 
 #include "driver/engine_services.hpp"
 #include "os/clock.hpp"
 #include "os/forked_child.hpp"
 #include "os/futex.hpp"
-#include "reactor/retired_queues.hpp"
+#include "reactor/completion_queue_pool.hpp"
 #include "reactor/run_loop.hpp"
-#include "reactor/sleeping_thread.hpp"
 #include "reactor/thread_reactors.hpp"
 
 #include <array>
+#include <cstddef>
 #include <mutex>
 #include <new>
 
@@ -19,10 +20,32 @@ namespace {
 
 constexpr std::size_t max_devices = 256;
 
-// Never destroyed: the engine's threads and the program's may come until the process is gone.
+// Never destroyed: threads of the engine and of the program may use them until the process ends.
 constinit std::array<std::atomic<reactor*>, max_devices> reactors{};
 
 constinit std::atomic<bool> all_stopped{false};
+
+// The queues that lost their last waiter in one pass of a reactor. They are reclaimed after all
+// waiters have been notified, because it takes a microsecond to destroy an event that has failed.
+class retired_queues {
+ public:
+  retired_queues() noexcept = default;
+  retired_queues(const retired_queues&) = delete;
+  retired_queues& operator=(const retired_queues&) = delete;
+  ~retired_queues() { reclaim(); }
+  void add(completion_queue& queue) noexcept {
+    if (count_ == queues_.size()) reclaim();
+    queues_[count_++] = &queue;
+  }
+
+ private:
+  void reclaim() noexcept {
+    for (; count_ != 0; --count_) queues_[count_ - 1]->reclaim();
+  }
+
+  std::array<completion_queue*, 64> queues_;  // more than have waiters at a time, usually
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -62,7 +85,7 @@ void reactor::add_queue(completion_queue& queue) noexcept {
     queue.next = head;
   } while (!new_queues_.compare_exchange_weak(head, &queue, std::memory_order_release,
                                               std::memory_order_relaxed));
-  if (demand_.load() != 0) signal();  // else a loop asks, or whoever needs the thread says so
+  if (demand_.load() != 0) signal();  // else a run loop polls, or adjust_demand() will signal
 }
 
 void reactor::adjust_demand(int change) noexcept {
@@ -76,24 +99,46 @@ void reactor::adjust_sleeping_demand(int change) noexcept {
   if (previous == 0 && change > 0) signal();
 }
 
+void reactor::add_poller() noexcept {
+  all_pollers.add();
+  pollers_.fetch_add(1);
+  if (!in_forked_child()) {  // whose locks may be held by threads that do not exist there
+    // After each lock was free once, the reactor's thread sees the poller before it runs a
+    // continuation.
+    { const std::lock_guard lock{poll_lock_}; }
+    { const std::lock_guard lock{due_lock_}; }
+  }
+  this_thread_reactors().add(device_);
+}
+
+void reactor::remove_poller() noexcept {
+  if (pollers_.fetch_sub(1) == 1) signal();
+  all_pollers.remove();
+}
+
+std::size_t reactor::poll() noexcept {
+  this_thread_reactors().add(device_);
+  return run_once(caller_kind::poller);
+}
+
 bool reactor::this_thread_must_drive() noexcept {
   return current() != nullptr || this_thread_reactors().any() || all_stopped.load();
 }
 
-// Whoever sleeps has said so before it looked for the last time.
+// The thread sets asleep_ before it checks signals_ for the last time, so no signal is lost.
 void reactor::signal() noexcept {
   signals_.fetch_add(1);
   if (asleep_.load() != 0) futex_wake(signals_, 1);
 }
 
-// True if it was, false if it is left for somebody else.
+// Notifies the waiter and returns true, or returns false if another thread has to.
 bool reactor::notify(completion_waiter& waiter, caller_kind caller) noexcept {
   if (waiter.loop != nullptr) {
     if (run_loop::post(waiter, *this)) return true;
     waiter.loop = nullptr;
   }
   if (caller != caller_kind::poller && waiter.policy != resume_policy::any_thread) return false;
-  // The process does not wait for the program's code, if it ends meanwhile.
+  // The exit of the process does not wait for the program's code.
   reactor* const own = current();
   const bool was_outside = own != nullptr && own->is_outside_reactor_.exchange(true);
   waiter.on_complete(waiter, waiter.outcome);
@@ -105,15 +150,16 @@ void reactor::defer_to_thread(waiter_list& deferred) noexcept {
   if (deferred.empty()) return;
   {
     const std::lock_guard hold{due_lock_};
-    while (completion_waiter* const next = deferred.pop()) due_.append(*next);
+    while (completion_waiter* const next = deferred.pop()) ready_waiters_.append(*next);
     any_due_.store(true);
   }
-  if (!has_pollers()) signal();  // else somebody polls, and the last who does signals when it ends
+  if (!has_pollers())
+    signal();  // else a poller takes them, and the last poller signals when it ends
 }
 
-void reactor::deliver(waiter_list& due, caller_kind caller) noexcept {
+void reactor::deliver(waiter_list& ready_waiters, caller_kind caller) noexcept {
   waiter_list deferred;
-  while (completion_waiter* const next = due.pop()) {
+  while (completion_waiter* const next = ready_waiters.pop()) {
     if (!notify(*next, caller)) deferred.append(*next);
   }
   defer_to_thread(deferred);
@@ -121,24 +167,24 @@ void reactor::deliver(waiter_list& due, caller_kind caller) noexcept {
 
 std::size_t reactor::notify_due(caller_kind caller) noexcept {
   std::size_t notified = 0;
-  while (
-      any_due_.load()) {  // against defer_to_thread(), which does not signal while somebody polls
-    waiter_list due;
+  // Repeated because defer_to_thread() does not signal while there are pollers.
+  while (any_due_.load()) {
+    waiter_list ready_waiters;
     {
       const std::lock_guard hold{due_lock_};
       if (caller == caller_kind::reactor_thread && has_pollers()) break;
-      due = due_;
-      due_ = {};
+      ready_waiters = ready_waiters_;
+      ready_waiters_ = {};
       any_due_.store(false, std::memory_order_relaxed);
     }
     while (!is_stopped_on_this_thread()) {
-      completion_waiter* const next = due.pop();
+      completion_waiter* const next = ready_waiters.pop();
       if (next == nullptr) break;
       static_cast<void>(notify(*next, caller_kind::poller));
       ++notified;
     }
     if (is_stopped_on_this_thread()) {
-      defer_to_thread(due);
+      defer_to_thread(ready_waiters);
       break;
     }
   }
@@ -159,16 +205,16 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
   if (timers_.add(timer, deadline)) signal();
 }
 
-// A lane whose waiters are due is let go of first: what they do may come back here. Where one has
-// failed, others may have, that were asked before: they are asked once more, before anybody sees to
-// what has failed.
+// Polls each queue once. The lock is released before waiters are notified, since their
+// continuations may call back. After a failure all queues are polled again before any is reclaimed:
+// those polled before may have failed, too.
 std::size_t reactor::poll_queues(caller_kind caller) noexcept {
   std::size_t notified = 0;
   std::size_t visited = 0;
   retired_queues retired;
   bool may_resume = false;
   for (bool more = true; more;) {
-    waiter_list due;
+    waiter_list ready_waiters;
     completion_queue* unawaited = nullptr;
     {
       const std::unique_lock poll_lock{poll_lock_, std::try_to_lock};
@@ -183,12 +229,12 @@ std::size_t reactor::poll_queues(caller_kind caller) noexcept {
           queue = after;
         }
       }
-      while (due.empty() && unawaited == nullptr && visited < queue_count_) {
+      while (ready_waiters.empty() && unawaited == nullptr && visited < queue_count_) {
         completion_queue& queue = *first_;
         first_ = queue.next;
         if (first_ == nullptr) last_ = nullptr;
         --queue_count_;
-        queue.poll(due);
+        queue.poll(ready_waiters);
         if (queue.leave_if_no_waiters()) {
           unawaited = &queue;
           if (queue.failed()) visited = 0;
@@ -197,13 +243,13 @@ std::size_t reactor::poll_queues(caller_kind caller) noexcept {
           ++visited;
         }
       }
-      more = !due.empty() || unawaited != nullptr;
+      more = !ready_waiters.empty() || unawaited != nullptr;
       if (!more) last_poll_count_.store(static_cast<long long>(visited), std::memory_order_relaxed);
     }
-    // Threads that sleep are told before any continuation, which may end the process, where they
-    // are joined.
+    // Sleeping threads are notified before any continuation runs. A continuation may end the
+    // process, which joins such threads.
     waiter_list deferred;
-    while (completion_waiter* const next = due.pop()) {
+    while (completion_waiter* const next = ready_waiters.pop()) {
       ++notified;
       if (!notify(*next, caller_kind::other)) deferred.append(*next);
     }
@@ -223,8 +269,8 @@ std::size_t reactor::run_once(caller_kind caller) noexcept {
   return notified;
 }
 
-// At the end of the process that is whoever there is: a coroutine may have begun to wait on any
-// thread.
+// At the end of the process, the calling thread drives all reactors, because a coroutine may wait
+// with any of them.
 void reactor::run_once_for_this_thread() noexcept {
   reactor* const own = current();
   if (own != nullptr) {
@@ -240,13 +286,14 @@ void reactor::run_once_for_this_thread() noexcept {
       [](reactor& each, void*) { static_cast<void>(each.run_once(caller_kind::poller)); }, nullptr);
 }
 
-// Statics are being destroyed: whose continuation is due from now on is told by the program's
-// threads that wait still.
+// Returns true on a reactor's thread while statics are destroyed. From then on only threads of the
+// program that still wait run continuations.
 bool reactor::is_stopped_on_this_thread() const noexcept {
   return stopped_.load() && current() != nullptr;
 }
 
-// A thread in the program's code stays there.
+// Waits until each reactor's thread has left the reactor. A thread that runs the program's code
+// stays there.
 void reactor::stop_all() noexcept {
   if (in_forked_child()) return;
   all_stopped.store(true);

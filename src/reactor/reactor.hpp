@@ -1,15 +1,15 @@
-// reactor/reactor.hpp - finds out that work of a device has ended, and tells those who wait for it.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/reactor.hpp - polls the pending points of a device and notifies their waiters.
 #pragma once
 
+#include "os/forked_child.hpp"
+#include "os/futex.hpp"
 #include "os/spin_lock.hpp"
 #include "reactor/completion_queue.hpp"
-#include "reactor/contention_detector.hpp"
+#include "reactor/completion_ring.hpp"
 #include "reactor/fault_monitor.hpp"
-#include "reactor/poll_interval.hpp"
-#include "reactor/sleep_predictor.hpp"
-#include "reactor/spin_budget.hpp"
+#include "reactor/poll_policy.hpp"
 #include "reactor/timer_queue.hpp"
-#include "reactor/waiter_list.hpp"
 
 #include <weir/detail/completion_waiter.hpp>
 
@@ -20,62 +20,69 @@
 
 namespace weir::detail {
 
-// May the calling thread run the program's continuations? Those in poll() may; one that only waits
-// may hold locks that they take; and the reactor's own may as long as nobody stands in for it.
+// Says whether the calling thread may run the program's continuations. `poller`, a thread in
+// poll(), may. `other`, a thread that only waits, may not, since it may hold locks that they take.
+// `reactor_thread` may while there is no poller.
 enum class caller_kind : unsigned char { other, poller, reactor_thread };
 
-// One for each device. Whoever drives it asks the lanes that somebody waits in; threads that block
-// drive it themselves for as long as it pays to spin, and then leave it to the reactor's thread,
-// which sleeps while nobody needs it. Lanes of the embedded driver need nobody: the engine's
-// threads settle them.
+// Polls the queues of one device that have waiters, and notifies the waiters.
 //
-// It lives for ever. Thread safety: all members, from any thread.
+// Any thread may drive the reactor with run_once(). Threads that block drive it while spinning
+// pays, then leave it to the reactor's own thread, which sleeps while no waiter needs it. Queues of
+// the embedded driver need no polling: the engine's threads complete them.
+//
+// There is one reactor for each device; it is never destroyed. Thread safety: all members may be
+// called from any thread.
 class reactor {
  public:
-  // Of a device of the driver in use. Throws std::bad_alloc.
+  // Returns the reactor of a device of the driver in use; creates it at the first call. Throws:
+  // std::bad_alloc.
   [[nodiscard]] static reactor& for_device(int device);
-  // The same, of one that there is.
+  // Returns the reactor of a device for which for_device() was called before.
   [[nodiscard]] static reactor& existing_for_device(int device) noexcept;
 
-  // Whose own thread the calling one is; null if it is the program's.
+  // Returns the reactor whose own thread calls; null for a thread of the program.
   [[nodiscard]] static reactor* current() noexcept;
 
-  // May nobody else drive while the calling thread waits? So it is for a reactor's own thread, for
-  // one that stands in for one, and at the end of the process.
+  // Returns true if no other thread may drive while the calling thread waits: on a reactor's own
+  // thread, on a thread that polls in its place (thread_reactors.hpp), and at the end of the
+  // process.
   [[nodiscard]] static bool this_thread_must_drive() noexcept;
+  // Drives the reactors that only the calling thread may drive, once.
   static void run_once_for_this_thread() noexcept;
 
-  // Begins the thread, if there is none. Throws std::system_error.
+  // Starts the reactor's thread, unless it is running. Throws: std::system_error.
   void start_thread();
 
-  // Does its thread ask, without a pause or between sleeps?
+  // Returns true if the reactor's thread is polling, continuously or between sleeps.
   [[nodiscard]] bool is_polling() const noexcept {
     return (!is_outside_reactor_.load() || asleep_.load() != 0) && demand_.load() > 0 &&
            !has_pollers();
   }
 
-  // A lane has its first waiter.
+  // Adds a queue that has got its first waiter.
   void add_queue(completion_queue& queue) noexcept;
 
-  // Somebody waits for less than those did whom the thread has seen: it may sleep for as long as
-  // suits them.
+  // Wakes the thread for a new waiter of an earlier point; its sleep may be too long for that
+  // point.
   void poll_sooner() noexcept { signal(); }
 
-  // So many more or fewer need the thread: those who wait without a thread of their own, and
-  // threads that sleep. For the latter it asks the driver also where somebody else drives, who may
-  // be one of them.
+  // Adds `change` to the number of waiters that need the reactor's thread: those without a thread
+  // of their own, and sleeping threads. For sleeping threads it polls even while there is a poller,
+  // which may itself be one of them.
   void adjust_demand(int change) noexcept;
   void adjust_sleeping_demand(int change) noexcept;
 
-  // Tells them: now, but for those that only `caller_kind::poller` may tell, which are left to the
-  // thread.
-  void deliver(waiter_list& due, caller_kind caller) noexcept;
+  // Notifies the waiters in `ready_waiters`. Waiters whose continuation the caller may not run are
+  // left to the reactor's thread or a poller.
+  void deliver(waiter_list& ready_waiters, caller_kind caller) noexcept;
 
-  // Asks every lane once, and tells who waited, also those that were left over. How many?
+  // Polls every queue once and notifies waiters, including those that were left by deliver().
+  // Returns how many waiters and timers were notified.
   std::size_t run_once(caller_kind caller) noexcept;
 
-  // While there is any of these somebody else drives it, and the thread sleeps. The calling thread
-  // stands in for it then, as does one that polls meanwhile.
+  // While there are pollers the reactor's thread leaves driving to them. The thread that adds a
+  // poller, and each that calls poll(), then drives the reactor in its place.
   void add_poller() noexcept;
   void remove_poller() noexcept;
   std::size_t poll() noexcept;
@@ -84,10 +91,10 @@ class reactor {
   void add_timer(wait_timer& timer, long long deadline);  // throws std::bad_alloc
   bool remove_timer(wait_timer& timer) noexcept { return timers_.remove(timer); }
 
-  // The device has failed: every lane is asked.
+  // Checks every queue, after the embedded driver's device has failed.
   static void on_device_failed() noexcept;
 
-  // Does anybody wait, with or without a thread?
+  // Returns true if no waiter and no timer needs the reactor.
   [[nodiscard]] bool is_idle() const noexcept;
 
   spin_budget budget;
@@ -113,23 +120,25 @@ class reactor {
   const int device_;
   std::atomic<completion_queue*> new_queues_{nullptr};  // a stack
 
-  alignas(64) spin_lock poll_lock_;  // held while a lane is asked, never while anybody is told
-  poll_interval poll_interval_;      // the thread's, as the next
+  alignas(64) spin_lock poll_lock_;  // held while a queue is polled, never during a notification
+  // Used by the reactor's thread alone, up to long_sleeps_.
+  poll_interval poll_interval_;
   contention_detector contention_;
   std::uint64_t activity_epoch_ = 0;
   sleep_predictor sleep_predictor_;
   int long_sleeps_ = 0;
-  completion_queue* first_ =
-      nullptr;  // those that somebody waits in; whoever was asked goes to the end
+  // The queues that have waiters. A queue that was polled goes to the end.
+  completion_queue* first_ = nullptr;
   completion_queue* last_ = nullptr;
   std::size_t queue_count_ = 0;
   std::atomic<long long> last_poll_count_{0};
 
-  // What all who await change has a line of its own: the thread looks at the rest without a pause.
+  // Has a cache line of its own, because all waiters change it and the thread reads the rest
+  // without pause.
   alignas(64) std::atomic<int> demand_{0};
 
   alignas(64) spin_lock due_lock_;
-  waiter_list due_;
+  waiter_list ready_waiters_;
   std::atomic<bool> any_due_{false};
 
   timer_queue timers_;
@@ -142,9 +151,54 @@ class reactor {
   std::atomic<std::uint32_t> signals_{0};
   std::atomic<std::uint32_t> asleep_{0};
   std::atomic<bool> started_{false};
-  std::atomic<bool> stopped_{false};            // the thread drives no more
-  std::atomic<bool> is_outside_reactor_{true};  // the thread is in the program's code, or sleeps
+  std::atomic<bool> stopped_{false};            // the thread has to end
+  std::atomic<bool> is_outside_reactor_{true};  // the thread runs the program's code, or sleeps
   std::mutex start_lock_;
+};
+
+// Registers a futex word on which the calling thread may sleep, for as long as the object exists.
+//
+// The reactors' threads end while statics are destroyed, and a destructor may join a thread that
+// sleeps. wake_all() then adds 2 to each registered word, and the threads go on by polling. Objects
+// of a forked child are not registered: the list may be inconsistent there and names threads that
+// do not exist.
+class sleeping_thread {
+ public:
+  explicit sleeping_thread(std::atomic<std::uint32_t>& word) noexcept
+      : word_{word}, listed_{!in_forked_child()} {
+    if (!listed_) return;
+    const std::lock_guard hold{lock};
+    next_ = newest;
+    if (next_ != nullptr) next_->previous_ = this;
+    newest = this;
+  }
+  sleeping_thread(const sleeping_thread&) = delete;
+  sleeping_thread& operator=(const sleeping_thread&) = delete;
+  ~sleeping_thread() {
+    if (!listed_) return;
+    const std::lock_guard hold{lock};
+    (previous_ != nullptr ? previous_->next_ : newest) = next_;
+    if (next_ != nullptr) next_->previous_ = previous_;
+  }
+
+  // Wakes all registered threads. A thread that goes to sleep later has to check
+  // reactor::this_thread_must_drive() first.
+  static void wake_all() noexcept {
+    const std::lock_guard hold{lock};
+    for (const sleeping_thread* one = newest; one != nullptr; one = one->next_) {
+      one->word_.fetch_add(2);
+      futex_wake(one->word_, 1);
+    }
+  }
+
+ private:
+  static inline constinit spin_lock lock;
+  static inline constinit sleeping_thread* newest = nullptr;  // under `lock`, like the links
+
+  std::atomic<std::uint32_t>& word_;
+  const bool listed_;
+  sleeping_thread* next_ = nullptr;
+  sleeping_thread* previous_ = nullptr;
 };
 
 }  // namespace weir::detail

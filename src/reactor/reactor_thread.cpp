@@ -1,4 +1,5 @@
-// reactor/reactor_thread.cpp - the thread that drives a reactor where nobody else does.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/reactor_thread.cpp - the thread that drives a reactor while no other thread does.
 #include "reactor/reactor.hpp"
 
 #include "driver/driver_activity.hpp"
@@ -8,7 +9,7 @@
 #include "os/forked_child.hpp"
 #include "os/futex.hpp"
 #include "os/signal_blocker.hpp"
-#include "reactor/external_callers.hpp"
+#include "reactor/poll_policy.hpp"
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -20,14 +21,8 @@
 namespace weir::detail {
 namespace {
 
-constexpr long long microsecond = 1'000;
-// Where nobody needs it, but somebody may soon.
-constexpr long long idle_spin_time = 50 * microsecond;
-// To begin a watch for faults takes 10 to 20 ms of a processor.
-constexpr int long_sleeps_before_watch = 500;
-// After an alarm: a driver may take its time until it has to say something about the fault.
-constexpr long long fault_alert_duration = 2'000'000 * microsecond;
-// What the kernel may add to a sleep; 50 us by default, more than most sleeps here.
+// The time by which the kernel may prolong a sleep. The default of 50 us is longer than most sleeps
+// here.
 constexpr unsigned long timer_slack_nanoseconds = 1'000;
 
 constinit thread_local reactor* current_reactor = nullptr;
@@ -40,7 +35,7 @@ void reactor::start_thread() {
   if (started_.load(std::memory_order_acquire)) return;
   const std::lock_guard hold{start_lock_};
   if (started_.load(std::memory_order_relaxed) || in_forked_child()) return;
-  static_cast<void>(driver());  // there may be none yet
+  static_cast<void>(driver());  // chooses one if none is in use yet
   const signal_blocker block_signals;
   std::thread{[this] { run(); }}.detach();
   started_.store(true, std::memory_order_release);
@@ -55,15 +50,16 @@ void reactor::run() noexcept {
   current_reactor = this;
   pthread_setname_np(pthread_self(), "weir-reactor");
   prctl(PR_SET_TIMERSLACK, timer_slack_nanoseconds);
-  // Its questions harm no capture; but a driver holds that they might.
+  // Without this mode, the driver would refuse queries of this thread while another thread
+  // captures.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   static_cast<void>(
       table_in_use.load(std::memory_order_acquire)->cuThreadExchangeStreamCaptureMode(&mode));
   long long since = steady_nanoseconds();
   while (!stopped_.load()) {
     const std::uint32_t seen = signals_.load();
-    if (is_outside_reactor_.load(std::memory_order_relaxed))
-      is_outside_reactor_.store(false);  // it is looked at by all who await
+    // Stored only if it changes, because all threads that await read its cache line.
+    if (is_outside_reactor_.load(std::memory_order_relaxed)) is_outside_reactor_.store(false);
     if (stopped_.load()) break;
     const bool has_other_poller = has_pollers();
     const std::size_t due = has_other_poller ? 0 : notify_due(caller_kind::reactor_thread);
@@ -83,7 +79,7 @@ void reactor::run() noexcept {
       contention_.record_notification(now);
       static_cast<void>(poll_interval_.set_contention(with_external_callers(contention_.level())));
       if (due + notified != 0 || signals_.load() != seen) since = now;
-      if (!poll_interval_.is_contended()) continue;  // else nothing is asked that need not be
+      if (!poll_interval_.is_contended()) continue;  // else it polls no more than necessary
     }
     wait_for_work(since, seen);
     if (signals_.load() != seen) since = steady_nanoseconds();
@@ -91,41 +87,42 @@ void reactor::run() noexcept {
   is_outside_reactor_.store(true);
 }
 
-// True if that is other than it was.
+// Updates the contention level. Returns true if it changed.
 bool reactor::update_contention(long long now) noexcept {
   if (contention_.update(called_since(activity_epoch_), now))
     activity_epoch_ = begin_activity_epoch();
   return poll_interval_.set_contention(with_external_callers(contention_.level()));
 }
 
-// For so long to sleep, while somebody waits since then. Faults are looked for until it is known
-// that they are told of: that is begun once looks have cost as much.
+// Returns how long to sleep while a waiter has waited since `since`. Without fault reports sleeps
+// stay short enough to find a fault by polling. The fault monitor is enabled once these wakeups
+// have cost as much as starting it.
 long long reactor::next_sleep(long long since, long long now) noexcept {
   const bool are_reported =
       fault_monitor_.is_on() && now >= fault_alert_until_.load(std::memory_order_relaxed);
   const long long length = sleep_predictor_.next_sleep(now - since, are_reported);
-  if (length >= sleep_predictor::max_without_fault_reports) {
-    long_sleeps_ = std::min(long_sleeps_ + 1, long_sleeps_before_watch);
-    if (long_sleeps_ == long_sleeps_before_watch) fault_monitor_.enable(device_);
+  if (length >= poll_policy::max_sleep_without_fault_reports) {
+    long_sleeps_ = std::min(long_sleeps_ + 1, poll_policy::long_sleeps_before_watch);
+    if (long_sleeps_ == poll_policy::long_sleeps_before_watch) fault_monitor_.enable(device_);
   }
   return length;
 }
 
 void reactor::on_fault(void* self) noexcept {
   auto& self_reactor = *static_cast<reactor*>(self);
-  self_reactor.fault_alert_until_.store(steady_nanoseconds() + fault_alert_duration,
+  self_reactor.fault_alert_until_.store(steady_nanoseconds() + poll_policy::fault_alert_duration,
                                         std::memory_order_relaxed);
   self_reactor.signal();
 }
 
-// Spins for as long as that pays, and asks the less often the longer it takes; then sleeps between
-// questions; where nobody needs it, until somebody does.
+// Waits until the next poll. It spins while that pays, with delays that grow with the time waited,
+// and then sleeps between polls. Without demand it sleeps until it is signalled.
 void reactor::wait_for_work(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
   const bool has_other_poller = has_pollers();
   const bool needed = has_other_poller ? sleepers_.load() > 0 : demand_.load() > 0;
-  if (now - since <
-      (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), idle_spin_time))) {
+  if (now - since < (needed ? budget.nanoseconds()
+                            : std::min(budget.nanoseconds(), poll_policy::idle_spin_time))) {
     const long long polls = last_poll_count_.load(std::memory_order_relaxed);
     long long delay = poll_interval_.delay(now - since, polls);
     long long min_delay = poll_interval_.min_delay(polls);
@@ -143,7 +140,7 @@ void reactor::wait_for_work(long long since, std::uint32_t seen) noexcept {
              (later - now < min_delay || signals_.load(std::memory_order_relaxed) == seen));
     return;
   }
-  // Lanes whose waiters were all taken back are let go of.
+  // Drops the queues whose waiters have all been cancelled.
   if (demand_.load() == 0 && !has_pollers() && poll_queues(caller_kind::reactor_thread) != 0)
     return;
   const long long next = timers_.earliest();

@@ -1,10 +1,10 @@
-// reactor/run_loop.cpp - continuations that run on the thread that blocks for them.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/run_loop.cpp - runs continuations on the thread that blocks for them in sync_wait().
 #include "reactor/run_loop.hpp"
 
 #include "os/clock.hpp"
 #include "os/futex.hpp"
 #include "reactor/reactor.hpp"
-#include "reactor/sleeping_thread.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -42,11 +42,11 @@ run_loop& run_loop::enter() {
   return *loop;
 }
 
-// Who still waits has nobody to look after him but the reactor's thread, which is needed until the
-// last of them is told. Mostly there is nobody, and the thread sleeps on.
+// Waiters that remain are left to the reactor's thread, which is needed until the last of them is
+// notified. Usually there are none, and the thread stays asleep.
 void run_loop::leave() noexcept {
   innermost = outer_;
-  adjust_pending(1);  // so that the loop stays ours until the end of this
+  adjust_pending(1);  // keeps the loop out of the pool until the end of this function
   waiter_list deferred;
   {
     const std::lock_guard hold{lock_};
@@ -106,8 +106,8 @@ void run_loop::join(completion_waiter& waiter, completion_queue& queue) noexcept
 
 bool run_loop::is_on_this_thread() noexcept { return innermost != nullptr; }
 
-// Of so many lanes that not all of them find room others see to the rest: the engine's workers, or
-// whoever makes its steps.
+// A queue for which there is no room replaces the last entry. The engine's workers, or the threads
+// that run its steps, complete queues without an entry.
 void run_loop::add_engine_queue(completion_queue& queue) noexcept {
   completion_queue** const end = engine_queues_.data() + engine_queue_count_;
   if (std::find(engine_queues_.data(), end, &queue) != end) return;
@@ -115,7 +115,7 @@ void run_loop::add_engine_queue(completion_queue& queue) noexcept {
   engine_queues_[engine_queue_count_ - 1] = &queue;
 }
 
-// One of the lanes has the engine run something for it.
+// Runs the engine's pending work for one of the queues, in turn. Removes queues that need no help.
 completion_queue::engine_help run_loop::help_engine() noexcept {
   completion_queue::engine_help help_state = completion_queue::engine_help::not_needed;
   while (engine_queue_count_ != 0 && help_state == completion_queue::engine_help::not_needed) {
@@ -159,7 +159,7 @@ void run_loop::run() noexcept {
   long long since = steady_nanoseconds();
   unsigned spins = 0;
   for (;;) {
-    const std::uint32_t seen = signals_.load();  // first: what is finished after this is news
+    const std::uint32_t seen = signals_.load();  // read first, so that no later signal is missed
     if (finished_.load()) break;
     if (completion_waiter* const next = pop_ready()) {
       const long long waited = steady_nanoseconds() - since;
@@ -175,7 +175,8 @@ void run_loop::run() noexcept {
     for (reactor* const one : reactors_) {
       if (one != nullptr) static_cast<void>(one->run_once(caller_kind::other));
     }
-    // It runs the program's code anyway; but others' only where nobody else would.
+    // The thread runs the program's code anyway, but other threads' continuations only if no other
+    // thread would.
     const bool must_drive = reactor::this_thread_must_drive();
     if (must_drive) reactor::run_once_for_this_thread();
     const completion_queue::engine_help help_state = help_engine();
@@ -191,7 +192,7 @@ void run_loop::run() noexcept {
   }
 }
 
-// The reactor's thread looks after those who wait, meanwhile.
+// Sleeps until a signal. Meanwhile the reactor's thread polls for this loop's waiters.
 void run_loop::sleep(std::uint32_t seen) noexcept {
   for (reactor* const one : reactors_) {
     if (one != nullptr) one->adjust_sleeping_demand(1);

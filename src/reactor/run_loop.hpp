@@ -1,10 +1,11 @@
-// reactor/run_loop.hpp - continuations that run on the thread that blocks for them.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/run_loop.hpp - runs continuations on the thread that blocks for them in sync_wait().
 #pragma once
 
 #include "os/spin_lock.hpp"
 #include "reactor/completion_queue.hpp"
-#include "reactor/spin_budget.hpp"
-#include "reactor/waiter_list.hpp"
+#include "reactor/completion_ring.hpp"
+#include "reactor/poll_policy.hpp"
 
 #include <weir/detail/completion_waiter.hpp>
 
@@ -18,31 +19,33 @@ namespace weir::detail {
 class completion_queue;
 class reactor;
 
-// A thread in sync_wait() drives the reactors of those that it waits for, and runs their
-// continuations itself, so that none has to be woken; other continuations it leaves to the
-// reactor's thread. One that waits when the loop has ended is told by the reactor's thread, too.
+// The loop of a thread in sync_wait(). The thread drives the reactors of the work it waits for and
+// runs the continuations of its own waiters, so that no thread has to be woken. Other continuations
+// are left to the reactor's thread, and so are waiters that remain when the loop has ended.
 //
-// Loops are pooled and live for ever; a waiter knows its loop by the number of its life.
+// Loops are pooled and never destroyed. A waiter identifies its loop by address and generation.
 class run_loop {
  public:
-  // A loop for the calling thread, inside those that it is in. Throws std::bad_alloc.
+  // Returns a loop for the calling thread, nested in those it is already in. Throws:
+  // std::bad_alloc.
   [[nodiscard]] static run_loop& enter();
+  // Ends the calling thread's innermost loop.
   void leave() noexcept;
 
   // Runs continuations until finish(), which any thread may call once.
   void run() noexcept;
   void finish() noexcept;
 
-  // Makes the waiter, which is about to wait in that lane, one of the calling thread's innermost
-  // loop, if it is in one.
+  // Assigns a waiter that is about to wait in `queue` to the calling thread's innermost loop, if
+  // there is one.
   static void join(completion_waiter& waiter, completion_queue& queue) noexcept;
-  // Is the calling thread in a loop?
+  // Returns true if the calling thread is in a loop.
   [[nodiscard]] static bool is_on_this_thread() noexcept;
-  // Leaves it to its loop. False, and nothing done, if that has ended. If it ends before it comes
-  // to that, the waiter goes back to the reactor that has found it to be due.
+  // Passes a waiter whose point is complete to its loop. Returns false and does nothing if the loop
+  // has ended. If the loop ends before it runs the waiter, the waiter returns to `found_by`.
   [[nodiscard]] static bool post(completion_waiter& waiter, reactor& found_by) noexcept;
 
-  // So many more or fewer of its waiters wait.
+  // Adds `change` to the number of the loop's waiters that are registered.
   void adjust_pending(int change) noexcept;
 
  private:
@@ -58,10 +61,10 @@ class run_loop {
 
   spin_lock lock_;  // guards the following
   waiter_list ready_;
-  std::array<reactor*, max_reactors> reactors_{};  // that it has waited with in this life
+  std::array<reactor*, max_reactors> reactors_{};  // the reactors of this generation's waiters
   unsigned long long generation_ = 1;
   bool is_running_ = false;
-  bool has_left_waiters_ = false;  // to the reactor's thread
+  bool has_left_waiters_ = false;  // waiters remained when the loop ended
   bool is_pooled_ = false;
 
   std::atomic<int> pending_{0};
@@ -70,9 +73,9 @@ class run_loop {
   std::atomic<std::uint32_t> asleep_{0};
   spin_budget budget_;
 
-  // The thread's own.
-  std::array<completion_queue*, 64>
-      engine_queues_{};  // those that the engine settles, and this thread waits in
+  // Used by the loop's thread alone. The queues that the engine completes and that this thread
+  // waits in.
+  std::array<completion_queue*, 64> engine_queues_{};
   std::size_t engine_queue_count_ = 0;
   std::size_t next_engine_queue_ = 0;
   run_loop* outer_ = nullptr;

@@ -1,26 +1,65 @@
-// reactor/thread_reactors.hpp - the reactors that the calling thread stands in for.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/thread_reactors.hpp - the reactors that the calling thread drives as a poller.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace weir::detail {
 
 class reactor;
 
-// A thread that has begun a drive, or polls one, is taken at its word: where it blocks it goes on
-// driving, as nobody else may. So it is until there is no drive of that device any more, wherever
-// and by whomever the last one is ended; if they are begun anew while other devices are driven, it
-// may count again.
+// Counts pollers. A period lasts from the first poller until none is left. Each period has a
+// number, so that a thread that polled in one does not count as a poller in the next.
 //
-// One for each thread, which a library that is loaded at run time has little room for: hence the
-// bits.
+// Thread safety: all members may be called from any thread.
+class poller_count {
+ public:
+  void add() noexcept {
+    std::uint64_t current = value_.load();
+    while (!value_.compare_exchange_weak(
+        current, current + (count_of(current) == 0 ? period_unit + 1 : 1))) {
+    }
+  }
+  void remove() noexcept { value_.fetch_sub(1); }
+
+  [[nodiscard]] std::uint32_t period() const noexcept { return period_of(value_.load()); }
+  [[nodiscard]] bool is_current(std::uint32_t period) const noexcept {
+    const std::uint64_t current = value_.load();
+    return count_of(current) != 0 && period_of(current) == period;
+  }
+
+ private:
+  static constexpr std::uint64_t period_unit = std::uint64_t{1} << 32U;
+  static constexpr std::uint32_t count_of(std::uint64_t value) noexcept {
+    return static_cast<std::uint32_t>(value);
+  }
+  static constexpr std::uint32_t period_of(std::uint64_t value) noexcept {
+    return static_cast<std::uint32_t>(value >> 32U);
+  }
+
+  std::atomic<std::uint64_t> value_{0};
+};
+
+// Counts the pollers of all devices.
+inline constinit poller_count all_pollers;
+
+// The reactors that one thread drives as a poller.
+//
+// A thread that adds a poller or calls poll() has to go on driving while it blocks, because no
+// other thread may. This ends when the device's last poller is removed, by any thread. If pollers
+// of that device are added again while other devices have pollers, the thread may count again.
+//
+// There is one object for each thread. It is a bit set because a library that is loaded at run time
+// has little room for thread-local data.
 class thread_reactors {
  public:
-  // Of the first 64 devices, more than a machine has.
+  // Adds the reactor of `device`. Devices from number 64 on are ignored; no machine has as many.
   void add(int device) noexcept;
-  // Forgets those that nobody drives.
+  // Returns true if the thread drives a reactor. Removes those that no longer have pollers.
   [[nodiscard]] bool any() noexcept;
-  // callback(reactor&) for each. It may come back here.
+  // Calls callback(reactor, argument) for each reactor. The callback may call members of this
+  // object.
   void for_each(void (*callback)(reactor& each, void* argument), void* argument) noexcept;
 
  private:
@@ -28,7 +67,7 @@ class thread_reactors {
   std::uint32_t period_ = 0;
 };
 
-// The calling thread's.
+// Returns the calling thread's object.
 [[nodiscard]] thread_reactors& this_thread_reactors() noexcept;
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// reactor/timer_queue.cpp - deadlines of waits.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/timer_queue.cpp - the deadlines of waits, earliest first.
 #include "reactor/timer_queue.hpp"
 
 #include <mutex>

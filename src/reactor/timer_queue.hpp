@@ -1,4 +1,5 @@
-// reactor/timer_queue.hpp - deadlines of waits.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/timer_queue.hpp - the deadlines of waits, earliest first.
 #pragma once
 
 #include "os/spin_lock.hpp"
@@ -12,23 +13,25 @@
 
 namespace weir::detail {
 
-// The earliest first, in a heap whose entries know their places. Thread safety: all members, from
-// any thread.
+// A heap of timers. Each timer stores its index, so that it can be removed without a search.
+//
+// Thread safety: all members may be called from any thread.
 class timer_queue {
  public:
   static constexpr long long never = std::numeric_limits<long long>::max();
 
-  // True if it is the earliest of all now. Throws std::bad_alloc.
+  // Adds a timer; `deadline` in nanoseconds of the steady clock. Returns true if it is now the
+  // earliest. Throws: std::bad_alloc.
   bool add(wait_timer& timer, long long deadline);
-  // True if it is not told and never will be.
+  // Returns true if the timer was queued and will not be notified.
   bool remove(wait_timer& timer) noexcept;
 
-  // The earliest deadline, or never: one load.
+  // Returns the earliest deadline, or `never`. Cost: one load.
   [[nodiscard]] long long earliest() const noexcept {
     return earliest_.load(std::memory_order_acquire);
   }
 
-  // Takes out one whose time has come; null if there is none.
+  // Removes and returns a timer whose deadline is not after `now`; null if there is none.
   [[nodiscard]] wait_timer* pop_expired(long long now) noexcept;
 
  private:

@@ -1,5 +1,6 @@
-// tests/compile/both_barrier_modes.hpp - a kernel with barriers, run as loops and with a stack a
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/both_barrier_modes.hpp - runs a kernel with barriers as loops, and with a stack for
+// each thread.
 #pragma once
 
 #include "compiled.hpp"
@@ -13,7 +14,7 @@ class BothBarrierModes : public Compiled {
     Compiled::TearDown();
   }
 
-  // Runs a kernel both ways on two arrays and compares what is in them.
+  // Runs a kernel both ways on two arrays and compares their contents.
   static void expect_same_results(device_image& image, const std::string& name,
                                   device_image::shape how, int n = 512) {
     ASSERT_EQ(image.kernel(name).flags, unsigned{weir_kernel_waits} | weir_kernel_whole) << name;

@@ -1,4 +1,5 @@
-// cache_test.cpp - what was compiled once, kept on disk.
+// SPDX-License-Identifier: Apache-2.0
+// cache_test.cpp - the on-disk cache of compiled programs.
 #include "compile/cache/cache.hpp"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ TEST_F(Cache, FilesOfTheCacheArePrivate) {
   EXPECT_FALSE(cache.find("key")) << "somebody else may have written it";
 }
 
-// Cut at any byte, longer, with any bit changed, or another key's.
+// The entry is truncated at any byte, extended, has any bit flipped, or belongs to another key.
 TEST_F(Cache, ADamagedEntryIsNotFound) {
   const fs::path path = fs::path{cache.folder()} / "key.weir";
   cache.put("key", some_product());
@@ -91,7 +92,7 @@ TEST_F(Cache, TheOldestEntriesAreEvicted) {
   const disk_cache small{folder.path(), 10000};
   for (const char* const key : {"a", "b", "c"}) {
     small.put(key, some_product(3000));
-    // Older than what comes, however coarse the clock of the file system.
+    // Sets an older time than any later entry, whatever the resolution of the file system's clock.
     const fs::path path = folder.path() / (std::string{key} + ".weir");
     fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours{'d' - *key});
   }
@@ -102,7 +103,7 @@ TEST_F(Cache, TheOldestEntriesAreEvicted) {
   EXPECT_TRUE(small.find("d"));
 }
 
-// Somebody may name a folder that is not its own.
+// The cache folder may also contain other programs' files.
 TEST_F(Cache, ForeignFilesAreNotRemoved) {
   const disk_cache small{folder.path(), 10000};
   const fs::path letter = folder.path() / "letter.txt", draft = folder.path() / ".new-draft";
@@ -117,7 +118,7 @@ TEST_F(Cache, ForeignFilesAreNotRemoved) {
   EXPECT_NE(small.find("a").has_value(), small.find("b").has_value());
 }
 
-// It could be written by nobody and waited for, or be larger than any memory.
+// The file could be a pipe without a writer, or larger than memory.
 TEST_F(Cache, AnInvalidFileIsRejectedQuickly) {
   cache.put("key", some_product());
   const fs::path path = fs::path{cache.folder()} / "key.weir";
@@ -151,7 +152,7 @@ TEST_F(Cache, ACacheWithoutAFolderIsEmpty) {
   EXPECT_FALSE(nowhere.find("key"));
 }
 
-// Whoever reads finds a whole product or none, whatever others write.
+// A reader finds a complete entry or none, whatever other threads write.
 TEST_F(Cache, ThreadsReadWholeEntriesOnly) {
   std::vector<std::thread> threads;
   for (unsigned char t = 0; t < 4; ++t) {
@@ -243,7 +244,7 @@ TEST(CacheKey, TheKeyDependsOnIncludedFiles) {
   EXPECT_FALSE(cache_key(what, ""));
 }
 
-// By whichever way the compiler is told where they are.
+// The files are named in each way that the compiler accepts.
 TEST(CacheKey, TheKeyDependsOnFilesNamedByOptionsAndEnvironment) {
   const test::temporary_folder folder;
   const auto changes_with_the_file = [&](const request& what) {
@@ -272,7 +273,7 @@ TEST(CacheKey, TheKeyDependsOnFilesNamedByOptionsAndEnvironment) {
   EXPECT_TRUE(changes_with_the_file(what));
 }
 
-// The environment, which is the process's: one test changes it, and puts it back.
+// The environment belongs to the process, so this test changes and restores it.
 TEST(CacheEnvironment, TheEnvironmentNamesTheCacheFolder) {
   const test::temporary_folder folder;
   const std::string path = folder.path();

@@ -1,5 +1,6 @@
-// tests/compile/compiled.hpp - what the tests of the language share: each runs with every compiler
-// that is there.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/compiled.hpp - the fixture of the language tests, which run with every installed
+// compiler.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ class Compiled : public testing::TestWithParam<std::string> {
       throw;
     }
   }
-  // What the compiler says of a source that is wrong.
+  // Returns the compiler's message for an invalid source.
   static std::string refused(const std::string& source) {
     compile::request what;
     what.source = source;

@@ -1,4 +1,5 @@
-// tests/compile/compiler_test.cpp - how the host's compiler is found and asked, and what it says.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/compiler_test.cpp - finding and running the host's compiler, and its output.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ TEST_P(HostCompiler, ErrorsNameTheFileAndLineOfTheUser) {
             std::string::npos);
 }
 
-// Nor do they look like options of the compiler's.
+// These names are not taken for compiler options.
 TEST_P(HostCompiler, NamesMayBeginWithADash) {
   compile::request what;
   what.name = "-x";
@@ -127,8 +128,7 @@ TEST_P(HostCompiler, OptionsReachTheCompiler) {
   EXPECT_EQ(x[4], 1);
 }
 
-// What a program defines is for its own source, whatever the device's own headers call their
-// things.
+// A program's macros apply to its own source only, whatever names the device's headers use.
 TEST_P(HostCompiler, DefinesDoNotAffectTheDeviceHeaders) {
   compile::request what;
   what.source = "extern \"C\" __global__ void k(int* x) { x[0] = A + N + T(5) + sizeof(F); }";
@@ -155,8 +155,7 @@ TEST_P(HostCompiler, TheCompilerLeavesNoFiles) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-// The device's headers are written once, and again for a process that is forked or where somebody
-// has removed them.
+// The device's headers are written once, and again in a forked process or after they were removed.
 TEST_P(HostCompiler, DeviceHeadersAreWrittenOncePerProcess) {
   const std::filesystem::path first = compile::headers_folder();
   EXPECT_EQ(compile::headers_folder(), first);
@@ -182,7 +181,7 @@ TEST_P(HostCompiler, TheCompilerInheritsNoDescriptors) {
   ASSERT_GT(own, 2);
   const compile::process_result seen = compile::run_process({"/bin/ls", "/proc/self/fd"}, "/");
   close(own);
-  EXPECT_EQ(seen.output, "0\n1\n2\n3\n");  // the last is that of the folder that is listed
+  EXPECT_EQ(seen.output, "0\n1\n2\n3\n");  // the last one belongs to the listed folder
 }
 
 TEST_P(HostCompiler, TheCompilerIsFoundByARelativePath) {
@@ -196,7 +195,7 @@ TEST_P(HostCompiler, TheCompilerIsFoundByARelativePath) {
   setenv("PATH", path.c_str(), 1);
 }
 
-// Also where the folder for temporary files has a name that a shell would take apart.
+// The temporary folder's name may contain characters that a shell interprets.
 TEST_P(HostCompiler, PathsMayContainSpecialCharacters) {
   const compile::private_folder folder;
   const std::filesystem::path odd = folder.path() / "a b'c\"d$e;f";
@@ -239,7 +238,7 @@ TEST(HostCompilerChoice, AnErrorNamesTheMissingCompiler) {
     EXPECT_NE(std::string(f.what()).find("WEIR_CXX is 'no-such-compiler'"), std::string::npos);
     EXPECT_EQ(f.why(), compile::obstacle::no_compiler);
   }
-  // One that is there and is none has been asked.
+  // The program exists but is not a compiler, so it was run.
   setenv("WEIR_CXX", "/bin/false", 1);
   try {
     (void)compile::for_host({});

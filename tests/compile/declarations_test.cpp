@@ -1,12 +1,13 @@
-// tests/compile/declarations_test.cpp - the ways in which sources write functions and variables of
-// the device.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/declarations_test.cpp - the ways in which sources declare device functions and
+// variables.
 #include "compiled.hpp"
 
 namespace weir::test {
 
 class Declarations : public Compiled {};
 
-// __forceinline__ says inline, and so may another word of the declaration.
+// __forceinline__ implies inline, and so may another specifier of the declaration.
 TEST_P(Declarations, InlineFunctionsTakeSpecifiersInAnyOrder) {
   device_image image{made(R"(inline __device__ __forceinline__ int a() { return 1; }
 __device__ __forceinline__ inline int b() { return 2; }
@@ -57,7 +58,7 @@ extern "C" __global__ void all(float* x) {
   EXPECT_EQ(image.variable("kept").bytes, 8u);
 }
 
-// They have no constructor that runs.
+// No constructor runs for device variables.
 TEST_P(Declarations, VariablesWithDynamicInitializersAreRefused) {
   const std::string log = refused(
       "struct counted { int n; __device__ counted() : n(next()) {} static __device__ int next(); "

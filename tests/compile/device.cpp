@@ -1,4 +1,5 @@
-// tests/compile/device.cpp - loading, and the turns that threads of a block take.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/device.cpp - loads images, and schedules the threads of a block.
 #include "device.hpp"
 
 #include <dlfcn.h>
@@ -116,7 +117,7 @@ void thread_main() {
   switch_to_scheduler();
 }
 
-// Lets go everybody whom everybody has come for. False where nobody could be.
+// Releases all threads whose barrier is complete. Returns false if there are none.
 bool release_waiting() {
   launch_state& s = state();
   bool any = false;
@@ -207,7 +208,7 @@ void run_block() {
 bool device_image::whole = true;
 
 device_image::device_image(const compile::product& made) {
-  // dlopen knows a library by the name that it was opened with: each load needs its own.
+  // dlopen identifies a library by its path, so each load needs its own path.
   const compile::private_folder folder;
   static int count = 0;
   const std::string name = "image" + std::to_string(++count) + ".so";

@@ -1,6 +1,6 @@
-// tests/compile/device.hpp - a device for images, in the plainest way: blocks one after the other,
-// and the threads of a block that wait for each other as contexts of one thread of the host, which
-// take turns.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/device.hpp - a minimal device for images: blocks run one after the other, and
+// threads of a block that wait for each other run as contexts of one host thread.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace weir::test {
 
-// What a kernel reported by weir_services::fail.
+// The error that a kernel reported by weir_services::fail.
 struct kernel_fault : std::runtime_error {
   kernel_fault(weir_fault reason, const std::string& text)
       : std::runtime_error(text), why{reason} {}
   weir_fault why;
 };
 
-// An image that is loaded. Everything that kernels print is kept in output().
+// A loaded image. output() returns everything that its kernels print.
 class device_image {
  public:
   explicit device_image(const compile::product& made);
@@ -31,8 +31,9 @@ class device_image {
 
   [[nodiscard]] const weir_module_table& table() const { return *table_; }
   [[nodiscard]] const weir_kernel& kernel(
-      const std::string& name) const;  // fails the test where there is none
-  [[nodiscard]] const weir_variable& variable(const std::string& name) const;  // the same
+      const std::string& name) const;  // fails the test if there is none
+  // fails the test if there is none
+  [[nodiscard]] const weir_variable& variable(const std::string& name) const;
 
   struct shape {
     weir_extent grid{1, 1, 1}, block{1, 1, 1};
@@ -46,7 +47,7 @@ class device_image {
   void run(const weir_kernel& kernel, shape how,
            const void* const* arguments);  // throws kernel_fault
 
-  // Whether kernels that can are run by one call a block.
+  // If true, kernels that support it run with one call for each block.
   static bool whole;
 
   [[nodiscard]] const std::string& output() const;

@@ -1,4 +1,5 @@
-// tests/compile/fault_test.cpp - output, assertions, traps, clocks, and the check of alignments.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/fault_test.cpp - output, assertions, traps, clocks, and alignment checks.
 #include "compiled.hpp"
 
 namespace weir::test {
@@ -53,7 +54,7 @@ TEST_P(Fault, TrapsEndTheLaunch) {
   EXPECT_LT(out[1], out[2]);
 }
 
-// A compiler that knows of an access to null that nobody makes it would leave out the whole kernel.
+// An access to null is undefined, so an optimizing compiler could remove the whole kernel.
 TEST_P(Fault, AccessesToNullAreNotOptimizedAway) {
   device_image image{
       made("extern \"C\" __global__ void store() { *static_cast<int*>(nullptr) = 3; }")};

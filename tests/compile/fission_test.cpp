@@ -1,5 +1,6 @@
-// tests/compile/fission_test.cpp - kernels with barriers that become loops: the same answers as
-// with a stack a thread.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/fission_test.cpp - kernels with barriers that are compiled to loops give equal
+// results as with a stack for each thread.
 #include "both_barrier_modes.hpp"
 
 namespace weir::test {
@@ -164,7 +165,7 @@ extern "C" __global__ void histogram(const float* x, float* out, int n) {
   expect_same_results(image, "histogram", {{1, 1, 1}, {32, 2, 1}}, 500);
 }
 
-// What is not certain to be right keeps a stack a thread.
+// A kernel that is not certainly safe to transform keeps a stack for each thread.
 TEST_P(Fission, UnsupportedKernelsAreNotTransformed) {
   device_image image{made(R"(__device__ void inside() { __syncthreads(); }
 extern "C" __global__ void in_a_function() { inside(); }
@@ -191,8 +192,7 @@ extern "C" __global__ void changed(int* x) { int n = 4; n += x[0]; for (int i = 
         << image.table().kernels[i].name;
 }
 
-// Where the loops do not compile, here for what they would need of the stack, the source does as it
-// stands.
+// If the loops do not compile, here because of their stack size, the original source is compiled.
 TEST_P(Fission, TheCompilerFallsBackToTheOriginalSource) {
   const compile::product product = made(R"(extern "C" __global__ void large(int* x) {
   int own[1000];

@@ -1,12 +1,13 @@
-// tests/compile/fission_variables_test.cpp - what lives across barriers in kernels that become
-// loops: nothing is taken for the same that is not.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/fission_variables_test.cpp - variables that are live across barriers in kernels
+// compiled to loops.
 #include "both_barrier_modes.hpp"
 
 namespace weir::test {
 
 class FissionVariables : public BothBarrierModes {};
 
-// Each thread's own, however it is changed.
+// Each thread has its own variable, however it is modified.
 TEST_P(FissionVariables, VariablesAreModifiedInManyWays) {
   device_image image{made(R"(#define BUMP(v, d) ((v) += (d))
 struct reader { const float* at; __device__ float next() { return *at++; } };
@@ -57,7 +58,7 @@ extern "C" __global__ void made(const float* x, float* out, int n) {
     expect_same_results(image, name, {{1, 1, 1}, {64, 1, 1}});
 }
 
-// What a function gives may be something else behind the barrier.
+// A function may return another value behind the barrier.
 TEST_P(FissionVariables, InitializersCallFunctionsOnce) {
   device_image image{
       made(R"(struct view { float* at; __device__ float get(int i) const { return at[i]; } };
@@ -74,7 +75,7 @@ extern "C" __global__ void reads(const float* x, view v, int n) {
   expect_same_results(image, "reads", {{1, 1, 1}, {64, 1, 1}});
 }
 
-// A name means what it means where it stands.
+// Names are resolved in their scope.
 TEST_P(FissionVariables, ShadowedVariablesAreDistinguished) {
   device_image image{made(R"(struct pair { float e[2]; };
 extern "C" __global__ void in_a_block(const float* x, float* out, int n) {
@@ -132,8 +133,7 @@ extern "C" __global__ void of_a_binding(const float* x, float* out, int n) {
   EXPECT_EQ(out[10], 3 + 10 * 2);
 }
 
-// A division that a return keeps from being one by zero, which would be a fault, is not made before
-// it.
+// A division that an earlier return protects from a zero divisor is not moved before the return.
 TEST_P(FissionVariables, VariablesAreNotComputedForEndedThreads) {
   device_image image{
       made(R"(extern "C" __global__ void ends_here(const float* x, float* out, int n) {
@@ -174,7 +174,7 @@ extern "C" __global__ void some_ended(const float* x, float* out, int n) {
   }
 }
 
-// A kernel that is not understood does not keep others from becoming loops.
+// A kernel that cannot be transformed does not keep others from becoming loops.
 TEST_P(FissionVariables, EachKernelIsTransformedIndependently) {
   device_image image{made(R"(struct window { float w[2]; };
 extern "C" __global__ void writes_to_a_part(window p, float* out, int n) {

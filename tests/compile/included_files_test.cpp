@@ -1,5 +1,6 @@
-// included_files_test.cpp - the files that a source includes: all of them, or a word that not all
-// are known.
+// SPDX-License-Identifier: Apache-2.0
+// included_files_test.cpp - finding the files that a source includes: all of them, or a note that
+// some are unknown.
 #include "compile/cache/included_files.hpp"
 
 #include <fstream>

@@ -1,4 +1,5 @@
-// tests/compile/kernel_test.cpp - kernels, their names and parameters, and what they compute.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/kernel_test.cpp - kernels: names, parameters, and results.
 #include <cstring>
 #include <numeric>
 
@@ -39,7 +40,7 @@ TEST_P(Kernel, BuiltInVariablesIdentifyAThread) {
   const device_image::shape how{{2, 3, 2}, {4, 2, 3}};
   image.launch("where", how, out.data());
   for (unsigned i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i / 24 * 1000 + i % 24);
-  // A part of a block, and block indexes that do not fit the vectorised loop, run as well.
+  // Partial blocks, and block indices that do not fit the vectorized loop, work as well.
   std::fill(out.begin(), out.end(), 0);
   const weir_block block{{4000000, 1, 1}, {4, 2, 3}, {3999999, 0, 0}, {1, 1, 1}, nullptr, 0};
   unsigned* const shifted = out.data() - std::size_t{3999999} * 24;
@@ -163,7 +164,7 @@ extern "C" __launch_bounds__(64) __global__ void before(float* out) {
   EXPECT_EQ(image.kernel("bounded").static_shared, 0u);
 }
 
-// As numbers that depend on the template's parameters, too.
+// Attributes may depend on template parameters.
 TEST_P(Kernel, InstancesHaveTheAttributesOfTheirTemplate) {
   device_image image{
       made(R"(namespace ns {

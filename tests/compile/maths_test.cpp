@@ -1,4 +1,5 @@
-// tests/compile/maths_test.cpp - math functions, intrinsics and the types of 16 bits.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/maths_test.cpp - math functions, intrinsics and the 16-bit types.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -112,7 +113,7 @@ TEST_P(Maths, IntegerIntrinsicsAndCastsComputeTheirResults) {
   for (int i = 0; i < 32; ++i) EXPECT_EQ(out[i], expected[i]) << i;
 }
 
-// The forms with a rounding, against the same in more bits.
+// Compares functions with a rounding mode with results of higher precision.
 TEST_P(Maths, RoundedFormsRoundAsNamed) {
   device_image image{
       made(R"(extern "C" __global__ void f(const float* a, const float* b, float* out) {
@@ -187,8 +188,8 @@ extern "C" __global__ void arithmetic(float* out) {
   __half_raw raw; raw.x = 0x3c00; __half one(raw); out[k++] = float(one++) * 10 + float(one);
   out[k++] = CUDART_INF_FP16 > CUDART_MAX_NORMAL_FP16 && CUDART_ONE_BF16 > CUDART_ZERO_BF16;
 })")};
-  // Every half comes back; between two of them the nearer is taken, and the even one of two that
-  // are as near.
+  // Every half converts back exactly; between two halves the nearer is taken, and the even one of
+  // two equally near ones.
   std::vector<float> in(512), back(512);
   std::vector<unsigned short> h(512), b(512);
   const float special[] = {0,       -0.0f,      1,          65504,    65519.996f,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/compile/memory_test.cpp - shared, constant, managed and global variables of the device.
 #include <regex>
 #include <string>
@@ -115,7 +116,7 @@ extern "C" __global__ void all(int* i, unsigned* u, unsigned long long* l, float
     image.launch("all", {{1, 1, 1}, {8, 1, 1}}, +i, +u, +l, +f, &d, &h, &s, +v);
     const int expected[9] = {24, -7, 7, 7, 9, ~255, 255, 255, 33};
     for (int k = 0; k < 9; ++k) EXPECT_EQ(i[k], expected[k]) << k;
-    EXPECT_EQ(u[0], 2u);  // 0..5 and round
+    EXPECT_EQ(u[0], 2u);  // 0..5 and around
     EXPECT_EQ(u[1], 4u);  // 0, 5, 4, 3, 2, 1, 0, 5
     EXPECT_EQ(v[0], 88.0f);
     EXPECT_EQ(v[1], 176.0f);

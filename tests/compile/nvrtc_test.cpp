@@ -1,5 +1,6 @@
-// nvrtc_test.cpp - NVRTC compiles without a GPU: images, messages, names. Skipped where the library
-// is not there.
+// SPDX-License-Identifier: Apache-2.0
+// nvrtc_test.cpp - NVRTC compiles without a GPU: images, messages, names. Skipped if the library is
+// not installed.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -59,7 +60,7 @@ TEST_F(Nvrtc, NvrtcMakesACubinOrPtx) {
   EXPECT_NE(ptx.find("42"), std::string::npos) << ptx;
 }
 
-// A device that is newer than the compiler gets text for the newest one that it knows.
+// For a device newer than the compiler, the result is PTX for the newest architecture it knows.
 TEST_F(Nvrtc, AnUnknownArchitectureGetsPtx) {
   what.source = "extern \"C\" __global__ void fill(int* x) { *x = 1; }";
   what.architecture = "sm_999";

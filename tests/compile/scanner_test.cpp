@@ -1,4 +1,5 @@
-// tests/compile/scanner_test.cpp - what is read from tokens, without a compiler.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/scanner_test.cpp - what the scanner finds in tokens, without a compiler.
 #include "compile/host/scanner.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ TEST(Tokens, TokensAreThoseOfTheUserWithTheirLines) {
   EXPECT_EQ(list.files[list.tokens[0].file], "a.cu");
   EXPECT_EQ(list.tokens[5].line, 1u);
   EXPECT_EQ(list.files[list.tokens[5].file], "b.h");
-  EXPECT_EQ(list.tokens[21].line, 4u);  // int z, behind a string of two lines
+  EXPECT_EQ(list.tokens[21].line, 4u);  // int z, behind a two-line string
   EXPECT_EQ(list.tokens.back().line, 9u);
   EXPECT_EQ(source.substr(list.tokens[3].offset, 8), "1.5e+3f;");
 }
@@ -95,16 +96,16 @@ __global__ void own() { __shfl_sync(0, 1, 2); }
   EXPECT_TRUE(r.kernels[0].waits);
   EXPECT_FALSE(r.kernels[1].waits);
   EXPECT_TRUE(r.kernels[2].waits);
-  // An operator has no name by which it could be followed.
+  // Calls of operators have no name to follow.
   EXPECT_TRUE(
       scanned("int operator+(s a, s b) { __syncwarp(); } __global__ void k() {}").kernels[0].waits);
-  // Nor has what is called through a pointer, which the host may have copied from a variable.
+  // Calls through pointers have none either; the host may have copied the pointer from a variable.
   EXPECT_TRUE(scanned("__device__ int wait(int x) { return __shfl_sync(~0u, x, 0); }\n__device__ "
                       "int (*chosen)(int) = wait;\n"
                       "__global__ void k(int (*f)(int), int* x) { x[0] = f(x[0]); }")
                   .kernels[0]
                   .waits);
-  // Everyday names wait only where cooperative groups are included.
+  // Common names count as waiting only if cooperative groups are included.
   EXPECT_FALSE(scanned("__global__ void k(int* any) { any[0] = 1; }").kernels[0].waits);
   EXPECT_TRUE(
       scanned(
@@ -113,7 +114,7 @@ __global__ void own() { __shfl_sync(0, 1, 2); }
           .waits);
 }
 
-// Threads that look at memory until another one has written it.
+// Threads poll memory until another thread has written it.
 TEST(Scanner, SpinLoopsCountAsWaiting) {
   const auto waits = [](const std::string& body, const std::string& parameters = "int* p") {
     return scanned("__global__ void k(" + parameters + ") { " + body + " }").kernels[0].waits;

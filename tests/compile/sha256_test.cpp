@@ -1,4 +1,5 @@
-// sha256_test.cpp - the answers that FIPS 180-4 and NIST's vectors give.
+// SPDX-License-Identifier: Apache-2.0
+// sha256_test.cpp - the test vectors of FIPS 180-4 and NIST.
 #include "compile/cache/sha256.hpp"
 
 #include <string>
@@ -23,7 +24,7 @@ TEST(Sha256, HashesMatchTheReferenceValues) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// Where the length just fits into the last block, and just does not.
+// Covers the lengths that just fit, and just do not fit, into the last block.
 TEST(Sha256, HashingInPartsEqualsHashingAtOnce) {
   for (std::size_t size = 50; size < 140; ++size) {
     const std::string text(size, 'x');

@@ -1,12 +1,13 @@
-// tests/compile/tls_call.cpp - the call by which code in libraries finds thread-local variables, at
-// its worst: the vector registers that any call may change are changed, as they are when the
-// library's allocator is asked for memory there. Images find it here.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/tls_call.cpp - the worst case of __tls_get_addr, by which code in libraries finds
+// thread-local variables: it changes all caller-saved vector registers, as the library's allocator
+// may do. Images find it here.
 #include <dlfcn.h>
 
 namespace {
 
 #if defined(__x86_64__)
-// Those that clang 14 does not know to change.
+// clang 14 does not know that these change.
 [[gnu::target("avx512f"), gnu::noinline]] void change_registers() {
   asm volatile(
       "vpternlogd $0xff, %%zmm16, %%zmm16, %%zmm16\n"

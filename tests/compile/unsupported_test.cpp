@@ -1,4 +1,6 @@
-// tests/compile/unsupported_test.cpp - what is missing is named, with the user's file and line.
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/unsupported_test.cpp - errors for unsupported features, with the user's file and
+// line.
 #include "compiled.hpp"
 
 namespace weir::test {
@@ -36,7 +38,7 @@ TEST_P(Unsupported, AnErrorNamesTheUnsupportedFeatureAndItsLine) {
     const std::string log = refused(c.source);
     EXPECT_NE(log.find(c.message), std::string::npos) << c.source << "\n" << log;
   }
-  // A constructor that would have to run, and one that does not.
+  // The first constructor would have to run, the second would not.
   const std::string log = refused("struct s { int x; __device__ s(); };\n__device__ s object;\n");
   EXPECT_NE(log.find("program.cu:2:"), std::string::npos) << log;
   made("struct s { int x; constexpr s() : x(3) {} };\n__device__ s object;\n");

@@ -1,4 +1,5 @@
-// tests/compile/warp_test.cpp - what threads of a block tell each other: barriers, warps,
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile/warp_test.cpp - communication between threads of a block: barriers, warps,
 // cooperative groups.
 #include "compiled.hpp"
 
@@ -56,7 +57,7 @@ TEST_P(Warp, WarpFunctionsComputeTheirResults) {
     EXPECT_EQ(o[4], 15);
     EXPECT_EQ(o[5], 2);
     EXPECT_EQ(o[6], static_cast<int>(0xffu << (lane / 8 * 8)));
-    EXPECT_EQ(o[7], 0);  // all lanes, and 1
+    EXPECT_EQ(o[7], 0);  // all lanes, plus 1
     EXPECT_EQ(o[8], 496 + base * 32 + 31 + 1);
     EXPECT_EQ(o[11], base + 31);
     if (lane % 2 == 0) continue;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""captures.py ROOT [--write]: do the pages on capture say what an H200 said?
+"""captures.py ROOT [--write]: checks that the pages on capture agree with the recording of an H200.
 
-tests/conformance/h200.txt is the recording. docs/driver/capture-calls.md lists the calls of its groups capmode. and capimpl.; the lists are made
-here, and --write brings them up to date. In docs/guide/capture.md a row of the table names, in comments that no reader sees, what it rests on:
+tests/conformance/h200.txt is the recording. docs/driver/capture-calls.md lists the calls of its groups capmode. and capimpl.; this script makes
+the lists, and --write updates them. In docs/guide/capture.md, a comment in each row of the table names the cases that the row is based on:
 
-    <!-- h200: capmode stream_query_other stream_sync_other -->   the row's three modes are what these cases say
+    <!-- h200: capmode stream_query_other stream_sync_other -->   the row's three modes agree with these cases
     <!-- h200: capture.merge wait=CUDA_ERROR_STREAM_CAPTURE_MERGE -->   the case has these answers
 """
 import pathlib
@@ -19,7 +19,7 @@ MODES = ("global", "thread_local", "relaxed")
 WHO = ("same", "other", "other_local", "other_relaxed")  # which thread made the call, and in which mode of its own
 REST = re.compile(r"<!-- h200: (\S+) (.*?) -->")
 
-# What a call did, by mode and thread, in words for each mode.
+# The result of a call by mode and thread, and the words for it in each mode.
 ANYWHERE = ("breaks it", "breaks it", "breaks it")
 UNSAFE = ("breaks it, from any thread", "breaks it, from its thread", "allowed")
 WORDS = {
@@ -33,10 +33,10 @@ WORDS = {
     "bb-a ba-a aa-a": UNSAFE,
 }
 HEADINGS = {
-    UNSAFE: "Held to be unsafe: broken in `global` mode by whatever thread is not relaxed itself, in `own_thread` mode by the capturing "
-    "thread, in `relaxed` mode by nobody",
+    UNSAFE: "Unsafe: breaks a `global` capture from every thread that is not relaxed itself, an `own_thread` capture from its own "
+    "thread, and no `relaxed` capture",
     ANYWHERE: "Breaks the capture in every mode, from every thread",
-    ("refused",) * 3: "Refused, and the capture lives on",
+    ("refused",) * 3: "Refused; the capture stays valid",
     ("allowed",) * 3: "Allowed",
 }
 SUBJECTS = {
@@ -47,11 +47,11 @@ SUBJECTS = {
     "blocking": "another, blocking stream",
     "nonblocking": "a non-blocking stream",
 }
-# Whose names do not tell all.
+# Cases whose names do not say everything.
 NOTES = {
     "stream_get_flags": "the stream that captures",
-    "event_query_unrecorded": "an event never recorded",
-    "event_sync_unrecorded": "an event never recorded",
+    "event_query_unrecorded": "an event that was never recorded",
+    "event_sync_unrecorded": "an event that was never recorded",
     "event_query_done": "an event recorded outside",
     "event_sync_done": "an event recorded outside",
     "event_elapsed_done": "events recorded outside",
@@ -66,7 +66,7 @@ NOTES = {
 
 
 def recorded(path):
-    """The cases, each as a dictionary of its answers."""
+    """Returns the cases, each as a dictionary of its answers."""
     cases = {}
     for line in path.read_text().splitlines():
         name, tab, answers = line.partition("\t")
@@ -76,7 +76,7 @@ def recorded(path):
 
 
 def did(answers, who):
-    """a: allowed; b: broke the capture; r: refused, and the capture was whole; -: not recorded."""
+    """Returns a: allowed; b: broke the capture; r: refused, and the capture stayed valid; -: not recorded."""
     of = dict(answer.split("=", 1) for answer in answers if "=" in answer)
     if who + ".call" not in of:
         return "-"
@@ -86,7 +86,7 @@ def did(answers, who):
 
 
 def words(cases, group, name):
-    """What the recording says of a call in each mode; None where it has no such case."""
+    """Returns the recorded result of a call in each mode; None if there is no such case."""
     try:
         done = [[did(cases[f"{group}.{mode}.{name}"], who) for who in WHO] for mode in MODES]
     except KeyError:
@@ -96,7 +96,7 @@ def words(cases, group, name):
 
 
 def functions(root):
-    """The driver's functions that the cases call, by the cases' names."""
+    """Returns the driver functions that the cases call, by the cases' names."""
     found = {}
     for path in sorted(root.glob(CASES)):
         parts = re.split(r'\{"(\w+)",', path.read_text())
@@ -107,7 +107,7 @@ def functions(root):
 
 
 def subject(name):
-    """Which stream, or what, a case is about; nothing where the function says it."""
+    """Returns the stream or other object of a case; empty if the function name says it."""
     if name in NOTES:
         return NOTES[name]
     last = next((each for each in SUBJECTS if name.endswith("_" + each)), None)
@@ -115,7 +115,7 @@ def subject(name):
 
 
 def lists(cases, group, calls):
-    """The calls of a group by what they do: a heading and a table each."""
+    """Returns the calls of a group by their results: a heading and a table each."""
     names = [name.split(".")[2] for name in cases if name.startswith(f"{group}.{MODES[0]}.")]
     text = ""
     for what, heading in HEADINGS.items():
@@ -134,7 +134,7 @@ def lists(cases, group, calls):
 
 
 def rest_of(row, cases):
-    """What is wrong with what a row of the table rests on."""
+    """Yields the errors in the cases that a row of the table names."""
     cells = [cell.strip() for cell in REST.sub("", row).strip().strip("|").split("|")]
     said = []
     for cell in cells[1:4]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""glossary.py ROOT: are weir's own words ten at most, and are the words that it avoids absent from the names of the code?
+"""glossary.py ROOT: checks that weir has at most ten coined words, and that no name in the code contains an avoided word.
 
-docs/internals/glossary.md has both lists. A name is split at underscores and capitals, so `completion_queue_pool` and `LanePool` both
+docs/internals/glossary.md contains both lists. A name is split at underscores and capitals, so `completion_queue_pool` and `LanePool` both
 contain `lane`.
 """
 import pathlib
@@ -11,14 +11,14 @@ import sys
 PAGE = "docs/internals/glossary.md"
 FOLDERS = ["include", "src", "tests", "tools", "bench", "examples"]
 SUFFIXES = {".hpp", ".cpp", ".h"}
-# The kernel machine and its headers for device code: a warp has lanes there.
+# In the kernel machine and its device headers "lane" is a standard term: a warp has lanes.
 OWN_MEANING = {"lane": ["src/embedded/kernel/", "src/compile/", "tests/kernels/", "tests/compile/", "tests/embedded/kernel/"]}
 MOST_WORDS = 10
 STRINGS_AND_COMMENTS = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 
 
 def rows(text, heading):
-    """The first cells of the table below a heading."""
+    """Returns the first cells of the table below a heading."""
     section = text.split(heading, 1)[1].split("\n## ", 1)[0]
     cells = re.findall(r"^\| ([^|]+?) \|", section, re.M)
     return [cell.strip("`") for cell in cells[1:]]

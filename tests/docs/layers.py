@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""layers.py ROOT: does every #include of src, include, tools/weir and examples obey the tables of layers in CONTRIBUTING.md?
+"""layers.py ROOT: checks that every #include of src, include, tools/weir and examples obeys the tables of layers in CONTRIBUTING.md.
 
-| Folder | What is in it | May include |   a layer is a folder with its subfolders, or files; the longest path that fits a file is its layer.
-| File | Also includes | Why |            single exceptions; one that no file needs is an error.
+| Folder | What is in it | May include |   a layer is a folder with its subfolders, or files; the longest matching path is the layer of a file.
+| File | Also includes | Why |            single exceptions; an unneeded exception is an error.
 
 "May include" names layers, in backticks, and libraries, plain. Every layer may include itself and the C++ standard library; all but
-include also the system's headers. Without the exceptions no layer includes another one in a cycle, but for a folder and its own subfolders.
+include may also include system headers. Without the exceptions, layers include each other without cycles, except a folder and its subfolders.
 """
 import pathlib
 import re
@@ -16,12 +16,12 @@ FOLDERS = ("src", "include", "tools/weir", "examples")
 PUBLIC = "include/"
 NOT_CODE = {".txt", ".cmake", ".in", ".md"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
-# Where an include may be found, from the root; and the device's headers, which include each other by name.
+# The include paths from the root, and the device headers, which include each other by name.
 ROOTS = ("include", "src", "tools/weir")
 DEVICE = "src/compile/device"
-# Copied into the device's headers by src/compile/embed.cmake.
+# src/compile/embed.cmake copies these into the device headers.
 COPIED = {f"{DEVICE}/weir/module_abi.h": "src/embedded/kernel/image/module_abi.h"}
-# Headers of the system have no folder, or one of these. Headers of other folders are a library's of that name.
+# A system header has no folder or one of these. The folder of any other header is the name of its library.
 SYSTEM = {"arpa", "asm", "bits", "linux", "net", "netinet", "sanitizer", "sys"}
 LIBRARY_HEADERS = {"zlib.h": "zlib"}
 C_STANDARD = {"assert.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h"}
@@ -32,7 +32,7 @@ def cells(line):
 
 
 def table(text, *headings):
-    """The rows of the table with these headings."""
+    """Returns the rows of the table with these headings."""
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if line.startswith("|") and cells(line) == list(headings)]
     if len(starts) != 1:
@@ -46,12 +46,12 @@ def table(text, *headings):
 
 
 def named(cell):
-    """The paths of a cell, without the slash that folders have there."""
+    """Returns the paths of a cell, without the trailing slash of folders."""
     return [path.rstrip("/") for path in re.findall(r"`([^`]+)`", cell)]
 
 
 def read_layers(text):
-    """The layer of each path, by its first path, and what each may include: None for everything."""
+    """Returns the layer of each path, named by its first path, and what each may include: None for everything."""
     layer_of, allowed = {}, {}
     for folder, _, may in table(text, "Folder", "What is in it", "May include"):
         paths = named(folder)
@@ -62,13 +62,13 @@ def read_layers(text):
 
 
 def layer(path, layer_of):
-    """The layer that a file belongs to, or None."""
+    """Returns the layer that a file belongs to, or None."""
     fitting = [known for known in layer_of if path == known or path.startswith(known + "/")]
     return layer_of[max(fitting, key=len)] if fitting else None
 
 
 def found_in_tree(root, path, name):
-    """The file that an include means, from the root, or None where it is none of ours."""
+    """Returns the path of an included file from the root; None if it is not a file of this repository."""
     places = [(root / path).parent, *([root / DEVICE] if path.startswith(DEVICE) else []), *(root / each for each in ROOTS)]
     for place in places:
         target = (place / name).resolve()
@@ -80,7 +80,7 @@ def found_in_tree(root, path, name):
 
 
 def outsider(name):
-    """What a header of others belongs to: a library, "system", or None for the standard library."""
+    """Returns the library of an external header: its name, "system", or None for the standard library."""
     if name in LIBRARY_HEADERS:
         return LIBRARY_HEADERS[name]
     folder, slash, _ = name.partition("/")
@@ -90,7 +90,7 @@ def outsider(name):
 
 
 def complaint(root, path, name, quoted, layer_of, allowed, exceptions, needed):
-    """What is wrong with an include, or None."""
+    """Returns the error in an include, or None."""
     own = layer(path, layer_of)
     target = found_in_tree(root, path, name) if quoted or outsider(name) or path.startswith(DEVICE) else None
     if target is None and quoted:
@@ -111,7 +111,7 @@ def complaint(root, path, name, quoted, layer_of, allowed, exceptions, needed):
 
 
 def cycle(allowed):
-    """Layers that may include each other in a cycle, as a path, or None."""
+    """Returns a cycle of layers that may include each other, as a path, or None."""
 
     def related(a, b):
         return a.startswith(b + "/") or b.startswith(a + "/")

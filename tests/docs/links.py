@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""links.py ROOT: does every link of the pages to a file of this project lead somewhere?"""
+"""links.py ROOT: checks that every link of the pages to a file of this project leads to an existing file."""
 import pathlib
 import re
 import sys

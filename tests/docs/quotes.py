@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""quotes.py ROOT: is the code in README.md and docs/ the code of the examples?
+"""quotes.py ROOT: checks that the code in README.md and docs/ equals the code of the examples and tests.
 
 A block of code after the line
 
     <!-- quoted from examples/01-first.cpp: readme -->
 
-must equal the lines between `// [readme]` and `// [/readme]` of that file, less their common indentation. The file
-itself is built and run by the tests, so what the pages show compiles and works.
+must equal the lines between `// [readme]` and `// [/readme]` of that file, without their common indentation. The
+tests build and run the file, so the code on the pages compiles and works.
 """
 import pathlib
 import re
@@ -18,7 +18,7 @@ MENTION = re.compile(r"^<!-- quoted from", re.M)
 
 
 def region(path, name):
-    """The marked lines of a file, or None where it has no such marks."""
+    """Returns the marked lines of a file, or None if it has no such marks."""
     found = re.search(rf"^ *// \[{name}\]\n(.*?)^ *// \[/{name}\]$", path.read_text(), re.M | re.S)
     return textwrap.dedent(found.group(1)) if found else None
 

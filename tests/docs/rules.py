@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""rules.py ROOT: does every rule that a comment cites exist, and is the list of rules numbered without gaps?
+"""rules.py ROOT: checks that every rule that a comment cites exists, and that the rules are numbered without gaps.
 
 Comments cite docs/internals/rules.md by number: "Rule N", "Rules N, M and K", "Rules N to M". They cite tests/conformance/rules.md by part and
-rule, "rule N.M", where every number of the citation is of that list; in PARTS, whose tests follow its parts, "rules N to M" are its parts.
+rule, "rule N.M", if every number of the citation is in that list. In the folders of PARTS, "rules N to M" cites parts of that list.
 """
 import pathlib
 import re
@@ -19,12 +19,12 @@ RANGE = re.compile(r"(\d+)(?:\sto\s|\s?[-–]\s?)(\d+)")
 
 
 def listed(text):
-    """The numbers of the rules on the page, in its order."""
+    """Returns the numbers of the rules on the page, in order."""
     return [int(number) for number in re.findall(r"^(\d+)\. \S", text, re.M)]
 
 
 def listed_by_part(text):
-    """"N" for each part of the conformance list, and "N.M" for each rule of it."""
+    """Returns "N" for each part of the conformance list, and "N.M" for each of its rules."""
     found, part = set(), None
     for line in text.splitlines():
         if heading := re.match(r"## (\d+)\. ", line):
@@ -36,7 +36,7 @@ def listed_by_part(text):
 
 
 def comments(path):
-    """The comments of a file, each as its first line's number and its lines; adjacent comment lines are one."""
+    """Yields the comments of a file, each as the number of its first line and its lines; adjacent lines are one comment."""
     mark = COMMENTS[path.suffix]
     pattern = re.compile(rf"^(.*?){mark}+ ?(.*)$")
     at, lines = 0, []
@@ -54,7 +54,7 @@ def comments(path):
 
 
 def cited(path):
-    """The citations of a file: the line's number, the words, and the numbers, with ranges written out."""
+    """Yields the citations of a file: the line's number, the words, and the numbers, with expanded ranges."""
     for first, lines in comments(path):
         text = "\n".join(lines)
         for found in CITATION.finditer(text):
@@ -65,7 +65,7 @@ def cited(path):
 
 
 def wrong_numbers(numbers):
-    """What keeps the page from being numbered 1 to N."""
+    """Returns the first error in the numbering 1 to N."""
     return [
         f"{PAGE}: rule {number} stands where rule {expected} is expected"
         for expected, number in enumerate(numbers, 1)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""unsupported.py ROOT [--write]: does docs/driver/embedded-driver.md list the functions that the embedded driver does not have?
+"""unsupported.py ROOT [--write]: checks that docs/driver/embedded-driver.md lists the functions that the embedded driver lacks.
 
-The lists are src/embedded/entry/later.def and unsupported.def: from them the exports are made that answer CUDA_ERROR_NOT_SUPPORTED.
---write brings the page up to date.
+The lists are src/embedded/entry/later.def and unsupported.def: they define the exports that return CUDA_ERROR_NOT_SUPPORTED.
+--write updates the page.
 """
 import pathlib
 import re
@@ -15,14 +15,14 @@ OTHER_FORMS = "Forms of older versions of CUDA; the ones that programs built wit
 
 
 def bases_it_has(entry_folder, functions):
-    """The base names of the functions that the driver has, in whatever form."""
+    """Returns the base names of the functions that the driver has, in any version."""
     later = set(re.findall(r"^WEIR_LATER(?:_CHECKED)?\((\w+)", (entry_folder / "later.def").read_text(), re.M))
     pairs = re.findall(r"^WEIR_FUNCTION\((\w+),\s*(\w+)", functions.read_text(), re.M)
     return {base for symbol, base in pairs if symbol not in later}
 
 
 def families(path, macro, has):
-    """The symbols of a list, under the comment that stands above each group of them."""
+    """Returns the symbols of a list, by the comment above each group."""
     found, others = {}, []
     title, before = "", ""
     for line in path.read_text().splitlines():
@@ -38,7 +38,7 @@ def families(path, macro, has):
 
 
 def rendered(found):
-    """As the page shows them: a heading and a block for each family."""
+    """Returns the text of the page: a heading and a block for each family."""
     blocks = []
     for title, symbols in found.items():
         names = textwrap.fill(" ".join(sorted(symbols)), width=118, break_long_words=False, break_on_hyphens=False)

@@ -1,5 +1,6 @@
-// coroutine_order.cpp - prints in which order three coroutines on one thread go on, and what they
-// have queued has run; same_order.sh compares runs.
+// SPDX-License-Identifier: Apache-2.0
+// coroutine_order.cpp - prints the order in which three coroutines of one thread resume and their
+// queued work runs; same_order.sh compares runs.
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -33,8 +34,8 @@ class noted_order {
   std::vector<int> numbers_;
 };
 
-// The words stay until all have gone on: a thread of weir's frees what ends before, and waits for
-// that, which is a step, too.
+// The words outlive all coroutines: a buffer freed earlier would be released by weir's reclaimer
+// thread, and waiting for that is a scheduling step, too.
 weir::task<> work(weir::stream_ref s, weir::pinned_buffer<int>& words, noted_order& order,
                   int who) {
   constexpr int rounds = 8;

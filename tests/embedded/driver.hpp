@@ -1,4 +1,5 @@
-// embedded/driver.hpp - the embedded driver's functions, for its tests.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/driver.hpp - the embedded driver's function table for its tests.
 #pragma once
 
 #include "embedded/table.hpp"

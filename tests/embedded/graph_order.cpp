@@ -1,7 +1,8 @@
-// graph_order.cpp - prints in which order the nodes of two launched graphs ran, chains of two
-// beside each other; same_order.sh compares runs. Each chain sets its own word and then copies all
-// words, so that its copy tells which chains came before: no host function writes that down,
-// because those depend on time (docs/driver/embedded-driver.md).
+// SPDX-License-Identifier: Apache-2.0
+// graph_order.cpp - prints the order in which the nodes of two launched graphs ran; same_order.sh
+// compares runs. Each graph has parallel chains of two nodes: one sets the chain's word, the next
+// copies all words, which shows which chains came before. Host functions cannot record the order,
+// because their timing varies (docs/driver/embedded-driver.md).
 #include <array>
 #include <cstdint>
 #include <cstdio>

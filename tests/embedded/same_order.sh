@@ -1,7 +1,7 @@
 #!/bin/sh
-# The deterministic schedules: one seed gives one order, run after run, and another seed another.
+# Checks the deterministic schedules: a seed gives an equal order in every run, and another seed gives another order.
 # usage: same_order.sh PROGRAM KIND
-#        same_order.sh PROGRAM KIND beside MILLISECONDS   schedule_order, on a processor that others use, too
+#        same_order.sh PROGRAM KIND beside MILLISECONDS   schedule_order, on a processor with other load
 set -eu
 program=$1
 kind=$2

@@ -1,6 +1,8 @@
-// schedule_order.cpp - prints in which order the operations of five streams ran, of which each
-// waits for values that its neighbour writes, and some take long; same_order.sh compares runs.
-// usage: weir_schedule_order [MILLISECONDS of a processor that these take]
+// SPDX-License-Identifier: Apache-2.0
+// schedule_order.cpp - prints the order in which the operations of five streams ran; same_order.sh
+// compares runs. Each stream waits for values that its neighbour writes, and some operations take
+// long.
+// usage: weir_schedule_order [MILLISECONDS of processor time for the long operations]
 #include <time.h>
 
 #include <array>
@@ -30,9 +32,9 @@ struct note {
   std::vector<int>* order;
   int number;
 
-  long takes = 0;  // milliseconds of a processor
+  long takes = 0;  // milliseconds of processor time
 
-  // While something takes long nothing else may get its turn.
+  // No other operation may be scheduled during a long one.
   void run() const noexcept {
     const long until = milliseconds_run() + takes;
     while (milliseconds_run() < until) {
@@ -77,7 +79,7 @@ int main(int count, char** arguments) {
       timeline::submission to{*lines[i]};
       to.add(engine::make_operation(wait_for{&of_neighbour, round / 4},
                                     engine::operation_kind::wait_value));
-      // Every other one on a thread of its own.
+      // Every second operation runs on its own thread.
       const auto kind =
           round % 2 == 0 ? engine::operation_kind::work : engine::operation_kind::long_work;
       to.add(engine::make_operation(

@@ -1,5 +1,5 @@
-// faults/every_call.hpp - fails each driver call that an operation makes, one by one, and looks at
-// what is left.
+// SPDX-License-Identifier: Apache-2.0
+// faults/every_call.hpp - fails each driver call of an operation in turn and checks what is left.
 #pragma once
 
 #include <weir/core/deferred.hpp>
@@ -21,12 +21,12 @@ namespace weir::test {
 using detail::driver_table;
 using detail::fault_table;
 
-// A function of the driver, as the failing table knows it.
+// A driver function and its access to the fault table.
 struct driver_function {
   std::string_view symbol;
-  const char* name;  // what an error calls it
+  const char* name;  // its name in errors
   void (*fail)(fault_table&, int nth, abi::CUresult code);
-  void (*fail_from)(fault_table&, abi::CUresult code);  // the next call and all after it
+  void (*fail_from)(fault_table&, abi::CUresult code);  // the next call and all later ones
   int (*count)(const fault_table&);
 };
 
@@ -44,7 +44,8 @@ inline constexpr driver_function driver_functions[] = {
 #undef WEIR_FUNCTION
 };
 
-// What an operation creates, a pair of functions a kind, is gone in the end.
+// Expects that everything that an operation created was destroyed; each kind has a pair of
+// functions.
 inline void expect_no_leaks(const fault_table& calls, std::string_view failed) {
   const auto check = [&](auto create, auto destroy, std::string_view symbol) {
     const int created = calls.count(create) - (failed == symbol ? 1 : 0);
@@ -53,7 +54,7 @@ inline void expect_no_leaks(const fault_table& calls, std::string_view failed) {
   };
   check(&driver_table::cuStreamCreateWithPriority, &driver_table::cuStreamDestroy_v2,
         "cuStreamCreateWithPriority");
-  // What several functions make and one gives back.
+  // Kinds of object that several functions create and one destroys.
   const auto made = [&](auto create, std::string_view symbol) {
     return calls.count(create) - (failed == symbol ? 1 : 0);
   };
@@ -75,7 +76,7 @@ inline void expect_no_leaks(const fault_table& calls, std::string_view failed) {
   EXPECT_EQ(made(&driver_table::cuGraphCreate, "cuGraphCreate") +
                 made(&driver_table::cuGraphClone, "cuGraphClone") +
                 made(&driver_table::cuStreamEndCapture, "cuStreamEndCapture") -
-                // what these begin hands back a graph that was there
+                // a capture that began with this function returns an existing graph
                 made(&driver_table::cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph"),
             calls.count(&driver_table::cuGraphDestroy))
       << "graphs, after a failure of " << failed;
@@ -102,16 +103,16 @@ inline void expect_no_leaks(const fault_table& calls, std::string_view failed) {
         "cuDevicePrimaryCtxRetain");
 }
 
-// How often each function of the driver has been called, in the order of driver_functions.
+// The number of calls of each driver function, in the order of driver_functions.
 inline std::vector<int> call_counts_of(const fault_table& calls) {
   std::vector<int> counts;
   for (const driver_function& function : driver_functions) counts.push_back(function.count(calls));
   return counts;
 }
 
-// one(function, nth) for each of so many calls, until a fatal failure. Popping the current context
-// and restoring the thread's capture mode, the second of two exchanges, are left out: they belong
-// to the clean-up.
+// Calls one(function, nth) for each counted call, until a fatal test failure. Omits popping the
+// current context and the second of two exchanges of the capture mode, as these calls restore
+// state.
 template <class One>
 void for_each_call(const std::vector<int>& counts, const One& one) {
   int calls = 0;
@@ -126,10 +127,10 @@ void for_each_call(const std::vector<int>& counts, const One& one) {
       if (testing::Test::HasFatalFailure()) return;
     }
   }
-  EXPECT_GT(calls, 0) << "no driver call is made at all";
+  EXPECT_GT(calls, 0) << "the operation makes no driver call";
 }
 
-// What `make` makes, if it makes anything.
+// Returns what `make` returns, if it returns a value.
 template <class Make>
 auto made_by(const Make& make) {
   if constexpr (std::is_void_v<decltype(make())>) {
@@ -140,14 +141,14 @@ auto made_by(const Make& make) {
   }
 }
 
-// Runs make() once for each driver call that it makes, with that call failing, and expects each
-// time: a weir::error with the driver's code and the call's name, nothing attached, nothing left
-// behind, nothing in the hook. What make() gives is destroyed with all calls succeeding.
+// Runs make() once for each driver call that it makes, with that call failing. Each time expects a
+// weir::error with the driver's code and the call's name, no attached errors, no leak and no
+// unhandled error. The result of make() is destroyed without failures.
 template <class Make>
 void every_call_may_fail(const Make& make) {
   constexpr abi::CUresult code =
-      abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
-  made_by(make);  // what is made once for all, such as a primary context, is there from now on
+      abi::CUDA_ERROR_SYSTEM_NOT_READY;  // a code without special handling
+  made_by(make);  // creates what exists once per process, such as a primary context
   drain_deferred();
 
   std::vector<int> counts;
@@ -160,7 +161,7 @@ void every_call_may_fail(const Make& make) {
 
   int failures = 0;
   for_each_call(counts, [&](const driver_function& function, int nth) {
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     fault_table faults;
     function.fail(faults, nth, code);
     int asked = 0;
@@ -169,19 +170,19 @@ void every_call_may_fail(const Make& make) {
       asked = function.count(faults);
     });
     drain_deferred();
-    // What a thread remembers of its last few streams depends on their handles: now and then it
-    // asks less, or only when what was made is destroyed.
+    // The calls depend on the thread's cache of recent streams, and so on their handles: some calls
+    // may be missing, or happen only when the result is destroyed.
     if (!failure && asked < nth) return;
     ++failures;
-    ASSERT_TRUE(failure) << "the call failed and nobody was told";
+    ASSERT_TRUE(failure) << "the failure was not reported";
     EXPECT_EQ(failure->result(), errc::system_not_ready);
     EXPECT_STREQ(failure->call(), function.name);
     EXPECT_TRUE(failure->attached().empty());
     EXPECT_GT(failure->where().line(), 0u);
-    EXPECT_EQ(unraised.count(), 0u);
+    EXPECT_EQ(unhandled.count(), 0u);
     expect_no_leaks(faults, function.symbol);
   });
-  EXPECT_GT(failures, 0) << "no driver call is made a second time";
+  EXPECT_GT(failures, 0) << "the repeated operation makes no driver call";
 }
 
 }  // namespace weir::test

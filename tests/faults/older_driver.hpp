@@ -1,12 +1,13 @@
-// faults/older_driver.hpp - a driver that has no functions that came after some version of CUDA.
+// SPDX-License-Identifier: Apache-2.0
+// faults/older_driver.hpp - a driver without the functions that came after a version of CUDA.
 #pragma once
 
 #include "support/fault_table.hpp"
 
 namespace weir::test {
 
-// While one lives, functions that are newer answer CALL_REQUIRES_NEWER_DRIVER, as those that a
-// library lacks do. The version is as cuDriverGetVersion tells it: 12020.
+// While an object exists, newer functions return CALL_REQUIRES_NEWER_DRIVER, like functions that a
+// driver library lacks. The version is in cuDriverGetVersion's form: 12020.
 class older_driver {
  public:
   explicit older_driver(int version) {

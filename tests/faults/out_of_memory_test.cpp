@@ -1,5 +1,6 @@
-// out_of_memory_test.cpp - weir where the program has no memory left: nothing half done, and no end
-// of the program.
+// SPDX-License-Identifier: Apache-2.0
+// out_of_memory_test.cpp - weir without free memory: operations are done completely or not at all,
+// and the program does not end.
 #include <weir/core/deferred.hpp>
 #include <weir/core/error.hpp>
 #include <weir/memory/buffer.hpp>
@@ -24,7 +25,8 @@ namespace {
 
 using embedded::out_of_memory;
 
-// weir's thread is started when there is memory for it; what was left to it before waits.
+// The reclaimer thread is started when there is memory for it. Tasks that were deferred before wait
+// for it.
 TEST(OutOfMemory, DeferredTasksWaitUntilTheReclaimerThreadCanStart) {
   test::in_a_fresh_process([] {
     static bool done = false;
@@ -45,8 +47,7 @@ TEST(OutOfMemory, DeferredTasksWaitUntilTheReclaimerThreadCanStart) {
 int heard = 0;
 void count(std::exception_ptr) noexcept { ++heard; }
 
-// Destructors that have to leave something to that thread, and find no memory to say what, say so
-// to the hook.
+// A destructor that must defer a task without free memory reports that to the handler.
 TEST(OutOfMemory, DestructorsNeedNoMemory) {
   const unhandled_error_handler before = set_unhandled_error_handler(&count);
   const device gpu;
@@ -65,8 +66,7 @@ TEST(OutOfMemory, DestructorsNeedNoMemory) {
   set_unhandled_error_handler(before);
 }
 
-// A failure that finds no memory to be told with sets back what was set before it as any other
-// does.
+// If there is no memory for the error message either, the attributes are still restored.
 TEST(OutOfMemory, StreamAttributesAreSetCompletelyOrNotAtAll) {
   const device gpu;
   const stream s{gpu};
@@ -97,7 +97,7 @@ TEST(OutOfMemory, StreamAttributesAreSetCompletelyOrNotAtAll) {
     EXPECT_EQ(of_s.sync_domain(), sync_domain::standard);
   }
   EXPECT_EQ(answer, errc::invalid_value);
-  EXPECT_GT(allocations, 1) << "the error takes none";
+  EXPECT_GT(allocations, 1) << "the error allocates memory";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// graphs/call_batch.hpp - calls made at once, or one alone, that are let go where they wait for
-// what is held.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/call_batch.hpp - makes calls on several threads concurrently, and opens the gate if they
+// wait for blocked streams.
 #pragma once
 
 #include "graphs/driver_under_test.hpp"
@@ -13,7 +14,7 @@
 
 namespace weir::graphs {
 
-// Each thread's calls in their order, and all threads at once.
+// Calls in order for each thread; the threads run concurrently.
 class call_batch {
  public:
   struct pending_call {
@@ -21,16 +22,16 @@ class call_batch {
     expected_result expected;
     std::function<CUresult()> make;
     CUresult result = CUDA_SUCCESS;
-    bool waited = false;  // and returned only when the gate had been opened for it
+    bool waited = false;  // returned only after the gate was opened for it
   };
   using call_list = std::vector<pending_call>;
 
   void add(unsigned thread, pending_call call) { all_[thread].push_back(std::move(call)); }
   [[nodiscard]] const std::array<call_list, thread_count>& all() const noexcept { return all_; }
 
-  // Makes them all and returns when they have returned. Where streams are held and for the lane's
-  // patience none returns, the gate is opened: a driver that has no place for more work waits for
-  // what is there.
+  // Makes all calls and returns once they have returned. If streams are blocked and no call returns
+  // within the wait limit, it opens the gate: a driver whose queues are full waits for pending
+  // work.
   void make(driver_under_test& target);
 
  private:
@@ -52,7 +53,7 @@ inline void call_batch::make(driver_under_test& target) {
     };
     if (!all_[i].empty()) target.threads().start(i, tasks[i]);
   }
-  // Only this thread holds and opens: when nothing is held any more, nothing will be before all
+  // Only this thread blocks and opens. Once nothing is blocked, nothing will be until all calls
   // have returned.
   std::size_t before = 0;
   while (target.holds() && !target.threads().wait_for(target.limit().time)) {
@@ -63,8 +64,8 @@ inline void call_batch::make(driver_under_test& target) {
   target.threads().wait();
 }
 
-// Of each thread the call that it is in is told: which of them waits for the gate, and which for
-// another, is not known.
+// Marks the current call of each thread: it is not known which of them waits for the gate, and
+// which for another call.
 inline void call_batch::release_waiting_calls(driver_under_test& target) {
   for (unsigned i = 0; i < thread_count; ++i) {
     const std::size_t next = returned_[i].load(std::memory_order_acquire);

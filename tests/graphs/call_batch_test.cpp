@@ -1,4 +1,5 @@
-// graphs/call_batch_test.cpp - calls that wait for what is held return, and are told.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/call_batch_test.cpp - calls that wait for blocked streams return, and are reported.
 #include "graphs/call_batch.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace weir::graphs {
 namespace {
 
-// A lane that lets go at once, and a stream.
+// A driver_under_test that opens its gate at once, and a stream.
 class CallBatch : public testing::Test {
  protected:
   CallBatch() {
@@ -91,7 +92,7 @@ TEST_F(CallBatch, WhatIsHeldAfterwardsWaitsForTheNextOpening) {
   EXPECT_FALSE(last.all()[2].front().waited);
 }
 
-// Two threads wait for each other often enough to be looked at meanwhile.
+// Two threads wait for each other often enough to be polled meanwhile.
 TEST_F(CallBatch, CallsThatTakeTheirTimeWhereNothingIsHeldAreNotTold) {
   std::atomic<unsigned> passed{0};
   call_batch calls;

@@ -1,5 +1,5 @@
-// graphs/call_log.hpp - the calls of a sequence as they are made, which a signal handler can tell,
-// too.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/call_log.hpp - a log of a sequence's calls, readable in a signal handler.
 #pragma once
 
 #include <unistd.h>
@@ -13,14 +13,14 @@
 
 namespace weir::graphs {
 
-// One thread writes. What a journal has no place for is lost.
+// A single thread writes. Entries that do not fit are dropped.
 class call_log {
  public:
-  // Lines are printed as they end, too, with `name` before them, where it is not empty.
+  // Also prints each complete line, prefixed with `name` if that is not empty.
   void print_as(std::string name) { name_ = std::move(name); }
   void clear() noexcept { end_ = last_ = 0; }
 
-  // A call is begun before it is made: one that never returns is the last of what there is.
+  // Logs a call before it is made, so that a call that never returns is the last entry.
   void begin(std::string_view what) {
     last_ = end_;
     append(what);
@@ -43,7 +43,7 @@ class call_log {
     finish({});
   }
 
-  // Forgets what was written since end() was this.
+  // Truncates the log to an earlier end().
   [[nodiscard]] std::size_t end() const noexcept { return end_; }
   void forget_from(std::size_t end) noexcept { end_ = end; }
 
@@ -59,7 +59,7 @@ class call_log {
  private:
   std::vector<char> text_ = std::vector<char>(std::size_t{1} << 20);
   std::atomic<std::size_t> end_{0};
-  std::size_t last_ = 0;  // where the last line begins
+  std::size_t last_ = 0;  // the start of the last line
   std::string name_;
 };
 

@@ -1,4 +1,5 @@
-// graphs/calls_capture.cpp - captures: begun, forked, joined, asked about, ended.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/calls_capture.cpp - captures: begun, forked, joined, queried, ended.
 #include "graphs/sequence_state.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ void record(sequence_state& w, unsigned thread, object_id e, object_id s, unsign
 namespace {
 
 CUstreamCaptureMode any_mode(sequence_state& w) {
-  // Beside others nothing may be prohibited to them.
+  // In a concurrent sequence, other threads must not be prohibited from anything.
   if (w.concurrency == concurrency_mode::concurrent)
     return w.d.one_of({CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED});
   return w.d.one_of({CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
@@ -50,15 +51,15 @@ void begin_to(sequence_state& w) {
   const object_id other = w.any_graph();
   const object_id c = w.m.graph(g).capture;
   if (c >= 0 && !w.m.capture(c).valid)
-    return;  // whether a GPU's driver still has its graph is not known
-  // What is found first of foreign nodes and a graph, or a legacy stream, that no capture can begin
-  // in, is not known.
+    return;  // it is not known whether a GPU's driver still has its graph
+  // The rules do not say which error comes first: foreign nodes, the graph, or the legacy stream,
+  // in which no capture can begin.
   const bool plain =
       w.m.stream(s).capture >= 0 || (c < 0 && w.m.stream(s).kind != stream_kind::legacy);
   std::vector<object_id> behind =
       w.some_nodes(plain && w.d.one_in(12) && other >= 0 ? other : g, 3);
   if (c >= 0 && w.m.stream(s).capture < 0)
-    behind.clear();  // a GPU's driver crashes on nodes of a graph captured into
+    behind.clear();  // a GPU's driver crashes on nodes of a graph with an open capture
   const CUstreamCaptureMode mode = any_mode(w);
   const expected_result expected = w.m.begin_to(thread, s, g, behind, mode);
   w.call(thread,
@@ -97,7 +98,7 @@ void end(sequence_state& w) {
   const object_id s = w.any_stream(true);
   const capture_state* const c = w.m.capture_of(s);
   const bool wanted = c == nullptr || c->to_existing_graph || !w.d.one_in(30);
-  // As a rule where it began, and by who began it.
+  // Usually ends the capture in its origin stream, on the thread that began it.
   if (c == nullptr || w.d.one_in(8)) return end_capture(w, w.thread_for(s), s, wanted);
   const bool own = w.m.stream(c->origin).kind == stream_kind::per_thread;
   end_capture(w, own || w.d.one_in(8) ? w.thread_for(c->origin) : c->thread, c->origin, wanted);
@@ -116,7 +117,7 @@ void wait(sequence_state& w, unsigned thread, object_id s, object_id e, unsigned
 
 }  // namespace
 
-// Events of nodes are not captured, and the nodes of an event are told apart one by one.
+// Events of nodes are not used in captures; events otherwise identify nodes, one by one.
 void record_or_wait(sequence_state& w) {
   const object_id s = w.any_stream(w.d.below(3) != 0);
   const bool external = w.d.one_in(3);
@@ -128,7 +129,7 @@ void record_or_wait(sequence_state& w) {
       w.d.one_in(30) ? 2 : external && (captured ? records || w.d.below(2) == 0 : w.d.one_in(8));
   if (external && captured && w.m.capture_of(s)->valid && w.m.capture_of(s)->graph >= 0) {
     const object_id g = w.m.capture_of(s)->graph;
-    if (sequence_state::at(w.graphs, g) == nullptr) return;  // its nodes cannot be looked for yet
+    if (sequence_state::at(w.graphs, g) == nullptr) return;  // its nodes cannot be resolved yet
     w.resolve(g);
     records ? record(w, w.thread_for(s), e, s, flags) : wait(w, w.thread_for(s), s, e, flags);
     if (w.m.capture_of(s) != nullptr && w.m.capture_of(s)->valid) w.resolve(g);
@@ -139,7 +140,7 @@ void record_or_wait(sequence_state& w) {
 
 namespace {
 
-// Another stream joins, or what it did is joined to the first one.
+// Makes another stream join, or joins a stream's work back to the origin.
 void fork(sequence_state& w) {
   const object_id from = w.any_stream(true), to = w.any_stream(false), e = w.any_event(false);
   if (e < 0 || w.m.capture_of(from) == nullptr) return;
@@ -194,8 +195,8 @@ void update_frontier(sequence_state& w) {
   const object_id other = w.any_graph();
   const object_id g = c != nullptr && !w.d.one_in(10) ? c->graph : other;
   if (g < 0) return;
-  // Of a broken capture it is not known what is found first, nor whether a GPU's driver still has
-  // its nodes.
+  // For an invalidated capture, the order of errors is unknown, and so is whether a GPU's driver
+  // still has its nodes.
   const bool broken = c != nullptr && !c->valid;
   const std::vector<object_id> behind = w.some_nodes(g, broken ? 0 : 3);
   const unsigned flags = broken ? 0 : w.d.one_of({0u, 0u, 1u, 2u, 0u, 1u}),

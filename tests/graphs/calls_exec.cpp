@@ -1,4 +1,5 @@
-// graphs/calls_exec.cpp - executables: made, launched, changed, ended.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/calls_exec.cpp - executables: instantiated, launched, changed, destroyed.
 #include "graphs/sequence_state.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ void instantiate_on(sequence_state& w, unsigned on, object_id g) {
   if (made >= 0) sequence_state::at(w.execs, made) = exec;
 }
 
-// By a thread that nothing prohibits it to, as a rule.
+// Usually on a thread that is not prohibited from it.
 void instantiate(sequence_state& w) {
   const object_id g = w.known_graph();
   if (g < 0 || (w.m.graph(g).parent >= 0 && !w.d.one_in(10))) return;
@@ -87,8 +88,8 @@ void upload(sequence_state& w) {
 
 }  // namespace
 
-// From the graph that it was made of, or one like it, as a rule: a clone, with another thing
-// changed perhaps.
+// Usually updates from the executable's own graph or a similar one: a clone, perhaps with one
+// change.
 void update(sequence_state& w) {
   const object_id x = w.any_exec();
   object_id g = w.known_graph();
@@ -127,7 +128,7 @@ shape::entry* any_entry(sequence_state& w, object_id x) {
 }
 
 void set_event(sequence_state& w, object_id x, shape::entry& e) {
-  e.event = w.any_event(true);  // there is one, which the node names
+  e.event = w.any_event(true);  // the event that the node names exists
   const bool records = e.kind == node_kind::record;
   w.call(thread(w),
          fmt::format("cuGraphExecEvent{}NodeSetEvent(x{}, n{}, e{})", records ? "Record" : "Wait",

@@ -1,4 +1,5 @@
-// graphs/calls_graph.cpp - graphs by hand: children, edges, clones.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/calls_graph.cpp - graphs built by hand: children, edges, clones.
 #include "graphs/sequence_state.hpp"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ void add_child(sequence_state& w) {
   w.find_clones(inside);
 }
 
-// What is told of edges of a graph that a capture adds to is not known.
+// The edges that a driver reports during a capture into the graph are unspecified.
 void change_edges(sequence_state& w) {
   const object_id g = w.known_graph(), other = w.known_graph();
   if (g < 0 || w.m.graph(g).capture >= 0) return;
@@ -83,7 +84,7 @@ void change_edges(sequence_state& w) {
     if (n < 0 || m < 0) return;
     const std::vector<object_id>& before = w.m.node(m).before;
     const bool there = removes && !before.empty() && w.m.node(m).graph == g && !w.d.one_in(8);
-    // Forwards, as a rule, so that few graphs have cycles.
+    // Usually adds forward edges, so that few graphs have cycles.
     const bool swap = !there && n > m && w.m.node(m).graph == g && !w.d.one_in(10);
     from.push_back(there ? before[w.d.below(static_cast<unsigned>(before.size()))] : swap ? m : n);
     to.push_back(swap ? n : m);

@@ -1,4 +1,5 @@
-// graphs/calls_node.cpp - nodes by hand: added, changed, taken out.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/calls_node.cpp - nodes added, changed and removed by hand.
 #include "graphs/sequence_state.hpp"
 
 namespace weir::graphs {
@@ -72,7 +73,7 @@ node_state any_description(sequence_state& w, object_id g) {
   return n;
 }
 
-// Sometimes behind a node of another graph, or behind one twice.
+// Sometimes uses a dependency in another graph, or a duplicate one.
 void add_node(sequence_state& w, object_id g) {
   if (w.m.graph(g).nodes.size() >= most_nodes) return;
   const object_id other = w.known_graph();

@@ -1,10 +1,11 @@
-// graphs/calls_stream.cpp - work in streams, questions, and streams and events made and ended in
-// the middle of it all.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/calls_stream.cpp - work in streams, queries, and creation and destruction of streams and
+// events in between.
 #include "graphs/sequence_state.hpp"
 
 namespace weir::graphs {
 
-// Word by word, so that what has no order never sees half of one.
+// Writes word by word, so that an unordered reader never sees half of one.
 void submit(sequence_state& w, unsigned thread, object_id s, const work& what) {
   object_id made = -1;
   const expected_result expected = w.m.submit(s, what, made);
@@ -37,7 +38,7 @@ void submit(sequence_state& w, unsigned thread, object_id s, const work& what) {
 
 namespace {
 
-// A sequence has so many of each at most.
+// The maximum number of each kind in a sequence.
 constexpr std::size_t most = 6;
 
 std::size_t count_alive(const auto& objects) {
@@ -89,7 +90,7 @@ void create_event(sequence_state& w) {
          [&] { return w.driver().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING); });
 }
 
-// A GPU's driver crashes on a launch of nodes whose event is gone.
+// A GPU's driver crashes on a launch of nodes whose event is destroyed.
 void destroy_event(sequence_state& w) {
   const object_id e = w.any(w.m.events, [&](object_id one) { return !w.m.is_referenced(one); });
   if (e < 0) return;
@@ -98,7 +99,7 @@ void destroy_event(sequence_state& w) {
          [&] { return w.driver().cuEventDestroy_v2(sequence_state::at(w.events, e)); });
 }
 
-// What has no more work is ready, and the rest may be.
+// Idle streams are ready; others may be.
 expected_result ready(const expected_result& expected, bool idle) {
   return expected.code != CUDA_SUCCESS || idle
              ? expected

@@ -1,4 +1,6 @@
-// graphs/calls_while_held.cpp - many calls before any of their work runs, and many at once.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/calls_while_held.cpp - many calls before any of their work runs, and many concurrent
+// calls.
 #include "graphs/sequence_state.hpp"
 
 #include <algorithm>
@@ -12,9 +14,8 @@ bool refers_to_events(const shape& s) {
   });
 }
 
-// All threads at once, each in a stream of its own: work that becomes nodes or runs, records and
-// waits of an event of its own, launches of an executable of its own. Whatever comes first, the
-// answers and what becomes of it are the same.
+// All threads at once, each in its own stream: work that becomes nodes or runs, records and waits
+// of its own event, launches of its own executable. The results do not depend on the interleaving.
 void at_once(sequence_state& w) {
   if (w.has_much_work()) w.settle();
   std::vector<object_id> streams, execs, events;
@@ -68,8 +69,8 @@ void at_once(sequence_state& w) {
   w.end_burst();
 }
 
-// Some streams wait for the host while others go on. Nothing that could wait for them is called
-// meanwhile: beside others somebody else might, and keep the driver from all.
+// Some streams wait for the host while others run. Meanwhile no call may wait for them: a
+// concurrent sequence's call could, and block the driver for all.
 void hold(sequence_state& w) {
   if (w.concurrency == concurrency_mode::concurrent) return;
   for (unsigned left = 1 + w.d.below(2); left > 0; --left) {
@@ -78,7 +79,7 @@ void hold(sequence_state& w) {
     });
     if (s < 0) continue;
     w.hold(s);
-    // Nodes of graphs may wait for this.
+    // Nodes of graphs may wait for the gate, too.
     const unsigned thread = w.thread_for(s);
     const object_id e = w.any_event(true);
     submit(w, thread, s, w.any_work(-1));

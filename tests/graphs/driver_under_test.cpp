@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // graphs/driver_under_test.cpp - threads, words and the log of host functions.
 #include "graphs/driver_under_test.hpp"
 
@@ -74,7 +75,7 @@ std::vector<observation> driver_under_test::take_log() {
   return std::exchange(log_, {});
 }
 
-// Nodes that have no order with the reader may be writing.
+// Nodes that are unordered with the reader may be writing.
 std::vector<std::uint32_t> driver_under_test::words() const {
   std::vector<std::uint32_t> found(slots_.load());
   for (std::size_t i = 0; i < found.size(); ++i)

@@ -1,4 +1,5 @@
-// graphs/graph_checks.cpp - what the driver says of a graph, held against the model.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/graph_checks.cpp - compares the driver's description of a graph with the model.
 #include "graphs/sequence_state.hpp"
 
 #include <algorithm>
@@ -29,7 +30,8 @@ using edge = std::pair<CUgraphNode, CUgraphNode>;
 
 }  // namespace
 
-// Is it the node of the model? By what it does: captured work has slots and labels of its own.
+// Returns true if it is the model's node. Nodes are recognized by what they do: captured work has
+// unique slots and labels.
 bool sequence_state::matches(CUgraphNode handle, const node_state& node) {
   CUgraphNodeType type{};
   expect_success(driver().cuGraphNodeGetType(handle, &type), "cuGraphNodeGetType");

@@ -1,4 +1,5 @@
-// graphs/history.cpp - the order of what was submitted, and what it allows to be seen.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/history.cpp - the order of submitted work, and the observations that it allows.
 #include "graphs/history.hpp"
 
 #include <fmt/format.h>
@@ -29,14 +30,14 @@ void history::clear() {
   writers_.clear();
 }
 
-// The vertex behind the last is the end, which comes after all.
+// The vertex behind the last stands for the end, which comes after all.
 bool history::comes_before(vertex one, vertex other) const {
   if (one >= other) return false;
   if (static_cast<std::size_t>(other) == vertices_.size()) return true;
   return vertices_[static_cast<std::size_t>(other)].after[static_cast<std::size_t>(one)];
 }
 
-// What was written last before the reader, or by somebody who has no order with it.
+// Returns the values of the last writes before the reader, and of writes unordered with it.
 std::vector<std::uint32_t> history::may_hold(int slot, vertex reader) const {
   std::vector<std::uint32_t> values;
   bool written = false;
@@ -64,7 +65,7 @@ std::vector<std::uint32_t> history::may_hold(int slot, vertex reader) const {
 std::string history::check_words(vertex reader, std::span<const std::uint32_t> words) const {
   for (const auto& [slot, writers] : writers_) {
     const auto at = static_cast<std::size_t>(slot);
-    if (at >= words.size()) continue;  // it was given out after the host function had run
+    if (at >= words.size()) continue;  // allocated after the host function had run
     const std::vector<std::uint32_t> allowed = may_hold(slot, reader);
     if (std::ranges::find(allowed, words[at]) == allowed.end())
       return fmt::format("word {} holds {}, not {}", slot, words[at], allowed);
@@ -72,8 +73,8 @@ std::string history::check_words(vertex reader, std::span<const std::uint32_t> w
   return {};
 }
 
-// Of each label as many must have run before and after one entry of the log as come before and
-// after its vertex.
+// For each label, the number of runs before and after a log entry must match the number of vertices
+// before and after its vertex.
 std::string history::check_order(const std::vector<observation>& log, std::size_t at,
                                  vertex v) const {
   for (const auto& [label, vertices] : hosts_) {
@@ -102,8 +103,8 @@ std::string history::check(const std::vector<observation>& log,
     const std::vector<std::size_t>& entries = ran[label];
     if (entries.size() != vertices.size())
       return fmt::format("h{} ran {} times, not {}", label, entries.size(), vertices.size());
-    // Only of host functions of one label that have an order among themselves it is known which one
-    // ran when.
+    // Only if the host functions of a label are ordered among themselves is it known which one ran
+    // when.
     const auto unordered = [&](vertex one, vertex next) { return !comes_before(one, next); };
     if (std::ranges::adjacent_find(vertices, unordered) != vertices.end()) continue;
     for (std::size_t i = 0; i < vertices.size(); ++i) {

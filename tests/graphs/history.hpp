@@ -1,5 +1,5 @@
-// graphs/history.hpp - work that was submitted and the order that it has, held against what was
-// seen of it.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/history.hpp - submitted work and its order, compared with what was observed.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace weir::graphs {
 
-// What a vertex does. Host functions are known by their label. Sets and copies write the word of
-// their slot: a number, or what another slot's word holds.
+// The work of a vertex. Host functions are identified by their label. Memsets and copies write the
+// word of their slot: a number, or another slot's word.
 struct work {
   enum class kind { nothing, host, set, copy };
   kind what = kind::nothing;
-  int slot = 0;  // of a host function: its label
+  int slot = 0;  // for a host function: its label
   std::uint32_t value = 0;
   int source = 0;
 
   [[nodiscard]] bool writes() const noexcept { return what == kind::set || what == kind::copy; }
 };
 
-// A host function that ran, and what it found in the words.
+// A host function that ran, and the words that it read.
 struct observation {
   int label;
   std::vector<std::uint32_t> words;
 };
 
-// All words are 0 at first.
+// All words are initially 0.
 class history {
  public:
   using vertex = int;
   static constexpr vertex none = -1;
 
-  // Something that comes after others, of which some may be none.
+  // Adds a vertex behind others, some of which may be none.
   vertex add(const work& what, std::span<const vertex> before);
 
-  // How what was seen, in that order, and the words at the end differ from what may be; empty where
+  // Returns how the ordered observations and the final words differ from what is allowed; empty if
   // they do not.
   [[nodiscard]] std::string check(const std::vector<observation>& log,
                                   std::span<const std::uint32_t> at_end) const;
@@ -48,7 +48,7 @@ class history {
  private:
   struct entry {
     work what;
-    std::vector<bool> after;  // which vertices come before it
+    std::vector<bool> after;  // the vertices that come before it
   };
   [[nodiscard]] bool comes_before(vertex one, vertex other) const;
   [[nodiscard]] std::vector<std::uint32_t> may_hold(int slot, vertex reader) const;

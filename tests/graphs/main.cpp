@@ -1,5 +1,6 @@
-// graphs/main.cpp - random captures and graphs on the driver that WEIR_DRIVER names, held against a
-// model. README.md tells how it is used.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/main.cpp - random captures and graphs on the driver that WEIR_DRIVER names, compared with
+// a model. README.md describes its use.
 #include "graphs/sequence.hpp"
 #include "graphs/shrink.hpp"
 #include "graphs/wait_report.hpp"
@@ -25,8 +26,8 @@
 #include <thread>
 
 #if defined(__SANITIZE_THREAD__)
-// Nodes without an order between them write and read the same words on purpose; what they may find
-// is checked.
+// Unordered nodes write and read shared words on purpose; the values that they may read are
+// checked.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race:weir::graphs::driver_under_test::words\nrace:weir::embedded::model::set_work::run\n"
@@ -55,14 +56,14 @@ struct options {
   std::set<unsigned> without;
 };
 
-// For one that hangs or crashes.
+// For the report of a sequence that hangs or crashes.
 volatile std::uint64_t seed_now = 0;
 const call_log* call_logs[concurrent_sequences] = {};
 std::atomic<bool> reported = false;
 
 void write_now(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
 
-// printf is not for a signal's handler.
+// A signal handler must not call printf.
 void write_now(std::uint64_t number) {
   char digits[20];
   char* first = std::end(digits);
@@ -73,7 +74,7 @@ void write_now(std::uint64_t number) {
   (void)!::write(STDERR_FILENO, first, static_cast<std::size_t>(std::end(digits) - first));
 }
 
-// The last call is one that has not returned, or what came after it crashed.
+// Prints the last calls: the last one has not returned, or a later one crashed.
 extern "C" void report_calls(int signal) {
   if (reported.exchange(true)) return;
   for (const call_log* const calls : call_logs) {
@@ -91,7 +92,7 @@ extern "C" void report_calls(int signal) {
   std::raise(signal);
 }
 
-// At once, as a sequence beside this one may never end.
+// Prints at once, as a concurrent sequence may never end.
 void report(const result& r, std::uint64_t seed, bool has_printed) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock{one_at_a_time};
@@ -101,8 +102,8 @@ void report(const result& r, std::uint64_t seed, bool has_printed) {
   std::fflush(stdout);
 }
 
-// Even seeds are alone and may break what they want; odd ones are sequences beside each other, or
-// one of these.
+// Even seeds run one sequence, which may break anything; odd seeds run concurrent sequences, or one
+// of them alone.
 bool passes(std::uint64_t seed, const options& o,
             std::vector<std::unique_ptr<driver_under_test>>& drivers, wait_report& waited,
             unsigned& failing_sequence) {
@@ -174,8 +175,8 @@ options parse(int count, char** arguments) {
   return o;
 }
 
-// A GPU's driver may have no place for more work than so much, and wait. The embedded driver never
-// does; it has the time that a thread may be kept from running where the machine has more to do.
+// A GPU's driver may block when its queues are full. The embedded driver never does; its limit
+// allows for threads that are preempted on a busy machine.
 wait_limit wait_limit_for(weir::driver_kind driver, const options& o) {
   const bool is_finding = driver == weir::driver_kind::embedded;
   return {std::chrono::seconds{o.wait_limit.value_or(is_finding ? 20 : 1)}, is_finding};
@@ -201,7 +202,7 @@ int run_all(const options& o, const wait_limit& limit) {
     waited.print();
     if (o.shrink > 0)
       shrink({o.seed + done, failing, o.length, o.limit, limit.time, o.without}, o.shrink);
-    // What there is in the driver stays as it was found.
+    // Driver objects are left as they are.
     std::fflush(stdout);
     ::_exit(1);
   }
@@ -220,10 +221,9 @@ int run_all(const options& o, const wait_limit& limit) {
 int main(int count, char** arguments) {
   for (const int signal : {SIGALRM, SIGTERM, SIGINT, SIGSEGV, SIGABRT, SIGBUS})
     std::signal(signal, report_calls);
-  // Nothing is lost with a process that a driver crashes.
+  // No output is lost if a driver crashes the process.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  // Read by a GPU's driver when it starts: what is loaded at the first use would wait for streams
-  // that are held.
+  // A GPU's driver reads this when it starts: lazy loading would wait for blocked streams.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {

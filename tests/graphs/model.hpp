@@ -1,6 +1,7 @@
-// graphs/model.hpp - captures and graphs as the rules (tests/conformance/rules.md) have them: what
-// each call answers, and what there is afterwards. Written for this test, from the rules; it knows
-// nothing of a driver.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/model.hpp - captures and graphs as the rules (tests/conformance/rules.md) specify them:
+// the result of each call, and the state afterwards. Written for this test from the rules alone,
+// independent of any driver.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -18,10 +19,10 @@ namespace weir::graphs {
 
 using namespace weir::abi;
 
-// Objects have numbers, each kind its own, never the same for two. -1 is no object.
+// Objects have unique numbers within their kind, never reused. -1 is no object.
 using object_id = int;
 
-// What a call answers. Of some the rules leave open which of two it is.
+// The result of a call. Sometimes the rules allow either of two results.
 struct expected_result {
   CUresult code;
   CUresult alternative;
@@ -35,15 +36,15 @@ enum class stream_kind { legacy, per_thread, blocking, non_blocking };
 struct stream_state {
   stream_kind kind;
   bool is_alive = true;
-  object_id capture = -1;                // that it is in
-  history::vertex last = history::none;  // of what runs
+  object_id capture = -1;                // that it takes part in
+  history::vertex last = history::none;  // the last that runs
 };
 
 struct event_state {
-  bool of_nodes;  // recorded by nodes of graphs, never plainly in a capture
+  bool of_nodes;  // recorded by nodes of graphs, never directly in a capture
   bool is_alive = true;
   bool recorded = false;
-  object_id capture = -1;  // that it was last recorded in, also if that has ended
+  object_id capture = -1;  // that it was last recorded in, also after that has ended
   history::vertex at = history::none;
   bool may_be_pending = false;
 };
@@ -53,20 +54,20 @@ enum class node_kind { empty, host, set, copy, record, wait, child };
 struct node_state {
   object_id graph;
   node_kind kind;
-  work what{};                      // of a host function, set or copy
-  object_id event = -1;             // of a record or wait
+  work what{};                      // for a host function, memset or copy
+  object_id event = -1;             // for a record or wait
   object_id inside = -1;            // the child graph
-  bool captured = false;            // made by a capture
-  std::vector<object_id> before{};  // in the order in which they were named
+  bool captured = false;            // created by a capture
+  std::vector<object_id> before{};  // in the order of the call
   object_id cloned_from = -1;
   bool is_alive = true;
 };
 
 struct graph_state {
-  object_id parent = -1;  // the graph whose node it is part of
+  object_id parent = -1;  // the graph that contains the node with this child graph
   object_id capture = -1;
   bool is_alive = true;
-  bool edited = false;  // edges or nodes were taken out
+  bool edited = false;  // edges or nodes were removed
   std::vector<object_id> nodes{};
 };
 
@@ -74,21 +75,21 @@ struct capture_state {
   object_id origin, graph;
   unsigned thread;
   CUstreamCaptureMode mode;
-  bool to_existing_graph;  // to a graph that was there
+  bool to_existing_graph;  // to an existing graph
   bool open = true, valid = true;
   std::map<object_id, std::vector<object_id>>
-      frontiers{};  // by stream, also of streams that have ended
+      frontiers{};  // by stream, including streams that are destroyed
   std::map<object_id, std::vector<object_id>> recorded{};  // by event
   std::map<object_id, std::set<object_id>>
-      unjoined{};  // by stream: what it has added or waited for, and has to be joined
+      unjoined{};  // by stream: work that it added or waited for, which must be joined
   std::set<object_id>
-      dropped_by_origin{};  // what the first stream had come to when it was sent elsewhere
+      dropped_by_origin{};  // the first stream's frontier when its dependencies were replaced
 };
 
-// A graph as it was when it was instantiated, and what was changed since.
+// A graph at its instantiation, and later changes.
 struct shape {
   struct entry {
-    object_id origin;  // -1 where it is not known any more which node it was
+    object_id origin;  // -1 if its node is no longer known
     node_kind kind;
     work what;
     object_id event;
@@ -103,7 +104,7 @@ struct shape {
 struct exec_state {
   std::shared_ptr<shape> what;
   bool is_alive = true;
-  bool unknown = false;  // it cannot be told any more what a launch does
+  bool unknown = false;  // the effect of a launch is no longer known
   history::vertex last = history::none;
 };
 
@@ -115,7 +116,7 @@ class model {
   std::deque<graph_state> graphs;
   std::deque<capture_state> captures;
   std::deque<exec_state> execs;
-  std::vector<CUstreamCaptureMode> modes;  // of the threads
+  std::vector<CUstreamCaptureMode> modes;  // for each thread
   history executed;
 
   stream_state& stream(object_id n) { return streams[static_cast<std::size_t>(n)]; }
@@ -137,7 +138,7 @@ class model {
   expected_result update_frontier(object_id s, std::span<const object_id> behind, unsigned flags);
   void end_stream(object_id s);
 
-  // Streams and events in and out of captures (model_stream.cpp). `made` is the node, or -1.
+  // Streams and events, in captures and outside (model_stream.cpp). `made` is the node, or -1.
   expected_result submit(object_id s, const work& what, object_id& made);
   expected_result record(object_id e, object_id s, unsigned flags, object_id& made);
   expected_result wait(object_id s, object_id e, unsigned flags, object_id& made);
@@ -176,13 +177,13 @@ class model {
   expected_result destroy_exec(unsigned thread, object_id x);
   expected_result launch(object_id x, object_id s);
   expected_result upload(object_id s);
-  // Of those with two answers updated() is to be told which it was.
+  // If the rules allow two results, call updated() with the actual one.
   expected_result update(object_id x, object_id g);
   void updated(object_id x, object_id g, bool success);
   [[nodiscard]] shape::entry* find(object_id x, object_id n);
 
  private:
-  CUresult use(object_id s);  // as every call that names a stream does
+  CUresult use(object_id s);  // called by every call that names a stream
   CUresult use_for_work(object_id s);
   void break_all_of(const auto& condition, bool& any);
   bool blocking_stream_captures();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // graphs/model_capture.cpp - captures from beginning to end (rules 8 to 11).
 #include "graphs/model.hpp"
 
@@ -13,7 +14,8 @@ bool model::blocking_stream_captures() {
   });
 }
 
-// While a blocking stream captures, any use of the legacy stream breaks its capture (10.6).
+// Rule 10.6: while a blocking stream captures, any use of the legacy stream invalidates its
+// capture.
 CUresult model::use(object_id s) {
   if (stream(s).kind != stream_kind::legacy || !blocking_stream_captures()) return CUDA_SUCCESS;
   for (const stream_state& other : streams) {
@@ -56,8 +58,8 @@ expected_result model::begin_to(unsigned thread, object_id s, object_id g,
   return CUDA_SUCCESS;
 }
 
-// What the streams owe must lead to another node, or the first one has come to it, once at least
-// (9.3, 24.12).
+// Rules 9.3, 24.12: each stream's unjoined work must lead to another node, or to the origin
+// stream's frontier, at least once.
 bool model::joined(const capture_state& c) {
   std::set<object_id> lead_on = c.dropped_by_origin;
   for (const object_id n : graph(c.graph).nodes)
@@ -70,7 +72,8 @@ bool model::joined(const capture_state& c) {
   });
 }
 
-// All streams are ordinary ones again. A graph that nobody gets is gone, also one that was given.
+// All streams leave the capture. A graph that is not returned is destroyed, also an existing one
+// that was captured into.
 void model::close(capture_state& c, bool keep) {
   c.open = c.valid = false;
   for (const auto& [s, frontier] : c.frontiers) {
@@ -101,7 +104,7 @@ expected_result model::end(unsigned thread, object_id s, bool wanted, object_id&
   return code;
 }
 
-// Asking about the legacy stream breaks nothing (8.8).
+// Rule 8.8: querying the legacy stream invalidates nothing.
 expected_result model::query_status(object_id s, CUstreamCaptureStatus& status) {
   if (stream(s).kind == stream_kind::legacy && blocking_stream_captures())
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -133,8 +136,8 @@ expected_result model::update_frontier(object_id s, std::span<const object_id> b
   return CUDA_SUCCESS;
 }
 
-// The capture that began in it ends with it. What it added to another's must still be joined
-// (9.11).
+// Rule 9.11: a capture ends with its origin stream. Work that the stream added to another capture
+// must still be joined.
 void model::end_stream(object_id s) {
   if (capture_state* const c = capture_of(s); c != nullptr && c->origin == s) close(*c, false);
   stream(s).is_alive = false;

@@ -1,4 +1,5 @@
-// graphs/model_exec.cpp - executables: made, launched, changed (rules 13 and 14).
+// SPDX-License-Identifier: Apache-2.0
+// graphs/model_exec.cpp - executables: instantiated, launched, changed (rules 13 and 14).
 #include "graphs/model.hpp"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ int count_records(const shape& of, object_id event) {
   return count;
 }
 
-// Made the same way: an update pairs node with node.
+// Returns true if the graphs were built identically, so that an update pairs the nodes in order.
 bool has_same_shape(const shape& one, const shape& other) {
   return !one.edited && !other.edited &&
          std::ranges::equal(
@@ -48,7 +49,7 @@ bool has_same_shape(const shape& one, const shape& other) {
              });
 }
 
-// What an update must not change, however it pairs.
+// Returns what an update must not change, however it pairs the nodes.
 std::vector<std::size_t> profile(const shape& of) {
   std::vector<std::size_t> counts(static_cast<std::size_t>(node_kind::child) + 4);
   std::vector<bool> has_after(of.entries.size());
@@ -68,7 +69,7 @@ bool any_disabled(const shape& of) {
   });
 }
 
-// What an update changes: not which nodes there are, nor which are switched off.
+// Copies what an update changes: not the set of nodes, nor whether they are enabled.
 void copy_parameters(shape& target, const shape& source) {
   for (std::size_t i = 0; i < target.entries.size(); ++i) {
     target.entries[i].what = source.entries[i].what;
@@ -126,7 +127,7 @@ expected_result model::destroy_exec(unsigned thread, object_id x) {
   return refused;
 }
 
-// All nodes of a graph, and a vertex behind them.
+// Runs all nodes of a graph, and a vertex behind them.
 history::vertex model::run(const shape& what, history::vertex behind, const shape& whole,
                            std::map<object_id, int>& records) {
   std::vector<history::vertex> done(what.entries.size());
@@ -135,8 +136,8 @@ history::vertex model::run(const shape& what, history::vertex behind, const shap
     const shape::entry& e = what.entries[i];
     std::vector<history::vertex> before{behind};
     for (const std::size_t b : e.before) before.push_back(done[b]);
-    // It waits for the record that the event has at the launch (13.11); of one in the graph it is
-    // open when that is.
+    // Rule 13.11: the node waits for the event's record at the launch. For an event recorded in
+    // this graph, the rules leave open which record that is.
     if (e.kind == node_kind::wait &&
         records.try_emplace(e.event, count_records(whole, e.event)).first->second == 0)
       before.push_back(event(e.event).at);

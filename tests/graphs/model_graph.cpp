@@ -1,4 +1,5 @@
-// graphs/model_graph.cpp - graphs built, changed, copied and ended (rules 12).
+// SPDX-License-Identifier: Apache-2.0
+// graphs/model_graph.cpp - graphs built, changed, cloned and destroyed (rules 12).
 #include "graphs/model.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ object_id model::add_node(object_id g, node_kind kind, const work& what, object_
   return made;
 }
 
-// A clone, or the graph itself, which is the node's from then on (12.10, 12.11).
+// Rules 12.10, 12.11: adds a clone, or moves the graph itself, which the node then owns.
 expected_result model::add_child(object_id g, object_id child, std::span<const object_id> behind,
                                  bool move, object_id& made) {
   if (graph(child).parent >= 0) return CUDA_ERROR_NOT_SUPPORTED;
@@ -91,8 +92,7 @@ object_id model::counterpart(object_id n, object_id g) const {
   return -1;
 }
 
-// Foreign nodes and edges to oneself are found first; an edge that is there, when its turn comes
-// (12.4).
+// Rule 12.4: foreign nodes and self edges are detected first; an existing edge when its turn comes.
 expected_result model::add_edges(object_id g, std::span<const object_id> from,
                                  std::span<const object_id> to) {
   for (std::size_t i = 0; i < from.size(); ++i) {

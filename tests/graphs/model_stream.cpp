@@ -1,5 +1,6 @@
-// graphs/model_stream.cpp - work, events and questions, in streams that capture and in others
-// (rules 4, 5, 9, 10).
+// SPDX-License-Identifier: Apache-2.0
+// graphs/model_stream.cpp - work, events and queries in streams, capturing or not (rules 4, 5, 9,
+// 10).
 #include "graphs/model.hpp"
 
 #include <algorithm>
@@ -7,14 +8,14 @@
 
 namespace weir::graphs {
 
-// Work is refused by a broken capture before its arguments are looked at (10.7).
+// Rule 10.7: an invalidated capture refuses work before it checks the arguments.
 CUresult model::use_for_work(object_id s) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   const capture_state* const c = capture_of(s);
   return c == nullptr || c->valid ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
-// A node behind what the stream has come to.
+// Adds a node behind the stream's frontier.
 object_id model::capture_node(object_id s, node_kind kind, const work& what, object_id event) {
   capture_state& c = *capture_of(s);
   const object_id made = add_node(c.graph, kind, what, event, c.frontiers[s]);
@@ -24,8 +25,8 @@ object_id model::capture_node(object_id s, node_kind kind, const work& what, obj
   return made;
 }
 
-// Something that runs: behind what is in the stream, and the legacy stream and the blocking ones
-// behind each other (4.1).
+// Rule 4.1: adds work that runs behind earlier work of its stream; the legacy stream and blocking
+// streams are ordered with each other.
 history::vertex model::run(object_id s, const work& what, history::vertex also) {
   std::vector<history::vertex> before{stream(s).last, also};
   for (const stream_state& other : streams) {
@@ -94,7 +95,7 @@ expected_result model::wait(object_id s, object_id e, unsigned flags, object_id&
     }
     if (event_capture == own_capture) return join(event(e).capture);
     if (event_capture == nullptr && !event(e).recorded)
-      return CUDA_SUCCESS;  // it holds nothing (24.13)
+      return CUDA_SUCCESS;  // it captured nothing (24.13)
     own_capture->valid = false;
     if (event_capture == nullptr) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     if (!event_capture->valid) return CUDA_ERROR_INVALID_VALUE;
@@ -114,14 +115,15 @@ expected_result model::wait(object_id s, object_id e, unsigned flags, object_id&
   return join(event(e).capture);
 }
 
-// The one bad argument that breaks a capture (24.14).
+// Rule 24.14: the only invalid argument that invalidates a capture.
 expected_result model::wait_for_no_event(object_id s) {
   if (const CUresult refused = use_for_work(s); refused != CUDA_SUCCESS) return refused;
   if (capture_state* const c = capture_of(s)) c->valid = false;
   return CUDA_ERROR_INVALID_HANDLE;
 }
 
-// Who prohibits it is broken by it, and goes on prohibiting until it ends (10.3, 10.4).
+// Rules 10.3, 10.4: the call invalidates each capture that prohibits it, which continues to
+// prohibit until it ends.
 expected_result model::call_unsafe(unsigned thread) {
   bool any = false;
   for (capture_state& c : captures) {
@@ -178,7 +180,7 @@ bool model::idle(object_id s) {
   });
 }
 
-// All that was submitted has run.
+// Marks all submitted work as complete.
 void model::complete_all() {
   executed.clear();
   for (stream_state& s : streams) s.last = history::none;

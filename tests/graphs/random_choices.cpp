@@ -1,4 +1,5 @@
-// graphs/random_choices.cpp - what the next call is given.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/random_choices.cpp - arguments of the next call.
 #include "graphs/sequence_state.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ object_id sequence_state::any_event(bool of_nodes) {
   return any(m.events, [&](object_id e) { return m.event(e).of_nodes == of_nodes; });
 }
 
-// Not one of a broken capture: nobody gets it.
+// Excludes graphs of invalidated captures, which are never returned.
 object_id sequence_state::any_graph() {
   return any(m.graphs, [&](object_id g) {
     const object_id c = m.graph(m.root_of(g)).capture;
@@ -54,14 +55,14 @@ std::vector<object_id> sequence_state::some_nodes(object_id g, unsigned most) {
   return chosen;
 }
 
-// A thread has one default stream of its own, which no other can name.
+// Each thread has its own default stream, which other threads cannot name.
 unsigned sequence_state::thread_for(object_id stream) {
   if (m.stream(stream).kind == stream_kind::per_thread) return static_cast<unsigned>(stream) - 1;
   const capture_state* const c = m.capture_of(stream);
   return c != nullptr && !d.one_in(4) ? c->thread : d.below(thread_count);
 }
 
-// A copy takes from a set of the same graph; a set sometimes writes where another one does.
+// A copy reads the word of a memset in its graph; a memset sometimes writes another one's word.
 work sequence_state::any_work(object_id g) {
   std::vector<int> sets;
   if (g >= 0) {

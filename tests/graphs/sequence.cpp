@@ -1,4 +1,5 @@
-// graphs/sequence.cpp - a sequence from nothing to nothing.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/sequence.cpp - runs one sequence, including set-up and clean-up.
 #include "graphs/sequence.hpp"
 
 #include <array>
@@ -27,7 +28,7 @@ void step(sequence_state& w) {
   }
 }
 
-// What there is at first: with nothing, many steps would do nothing.
+// Without initial objects, many steps would do nothing.
 void create_initial_objects(sequence_state& w) {
   for (int i = 0; i < 3; ++i) {
     w.m.streams.push_back({i == 0 ? stream_kind::blocking : stream_kind::non_blocking});
@@ -67,7 +68,7 @@ result run(driver_under_test& in, concurrency_mode concurrency, std::uint64_t se
     w.end();
   } catch (const finding& f) {
     r.finding = f.what();
-    w.open();  // others may be kept waiting
+    w.open();  // other sequences may be blocked
   }
   r.text = in.calls().text();
   r.waited = w.waited();

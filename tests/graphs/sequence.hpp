@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // graphs/sequence.hpp - random calls from a seed.
 #pragma once
 
@@ -13,14 +14,14 @@ namespace weir::graphs {
 
 struct result {
   std::optional<std::string> finding;
-  unsigned step = 0;                // at which it was found
-  std::string text;                 // the calls, a line each
-  std::vector<std::string> waited;  // for what was held: names of calls
+  unsigned step = 0;                // that found it
+  std::string text;                 // the calls, one line each
+  std::vector<std::string> waited;  // names of calls that waited for blocked streams
 };
 
-// A sequence of so many steps, but for those that are left out. The choices of a step depend on the
-// seed and on its number. After a finding all is left as it is: the model does not know it any
-// more, and a GPU's driver crashes on handles of what is gone.
+// Runs a sequence of `length` steps, without those that are left out. A step's choices depend on
+// the seed and its number. After a finding all objects are left alone: the model no longer matches
+// the driver, and a GPU's driver crashes on destroyed handles.
 [[nodiscard]] result run(driver_under_test& in, concurrency_mode concurrency, std::uint64_t seed,
                          unsigned steps, const std::set<unsigned>& left_out = {});
 

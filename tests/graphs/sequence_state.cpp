@@ -1,5 +1,6 @@
-// graphs/sequence_state.cpp - calls made and held against the model; what runs waited for, and all
-// of it ended.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/sequence_state.cpp - makes calls and compares them with the model; waits for running work,
+// and destroys everything.
 #include "graphs/sequence_state.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ sequence_state::sequence_state(driver_under_test& in, concurrency_mode other)
     : target{in}, concurrency{other} {
   target.begin_sequence();
   m.modes.assign(thread_count, CU_STREAM_CAPTURE_MODE_GLOBAL);
-  // The legacy stream, and the threads' own.
+  // The legacy stream, and each thread's default stream.
   for (unsigned i = 0; i <= thread_count; ++i) {
     m.streams.push_back({i == 0 ? stream_kind::legacy : stream_kind::per_thread});
     streams.push_back(i == 0 ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD);
@@ -83,7 +84,7 @@ void sequence_state::hold(object_id stream) {
   object_id made = -1;
   const expected_result expected = m.submit(stream, {}, made);
   const unsigned thread = thread_for(stream);
-  // Chosen before the call, which may be let go itself: then its stream is.
+  // Chosen before the call: the call itself may open the gate, and then its stream is open, too.
   const std::uint32_t opening = target.hold();
   call(thread, fmt::format("cuStreamWaitValue32({})", name(stream)), expected,
        [this, stream, opening] {
@@ -100,7 +101,7 @@ void sequence_state::settle() {
     target.calls().begin(
         fmt::format("0 cuEventSynchronize(tail of {})", name(static_cast<object_id>(i))));
     target.threads().run(0, [&] {
-      // In relaxed mode nothing that captures forbids it.
+      // In relaxed mode no capture prohibits it.
       auto mode = CU_STREAM_CAPTURE_MODE_RELAXED;
       (void)driver().cuThreadExchangeStreamCaptureMode(&mode);
       last_ = driver().cuEventSynchronize(tails[i]);

@@ -1,5 +1,6 @@
-// graphs/sequence_state.hpp - one sequence: what the model says of it, the driver's handles, and
-// the choices of the next call.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/sequence_state.hpp - one sequence: the model's state, the driver's handles, and the
+// choices of the next call.
 #pragma once
 
 #include "graphs/call_batch.hpp"
@@ -23,7 +24,7 @@ namespace weir::graphs {
 
 using sequences::choice_source;
 
-// Whether others are at work: then no call may look at, or break, what is not the sequence's own.
+// With other sequences running, no call may query or break what is not the sequence's own.
 enum class concurrency_mode { exclusive, concurrent };
 
 class sequence_state {
@@ -36,7 +37,7 @@ class sequence_state {
   choice_source d{0};
 
   std::deque<CUstream> streams;
-  std::deque<CUevent> tails;  // recorded behind what runs in each stream
+  std::deque<CUevent> tails;  // recorded at the end of each stream's work
   std::deque<CUevent> events;
   std::deque<CUgraph> graphs;
   std::deque<CUgraphNode> nodes;
@@ -49,9 +50,9 @@ class sequence_state {
     return of[static_cast<std::size_t>(n)];
   }
 
-  // Makes a call on a thread and holds what it answers against the model; between begin_burst() and
-  // end_burst() it is made when all are, each thread's in their order and all threads at once.
-  // Throws a finding. What is held is let go where a call waits for it.
+  // Makes a call on a thread and compares its result with the model. Between begin_burst() and
+  // end_burst() calls are collected and then made concurrently, in order for each thread. Throws a
+  // finding. Opens the gate if a call waits for blocked streams.
   void call(unsigned thread, std::string what, expected_result expected,
             std::function<CUresult()> make);
   void log_line(std::string_view line) { target.calls().line(line); }
@@ -59,7 +60,7 @@ class sequence_state {
   void end_burst();
   [[nodiscard]] CUresult last() const noexcept { return last_; }
 
-  // Choices. -1 where there is nothing to choose from.
+  // Choose objects; -1 if there are none.
   template <class Objects, class Condition>
   [[nodiscard]] object_id any(const Objects& of, Condition&& suits) {
     std::vector<object_id> found;
@@ -69,17 +70,16 @@ class sequence_state {
     }
     return found.empty() ? -1 : found[d.below(static_cast<unsigned>(found.size()))];
   }
-  [[nodiscard]] object_id any_stream(
-      bool capturing);  // one that is in a whole capture, or else any
+  [[nodiscard]] object_id any_stream(bool capturing);  // a node in a valid capture, or any
   [[nodiscard]] object_id any_event(bool of_nodes);
   [[nodiscard]] object_id any_graph();
-  [[nodiscard]] object_id known_graph();  // one whose handle is known, of those
+  [[nodiscard]] object_id known_graph();  // one of those with a known handle
   [[nodiscard]] object_id any_exec();
   [[nodiscard]] object_id any_node(object_id g);  // with a known handle
   [[nodiscard]] std::vector<object_id> some_nodes(object_id g, unsigned most);
   [[nodiscard]] unsigned thread_for(object_id stream);
-  [[nodiscard]] work any_work(object_id g);  // g: where it would become a node, or -1
-  [[nodiscard]] std::uint32_t next_value() { return ++values_; }  // never the same in a sequence
+  [[nodiscard]] work any_work(object_id g);  // g: the graph of the new node, or -1
+  [[nodiscard]] std::uint32_t next_value() { return ++values_; }  // unique in a sequence
   [[nodiscard]] void* label_of(const work& what) { return at(labels_, what.slot); }
 
   [[nodiscard]] std::string name(object_id stream) const;
@@ -87,34 +87,33 @@ class sequence_state {
     return fmt::format("n{}", fmt::join(of, " n"));
   }
 
-  // Nodes of captures have handles once they have been looked for among the graph's.
+  // Finds the handles of captured nodes among the graph's nodes.
   void resolve(object_id g);
-  // Holds what the driver says of a graph against the model.
+  // Compares the driver's description of a graph with the model.
   void describe(object_id g);
-  // Handles of what the driver made of another graph: a clone, or a child graph.
+  // Finds the handles of nodes that the driver copied into a clone or a child graph.
   void find_clones(object_id g);
 
-  // Which calls waited for what was held.
+  // Returns the calls that waited for blocked streams.
   [[nodiscard]] const std::vector<std::string>& waited() const noexcept { return waited_; }
 
-  // Records the tail of a stream in which something was submitted that runs.
+  // Records the tail event of a stream after work was submitted to it.
   void mark(unsigned thread, object_id stream);
-  // Holds a stream until open(), as other streams go on.
+  // Blocks a stream until open(), while other streams run.
   void hold(object_id stream);
   void open() noexcept { target.open(); }
   [[nodiscard]] bool has_much_work() const noexcept { return m.executed.size() > 1500; }
-  // Lets what is held go, waits for all that runs, and holds what was seen against the model.
+  // Unblocks all streams, waits for all work, and compares the observations with the model.
   void settle();
-  // Ends all that is there. Only where nothing was found: handles of what is gone crash a GPU's
-  // driver.
+  // Destroys all objects. Call it only without findings: destroyed handles crash a GPU's driver.
   void end();
 
  private:
-  // What it answered; and in `wrong`, where that is empty, what is wrong about it.
+  // Returns the call's result; if `wrong` is empty, sets it to what is wrong about the result.
   std::string answered(const call_batch::pending_call& call, std::string& wrong);
   [[nodiscard]] bool matches(CUgraphNode handle, const node_state& node);
 
-  std::optional<call_batch> burst_;  // what is not made yet
+  std::optional<call_batch> burst_;  // the calls not made yet
   CUresult last_ = CUDA_SUCCESS;
   std::vector<std::string> waited_;
   std::deque<void*> labels_;
@@ -122,7 +121,7 @@ class sequence_state {
   std::uint32_t values_ = 0;
 };
 
-// Where -1 is null.
+// -1 gives null.
 [[nodiscard]] std::vector<CUgraphNode> handles_of(sequence_state& w,
                                                   std::span<const object_id> nodes);
 
@@ -138,15 +137,15 @@ struct action {
 [[nodiscard]] std::span<const action> exec_actions();
 [[nodiscard]] std::span<const action> held_actions();
 
-// Work in a stream, of the model and of the driver.
+// Submits work to a stream, in the model and in the driver.
 void submit(sequence_state& w, unsigned thread, object_id stream, const work& what);
 void record(sequence_state& w, unsigned thread, object_id event, object_id stream, unsigned flags);
 void launch_in(sequence_state& w, unsigned thread, object_id exec, object_id stream);
 
-// Ends what began in the stream. Whether its graph is wanted.
+// Ends the capture that began in the stream. The last argument says whether its graph is kept.
 void end_capture(sequence_state& w, unsigned thread, object_id stream, bool wanted);
 
-// Steps that are also made while streams are held.
+// Steps that are also made while streams are blocked.
 void work_in_stream(sequence_state& w);
 void record_or_wait(sequence_state& w);
 void launch(sequence_state& w);

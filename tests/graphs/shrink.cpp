@@ -1,4 +1,5 @@
-// graphs/shrink.cpp - a process after the other with fewer steps.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/shrink.cpp - runs one process after the other with fewer steps.
 #include "graphs/shrink.hpp"
 
 #include <fmt/format.h>
@@ -25,8 +26,8 @@ std::vector<std::string> options_of(const reproduction& r) {
   return all;
 }
 
-// A process of its own: in this one the driver is not what it was. One that crashes or hangs finds
-// something else.
+// Each attempt runs in its own process, because a finding leaves the driver in an unknown state. A
+// crash or a hang does not count as the finding.
 bool reproduces(const reproduction& r, bool print_output) {
   std::vector<std::string> options = options_of(r);
   options.insert(options.begin(), "weir_graphs");
@@ -60,7 +61,7 @@ void shrink(reproduction of, unsigned seconds) {
                 fmt::format("{}", fmt::join(options_of(of), " ")).c_str());
     return;
   }
-  // Many steps at a time first, and single ones until none can be left out.
+  // Leaves out many steps at a time first, then single ones until all are needed.
   for (unsigned many = std::max(of.length / 2, 1u);;) {
     bool less = false;
     for (unsigned end = of.length; end > 0 && steady::now() < until; end -= std::min(end, many)) {

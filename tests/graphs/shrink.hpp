@@ -1,4 +1,6 @@
-// graphs/shrink.hpp - the fewest steps that still find something, each try in a process of its own.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/shrink.hpp - finds the fewest steps that reproduce a finding, with each attempt in its own
+// process.
 #pragma once
 
 #include <chrono>
@@ -10,15 +12,14 @@ namespace weir::graphs {
 // A sequence as options of this program.
 struct reproduction {
   std::uint64_t seed;
-  unsigned sequence;  // of an odd seed: which of its sequences, alone
+  unsigned sequence;  // for an odd seed: which of its sequences, alone
   unsigned length;
-  unsigned limit;  // in seconds, of a try
+  unsigned limit;  // in seconds, for each attempt
   std::chrono::seconds wait_limit;
   std::set<unsigned> left_out{};
 };
 
-// Leaves out what can be left out, for so many seconds, and lets the last process print what it
-// finds.
+// Leaves out steps for at most `seconds`, then prints the output of the last process.
 void shrink(reproduction of, unsigned seconds);
 
 }  // namespace weir::graphs

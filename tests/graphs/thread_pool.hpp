@@ -1,4 +1,5 @@
-// graphs/thread_pool.hpp - the host threads of a sequence: one acts at a time, or all at once.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/thread_pool.hpp - the host threads of a sequence: one acts at a time, or all concurrently.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ class thread_pool {
  public:
   using task = std::function<void()>;
 
-  // Each thread does `initial_task` before anything else.
+  // Each thread runs `initial_task` first.
   explicit thread_pool(const task& initial_task) {
     for (worker& s : workers_) s.thread = std::thread{[this, &s] { run_worker(s); }};
     for (unsigned i = 0; i < thread_count; ++i) run(i, initial_task);
@@ -30,8 +31,7 @@ class thread_pool {
     for (worker& s : workers_) s.thread.join();
   }
 
-  // Has a thread that does nothing begin with an act, which does not throw, and is there until it
-  // has ended.
+  // Starts a task on an idle thread. The task must not throw, and must exist until it has ended.
   void start(unsigned thread, const task& what) {
     {
       const std::lock_guard lock{mutex_};
@@ -40,7 +40,8 @@ class thread_pool {
     workers_[thread].what = &what;
     set_state(workers_[thread], state::has_task);
   }
-  // Returns when all that began has ended; or after a while, and whether it has.
+  // wait() returns once all started tasks have ended. wait_for() returns after a timeout at the
+  // latest, and whether they have.
   void wait() {
     std::unique_lock lock{mutex_};
     finished_.wait(lock, [this] { return running_ == 0; });

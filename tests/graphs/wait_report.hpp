@@ -1,4 +1,5 @@
-// graphs/wait_report.hpp - what there is to tell at the end of calls that waited for what was held.
+// SPDX-License-Identifier: Apache-2.0
+// graphs/wait_report.hpp - a summary of calls that waited for blocked streams.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class wait_report {
     }
   }
 
-  // Nothing where there were none.
+  // Prints nothing if there were none.
   void print() {
     const std::lock_guard lock{mutex_};
     if (count_ == 0) return;

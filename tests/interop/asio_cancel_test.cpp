@@ -1,4 +1,5 @@
-// asio_cancel_test.cpp - waits of Asio's that are cancelled before the work ends.
+// SPDX-License-Identifier: Apache-2.0
+// asio_cancel_test.cpp - Asio waits that are cancelled before the work ends.
 #include <weir/interop/asio.hpp>
 
 #include <weir/completion/completion.hpp>
@@ -73,7 +74,7 @@ TEST_P(AsioCancel, CancellationEndsTheWaitAndNotTheWork) {
     signal.emit(type::none);
     EXPECT_EQ(io.poll(), 0U);
     signal.emit(how);
-    signal.emit(how);  // it is on its way already
+    signal.emit(how);  // has no effect, as the wait is being cancelled
     inside = false;
     io.run();
     EXPECT_TRUE(was_cancelled(failure_seen));
@@ -95,10 +96,10 @@ TEST_P(AsioCancel, CancellationAfterTheEndHasNoEffect) {
              }));
   held.open();
   io.run();
-  signal.emit(asio::cancellation_type::all);  // of a wait that is over
+  signal.emit(asio::cancellation_type::all);  // for a wait that has ended
   io.restart();
 
-  // Its place has another one by now, which the old signal does not know.
+  // Another wait uses the slot's memory now; the old signal must not affect it.
   gate again{s};
   asio::cancellation_signal other;
   async_wait(io, s.completion(),
@@ -125,7 +126,7 @@ TEST_P(AsioCancel, TheReactorThreadReportsACancellationWithoutAnExecutor) {
   EXPECT_NE(handler_thread.get_future().get(), std::this_thread::get_id());
 }
 
-// The value is kept for the work, and destroyed afterwards.
+// The value of the future is kept until the work is done and then destroyed.
 TEST_P(AsioCancel, CancellingAWaitDropsItsFuture) {
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -166,7 +167,7 @@ TEST_P(AsioCancel, ACoroutineCanBeCancelled) {
   EXPECT_FALSE(through);
 }
 
-// A deadline, as Asio's users write it.
+// A deadline in Asio's usual form.
 TEST_P(AsioCancel, ATimerThatExpiresFirstCancelsTheWait) {
   using namespace asio::experimental::awaitable_operators;
   asio::io_context io;
@@ -225,7 +226,7 @@ TEST_P(AsioCancel, AParallelGroupCancelsItsRemainingWait) {
   EXPECT_TRUE(was_cancelled(second));
 }
 
-// Whichever comes first: every handler is called once.
+// If the cancellation and the end of the work coincide, each handler is still called once.
 TEST_P(AsioCancel, CancellationMayRaceWithTheEndOfTheWork) {
   asio::thread_pool pool{2};
   constexpr int rounds = 200;

@@ -1,4 +1,5 @@
-// asio_context_end_test.cpp - waits of Asio's whose context ends before the work.
+// SPDX-License-Identifier: Apache-2.0
+// asio_context_end_test.cpp - Asio waits whose execution context is destroyed before the work ends.
 #include <weir/interop/asio.hpp>
 
 #include <weir/completion/completion.hpp>
@@ -31,7 +32,8 @@ using test::gate;
 class AsioContextEnd : public test::completion_modes {};
 INSTANTIATE_TEST_SUITE_P(Ways, AsioContextEnd, ::testing::Values(false, true), test::name_of_mode);
 
-// The handler goes with its context, uncalled, as those of Asio's own operations do.
+// A handler is destroyed with its context and never called, like the handlers of Asio's own
+// operations.
 TEST_P(AsioContextEnd, DestroyingAContextDestroysItsHandlers) {
   const auto kept = std::make_shared<int>(0);
   gate held{s};
@@ -89,8 +91,8 @@ TEST_P(AsioContextEnd, AContextCanBeDestroyedAtAnyTime) {
   s.sync();
 }
 
-// The reactor's thread has found the end for all three, and is held up by one of those without a
-// context.
+// The reactor thread has found that all three waits are done, and is blocked in a handler that has
+// no context.
 TEST_P(AsioContextEnd, AContextCanBeDestroyedBeforeItsHandlerIsCalled) {
   auto io = std::make_unique<asio::io_context>();
   const auto kept = std::make_shared<int>(0);

@@ -1,4 +1,5 @@
-// asio_failure_test.cpp - waits of Asio's for work that fails.
+// SPDX-License-Identifier: Apache-2.0
+// asio_failure_test.cpp - Asio waits for work that fails.
 #include <weir/interop/asio.hpp>
 
 #include <weir/completion/completion.hpp>
@@ -45,7 +46,7 @@ TEST_P(AsioFailure, AFutureRethrowsAHostFunctionException) {
   EXPECT_THROW(end.get(), std::runtime_error);
 }
 
-// A fault fails every wait with the device's code, as weir's own exception.
+// A fault makes every wait fail with the device's code, as a weir exception.
 bool all_waits_fail(bool polled) {
   const device gpu;
   const kernel store =

@@ -1,4 +1,5 @@
-// asio_future_test.cpp - values of futures in the ways of Asio.
+// SPDX-License-Identifier: Apache-2.0
+// asio_future_test.cpp - values of futures with Asio's completion tokens.
 #include <weir/interop/asio.hpp>
 
 #include <weir/completion/future.hpp>
@@ -63,8 +64,8 @@ TEST_P(AsioFuture, AFutureCanReturnABuffer) {
       fill(t, x, 7);
       return x;
     });
-    auto first = co_await async_wait(
-        std::move(f), asio::use_awaitable);  // there is no pinned buffer without memory
+    auto first = co_await async_wait(std::move(f),
+                                     asio::use_awaitable);  // optional: no buffer is without memory
     f = s.enqueue_async([x = std::move(*first)](stream_ref t) mutable {
       fill(t, x, x.data()[0] + 1);
       return std::move(x);
@@ -83,7 +84,7 @@ TEST_P(AsioFuture, AFutureRethrowsAHostFunctionException) {
   EXPECT_THROW(answer.get(), std::runtime_error);
 }
 
-// The handler's thread may be forbidden to wait; what is done needs no wait.
+// The handler's thread may be forbidden to wait. A completed future needs no wait.
 TEST_P(AsioFuture, ACompletedFutureReturnsItsValueWhereWaitsAreForbidden) {
   future<int> f = s.enqueue_async([] { return 5; });
   s.sync();
@@ -97,7 +98,7 @@ TEST_P(AsioFuture, ACompletedFutureReturnsItsValueWhereWaitsAreForbidden) {
   EXPECT_EQ(value, 5);
 }
 
-// The value of a future may be of a kind that cannot be assigned.
+// A value type without assignment.
 struct fixed {
   const int value = 0;
 };
@@ -106,7 +107,7 @@ TEST_P(AsioFuture, AFutureCanReturnATypeThatIsNotAssignable) {
   EXPECT_EQ(async_wait(s.enqueue_async([] { return fixed{5}; }), asio::use_future).get().value, 5);
 }
 
-// There is none of it without a value, but by a constructor that may throw.
+// A value type whose default constructor throws.
 struct by_hand {
   explicit by_hand(int of) : value{of} {}
   by_hand() : value{0} { throw std::runtime_error{"of nothing"}; }

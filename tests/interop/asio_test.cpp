@@ -1,4 +1,5 @@
-// asio_test.cpp - completions in the ways of Asio: tokens, executors, memory.
+// SPDX-License-Identifier: Apache-2.0
+// asio_test.cpp - completions with Asio: tokens, executors, memory.
 #include <weir/interop/asio.hpp>
 
 #include <weir/capture/capture.hpp>
@@ -59,7 +60,7 @@ TEST_P(Asio, ACallbackRunsOnTheGivenExecutor) {
   });
   EXPECT_EQ(io.poll(), 0U);
   held.open();
-  EXPECT_EQ(io.run(), 1U);  // which does not run out of work before
+  EXPECT_EQ(io.run(), 1U);  // the pending wait counts as work, so run() does not return early
   EXPECT_EQ(handler_thread, std::this_thread::get_id());
 }
 
@@ -86,7 +87,7 @@ TEST_P(Asio, ACallbackWithoutAnExecutorRunsOnTheReactorThread) {
   EXPECT_NE(called.get(), std::this_thread::get_id());
 }
 
-// Of nothing, and of what is done: told later all the same.
+// An empty or finished completion also calls its handler later and not inside async_wait().
 TEST_P(Asio, ACallbackIsNeverCalledInsideAsyncWait) {
   const completion done = s.completion();
   done.wait();
@@ -223,8 +224,8 @@ TEST_P(Asio, CoroutinesCanAwaitOnSeveralThreads) {
   EXPECT_EQ(done, coroutines);
 }
 
-// A handler is moved and never copied; its memory comes from its allocator, and is there no more
-// when it is called.
+// A handler is moved and never copied. Its memory comes from its allocator and is freed before the
+// call.
 struct counts {
   std::size_t allocated = 0;
   std::size_t alive = 0;
@@ -262,7 +263,7 @@ TEST_P(Asio, MemoryComesFromTheAllocatorOfTheHandler) {
   held.open();
   io.run();
   EXPECT_EQ(alive, 0U);
-  EXPECT_LE(count->allocated, 2U);  // the executor's part is the second
+  EXPECT_LE(count->allocated, 2U);  // the second is the executor's
 }
 
 TEST_P(Asio, AsyncWaitIsAllowedDuringACapture) {
@@ -279,7 +280,7 @@ TEST_P(Asio, AsyncWaitIsAllowedDuringACapture) {
   static_cast<void>(end_capture(t));
 }
 
-// It does not matter who was there first.
+// The streams are destroyed before the waits end or after.
 TEST_P(Asio, WaitsOutliveTheirStreams) {
   int called = 0;
   for (int i = 0; i < 20; ++i) {

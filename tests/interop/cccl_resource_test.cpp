@@ -1,5 +1,8 @@
-// weir's pools as memory resources of CCCL; no header of weir knows CCCL. What CCCL 3.0 has of this
-// is experimental.
+// SPDX-License-Identifier: Apache-2.0
+// cccl_resource_test.cpp - weir's pools as memory resources of CCCL. No header of weir includes
+// CCCL.
+//
+// CCCL 3.0 has these concepts as an experimental feature.
 #define LIBCUDACXX_ENABLE_EXPERIMENTAL_MEMORY_RESOURCE
 #include <gtest/gtest.h>
 
@@ -27,7 +30,7 @@ static_assert(mr::resource_with<weir::pinned_pool_resource, mr::host_accessible>
 using device_resource_ref = mr::async_resource_ref<mr::device_accessible>;
 #endif
 
-// A function of somebody who takes memory from whoever gives it.
+// Stands for library code that allocates from any CCCL memory resource.
 void* taken_by_cccl(device_resource_ref from, cuda::stream_ref s) {
 #if CCCL_VERSION >= 3001000
   return from.allocate(s, 1000, 16);

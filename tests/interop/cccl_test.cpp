@@ -1,5 +1,6 @@
-// weir's streams and those of CCCL (cuda::stream_ref), into each other and back; no header of weir
-// knows CCCL.
+// SPDX-License-Identifier: Apache-2.0
+// cccl_test.cpp - conversions between weir's streams and CCCL's cuda::stream_ref. No header of weir
+// includes CCCL.
 #include <gtest/gtest.h>
 
 #include <cuda/stream_ref>

@@ -1,4 +1,5 @@
-// What weir knows of NVTX's protocol, held against NVTX's own headers.
+// SPDX-License-Identifier: Apache-2.0
+// nvtx_test.cpp - weir's declarations of NVTX's protocol compared with NVTX's own headers.
 #include "api/profiler/nvtx_protocol.hpp"
 
 #include <nvtx3/nvToolsExt.h>

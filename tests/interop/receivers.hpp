@@ -1,4 +1,5 @@
-// receivers.hpp - receivers that tell how they were completed, and where.
+// SPDX-License-Identifier: Apache-2.0
+// receivers.hpp - receivers that record how and on which thread they were completed.
 #pragma once
 
 #include <weir/interop/stdexec.hpp>
@@ -16,7 +17,6 @@ namespace weir::test {
 
 using completion_sender = decltype(as_sender(completion{}));
 
-// How a receiver was completed.
 struct seen {
   std::promise<char> how;  // 'v', 'e' or 's'
   std::exception_ptr failure;
@@ -49,7 +49,7 @@ struct probe {
 };
 using stoppable_probe = probe<stdexec::inplace_stop_token>;
 
-// Operations stay where they are made.
+// An operation state cannot be moved, so it is constructed in place.
 template <class Sender, class Receiver>
 struct held_operation {
   held_operation(Sender from, Receiver to)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stdexec_failure_test.cpp - senders of work that fails.
 #include <weir/interop/stdexec.hpp>
 
@@ -48,7 +49,7 @@ TEST_P(SendersFailure, ASenderRethrowsAHostFunctionException) {
   EXPECT_THROW(sync_wait(as_sender(c)), std::runtime_error);
 }
 
-// A fault fails every sender with the device's code.
+// A fault makes every sender fail with the device's code.
 bool all_senders_fail(bool polled) {
   const device gpu;
   const kernel store =

@@ -1,4 +1,5 @@
-// stdexec_stop_test.cpp - senders whose receivers ask them to stop.
+// SPDX-License-Identifier: Apache-2.0
+// stdexec_stop_test.cpp - senders whose receivers request a stop.
 #include <weir/interop/stdexec.hpp>
 
 #include <weir/completion/completion.hpp>
@@ -40,7 +41,7 @@ TEST_P(SendersStop, AStopEndsTheWaitAndNotTheWork) {
   source.request_stop();
   EXPECT_EQ(first.how.get_future().get(), 's');
   EXPECT_EQ(second.how.get_future().get(), 's');
-  stdexec::start(three);  // too late to begin
+  stdexec::start(three);  // stopped before the start
   EXPECT_EQ(third.how.get_future().get(), 's');
   EXPECT_EQ(c.status(), errc::not_ready);
   held.open();
@@ -63,7 +64,7 @@ TEST_P(SendersStop, AStopAfterTheEndHasNoEffect) {
   source.request_stop();
 }
 
-// Every receiver is completed once, whoever comes first.
+// If the stop and the end of the work coincide, each receiver is still completed once.
 TEST_P(SendersStop, AStopMayRaceWithTheEndOfTheWork) {
   constexpr int rounds = 300;
   for (int i = 0; i < rounds; ++i) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stdexec_test.cpp - completions and futures as senders, streams as schedulers.
 #include <weir/interop/stdexec.hpp>
 
@@ -125,7 +126,7 @@ TEST_P(Senders, ManySendersCanBePendingAtOnce) {
   for (seen& end : ends) EXPECT_EQ(end.how.get_future().get(), 'v');
 }
 
-// The receiver owns what it was connected to.
+// The receiver owns its operation state.
 TEST_P(Senders, AnOperationCanBeDestroyedInItsCompletion) {
   struct owner {
     using receiver_concept = stdexec::receiver_tag;
@@ -168,7 +169,7 @@ TEST_P(Senders, ASenderReturnsTheValueOfAFuture) {
   EXPECT_EQ(six, 6);
 }
 
-// What is done needs no wait, which a host function may not begin.
+// A completed future needs no wait, which a host function may not begin.
 TEST_P(Senders, ASenderReturnsTheValueOfACompletedFutureInAHostFunction) {
   future<int> f = s.enqueue_async([] { return 5; });
   s.sync();
@@ -184,7 +185,7 @@ TEST_P(Senders, AStreamIsAScheduler) {
   auto [three] = *sync_wait(schedule(on) | then([] { return 3; }));
   EXPECT_EQ(three, 3);
 
-  // What counts is what the stream has when the operation starts.
+  // The sender waits for the work that is queued when its operation starts.
   const auto later = schedule(on);
   gate held{s};
   seen end;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* interop/stream_protocols.c - weir's C functions from C: the header is C, and the library has what
  * it says. */
 #include <weir/interop/stream_protocols.h>

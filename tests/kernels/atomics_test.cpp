@@ -1,4 +1,5 @@
-// atomics_test.cpp - kernels whose threads write to the same places.
+// SPDX-License-Identifier: Apache-2.0
+// atomics_test.cpp - kernels whose threads write to shared locations.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -45,11 +46,11 @@ TEST_F(Atomics, EveryAtomicOperationIsAtomic) {
     real += static_cast<float>(v & 15);
     sum += v;
   }
-  cells[9] = n % 100;                 // up from 0 to 99, and 0 again
+  cells[9] = n % 100;                 // up from 0 to 99, then 0 again
   cells[10] = (100 - n % 100) % 100;  // and down
   cells[11] = 77;
   cells[12] = static_cast<std::uint32_t>(-n);
-  wide[4] = std::bit_cast<std::uint64_t>(sum);  // whole numbers below 2^53
+  wide[4] = std::bit_cast<std::uint64_t>(sum);  // integers below 2^53
   for (const unsigned block : {32u, 100u, 512u}) {
     trial t{s};
     auto& xs = t.array_of(x);

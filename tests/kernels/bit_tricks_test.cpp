@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bit_tricks_test.cpp - kernels on bits, bytes and words.
 #include <algorithm>
 #include <bit>
@@ -214,7 +215,7 @@ TEST_F(BitTricks, TheNextWordHasAsManyBits) {
       });
 }
 
-// The kernel calls itself, eight deep.
+// The kernel recurses, eight levels deep.
 TEST_F(BitTricks, RecursionCountsTheQueens) {
   const int known[] = {0, 0, 0, 0, 2, 10, 4, 40, 92, 352, 724};
   for (const int n : {5, 8, 10}) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cellular_test.cpp - kernels that are cellular automata.
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // checksum_test.cpp - kernels that compute checksums and hashes.
 #include <algorithm>
 #include <cstdint>
@@ -101,8 +102,8 @@ TEST_F(Checksum, StringsAreHashed) {
       [&] { expect_equal(hashes.read(), expected); });
 }
 
-// Four zero bytes, and "abcd", as every SHA-256 has them; of all digests the CRC-32 that Python's
-// hashlib and zlib give.
+// Published SHA-256 digests of four zero bytes and of "abcd"; all digests are checked by their
+// CRC-32, computed with Python's hashlib and zlib.
 TEST_F(Checksum, Sha256MatchesTheReferenceDigests) {
   const std::vector<std::uint32_t> of_zeros = {0xdf3f6198, 0x04a92fdb, 0x4057192d, 0xc43dd748,
                                                0xea778adc, 0x52bc498c, 0xe80524c0, 0x14b81119};

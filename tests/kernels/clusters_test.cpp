@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // clusters_test.cpp - kernels whose blocks form clusters.
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conditions_test.cpp - kernels that set the conditions of their graphs.
 #include <weir/capture/capture_to.hpp>
 #include <weir/graph/graph_nodes.hpp>
@@ -31,7 +32,7 @@ class Conditions : public kernel_fixture {
   const launch_config one{};
 };
 
-// Each launch goes round until the kernel says that it has converged.
+// Each launch loops until the kernel reports convergence.
 TEST_F(Conditions, ALoopEndsWhenItsKernelClearsTheCondition) {
   pinned_buffer<double> x{1};
   graph g;
@@ -47,7 +48,7 @@ TEST_F(Conditions, ALoopEndsWhenItsKernelClearsTheCondition) {
   }
 }
 
-// The threads of several blocks, and the executable has outlived the graph.
+// Threads of several blocks set it, and the executable outlives the graph.
 TEST_F(Conditions, AnyThreadMaySetACondition) {
   pinned_buffer<std::uint32_t> words{2};
   words[0] = words[1] = 0;
@@ -67,7 +68,7 @@ TEST_F(Conditions, AnyThreadMaySetACondition) {
   EXPECT_EQ(words[0], 1024u);
 }
 
-// A kernel before the node chooses; the value is that of the same launch.
+// A kernel before the node selects the body; its value applies in that launch.
 TEST_F(Conditions, AKernelChoosesTheBody) {
   if (!support.else_and_switch) GTEST_SKIP() << "the driver has no switch nodes";
   pinned_buffer<std::uint32_t> choice{1};
@@ -94,7 +95,7 @@ TEST_F(Conditions, AKernelChoosesTheBody) {
   EXPECT_EQ(std::vector(sums.begin(), sums.end()), (std::vector<std::uint32_t>{1, 1, 2, 4, 1}));
 }
 
-// A loop in a loop: the inner one's condition is set again in each round of the outer one.
+// Nested loops: each iteration of the outer loop sets the inner condition again.
 TEST_F(Conditions, LoopsNest) {
   pinned_buffer<std::uint32_t> words{4};
   const std::uint32_t per_round = 3;
@@ -105,7 +106,8 @@ TEST_F(Conditions, LoopsNest) {
   const condition inner{g, 0};
   const conditional_node loop = g.add(while_parameters{outer});
   const graph_ref body = loop.body();
-  // words: 0 counts the inner rounds, 1 those of the outer loop, 2 is scratch, 3 stays 1.
+  // words[0] counts the inner iterations, words[1] the outer ones, words[2] is scratch, words[3]
+  // stays 1.
   const kernel_node begin =
       body.add(kernel_parameters{one, set_to, inner.handle(), words.data() + 3});
   const fill_node clear = body.add(fill_parameters{std::span{words.data() + 2, 1}, 0u}, {begin});
@@ -121,7 +123,7 @@ TEST_F(Conditions, LoopsNest) {
   EXPECT_EQ(words[1], 4u);
 }
 
-// One that no launch begins with keeps what a kernel has set.
+// A condition without a default value at launch keeps the value that a kernel set.
 TEST_F(Conditions, AConditionKeepsItsValue) {
   pinned_buffer<std::uint32_t> words{2};
   words[0] = words[1] = 0;
@@ -131,7 +133,7 @@ TEST_F(Conditions, AConditionKeepsItsValue) {
   node.body().add(kernel_parameters{one, add_to, words.data(), 1u});
   g.add(kernel_parameters{one, set_to, kept.handle(), words.data() + 1}, {node});
   const graph_exec run = g.instantiate();
-  launch_and_wait(run);  // the first one finds anything, and leaves 0
+  launch_and_wait(run);  // the first launch starts from an arbitrary value, and leaves 0
   words[0] = 0;
   words[1] = 1;
   launch_and_wait(run);
@@ -143,7 +145,7 @@ TEST_F(Conditions, AConditionKeepsItsValue) {
   EXPECT_EQ(words[0], 1u);
 }
 
-// Launches of a capture in a body set them, too.
+// Launches captured into a body set conditions, too.
 TEST_F(Conditions, ABodyIsCaptured) {
   pinned_buffer<std::uint32_t> words{2};
   words[0] = words[1] = 0;

@@ -1,4 +1,5 @@
-// convolution_test.cpp - kernels that filter signals and pictures.
+// SPDX-License-Identifier: Apache-2.0
+// convolution_test.cpp - kernels that filter signals and images.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -30,7 +31,7 @@ TEST_F(Convolution, ASignalIsConvolved) {
     auto& from = t.array_of(in);
     auto& to = t.zeros<float>(n);
     t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("filter"), from, to, n); },
-          [&] { expect_equal(to.read(), expected); });  // fma is said in the source
+          [&] { expect_equal(to.read(), expected); });  // the source calls fma explicitly
   }
 }
 
@@ -72,7 +73,7 @@ TEST_F(Convolution, ASeparableFilterRunsAlongRowsAndColumns) {
           run(on, grid_2d(width, height, 32, 4), code.kernel("filter_columns"), between, to, width,
               height);
         },
-        [&] { expect_within(0, to.read(), expected); });  // whole numbers below 2^24
+        [&] { expect_within(0, to.read(), expected); });  // integers below 2^24
   }
 }
 

@@ -1,4 +1,5 @@
-// element_wise_test.cpp - kernels with a thread an element.
+// SPDX-License-Identifier: Apache-2.0
+// element_wise_test.cpp - kernels with one thread for each element.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -27,8 +28,8 @@ TEST_F(ElementWise, SaxpyScalesAndAdds) {
       trial t{s};
       auto& xs = t.array_of(x);
       auto& ys = t.array_of(y);
-      // The product is rounded before the sum, or not: nothing is negative, so half an ulp of the
-      // sum each.
+      // The product may be rounded before the addition or not. All values are nonnegative, so each
+      // way is off by half an ulp of the sum.
       t.run([&](stream_ref on) { run(on, grid_1d(n, block), saxpy, n, 2.5f, xs, ys); },
             [&] { expect_within(1, ys.read(), expected); });
     }
@@ -107,7 +108,7 @@ TEST_F(ElementWise, HornersMethodEvaluatesAPolynomial) {
   t.run([&](stream_ref on) { run(on, grid_1d(n, 128), horner, xs, ys, n); },
         [&] {
           expect_equal(ys.read(), expected);
-        });  // fma is said in the source: one rounding everywhere
+        });  // the source calls fma explicitly: one rounding everywhere
 }
 
 TEST_F(ElementWise, AGatherReadsIndexedElements) {

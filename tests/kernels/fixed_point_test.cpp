@@ -1,4 +1,5 @@
-// fixed_point_test.cpp - kernels that count in fractions of integers, and modulo others.
+// SPDX-License-Identifier: Apache-2.0
+// fixed_point_test.cpp - kernels with fixed-point and modular arithmetic.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -89,7 +90,7 @@ TEST_F(FixedPoint, NumbersOf256BitsAreAdded) {
   auto a = random_values<std::uint32_t>(8 * n, 0, UINT32_MAX, 1);
   const auto b = random_values<std::uint32_t>(8 * n, 0, UINT32_MAX, 2);
   for (int k = 0; k < 8; ++k)
-    a[8 * 5 + k] = ~b[8 * 5 + k] + (k == 0 ? 1 : 0);  // carries all the way
+    a[8 * 5 + k] = ~b[8 * 5 + k] + (k == 0 ? 1 : 0);  // the carry propagates to the end
   std::vector<std::uint32_t> expected(8 * n);
   std::vector<std::uint8_t> carries(n);
   for (int i = 0; i < n; ++i) {

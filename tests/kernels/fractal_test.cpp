@@ -1,5 +1,6 @@
-// fractal_test.cpp - kernels that draw fractals. The references round each operation, as the
-// kernels say that they do.
+// SPDX-License-Identifier: Apache-2.0
+// fractal_test.cpp - kernels that compute fractals. The references round each operation as the
+// kernels' intrinsics specify.
 #include <cmath>
 #include <cstdint>
 

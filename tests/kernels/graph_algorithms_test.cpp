@@ -1,4 +1,5 @@
-// graph_algorithms_test.cpp - kernels over nodes and edges.
+// SPDX-License-Identifier: Apache-2.0
+// graph_algorithms_test.cpp - kernels over the nodes and edges of graphs.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -10,12 +11,12 @@
 namespace weir::test {
 namespace {
 
-// A graph whose edges go both ways, by lists of neighbours.
+// An undirected graph as adjacency lists.
 struct neighbours {
   static constexpr int nodes = 307;
   std::vector<int> starts{0};
   std::vector<int> targets;
-  std::vector<int> edges;  // each once: two nodes
+  std::vector<int> edges;  // each edge once, as two nodes
 
   explicit neighbours(int count) {
     std::vector<std::set<int>> lists(nodes);
@@ -81,7 +82,7 @@ TEST_F(GraphAlgorithms, LabelPropagationFindsComponents) {
   const neighbours g{200};
   std::vector<int> expected(g.nodes);
   std::iota(expected.begin(), expected.end(), 0);
-  for (bool changed = true; changed;) {  // each takes the least number of its neighbours
+  for (bool changed = true; changed;) {  // each node takes the minimum of its neighbors
     changed = false;
     for (int node = 0; node < g.nodes; ++node) {
       for (int e = g.starts[node]; e < g.starts[node + 1]; ++e) {

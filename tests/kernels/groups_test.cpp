@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // groups_test.cpp - kernels with cooperative groups.
 #include <algorithm>
 #include <cstdint>
@@ -141,7 +142,7 @@ TEST_F(Groups, TheGridSynchronizes) {
     auto& b = t.zeros<double>(n);
     const launch_config config{.grid = {grid}, .block = {block}, .cooperative = true};
     t.run([&](stream_ref on) { run(on, config, code.kernel("smooth"), a, b, n, steps); },
-          [&] { expect_within(0, a.read(), expected); });  // two bits more a step: exact
+          [&] { expect_within(0, a.read(), expected); });  // two more bits at each step: exact
   }
 }
 

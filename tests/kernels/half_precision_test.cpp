@@ -1,4 +1,5 @@
-// half_precision_test.cpp - kernels with numbers of 16 bits.
+// SPDX-License-Identifier: Apache-2.0
+// half_precision_test.cpp - kernels with 16-bit floating-point numbers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -20,7 +21,7 @@ double value_of(half bits) {
          (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
 }
 
-// The nearest half, of two that are as near the even one.
+// Returns the nearest half; of two equally near ones the even one.
 half nearest_half(double v) {
   const half sign = std::signbit(v) ? 0x8000 : 0;
   v = std::fabs(v);
@@ -121,8 +122,8 @@ TEST_F(HalfPrecision, PackedHalvesAreComputedInPairs) {
         run(on, grid_1d(pairs, 64), code.kernel("axpy_pairs"), factor, xs, ys, pairs);
       },
       [&] {
-        // One ulp where the sum is rounded to single precision first, which a device without the
-        // instruction does.
+        // Allows one ulp, because a device without the instruction rounds the sum to single
+        // precision first.
         const std::vector<half> actual = ys.read();
         for (int i = 0; i < 2 * pairs; ++i) ASSERT_LE(std::abs(actual[i] - expected[i]), 1) << i;
       });
@@ -144,7 +145,7 @@ TEST_F(HalfPrecision, HalfProductsAreSummedInSinglePrecision) {
         [&](stream_ref on) { run(on, {.block = {block}}, code.kernel("dot"), as, bs, sum, pairs); },
         [&] {
           expect_within(0, sum.read(), {static_cast<float>(expected)});
-        });  // whole numbers below 2^24
+        });  // integers below 2^24
   }
 }
 
@@ -191,7 +192,7 @@ TEST_F(HalfPrecision, SoftmaxIsComputedInHalfPrecision) {
           run(on, {.grid = {rows}, .block = {block}}, code.kernel("softmax"), from, to, columns);
         },
         [&] {
-          // Single precision is 13 bits finer: what is off is at most the last rounding.
+          // Single precision has 13 more bits, so only the last rounding may differ.
           const std::vector<half> actual = to.read();
           for (std::size_t i = 0; i < actual.size(); ++i)
             ASSERT_LE(std::abs(actual[i] - expected[i]), 1) << i;

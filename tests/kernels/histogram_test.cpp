@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // histogram_test.cpp - kernels that count.
 #include <cmath>
 #include <cstdint>
@@ -79,7 +80,7 @@ TEST_F(Histogram, WeightsAreSummedInAPlane) {
   auto& o = t.zeros<int>(1);
   t.run([&](stream_ref on) { run(on, grid_1d(n, 96), weigh, p, w, n, f, width, height, o); },
         [&] {
-          expect_equal(f.read(), fields);  // whole numbers: the order does not matter
+          expect_equal(f.read(), fields);  // integers: the order does not matter
           expect_equal(o.read(), {outside});
         });
 }

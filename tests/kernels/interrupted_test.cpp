@@ -1,5 +1,6 @@
-// interrupted_test.cpp - threads of a block that wait for each other by looking at memory all have
-// their turn, and what waits for ever ends with a launch that fails.
+// SPDX-License-Identifier: Apache-2.0
+// interrupted_test.cpp - spinning threads of a block all make progress, and endless waits end when
+// the launch fails.
 #include <pthread.h>
 #include <signal.h>
 #include <weir/core/error.hpp>
@@ -30,7 +31,7 @@ class Interrupted : public kernel_fixture {
   }
 };
 
-// Whatever a thread holds in registers is there when it goes on.
+// A preempted thread's registers are preserved.
 TEST_F(Interrupted, SpinningThreadsOfABlockTakeTurns) {
   const kernel pass_on = kernel_module("interrupted").kernel("pass_on");
   for (const unsigned threads : {2u, 33u}) {
@@ -59,7 +60,7 @@ TEST_F(Interrupted, ThreadsOfABlockTakeTurnsWithoutABarrier) {
   EXPECT_EQ(words[1], 8u);
 }
 
-// Begun, and then held up by nothing but a word that nobody writes.
+// Starts a kernel that spins on a word that is never written.
 void start(const stream& on, const launch_config& config, const kernel& what,
            pinned_buffer<word>& words) {
   std::ranges::fill(words, 0u);
@@ -67,7 +68,7 @@ void start(const stream& on, const launch_config& config, const kernel& what,
   while (std::atomic_ref{words[1]}.load() == 0) std::this_thread::yield();
 }
 
-// A kernel of another stream fails.
+// A kernel in another stream fails.
 TEST_F(Interrupted, ASpinningKernelEndsWhenTheDeviceFails) {
   for (const char* name : {"wait_for_ever", "wait_for_ever_together"}) {
     in_a_fresh_process([&] {
@@ -83,7 +84,7 @@ TEST_F(Interrupted, ASpinningKernelEndsWhenTheDeviceFails) {
   }
 }
 
-// The program's own signals of that number go to its own handler, and no others do.
+// The program's own signals of that number, and no others, reach its own handler.
 std::atomic<int> heard{0};
 TEST_F(Interrupted, TheProgramKeepsItsSignalHandlers) {
   in_a_fresh_process([] {
@@ -99,7 +100,7 @@ TEST_F(Interrupted, TheProgramKeepsItsSignalHandlers) {
   });
 }
 
-// Another block of the same launch fails.
+// Another block of the launch fails.
 TEST_F(Interrupted, SpinningBlocksEndWhenTheirLaunchFails) {
   in_a_fresh_process([] {
     const stream own{device{}};

@@ -1,5 +1,6 @@
-// math_functions_test.cpp - the functions of <math.h> on the device, as exact as CUDA promises
-// them.
+// SPDX-License-Identifier: Apache-2.0
+// math_functions_test.cpp - the device's <math.h> functions, within the error bounds that CUDA
+// documents.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,8 +16,8 @@ namespace {
 template <class F, class Wide>
 struct function_row {
   const char* name;
-  // What the CUDA C++ Programming Guide allows, or glibc's manual if that is more, and one for the
-  // reference's rounding.
+  // The bound of the CUDA C++ Programming Guide, or of glibc's manual if that is larger, plus one
+  // for the reference's rounding.
   std::uint64_t ulps;
   Wide (*of)(Wide);
 };
@@ -35,7 +36,7 @@ void expect_rows(const std::vector<F>& x, const std::vector<F>& y,
   }
 }
 
-// By Newton's method.
+// Uses Newton's method.
 double inverse_of_erf(double y) {
   double x = 0;
   for (int step = 0; step < 60; ++step)
@@ -75,7 +76,7 @@ TEST_F(MathFunctions, SinglePrecisionFunctionsAreAccurate) {
       {"powf", 5, [](d v) { return std::pow(v, 1.75); }},
       {"erff", 3, [](d v) { return std::erf(v); }},
       {"tgammaf", 6, [](d v) { return std::tgamma(v); }},
-      // The nearest multiple of the period is taken off first, which is exact.
+      // Subtracts the nearest multiple of the period first, which is exact.
       {"sinpif", 2, [](d v) { return std::sin(std::numbers::pi * std::remainder(v, 2.0)); }},
       {"sincosf, sine", 3, [](d v) { return std::sin(v); }},
       {"sincosf, cosine", 3, [](d v) { return std::cos(v); }},
@@ -158,7 +159,7 @@ TEST_F(MathFunctions, ExactFunctionsAreExact) {
   trial t{s};
   auto& xs = t.array_of(x);
   auto& ys = t.zeros<float>(expected.size());
-  // Zero ulps rather than the same bits: which NaN comes out is not told.
+  // Compares by zero ulps instead of bitwise, because the kind of NaN is unspecified.
   t.run([&](stream_ref on) { run(on, grid_1d(n, 128), code.kernel("exact"), xs, ys, n); },
         [&] { expect_within(0, ys.read(), expected); });
 }
@@ -211,7 +212,7 @@ TEST_F(MathFunctions, OperationsRoundAsNamed) {
     a[i] = std::ldexp(std::rint(std::ldexp(a[i], 18)), -18);
     b[i] = std::ldexp(std::rint(std::ldexp(b[i], 19)), -19);
   }
-  // The greatest float that is not above, or the least that is not below.
+  // Round to the greatest float not above, and to the least float not below.
   const auto down = [](double v) {
     const auto nearest = static_cast<float>(v);
     return double{nearest} > v ? std::nextafter(nearest, -INFINITY) : nearest;
@@ -297,8 +298,8 @@ TEST_F(MathFunctions, FastFunctionsAreApproximatelyCorrect) {
     // 2^-22.
     expect_within(5, row(2),
                   of([](double v) { return std::sin(static_cast<float>(v) - 3.0f) + 2; }));
-    // __powf is exp2f(1.5 * __log2f(x)) of at most 3.9, so an error e of the logarithm becomes one
-    // of about 4e.
+    // __powf is exp2f(1.5 * __log2f(x)) with an exponent of at most 3.9, so an error e of the
+    // logarithm becomes about 4e.
     expect_within(64, row(3), of([](double v) { return std::pow(v, 1.5); }));
     expect_within(4, row(4), of([](double v) { return std::log2(static_cast<float>(v) + 2.0f); }));
     expect_within(0, row(5), of([](double v) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // matrix_test.cpp - kernels of dense linear algebra.
 #include <cmath>
 #include <cstdint>
@@ -42,7 +43,7 @@ TEST_F(Matrix, EachThreadComputesOneProductElement) {
         [&](stream_ref on) {
           run(on, grid_2d(n, m, bx, by), code.kernel("product"), as, bs, c, m, n, k);
         },
-        [&] { expect_within(0, c.read(), expected); });  // whole numbers below 2^53
+        [&] { expect_within(0, c.read(), expected); });  // integers below 2^53
   }
 }
 
@@ -62,8 +63,8 @@ TEST_F(Matrix, TilesComputeAProduct) {
     auto& as = t.array_of(a);
     auto& bs = t.array_of(b);
     auto& c = t.zeros<float>(m * n);
-    // Nothing is negative: 43 products and 43 sums are rounded by at most half an ulp of the result
-    // each.
+    // All values are nonnegative: each of 43 products and 43 sums is rounded by at most half an ulp
+    // of the result.
     t.run([&](stream_ref on) { run(on, grid_2d(n, m, tile, tile), tiles, as, bs, c, m, n, k); },
           [&] { expect_within(43, c.read(), expected); });
   }
@@ -85,14 +86,14 @@ TEST_F(Matrix, WarpsMultiplyAMatrixAndAVector) {
           run(on, grid_1d(32 * rows, block), code.kernel("times_vector"), as, xs, ys, rows,
               columns);
         },
-        [&] { expect_within(0, ys.read(), expected); });  // whole numbers below 2^24
+        [&] { expect_within(0, ys.read(), expected); });  // integers below 2^24
   }
 }
 
 TEST_F(Matrix, CholeskyFindsTheFactor) {
   const int n = 33;
-  // The product of a lower triangle of whole numbers with its transpose: the factor is that
-  // triangle, and every step is exact.
+  // The matrix is the product of a lower triangular integer matrix and its transpose: the factor is
+  // that triangle, and every step is exact.
   std::vector<double> factor = random_integers<double>(n * n, -9, 9);
   for (int i = 0; i < n; ++i) {
     factor[i * n + i] = 8.0;
@@ -106,7 +107,8 @@ TEST_F(Matrix, CholeskyFindsTheFactor) {
   }
   std::vector<double> expected = factor;
   for (int i = 0; i < n; ++i) {
-    for (int j = i + 1; j < n; ++j) expected[i * n + j] = a[i * n + j];  // the upper half is left
+    // the upper half does not change
+    for (int j = i + 1; j < n; ++j) expected[i * n + j] = a[i * n + j];
   }
   for (const unsigned block : {1u, 20u, 64u}) {
     trial t{s};
@@ -143,8 +145,9 @@ TEST_F(Matrix, GaussianEliminationFindsDeterminants) {
   const unsigned batch = 9;
   const unsigned prime = 1000003;
   auto matrices = random_values<std::uint32_t>(batch * n * n, 0, prime - 1);
-  std::copy_n(&matrices[2 * n * n], n, &matrices[2 * n * n + n]);   // two equal rows: 0
-  for (unsigned b = 0; b < batch; b += 3) matrices[b * n * n] = 0;  // has to look for a pivot
+  // two equal rows: the determinant is 0
+  std::copy_n(&matrices[2 * n * n], n, &matrices[2 * n * n + n]);
+  for (unsigned b = 0; b < batch; b += 3) matrices[b * n * n] = 0;  // needs a pivot search
   const auto determinant = [&](std::vector<std::uint64_t> m) {
     std::uint64_t result = 1;
     for (int c = 0; c < n; ++c) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // merge_test.cpp - kernels over sorted arrays.
 #include <algorithm>
 #include <cstdint>

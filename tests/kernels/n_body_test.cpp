@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n_body_test.cpp - kernels over bodies and points.
 #include <cmath>
 #include <cstdint>
@@ -16,7 +17,8 @@ TEST_F(NBody, BodiesAttractEachOtherInTiles) {
   const int n = 301;
   const float softening = 0.01f;
   std::vector<float> bodies = random_values<float>(4 * n, 0.0f, 1.0f);
-  for (int i = 1; i < n; ++i) bodies[4 * i] += 2.0f;  // all others pull the first body one way
+  // all other bodies pull the first one in one direction
+  for (int i = 1; i < n; ++i) bodies[4 * i] += 2.0f;
   double sum = 0;
   for (int j = 1; j < n; ++j) {
     double square = softening;
@@ -32,10 +34,10 @@ TEST_F(NBody, BodiesAttractEachOtherInTiles) {
     auto& pull = t.zeros<float>(3 * n);
     const auto check = [&] {
       const std::vector<float> pulls = pull.read();
-      // A term has at most 16 ulps (4 for the square, twice 1.5 and 2 for rsqrtf's, the rest for
+      // A term has at most 16 ulps (4 for the square, twice 1.5 and 2 for rsqrtf, the rest for
       // products), all terms of x are positive, and 301 sums are rounded.
       EXPECT_LE(ulps_between(pulls[0], expected), 16u + 301u);
-      // In sum, every pull has its counterpart.
+      // The forces add up to zero, since each has its reaction.
       double momentum = 0;
       for (int i = 0; i < n; ++i) momentum += double{pulls[3 * i]} * bodies[4 * i + 3];
       EXPECT_NEAR(momentum, 0.0, 0.05);
@@ -64,7 +66,7 @@ TEST_F(NBody, BodiesMove) {
   }
   t.run([&](stream_ref on) { run(on, grid_1d(n, 192), code.kernel("move"), b, v, p, n, 0.1f); },
         [&] {
-          expect_equal(b.read(), bodies);  // fma is said in the source
+          expect_equal(b.read(), bodies);  // the source calls fma explicitly
           expect_equal(v.read(), speeds);
         });
 }
@@ -127,7 +129,7 @@ TEST_F(NBody, PointsAreAssignedToTheNearestCentre) {
       [&](stream_ref on) {
         run(on, grid_1d(n, 128), code.kernel("assign"), p, n, count, near, sum, size);
       },
-      [&] {  // whole numbers, below 2^24
+      [&] {  // integers below 2^24
         expect_equal(near.read(), nearest);
         expect_within(0, sum.read(), sums);
         expect_equal(size.read(), sizes);

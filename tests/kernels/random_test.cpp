@@ -1,4 +1,5 @@
-// random_test.cpp - kernels that make random numbers.
+// SPDX-License-Identifier: Apache-2.0
+// random_test.cpp - kernels that generate random numbers.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -8,7 +9,7 @@
 namespace weir::test {
 namespace {
 
-// PCG32 as its author has it.
+// PCG32, as its author published it.
 class pcg {
  public:
   pcg(std::uint64_t seed, std::uint64_t sequence) : increment_{sequence << 1 | 1} {
@@ -41,7 +42,7 @@ TEST_F(Random, PcgMatchesTheReference) {
     pcg own{42, static_cast<std::uint64_t>(i)};
     for (int k = 0; k < each; ++k) expected[k * threads + i] = own.next();
   }
-  ASSERT_EQ((pcg{42, 54}.next()), 0xa15c02b7u);  // of its author's demonstration
+  ASSERT_EQ((pcg{42, 54}.next()), 0xa15c02b7u);  // from its author's demonstration
   for (const unsigned block : {32u, 75u}) {
     trial t{s};
     auto& out = t.zeros<std::uint32_t>(expected.size());
@@ -71,7 +72,7 @@ TEST_F(Random, PhiloxMatchesTheReference) {
     }
     expected.insert(expected.end(), c, c + 4);
   }
-  ASSERT_EQ(expected[0], 0x6627e8d5u);  // of its authors' test vectors
+  ASSERT_EQ(expected[0], 0x6627e8d5u);  // from its authors' test vectors
   trial t{s};
   auto& out = t.zeros<std::uint32_t>(4 * n);
   t.run([&](stream_ref on) { run(on, grid_1d(n, 96), code.kernel("philox"), key, out, n); },

@@ -1,4 +1,5 @@
-// reduction_test.cpp - kernels that make one number of many.
+// SPDX-License-Identifier: Apache-2.0
+// reduction_test.cpp - kernels that reduce an array to one number.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -21,7 +22,7 @@ TEST_F(Reduction, ATreeInSharedMemorySums) {
       const int expected = std::accumulate(in.begin(), in.end(), 0);
       trial t{s};
       auto& numbers = t.array_of(in);
-      // Each launch sums the blocks of the one before, until one is left.
+      // Each launch sums the block results of the previous one, until one is left.
       std::vector<array<int>*> levels{&numbers};
       std::vector<int> sizes{n};
       do {
@@ -54,9 +55,7 @@ TEST_F(Reduction, ShufflesComputeADotProduct) {
     auto& total = t.zeros<double>(1);
     t.run(
         [&](stream_ref on) { run(on, {.grid = {grid}, .block = {block}}, dot, as, bs, total, n); },
-        [&] {
-          expect_equal(total.read(), {expected});
-        });  // whole numbers: the order does not matter
+        [&] { expect_equal(total.read(), {expected}); });  // integers: the order does not matter
   }
 }
 
@@ -68,7 +67,8 @@ TEST_F(Reduction, TheLeastElementIsFound) {
   };
   const kernel least = code.kernel("least");
   for (const int n : {1, 31, 4097}) {
-    const std::vector<float> in = random_integers<float>(n, -300, 300);  // the least more than once
+    // the minimum occurs more than once
+    const std::vector<float> in = random_integers<float>(n, -300, 300);
     const int index = static_cast<int>(std::ranges::min_element(in) - in.begin());
     for (const unsigned block : {1u, 48u, 1024u}) {
       trial t{s};

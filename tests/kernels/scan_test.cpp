@@ -1,4 +1,5 @@
-// scan_test.cpp - kernels that sum what comes before.
+// SPDX-License-Identifier: Apache-2.0
+// scan_test.cpp - kernels that compute prefix sums.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shapes_test.cpp - kernels in grids and blocks of every shape.
 #include <algorithm>
 #include <cstdint>

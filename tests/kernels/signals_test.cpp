@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // signals_test.cpp - kernels that transform signals.
 #include <algorithm>
 #include <cmath>
@@ -71,9 +72,8 @@ TEST_F(Signals, FastFourierTransformsMatchTheDefinition) {
       for (std::size_t i = 0; i < expected.size(); ++i) {
         error += std::norm(expected[i] - std::complex<double>{out[2 * i], out[2 * i + 1]});
       }
-      // Each of the 7 stages adds at most 4 ulps (2^-23) of a typical element: the error, of which
-      // ulps of single elements say nothing where they cancel, is held against all elements
-      // together.
+      // Each of the 7 stages adds at most 4 ulps (2^-23) of a typical element. The error is
+      // compared with the norm of all elements, because single elements may cancel.
       EXPECT_LT(std::sqrt(error / power), 7 * 4 * 0x1p-23);
     };
     const launch_config config{.grid = {rows}, .block = {block}, .shared_bytes = 8 * n};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sort_test.cpp - kernels that sort.
 #include <algorithm>
 #include <bit>
@@ -40,7 +41,7 @@ TEST_F(Sort, BlocksOfAnyTypeAreSorted) {
                random_values<std::uint8_t>(5 * 77, 0, 255), 77);
 }
 
-// More shared memory than a block may have unasked.
+// The block needs more shared memory than the default limit.
 TEST_F(Sort, ALargeBlockIsSorted) {
   const kernel sort = code.kernel("sort_block<int>");
   sort.set_max_dynamic_shared(64 * 1024);

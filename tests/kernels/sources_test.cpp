@@ -1,5 +1,5 @@
-// sources_test.cpp - the suite's sources are CUDA C++: the GPU's compiler takes them, where it is
-// on the machine.
+// SPDX-License-Identifier: Apache-2.0
+// sources_test.cpp - the GPU's compiler accepts the suite's sources, if it is installed.
 #include <string>
 #include <string_view>
 

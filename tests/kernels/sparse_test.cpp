@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sparse_test.cpp - kernels over sparse matrices.
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +9,7 @@
 namespace weir::test {
 namespace {
 
-// Whole numbers, so that sums are exact in any order.
+// Integers, so that sums are exact in any order.
 struct sparse {
   int rows = 211;
   int columns = 150;
@@ -38,7 +39,7 @@ struct sparse {
 
 class Sparse : public kernel_fixture {
  protected:
-  // As the kernels have it.
+  // The kernels' format.
   struct csr {
     int rows;
     const int* starts;

@@ -1,5 +1,5 @@
-// spinning_test.cpp - kernels that wait for memory to be written hold up nothing but their own
-// streams.
+// SPDX-License-Identifier: Apache-2.0
+// spinning_test.cpp - kernels that wait for writes to memory block only their own streams.
 #include <weir/event/event.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
@@ -23,8 +23,8 @@ void wait_until_set(word& flag) {
 
 class Spinning : public kernel_fixture {
  protected:
-  // Words that the host and kernels write: 0 lets the kernels go, then those that say that a kernel
-  // has begun, and what each has found.
+  // Words that the host and kernels write: word 0 releases the kernels, then come the words that
+  // report each kernel's start, and those for the value each has read.
   static constexpr unsigned kernels = 5;
   void SetUp() override { std::ranges::fill(words, 0u); }
   void TearDown() override { write(words[0], 1); }
@@ -32,7 +32,7 @@ class Spinning : public kernel_fixture {
   word* begun(unsigned i) { return words.data() + 1 + i; }
   word* found(unsigned i) { return words.data() + 1 + kernels + i; }
 
-  // Kernels that spin in streams of their own, all of which have begun.
+  // Starts spinning kernels in their own streams, and returns once all have started.
   void spin(const launch_config& config, const kernel& what) {
     for (unsigned i = 0; i < kernels; ++i)
       launch(spinners[i], config, what, begun(i), words.data(), found(i));
@@ -53,7 +53,7 @@ class Spinning : public kernel_fixture {
   const kernel write_word = code.kernel("write_word");
 };
 
-// Other streams' kernels and copies run, and calls that wait for them return.
+// Kernels and copies of other streams run, and calls that wait for them return.
 TEST_F(Spinning, OtherStreamsContinueBesideSpinningKernels) {
   for (const char* name : {"wait_for_word", "wait_for_word_together"}) {
     SCOPED_TRACE(name);
@@ -69,7 +69,7 @@ TEST_F(Spinning, OtherStreamsContinueBesideSpinningKernels) {
   }
 }
 
-// The host sees what a kernel has written without a call.
+// The host sees a kernel's writes without a driver call.
 TEST_F(Spinning, TheHostSeesWritesOfRunningKernels) {
   spin({}, code.kernel("wait_for_word"));
   word& seen = words[1 + 2 * kernels];
@@ -79,7 +79,7 @@ TEST_F(Spinning, TheHostSeesWritesOfRunningKernels) {
   let_go(2);
 }
 
-// A kernel of another stream, launched later, writes what they wait for.
+// A kernel in another stream, launched later, writes the word that they wait for.
 TEST_F(Spinning, AKernelReleasesSpinningKernels) {
   for (unsigned i = 0; i < kernels; ++i) {
     launch(spinners[i], {}, code.kernel("wait_for_word"), begun(i), words.data(), found(i));
@@ -88,7 +88,7 @@ TEST_F(Spinning, AKernelReleasesSpinningKernels) {
   let_go(6);
 }
 
-// What waits for the kernel's stream waits.
+// Work that waits for the kernel's stream waits.
 TEST_F(Spinning, EventsBehindSpinningKernelsWait) {
   word& seen = words[1 + 2 * kernels];
   spin({}, code.kernel("wait_for_word"));
@@ -106,7 +106,7 @@ TEST_F(Spinning, EventsBehindSpinningKernelsWait) {
   EXPECT_EQ(read(seen), 1u);
 }
 
-// The same where the kernels are those of a graph.
+// The spinning kernels are nodes of a graph.
 TEST_F(Spinning, GraphsThatSpinDoNotBlockOtherStreams) {
   std::vector<graph_exec> running;
   for (unsigned i = 0; i < kernels; ++i) {
@@ -124,7 +124,7 @@ TEST_F(Spinning, GraphsThatSpinDoNotBlockOtherStreams) {
   let_go(5);
 }
 
-// In memory that moves.
+// The word is in managed memory.
 TEST_F(Spinning, TheHostReleasesKernelsThroughManagedMemory) {
   if (!gpu.attribute(device_attribute::concurrent_managed_access))
     GTEST_SKIP() << "not while a kernel runs";

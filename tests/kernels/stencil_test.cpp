@@ -1,4 +1,5 @@
-// stencil_test.cpp - kernels that look at a neighbourhood.
+// SPDX-License-Identifier: Apache-2.0
+// stencil_test.cpp - kernels that read a neighborhood of each element.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -29,7 +30,8 @@ TEST_F(Stencil, HeatSpreads) {
     }
     return to;
   };
-  const std::vector<float> expected = step(step(step(start)));  // 10 bits, and 2 more a step: exact
+  // 10 bits, and 2 more at each step: exact
+  const std::vector<float> expected = step(step(step(start)));
   for (const auto& [bx, by] : {std::pair{32u, 8u}, {7u, 5u}, {64u, 1u}}) {
     trial t{s};
     auto& a = t.array_of(start);
@@ -98,7 +100,7 @@ TEST_F(Stencil, ASevenPointStencilWrapsAroundACube) {
         },
         [&] {
           expect_within(0, to.read(), expected);
-        });  // whole numbers, and a zero may have either sign
+        });  // integers, and a zero may have either sign
   }
 }
 

@@ -1,4 +1,5 @@
-// templates_test.cpp - kernels that are written in C++.
+// SPDX-License-Identifier: Apache-2.0
+// templates_test.cpp - kernels that use C++ templates, lambdas and classes.
 #include <algorithm>
 #include <cstdint>
 #include <limits>

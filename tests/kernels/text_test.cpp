@@ -1,4 +1,5 @@
-// text_test.cpp - kernels over strings of bytes.
+// SPDX-License-Identifier: Apache-2.0
+// text_test.cpp - kernels over byte strings.
 #include <algorithm>
 #include <cctype>
 #include <cstdint>

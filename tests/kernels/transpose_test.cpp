@@ -1,4 +1,5 @@
-// transpose_test.cpp - kernels that order the same numbers anew.
+// SPDX-License-Identifier: Apache-2.0
+// transpose_test.cpp - kernels that permute an array.
 #include <cstdint>
 
 #include "kernels/harness/kernel_fixture.hpp"

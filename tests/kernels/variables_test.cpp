@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // variables_test.cpp - kernels with variables of their module.
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +25,7 @@ TEST_F(Variables, CountersKeepTheirValueBetweenLaunches) {
   auto& before = t.zeros<int>(1);
   t.run([&](stream_ref on) { run(on, {.grid = {5}, .block = {32}}, code.kernel("count"), before); },
         [&] {
-          EXPECT_GE(before.read()[0], known);  // other blocks may have been before
+          EXPECT_GE(before.read()[0], known);  // other blocks may have run before
           EXPECT_LT(before.read()[0], known + 5);
           known += 5;
           copy(s, counter, value);

@@ -1,4 +1,5 @@
-// warps_test.cpp - kernels whose lanes talk to each other.
+// SPDX-License-Identifier: Apache-2.0
+// warps_test.cpp - kernels whose lanes exchange data.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -15,7 +16,7 @@ using lanes = std::span<const int>;  // the values of a warp
 
 class Warps : public kernel_fixture {
  protected:
-  // A row for each function: what it gives for each lane of each warp.
+  // Computes a row for each function: its value for each lane of each warp.
   [[nodiscard]] static std::vector<u32> rows_of(
       const std::vector<int>& x, const std::vector<std::function<u32(lanes, int)>>& functions) {
     std::vector<u32> rows;
@@ -75,7 +76,7 @@ TEST_F(Warps, WarpsShuffle) {
 TEST_F(Warps, WarpsVoteAndReduce) {
   for (const unsigned block : {32u, 160u}) {
     std::vector<int> x = random_values<int>(4 * block, -100, 100);
-    std::fill(x.begin(), x.begin() + 32, 12);  // one warp is of one mind
+    std::fill(x.begin(), x.begin() + 32, 12);  // all lanes of one warp have equal values
     const auto is_same = [](lanes w) {
       return std::ranges::all_of(w, [&](int v) { return v >> 30 == w[0] >> 30; });
     };

@@ -1,5 +1,6 @@
-// fake_profiler.c - a tool in the place of a profiler: it is loaded by NVTX's protocol and writes
-// down what it hears.
+// SPDX-License-Identifier: Apache-2.0
+// fake_profiler.c - replaces a profiler: NVTX loads it by its protocol, and it records the calls
+// that it receives.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void name_event(void* event, const char* name) {
   note(event != NULL ? "event" : "no event", name);
 }
 
-// Fills one place of a module. As real tools do, it looks whether there is such a place.
+// Fills one entry of a module. Like real tools, it checks that the entry exists.
 static int fill(const struct callbacks* from, unsigned module, unsigned which, function with) {
   function** places = NULL;
   unsigned size = 0;
@@ -51,7 +52,7 @@ static int fill(const struct callbacks* from, unsigned module, unsigned which, f
   return 1;
 }
 
-// Called by every client of NVTX in the process. Takes part if all that it wants is there.
+// Every NVTX client in the process calls this. It returns success if all required entries exist.
 int InitializeInjectionNvtx2(const void* (*give_table)(uint32_t)) {
   const struct callbacks* from = give_table(1);
   const size_t* version = give_table(3);
@@ -64,7 +65,7 @@ int InitializeInjectionNvtx2(const void* (*give_table)(uint32_t)) {
          fill(from, 2, 5, (function)name_stream) && fill(from, 2, 7, (function)name_event);
 }
 
-// For the test: what was heard since the last call.
+// For the test: returns the calls received since the last call.
 const char* what_was_heard(void) {
   static char told[sizeof heard];
   memcpy(told, heard, sizeof heard);

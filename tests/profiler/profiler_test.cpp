@@ -1,4 +1,5 @@
-// profiler_test.cpp - what a profiler hears of names, ranges and marks.
+// SPDX-License-Identifier: Apache-2.0
+// profiler_test.cpp - the names, ranges and marks that a profiler receives.
 #include <weir/device/context.hpp>
 #include <weir/profiler/name.hpp>
 #include <weir/stream/host_function.hpp>
@@ -14,7 +15,7 @@
 namespace weir {
 namespace {
 
-// What the tool has heard since it was last asked.
+// Returns what the tool has received since the last call.
 std::string heard() {
   static const auto ask = [] {
     void* const tool = ::dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);

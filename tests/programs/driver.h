@@ -1,6 +1,6 @@
-/* programs/driver.h - what the C programs use of the CUDA driver API: <cuda.h> itself, or the same
-   by hand where there is none. Both are built where both can be, so the declarations here cannot
-   drift. */
+// SPDX-License-Identifier: Apache-2.0
+/* programs/driver.h - what the C programs use of the CUDA driver API: <cuda.h> itself, or the same by hand where there is
+   none. Both are built where both can be, so the declarations here cannot drift. */
 #ifndef WEIR_TESTS_PROGRAMS_DRIVER_H
 #define WEIR_TESTS_PROGRAMS_DRIVER_H
 
@@ -31,16 +31,8 @@ enum { CU_EVENT_DISABLE_TIMING = 2 };
 enum { CU_MEMHOSTALLOC_DEVICEMAP = 2 };
 enum { CU_STREAM_WAIT_VALUE_GEQ = 0, CU_STREAM_WRITE_VALUE_DEFAULT = 0 };
 enum { CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1 };
-enum {
-  CU_MEM_ALLOCATION_TYPE_PINNED = 1,
-  CU_MEM_HANDLE_TYPE_NONE = 0,
-  CU_MEM_LOCATION_TYPE_DEVICE = 1
-};
-enum {
-  CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
-  CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
-  CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8
-};
+enum { CU_MEM_ALLOCATION_TYPE_PINNED = 1, CU_MEM_HANDLE_TYPE_NONE = 0, CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+enum { CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4, CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7, CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8 };
 
 typedef struct {
   int type;
@@ -81,10 +73,8 @@ CUresult cuStreamDestroy(CUstream stream);
 CUresult cuStreamQuery(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
-                             unsigned flags);
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value,
-                              unsigned flags);
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data);
 CUresult cuEventCreate(CUevent* event, unsigned flags);
 CUresult cuEventDestroy(CUevent event);
@@ -104,8 +94,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties);
 CUresult cuMemPoolDestroy(CUmemoryPool pool);
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value);
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value);
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
-                                 CUstream stream);
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream);
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream);
 CUresult cuStreamBeginCapture(CUstream stream, int mode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph);

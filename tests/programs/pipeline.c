@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* programs/pipeline.c - a program in C on the CUDA driver API that knows nothing of weir: streams,
    events, a memory pool, host functions, value waits, a captured graph, and errors. It prints the
    same on a GPU and on the embedded driver; pipeline.expected has it, and pipeline.rs is the same

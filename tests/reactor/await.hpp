@@ -1,4 +1,5 @@
-// reactor/await.hpp - a coroutine that counts its resumption, and a wait for such a count.
+// SPDX-License-Identifier: Apache-2.0
+// reactor/await.hpp - a coroutine that counts its resumption, and a wait for that count.
 #pragma once
 
 #include <weir/completion/completion.hpp>

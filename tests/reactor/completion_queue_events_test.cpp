@@ -1,4 +1,5 @@
-// completion_queue_events_test.cpp - lanes keep no more events than they need.
+// SPDX-License-Identifier: Apache-2.0
+// completion_queue_events_test.cpp - completion queues keep no more events than they need.
 #include "reactor/completion_queue.hpp"
 
 #include <weir/completion/completion.hpp>
@@ -32,7 +33,7 @@ class CompletionQueueEvents : public ::testing::Test {
   stream s{gpu};
 };
 
-// Streams with a few points each take and give all the time, and make hardly any.
+// Short-lived streams with a few points each reuse pooled events and create hardly any.
 TEST_F(CompletionQueueEvents, EventsOfCompletionQueuesAreReused) {
   for (int i = 0; i < 50; ++i) {
     const stream t{gpu};
@@ -51,7 +52,7 @@ TEST_F(CompletionQueueEvents, EventsOfAFailedCompletionQueueAreDestroyed) {
   while (calls.count(&driver_table::cuEventDestroy_v2) < many) std::this_thread::yield();
 }
 
-// An event of the program's that was destroyed while somebody waited for it.
+// The queue owns an event of the program that is destroyed while its completion is awaited.
 TEST(AdoptedEvent, AnEventDestroyedWhileAwaitedEndsWithItsCompletionQueue) {
   static std::atomic<abi::CUevent> left{nullptr};
   static std::atomic<bool> ended{false};
@@ -76,8 +77,8 @@ TEST(AdoptedEvent, AnEventDestroyedWhileAwaitedEndsWithItsCompletionQueue) {
   while (!ended) std::this_thread::yield();
 }
 
-// Events that live, seen through a table that also can say that nothing is done: a GPU's stream
-// that is held has no room for so many records.
+// Counts the existing events. The table can also report all events as pending: a blocked stream of
+// a GPU has no room for a burst of records.
 class CompletionQueueBurst : public ::testing::Test {
  protected:
   static inline std::atomic<int> live{0};
@@ -123,11 +124,11 @@ TEST_F(CompletionQueueBurst, ABurstLeavesFewEvents) {
     held = false;
     last.wait();
     if (awaited) wait_for(resumed, burst);
-    while (live - before > few) std::this_thread::yield();  // after all were told
+    while (live - before > few) std::this_thread::yield();  // events are freed after notification
   }
 }
 
-// The ring gives back what it has taken while a point is being noted that was promised room there.
+// The ring shrinks while a point is being recorded for which room was reserved.
 TEST_F(CompletionQueueBurst, ABurstMayEndWhileACompletionIsRecorded) {
   held = true;
   completion last;

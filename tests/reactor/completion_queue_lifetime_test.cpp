@@ -1,5 +1,6 @@
-// completion_queue_lifetime_test.cpp - lanes serve one stream after the other, whatever is done
-// with completions.
+// SPDX-License-Identifier: Apache-2.0
+// completion_queue_lifetime_test.cpp - completion queues are reused for other streams after every
+// kind of use.
 #include "reactor/completion_queue.hpp"
 
 #include <weir/completion/completion.hpp>
@@ -18,6 +19,7 @@
 
 #include "api/completion/completion_access.hpp"
 #include "reactor/await.hpp"
+#include "reactor/completion_queue_pool.hpp"
 #include "reactor/reactor.hpp"
 #include "support/fault_table.hpp"
 #include "support/gate.hpp"
@@ -38,7 +40,7 @@ int live_events(const fault_table& calls) {
   return calls.count(&driver_table::cuEventCreate) - calls.count(&driver_table::cuEventDestroy_v2);
 }
 
-// What a program may do with a completion of a stream, or of an event, that it then gives up.
+// A use of the completion of a stream or an event, before the stream is destroyed.
 struct usage {
   const char* name;
   void (*apply)(const stream& s);
@@ -103,17 +105,17 @@ class CompletionQueueUse : public ::testing::TestWithParam<std::tuple<bool, usag
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompletionQueueUse,
                          ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(usages)),
-                         [](const auto& info) {
-                           return std::get<1>(info.param).name +
-                                  std::string{std::get<0>(info.param) ? "Asked" : "AsItComes"};
+                         [](const auto& tested) {
+                           return std::get<1>(tested.param).name +
+                                  std::string{std::get<0>(tested.param) ? "Asked" : "AsItComes"};
                          });
 
-// Streams come and go, and lanes do not become more.
+// Streams are created and destroyed, and the number of queues stays bounded.
 TEST_P(CompletionQueueUse, EveryUseReturnsItsCompletionQueue) {
   const auto& [polled, what] = GetParam();
   constexpr int rounds = 300;
-  constexpr int some =
-      150;  // those that are not over yet, and those that nobody has looked at since
+  // Queues whose points are still pending or have not been queried since.
+  constexpr int some = 150;
   std::optional<fault_table> calls;
   if (polled) calls.emplace();
   const device gpu;
@@ -129,7 +131,7 @@ TEST_P(CompletionQueueUse, EveryUseReturnsItsCompletionQueue) {
   }
 }
 
-// Waiters, timers and needs are with the reactor of the device, which a lane therefore keeps.
+// Waiters, timers and demand are registered with the reactor of the device, so a queue keeps it.
 TEST(CompletionQueueLifetime, ACompletionQueueStaysWithItsDevice) {
   const int devices = device::count();
   if (devices == 1) GTEST_SKIP() << "there is one device";
@@ -148,7 +150,7 @@ TEST(CompletionQueueLifetime, ACompletionQueueStaysWithItsDevice) {
   }
 }
 
-// Nobody drives the reactor for its sake, and it is had again all the same.
+// The queue returns to the pool although no waiter makes the reactor poll it.
 TEST(CompletionQueueLifetime, ACompletionQueueIsReusedWhenAllItsWaitersAreRemoved) {
   const fault_table polled;
   const device gpu;
@@ -170,7 +172,7 @@ TEST(CompletionQueueLifetime, ACompletionQueueIsReusedWhenAllItsWaitersAreRemove
     EXPECT_TRUE(c.done());
     first = &queue;
   }
-  std::vector<stream> others;  // each with a lane of its own
+  std::vector<stream> others;  // each has a queue of its own
   do {
     others.emplace_back(gpu);
     std::this_thread::yield();

@@ -1,5 +1,6 @@
-// completion_queue_recording_test.cpp - points are noted in the order of the stream, whoever else
-// notes or waits.
+// SPDX-License-Identifier: Apache-2.0
+// completion_queue_recording_test.cpp - points are added in the order of the stream, also by
+// concurrent threads.
 #include "reactor/completion_queue.hpp"
 
 #include <weir/completion/completion.hpp>
@@ -43,13 +44,13 @@ std::atomic<bool> overlaps{false};
 std::atomic<int> to_fail{0};
 std::atomic<bool> may_go_on{true};
 std::atomic<pid_t> recorder{0};       // the thread that records
-std::atomic<bool> is_queried{false};  // by other threads than the test's own
-std::atomic<int> queries_made{0};     // by one that counts
-thread_local int order = 0;           // of what this thread has recorded last
+std::atomic<bool> is_queried{false};  // set by queries of other threads than the test's own
+std::atomic<int> queries_made{0};     // queries of threads with counts_queries
+thread_local int order = 0;           // the position of this thread's last record
 thread_local bool is_test_thread = false;
 thread_local bool counts_queries = false;
 
-// The driver takes a while to record, so that others come meanwhile.
+// The driver is slow to record, so that other threads arrive meanwhile.
 class CompletionQueueRecording : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -104,7 +105,7 @@ TEST_F(CompletionQueueRecording, TicketsFollowTheOrderOfTheStream) {
     EXPECT_EQ(together[static_cast<std::size_t>(i)].second, i + 1);
 }
 
-// Those who come after it have their turn.
+// The threads that wait behind the failed record have their turn.
 TEST_F(CompletionQueueRecording, RecordingContinuesAfterAFailedRecord) {
   std::atomic<int> failed{0};
   {
@@ -130,7 +131,7 @@ TEST_F(CompletionQueueRecording, RecordingContinuesAfterAFailedRecord) {
   s.completion().wait();
 }
 
-// Who comes to his turn when the lane has ended passes it on.
+// A thread whose turn comes after the queue was detached passes it on to the next.
 TEST_F(CompletionQueueRecording, DetachingACompletionQueueRefusesAllPendingRecords) {
   for (int round = 0; round < 20; ++round) {
     const stream t{device{}};
@@ -161,7 +162,7 @@ TEST_F(CompletionQueueRecording, DetachingACompletionQueueRefusesAllPendingRecor
   }
 }
 
-// Asks of this thread, as so many points are noted.
+// Returns how often this thread queries events while it adds `points` points.
 int queries_beside(const stream& s) {
   counts_queries = true;
   queries_made = 0;
@@ -170,7 +171,7 @@ int queries_beside(const stream& s) {
   return queries_made;
 }
 
-// For that the reactor's thread asks already, all the time but for moments.
+// The reactor's thread already queries the events, except for short moments.
 TEST_F(CompletionQueueRecording, RecordingRarelyQueriesEventsWhileAWaiterExists) {
   gate held{s};
   std::atomic<int> resumed{0};
@@ -181,8 +182,8 @@ TEST_F(CompletionQueueRecording, RecordingRarelyQueriesEventsWhileAWaiterExists)
   while (resumed == 0) std::this_thread::yield();
 }
 
-// Asks of this thread, as so many points are noted, of which it always waits for the newest, and
-// gives up the one before.
+// Like queries_beside(), but the newest point always has a waiter, and the one before loses its
+// waiter.
 int queries_while_moving_on(const stream& s) {
   completion_waiter waiting[2];
   for (completion_waiter& waiter : waiting)
@@ -202,8 +203,8 @@ int queries_while_moving_on(const stream& s) {
   return queries_made;
 }
 
-// Nobody else asks for the older points, which may be done. Only where the reactor's thread is in
-// the middle of a question does this one have to pass; of a stream that is new it is in none.
+// No other thread queries the older points, which may be complete. This thread skips its query only
+// while the reactor's thread is querying the queue, which is not always the case for a new stream.
 TEST_F(CompletionQueueRecording, RecordingQueriesEventsOlderThanTheOldestAwaitedOne) {
   constexpr int rounds = 100;
   int queries = 0;

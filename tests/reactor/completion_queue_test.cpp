@@ -1,4 +1,5 @@
-// completion_queue_test.cpp - points are asked for rightly, whoever else asks.
+// SPDX-License-Identifier: Apache-2.0
+// completion_queue_test.cpp - points are queried correctly, also by concurrent threads.
 #include "reactor/completion_queue.hpp"
 
 #include <weir/completion/completion.hpp>
@@ -29,8 +30,8 @@ using test::detached;
 using test::gate;
 using test::table_override;
 
-// The more questions were answered well the farther behind the oldest point goes the next one; but
-// never beyond the last.
+// After each success the next query goes farther behind the oldest point, but never beyond the
+// last.
 TEST(CompletionQueue, AQueryNeverGoesBeyondTheLastRecord) {
   const fault_table polled;
   const device gpu;
@@ -46,7 +47,7 @@ TEST(CompletionQueue, AQueryNeverGoesBeyondTheLastRecord) {
   }
 }
 
-// A later point that is pending says nothing about the oldest.
+// The oldest point may be complete although a later one is pending.
 TEST(CompletionQueue, TheOldestEventIsQueriedWhenALaterOneIsPending) {
   static std::vector<abi::CUevent> recorded;
   static std::size_t done = 0;
@@ -71,14 +72,14 @@ TEST(CompletionQueue, TheOldestEventIsQueriedWhenALaterOneIsPending) {
   done = 2;
   poller.poll();
   EXPECT_EQ(resumed, 1);
-  poller.poll();  // about the third
+  poller.poll();  // queries the third
   EXPECT_EQ(resumed, 2);
   done = 4;
   poller.poll();
   EXPECT_EQ(resumed, 4);
 }
 
-// A question that somebody else has asked before does not answer this one.
+// A query that another thread began before the sync does not decide done().
 TEST(CompletionQueue, ACompletionIsDoneAfterAStreamSync) {
   static std::atomic<bool> is_asking{false};
   static std::atomic<bool> holds_on{false};
@@ -102,7 +103,7 @@ TEST(CompletionQueue, ACompletionIsDoneAfterAStreamSync) {
   EXPECT_TRUE(c.done());
 }
 
-// The earlier one is told by the loop, which goes on when this is over.
+// The earlier waiter is notified by the run loop, which continues when this coroutine has finished.
 TEST(CompletionQueue, AnAwaitOfCompletedWorkDoesNotWaitForEarlierNotifications) {
   const fault_table polled;
   const stream s{device{}};
@@ -123,7 +124,7 @@ TEST(CompletionQueue, AnAwaitOfCompletedWorkDoesNotWaitForEarlierNotifications) 
 }
 
 TEST(CompletionQueue, ACompletedStreamKeepsFewEventsAfterABurst) {
-  constexpr int burst = 20'000;  // more than are kept for other streams
+  constexpr int burst = 20'000;  // more than max_pooled_events
   constexpr int few = 100;
   const fault_table calls;
   const auto live_events = [&] {
@@ -163,8 +164,8 @@ TEST(CompletionQueue, EveryWaiterIsResumedWhicheverThreadQueries) {
   while (resumed != waiter_count + 2) std::this_thread::yield();
 }
 
-// The thread may wait for that, and whoever keeps the reactor's thread from looking may wait for
-// this one.
+// An await of completed work must not depend on the reactor's thread: that thread may be blocked by
+// one that waits for the calling thread.
 TEST(CompletionQueue, AnAwaitOfCompletedWorkContinuesAtOnceBehindOtherWaiters) {
   const fault_table polled;
   const stream s{device{}};
@@ -182,8 +183,8 @@ TEST(CompletionQueue, AnAwaitOfCompletedWorkContinuesAtOnceBehindOtherWaiters) {
   }
 }
 
-// The thread looks for those that waited before, without a pause or between sleeps. While it falls
-// asleep or wakes up it is not relied upon.
+// The reactor's thread already polls for earlier waiters, continuously or between sleeps. The
+// calling thread queries only while that thread falls asleep or wakes up.
 TEST(CompletionQueue, ANewCompletionIsNotQueriedBehindOtherWaiters) {
   static std::atomic<int> queries_by_this_thread{0};
   static std::atomic<bool> queried_by_reactor{false};
@@ -216,7 +217,7 @@ TEST(CompletionQueue, ANewCompletionIsNotQueriedBehindOtherWaiters) {
   while (resumed != waiter_count + 1) std::this_thread::yield();
 }
 
-// Those of earlier rounds are done, those of this one stand behind them.
+// Completed points of earlier rounds are in front of the pending points of the current round.
 TEST(CompletionQueue, UnawaitedCompletionsNeedFewQueries) {
   constexpr int rounds = 20;
   const fault_table calls;

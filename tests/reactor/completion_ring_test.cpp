@@ -1,10 +1,12 @@
-// completion_ring_test.cpp - points keep their numbers while the ring grows, goes round, and gives
-// its room back.
+// SPDX-License-Identifier: Apache-2.0
+// completion_ring_test.cpp - points keep their tickets while the ring grows, wraps and shrinks;
+// waiters stay in order.
 #include "reactor/completion_ring.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,14 +15,14 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t burst = 5'000;  // more than is kept
+constexpr std::uint64_t burst = 5'000;  // more than max_kept_capacity
 
 void push(completion_ring& ring, std::uint64_t value) {
   ring.reserve_one();
   ring.push(value);
 }
 
-// Against a queue with the number of its first element.
+// Compares the ring with a deque and the number of its first element.
 class model {
  public:
   void push(completion_ring& ring, std::uint64_t value) {
@@ -112,6 +114,40 @@ TEST(CompletionRing, ACompletionRingDoesNotShrinkWhileRoomIsReserved) {
   ring.push(1);
   ring.pop_through(ring.end() - 1);
   EXPECT_TRUE(ring.shrink());
+}
+
+RC_GTEST_PROP(WaiterList, AWaiterListIsAFifoQueue, (const std::vector<bool>& appends)) {
+  std::vector<completion_waiter> waiters(appends.size());
+  std::deque<completion_waiter*> model;
+  waiter_list list;
+  std::size_t next = 0;
+  for (const bool append : appends) {
+    if (append) {
+      completion_waiter& waiter = waiters[next++];
+      waiter.next = &waiter;  // a stale link of another list
+      list.append(waiter);
+      model.push_back(&waiter);
+    } else {
+      completion_waiter* const first = model.empty() ? nullptr : model.front();
+      if (!model.empty()) model.pop_front();
+      RC_ASSERT(list.pop() == first);
+    }
+    RC_ASSERT(list.empty() == model.empty());
+  }
+  for (completion_waiter* const waiter : model) RC_ASSERT(list.pop() == waiter);
+  RC_ASSERT(list.pop() == nullptr);
+}
+
+TEST(WaiterList, ATakenWaiterMayBeDestroyed) {
+  waiter_list list;
+  auto first = std::make_unique<completion_waiter>();
+  completion_waiter second;
+  list.append(*first);
+  list.append(second);
+  EXPECT_EQ(list.pop(), first.get());
+  first.reset();
+  EXPECT_EQ(list.pop(), &second);
+  EXPECT_TRUE(list.empty());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// driver_activity_test.cpp - calls of the driver are seen by who wants to know of them, but for his
-// own.
+// SPDX-License-Identifier: Apache-2.0
+// driver_activity_test.cpp - an observer sees the driver calls of all threads except its own.
 #include "driver/driver_activity.hpp"
 
 #include <weir/device/device.hpp>
@@ -44,7 +44,7 @@ TEST(DriverActivity, EachRoundDetectsADriverCall) {
   }
 }
 
-// Threads of weir's own may call just then, and begin rounds, but not all the time.
+// Repeats the attempt, because weir's own threads may call the driver or begin epochs in between.
 template <class Attempt>
 bool happens_once(const Attempt& attempt) {
   for (int i = 0; i < 1'000; ++i) {
@@ -62,7 +62,7 @@ TEST(DriverActivity, ARoundIgnoresDriverCallsOfTheThreadThatBeganIt) {
   }));
 }
 
-// Two who want to know at a time.
+// Two observers at a time.
 TEST(DriverActivity, ARoundDoesNotHideDriverCallsFromAnotherRound) {
   const std::uint64_t first = begin_activity_epoch();
   std::uint64_t second = 0;

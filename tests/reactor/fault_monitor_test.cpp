@@ -1,4 +1,5 @@
-// fault_monitor_test.cpp - where a system tells of faults a reactor is woken by them.
+// SPDX-License-Identifier: Apache-2.0
+// fault_monitor_test.cpp - a fault report wakes the reactor.
 #include "reactor/fault_monitor.hpp"
 
 #include <weir/completion/completion.hpp>
@@ -23,8 +24,8 @@ namespace {
 
 using test::table_override;
 
-// A system that tells when the test says so: what each watch is told of, the last one to begin
-// being the last. Their threads never end, and so they do not.
+// A source whose reports the test controls: one object for each monitor, of which `last` is the
+// newest. The objects are never destroyed, because the monitors' threads never end.
 struct fault_source {
   std::string bus_id;
   std::atomic<int> waits{0};
@@ -49,8 +50,7 @@ struct fake_reports {
   static fault_report wait(void* of) noexcept {
     auto& source = *static_cast<fault_source*>(of);
     ++source.waits;
-    std::this_thread::sleep_for(
-        std::chrono::milliseconds{1});  // as one blocks that has nothing to tell
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});  // like a wait without a report
     return source.next.exchange(fault_report::none);
   }
 
@@ -70,7 +70,7 @@ class FaultMonitor : public ::testing::Test {
   }
   ~FaultMonitor() override { fault_monitor::reports = nullptr; }
 
-  // Lives for ever, as its thread may.
+  // Never destroyed, because its thread never ends.
   struct monitored {
     std::atomic<int> faults_seen{0};
     fault_monitor monitor{
@@ -109,7 +109,7 @@ TEST_F(FaultMonitor, AFaultMonitorWaitsForReportsOnlyWhileItIsEnabled) {
   fault_source& source = begin(monitored_device);
   wait_until([&] { return source.waits > 3; });
   monitored_device.monitor.disable();
-  // It may be in a wait still, and then sleeps.
+  // The monitor may still be in a wait, and sleeps afterwards.
   for (int before = -1; before != source.waits;) {
     before = source.waits;
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
@@ -132,7 +132,7 @@ TEST_F(FaultMonitor, AFaultMonitorIsOffWithoutFaultReports) {
   EXPECT_EQ(fake_reports::collect_calls, 1);
 }
 
-// Whoever relied upon it looks for himself from now on.
+// The reactor that relied on the reports is notified, so that it polls for faults from now on.
 TEST_F(FaultMonitor, TheEndOfTheReportsRaisesAnAlarmAndTurnsTheFaultMonitorOff) {
   monitored& monitored_device = make();
   begin(monitored_device).next = fault_report::unavailable;
@@ -154,8 +154,8 @@ TEST_F(FaultMonitor, AnEndedFaultMonitorCollectsNoReports) {
   EXPECT_EQ(fake_reports::collect_calls, 0);
 }
 
-// A driver whose work takes for ever, and then fails. Whoever sleeps 3 ms at a time has asked ten
-// questions after 27 at the earliest; whoever is woken asks many at once.
+// The work never completes, and then fails. A reactor that sleeps for 3 ms at a time makes ten
+// queries in 27 ms at best; one that is woken makes many at once.
 TEST_F(FaultMonitor, AFaultWakesASleepingReactor) {
   static std::atomic<int> query_count{0};
   static std::atomic<bool> is_broken{false};
@@ -170,11 +170,11 @@ TEST_F(FaultMonitor, AFaultWakesASleepingReactor) {
   std::atomic<errc> outcome{errc::not_ready};
   fault_source* const before = fake_reports::last;
   s.completion().then([&](errc how) { outcome = how; });
-  static fault_source* reactor_source = nullptr;  // which begins once in a process
+  static fault_source* reactor_source = nullptr;  // the reactor's monitor starts once in a process
   wait_until([&] { return reactor_source != nullptr || fake_reports::last != before; });
   if (reactor_source == nullptr) reactor_source = fake_reports::last;
   const int waits = reactor_source->waits;
-  wait_until([&] { return reactor_source->waits > waits + 100; });  // by then it sleeps for long
+  wait_until([&] { return reactor_source->waits > waits + 100; });  // the sleeps are long by then
   bool has_woken = false;
   while (!has_woken) {
     reactor_source->next = fault_report::fault;

@@ -1,4 +1,5 @@
-// reactor_thread_test.cpp - the reactor's thread sleeps while nobody needs it.
+// SPDX-License-Identifier: Apache-2.0
+// reactor_thread_test.cpp - the reactor's thread sleeps while no waiter needs it.
 #include <weir/completion/completion.hpp>
 #include <weir/device/device.hpp>
 #include <weir/memory/fill.hpp>
@@ -24,7 +25,7 @@ namespace {
 
 using test::gate;
 
-// The line of a file of /proc that begins so, without that.
+// Returns the rest of the first line that starts with `begin`.
 std::string value_in_file(const std::filesystem::path& file, const std::string& begin) {
   std::ifstream in{file};
   for (std::string line; std::getline(in, line);) {
@@ -33,7 +34,8 @@ std::string value_in_file(const std::filesystem::path& file, const std::string& 
   return {};
 }
 
-// How often the reactor's threads of this process have gone to sleep. They leave no other trace.
+// Returns how often the reactors' threads of this process have gone to sleep. A sleep has no other
+// visible effect.
 long times_asleep() {
   long times = 0;
   for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
@@ -57,9 +59,9 @@ bool thread_sleeps_while_nothing_is_awaited(bool polled) {
   }
   while (!called) std::this_thread::yield();
   if (!WEIR_HOLDS(times_asleep() > 0)) return false;
-  // It may still be about to fall asleep at first; one that looks from time to time would be awake
-  // in each of the attempts. Each takes a while, and not a number of rounds: on a busy machine a
-  // round may take a thousand times as long.
+  // The thread may still be falling asleep in the first attempt. A thread that polls from time to
+  // time would wake up in each attempt. An attempt has a length in time, because a round may take a
+  // thousand times as long on a busy machine.
   using clock = std::chrono::steady_clock;
   constexpr int attempts = 10;
   constexpr std::chrono::milliseconds a_while{40};

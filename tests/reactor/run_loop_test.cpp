@@ -1,4 +1,5 @@
-// run_loop_test.cpp - continuations run on the thread that blocks for them, as long as it does.
+// SPDX-License-Identifier: Apache-2.0
+// run_loop_test.cpp - continuations run on the thread that blocks for them, while it blocks.
 #include "reactor/run_loop.hpp"
 
 #include <weir/completion/completion.hpp>
@@ -25,7 +26,7 @@ namespace {
 
 using test::gate;
 
-// Is told on a thread that it notes, and ends a loop if it has one.
+// Records the thread that notifies it, and finishes a loop if it has one.
 struct recording_waiter : completion_waiter {
   recording_waiter() {
     policy = resume_policy::waiting_thread;
@@ -45,14 +46,14 @@ struct recording_waiter : completion_waiter {
   std::atomic<int> notifications{0};
 };
 
-// Once as it comes, and once with points that are asked.
+// Runs each test with the driver as it is, and with points that are polled.
 class RunLoop : public ::testing::TestWithParam<bool> {
  protected:
   RunLoop() {
     if (GetParam()) calls.emplace();
   }
 
-  // Waits for what the stream has so far.
+  // Registers the waiter for all work enqueued so far.
   void add(completion_waiter& waiter) const {
     const completion c = s.completion();
     ASSERT_TRUE(add_waiter(*completion_access::queue(c), completion_access::ticket(c), waiter));
@@ -135,8 +136,8 @@ TEST_P(RunLoop, TheInnermostRunLoopNotifiesItsOwnWaiters) {
   EXPECT_EQ(waits_outside.thread, std::this_thread::get_id());
 }
 
-// Ends loops that it is given, one after the other, and sleeps in between: each time it may be
-// anywhere.
+// Finishes loops on another thread, one after the other. It sleeps in between, so its timing
+// varies.
 class finisher {
  public:
   void end(run_loop& one) {
@@ -160,8 +161,8 @@ class finisher {
   std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};
 };
 
-// Another thread may end it at any moment, also between its looks and its sleep. There are more
-// threads than some machines have processors for, so that some are interrupted just there.
+// finish() may come at any moment, also between the loop's last check and its sleep. There are more
+// threads than some machines have processors, so that some are preempted there.
 TEST(RunLoopEnd, AnotherThreadCanEndARunLoopAtAnyMoment) {
   constexpr int rounds = 50'000;
   constexpr int pairs = 4;

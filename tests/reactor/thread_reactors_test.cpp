@@ -1,4 +1,5 @@
-// thread_reactors_test.cpp - which reactors a thread stands in for, and for how long.
+// SPDX-License-Identifier: Apache-2.0
+// thread_reactors_test.cpp - the reactors that a thread drives as a poller, and until when.
 #include "reactor/thread_reactors.hpp"
 
 #include <weir/device/device.hpp>
@@ -9,13 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "reactor/poller_count.hpp"
 #include "reactor/reactor.hpp"
 
 namespace weir::detail {
 namespace {
 
-// Of devices that there need not be: nobody waits for anything of theirs.
+// Returns the reactor of a device that need not exist, and so has no waiters.
 reactor& unused_reactor(int number) { return reactor::for_device(60 + number); }
 
 std::vector<reactor*> reactors_of_this_thread() {

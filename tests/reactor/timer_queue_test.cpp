@@ -1,5 +1,5 @@
-// timer_queue_test.cpp - deadlines come in their order, each once, and not when they are taken
-// back.
+// SPDX-License-Identifier: Apache-2.0
+// timer_queue_test.cpp - timers expire in order and once, unless they are removed.
 #include "reactor/timer_queue.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace weir::detail {
 namespace {
 
 struct step {
-  int kind;  // 0 and 1: add or take back; 2: time passes
+  int kind;  // 0 and 1: add or remove; 2: time passes
   std::size_t which;
   long long when;
 };
@@ -36,7 +36,7 @@ rc::Gen<step> any_step() {
                               rc::gen::set(&step::when, rc::gen::inRange<long long>(0, 40)));
 }
 
-// Those that wait, and for when.
+// The queued timers and their deadlines.
 class model {
  public:
   void check(const timer_queue& queue) const {
@@ -86,7 +86,7 @@ RC_GTEST_PROP(TimerQueue, TimersExpireInOrderAndExactlyOnce, ()) {
   RC_ASSERT(m.waiting.empty());
 }
 
-// One that is taken back at its time is either told or taken back, whoever comes first.
+// A timer that is removed at its deadline either expires or is removed.
 TEST(TimerQueue, ATimerEitherExpiresOrIsRemovedExactlyOnce) {
   constexpr int threads = 4;
   constexpr int rounds = 5'000;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every function of functions.def has the signature that <cuda.h> gives it, up to the types of
 // abi.hpp.
 #include "driver/table.hpp"
@@ -5,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <type_traits>
 
-// With this, the header also declares the older forms of functions, and renames none.
+// With this macro, the header also declares older forms of functions, and renames none.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cudaProfiler.h>
@@ -31,8 +32,8 @@ constexpr bool layout_is_checked<abi::CUstreamBatchMemOpParams> = true;
 template <>
 constexpr bool layout_is_checked<abi::CUlaunchAttributeValue> = true;
 
-// Is a parameter passed in the same way, and does it mean the same? Pointers are followed to what
-// they point to.
+// Returns true if both parameter types are passed identically and have equal meaning. Follows
+// pointers to their targets.
 template <class Ours, class Theirs>
 constexpr bool same_parameter();
 
@@ -45,8 +46,7 @@ constexpr bool same_signature(abi::CUresult (*)(Ours...), ::CUresult (*)(Theirs.
   }
 }
 
-// A function that the driver calls: compared by its parameters too. Its result is void in every one
-// of them.
+// A callback, compared by its parameters, too. All callbacks return void.
 template <class... Ours, class... Theirs>
 constexpr bool same_callback(void (*)(Ours...), void (*)(Theirs...)) {
   if constexpr (sizeof...(Ours) == sizeof...(Theirs)) {
@@ -59,7 +59,7 @@ constexpr bool same_callback(void (*)(Ours...), void (*)(Theirs...)) {
 template <class Ours, class Theirs>
 constexpr bool same_parameter() {
   if constexpr (std::is_same_v<Ours, Theirs>) {
-    return true;  // numbers, void and the handles, which are the same types at global scope
+    return true;  // numbers, void, and the handles, which are identical types at global scope
   } else if constexpr (std::is_const_v<Ours> != std::is_const_v<Theirs>) {
     return false;
   } else if constexpr (std::is_const_v<Ours>) {
@@ -73,7 +73,7 @@ constexpr bool same_parameter() {
       return same_parameter<our_pointee, their_pointee>();
     }
   } else if constexpr (std::is_enum_v<Ours> && std::is_enum_v<Theirs>) {
-    return sizeof(Ours) == sizeof(Theirs);  // its numbers: abi_layout_test.cpp
+    return sizeof(Ours) == sizeof(Theirs);  // its values: abi_layout_test.cpp
   } else if constexpr (std::is_class_v<Ours> || std::is_union_v<Ours>) {
     return layout_is_checked<Ours>;
   } else {

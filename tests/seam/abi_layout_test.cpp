@@ -1,4 +1,5 @@
-// Every type, value and layout of driver/abi.hpp is the one of <cuda.h>.
+// SPDX-License-Identifier: Apache-2.0
+// Every type, value and layout of driver/abi.hpp equals that of <cuda.h>.
 #include "driver/abi.hpp"
 
 #include "seam/for_each.hpp"
@@ -11,7 +12,7 @@
 
 namespace {
 
-// What cuda.h makes macros of is looked at before that header is read.
+// Names that cuda.h defines as macros are used before that header is included.
 struct tokens {
   const void* legacy = weir::abi::CU_STREAM_LEGACY;
   const void* per_thread = weir::abi::CU_STREAM_PER_THREAD;
@@ -54,7 +55,7 @@ TEST(Abi, EnumeratorsHaveTheNumbersOfTheHeader) {
 #undef WEIR_ENUM_END
 }
 
-// The name is the header's macro here, the value is ours.
+// The name is the header's macro here, the value is weir's.
 TEST(Abi, ConstantsHaveTheValuesOfTheHeader) {
 #define WEIR_CONSTANT(type, name, value) \
   EXPECT_EQ(static_cast<long long>(name), static_cast<long long>(value)) << #name;
@@ -88,7 +89,7 @@ void expect_same_members(const char* type, const std::vector<member>& ours,
   }
 }
 
-// A member that layouts.def forgot leaves a hole that padding does not explain.
+// A member missing from layouts.def leaves a gap that padding does not explain.
 void expect_no_holes(const char* type, const std::vector<member>& members, std::size_t size,
                      std::size_t alignment) {
   std::size_t end = 0;

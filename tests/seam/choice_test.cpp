@@ -1,5 +1,6 @@
-// A call chooses the driver, else the environment, else what the machine has; each wrong wish has
-// its own answer.
+// SPDX-License-Identifier: Apache-2.0
+// The driver is chosen by a call, else by the environment, else by what the machine has; each
+// invalid choice has its own error.
 #include "driver/driver_selection.hpp"
 
 #include "seam/sibling_path.hpp"
@@ -18,8 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// What report_driver prints in a process of its own: a driver is chosen once, so each case needs a
-// new one.
+// Returns what report_driver prints in a separate process: a driver is chosen once in a process.
 std::string report(const std::string& environment, const std::string& words = "print") {
   const std::string command = "env -u WEIR_DRIVER -u WEIR_LIBCUDA -u WEIR_VERIFY " + environment +
                               " '" + sibling_path("report_driver") + "' " + words + " 2>&1";
@@ -65,7 +65,7 @@ TEST(Choice, TheVendorDriverIsUsedIfItHasADevice) {
                     HasSubstr("library=" + sibling_path("libfake-12-2.so") + "\n")));
 }
 
-// Absence is a value.
+// An absent driver is a valid input of the choice.
 TEST(Choice, TheEmbeddedDriverIsUsedIfTheVendorDriverIsAbsent) {
   EXPECT_THAT(report("WEIR_LIBCUDA=libno-such-driver.so.1"),
               AllOf(StartsWith("kind=embedded\n"),
@@ -85,7 +85,7 @@ TEST(Choice, TheEmbeddedDriverIsUsedIfTheVendorDriverIsTooOld) {
 TEST(Choice, RequiringAnAbsentVendorDriverIsAnError) {
   EXPECT_THAT(report("WEIR_DRIVER=cuda WEIR_LIBCUDA=libno-such-driver.so.1"),
               AllOf(StartsWith("error=301 "),
-                    HasSubstr("WEIR_DRIVER=cuda asks for the vendor's driver, but its library "
+                    HasSubstr("WEIR_DRIVER=cuda requires the vendor's driver, but its library "
                               "cannot be opened: libno-such-driver.so.1"),
                     HasSubstr("WEIR_LIBCUDA"), HasSubstr("embedded")));
 }
@@ -107,11 +107,11 @@ TEST(Choice, NamingTheDriverInUseDoesNothing) {
 
 TEST(Choice, TheDriverInUseCannotBeChanged) {
   EXPECT_THAT(report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so"), "print use-cuda print"),
-              AllOf(HasSubstr("error=401 "), HasSubstr("the embedded driver is in use already"),
+              AllOf(HasSubstr("error=401 "), HasSubstr("the embedded driver is already in use"),
                     Not(HasSubstr("kind=cuda"))));
 }
 
-// A refusal chooses nothing: what comes next may ask for something else.
+// A refused choice chooses nothing: a later call may choose another driver.
 TEST(Choice, ARefusedDriverChoiceCanBeFollowedByAnother) {
   EXPECT_THAT(
       report("WEIR_LIBCUDA=libno-such-driver.so.1", "use-cuda use-embedded print"),

@@ -1,10 +1,11 @@
-// seam/dropin_user.c - a program in C that speaks the CUDA driver API and knows nothing of weir.
-// Where the drop-in's folder is the library path, it runs on the embedded driver.
+// SPDX-License-Identifier: Apache-2.0
+// seam/dropin_user.c - a C program that uses the CUDA driver API without weir. With the drop-in's
+// folder as the library path, it runs on the embedded driver.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-// What it uses of <cuda.h>, under the names that the library exports.
+// The parts of <cuda.h> that it uses, under the names that the library exports.
 typedef int CUresult;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -46,7 +47,7 @@ static int failed(CUresult result, const char* call) {
 enum { words = 1 << 16 };
 static uint32_t host[words];
 
-// Sets words on a stream, copies them back on it, and waits for an event behind both.
+// Sets words in a stream, copies them back in the stream, and waits for an event behind both.
 static int set_and_copy_back(void) {
   CUstream stream;
   CUevent event;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# exports.sh LIBRARY LIST: does the drop-in export exactly what the vendor's library does? LIST is that, in CUDA 13.0.
+# exports.sh LIBRARY LIST: checks that the drop-in exports exactly the symbols of the vendor's library, which LIST has for CUDA 13.0.
 set -eu
 library=$1 list=$2
 command -v nm > /dev/null || { echo "needs nm"; exit 77; }

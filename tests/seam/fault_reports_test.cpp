@@ -1,5 +1,6 @@
-// fault_reports_test.cpp - faults as the vendor's management library tells of them. WEIR_NVML names
-// one for each run.
+// SPDX-License-Identifier: Apache-2.0
+// fault_reports_test.cpp - faults as the vendor's management library reports them. WEIR_NVML names
+// a library for each run.
 #include "driver/fault_reports.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ TEST(FaultReports, ReportsOfAnUnknownDeviceAreUnavailable) {
   EXPECT_EQ(reports().register_events("0000:02:00.0"), nullptr);
 }
 
-// Nor where the library is not there, or another one, or does not begin.
+// There are no reports if the library is missing, is another one, or does not initialize.
 TEST(NoFaultReports, FaultReportsNeedAUsableLibrary) {
   EXPECT_EQ(reports().register_events("0000:01:00.0"), nullptr);
 }

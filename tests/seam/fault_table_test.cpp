@@ -1,4 +1,5 @@
-// The failing table counts, fails exactly the call that it is told to, and leaves nothing behind.
+// SPDX-License-Identifier: Apache-2.0
+// The fault table counts calls, fails exactly the specified call, and restores the driver.
 #include "support/fault_table.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace weir::detail;
 
-// A driver whose calls leave a trace.
+// A driver whose calls are observable.
 int created = 0;
 CUresult create_event(CUevent* event, unsigned) {
   ++created;
@@ -19,7 +20,7 @@ CUresult create_event(CUevent* event, unsigned) {
 }
 CUresult query_event(CUevent) { return CUDA_ERROR_NOT_READY; }
 
-// Puts that driver in the place of the one in use.
+// Replaces the current driver by that one.
 class FaultTable : public testing::Test {
  protected:
   FaultTable() : before_{table_in_use.load()} {
@@ -102,7 +103,7 @@ TEST_F(FaultTable, ASecondFaultTableIsRefused) {
   EXPECT_EQ(create(), CUDA_SUCCESS);
 }
 
-// Of many calls on several threads exactly one is the nth.
+// Exactly one of many concurrent calls is the nth.
 TEST_F(FaultTable, CallsOfSeveralThreadsAreCountedTogether) {
   fake_.cuEventQuery = [](CUevent) { return CUDA_SUCCESS; };
   fault_table faults;
@@ -120,7 +121,7 @@ TEST_F(FaultTable, CallsOfSeveralThreadsAreCountedTogether) {
   EXPECT_EQ(faults.count(&driver_table::cuEventQuery), 10000);
 }
 
-// Every function has its own wrapper, in its own place.
+// Every function has its own wrapper, at its own index.
 TEST_F(FaultTable, EveryDriverFunctionCanBeMadeToFail) {
   fault_table faults;
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lists of functions agree with each other.
 #include "embedded/entry/entries.hpp"
 
@@ -9,7 +10,7 @@
 
 namespace {
 
-// A base name has one form a version: cuGetProcAddress could not tell two of them apart.
+// Each version of a base name has one form: cuGetProcAddress could not distinguish two of them.
 TEST(Lists, EachFormOfAFunctionHasItsOwnVersion) {
   std::set<std::pair<std::string_view, int>> forms;
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
@@ -22,7 +23,6 @@ TEST(Lists, EachFormOfAFunctionHasItsOwnVersion) {
 #undef WEIR_UNSUPPORTED
 }
 
-// A symbol is its base name, or that and a number.
 TEST(Lists, SymbolsConsistOfABaseNameAndAVersionSuffix) {
   const auto made_of = [](std::string_view symbol, std::string_view base) {
     if (!symbol.starts_with(base)) return false;
@@ -51,7 +51,7 @@ TEST(Lists, EveryEntryOfLaterDefIsAFunction) {
 #undef WEIR_LATER
 }
 
-// What the embedded driver does not have yet answers that; the table has no null in it.
+// Functions that the embedded driver lacks return an error; the table has no null entry.
 TEST(Lists, TheEmbeddedTableHasAnEntryForEveryFunction) {
   constexpr const weir::detail::driver_table& table = weir::embedded::entry::entries;
   const auto call = []<class... Arguments>(weir::abi::CUresult (*function)(Arguments...)) {

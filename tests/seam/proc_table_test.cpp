@@ -1,4 +1,5 @@
-// cuGetProcAddress's search: by base name, the newest form that is not newer than the version, and
+// SPDX-License-Identifier: Apache-2.0
+// cuGetProcAddress's lookup: by base name, the newest form that is not newer than the version, and
 // the default stream.
 #include "embedded/entry/proc_table.hpp"
 
@@ -51,7 +52,7 @@ TEST(ProcTable, AFunctionHasAFormForEachDefaultStream) {
   EXPECT_EQ(find_proc("cuStreamQuery", 13000, false).address, address(entries.cuStreamQuery));
   EXPECT_NE(find_proc("cuStreamQuery", 13000, true).address, address(entries.cuStreamQuery));
   EXPECT_EQ(find_proc("cuStreamCreate", 13000, true).address,
-            address(entries.cuStreamCreate));  // knows no null stream
+            address(entries.cuStreamCreate));  // does not take a null stream
 }
 
 TEST(ProcTable, UnsupportedFunctionsAreFound) {

@@ -1,4 +1,5 @@
-// seam/report_driver.cpp - prints which driver a program gets: for tests, which run it with other
+// SPDX-License-Identifier: Apache-2.0
+// seam/report_driver.cpp - prints which driver a program gets; tests run it with different
 // environments.
 #include <weir/core/driver.hpp>
 #include <weir/core/error.hpp>
@@ -15,7 +16,7 @@ void print(const weir::driver_info& driver) {
               driver.library.c_str(), driver.vendor_problem.c_str());
 }
 
-// What a word on the command line asks for.
+// Runs what a word on the command line requests.
 void run_command(const char* word) {
   if (std::strcmp(word, "use-cuda") == 0) return weir::use_driver(weir::driver_kind::cuda);
   if (std::strcmp(word, "use-embedded") == 0) return weir::use_driver(weir::driver_kind::embedded);
@@ -25,7 +26,7 @@ void run_command(const char* word) {
 
 }  // namespace
 
-// Obeys word after word; an error is printed and does not end the program.
+// Runs word after word; an error is printed and does not end the program.
 int main(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     try {

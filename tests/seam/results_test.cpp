@@ -1,4 +1,5 @@
-// weir::errc, the driver's results and their words are one list.
+// SPDX-License-Identifier: Apache-2.0
+// weir::errc, the driver's results and their texts agree.
 #include "driver/results.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ TEST(Results, ErrorCodesHaveTheNumbersOfTheDriver) {
 #undef WEIR_RESULT
 }
 
-// The rule of errc.hpp, but for the name that is a macro elsewhere.
+// The naming rule of errc.hpp, except for the name that is a macro elsewhere.
 TEST(Results, ErrorCodesAreNamedAfterDriverResults) {
 #define WEIR_RESULT(name, number, code, text) EXPECT_EQ(named_after(#name), #code);
   const auto named_after = [](std::string name) {

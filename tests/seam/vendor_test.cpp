@@ -1,4 +1,5 @@
-// What is wrong with a vendor's library is found and told; what it lacks is filled in.
+// SPDX-License-Identifier: Apache-2.0
+// Defects of a vendor's library are detected and reported; missing functions are filled in.
 #include "driver/vendor.hpp"
 
 #include "seam/sibling_path.hpp"
@@ -63,7 +64,7 @@ TEST(Vendor, AUsableDriverReportsItsVersionAndLibrary) {
   EXPECT_EQ(driver.library, sibling_path("libfake-12-2.so"));
 }
 
-// Each function is asked for in the form that functions.def has, not in the newest.
+// Each function is looked up in the version of functions.def, not in the newest.
 TEST(Vendor, FunctionsAreLookedUpByVersion) {
   const vendor_driver driver = open_fake("libfake-12-2.so");
   unsigned long long id = 0;
@@ -72,7 +73,7 @@ TEST(Vendor, FunctionsAreLookedUpByVersion) {
   EXPECT_THAT(driver.missing_functions, Not(Contains("cuStreamGetId")));
 }
 
-// A driver that is too old for some functions works without them.
+// A driver that lacks newer functions works without them.
 TEST(Vendor, AMissingFunctionReportsThatANewerDriverIsRequired) {
   const vendor_driver driver = open_fake("libfake-12-2.so");
   CUdevice device = 0;

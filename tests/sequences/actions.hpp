@@ -1,4 +1,5 @@
-// sequences/actions.hpp - what a sequence is made of: one call, or a few that belong together.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/actions.hpp - the actions of a sequence: one call, or a few that belong together.
 #pragma once
 
 #include "sequences/chosen_arguments.hpp"
@@ -12,7 +13,7 @@ struct action {
   void (*act)(world&);
 };
 
-// One list a family of the driver API; each is in the file of its name.
+// The actions of each family of the driver API; each is defined in the file of its name.
 std::span<const action> stream_actions();
 std::span<const action> stream_work_actions();
 std::span<const action> stream_attribute_actions();
@@ -31,7 +32,7 @@ std::span<const action> device_actions();
 std::span<const action> capture_actions();
 std::span<const action> graph_actions();
 std::span<const action> gate_actions();
-// Of wild sequences only, and what is to be done at the end of them.
+// Actions only for wild sequences, and the clean-up at their end.
 std::span<const action> wild_actions();
 std::span<const action> wild_memory_actions();
 std::span<const action> wild_node_actions();

@@ -1,5 +1,5 @@
-// sequences/block_contents.cpp - the blocks of memory of a sequence: taken in, filled, read, given
-// back.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/block_contents.cpp - the blocks of memory of a sequence: added, filled, read, freed.
 #include "sequences/block_contents.hpp"
 
 #include <cstring>
@@ -22,7 +22,7 @@ char letter_of(memory kind) {
   return '?';
 }
 
-// The calls need a context, and the sequence may have none at the moment.
+// Makes a context current for the scope; the calls need one, and the sequence may have none.
 class any_context_here {
  public:
   explicit any_context_here(world& w) : d_{w.p.driver.plain} {

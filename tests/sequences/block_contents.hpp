@@ -1,21 +1,21 @@
-// sequences/block_contents.hpp - the blocks of memory of a sequence: taken in, filled, read, given
-// back.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/block_contents.hpp - the blocks of memory of a sequence: added, filled, read, freed.
 #pragma once
 
 #include "sequences/chosen_arguments.hpp"
 
 namespace weir::sequences {
 
-// Has the sequence as many blocks as it may have?
+// Returns true if the sequence has the maximum number of blocks.
 [[nodiscard]] bool is_full(const world& w);
 
-// Gives a block its name and, since fresh memory holds anything, its first contents.
+// Names a block and fills it, since the contents of fresh memory are undefined.
 std::string add_block(world& w, block made, const chosen_stream& by = {});
 
-// "d3 holds 1a2b3c4d". Everything has been waited for.
+// Returns for example "d3 holds 1a2b3c4d". All work must be complete.
 [[nodiscard]] std::string contents(world& w, const block& of);
 
-// Gives back what is left of it, whoever made it.
+// Frees the block, whichever call made it.
 void release_block(world& w, block& one);
 
 }  // namespace weir::sequences

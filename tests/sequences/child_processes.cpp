@@ -1,5 +1,6 @@
-// sequences/child_processes.cpp - sequences in processes of their own, so that a driver that
-// crashes or hangs is an answer, too.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/child_processes.cpp - runs sequences in child processes, so that a crash or hang of the
+// driver is a recorded answer.
 #include "sequences/child_processes.hpp"
 
 #include "sequences/sequence.hpp"
@@ -21,18 +22,18 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr auto sequence_timeout = std::chrono::seconds{8};  // with one sequence
-constexpr auto start_timeout = std::chrono::seconds{40};    // with the start of a process
-constexpr int needs_another = 3;  // exit status: all is well, but the driver is no longer as it was
+constexpr auto sequence_timeout = std::chrono::seconds{8};  // for one sequence
+constexpr auto start_timeout = std::chrono::seconds{40};    // for the start of a process
+constexpr int needs_another = 3;  // exit status: success, but the driver's state has changed
 
-// What a child and its parent both see.
+// Memory shared between a child and its parent.
 struct shared_page {
-  std::atomic<std::size_t> at{0};    // which of its seeds
-  std::atomic<bool> started{false};  // the driver is open
+  std::atomic<std::size_t> at{0};    // index into its seeds
+  std::atomic<bool> started{false};  // the driver is initialized
   char text[transcript::capacity];
 };
 
-// One process at a time, until the seeds that are its own are done.
+// Runs one process at a time, until its seeds are done.
 struct job {
   std::vector<std::uint64_t> seeds;
   shared_page* shared = nullptr;
@@ -48,7 +49,7 @@ void append(std::FILE* out, std::uint64_t seed, std::string_view text) {
   std::fflush(out);
 }
 
-// Is the driver fit for another sequence?
+// Returns true if the driver can run another sequence.
 bool is_healthy(const process& p) {
   for (const CUcontext context : p.contexts) {
     if (p.driver.plain.cuCtxSynchronize_v2(context) != CUDA_SUCCESS) return false;
@@ -57,8 +58,8 @@ bool is_healthy(const process& p) {
 }
 
 [[noreturn]] void child_main(const job& mine, const work_list& work) {
-  // A stream that is held must not hold another one that happens to share its way to the GPU, and
-  // nothing may be loaded meanwhile.
+  // Blocked streams must not block others that share a hardware queue, and nothing may be loaded
+  // meanwhile.
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   process p{open_driver_under_test(), work.allowed};
@@ -82,14 +83,14 @@ void start(job& one, const work_list& work) {
   if (one.child == 0) child_main(one, work);
 }
 
-// The sequence at which the child ended is answered for it, and the next child goes on behind.
+// Records how the child ended for its current sequence; the next child continues with the next one.
 void bury(job& one, const char* how) {
   append(one.out, one.seeds[one.shared->at], std::string{one.shared->text} + how + "\n");
   one.shared->text[0] = '\0';
   ++one.shared->at;
 }
 
-// Has the job come to its end? Starts another child where there is more to do.
+// Returns true if the job is done. Starts another child if there is more to do.
 bool poll_child(job& one, const work_list& work) {
   int status = 0;
   if (::waitpid(one.child, &status, WNOHANG) == 0) {

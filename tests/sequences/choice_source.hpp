@@ -1,5 +1,6 @@
-// sequences/choice_source.hpp - where the choices of a sequence come from: a seed, or the bytes of
-// a fuzzer.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/choice_source.hpp - the source of a sequence's choices: a seed, or the bytes of a
+// fuzzer.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +10,16 @@
 
 namespace weir::sequences {
 
-// One object a sequence. The same seed, or the same bytes, give the same choices on every machine.
+// Each sequence has its own object. Equal seeds or bytes give equal choices on every machine.
 class choice_source {
  public:
   explicit choice_source(std::uint64_t seed) noexcept : state_{seed} {
     state_ = next();
-  }  // neighbours have nothing in common
+  }  // gives neighbouring seeds unrelated choices
   explicit choice_source(std::span<const std::uint8_t> bytes) noexcept
       : bytes_{bytes}, from_bytes_{true} {}
 
-  // One of 0 to n - 1; n is at most 65536. What follows the last byte is 0.
+  // Returns a number from 0 to n - 1; n is at most 65536. After the last byte it returns 0.
   [[nodiscard]] unsigned below(unsigned n) noexcept {
     if (n < 2) return 0;
     if (!from_bytes_) return static_cast<unsigned>(next() % n);
@@ -33,7 +34,7 @@ class choice_source {
     return values.begin()[below(static_cast<unsigned>(values.size()))];
   }
 
-  // Is there anything left to choose by? A seed never ends.
+  // Returns true if there are choices left. A seed never ends.
   [[nodiscard]] bool has_more() const noexcept { return !from_bytes_ || position_ < bytes_.size(); }
 
  private:

@@ -1,5 +1,5 @@
-// sequences/chosen_arguments.cpp - the arguments of calls: objects that are there, and what is
-// given in their place.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/chosen_arguments.cpp - the arguments of calls: existing objects, and invalid ones.
 #include "sequences/chosen_arguments.hpp"
 
 namespace weir::sequences {
@@ -21,7 +21,7 @@ chosen_stream special_stream(world& w) {
                                                                           : "own"};
 }
 
-// A handle that no GPU's driver checks: destroyed, of another kind, or a number.
+// Returns a handle that no GPU driver checks: of a destroyed object, of another type, or a number.
 template <class Handle, class Object, class Other>
 std::pair<Handle, std::string> wild_handle(world& w, const std::vector<Object>& same,
                                            const std::vector<Other>& other) {
@@ -92,7 +92,7 @@ CUmemoryPool any_pool(world& w) {
 
 block* any_block(world& w, const block* but) {
   block* const one = pick(w, w.blocks);
-  return one == but && !w.wild() ? nullptr : one;  // what overlaps is undefined
+  return one == but && !w.wild() ? nullptr : one;  // overlapping copies are undefined
 }
 
 chosen_range any_range(world& w, block& in) {
@@ -101,7 +101,8 @@ chosen_range any_range(world& w, block& in) {
   std::size_t length = w.d.one_of<std::size_t>(
       {0, 1, 2, 3, 4, 8, 16, 64, 100, 255, 256, 1000, 4096, left, left, left});
   if (length > left) length = left;
-  // Only device memory of its own is checked by its size; elsewhere the driver sees no end.
+  // Only device memory is checked against its size; the driver does not know the size of other
+  // memory.
   if (in.kind == memory::device && w.d.one_in(24))
     length = left + w.d.one_of<std::size_t>({1, 8, 4096});
   return {&in, in.address + offset, length};
@@ -111,8 +112,7 @@ CUdeviceptr invalid_address(world& w) {
   const CUdeviceptr number = w.d.one_of<CUdeviceptr>({0, garbage});
   if (!w.wild() || w.blocks.empty() || w.d.below(2) == 0) return number;
   const block& one = w.blocks[w.d.below(static_cast<unsigned>(w.blocks.size()))];
-  // What a stream has yet to free is still there for the calls, but not for what would be submitted
-  // behind the free.
+  // Memory with a pending free is valid for calls, but not for work submitted behind the free.
   return one.live || !sync_all(w) ? number : one.address;
 }
 

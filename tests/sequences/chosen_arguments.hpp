@@ -1,5 +1,5 @@
-// sequences/chosen_arguments.hpp - the arguments of calls: objects that are there, and what is
-// given in their place.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/chosen_arguments.hpp - the arguments of calls: existing objects, and invalid ones.
 #pragma once
 
 #include "sequences/world.hpp"
@@ -8,8 +8,7 @@
 
 namespace weir::sequences {
 
-inline constexpr int special =
-    -2;  // in place of a stream's number: a default stream, or none at all
+inline constexpr int special = -2;  // instead of a stream's number: a default stream, or none
 
 struct chosen_stream {
   CUstream handle = nullptr;
@@ -23,44 +22,45 @@ struct chosen_event {
   int number = -1;  // none
 };
 
-// A part of a block. The length may reach past the end where the driver checks it.
+// A range of a block. The length may exceed the block if the driver checks it.
 struct chosen_range {
-  block* in = nullptr;  // null: an address that is nobody's
+  block* in = nullptr;  // null: an address that the driver does not own
   CUdeviceptr address = 0;
   std::size_t length = 0;
   [[nodiscard]] void* on_host() const noexcept { return reinterpret_cast<void*>(address); }
 };
 
-// A stream that was made; a default stream where there is none.
+// Returns a created stream, or a default stream if there is none.
 [[nodiscard]] chosen_stream made_stream(world& w);
-// Mostly one that was made; a default stream; in the wild anything.
+// Usually returns a created stream, sometimes a default stream; in wild sequences anything.
 [[nodiscard]] chosen_stream any_stream(world& w);
 [[nodiscard]] chosen_event any_event(world& w);
-// May a stream be told to wait for it? A GPU's driver crashes on many an event of another context.
+// Returns true if the stream may wait for the event. A GPU's driver crashes on some events of
+// another context.
 [[nodiscard]] bool can_wait(const world& w, const chosen_stream& s, const chosen_event& e);
 [[nodiscard]] CUcontext any_context(world& w);
 [[nodiscard]] CUmemoryPool any_pool(world& w);
 
-// A live block, or null where there is none. `but` is not taken.
+// Returns a live block other than `but`, or null.
 [[nodiscard]] block* any_block(world& w, const block* but = nullptr);
-// A length that fits behind some offset of a block; sometimes 0, odd, or too long.
+// Returns a range of a block; sometimes its length is 0, odd, or too large.
 [[nodiscard]] chosen_range any_range(world& w, block& in);
 [[nodiscard]] std::string text_of(const world& w, const chosen_range& range);
-// An address at which the driver has no memory: null, a number, in the wild also where memory was.
+// Returns an address that the driver does not own: null, a number, in wild sequences also of freed
+// memory.
 [[nodiscard]] CUdeviceptr invalid_address(world& w);
-// Is it one of those, so that nobody may look behind it?
+// Returns true if the address is such an address, which the host must not dereference.
 [[nodiscard]] bool is_unowned_address(const world& w, CUdeviceptr address);
 
-// The device's contents of a block are about to be used by a stream: what another stream did to it
-// comes first, by an event or by waiting for it.
+// Call before a stream uses a block's contents on the device: orders the stream after another
+// stream's last use, by an event or by synchronizing.
 void order_after_last_use(world& w, block& used, const chosen_stream& by);
-// The same when the call has been made: a default stream's work is waited for, since it has no
-// owner.
+// Call after the use. Waits for a default stream's work, since it has no owner to order against.
 void record_use(world& w, block& used, const chosen_stream& by);
-// Waits for everything. False where that is refused, because a stream captures.
+// Waits for all work. Returns false if that is refused because a stream captures.
 bool sync_all(world& w);
-// May it be freed? Not while work with it may still run: a use of freed memory would be the
-// sequence's own fault.
+// Returns true if the block may be freed. It may not while work in flight could use it: that would
+// be an error of the sequence.
 [[nodiscard]] bool can_free(world& w, block& one);
 
 }  // namespace weir::sequences

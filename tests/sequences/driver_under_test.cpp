@@ -1,4 +1,5 @@
-// sequences/driver_under_test.cpp - the driver that the calls go to, in its two forms.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/driver_under_test.cpp - the driver that is called, in its two forms.
 #include "sequences/driver_under_test.hpp"
 
 #include "driver/vendor.hpp"

@@ -1,4 +1,5 @@
-// sequences/fuzz.cpp - libFuzzer chooses the calls, and the embedded driver, linked in, has to
+// SPDX-License-Identifier: Apache-2.0
+// sequences/fuzz.cpp - libFuzzer chooses calls of the embedded driver, which is linked in and must
 // survive them.
 #include "sequences/sequence.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 using namespace weir::sequences;
 
 process& the_process() {
-  // Memory runs out early, in the driver's own way.
+  // Device memory is small, so that allocations fail early.
   static const int set = ::setenv("WEIR_EMBEDDED_MEMORY", "64M", 0);
   static const CUresult initialised = weir::embedded::table().cuInit(0);
   static process p{load_both_forms(weir::embedded::table()), handles::any};
@@ -23,8 +24,8 @@ process& the_process() {
   return p;
 }
 
-// Where the calls are written down: in the file that WEIR_FUZZ_TEXT names, where they outlive a
-// crash, if it names one.
+// Returns the buffer for the calls: in the file that WEIR_FUZZ_TEXT names, if any, which survives a
+// crash.
 std::span<char> room_for_text() {
   const char* const file = std::getenv("WEIR_FUZZ_TEXT");
   const int to = file == nullptr ? -1 : ::open(file, O_RDWR | O_CREAT | O_TRUNC, 0644);

@@ -1,4 +1,5 @@
-// sequences/graphs.cpp - the graphs of a sequence: taken in and described.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/graphs.cpp - the graphs of a sequence: added and described.
 #include "sequences/graphs.hpp"
 
 #include <map>

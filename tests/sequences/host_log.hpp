@@ -1,5 +1,6 @@
-// sequences/host_log.hpp - what host functions and callbacks saw: which ran, in which order in
-// their stream.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/host_log.hpp - records which host functions and callbacks ran, and their order in each
+// stream.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -14,7 +15,7 @@ namespace weir::sequences {
 
 class host_log {
  public:
-  // What one host function or callback is given. Valid until the log ends.
+  // The argument of one host function or callback. Valid until the log is destroyed.
   struct label {
     host_log* log;
     std::string stream, text;
@@ -38,7 +39,8 @@ class host_log {
     one.log->lines_[one.stream] += " " + one.text + (status == abi::CUDA_SUCCESS ? "" : "!");
   }
 
-  // One line a stream, since the order between streams is open. Empties the log.
+  // Returns one line for each stream, since the order between streams is unspecified. Empties the
+  // log.
   std::vector<std::string> take() {
     const std::lock_guard lock{mutex_};
     std::vector<std::string> lines;

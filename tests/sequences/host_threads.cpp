@@ -1,4 +1,5 @@
-// sequences/host_threads.cpp - several host threads that take turns.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/host_threads.cpp - several host threads, of which one acts at a time.
 #include "sequences/host_threads.hpp"
 
 namespace weir::sequences {

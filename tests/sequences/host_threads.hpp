@@ -1,5 +1,6 @@
-// sequences/host_threads.hpp - several host threads that take turns: one acts at a time, and what
-// is bound to a thread differs.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/host_threads.hpp - several host threads, of which one acts at a time; their
+// thread-local driver state differs.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace weir::sequences {
 
-// How many threads make the calls of a sequence. Number 0 is the caller itself.
+// The number of threads that make a sequence's calls. Number 0 is the calling thread.
 inline constexpr unsigned thread_count = 3;
 
 class host_threads {
@@ -19,7 +20,7 @@ class host_threads {
   host_threads& operator=(const host_threads&) = delete;
   ~host_threads();
 
-  // Runs `act` on a thread and returns when it has ended.
+  // Runs `act` on a thread and returns once it has ended.
   void run(unsigned thread, const std::function<void()>& act);
 
  private:

@@ -1,5 +1,6 @@
-// sequences/main.cpp - random sequences of calls on a driver: run, recorded, compared. README.md
-// tells how it is used.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/main.cpp - random sequences of driver calls: run, recorded, compared. README.md
+// describes its use.
 #include "sequences/child_processes.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ struct options {
   bool here = false;
 };
 
-// Seeds as "FROM..TO" and single ones, with commas between them.
+// Parses seeds: "FROM..TO" and single ones, separated by commas.
 std::vector<std::uint64_t> seeds_of(const std::string& text) {
   std::vector<std::uint64_t> seeds;
   for (std::size_t at = 0; at <= text.size();) {
@@ -70,8 +71,8 @@ options parse(int count, char** arguments) {
   return o;
 }
 
-// Holds what was found against the hashes of a recording; prints the seeds that differ, the first
-// of them in full.
+// Compares results with the hashes of a recording; prints the seeds that differ, the first of them
+// in full.
 int check(const hashes& expected, const recording& found) {
   unsigned different = 0;
   for (const auto& [seed, text] : found) {

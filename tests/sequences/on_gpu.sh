@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs random sequences on the vendor's driver: on_gpu.sh BIN OUTDIR [SEEDS [LENGTH [SECONDS]]]. Leaves their text, and
-# how a second run of some of them differed, which tells what depends on time.
+# the differences to a second run of some of them, which show what depends on time.
 set -uo pipefail
 bin=$1 out=$2 seeds=${3:-0..19999} length=${4:-60} budget=${5:-240}
 mkdir -p "$out"

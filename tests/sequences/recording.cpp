@@ -1,4 +1,5 @@
-// sequences/recording.cpp - what many sequences answered: written, read, hashed, compared.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/recording.cpp - the answers of many sequences: written, read, hashed, compared.
 #include "sequences/recording.hpp"
 
 #include "sequences/transcript.hpp"

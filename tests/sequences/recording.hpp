@@ -1,4 +1,5 @@
-// sequences/recording.hpp - what many sequences answered: written, read, hashed, compared.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/recording.hpp - the answers of many sequences: written, read, hashed, compared.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,23 @@ namespace weir::sequences {
 // Text by seed.
 using recording = std::map<std::uint64_t, std::string>;
 
-// In full: "seed 17", and the lines of the sequence below.
+// Writes the full form: "seed 17", and the lines of the sequence below.
 void write_text(const recording& from, const std::string& file);
 [[nodiscard]] recording parse_text(std::istream& in);
 [[nodiscard]] recording read_text(const std::string& file);
 
-// In short: 32 bits of hash a sequence, sixteen in a line behind the first one's seed.
+// Writes the short form: a 32-bit hash for each sequence, sixteen in a line after the first one's
+// seed.
 void write_hashes(const recording& from, const std::string& file, unsigned length);
 struct hashes {
-  unsigned length = 0;  // of the sequences, in steps
+  unsigned length = 0;  // of each sequence, in steps
   std::map<std::uint64_t, std::uint32_t> of;
 };
 [[nodiscard]] hashes read_hashes(const std::string& file);
 [[nodiscard]] std::uint32_t short_hash(std::string_view text);
 
-// Prints the first difference of each seed that both have, with the lines before it. Answers how
-// many differ.
+// Prints the first difference of each seed that both have, with the lines before it. Returns the
+// number of seeds that differ.
 unsigned compare_text(const recording& expected, const recording& found, unsigned lines_before);
 
 }  // namespace weir::sequences

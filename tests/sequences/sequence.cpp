@@ -1,4 +1,5 @@
-// sequences/sequence.cpp - one sequence of calls, from nothing to nothing.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/sequence.cpp - runs one sequence of calls, including set-up and clean-up.
 #include "sequences/sequence.hpp"
 
 #include "sequences/actions.hpp"
@@ -7,7 +8,7 @@
 namespace weir::sequences {
 namespace {
 
-// What a sequence chooses from, each as often as it weighs.
+// The actions of a sequence, chosen with probability proportional to their weights.
 class action_table {
  public:
   explicit action_table(handles allowed) {
@@ -52,7 +53,7 @@ void step(world& w) {
   w.p.threads.run(w.thread, [&] { chosen.act(w); });
 }
 
-// Something to work with: most calls have little to say about nothing.
+// Creates initial objects, because most calls need some.
 void begin(world& w) {
   w.text.thread(0, false);
   for (unsigned i = 0; i < 2; ++i) {
@@ -61,7 +62,7 @@ void begin(world& w) {
   }
 }
 
-// Captures that this thread may end.
+// Ends the captures that this thread may end.
 void end_captures(world& w) {
   const driver_table& d = w.p.driver.plain;
   CUgraph graph = nullptr;
@@ -76,7 +77,8 @@ void end_captures(world& w) {
   }
 }
 
-// A thread as the next sequence expects it: the primary context is current, and nothing below it.
+// Restores a thread's initial state: the primary context is current, and the stack is otherwise
+// empty.
 void reset_thread(world& w) {
   const driver_table& d = w.p.driver.plain;
   if (w.wild()) end_captures(w);
@@ -127,13 +129,13 @@ void clean_up(world& w) {
     if (one.live) (void)d.cuMemPoolDestroy(one.handle);
   }
   (void)d.cuDevicePrimaryCtxSetFlags_v2(w.p.device, 0);
-  // A reset took the gate's page away.
+  // A reset has freed the gate's page.
   if (w.wild())
     (void)d.cuMemHostRegister_v2(w.p.gate_page.memory.get(), 4096, CU_MEMHOSTREGISTER_PORTABLE);
   for (std::size_t i = w.p.contexts.size(); i-- > 0;) reset_context(w, i);
 }
 
-// What every block holds and what the host was called for, when all is done.
+// Records the contents of every block and the host functions that ran, once all work is complete.
 void record_final_state(world& w) {
   sync_all(w);
   for (const block& one : w.blocks) {

@@ -1,4 +1,5 @@
-// sequences/sequence.hpp - one sequence of calls, from nothing to nothing.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/sequence.hpp - runs one sequence of calls, including set-up and clean-up.
 #pragma once
 
 #include "sequences/world.hpp"
@@ -8,8 +9,8 @@
 
 namespace weir::sequences {
 
-// Makes at most `length` steps, as long as there is anything to choose by, and takes back all that
-// they made. Answers with what was called and what came of it, which lies in `text`.
+// Makes at most `length` steps while there are choices left, and destroys all that they made.
+// Returns the calls and their results, which are stored in `text`.
 std::string_view run_sequence(process& p, choice_source& d, unsigned length, std::span<char> text);
 
 }  // namespace weir::sequences

@@ -1,4 +1,5 @@
-// sequences/transcript.cpp - the calls of a sequence and their answers, one line each.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/transcript.cpp - the calls of a sequence and their results, one line each.
 #include "sequences/transcript.hpp"
 
 #include "driver/results.hpp"

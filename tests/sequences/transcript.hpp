@@ -1,4 +1,5 @@
-// sequences/transcript.hpp - the calls of a sequence and their answers, one line each.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/transcript.hpp - the calls of a sequence and their results, one line each.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -13,34 +14,34 @@
 
 namespace weir::sequences {
 
-// "SUCCESS", "INVALID_VALUE", ...: the enumerator without its prefix.
+// Returns "SUCCESS", "INVALID_VALUE", ...: the enumerator without its prefix.
 [[nodiscard]] std::string short_name(abi::CUresult result);
 
 // FNV-1a.
 [[nodiscard]] std::uint64_t hash_of(std::span<const std::uint8_t> bytes) noexcept;
 [[nodiscard]] std::uint64_t hash_of(std::string_view text) noexcept;
 
-// The text of one sequence. A line is "<thread> <call> = <result>" with what the call gave after
-// the result. It is kept where another process sees it: that one tells how far a driver came that
-// crashed.
+// The text of one sequence. A line is "<thread> <call> = <result>", then the call's outputs. It
+// lies in memory shared with the parent process, which reads how far a crashed driver came.
 class transcript {
  public:
-  // The room for one sequence; what goes beyond is left out, on every driver alike.
+  // The size limit of one sequence; text beyond it is omitted, for every driver alike.
   static constexpr std::size_t capacity = std::size_t{1} << 18;
   explicit transcript(std::span<char> in) noexcept : buffer_{in} { buffer_[0] = '\0'; }
 
-  // Whose lines follow, and whether null is its own default stream ("1" or "1o").
+  // Sets the thread of the following lines, and whether null is its own default stream ("1" or
+  // "1o").
   void thread(unsigned number, bool own_default) {
     thread_ = fmt::format("{}{}", number, own_default ? "o" : "");
   }
 
-  // A call whose answer is certain.
+  // Adds a call whose answer is certain.
   void call(abi::CUresult result, std::string_view what, std::string_view outputs = {}) {
     add(fmt::format("{} {} = {}{}{}\n", thread_, what, short_name(result),
                     outputs.empty() ? "" : " ", outputs));
   }
 
-  // What is seen without a call.
+  // Adds an observation made without a call.
   void note(std::string_view what) { add(fmt::format("{} {}\n", thread_, what)); }
 
   [[nodiscard]] std::string_view text() const noexcept { return {buffer_.data(), used_}; }

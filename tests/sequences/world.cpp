@@ -1,4 +1,5 @@
-// sequences/world.cpp - what a sequence has made so far, and the process that it runs in.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/world.cpp - the objects of a sequence, and the process that it runs in.
 #include "sequences/world.hpp"
 
 #include <cstdio>
@@ -19,8 +20,8 @@ host_page new_page() {
   return {{bytes, &std::free}};
 }
 
-// Uses every kind of work once: a GPU's driver loads what it needs at the first use, for which it
-// may wait for all work.
+// Uses every kind of work once: a GPU's driver loads code at the first use, and may wait for all
+// work to do so.
 void warm_up(const driver_table& d) {
   CUstream stream = nullptr;
   CUevent event = nullptr;

@@ -1,4 +1,5 @@
-// sequences/world.hpp - what a sequence has made so far, and the process that it runs in.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/world.hpp - the objects of a sequence, and the process that it runs in.
 #pragma once
 
 #include "sequences/choice_source.hpp"
@@ -16,26 +17,26 @@
 
 namespace weir::sequences {
 
-// Which handles the calls may be given.
+// Which handles calls may use.
 enum class handles {
-  checked_only,  // only those that a GPU's driver checks: it crashes on the others (rules.md, 24.1)
-  any,           // also destroyed ones, ones of another kind and numbers
+  checked_only,  // only those that a GPU's driver checks: it crashes on others (rules.md, 24.1)
+  any,           // also of destroyed objects, of other types, and numbers
 };
 
-// Host memory that is no driver's until it is registered: whole pages, apart from each other.
+// Host memory unknown to the driver until it is registered: whole pages, apart from each other.
 struct host_page {
   static constexpr std::size_t bytes = 65536;
   std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
 };
 
-// What all sequences of a process share. Its contexts are made once, because a GPU takes long to
-// make one.
+// State shared by all sequences of a process. Its contexts are created once, because that is slow
+// on a GPU.
 struct process {
   explicit process(const driver_under_test& under_test, handles allowed);
   process(const process&) = delete;
   process& operator=(const process&) = delete;
 
-  // The log of a new sequence.
+  // Adds the log of a new sequence.
   host_log& new_log();
 
   static constexpr unsigned context_count = 2;
@@ -44,27 +45,28 @@ struct process {
   driver_under_test driver;
   handles allowed;
   CUdevice device = 0;
-  std::array<CUcontext, context_count> contexts{};  // the primary one, and one of our own
-  std::array<unsigned, context_count> flags{};      // as they were made
+  // the primary context, and one created by the process
+  std::array<CUcontext, context_count> contexts{};
+  std::array<unsigned, context_count> flags{};  // with which they were created
   std::vector<host_page> pages;
   host_page gate_page;
   CUdeviceptr gate_word =
-      0;  // in that page, registered; it only grows, so that no wait for it is for ever
+      0;  // in that page, registered; it only grows, so that every wait for it ends
   volatile std::uint32_t* gate_word_on_host = nullptr;
   std::uint32_t gates = 0;
   std::deque<std::shared_ptr<host_log>>
-      logs;  // of the latest sequences: a capture that was left open ends later
+      logs;  // of the latest sequences: an unfinished capture ends later
   host_threads threads;
 };
 
-inline constexpr int no_pending_work = -1;  // in place of a stream: nobody's work is pending
+inline constexpr int no_pending_work = -1;  // instead of a stream: no work is pending
 
 struct stream_object {
   CUstream handle = nullptr;
   std::string name{};
-  int context = -1;  // which of the process's
+  int context = -1;  // index into the process's contexts
   bool blocking = false, live = true;
-  bool held = false;  // by the gate that is closed
+  bool held = false;  // by the closed gate
 };
 
 struct event_object {
@@ -72,7 +74,7 @@ struct event_object {
   std::string name{};
   int context = -1;
   bool live = true;
-  bool held = false;  // recorded behind the gate that is closed
+  bool held = false;  // recorded behind the closed gate
 };
 
 enum class memory { device, pitched, pinned, managed, pooled, page, registered };
@@ -82,11 +84,11 @@ struct block {
   std::string name{};
   CUdeviceptr address = 0;
   std::size_t size = 0;
-  std::size_t pitch = 0;       // of pitched memory
-  int page = -1;               // of host memory: which
-  bool read_only = false;      // to the device
-  bool in_graph = false;       // work with it was captured, which may be launched at any time
-  int last = no_pending_work;  // the stream of the last access, by its number
+  std::size_t pitch = 0;       // for pitched memory
+  int page = -1;               // for host memory: its page's index
+  bool read_only = false;      // for the device
+  bool in_graph = false;       // used in a capture, whose graph may be launched at any time
+  int last = no_pending_work;  // the number of the stream of the last access
   bool live = true;
 };
 
@@ -99,9 +101,9 @@ struct pool_object {
 struct graph_object {
   CUgraph handle = nullptr;
   std::string name{};
-  std::vector<std::size_t> used_blocks{};  // numbers of blocks
-  std::vector<std::size_t> events{};       // numbers of those that its nodes record or wait for
-  std::vector<CUgraphNode> nodes{};        // in a line, those that were added by hand
+  std::vector<std::size_t> used_blocks{};  // indices of blocks
+  std::vector<std::size_t> events{};       // indices of events that its nodes record or wait for
+  std::vector<CUgraphNode> nodes{};        // those added by hand, in a chain
   bool live = true;
 };
 
@@ -113,7 +115,7 @@ struct exec_object {
   bool live = true;
 };
 
-// What only wild sequences make. It stays in these lists when it is gone.
+// Objects that only wild sequences make. They stay in these lists after their destruction.
 struct wild_objects {
   std::vector<CUarray> arrays;
   std::vector<CUdeviceptr> ranges;  // reserved addresses
@@ -147,7 +149,7 @@ struct world {
   }
 };
 
-// The numbers of the live ones in a list of objects.
+// Returns the indices of the live objects in a list.
 template <class Object>
 std::vector<std::size_t> live_indices(const std::vector<Object>& objects) {
   std::vector<std::size_t> numbers;
@@ -157,10 +159,10 @@ std::vector<std::size_t> live_indices(const std::vector<Object>& objects) {
   return numbers;
 }
 
-// The context that is current to the calling thread, as a number; -1 where there is none.
+// Returns the number of the calling thread's current context; -1 if there is none.
 [[nodiscard]] int current_context(const world& w);
 
-// Names of what the driver answers with.
+// Return names for handles that the driver returns.
 [[nodiscard]] std::string name_of(const world& w, CUcontext context);
 [[nodiscard]] std::string name_of(const world& w, CUmemoryPool pool);
 [[nodiscard]] std::string where(const world& w, CUdeviceptr address);

@@ -1,5 +1,6 @@
-// Graphs with a node of every kind, launched again and again with random changes in between: every
-// launch leaves what it was told to. 2000 launches each; WEIR_SOAK_LAUNCHES says how many else.
+// SPDX-License-Identifier: Apache-2.0
+// Graphs with a node of every kind, launched repeatedly with random changes in between: every
+// launch has the results of its parameters. 2000 launches each, or WEIR_SOAK_LAUNCHES.
 #include <weir/core/to_string.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
@@ -38,7 +39,7 @@ class every_kind {
     expected_.push_back(expected_state_.launch(now_, on_, scene_.last_awaited()));
   }
 
-  // What came out since the last time is what the launches were told.
+  // Returns true if the results since the last call match the launches' parameters.
   [[nodiscard]] bool is_right() {
     const std::vector<outcome> found = scene_.outcomes();
     EXPECT_EQ(found.size(), expected_.size());
@@ -51,7 +52,7 @@ class every_kind {
     return !testing::Test::HasFailure();
   }
 
-  // One node of the executable is told something else, or switched.
+  // Changes one node of the executable, or enables or disables it.
   void change() {
     switch (below(scene_.kinds().kernels ? 11u : 9u)) {
       case 0: return fill_with(node<fill_node>("fill"), now_.fill = next());
@@ -76,8 +77,8 @@ class every_kind {
     }
   }
 
-  // All of them, by another graph of the same shape: its own, changed, or one that is captured
-  // anew.
+  // Updates the executable from another graph with equal topology: its own, changed, or a new
+  // capture.
   void update() {
     now_ = {.fill = next(),
             .rows = next(),
@@ -106,7 +107,7 @@ class every_kind {
                       << to_string(done.node) << ", a "
                       << (done.node ? to_string(done.node.kind()) : "none");
   }
-  // Never the same, so that no value is one that was there before.
+  // Returns a new value each time.
   [[nodiscard]] value next() { return values_ += 1 + below(3); }
   template <class Node>
   [[nodiscard]] Node node(const char* tag) const {
@@ -156,8 +157,7 @@ class every_kind {
   value values_ = 100;
 };
 
-// Several launches are in flight at a time: what is changed between them concerns the later ones
-// only.
+// Several launches are in flight at a time: a change affects later ones only.
 void soak(bool by_hand) {
   if (!conditional_support_of_driver().else_and_switch)
     GTEST_SKIP() << "a driver of before CUDA 12.8";

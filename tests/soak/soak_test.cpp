@@ -1,5 +1,6 @@
-// Random work on many streams: nothing is lost, nothing is done twice. bench/soak.cpp does a
-// hundred times as much.
+// SPDX-License-Identifier: Apache-2.0
+// Random work on many streams: nothing is lost, nothing runs twice. bench/soak.cpp runs a hundred
+// times as much.
 #include "soak/soak.hpp"
 
 #include <gtest/gtest.h>

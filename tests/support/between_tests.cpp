@@ -1,6 +1,7 @@
-// What one test's graphs have kept is gone before the next test begins. Driver and weir give it up
-// in their own time, by calls that a test which counts would take for its own. For programs that
-// count calls, or destructions that wait.
+// SPDX-License-Identifier: Apache-2.0
+// Destroys what one test's graphs kept before the next test begins. The driver and weir release it
+// asynchronously, by calls that a test which counts calls would count as its own. Used by programs
+// that count calls or wait for destructions.
 #include <gtest/gtest.h>
 
 #include "support/graph_owners.hpp"

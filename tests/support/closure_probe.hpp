@@ -1,4 +1,6 @@
-// support/closure_probe.hpp - sees how often a closure is run and destroyed, and where.
+// SPDX-License-Identifier: Apache-2.0
+// support/closure_probe.hpp - records how often a closure is run and destroyed, and on which
+// thread.
 #pragma once
 
 #include <weir/stream/host_function.hpp>
@@ -10,8 +12,8 @@
 
 namespace weir::test {
 
-// What a closure has gone through. The closure may outlive it: what a graph held is destroyed on a
-// thread of weir's, in that thread's own time.
+// Counters of one closure. The closure may outlive this object: weir's reclaimer thread destroys
+// what a graph owned, at any later time.
 struct closure_stats {
   struct counts {
     std::atomic<int> runs{0};
@@ -26,8 +28,8 @@ struct closure_stats {
   std::atomic<std::thread::id>& destroyed_by = shared->destroyed_by;
 };
 
-// Waits for the destruction of a closure that a graph owns: the driver may see to that in its own
-// time.
+// Waits for the destruction of a closure that a graph owns; the driver may destroy it
+// asynchronously.
 [[nodiscard]] inline bool is_destroyed_once(const closure_stats& f) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
   while (f.destructions == 0 && std::chrono::steady_clock::now() < deadline)
@@ -35,7 +37,8 @@ struct closure_stats {
   return f.destructions == 1;
 }
 
-// A part of a closure that tells its fate. Move-only: only the last place that holds it counts.
+// A member of a closure that counts its runs and destructions. Move-only: only the final object
+// counts.
 class closure_probe {
  public:
   explicit closure_probe(const closure_stats& of) noexcept : stats_{of.shared} {}
@@ -45,7 +48,7 @@ class closure_probe {
     if (stats_ == nullptr) return;
     if (in_host_function()) ++stats_->destructions_in_host_functions;
     stats_->destroyed_by = std::this_thread::get_id();
-    ++stats_->destructions;  // last: who sees this sees the rest
+    ++stats_->destructions;  // last: a reader that sees this sees the rest
   }
   void record_run() const noexcept { ++stats_->runs; }
 
@@ -53,7 +56,7 @@ class closure_probe {
   std::shared_ptr<closure_stats::counts> stats_;
 };
 
-// Something to run that tells its fate.
+// Returns a callable that counts its runs and destructions.
 [[nodiscard]] inline auto counting_closure(const closure_stats& f) {
   return [w = closure_probe{f}] { w.record_run(); };
 }

@@ -1,4 +1,6 @@
-// support/completion_modes.hpp - completions as they come, and as points that are asked.
+// SPDX-License-Identifier: Apache-2.0
+// support/completion_modes.hpp - runs tests with the driver's own completions and with polled
+// events.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -16,8 +18,8 @@
 
 namespace weir::test {
 
-// Once as it comes, and once with a table over the driver's, where points are events that are
-// asked.
+// Runs each test twice: with the driver's completions, and with a table over the driver's in which
+// points are events that are polled.
 class completion_modes : public ::testing::TestWithParam<bool> {
  protected:
   completion_modes() {

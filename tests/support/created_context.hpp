@@ -1,4 +1,5 @@
-// support/created_context.hpp - a context that the program made itself, beside the primary one.
+// SPDX-License-Identifier: Apache-2.0
+// support/created_context.hpp - a context created by the program, beside the primary one.
 #pragma once
 
 #include <weir/device/context.hpp>
@@ -10,7 +11,7 @@
 
 namespace weir::test {
 
-// Not current for anybody. Declare it before what lives in it.
+// The context is not current on any thread. Declare it before the objects created in it.
 class created_context {
  public:
   explicit created_context(device gpu) {
@@ -20,7 +21,7 @@ class created_context {
       throw std::runtime_error{"no context can be made"};
     }
     abi::CUcontext popped = nullptr;
-    driver.cuCtxPopCurrent_v2(&popped);  // it was made current
+    driver.cuCtxPopCurrent_v2(&popped);  // creation made it current
   }
   created_context(const created_context&) = delete;
   created_context& operator=(const created_context&) = delete;

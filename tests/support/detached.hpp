@@ -1,4 +1,5 @@
-// support/detached.hpp - the simplest coroutine: runs at once, and ends itself.
+// SPDX-License-Identifier: Apache-2.0
+// support/detached.hpp - the simplest coroutine: starts at once, and destroys itself at its end.
 #pragma once
 
 #include <coroutine>
@@ -6,7 +7,7 @@
 
 namespace weir::test {
 
-// What it throws ends the test program.
+// An exception that leaves it terminates the test program.
 struct detached {
   struct promise_type {
     detached get_return_object() noexcept { return {}; }

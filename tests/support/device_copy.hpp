@@ -1,4 +1,5 @@
-// support/device_copy.hpp - what device memory holds, brought to the host.
+// SPDX-License-Identifier: Apache-2.0
+// support/device_copy.hpp - copies device memory to the host.
 #pragma once
 
 #include <weir/memory/copy.hpp>
@@ -10,7 +11,7 @@
 
 namespace weir::test {
 
-// The elements of a buffer in the order of a stream, which is waited for.
+// Copies the elements of a buffer in stream order, and waits for the stream.
 template <class Buffer>
 [[nodiscard]] auto contents(stream_ref s, const Buffer& of) {
   using element = typename Buffer::value_type;

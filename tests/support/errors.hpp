@@ -1,4 +1,5 @@
-// support/errors.hpp - what a call throws, as values that a test can compare.
+// SPDX-License-Identifier: Apache-2.0
+// support/errors.hpp - the errors that a call throws, as values that a test can compare.
 #pragma once
 
 #include <weir/core/error.hpp>
@@ -10,8 +11,7 @@
 
 namespace weir::test {
 
-// The weir::error that the call throws; none if it throws nothing. Anything else that it throws is
-// the test's failure.
+// Returns the weir::error that the call throws, or nothing. Any other exception fails the test.
 template <class Call>
 [[nodiscard]] std::optional<error> failure_of(Call&& call) {
   try {
@@ -22,14 +22,14 @@ template <class Call>
   return std::nullopt;
 }
 
-// Its code; success if it throws nothing.
+// Returns the error's code, or success if the call throws nothing.
 template <class Call>
 [[nodiscard]] errc result_of(Call&& call) {
   const std::optional<error> failure = failure_of(std::forward<Call>(call));
   return failure ? failure->result() : errc::success;
 }
 
-// An address as errors tell it.
+// Returns an address as error messages print it.
 [[nodiscard]] inline std::string text_of(const void* address) {
   std::ostringstream text;
   text << address;

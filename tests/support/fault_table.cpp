@@ -1,4 +1,5 @@
-// tests/support/fault_table.cpp - a table that counts calls and fails those that it is told to.
+// SPDX-License-Identifier: Apache-2.0
+// tests/support/fault_table.cpp - a driver table that counts calls and injects failures.
 #include "support/fault_table.hpp"
 
 #include <array>
@@ -9,7 +10,7 @@
 namespace weir::detail {
 namespace {
 
-// The functions by place.
+// Indices of the functions in the table.
 enum class function_index : std::size_t {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) symbol,
 #include "driver/functions.def"
@@ -20,8 +21,8 @@ constexpr auto function_count = static_cast<std::size_t>(function_index::end);
 static_assert(sizeof(driver_table) == function_count * sizeof(void*),
               "a function's place is its offset in pointers");
 
-// What happens to the calls numbered first to last, of those made since the table was put in. The
-// three are changed together, under a lock that is free of contention unless a test fails calls on
+// Makes the calls numbered first to last fail; calls are counted since the table was installed. The
+// three members change together, under a lock without contention unless a test fails calls on
 // several threads.
 struct injected_fault {
   int first = 0;
@@ -35,13 +36,12 @@ struct call_record {
   injected_fault failing;
 };
 
-// Never destroyed and never moved: a thread may be in a wrapper when the table that counts is taken
-// out.
+// Never destroyed and never moved: a thread may be in a wrapper when the fault_table ends.
 std::array<call_record, function_count> functions;
 constinit std::atomic<bool> is_alive{false};
 constinit std::atomic<const driver_table*> wrapped_table{nullptr};
 
-// Counts a call. The code to fail it with, or CUDA_SUCCESS.
+// Counts a call. Returns the code to fail it with, or CUDA_SUCCESS.
 CUresult record_call(std::size_t which) noexcept {
   call_record& record = functions[which];
   const std::lock_guard guard{record.lock};

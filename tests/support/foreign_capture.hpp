@@ -1,4 +1,6 @@
-// support/foreign_capture.hpp - captures that are begun past weir, as another library begins them.
+// SPDX-License-Identifier: Apache-2.0
+// support/foreign_capture.hpp - captures started directly through the driver, as another library
+// starts them.
 #pragma once
 
 #include <weir/stream/stream.hpp>
@@ -11,8 +13,8 @@
 
 namespace weir::test {
 
-// A capture that begins in the stream and ends with this, at the latest. Unless end() has asked, it
-// has to be whole then.
+// A capture that begins in the stream, and ends at the latest with this object. Unless the test
+// calls end() or take(), it must be valid then.
 class foreign_capture {
  public:
   explicit foreign_capture(stream_ref origin,
@@ -28,13 +30,14 @@ class foreign_capture {
     }
   }
 
-  // Ends it, and destroys its graph. Was it whole?
+  // Ends the capture and destroys its graph. Returns true if the capture was valid.
   [[nodiscard]] bool end() {
     abi::CUgraph const graph = take();
     return graph != nullptr && detail::driver().cuGraphDestroy(graph) == abi::CUDA_SUCCESS;
   }
 
-  // Ends it: its graph, which is the caller's; null if it was not whole.
+  // Ends the capture. Returns its graph, which the caller owns, or null if the capture was
+  // invalidated.
   [[nodiscard]] abi::CUgraph take() {
     open_ = false;
     abi::CUgraph graph = nullptr;

@@ -1,4 +1,5 @@
-// support/fresh_process.hpp - a test in a process of its own.
+// SPDX-License-Identifier: Apache-2.0
+// support/fresh_process.hpp - runs a test in its own process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,10 +10,10 @@
 
 namespace weir::test {
 
-// Runs `body` in a fresh process, where nothing of weir has been used yet: for what a process can
-// do only once, such as losing its device, reading its environment or ending. A copy of the test
-// program is started for it, which runs the test up to the body. The body answers whether all was
-// as it should be; what is wrong it says on standard error.
+// Runs `body` in a fresh process in which weir is unused: for what a process can do only once, such
+// as losing its device, reading its environment or exiting.
+// It starts a copy of the test program, which runs the test up to the body. The body returns true
+// if all its checks hold, and prints those that do not to standard error.
 template <class Body>
 void in_a_fresh_process(const Body& body) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -27,7 +28,7 @@ void in_a_fresh_process(const Body& body) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
-// For bodies: says what is wrong, and answers whether it is.
+// Returns the condition, and prints `what` if it is false. For bodies.
 inline bool holds(bool condition, const char* what) {
   if (!condition) std::fprintf(stderr, "does not hold: %s\n", what);
   return condition;
@@ -35,5 +36,5 @@ inline bool holds(bool condition, const char* what) {
 
 }  // namespace weir::test
 
-// holds(), told by the condition's own text.
+// Calls holds() with the condition's own text.
 #define WEIR_HOLDS(condition) ::weir::test::holds((condition), #condition)

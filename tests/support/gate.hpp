@@ -1,4 +1,5 @@
-// support/gate.hpp - holds a stream until the test lets it go.
+// SPDX-License-Identifier: Apache-2.0
+// support/gate.hpp - blocks a stream until the test opens the gate.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,11 +20,10 @@
 namespace weir::test {
 
 // Work queued on a stream after a gate waits, on the device, until the gate is opened or destroyed.
-// No thread of the driver waits with it, so other streams and host functions go on; but for streams
-// that share its queue of the hardware (share_hardware_queue). Declare it after what must outlive
-// the held work.
-//
-// One that is closed for very long opens itself, and the test fails.
+// No thread of the driver waits with it, so other streams and host functions continue, except for
+// streams that share its hardware queue (share_hardware_queue). Declare it after objects that must
+// outlive the blocked work.
+// A gate that stays closed too long opens itself, and the test fails.
 class gate {
  public:
   explicit gate(stream_ref stream) : index_{next_index()} {
@@ -52,7 +52,7 @@ class gate {
   }
 
  private:
-  // Places are used in turn; there are far more of them than gates at a time.
+  // The words are used in rotation; there are far more of them than gates at a time.
   static std::size_t next_index() {
     static std::atomic<std::size_t> used{0};
     return used.fetch_add(1) % gate_watchdog::capacity;
@@ -65,14 +65,14 @@ class gate {
   std::size_t index_;
 };
 
-// A GPU's streams share some queues, and one that waits for a value stops its queue for other work,
-// be it of the one or of the other stream. Both are without work.
+// Returns true if two idle streams share a hardware queue. A GPU's streams share some queues, and a
+// stream that waits for a value blocks the others in its queue.
 inline bool share_hardware_queue(stream_ref one, stream_ref other) {
   constexpr std::chrono::milliseconds timeout{200};
   pinned_buffer<std::uint32_t> word{1};
   const auto blocks = [&](stream_ref held, stream_ref free) {
     gate holding{held};
-    fill(free, word.data(), 1, 1u);  // a record alone is not held up
+    fill(free, word.data(), 1, 1u);  // a record alone is not blocked
     const bool is_held = !free.record().sync_for(timeout);
     holding.open();
     held.sync();
@@ -80,8 +80,8 @@ inline bool share_hardware_queue(stream_ref one, stream_ref other) {
     return is_held;
   };
   const bool is_shared = blocks(one, other) || blocks(other, one);
-  word.close();  // weir's thread might free it beside the next gate, and wait for the device with
-                 // the driver's lock held
+  word.close();  // the reclaimer thread could free it during the next gate, and wait for the device
+                 // with the driver's lock held
   return is_shared;
 }
 

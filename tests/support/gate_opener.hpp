@@ -1,4 +1,5 @@
-// support/gate_opener.hpp - opens a gate once somebody waits for it.
+// SPDX-License-Identifier: Apache-2.0
+// support/gate_opener.hpp - opens a gate once a thread waits for it.
 #pragma once
 
 #include <atomic>
@@ -10,9 +11,9 @@
 
 namespace weir::test {
 
-// Opens the gate as soon as any thread has called that function of the driver, which waits: so the
-// wait is asked for before the work can end, and a caller who does not wait is found out. At its
-// own end, or after a minute if somebody waits in another way, it opens the gate in any case.
+// Opens the gate as soon as any thread has called the given blocking function of the driver. So the
+// wait starts before the work can end, and a caller that does not wait is detected. It also opens
+// the gate in its destructor, and after a minute.
 class gate_opener {
  public:
   template <class Function>

@@ -1,5 +1,5 @@
-// support/gate_watchdog.hpp - opens gates that nobody opens, so that a test which would never end
-// fails instead.
+// SPDX-License-Identifier: Apache-2.0
+// support/gate_watchdog.hpp - opens forgotten gates, so that a test that would hang fails instead.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@ namespace weir::test {
 class gate_watchdog {
  public:
   static constexpr std::size_t capacity = 4096;
-  // Shorter than the time that a test has (WEIR_TEST_LIMIT), and longer than any holds its gates,
-  // under sanitizers, too.
+  // Shorter than a test's time limit (WEIR_TEST_LIMIT), and longer than any test keeps a gate
+  // closed, also under sanitizers.
   static constexpr std::chrono::seconds max_closed_time{100};
 
-  // Never destroyed: its thread looks at it for as long as the process lives.
+  // Never destroyed: its thread uses it until the process ends.
   static gate_watchdog& instance() {
     static auto* const instance = new gate_watchdog;
     return *instance;

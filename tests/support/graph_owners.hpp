@@ -1,4 +1,5 @@
-// support/graph_owners.hpp - waits until what ended graphs have kept is given up.
+// SPDX-License-Identifier: Apache-2.0
+// support/graph_owners.hpp - waits for the release of what destroyed graphs kept alive.
 #pragma once
 
 #include <weir/core/deferred.hpp>
@@ -10,12 +11,11 @@
 
 namespace weir::test {
 
-// Returns when the owners that graphs kept which have ended before, with all their executables and
-// launches, are gone, and what they owned, too. The driver ends them one after the other: behind
-// them comes one that tells.
+// Returns once all owners held by already destroyed graphs, with their executables and launches,
+// are destroyed. The driver destroys them in order, so a marker object queued behind them shows
+// when they are gone.
 inline void wait_for_graph_owners() {
-  device{}
-      .sync();  // while a launch is under way its owners stay, and the teller would overtake them
+  device{}.sync();  // a launch in flight keeps its owners, and the marker would overtake them
   struct sentinel {
     std::promise<void> destroyed;
     ~sentinel() { destroyed.set_value(); }

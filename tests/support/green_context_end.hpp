@@ -1,4 +1,6 @@
-// support/green_context_end.hpp - waits for the end of a green context that a graph kept alive.
+// SPDX-License-Identifier: Apache-2.0
+// support/green_context_end.hpp - waits for the destruction of a green context that a graph kept
+// alive.
 #pragma once
 
 #include <chrono>
@@ -8,9 +10,9 @@
 
 namespace weir::test {
 
-// Is one green context destroyed since `calls` was made, and no more? Waits for it: a driver lets
-// go of what a graph keeps in its own time, on a thread that drain_deferred() knows nothing of.
-// What counts calls afterwards would find this one among its own.
+// Waits until a green context is destroyed. Returns true if exactly one was destroyed since `calls`
+// was created. The driver releases what a graph keeps asynchronously, outside drain_deferred(), and
+// a later count of calls would include it.
 [[nodiscard]] inline bool is_destroyed_once(const detail::fault_table& calls) {
   const auto ended = [&] { return calls.count(&detail::driver_table::cuGreenCtxDestroy); };
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};

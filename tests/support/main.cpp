@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main function of every test program: runs the tests against the driver that WEIR_DRIVER
 // names.
 #include <gmock/gmock.h>
@@ -23,8 +24,8 @@
 #include "support/time_limit.hpp"
 
 #if defined(__SANITIZE_THREAD__)
-// Copies and sets of any size write words that streams wait for, with plain stores, while others
-// look at them: as on a GPU.
+// Copies and memsets of any size write words that streams wait for, with plain stores, while other
+// threads read them, as on a GPU.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race:weir::embedded::model::value_wait::run\n";
@@ -32,8 +33,8 @@ extern "C" const char* __tsan_default_suppressions() {
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
-// A forked child has the parent's memory, but not the threads that hold it: what it ends with is no
-// leak.
+// A forked child has the parent's memory, but not the threads that own it, so LeakSanitizer is off
+// there.
 namespace {
 const pid_t program = getpid();
 }
@@ -43,10 +44,9 @@ extern "C" int __lsan_is_turned_off() { return getpid() != program; }
 
 namespace {
 
-constexpr int skipped = 77;  // what CTest is told to take for "skipped"
+constexpr int skipped = 77;  // the exit status that CTest treats as "skipped"
 
-// A machine without a GPU, or without its driver. Anything else that is wrong with a driver is a
-// failure.
+// Returns true if there is no GPU or no GPU driver. Any other driver problem is a failure.
 bool is_missing_driver(weir::errc code) {
   return code == weir::errc::no_device || code == weir::errc::file_not_found;
 }
@@ -70,9 +70,9 @@ void use_once(weir::stream_ref s) {
   s.sync();
 }
 
-// A GPU's driver loads what a kind of work needs at its first use, and waits for the whole device
-// to do so. A test that holds a stream would wait for ever, so every kind is used once before the
-// first test.
+// A GPU's driver loads code for each kind of work at its first use, and waits for the whole device
+// to do so. A test that blocks a stream would hang, so every kind is used once before the first
+// test.
 void warm_up() {
   const weir::stream s{weir::device{}};
   use_once<std::uint8_t>(s);
@@ -81,13 +81,12 @@ void warm_up() {
   weir::launch_host(s, [] {});
   weir::add_callback(s, [](weir::errc) {});
   s.sync();
-  // cuMemFreeHost of the pinned buffers waits for the device, and other threads' calls wait for it:
-  // a role or test that holds a stream meanwhile could not let it go.
+  // cuMemFreeHost of the pinned buffers waits for the device, and other threads' calls wait for it.
+  // A test that blocks a stream meanwhile could not unblock it.
   weir::drain_deferred();
 }
 
-// What one test leaves to weir's own thread is no part of the next one, which may count driver
-// calls.
+// Runs one test's deferred tasks before the next test, which may count driver calls.
 class drain_before_each_test : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo&) override { weir::drain_deferred(); }
 };
@@ -99,8 +98,8 @@ int main(int argc, char** argv) {
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   listeners.Append(new weir::test::time_limit);  // first: the others may wait
   listeners.Append(new drain_before_each_test);
-  // Read by a GPU's driver when it starts: load at once, and as many queues in hardware as there
-  // are, so that streams do not wait for each other by accident.
+  // A GPU's driver reads these when it starts: load everything at once, and use all hardware
+  // queues, so that unrelated streams do not block each other.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {

@@ -1,4 +1,5 @@
-// support/peer.cpp - starting the other process, and talking to it.
+// SPDX-License-Identifier: Apache-2.0
+// support/peer.cpp - starts the other process, and exchanges messages with it.
 #include "support/peer.hpp"
 
 #include <fcntl.h>
@@ -32,7 +33,7 @@ peer_role*& first_role() noexcept {
   return first;
 }
 
-// The message for one descriptor, which goes with one byte: control data alone may be lost.
+// The message for one descriptor. It carries one byte, because control data alone may be lost.
 struct descriptor_message {
   char byte = 0;
   iovec data{&byte, 1};
@@ -143,7 +144,7 @@ peer_role::peer_role(const char* name, role_function run) noexcept
 bool peer_role::run_if_requested(int& exit_status) {
   const char* wanted = std::getenv(variable);
   if (wanted == nullptr) return false;
-  alarm(120);  // the test that waits for it shall not wait for ever
+  alarm(120);  // the test must not wait for it indefinitely
   exit_status = 2;
   for (const peer_role* role = first_role(); role != nullptr; role = role->next_) {
     if (std::strcmp(role->name_, wanted) != 0) continue;

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // support/peer.hpp - tests with two processes: the other one is a copy of the test program that
-// plays a role.
+// runs a role.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +10,7 @@
 
 namespace weir::test {
 
-// A line between the two processes. What is sent is received in that order, in pieces of the same
-// size.
+// A channel between the two processes. Values arrive in order, in pieces of equal size.
 class peer_channel {
  public:
   explicit peer_channel(int socket) noexcept : socket_{socket} {}
@@ -21,14 +21,14 @@ class peer_channel {
     send_bytes(&value, sizeof value);
   }
 
-  // Waits for it, for a minute. False if the other process has ended.
+  // Waits up to a minute for a value. Returns false if the other process has ended.
   template <class Value>
   [[nodiscard]] bool try_receive(Value& value) const {
     static_assert(std::is_trivially_copyable_v<Value>);
     return receive_bytes(&value, sizeof value);
   }
 
-  // Throws where there is nothing to come.
+  // Like the other receive(), but throws if no value arrives.
   template <class Value>
   [[nodiscard]] Value receive() const {
     Value value;
@@ -36,7 +36,7 @@ class peer_channel {
     return value;
   }
 
-  // A file descriptor; the one that is received is the receiver's own.
+  // Sends a file descriptor. The receiver gets its own descriptor.
   void send_descriptor(int fd) const;
   [[nodiscard]] int receive_descriptor() const;
 
@@ -50,8 +50,8 @@ class peer_channel {
   bool receive_bytes(void* bytes, std::size_t count) const;
 };
 
-// The other process, started anew: nothing of weir has been used in it. It ends when its role does;
-// a role that is in the middle of receive() ends with this object.
+// The other process, started with exec, so weir is unused in it. It ends when its role returns; a
+// role blocked in receive() ends with this object.
 class peer : public peer_channel {
  public:
   explicit peer(const char* role);
@@ -59,20 +59,20 @@ class peer : public peer_channel {
   peer& operator=(const peer&) = delete;
   ~peer();
 
-  // Waits until it has ended. Its exit status; -1 where a signal ended it.
+  // Waits until the process has ended. Returns its exit status, or -1 if a signal ended it.
   int wait();
 
  private:
   pid_t pid_ = -1;
 };
 
-// A role, known by its name in the whole program.
+// A role; its name is unique in the program.
 class peer_role {
  public:
   using role_function = void (*)(const peer_channel& to_test);
   peer_role(const char* name, role_function run) noexcept;
 
-  // Plays the role that this process was started for. False if it was started for none.
+  // Runs the role that this process was started for. Returns false if there is none.
   static bool run_if_requested(int& exit_status);
 
  private:
@@ -83,8 +83,8 @@ class peer_role {
 
 }  // namespace weir::test
 
-// WEIR_PEER_ROLE(name) { ... } - what the other process does; `test` is the line to the one that
-// started it. It has no expectations of its own: what it sees, it sends.
+// WEIR_PEER_ROLE(name) { ... } - the code of the other process; `test` is the channel to the test.
+// It has no expectations of its own: it sends its results.
 #define WEIR_PEER_ROLE(role)                                                            \
   static void weir_peer_##role(const ::weir::test::peer_channel&);                      \
   static const ::weir::test::peer_role weir_peer_role_##role{#role, &weir_peer_##role}; \

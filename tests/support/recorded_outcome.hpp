@@ -1,4 +1,5 @@
-// support/recorded_outcome.hpp - how somebody's wait has ended.
+// SPDX-License-Identifier: Apache-2.0
+// support/recorded_outcome.hpp - records how a wait has ended.
 #pragma once
 
 #include <weir/completion/completion.hpp>

@@ -1,4 +1,5 @@
-// support/shared_allocation.hpp - device memory that is handed on as a file descriptor.
+// SPDX-License-Identifier: Apache-2.0
+// support/shared_allocation.hpp - device memory that is exported as a file descriptor.
 #pragma once
 
 #include <weir/device/context.hpp>
@@ -16,8 +17,8 @@
 
 namespace weir::test {
 
-// An allocation and its own addresses, as another library would make them. Declare it before what
-// is imported from it.
+// An allocation and its own mapping, as another library would create them. Declare it before
+// objects imported from it.
 class shared_allocation {
  public:
   explicit shared_allocation(device gpu, std::size_t pieces = 1) : gpu_{gpu} {
@@ -43,7 +44,7 @@ class shared_allocation {
     driver().cuMemRelease(memory_);
   }
 
-  // A new descriptor, which is the caller's.
+  // Returns a new file descriptor, which the caller owns.
   [[nodiscard]] int descriptor() const {
     int made = -1;
     must(driver().cuMemExportToShareableHandle(&made, memory_,
@@ -54,9 +55,9 @@ class shared_allocation {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t piece() const noexcept {
     return piece_;
-  }  // what offsets and sizes are multiples of
+  }  // offsets and sizes are multiples of this
 
-  // `count` elements from an offset on, at the exporter's own addresses.
+  // Returns `count` elements starting at an offset, at the exporter's own addresses.
   template <class T>
   [[nodiscard]] std::span<T> at(std::size_t offset, std::size_t count) const noexcept {
     return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(address_) + offset), count};
@@ -75,7 +76,7 @@ class shared_allocation {
   abi::CUdeviceptr address_ = 0;
 };
 
-// Is it open in this process?
+// Returns true if the descriptor is open in this process.
 inline bool is_open(int descriptor) { return fcntl(descriptor, F_GETFD) >= 0; }
 
 }  // namespace weir::test

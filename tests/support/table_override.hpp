@@ -1,4 +1,5 @@
-// support/table_override.hpp - a table over the driver's, with functions of the test's in it.
+// SPDX-License-Identifier: Apache-2.0
+// support/table_override.hpp - a table over the driver's that replaces some functions.
 #pragma once
 
 #include "driver/table.hpp"
@@ -8,9 +9,9 @@
 
 namespace weir::test {
 
-// While one lives every call passes through its table, which is the driver's but for what `edit`
-// puts there; that finds what it replaces in original(). One at a time. A thread may be in it for
-// longer than it lives.
+// While an object of this class exists, every call goes through its table: a copy of the driver's,
+// changed by `edit`. The replacements call the driver through original(). One at a time. A thread
+// may still be in the table after this object ends.
 class table_override {
  public:
   explicit table_override(void (*edit)(detail::driver_table&)) {

@@ -1,5 +1,5 @@
-// support/temporary_folder.hpp - a folder for the files of one test, which no test of another
-// process has.
+// SPDX-License-Identifier: Apache-2.0
+// support/temporary_folder.hpp - a folder for the files of one test, unique among processes.
 #pragma once
 
 #include <cstdlib>
@@ -12,8 +12,8 @@
 
 namespace weir::test {
 
-// Empty at first, and gone with this object. The programs run side by side, each under several
-// schedules: a name of their own choice would be that of all of them.
+// Empty at first, and removed with this object. Test programs run concurrently, each with several
+// schedules, so a fixed name would be shared.
 class temporary_folder {
  public:
   temporary_folder() {

@@ -1,4 +1,5 @@
-// support/time_limit.cpp - what a program does when the time of one of its tests is up.
+// SPDX-License-Identifier: Apache-2.0
+// support/time_limit.cpp - reports a test that has exceeded its time limit.
 #include "support/time_limit.hpp"
 
 #include <signal.h>
@@ -22,8 +23,8 @@ void write_message(const char* what) {
   if (write(STDERR_FILENO, what, std::strlen(what)) < 0) return;
 }
 
-// Any thread may hold any lock: only what a signal's handler may call, and execlp(), which takes
-// none in glibc.
+// Any thread may hold any lock, so this calls only async-signal-safe functions and execlp(), which
+// takes no lock in glibc.
 void on_timeout(int) {
   write_message(message.data());
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);

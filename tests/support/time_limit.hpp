@@ -1,14 +1,15 @@
-// support/time_limit.hpp - a test that hangs says which it is, and where its threads are, before
-// CTest ends the program.
+// SPDX-License-Identifier: Apache-2.0
+// support/time_limit.hpp - a test that hangs prints its name and its threads' stacks, before CTest
+// ends the program.
 #pragma once
 
 #include <gtest/gtest.h>
 
 namespace weir::test {
 
-// Ends the program where one test, or what comes between two or after the last, takes longer than
-// WEIR_TEST_LIMIT seconds; without that variable, never. The threads' stacks come from gdb, where
-// there is one.
+// Ends the program if one test, or the code between or after tests, takes longer than
+// WEIR_TEST_LIMIT seconds; never if that variable is unset. gdb prints the threads' stacks, if it
+// is installed.
 class time_limit : public testing::EmptyTestEventListener {
  public:
   time_limit();

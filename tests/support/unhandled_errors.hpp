@@ -1,4 +1,5 @@
-// support/unhandled_errors.hpp - collects what reaches set_unhandled_error_handler.
+// SPDX-License-Identifier: Apache-2.0
+// support/unhandled_errors.hpp - collects the errors that reach set_unhandled_error_handler.
 #pragma once
 
 #include <weir/core/error.hpp>
@@ -11,8 +12,8 @@
 
 namespace weir::test {
 
-// While one lives, failures that nobody can throw come here instead of to standard error. One at a
-// time.
+// While an object of this class exists, errors that cannot be thrown are collected here instead of
+// printed to standard error. One at a time.
 class unhandled_errors {
  public:
   unhandled_errors() {
@@ -30,7 +31,7 @@ class unhandled_errors {
   }
   [[nodiscard]] std::size_t count() const { return all().size(); }
 
-  // Those that are weir's own.
+  // Returns those that are weir::error.
   [[nodiscard]] std::vector<error> errors() const {
     std::vector<error> found;
     for (const std::exception_ptr& failure : all()) {
@@ -38,7 +39,7 @@ class unhandled_errors {
         std::rethrow_exception(failure);
       } catch (const error& e) {
         found.push_back(e);
-      } catch (...) {  // a test's own, which all() has
+      } catch (...) {  // a test's own exception; all() returns it
       }
     }
     return found;

@@ -1,4 +1,5 @@
-// support/wait_until_asleep.hpp - looks whether another thread sleeps.
+// SPDX-License-Identifier: Apache-2.0
+// support/wait_until_asleep.hpp - waits until another thread sleeps.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +10,8 @@
 
 namespace weir::test {
 
-// Returns when the kernel says that the thread of this process, by the number that gettid() gives
-// it, sleeps, or has ended.
+// Returns once the kernel reports that the thread, identified by its gettid() number, sleeps or has
+// ended.
 inline void wait_until_asleep(pid_t thread) {
   for (;;) {
     std::string line;

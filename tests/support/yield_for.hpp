@@ -1,4 +1,5 @@
-// support/yield_for.hpp - leaves other threads a while.
+// SPDX-License-Identifier: Apache-2.0
+// support/yield_for.hpp - lets other threads run for a while.
 #pragma once
 
 #include <chrono>
@@ -6,8 +7,8 @@
 
 namespace weir::test {
 
-// Yields for so long, at least once. Not a number of times: beside busy loops each takes
-// milliseconds.
+// Yields for `time`, at least once. A fixed number of yields would not do: beside busy loops each
+// takes milliseconds.
 inline void yield_for(std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   do std::this_thread::yield();

@@ -1,4 +1,5 @@
-// The tool's files: what may be staged, and an output that is whole or not there.
+// SPDX-License-Identifier: Apache-2.0
+// The tool's files: which files may be staged, and an output that is complete or absent.
 #include "failure.hpp"
 #include "input_file.hpp"
 #include "output_file.hpp"

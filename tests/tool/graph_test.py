@@ -7,7 +7,7 @@ import tool
 
 TEXT = 'digraph weir { a -> b [label="x"]; }\n'
 
-# Says what it was asked, and gives back what it was given.
+# Prints its arguments, and copies its input to its output.
 ECHO = """#!/bin/sh
 printf '%s|' "$0" "$@"
 cat

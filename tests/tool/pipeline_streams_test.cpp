@@ -1,4 +1,5 @@
-// How the steps of a chunk are spread over streams, and how a file is cut up.
+// SPDX-License-Identifier: Apache-2.0
+// How the steps of a chunk are distributed over streams, and how a file is split into chunks.
 #include "stage/pipeline_streams.hpp"
 #include "stage/plan.hpp"
 
@@ -34,7 +35,7 @@ TEST(PipelineStreams, FourStreamsTakeOneStepEach) {
   EXPECT_EQ(streams_of(step::check, 4), (stream_range{3, 1}));
 }
 
-// What makes several streams worth while is that the two directions do not share one.
+// Several streams pay off because the two copy directions do not share a stream.
 TEST(PipelineStreams, TwoOrMoreStreamsSeparateCopyInFromCopyOut) {
   for (int streams = 2; streams <= 64; ++streams) {
     const stream_range in = streams_of(step::in, streams);

@@ -1,4 +1,5 @@
-// sample.hpp - files for the tests of the tool's jobs.
+// SPDX-License-Identifier: Apache-2.0
+// sample.hpp - sample files for the tests of the tool's jobs.
 #pragma once
 
 #include "checksum.hpp"
@@ -16,7 +17,7 @@
 
 namespace weir::tool {
 
-// A file in memory, which goes with its owner.
+// A file in memory, removed with this object.
 class sample {
  public:
   explicit sample(std::size_t size) : fd_{::memfd_create("sample", MFD_CLOEXEC)}, bytes_(size) {

@@ -1,5 +1,6 @@
-// The job of `weir scan`: the same findings in every way, what it queues, and what comes of calls
-// that fail.
+// SPDX-License-Identifier: Apache-2.0
+// The job of `weir scan`: equal findings in every mode, what it queues, and how it handles failed
+// calls.
 #include "scan/job.hpp"
 
 #include "failure.hpp"
@@ -75,12 +76,12 @@ TEST(ScanJob, CopiesAndKernelsRunAloneInMemory) {
     EXPECT_GT(j.run_in_memory(mode, {.kernels = false}, 100), 0);
     EXPECT_EQ(calls.count(&driver_table::cuLaunchKernel), launches);
   }
-  // A run over the file leaves other chunks there; what is expected of them is known anew.
+  // A run over the file changes the chunks in memory; their expected findings are computed anew.
   EXPECT_EQ(j.run(launch_mode::queued, no_progress).found.crc, data.crc());
   EXPECT_GT(j.run_in_memory(launch_mode::replayed, {}, 100), 0);
 }
 
-// Each slot has its own; the chunk that is shorter is queued.
+// Each slot has its own graph; the last, shorter chunk is queued.
 TEST(ScanJob, EachFullChunkIsOneGraphLaunch) {
   const sample data{20'017};
   const input_file file{data.path()};
@@ -90,10 +91,10 @@ TEST(ScanJob, EachFullChunkIsOneGraphLaunch) {
   EXPECT_EQ(calls.count(&driver_table::cuGraphInstantiateWithParams), 8);
   EXPECT_EQ(calls.count(&driver_table::cuGraphLaunch), 20);
   EXPECT_EQ(calls.count(&driver_table::cuLaunchKernel),
-            8 * 2 + 2);  // captured, and for the last chunk
+            8 * 2 + 2);  // captured, plus the last chunk
 }
 
-// Of functions that weir's own thread does not call for the jobs before.
+// Fails functions that the reclaimer thread does not call for earlier jobs.
 TEST(ScanJob, AFailedCallEndsOnlyItsOwnJob) {
   const sample data{30'000};
   const input_file file{data.path()};

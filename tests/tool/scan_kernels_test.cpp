@@ -1,5 +1,6 @@
-// The kernels of `weir scan` on memory of every awkward size and contents, against zlib and a plain
-// loop.
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of `weir scan` on memory of every size and contents that is hard to handle, compared
+// with zlib and a plain loop.
 #include "scan/kernels.hpp"
 
 #include "checksum.hpp"
@@ -23,7 +24,7 @@ class ScanKernels : public testing::Test {
   static void SetUpTestSuite() { code = std::make_unique<kernels>(device{}); }
   static void TearDownTestSuite() { code.reset(); }
 
-  // Has the device look at bytes with so many units of junk around them.
+  // Runs the kernels on bytes with `junk` units of other data around them.
   void expect_right(const std::vector<std::byte>& bytes, std::size_t junk = 0) {
     const std::size_t whole = whole_units(bytes.size());
     buffer<std::byte> room{s, whole + 2 * junk * unit_bytes};
@@ -56,7 +57,7 @@ class ScanKernels : public testing::Test {
   stream s{device{}};
 };
 
-// From one byte over all borders of units, rows and tiles.
+// Sizes from one byte across all boundaries of units, rows and tiles.
 TEST_F(ScanKernels, KernelsHandleEverySize) {
   for (const std::size_t size :
        {1,      2,      15,      16,      17,      31,        32,       33,
@@ -76,7 +77,7 @@ TEST_F(ScanKernels, KernelsHandleEqualBytes) {
     expect_right(std::vector<std::byte>(70'001, static_cast<std::byte>(b)));
 }
 
-// One bit in a sea of zeros has its own remainder wherever it is.
+// A single bit among zeros has a distinct remainder at each position.
 TEST_F(ScanKernels, KernelsDetectOneBitAnywhere) {
   std::vector<std::byte> bytes(40'000);
   for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += 12'347) {
@@ -105,7 +106,7 @@ TEST(ScanKernelText, TheKernelSourceCompilesForGpusWithoutAWarning) {
   EXPECT_EQ(made.log, "");
 }
 
-// What was found is added to what is there: two halves into one.
+// Findings are added to earlier ones: two halves into one.
 TEST_F(ScanKernels, KernelsAddToEarlierResults) {
   const std::vector<std::byte> bytes = random_bytes(20'000);
   buffer<std::byte> room{s, bytes.size()};

@@ -41,7 +41,7 @@ class Finds(ScanTest):
                 source = self.file(size)
                 self.assert_found(self.report_of(source, "--chunk", CHUNK), source.read_bytes())
 
-    # A last chunk that is shorter leaves more in front of it than the slot's memory had there before.
+    # A shorter last chunk needs more leading zeros than the slot's memory had for the chunk before.
     def test_every_awkward_chunk(self):
         source = self.file(50_021)
         for chunk in (1001, 1008, 15_999, 16_001, 50_020, 50_021):
@@ -70,7 +70,7 @@ class Finds(ScanTest):
                                         "--readers", readers)
                 self.assert_found(report, source.read_bytes())
 
-    # A chunk of more than one tile a block, and of several blocks.
+    # A chunk with several blocks, and several tiles for each block.
     def test_large_chunks(self):
         source = self.file(5_000_011)
         for chunk in ("1M", "3000001", "1G"):

@@ -149,7 +149,7 @@ class Refused(tool.ToolTest):
         source.chmod(0)
         self.assert_fails(self.weir("stage", source), 1, "Permission denied")
 
-    # The kernel says that these have a page, and gives less: what a file does that shrinks while it is read.
+    # The kernel reports a page as the size of these files and returns less, like a file that shrinks while it is read.
     @unittest.skipUnless(os.path.isfile("/sys/devices/system/cpu/online"), "no /sys")
     def test_shorter_than_it_says(self):
         run = self.weir("stage", "/sys/devices/system/cpu/online")
@@ -196,7 +196,7 @@ class Output(tool.ToolTest):
     def test_no_space(self):
         self.assert_fails(self.stage_to("/dev/full"), 1, "/dev/full", "No space left")
 
-    # A limit on the size of files stands for a disk that is full: the file cannot be made as long as it has to be.
+    # RLIMIT_FSIZE simulates a full disk: the file cannot grow to its required size.
     def test_no_space_in_the_folder(self):
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))

@@ -42,6 +42,6 @@ class ToolTest(unittest.TestCase):
 def main():
     global WEIR
     WEIR = sys.argv.pop(1)
-    # A test module imports this file under its own name; what it sees has to be the same.
+    # A test module imports this file under its own name and must see the state of the main module.
     sys.modules["tool"].WEIR = WEIR
     unittest.main(module="__main__")

@@ -1,5 +1,6 @@
-// The whole job, queued and replayed: every byte comes back in order, whatever the file, the chunks
-// and the streams are.
+// SPDX-License-Identifier: Apache-2.0
+// The whole job, queued and replayed: every byte comes back in order, for all files, chunks and
+// numbers of streams.
 #include "stage/whole_job.hpp"
 
 #include "failure.hpp"
@@ -60,7 +61,8 @@ TEST_P(WholeJob, EveryByteComesBackQueuedAndReplayed) {
 INSTANTIATE_TEST_SUITE_P(Streams, WholeJob, testing::Values(1, 2, 3, 4, 8),
                          testing::PrintToStringParamName{});
 
-// Two executables take turns between two rounds of slots, and one of them was captured for its own.
+// Two executables alternate between two rounds of slots, and one of them was captured for its own
+// slots.
 TEST(WholeJobGraph, OneCaptureIsRetargetedToAllSlotsAndLaunchedOncePerRound) {
   detail::fault_table calls;
   const sample file{100 * chunk_bytes};
@@ -71,7 +73,7 @@ TEST(WholeJobGraph, OneCaptureIsRetargetedToAllSlotsAndLaunchedOncePerRound) {
   EXPECT_EQ(calls.count(&driver_table::cuGraphLaunch), 23);
   EXPECT_EQ(calls.count(&driver_table::cuStreamBeginCapture_v2), 1);
   EXPECT_EQ(calls.count(&driver_table::cuGraphExecUpdate_v2), 0);
-  // Each first with kinds of memory, which is refused of captured copies.
+  // The first attempt names kinds of memory, which captured copies refuse.
   EXPECT_EQ(calls.count(&driver_table::cuGraphExecMemcpyNodeSetParams), 2 * 3 * 4);
   EXPECT_EQ(calls.count(&driver_table::cuGraphExecHostNodeSetParams), 4);
 }

@@ -1,4 +1,5 @@
-// best_time.hpp - the shortest of several times.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/best_time.hpp - the shortest of several measured times.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 
 namespace weir::tool {
 
-// Measurements take turns, so that what changes on the machine meanwhile changes all of them; the
-// best of each counts.
+// Measurements of several variants alternate, so a change on the machine affects all of them. The
+// best time of each variant counts.
 class best_time {
  public:
   void add(double seconds) { seconds_ = std::min(seconds_, seconds); }

@@ -1,4 +1,5 @@
-// checksum.hpp - the checksum that files and chunks are compared by.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/checksum.hpp - CRC-32 of files and chunks.
 #pragma once
 
 #include <zlib.h>
@@ -9,14 +10,14 @@
 
 namespace weir::tool {
 
-// The CRC-32 of what `before` is the CRC-32 of, followed by these bytes; of nothing it is 0.
+// Continues a CRC-32: `before` is the CRC-32 of the preceding bytes, 0 if there are none.
 [[nodiscard]] inline std::uint32_t crc32_of(std::uint32_t before,
                                             std::span<const std::byte> bytes) noexcept {
   return static_cast<std::uint32_t>(
       ::crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
-// The CRC-32 of two parts, from those of each, and the size of the second.
+// The CRC-32 of two consecutive parts, from the CRC-32 of each and the size of the second.
 [[nodiscard]] inline std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second,
                                                 std::size_t second_bytes) noexcept {
   return static_cast<std::uint32_t>(

@@ -1,4 +1,5 @@
-// compile.cpp - the options of `weir compile`, and the order of what it does.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/compile.cpp - the command `weir compile`: its options and its steps.
 #include "compile.hpp"
 
 #include "device_by_ordinal.hpp"
@@ -28,7 +29,7 @@ struct options {
   program_options program_settings;
 };
 
-// What the compiler says is lines of the user's own source: they go out as they are.
+// Prints the compiler's messages unchanged, because they refer to lines of the user's source.
 void print_log(std::string_view log) {
   if (log.empty()) return;
   fmt::print(stderr, "{}{}", log, log.ends_with('\n') ? "" : "\n");
@@ -49,7 +50,7 @@ void compile(const options& options) {
     output.write(image);
     output.commit();
   } catch (const compile_error& error) {
-    if (error.log().empty()) throw;  // there was no compiler to say anything
+    if (error.log().empty()) throw;  // no compiler was found
     print_log(error.log());
     throw failure{fmt::format("'{}' does not compile ({})", options.file, error.compiler())};
   }
@@ -69,7 +70,7 @@ void add_compile(CLI::App& program) {
       ->check(refuse_empty)
       ->required();
   command->add_option("-o,--output", parsed->output, "The image")->check(refuse_empty)->required();
-  // One value each time, so that the file may follow it.
+  // Each option takes a single value, so that the file name may follow.
   const auto repeated = [&](const char* names, std::vector<std::string>& values, const char* text) {
     command->add_option(names, values, text)->allow_extra_args(false);
   };

@@ -1,4 +1,5 @@
-// device_by_ordinal.cpp - the device that a command was asked to use.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/device_by_ordinal.cpp - looks up the device of the --device option.
 #include "device_by_ordinal.hpp"
 
 #include "failure.hpp"

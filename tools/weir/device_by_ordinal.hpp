@@ -1,11 +1,12 @@
-// device_by_ordinal.hpp - the device that a command was asked to use.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/device_by_ordinal.hpp - looks up the device of the --device option.
 #pragma once
 
 #include <weir/device/device.hpp>
 
 namespace weir::tool {
 
-// Throws failure where there are not so many.
+// Returns the device. Throws failure if there is no device with this ordinal.
 [[nodiscard]] weir::device device_by_ordinal(int ordinal);
 
 }  // namespace weir::tool

@@ -1,4 +1,5 @@
-// failure.hpp - what the tool tells its user when it gives up.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/failure.hpp - the exception that ends a command with an error message.
 #pragma once
 
 #include <stdexcept>
@@ -7,13 +8,13 @@
 
 namespace weir::tool {
 
-// One line for standard error; the tool then ends with a non-zero status. The text names what could
-// not be done and to what: "cannot read 'x': Permission denied".
+// Holds one line for standard error; the tool then ends with a non-zero status. The text names the
+// action that failed and its object: "cannot read 'x': Permission denied".
 class failure : public std::runtime_error {
  public:
   explicit failure(const std::string& text) : std::runtime_error{text} {}
 
-  // The text, followed by the system's reason for that error number.
+  // Appends the system's message for an error number.
   failure(const std::string& text, int error_number)
       : std::runtime_error{text + ": " + std::generic_category().message(error_number)} {}
 };

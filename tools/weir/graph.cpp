@@ -1,4 +1,5 @@
-// graph.cpp - the options of `weir graph`, and the order of what it does.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/graph.cpp - the command `weir graph`: its options and its steps.
 #include "graph.hpp"
 
 #include "failure.hpp"
@@ -32,7 +33,7 @@ struct options {
 
 constexpr std::array<std::string_view, 4> formats{"svg", "png", "pdf", "dot"};
 
-// By the extension; empty if it is no format's.
+// The format of an output file by its extension; empty for an unknown extension.
 std::string format_of(const std::string& output) {
   const std::string extension = std::filesystem::path{output}.extension();
   const auto known =

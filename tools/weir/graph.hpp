@@ -1,12 +1,12 @@
-// graph.hpp - the command `weir graph`.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/graph.hpp - the command `weir graph`.
 #pragma once
 
 #include <CLI/App.hpp>
 
 namespace weir::tool {
 
-// Adds the command to the program: draws a graph that was written in the DOT language, with
-// Graphviz.
+// Adds the command to the program. It draws a graph from a file in the DOT language with Graphviz.
 void add_graph(CLI::App& program);
 
 }  // namespace weir::tool

@@ -1,4 +1,5 @@
-// graphviz.cpp - the program `dot` as a child.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/graphviz.cpp - runs the program `dot` as a child process.
 #include "graphviz.hpp"
 
 #include "failure.hpp"
@@ -17,7 +18,7 @@
 namespace weir::tool {
 namespace {
 
-// What a child's streams are.
+// The redirections of a child's standard streams.
 class child_files {
  public:
   child_files() { ::posix_spawn_file_actions_init(&actions_); }
@@ -34,7 +35,7 @@ class child_files {
   posix_spawn_file_actions_t actions_{};
 };
 
-// The beginning of what was written there, without the end of its last line.
+// The first 2000 bytes of a file without the last newline.
 std::string text_of(int file) {
   std::array<char, 2000> text;
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);

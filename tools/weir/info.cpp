@@ -1,4 +1,5 @@
-// info.cpp - what there is on this machine, as text and as JSON.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/info.cpp - prints the driver and the devices of this machine as text or JSON.
 #include "info.hpp"
 
 #include "text.hpp"

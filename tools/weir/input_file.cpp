@@ -1,4 +1,5 @@
-// input_file.cpp - opening, checking and reading the file that a job is about.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/input_file.cpp - opens, checks and reads the input file.
 #include "input_file.hpp"
 
 #include "failure.hpp"
@@ -21,7 +22,7 @@ bool is_regular_file(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
-// What the compiler driver says; it answers with the bare name if it does not know.
+// The path that g++ reports, or only the name of the program if g++ does not find it.
 std::string cc1plus_of_compiler() {
   std::string path;
   std::FILE* const answer = ::popen("g++ -print-prog-name=cc1plus 2>/dev/null", "r");
@@ -33,7 +34,7 @@ std::string cc1plus_of_compiler() {
   return path;
 }
 
-// The last of the compilers that are installed in the usual places.
+// The path of the last compiler in the usual installation folders.
 std::string cc1plus_of_system() {
   ::glob_t found{};
   ::glob("/usr/lib/gcc/*/*/cc1plus", 0, nullptr, &found);
@@ -46,7 +47,7 @@ std::string cc1plus_of_system() {
 }  // namespace
 
 input_file::input_file(std::string path) : path_{std::move(path)} {
-  // Without O_NONBLOCK the opening of a pipe waits for somebody to write to it.
+  // O_NONBLOCK prevents open() from waiting for a writer if the file is a pipe.
   file_ = unique_fd{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (!file_) throw failure{fmt::format("cannot open '{}'", path_), errno};
   struct stat about {};

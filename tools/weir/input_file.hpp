@@ -1,4 +1,5 @@
-// input_file.hpp - the file that a job is about.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/input_file.hpp - the input file of a command.
 #pragma once
 
 #include "unique_fd.hpp"
@@ -10,19 +11,17 @@
 
 namespace weir::tool {
 
-// A regular file with something in it, open for reading. Its size is what it was when it was
-// opened.
+// A non-empty regular file, open for reading. The size is the one at the time of opening.
 class input_file {
  public:
-  // Throws failure for what is no input: a missing or unreadable file, a directory or device, an
-  // empty file.
+  // Throws failure for a missing or unreadable file, a directory, a device and an empty file.
   explicit input_file(std::string path);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  // Fills all of `to` from that position. Throws failure if the file has become shorter, or cannot
-  // be read.
+  // Fills `to` with the bytes from `position` on. Throws failure if the file has become shorter or
+  // cannot be read.
   void read(std::uint64_t position, std::span<std::byte> to) const;
 
  private:
@@ -31,8 +30,8 @@ class input_file {
   std::uint64_t size_ = 0;
 };
 
-// The file that is taken where none is named: the compiler's own cc1plus, a real file of some 30 MB
-// that every machine that builds C++ has. Throws failure where there is none.
+// The default input: the compiler's program cc1plus, a real file of some 30 MB on every machine
+// that builds C++. Throws failure if it is not found.
 [[nodiscard]] std::string default_input();
 
 }  // namespace weir::tool

@@ -1,4 +1,5 @@
-// job_options.cpp - their names, ranges and descriptions.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/job_options.cpp - names, ranges and descriptions of the common options.
 #include "job_options.hpp"
 
 #include <CLI/CLI.hpp>

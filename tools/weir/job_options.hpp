@@ -1,4 +1,5 @@
-// job_options.hpp - the options that the jobs of the tool have in common.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/job_options.hpp - options that `weir scan` and `weir stage` have in common.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -9,7 +10,7 @@
 namespace weir::tool {
 
 struct job_options {
-  // The defaults are those of the job's plan.
+  // Takes the defaults from the job's plan.
   template <class Plan>
   explicit job_options(const Plan& plan)
       : chunk_bytes{plan.chunk_bytes}, streams{plan.streams}, in_flight{plan.in_flight} {}
@@ -24,10 +25,10 @@ struct job_options {
 };
 
 // Adds FILE, --chunk, --streams, --in-flight, --device, --passes and --json to a command. `parsed`
-// holds the defaults, and has to be there when the command line is read.
+// holds the defaults and must exist until the command line is parsed.
 void add_job_options(CLI::App& command, job_options& parsed);
 
-// For names of files. An empty one is what a script gives whose variable was never set.
+// A validator that refuses empty file names, which a script passes if its variable is not set.
 [[nodiscard]] std::string refuse_empty(const std::string& name);
 
 }  // namespace weir::tool

@@ -1,4 +1,5 @@
-// main.cpp - the program `weir`: finds the command, and tells failures in one line.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/main.cpp - the program `weir`: dispatches commands, and reports failures in one line.
 #include "compile.hpp"
 #include "failure.hpp"
 #include "graph.hpp"
@@ -28,7 +29,7 @@ int report_error(const char* text, int status) {
   return status;
 }
 
-// What was printed may still be lost: to a full disk, or to a reader that has gone.
+// Flushes standard output. Buffered output can still be lost, to a full disk or a closed pipe.
 int flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   return report_error("cannot write to standard output", failed);
@@ -39,7 +40,7 @@ int flush_output() {
 int main(int argc, char** argv) {
   CLI::App program{"CUDA streams, on a GPU or without one", "weir"};
   program.set_version_flag("--version", "weir " WEIR_VERSION_STRING);
-  program.require_subcommand(0, 1);  // so that a word that is none is named
+  program.require_subcommand(0, 1);  // so that an unknown word is named in the error
   try {
     weir::tool::add_scan(program);
     weir::tool::add_stage(program);
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
     return flush_output();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return report_error(error.what(), misused);
-    program.exit(error);  // --help and --version print what was asked for
+    program.exit(error);  // prints the output of --help or --version
     return flush_output();
   } catch (const std::exception& error) {
     return report_error(error.what(), failed);

@@ -1,4 +1,5 @@
-// output_file.cpp - a file that appears whole or not at all.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/output_file.cpp - a file that is written completely or not at all.
 #include "output_file.hpp"
 
 #include "failure.hpp"
@@ -19,7 +20,7 @@
 namespace weir::tool {
 namespace {
 
-// What a signal handler removes. It may only read what is there already, so the name is kept
+// The file that a signal handler removes. A handler may not allocate memory, so the name is stored
 // outside of the object.
 std::array<char, PATH_MAX + 1> doomed_path{};
 std::atomic<bool> doomed{false};
@@ -27,8 +28,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 extern "C" void remove_and_die(int signal) {
   if (doomed.load()) ::unlink(doomed_path.data());
-  // The default action, which SA_RESETHAND has restored, ends the program when this handler
-  // returns.
+  // SA_RESETHAND has restored the default action, which ends the program when this handler returns.
   ::raise(signal);
 }
 
@@ -41,12 +41,12 @@ void remove_on_signals(const std::string& path) {
     struct sigaction before {};
     ::sigaction(signal, &action, &before);
     if (before.sa_handler == SIG_IGN)
-      ::sigaction(signal, &before, nullptr);  // nohup, and jobs in the background
+      ::sigaction(signal, &before, nullptr);  // ignored under nohup and in background jobs
   }
   doomed = true;
 }
 
-// The last link's target, which need not exist.
+// The target of the last symbolic link, which need not exist.
 std::string follow_links(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
   if (real == nullptr) return path;
@@ -65,7 +65,7 @@ mode_t file_mode() {
 
 output_file::output_file(std::string path, std::uint64_t size)
     : path_{std::move(path)}, target_{follow_links(path_)} {
-  // A limit on the size of files then gives an error number instead of a signal.
+  // With the signal ignored, exceeding the limit on file sizes gives an error number instead.
   std::signal(SIGXFSZ, SIG_IGN);
   struct stat about {};
   const bool exists = ::stat(target_.c_str(), &about) == 0;
@@ -87,7 +87,7 @@ output_file::output_file(std::string path, std::uint64_t size)
   if (size != 0 && ::fallocate(file_.get(), 0, 0, static_cast<off_t>(size)) != 0 &&
       errno != EOPNOTSUPP && errno != ENOSYS) {
     const int reason = errno;
-    // The destructor of an object that was never finished does not run.
+    // The destructor does not run, because the constructor has not finished.
     ::unlink(temporary_.c_str());
     doomed = false;
     throw failure{fmt::format("cannot write {} bytes to '{}'", size, path_), reason};

@@ -1,4 +1,5 @@
-// output_file.hpp - a file that the tool writes: what came back, or a picture.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/output_file.hpp - an output file of the tool.
 #pragma once
 
 #include "unique_fd.hpp"
@@ -10,14 +11,13 @@
 
 namespace weir::tool {
 
-// Written under another name in the same folder, and renamed when it is whole: under its own name
-// there is the whole file or what was there before. The other file goes with this object, and also
-// if a signal ends the program. What exists and is no regular file (/dev/null, a pipe) is written
-// to as it is. One at a time in a process.
+// Written to a temporary file in the target's folder, which is renamed when it is complete: the
+// target is either complete or unchanged. The temporary file is removed with this object, and also
+// if a signal ends the program. A target that is no regular file (/dev/null, a pipe) is written
+// directly. At most one object in a process at a time.
 class output_file {
  public:
-  // Takes the space at once where the file system can; 0 for a size that nobody knows yet. Throws
-  // failure.
+  // Reserves `size` bytes if the file system can; 0 stands for an unknown size. Throws failure.
   output_file(std::string path, std::uint64_t size);
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
@@ -26,18 +26,18 @@ class output_file {
   // Appends. Throws failure.
   void write(std::span<const std::byte> bytes);
 
-  // For others to write to. Valid until commit().
+  // A descriptor for other writers. Valid until commit().
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
 
-  // The file is whole: gives it its name. Throws failure.
+  // Renames the complete file to its target. Throws failure.
   void commit();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   std::string path_;
-  std::string target_;     // path_ with symbolic links followed, so that a link stays one
-  std::string temporary_;  // empty where the target is written directly
+  std::string target_;     // path_ with symbolic links resolved, so that a link stays a link
+  std::string temporary_;  // empty if the target is written directly
   unique_fd file_;
 };
 

@@ -1,4 +1,5 @@
-// progress.cpp - drawing the bar, ten times a second at most.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/progress.cpp - draws the progress bar, at most ten times a second.
 #include "progress.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ void progress::advance(std::uint64_t bytes) {
   const std::uint64_t done = done_ += bytes;
   if (!visible_) return;
   const std::unique_lock lock{drawing_, std::try_to_lock};
-  if (!lock.owns_lock()) return;  // somebody draws just now
+  if (!lock.owns_lock()) return;  // another thread is drawing
   const auto now = clock::now();
   if (now < next_drawing_) return;
   next_drawing_ = now + between_drawings;

@@ -1,4 +1,5 @@
-// progress.hpp - a bar that shows how far the job is, for people who watch.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/progress.hpp - a progress bar.
 #pragma once
 
 #include <atomic>
@@ -8,11 +9,11 @@
 
 namespace weir::tool {
 
-// One line on standard error, redrawn in place, and only where that is a terminal. It goes when the
-// object does. Thread safety: advance() from any thread.
+// A single line on standard error, redrawn in place, and only if standard error is a terminal. The
+// destructor erases it. Thread safety: advance() from any thread.
 class progress {
  public:
-  // `total` is what all advance() calls add up to.
+  // `total` is the sum of all advance() calls.
   explicit progress(std::uint64_t total);
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
@@ -27,7 +28,7 @@ class progress {
   std::uint64_t total_;
   std::atomic<std::uint64_t> done_ = 0;
   std::mutex drawing_;
-  clock::time_point next_drawing_;  // under drawing_
+  clock::time_point next_drawing_;  // guarded by drawing_
   bool visible_;
 };
 

@@ -1,4 +1,5 @@
-// text.cpp - bytes with the unit that leaves a short number.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/text.cpp - formats bytes with the unit that gives a short number.
 #include "text.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// text.hpp - quantities as people read them.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/text.hpp - formats quantities for people.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +7,13 @@
 
 namespace weir::tool {
 
-// "512 bytes", "2 MiB", "31.4 MiB".
+// For example "512 bytes", "2 MiB", "31.4 MiB".
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);
 
-// "1 chunk", "17 chunks".
+// For example "1 chunk", "17 chunks".
 [[nodiscard]] std::string plural(std::uint64_t count, const char* what);
 
-// 10^9 bytes a second.
+// In 10^9 bytes per second.
 [[nodiscard]] constexpr double gb_per_s(std::uint64_t bytes, double seconds) {
   return static_cast<double>(bytes) / seconds / 1e9;
 }

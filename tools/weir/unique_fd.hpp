@@ -1,4 +1,5 @@
-// unique_fd.hpp - an open file, closed at the end of its owner's life.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/unique_fd.hpp - owns a file descriptor.
 #pragma once
 
 #include <unistd.h>
@@ -7,7 +8,7 @@
 
 namespace weir::tool {
 
-// Move-only. -1 is no file.
+// Move-only. -1 stands for no file.
 class unique_fd {
  public:
   unique_fd() noexcept = default;
@@ -22,7 +23,7 @@ class unique_fd {
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
 
-  // Closes it and tells whether that worked: writing may fail as late as here.
+  // Closes the file. Returns false if that failed, because a write error may be reported only here.
   [[nodiscard]] bool close() noexcept { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:

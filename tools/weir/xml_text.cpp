@@ -1,4 +1,5 @@
-// xml_text.cpp - one character after the other, as UTF-8 has them.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/xml_text.cpp - checks and escapes UTF-8 text, character by character.
 #include "xml_text.hpp"
 
 #include <cstddef>
@@ -9,8 +10,8 @@ namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
-// How many bytes the character has that begins there; 0 where none does, or one that XML does not
-// allow.
+// The length of the character at the beginning in bytes; 0 if it is no valid UTF-8 or not allowed
+// in XML.
 std::size_t length_of_character(std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned first = byte(0);

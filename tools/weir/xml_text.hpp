@@ -1,4 +1,5 @@
-// xml_text.hpp - any bytes as text of an XML file.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/xml_text.hpp - converts arbitrary bytes to the text of an XML file.
 #pragma once
 
 #include <string>
@@ -6,8 +7,8 @@
 
 namespace weir::tool {
 
-// For text and attributes: what has a meaning in XML is escaped, and what is no UTF-8 or not
-// allowed there becomes U+FFFD.
+// For text and attribute values. Escapes special characters; replaces invalid UTF-8 and characters
+// that XML does not allow with U+FFFD.
 [[nodiscard]] std::string xml_text(std::string_view bytes);
 
 }  // namespace weir::tool

@@ -1,5 +1,6 @@
-// weir/capture/capture.hpp - recording the operations of streams into a graph, instead of running
-// them.
+// SPDX-License-Identifier: Apache-2.0
+// weir/capture/capture.hpp - stream capture: records the operations of streams into a graph instead
+// of running them.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -14,38 +15,41 @@
 
 namespace weir {
 
-// From the first call to the last the operations of a stream become nodes of a graph. None of them
-// runs: data are what they were until the graph is launched. A stream that waits for an event of a
-// stream that captures joins its capture, and has to be waited for, directly or through others, by
-// the stream that began it before the end.
+// During a capture the operations of a stream become nodes of a graph. None of them runs: data do
+// not change until the graph is launched. A stream that waits for an event of a capturing stream
+// joins the capture. Before the end, the stream that began the capture has to wait for every joined
+// stream, directly or through others.
 //
-// What a driver would punish by dropping the capture, weir refuses before the driver sees it, so
-// that the capture lives on: syncs, polls, launches of graphs and what else the page
-// docs/guide/capture.md lists. Where a capture does break, by a call directly through the driver or
-// one that is only known to be wrong when it is made, its end says which call it was.
+// weir rejects calls for which a driver would invalidate the capture before the driver is called,
+// so the capture stays valid: syncs, queries, graph launches and others; docs/guide/capture.md
+// lists them. A capture can still be invalidated by a call made directly through the driver, or by
+// a call whose error only the driver detects. The end of the capture then reports which call it
+// was.
 
-// Which calls, that might disturb a capture, the driver refuses, and to whom; weir's own calls are
-// made so that they disturb none, and are refused in no mode. The numbers are the driver's.
+/// Selects the threads on which the driver rejects calls that could disturb the capture. weir's own
+/// calls disturb no capture and are accepted in every mode. The numbers are the driver's.
 enum class capture_mode : unsigned {
-  global =
-      0,  // to the capturing thread, and to all others that are not in a relaxed capture themselves
-  own_thread = 1,  // to the capturing thread
-  relaxed =
-      2,  // to none. Only then the capture may end in another thread than the one that began it
+  /// Rejects calls on the capturing thread, and on all threads that are not in a relaxed capture
+  /// themselves.
+  global = 0,
+  own_thread = 1,  ///< on the capturing thread
+  /// Rejects calls on no thread. Only a relaxed capture may end on a thread other than the one that
+  /// began it.
+  relaxed = 2,
 };
 
-// Where a stream stands.
+/// The capture state of a stream.
 enum class capture_status : unsigned {
   none = 0,
   active = 1,
-  invalidated = 2,  // a call broke the capture; it has to be ended all the same
+  invalidated = 2,  ///< a call invalidated the capture; it still has to be ended
 };
 
+/// Options for a capture.
 struct capture_options {
   capture_mode mode = capture_mode::own_thread;
-  // What to do about streams that joined and were not waited for: an error that names them
-  // (stream_capture_unjoined), or, if true, the stream that began it waits for all of them at the
-  // end.
+  /// Makes the stream that began the capture wait at its end for every joined stream. If false,
+  /// streams that were not joined again are an error that names them (`stream_capture_unjoined`).
   bool join_forks = false;
 };
 
@@ -56,7 +60,8 @@ namespace detail {
 template <class Body>
 concept capture_body = std::is_invocable_v<Body, capture_scope&> || std::is_invocable_v<Body>;
 
-// Begins a capture for a scope. If it is not finished it is ended, and what it made destroyed.
+/// Begins a capture for a scope. If it is not finished, the destructor ends it and destroys the
+/// graph.
 class WEIR_EXPORT scoped_capture {
  public:
   scoped_capture(stream_ref stream, capture_options options, call_site at);
@@ -77,8 +82,8 @@ class WEIR_EXPORT scoped_capture {
 
 }  // namespace detail
 
-// What the body of capture() is given: the stream that captures, and the graph in the making. It
-// stays where it is: on the thread of the body, and no longer than that.
+/// The argument of the body of capture(): the capturing stream and the graph in progress. It can be
+/// used only on the thread of the body, and only during the body.
 class capture_scope {
  public:
   capture_scope(stream_ref stream, graph_ref in_progress) noexcept
@@ -86,15 +91,17 @@ class capture_scope {
   capture_scope(const capture_scope&) = delete;
   capture_scope& operator=(const capture_scope&) = delete;
 
+  /// Returns the capturing stream.
   [[nodiscard]] stream_ref stream() const noexcept { return stream_; }
+  /// Converts to the capturing stream.
   operator stream_ref() const noexcept { return stream(); }
 
-  // What has been recorded so far. Nodes may be added to it, none removed; it is instantiated after
-  // the end.
+  /// Returns the graph recorded so far. Nodes may be added to it but not removed. It can be
+  /// instantiated after the end of the capture.
   [[nodiscard]] graph_ref graph() const noexcept { return graph_; }
 
-  // Keeps the owner for as long as the graph, whatever is made of it, or a launch needs it:
-  // graph_ref::keep().
+  /// Keeps an owner alive until the graph, its clones and all their executables are destroyed and
+  /// their launches have finished, like graph_ref::keep().
   template <class Owner>
   void keep(Owner&& owner, call_site at = call_site::current()) const {
     graph().keep(std::forward<Owner>(owner), at);
@@ -119,16 +126,25 @@ void run_capture_body(Body&& body, stream_ref stream, graph_ref in_progress) {
 
 }  // namespace detail
 
-// Runs body(scope), or body(), and gives the graph of what the stream, and those that joined it,
-// were given meanwhile. The capture ends with the call, on the stream and the thread that it began
-// on, however the call ends: what the body throws comes out, and what it had recorded is gone; else
-// what broke the capture (stream_capture_invalidated, with the first call that did, its line, the
-// mode and the thread), or which streams were not joined (stream_capture_unjoined). The streams are
-// ordinary again in any case. Work already queued in the stream goes on and is not part of the
-// graph. Refused, with nothing begun: the legacy stream (stream_capture_unsupported), a stream that
-// captures already (illegal_state), whose capture lives on. In a host function: refused
-// (not_permitted). Thread safety: different streams from different threads. cuStreamBeginCapture,
-// cuStreamGetCaptureInfo, cuStreamEndCapture.
+/// Runs body(scope) or body(), and returns the graph of the operations that were queued meanwhile
+/// in the stream and in the streams that joined it. Work that was queued before continues and is
+/// not part of the graph. The capture always ends with this call, on this stream and thread, and
+/// afterwards the streams are ordinary again.
+///
+///   weir::graph g = weir::capture(s, [&](weir::capture_scope& in) {
+///     weir::fill(in, x, 0.0f);  // recorded, not run
+///   });
+///   weir::graph_exec exec = g.instantiate();  // weir/graph/graph_exec.hpp
+///   exec.launch(s);
+///
+/// Throws: the exception of the body; the recorded operations are then discarded. Otherwise
+/// `stream_capture_invalidated` if the capture was invalidated; the text names the first call that
+/// invalidated it. Otherwise `stream_capture_unjoined`, naming the streams that were not joined.
+/// Throws with nothing begun: `stream_capture_unsupported` for the legacy stream, and
+/// `illegal_state` for a stream that captures already, whose capture stays valid.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: may be called for different streams from different threads.
+/// Driver: cuStreamBeginCapture, cuStreamGetCaptureInfo, cuStreamEndCapture.
 template <detail::capture_body Body>
 [[nodiscard]] graph capture(stream_ref stream, Body&& body, capture_options options = {},
                             call_site at = call_site::current()) {
@@ -137,60 +153,80 @@ template <detail::capture_body Body>
   return running.finish();
 }
 
-// The same by hand, for where a capture does not fit a block. Prefer capture(): what is begun here
-// and not ended keeps the stream capturing, and weir's deferred destruction waiting. Refusals as
-// above. cuStreamBeginCapture, cuStreamGetCaptureInfo.
+/// Begins a capture that end_capture() ends, for cases in which a capture does not fit a block.
+/// Prefer capture(): a capture that is not ended keeps the stream capturing, and delays weir's
+/// deferred destruction.
+///
+/// Throws: `stream_capture_unsupported` for the legacy stream, and `illegal_state` for a stream
+/// that captures already.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuStreamBeginCapture, cuStreamGetCaptureInfo.
 WEIR_EXPORT void begin_capture(stream_ref stream, capture_options options = {},
                                call_site at = call_site::current());
 
-// Ends it and gives the graph. Refused, with the capture living on: another stream than the one
-// that began it (stream_capture_unmatched if it joined, illegal_state if it does not capture),
-// another thread unless the capture is relaxed (stream_capture_wrong_thread), and a capture that a
-// capture() above or end_capture_to() has to end (illegal_state). Else it is over after this call,
-// also if this throws. A capture that was started directly through the driver may be ended so, too,
-// if its graph is nobody's yet; the driver's own answer stands then. In a host function: refused.
-// cuStreamEndCapture.
+/// Ends a capture and returns the graph. It can also end a capture that was started directly
+/// through the driver, if its graph has no other owner; the driver's own checks apply then. The
+/// capture is over after this call, even if it throws, except in the following cases.
+///
+/// Throws: as capture(). The capture stays valid in three cases. Throws `stream_capture_unmatched`
+/// if the stream only joined the capture. Throws `illegal_state` if the stream does not capture, or
+/// if capture() or end_capture_to() has to end the capture. Throws `stream_capture_wrong_thread` on
+/// another thread, unless the capture is relaxed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuStreamEndCapture.
 [[nodiscard]] WEIR_EXPORT graph end_capture(stream_ref stream, call_site at = call_site::current());
 
-// Where the stream stands. Breaks no capture. Of the legacy stream, while a blocking stream
-// captures: stream_capture_implicit, which is an error. cuStreamIsCapturing.
+/// Returns the capture state of a stream.
+///
+/// Throws: `stream_capture_implicit` for the legacy stream while a blocking stream captures.
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuStreamIsCapturing.
 [[nodiscard]] WEIR_EXPORT capture_status capture_status_of(stream_ref stream,
                                                            call_site at = call_site::current());
 
-// A node that the next operation of a stream will depend on.
+/// A node on which the next operation of a capturing stream depends.
 struct capture_dependency {
   graph_node node;
   edge_data data;
 };
 
-// What a stream takes part in. Id and graph are of the capture, the same in all of its streams; the
-// graph is the capture's, and only good while status is active.
+/// The capture that a stream takes part in. All streams of a capture have one id and one graph. The
+/// capture owns the graph; the reference is valid only while status is active.
 struct capture_info {
   capture_status status = capture_status::none;
-  unsigned long long id = 0;  // unique in the process, also over time; 0 unless active
+  unsigned long long id = 0;  ///< never reused in the process; 0 unless active
   graph_ref graph{nullptr};
-  std::vector<capture_dependency> frontier;  // in no particular order
+  std::vector<capture_dependency> frontier;  ///< in no particular order
 };
 
-// Breaks no capture. Drivers before 12.3 do not tell the edges' data; where one is not zero they
-// answer lossy_query. cuStreamGetCaptureInfo.
+/// Returns the capture that a stream takes part in.
+///
+/// Throws: `lossy_query` if an edge has data and the driver is older than CUDA 12.3, which cannot
+/// return them.
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuStreamGetCaptureInfo.
 [[nodiscard]] WEIR_EXPORT capture_info capture_info_of(stream_ref stream,
                                                        call_site at = call_site::current());
 
-// The calling thread's own mode, until the end of the block: what captures of others mean to its
-// calls. A new thread is in global mode; one that only makes calls which harm no capture (an
-// allocator, a logger) says so with `relaxed`. At the end the thread has again what it had. For
-// calls directly through the driver: weir's own are made safe without it. Ends on the thread that
-// began it; blocks nest. cuThreadExchangeStreamCaptureMode.
+/// Sets the calling thread's capture mode until the end of the block: how captures of other threads
+/// affect its calls. A new thread is in global mode. Use `relaxed` for a thread whose calls harm no
+/// capture, such as an allocator or a logger. Only calls made directly through the driver need
+/// this; weir's own are safe without it. Blocks nest; each has to end on the thread that began it.
+///
+/// Driver: cuThreadExchangeStreamCaptureMode.
 class WEIR_EXPORT thread_capture_mode {
  public:
+  /// Sets the mode.
   [[nodiscard]] explicit thread_capture_mode(capture_mode mode,
                                              call_site at = call_site::current());
   thread_capture_mode(const thread_capture_mode&) = delete;
   thread_capture_mode& operator=(const thread_capture_mode&) = delete;
+  /// Restores the previous mode.
   ~thread_capture_mode();
 
-  // What the thread had before.
+  /// Returns the mode that the thread had before.
   [[nodiscard]] capture_mode previous() const noexcept { return previous_; }
 
  private:

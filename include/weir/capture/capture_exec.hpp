@@ -1,4 +1,5 @@
-// weir/capture/capture_exec.hpp - recording straight into an executable.
+// SPDX-License-Identifier: Apache-2.0
+// weir/capture/capture_exec.hpp - captures and instantiates in one call.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -10,10 +11,12 @@
 
 namespace weir {
 
-// capture() and instantiate() in one: runs the body and gives the executable of what it recorded,
-// in the context of the stream. The graph itself is gone then: another capture updates the
-// executable as a whole, exec.update(capture(s, body)), while for changes node by node (exec.set)
-// the graph has to be there, and capture() is the way. Fails as either does.
+/// Runs a body, and returns an executable of the operations that it recorded, instantiated in the
+/// context of the stream: capture() and instantiate() in one call. The graph is destroyed. A later
+/// capture can update the executable as a whole: exec.update(capture(s, body)). Use capture() if
+/// single nodes will be changed (exec.set), because that needs the graph.
+///
+/// Throws: as capture() and graph_ref::instantiate().
 template <detail::capture_body Body>
 [[nodiscard]] graph_exec capture_exec(stream_ref stream, Body&& body,
                                       instantiate_options executable = {},

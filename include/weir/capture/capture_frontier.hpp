@@ -1,5 +1,6 @@
-// weir/capture/capture_frontier.hpp - the nodes that the next operation of a stream that captures
-// comes after.
+// SPDX-License-Identifier: Apache-2.0
+// weir/capture/capture_frontier.hpp - the frontier of a capturing stream: the nodes on which its
+// next operation depends.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -14,23 +15,29 @@
 
 namespace weir {
 
-// Nodes that an operation comes after, and what of each it waits for: {a, b}, one node, anything
-// with data() and size() that holds graph_nodes, which wait for their ends; or capture_dependencies
-// with data of their own, as capture_info::frontier holds them. None at all by default. For
-// arguments only: it does not hold them.
+/// A list of nodes on which an operation depends, for function arguments. It accepts one node, {a,
+/// b}, any range of graph_node with data() and size(), or a range of capture_dependency with edge
+/// data, as capture_info::frontier is. It is empty by default. It refers to its elements and does
+/// not copy them.
 class frontier_list {
  public:
+  /// No nodes.
   constexpr frontier_list() noexcept = default;
+  /// The end of one node.
   constexpr frontier_list(const graph_node& one) noexcept : nodes_(one), size_{1} {}
+  /// The ends of several nodes, as {a, b}.
   constexpr frontier_list(std::initializer_list<graph_node> nodes) noexcept
       : nodes_(nodes), size_{nodes.size()} {}
+  /// The ends of the nodes of a dependency_list.
   constexpr frontier_list(dependency_list nodes) noexcept : nodes_(nodes), size_{nodes.size()} {}
+  /// The ends of a range of nodes.
   template <class Nodes>
   requires requires(const Nodes& nodes) {
     { nodes.data() } -> std::same_as<const graph_node*>;
     { nodes.size() } -> std::convertible_to<std::size_t>;
   }
   constexpr frontier_list(const Nodes& nodes) noexcept : nodes_(nodes), size_{nodes.size()} {}
+  /// A range of dependencies with edge data.
   template <class Dependencies>
   requires requires(const Dependencies& some) {
     { some.data() } -> std::same_as<const capture_dependency*>;
@@ -39,35 +46,41 @@ class frontier_list {
   constexpr frontier_list(const Dependencies& some) noexcept
       : with_data_{some.data()}, size_{some.size()} {}
 
+  /// Returns the number of nodes.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  /// Returns one of the dependencies.
   [[nodiscard]] constexpr capture_dependency operator[](std::size_t number) const noexcept {
     return with_data_ != nullptr ? with_data_[number]
                                  : capture_dependency{nodes_.begin()[number], {}};
   }
 
  private:
-  dependency_list nodes_;  // made without braces, which would make a list of their own
+  dependency_list nodes_;  ///< initialised without braces, which would make a list of its own
   const capture_dependency* with_data_ = nullptr;
   std::size_t size_ = 0;
 };
 
-// What becomes of the nodes that the next operation would have come after; the numbers are the
-// driver's.
+/// The change that update_capture_dependencies() makes to the frontier. The numbers are the
+/// driver's.
 enum class dependency_update : unsigned {
-  add = 0,  // it comes after those, too
-  set = 1,  // it comes after the new ones only: none of them is a root of the graph
+  add = 0,  ///< add the new nodes to the present ones
+  /// Replace the present nodes by the new ones; with none, the next operation becomes a root.
+  set = 1,
 };
 
-// The next operation of the stream, which captures, comes after these nodes. They are of the graph
-// of its capture: what was recorded there, by whichever stream, what was added to it by hand, or
-// was there before (capture_to). Nodes that `set` drops need not be joined, unless another stream
-// comes after them. A node that is there already is no error. Refused, with nothing changed: a
-// stream that does not capture (illegal_state), a capture that is broken
-// (stream_capture_invalidated), and, with its name in the text, a node that is none or of another
-// graph (invalid_value). Data other than 0 are for edges between kernels (else invalid_value), and
-// for drivers from CUDA 12.3 on (else call_requires_newer_driver). In a host function: refused
-// (not_permitted). Thread safety: as operations of the stream. cuStreamGetCaptureInfo,
-// cuStreamUpdateCaptureDependencies, and for nodes of which nobody told the graph cuGraphGetNodes.
+/// Makes the next operation of a capturing stream depend on these nodes. The nodes must belong to
+/// the graph of the capture: recorded by any stream, added by hand, or present before (capture_to).
+/// A node that is in the frontier already is not an error. Nodes that `set` removes need not be
+/// joined, unless another stream depends on them.
+///
+/// Throws: with nothing changed, `illegal_state` if the stream does not capture, and
+/// `stream_capture_invalidated` if its capture is invalidated. Throws `invalid_value`, naming the
+/// node, for an invalid node or one of another graph. Edge data other than 0 throw `invalid_value`
+/// unless both ends are kernels, and `call_requires_newer_driver` with drivers before CUDA 12.3.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: as operations of the stream.
+/// Driver: cuStreamGetCaptureInfo, cuStreamUpdateCaptureDependencies; cuGraphGetNodes for nodes
+/// that weir has not seen yet.
 WEIR_EXPORT void update_capture_dependencies(stream_ref stream, frontier_list nodes,
                                              dependency_update how = dependency_update::add,
                                              call_site at = call_site::current());

@@ -1,4 +1,6 @@
-// weir/completion/awaitable.hpp - what can be awaited, and what that gives.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/awaitable.hpp - the concept of types that can be awaited, and the type of their
+// result. To await a stream's work: weir/completion/completion.hpp.
 #pragma once
 
 #include <concepts>
@@ -9,7 +11,8 @@
 namespace weir {
 namespace detail {
 
-// The type may be void, bool, or a handle.
+/// A type with await_ready(), await_suspend() and await_resume(). await_suspend() may return void,
+/// bool or a handle.
 template <class A>
 concept awaiter = requires(A& a, std::coroutine_handle<> h) {
   { a.await_ready() } -> std::convertible_to<bool>;
@@ -27,7 +30,7 @@ concept has_free_co_await = requires(A&& a) {
   { operator co_await(std::forward<A>(a)) } -> awaiter;
 };
 
-// What `co_await a` asks, in a coroutine whose promise does not transform it.
+/// Returns the awaiter of `co_await a`, in a coroutine whose promise does not transform it.
 template <class A>
 decltype(auto) awaiter_of(A&& a) {
   if constexpr (has_member_co_await<A>) {
@@ -41,11 +44,13 @@ decltype(auto) awaiter_of(A&& a) {
 
 }  // namespace detail
 
+/// A type that co_await accepts: it has a member or free operator co_await, or the functions of an
+/// awaiter.
 template <class A>
 concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> ||
     detail::awaiter<std::remove_reference_t<A>>;
 
-// What `co_await` gives for it.
+/// The type of the expression `co_await a`.
 template <awaitable A>
 using await_result_t =
     decltype(std::declval<decltype(detail::awaiter_of(std::declval<A>()))&>().await_resume());

@@ -1,4 +1,5 @@
-// weir/completion/completion.hpp - the end of work that a stream was given: asked for, waited for,
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/completion.hpp - a point in a stream's work that can be polled, waited for and
 // awaited.
 #pragma once
 
@@ -22,89 +23,115 @@ namespace detail {
 class completion_access;
 }
 
-// A point in a stream's work: all that the stream had been given when it was asked for. It always
-// resolves: with success, with what the work failed with, or with what has become of its context;
-// also when the stream is gone. It may be asked, waited for and awaited any number of times, by any
-// number of threads and coroutines, and always gives the same answer. To drop it cancels nothing
-// and blocks nothing. It is two words and owns nothing; copying is free.
-//
-// A coroutine resumes about 4 us after the end of the work on an H200, and the stream does not
-// notice: neither a host function nor a callback is involved. It resumes on the thread that began
-// the await, if that is in sync_wait(), else on one of the reactor's (weir/completion/reactor.hpp),
-// or where on() says.
-//
-// An await of any kind that has to suspend may throw std::bad_alloc, and the first one
-// std::system_error where no thread can be begun: on the spot, with the coroutine not suspended.
-//
-// Thread safety: any operation from any thread. In a host function: waiting is refused
-// (not_permitted), asking and awaiting are allowed, as they make no call of the driver there. In
-// captures of other streams: allowed. In the child of a fork: not_initialized, whatever was known,
-// but for those of nothing.
+/// A point in a stream's work: the end of all work that was queued when the completion was created.
+/// It has the size of two words, owns nothing, and is free to copy.
+///
+/// It always completes: with success, with the error of the work, or with the error of its context,
+/// even if the stream was destroyed. Any number of threads and coroutines may poll, wait for and
+/// await it, and all get one result. Destroying a completion does not block; the work continues.
+/// A coroutine resumes about 4 us after the end of the work on an H200. Host functions and
+/// callbacks, which slow the stream down, are not used for this. It resumes on the thread that
+/// began the await if that thread is in sync_wait(). Otherwise it resumes on a reactor thread
+/// (weir/completion/reactor.hpp), or where on() says.
+/// An await that must suspend may throw std::bad_alloc. The first one may throw std::system_error
+/// if no thread can be started. The exception leaves the co_await, and the coroutine is not
+/// suspended.
+/// In a child process after fork every member reports `not_initialized`, even if the parent had the
+/// result. Default-constructed completions are done there too.
+///
+/// In a capture: allowed while other streams are being captured.
+/// In a host function: waiting throws `not_permitted`. Polling and awaiting are allowed, since they
+/// make no driver call there.
+/// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT completion {
  public:
-  // Of nothing: done.
+  /// Creates a completion without work. It is done.
   constexpr completion() noexcept = default;
 
-  // Is the work done? Throws what it failed with; what a host function has thrown is left to who
-  // waits. One load if that is known; else cuEventQuery.
+  /// Returns true if the work is done. Exceptions of host functions are not thrown here, but by
+  /// wait().
+  ///
+  /// Throws: the error of the work.
+  /// Cost: one load if the result is known.
+  /// Driver: cuEventQuery if the result is not known.
   [[nodiscard]] bool done(call_site at = call_site::current()) const;
 
-  // The same as a code: success, not_ready, or what the work failed with.
+  /// Returns `success`, `not_ready`, or the error of the work. Never throws.
+  ///
+  /// Driver: cuEventQuery if the result is not known.
   [[nodiscard]] errc status() const noexcept;
 
-  // Blocks the calling thread until then. Throws what the work failed with; else what a host
-  // function of the stream has thrown since the last sync. The thread asks again and again while
-  // that pays, and then sleeps. On the embedded driver it runs what there is to run. Where
-  // weir/core/sync_guard.hpp forbids waits: refused (not_permitted). cuEventQuery.
+  /// Blocks the calling thread until the work is done. The thread polls until its spin budget is
+  /// used up, and then sleeps. On the embedded driver it runs queued work itself.
+  ///
+  /// Throws: the error of the work, else the exception of a host function of the stream since the
+  /// last sync. `not_permitted` where weir/core/sync_guard.hpp forbids waits.
+  /// Driver: cuEventQuery.
   void wait(call_site at = call_site::current()) const {
     static_cast<void>(wait_for_nanoseconds(detail::forever, at));
   }
 
-  // The same with an end: false if the time passed first. The work goes on. Without time left it
-  // only looks.
+  /// Like wait(), with a timeout. Returns false on timeout; the work continues. With no time left
+  /// it polls once.
+  ///
+  /// Throws: as wait().
   template <detail::duration_like Duration>
   [[nodiscard]] bool wait_for(const Duration& timeout, call_site at = call_site::current()) const {
     return wait_for_nanoseconds(detail::nanoseconds(timeout), at);
   }
+  /// Like wait(), with a deadline. Returns false if it passes first; the work continues.
+  ///
+  /// Throws: as wait().
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool wait_until(const TimePoint& deadline,
                                 call_site at = call_site::current()) const {
     return wait_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
 
-  // co_await c: until the work is done; throws as wait() does. What is done goes on at once; of a
-  // temporary, as in co_await s.completion(), the driver is not asked where the reactor's thread
-  // looks after others who wait for earlier work of the stream.
+  /// co_await c: suspends until the work is done. If it is done, the coroutine continues without
+  /// suspending.
+  ///
+  /// Throws: as wait().
   [[nodiscard]] auto operator co_await() const& noexcept {
     return detail::completion_awaiter{*this};
   }
+  /// Like the operator of an lvalue, for a temporary: co_await s.completion(). Makes no driver call
+  /// if the reactor thread already polls the stream for earlier work.
+  ///
+  /// Throws: as wait().
   [[nodiscard]] auto operator co_await() const&& noexcept {
     return detail::completion_awaiter{*this, detail::query_policy::skip_if_polled};
   }
 
-  // co_await c.outcome(): the same as a code, thrown nowhere: success, or what the work failed
-  // with.
+  /// co_await c.outcome(): suspends until the work is done, and returns `success` or the error of
+  /// the work as an errc. Does not throw that error. An exception of a host function is left to the
+  /// next sync() of the stream.
   [[nodiscard]] auto outcome() const noexcept {
     return detail::awaitable_of<detail::outcome_awaiter, completion>{*this};
   }
 
-  // co_await c.on(executor): resumes where the executor says. If there is nothing to wait for, it
-  // goes on where it is. The executor is moved into the coroutine's frame, and out of it to be
-  // called; of a value that is kept and awaited it is copied.
+  /// co_await c.on(executor): like co_await c, but resumes on the executor. If there is nothing to
+  /// wait for, the coroutine continues where it is. The executor is moved into the coroutine's
+  /// frame; if the awaitable is an lvalue, it is copied.
   template <executor E>
   [[nodiscard]] auto on(E to, call_site at = call_site::current()) const noexcept {
     return detail::awaitable_of<detail::executor_awaiter<E>, completion, E, call_site>{
         *this, std::move(to), at};
   }
 
-  // co_await c.within(5ms), c.by(deadline): bool; false if the time passed first. That ends the
-  // wait, and not the work. Throws as wait() does. A duration counts from the await. For an end on
-  // request there is stop_when() (weir/completion/stop.hpp).
+  /// co_await c.within(5ms): suspends until the work is done or `timeout` has passed since the
+  /// await. Returns false on timeout; the work continues. To end a wait on request use stop_when()
+  /// (weir/completion/stop.hpp).
+  ///
+  /// Throws: as wait().
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
     return detail::awaitable_of<detail::timed_awaiter, completion, long long, call_site>{
         *this, detail::nanoseconds(timeout), at};
   }
+  /// co_await c.by(deadline): like within(), with a point in time.
+  ///
+  /// Throws: as wait().
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
     using awaiter_type = detail::deadline_awaiter<detail::timed_awaiter, TimePoint>;
@@ -112,14 +139,20 @@ class WEIR_EXPORT completion {
                                                                                 at};
   }
 
-  // Calls f(errc), or f() if it takes none, when the work is done or has failed: on a thread of the
-  // reactor's, or where the executor says; never inside of this call, unless the executor does
-  // that. What it throws goes to set_unhandled_error_handler. Throws only if there is no memory or
-  // no thread, and then does nothing.
+  /// Calls f(errc), or f() if it takes no argument, when the work is done or has failed. The call
+  /// is made on a reactor thread, or in completion_poller::poll() of a thread that polls, never
+  /// inside this call. Exceptions of `f` go to set_unhandled_error_handler.
+  ///
+  /// Throws: std::bad_alloc, or std::system_error if starting a thread fails; `f` is not called
+  /// then.
   template <class F>
   void then(F f) const {
     then(detail::inline_executor{}, std::move(f));
   }
+  /// Like then(f), but the executor runs `f`. It runs inside this call only if the executor does
+  /// that.
+  ///
+  /// Throws: as then(f).
   template <executor E, class F>
   requires std::invocable<F, errc> || std::invocable<F>
   void then(E to, F f) const {
@@ -129,6 +162,7 @@ class WEIR_EXPORT completion {
     static_cast<void>(call.release());
   }
 
+  /// Returns true if both are one point of one stream.
   friend bool operator==(const completion&, const completion&) noexcept = default;
 
  private:
@@ -138,7 +172,7 @@ class WEIR_EXPORT completion {
       : queue_{queue}, ticket_{ticket} {}
   [[nodiscard]] bool wait_for_nanoseconds(long long timeout, call_site at) const;
 
-  detail::completion_queue* queue_ = nullptr;  // null: of nothing
+  detail::completion_queue* queue_ = nullptr;  ///< null: of no work
   unsigned long long ticket_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// weir/completion/executor.hpp - where continuations run.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/executor.hpp - executors, which decide where continuations run.
 #pragma once
 
 #include <concepts>
@@ -6,12 +7,14 @@
 
 namespace weir {
 
-// What an executor is given: something to call once, on whatever thread it likes, at once or later.
-// Trivially copyable, so that every queue takes it, and std::function, too.
+/// The work that an executor runs. Call it exactly once, on any thread, immediately or later.
+/// Trivially copyable, so every queue and std::function accept it.
 class continuation {
  public:
+  /// Creates a continuation that calls function(argument).
   constexpr continuation(void (*function)(void*) noexcept, void* argument) noexcept
       : function_{function}, argument_{argument} {}
+  /// Runs the continuation.
   void operator()() const noexcept { function_(argument_); }
 
  private:
@@ -19,15 +22,16 @@ class continuation {
   void* argument_;
 };
 
-// Anything that can be called with a continuation, and has it called soon:
-//
-//   auto on_pool = [&pool](weir::continuation c) { boost::asio::post(pool, c); };
-//
-// It is called under no lock, by a thread that may run the program's code: one of the reactor's,
-// one that polls or is in sync_wait(), or the coroutine's own. If it throws, the continuation runs
-// there. One that calls the continuation before it returns runs it on top of its caller: so many in
-// a row take so much of the stack. Its move constructor must not throw: nobody could be told, and
-// the program ends.
+/// A callable that accepts a continuation and runs it soon:
+///
+///   auto on_pool = [&pool](weir::continuation c) { boost::asio::post(pool, c); };
+///
+/// The calling thread holds no lock and may run code of the program. It is a reactor thread, a
+/// thread that polls or is in sync_wait(), or the coroutine's own thread. If the executor throws,
+/// the continuation runs on the calling thread.
+/// An executor that runs the continuation before it returns runs it on the stack of its caller,
+/// which limits the length of chains. Its move constructor must not throw, else the program
+/// terminates.
 template <class E>
 concept executor = std::copy_constructible<std::decay_t<E>> &&
     requires(std::decay_t<E>& to, continuation work) {
@@ -36,7 +40,7 @@ concept executor = std::copy_constructible<std::decay_t<E>> &&
 
 namespace detail {
 
-// Has the executor call it, or, if it cannot take it, calls it here.
+/// Runs the continuation on the executor, or here if the executor throws.
 template <executor E>
 void execute_on(E& to, continuation work) noexcept {
   try {
@@ -46,6 +50,7 @@ void execute_on(E& to, continuation work) noexcept {
   }
 }
 
+/// An executor that runs the continuation inside the call.
 struct inline_executor {
   void operator()(continuation work) const noexcept { work(); }
 };

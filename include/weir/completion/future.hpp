@@ -1,4 +1,5 @@
-// weir/completion/future.hpp - a value that is there when the work of a stream is done.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/future.hpp - a value that is available when the work of a stream is done.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -23,7 +24,7 @@ namespace detail {
 template <class T>
 concept value_type = !std::is_void_v<T>;
 
-// A value, and the end of the work that it is kept for.
+/// A value's completion, and the function that destroys the value.
 struct future_state : completion_waiter {
   completion end;
   void (*destroy)(future_state& self) noexcept = nullptr;
@@ -38,22 +39,22 @@ struct future_value final : future_state {
   T value;
 };
 
-// Nobody will ask for it any more: it is destroyed when the work is done, by a thread of the
-// reactor's.
+/// Destroys a value that is no longer needed, on a reactor thread, when the work is done.
 WEIR_EXPORT void destroy_when_done(future_state& state) noexcept;
 
 struct future_deleter {
   void operator()(future_state* state) const noexcept { destroy_when_done(*state); }
 };
 
-// Throws closed: it was moved from, or has given its value away.
+/// Throws `closed` because the future was moved from or its value was taken.
 [[noreturn]] WEIR_EXPORT void throw_used_future(const char* call, call_site at);
 
-// Refuses a stream that captures, and sees to it that noting the end of its work needs nothing more
-// that can be refused.
+/// Throws if the stream captures. Otherwise prepares the stream so that tracking the end of its
+/// work cannot be refused later.
 WEIR_EXPORT void prepare_enqueue(stream_ref stream, call_site at);
 
-// The end of the work that f has queued. If it cannot be told, the thread waits for it, and throws.
+/// Returns the completion of the work that f has queued. If it cannot be tracked, waits for the
+/// work and throws.
 [[nodiscard]] WEIR_EXPORT completion completion_of_enqueued(stream_ref stream, call_site at);
 
 template <class F>
@@ -67,82 +68,119 @@ decltype(auto) call_with(F&& f, stream_ref stream) {
 
 }  // namespace detail
 
-// What stream.enqueue_async(f) gives: the value that f has returned, at the end of the work that it
-// has queued. The value stays where it is until then, whatever becomes of the future: buffers and
-// memory of the host that the work uses can be part of it. To drop a future cancels nothing and
-// blocks nothing. f must not close the stream, nor leave it in a capture: nobody can wait for the
-// end of the work then, and enqueue_async() throws and destroys what f has returned. If the end
-// cannot be noted for another reason it waits for the stream first. What f itself throws comes out
-// of enqueue_async(), which waits for nothing: what f has queued by then runs, and the memory for
-// that must not be f's own alone.
-//
-// Move-only. co_await std::move(f) and std::move(f).get() give the value away, co_await f and
-// f.get() a reference to it; both throw what the work has failed with, and then, or if the value's
-// move throws, it stays. One that was moved from, or has given its value away, answers closed.
-// While it is awaited it stays alive, as a temporary in a co_await does. In captures of other
-// streams, in host functions, in the child of a fork, and in the calls that it makes of the driver
-// it is as its completion; a value that is dropped in such a child is destroyed at once. Thread
-// safety: as any object; its completion goes anywhere.
+/// The result of stream.enqueue_async(f): the value that `f` returned, available when the work that
+/// it queued is done.
+///
+/// The value stays in place until the work is done, even if the future is destroyed. It can
+/// therefore own the buffers and host memory that the work uses. Destroying a future does not
+/// block; the work continues.
+/// `f` must not close the stream or leave it capturing. The end of the work could then not be
+/// tracked, so enqueue_async() throws and destroys the value. If tracking fails for another reason,
+/// it first waits for the stream. An exception of `f` leaves enqueue_async() without any wait. The
+/// work that `f` has queued still runs, so its memory must not belong to `f` alone.
+/// co_await std::move(f) and std::move(f).get() move the value out; co_await f and f.get() return a
+/// reference to it. Both throw the error of the work. If they throw, or if moving the value throws,
+/// the value stays.
+/// Move-only. A future that was moved from, or whose value was taken, throws `closed`. It must live
+/// while it is awaited, as a temporary in a co_await expression does.
+/// In a child process after fork: as its completion. Destroying a future there destroys its value
+/// immediately.
+///
+/// In a capture: as its completion.
+/// In a host function: as its completion.
+/// Thread safety: needs exclusive access; its completion may be used from any thread.
+/// Driver: as its completion.
 template <class T>
 class [[nodiscard]] future {
  public:
   future(future&&) noexcept = default;
   future& operator=(future&&) noexcept = default;
 
-  // Has it a value still, there by now or not?
+  /// Returns true if the future has a value, available already or later.
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
-  // The end of the work; outlives the future. The conversion lets a future stand wherever a
-  // completion does.
+  /// Returns the completion of the work. It may outlive the future.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const {
     return state("weir::future::completion", at).end;
   }
+  /// Converts to the completion, so that a future can be used as one.
   operator weir::completion() const { return completion(call_site{}); }
 
-  // As those of the completion.
+  /// Returns true if the work is done. See completion::done().
+  ///
+  /// Throws: the error of the work; `closed` if the future has no value.
   [[nodiscard]] bool done(call_site at = call_site::current()) const {
     return state("weir::future::done", at).end.done(at);
   }
+  /// Returns `success`, `not_ready`, or the error of the work. See completion::status().
+  ///
+  /// Throws: `closed` if the future has no value.
   [[nodiscard]] errc status(call_site at = call_site::current()) const {
     return state("weir::future::status", at).end.status();
   }
+  /// Blocks the calling thread until the work is done. See completion::wait().
+  ///
+  /// Throws: as completion::wait(); `closed` if the future has no value.
   void wait(call_site at = call_site::current()) const {
     state("weir::future::wait", at).end.wait(at);
   }
+  /// Like wait(), with a timeout. Returns false on timeout. See completion::wait_for().
+  ///
+  /// Throws: as wait().
   template <detail::duration_like Duration>
   [[nodiscard]] bool wait_for(const Duration& timeout, call_site at = call_site::current()) const {
     return state("weir::future::wait_for", at).end.wait_for(timeout, at);
   }
+  /// Like wait(), with a deadline. Returns false if it passes first. See completion::wait_until().
+  ///
+  /// Throws: as wait().
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool wait_until(const TimePoint& deadline,
                                 call_site at = call_site::current()) const {
     return state("weir::future::wait_until", at).end.wait_until(deadline, at);
   }
 
-  // co_await f.within(5ms), f.by(deadline), f.outcome(): as those of the completion. The value
-  // stays where it is.
+  /// co_await f.within(5ms): suspends until the work is done or `timeout` has passed; returns false
+  /// on timeout. See completion::within(). The value stays in the future.
+  ///
+  /// Throws: as completion::within(); `closed` if the future has no value.
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
     return state("weir::future::within", at).end.within(timeout, at);
   }
+  /// co_await f.by(deadline): like within(), with a point in time. The value stays in the future.
+  ///
+  /// Throws: as completion::by(); `closed` if the future has no value.
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
     return state("weir::future::by", at).end.by(deadline, at);
   }
+  /// co_await f.outcome(): suspends until the work is done, and returns success or its error. See
+  /// completion::outcome(). The value stays in the future.
+  ///
+  /// Throws: `closed` if the future has no value.
   [[nodiscard]] auto outcome(call_site at = call_site::current()) const {
     return state("weir::future::outcome", at).end.outcome();
   }
 
-  // Blocks until then, as wait() does.
+  /// Blocks like wait(), and returns a reference to the value.
+  ///
+  /// Throws: as wait(); `closed` if the future has no value.
   T& get(call_site at = call_site::current()) & {
     state("weir::future::get", at).end.wait(at);
     return value("weir::future::get", at);
   }
+  /// Blocks like wait(), and moves the value out. If the move throws, the value stays.
+  ///
+  /// Throws: as wait(); `closed` if the future has no value.
   T get(call_site at = call_site::current()) && {
     state("weir::future::get", at).end.wait(at);
-    return take("weir::future::get", at);
+    return take_result("weir::future::get", at);
   }
 
+  /// co_await f: suspends until the work is done, and returns a reference to the value.
+  ///
+  /// Throws: the error of the work; `closed` if the future has no value.
   [[nodiscard]] auto operator co_await() & {
     struct awaiter : detail::completion_awaiter {
       explicit awaiter(future& f) : completion_awaiter{f.state(await_call, {}).end}, owner{f} {}
@@ -154,12 +192,15 @@ class [[nodiscard]] future {
     };
     return awaiter{*this};
   }
+  /// co_await std::move(f): suspends until the work is done, and moves the value out.
+  ///
+  /// Throws: the error of the work; `closed` if the future has no value.
   [[nodiscard]] auto operator co_await() && {
     struct awaiter : detail::completion_awaiter {
       explicit awaiter(future& f) : completion_awaiter{f.state(await_call, {}).end}, owner{f} {}
       T await_resume() const {
         completion_awaiter::await_resume();
-        return owner.take(await_call, {});
+        return owner.take_result(await_call, {});
       }
       future& owner;
     };
@@ -175,13 +216,14 @@ class [[nodiscard]] future {
     if (!state_) detail::throw_used_future(call, at);
     return *state_;
   }
-  // Somebody else may have taken it while this one waited.
+  /// Another coroutine may have taken the value during the wait.
   [[nodiscard]] T& value(const char* call, call_site at) const {
     return static_cast<detail::future_value<T>&>(state(call, at)).value;
   }
-  [[nodiscard]] T take(const char* call, call_site at) {
-    T result(std::move(
-        value(call, at)));  // if that throws it stays; no list of one, as braces might make it
+  [[nodiscard]] T take_result(const char* call, call_site at) {
+    T result(std::move(value(
+        call,
+        at)));  // stays if this throws; parentheses, since braces might make a list of one element
     delete static_cast<detail::future_value<T>*>(state_.release());
     return result;
   }
@@ -191,7 +233,7 @@ class [[nodiscard]] future {
 
 namespace detail {
 
-// The end of the work, for a call that is given the future.
+/// Returns the completion of a future that is an argument of `call`.
 template <class T>
 completion completion_of(const future<T>& one, const char* call, call_site at) {
   if constexpr (std::is_void_v<T>) {
@@ -202,8 +244,8 @@ completion completion_of(const future<T>& one, const char* call, call_site at) {
   }
 }
 
-// The value of one that is done. Its get() would be a wait, which the calling thread may be
-// forbidden.
+/// Takes the value of a completed future. get() would be a wait, which may be forbidden on the
+/// calling thread.
 template <class T>
 T take_value(future<T>& ended) {
   auto end = std::move(ended).operator co_await();
@@ -213,15 +255,21 @@ T take_value(future<T>& ended) {
 
 }  // namespace detail
 
-// Of work without a value: the end of it, and nothing else. It is a completion: it may be copied
-// and awaited any number of times, and is of nothing, which is done, where it was made of none.
+/// The result of stream.enqueue_async(f) if `f` returns void: a completion. It may be copied, and
+/// awaited any number of times. A default-constructed one is done.
 template <>
 class [[nodiscard]] future<void> : public completion {
  public:
+  /// Creates a future without work. It is done.
   future() noexcept = default;
+  /// Creates a future from a completion.
   explicit future(const weir::completion& end) noexcept : weir::completion{end} {}
 
+  /// Returns the completion of the work.
   [[nodiscard]] weir::completion completion() const noexcept { return *this; }
+  /// Blocks like wait().
+  ///
+  /// Throws: as wait().
   void get(call_site at = call_site::current()) const { wait(at); }
 };
 
@@ -240,11 +288,6 @@ auto stream_ref::enqueue_async(F&& f, call_site at) const {
     state->end = detail::completion_of_enqueued(*this, at);
     return future<value>{state.release()};
   }
-}
-
-template <class F>
-auto stream::enqueue_async(F&& f, call_site at) const {
-  return ref().enqueue_async(std::forward<F>(f), at);
 }
 
 }  // namespace weir

@@ -1,4 +1,6 @@
-// weir/completion/reactor.hpp - who finds out that work of a device has ended.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/reactor.hpp - the reactor, which notices that work of a device has ended, and
+// polling it from the program's own loop.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -13,62 +15,78 @@ namespace detail {
 class reactor;
 }
 
-// What resumes those who await completions of a device's streams. It asks the driver about the
-// oldest awaited point of each stream, and nothing else; on the embedded driver the engine tells
-// it. Each device has one. Its thread begins with the first wait that needs it, spins for as long
-// as waits have been short lately, then sleeps between its questions, and without anything awaited
-// until there is. A program whose own loop is to resume coroutines drives it instead:
-//
-//   weir::completion_poller drive{gpu};   // the reactor's thread stands back
-//   while (running) {
-//     poller.poll();                   // resumes what is due, here
-//     ...
-//   }
-//
-// A thread that has made one, or polls one, is taken to be where the program resumes coroutines,
-// until there is no drive of that device any more; if another one begins in that moment, or while
-// other devices are driven, it may be for as long as that lasts. Where such a thread blocks in
-// sync_wait() it goes on resuming what is due on the devices that it drives. It may drive several
-// devices. One that blocks otherwise, and nobody else polls, holds up who waits.
-//
-// Thread safety: poll() from any thread, and from several at once; a drive may end on another
-// thread than it was made on. In a continuation: allowed. In captures: allowed, and harmless to
-// them.
+/// Drives the reactor of a device from a loop of the program, in place of the reactor's own thread.
+///
+/// Each device has one reactor. It resumes coroutines that await completions of the device's
+/// streams. It polls only the oldest awaited point of each stream; on the embedded driver the
+/// engine notifies it. Its thread starts with the first wait that needs it. It spins while recent
+/// waits have been short, then sleeps between polls. While nothing is awaited it sleeps until the
+/// next wait. To resume coroutines in a loop of the program, poll instead:
+///
+///   weir::completion_poller poller{gpu};  // the reactor's thread stops polling
+///   while (running) {
+///     poller.poll();  // resumes ready coroutines on this thread
+///     ...
+///   }
+///
+/// A thread that created a poller, or polls one, counts as a thread on which the program resumes
+/// coroutines, until the device has no poller any more. It may count as one for longer if another
+/// poller begins at that moment, or while other devices have pollers. If such a thread blocks in
+/// sync_wait(), it continues to resume coroutines of the devices that it polls. If it blocks in
+/// another way and no other thread polls, awaiting coroutines are delayed. A thread may poll
+/// several devices. A continuation may make, use and destroy a poller.
+///
+/// In a capture: allowed; does not affect captures.
+/// Thread safety: poll() may be called from any thread, also concurrently. A poller may be
+/// destroyed on any thread.
 class WEIR_EXPORT completion_poller {
  public:
-  // From now on somebody polls, often. Several may be there at a time. Throws invalid_device where
-  // there is no such device. In a host function: refused (not_permitted). cuDeviceGetCount.
+  /// Begins polling: the reactor's thread stops, and the program must call poll() often. Several
+  /// pollers of one device may exist.
+  ///
+  /// Throws: `invalid_device` if there is no such device.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuDeviceGetCount.
   explicit completion_poller(device gpu, call_site at = call_site::current());
   completion_poller(const completion_poller&) = delete;
   completion_poller& operator=(const completion_poller&) = delete;
-  // The reactor's thread takes over what is still awaited, once the last drive of the device is
-  // gone.
+  /// Ends polling. With the last poller of the device, the reactor's thread takes over what is
+  /// still awaited.
   ~completion_poller();
 
-  // Asks about each stream that is awaited in, once or twice, and resumes, on this thread, whoever
-  // waited for what is done. How many were told? Waits for no work, and goes on while what it
-  // resumes makes more due. Throws nothing of its own. In a host function: nobody, as the driver
-  // must not be asked there. In a forked child: nobody. cuEventQuery.
+  /// Polls each awaited stream once or twice, and resumes on this thread the coroutines that are
+  /// ready. Returns how many it resumed. Waits for no work, and continues while the resumed code
+  /// makes more coroutines ready. Throws no error of its own.
+  ///
+  /// In a host function: does nothing and returns 0, as in a child process after fork.
+  /// Driver: cuEventQuery.
   std::size_t poll();
 
  private:
   detail::reactor* reactor_;
 };
 
-// Once, without standing in for the thread: for loops that have time to spare. Throws as the
-// drive's constructor does, but in a host function, where it tells nobody. cuDeviceGetCount,
-// cuEventQuery.
+/// Polls once, like completion_poller::poll(), without stopping the reactor's thread. For loops
+/// with spare time. Returns how many coroutines it resumed.
+///
+/// Throws: `invalid_device` if there is no such device.
+/// In a host function: does nothing and returns 0.
+/// Driver: cuDeviceGetCount, cuEventQuery.
 WEIR_EXPORT std::size_t poll_completions(device gpu, call_site at = call_site::current());
 
-// While one lives, threads of the program are taken to call the driver all the time directly
-// through the driver: by <<<>>>, by other libraries. No reactor sees such calls, and each of its
-// questions costs them some 0.3 us. It asks once in 24 us at most then, and once in 64 where
-// several streams are awaited, or when half as much time has passed again, up to 250 us where many
-// are, as it does by itself beside calls through weir; ends of work are noticed by so much later.
-// wait() and sync_wait() of a thread that spins ask as before.
-//
-// Any number may live at a time. Thread safety: from any thread. In captures and host functions:
-// allowed. No driver call.
+/// While an object of this class exists, weir assumes that other code (<<<>>>, other libraries)
+/// launches work all the time directly through the driver.
+///
+/// A reactor cannot detect such launches, and each poll delays them by about 0.3 us. It therefore
+/// polls at most every 24 us, or every 64 us if several streams are awaited. Longer waits are
+/// polled after half of the elapsed time has passed again, up to 250 us if many streams are
+/// awaited. Completions are noticed later by up to these delays. Beside launches through weir a
+/// reactor does this by itself. wait() and sync_wait() on a spinning thread poll as before.
+/// Any number of objects may exist. No driver call.
+///
+/// In a capture: allowed.
+/// In a host function: allowed.
+/// Thread safety: may be created and destroyed on any thread.
 class WEIR_EXPORT expect_external_launches {
  public:
   [[nodiscard]] expect_external_launches() noexcept;

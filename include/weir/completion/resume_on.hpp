@@ -1,4 +1,5 @@
-// weir/completion/resume_on.hpp - a coroutine goes on where an executor says.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/resume_on.hpp - continues a coroutine on an executor.
 #pragma once
 
 #include <weir/completion/executor.hpp>
@@ -15,8 +16,9 @@ class executor_awaitable {
  public:
   explicit executor_awaitable(E to) : to_{std::move(to)} {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  // The coroutine may go on, and end this awaiter, before the executor has returned. Inlined, clang
-  // 14 would put what is needed still into the coroutine's frame.
+  /// The coroutine may resume, and destroy this awaiter, before the executor returns. If this
+  /// function were inlined, clang 14 would place values that are still needed into the coroutine's
+  /// frame.
   [[gnu::noinline]] void await_suspend(std::coroutine_handle<> awaiting) noexcept {
     E to = std::move(to_);
     execute_on(to, continuation{[](void* frame) noexcept {
@@ -32,12 +34,13 @@ class executor_awaitable {
 
 }  // namespace detail
 
-// co_await resume_on(executor): the coroutine goes on where the executor says, always; on this
-// thread if that throws when it is called. It has nothing to do with a stream, and makes no call of
-// the driver, so it may be anywhere. It is for what comes up to the next await that suspends: from
-// that the coroutine goes on as from any, for a completion on a thread of the reactor's if the
-// pool's is not in sync_wait() itself, also where another thread is in sync_wait() for the whole.
-// c.on(executor) stays there.
+/// co_await resume_on(executor): continues the coroutine on the executor, always. If the executor
+/// throws, the coroutine continues on this thread.
+///
+/// It calls no driver function and is allowed everywhere. It determines the thread only up to the
+/// next await that suspends. After awaiting a completion, the coroutine resumes on a reactor thread
+/// unless the executor's thread is itself in sync_wait(). This holds even if another thread is in
+/// sync_wait() for the whole coroutine. To stay on the executor, use c.on(executor).
 template <executor E>
 [[nodiscard]] auto resume_on(E to) {
   return detail::awaitable_of<detail::executor_awaitable<E>, E>{std::move(to)};

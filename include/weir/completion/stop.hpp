@@ -1,4 +1,5 @@
-// weir/completion/stop.hpp - waits that end on request: the wait, and never the work.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/stop.hpp - waits that end on request. Only the wait ends, never the work.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -15,16 +16,16 @@
 
 namespace weir {
 
-// How a wait with an end has ended.
+/// Says how a wait has ended.
 enum class wait_status : unsigned char {
-  done,       // the work is
-  timed_out,  // the time passed first
-  stopped,    // somebody asked for it first
+  done,       ///< the work is done
+  timed_out,  ///< the time passed first
+  stopped,    ///< a stop was requested first
 };
 
 namespace detail {
 
-// A wait that a token ends, too.
+/// A wait that a stop token can end.
 template <class Wait>
 class stoppable_awaiter : public Wait {
  public:
@@ -40,9 +41,9 @@ class stoppable_awaiter : public Wait {
     callback_.emplace(token_, stopper{this});
     return Wait::await_suspend(awaiting);
   }
-  // awaited; of what tells which one, that, or nothing.
+  /// Returns a wait_status for a wait that returns a bool; otherwise the result of the wait.
   auto await_resume() {
-    callback_.reset();  // waits for one that is under way
+    callback_.reset();  // waits for a callback that is running
     if constexpr (std::is_same_v<decltype(Wait::await_resume()), bool>) {
       if (this->result() == wait_result::stopped) return wait_status::stopped;
       return Wait::await_resume() ? wait_status::done : wait_status::timed_out;
@@ -69,17 +70,25 @@ auto make_stoppable(std::stop_token token, const Source& source, long long timeo
 
 }  // namespace detail
 
-// co_await stop_when(c, token), stop_when(c, token, 5ms): weir::wait_status. The coroutine goes on
-// when the work is done, a stop is requested, or the time has passed, whichever is first; of what
-// has happened before the await, the first in this order. The work goes on in any case. Throws what
-// the work failed with, and what an await may that has to suspend (weir/completion/completion.hpp).
-// The coroutine is not resumed inside of request_stop(). In place of a completion it takes
-// when_all() of completions, and when_any(), where it gives the optional number of the first one
-// (weir/completion/when.hpp).
+/// co_await stop_when(c, token): suspends until the work is done or a stop is requested, and
+/// returns a wait_status. If both have happened before the await, the work counts. The work
+/// continues in either case.
+///
+/// The coroutine is not resumed inside request_stop(). Instead of a completion, when_all() and
+/// when_any() of completions are accepted; with when_any() the result is the optional number of the
+/// first completion (weir/completion/when.hpp).
+///
+/// Throws: the error of the work; the errors of an await that must suspend
+/// (weir/completion/completion.hpp).
 [[nodiscard]] inline auto stop_when(const completion& c, std::stop_token token,
                                     call_site at = call_site::current()) {
   return detail::make_stoppable<detail::timed_awaiter>(std::move(token), c, detail::forever, at);
 }
+/// co_await stop_when(c, token, 5ms): like stop_when() without a timeout, but also ends after
+/// `timeout`. If several of these have happened before the await, the order is: work, stop,
+/// timeout.
+///
+/// Throws: as stop_when() without a timeout.
 template <detail::duration_like Duration>
 [[nodiscard]] auto stop_when(const completion& c, std::stop_token token, const Duration& timeout,
                              call_site at = call_site::current()) {

@@ -1,4 +1,5 @@
-// weir/completion/sync_wait.hpp - blocks a thread for something that is awaited.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/sync_wait.hpp - blocks a thread until an awaitable has finished.
 #pragma once
 
 #include <weir/completion/awaitable.hpp>
@@ -18,29 +19,31 @@
 namespace weir {
 namespace detail {
 
-// The calling thread as the place where what it waits for is resumed.
+/// Lets the calling thread resume the coroutines that it waits for.
 class WEIR_EXPORT run_loop_scope {
  public:
-  // Refused in host functions, and where a guard forbids waits. Throws std::bad_alloc.
+  /// Throws: `not_permitted` in a host function and where a guard forbids waits; std::bad_alloc.
   explicit run_loop_scope(call_site at);
   run_loop_scope(const run_loop_scope&) = delete;
   run_loop_scope& operator=(const run_loop_scope&) = delete;
   ~run_loop_scope();
 
-  // Resumes coroutines until finish(), which any thread may call, and after which this may be gone.
+  /// Resumes coroutines until finish() is called.
   void run() noexcept;
+  /// Ends run(). May be called on any thread; this object may have been destroyed when it returns.
   void finish() noexcept;
 
  private:
   run_loop* loop_;
 };
 
-// Is the calling thread taken to drive a reactor (weir/completion/reactor.hpp)?
+/// Returns true if the calling thread counts as a thread that polls a reactor
+/// (weir/completion/reactor.hpp).
 [[nodiscard]] WEIR_EXPORT bool polls_a_reactor() noexcept;
 
 inline task<errc> outcome_of(completion awaited) { co_return co_await awaited.outcome(); }
 
-// What it gives passes through a coroutine.
+/// A result that can pass through a coroutine.
 template <class T>
 concept returnable = std::is_void_v<T> || std::is_reference_v<T> || std::move_constructible<T>;
 
@@ -52,18 +55,24 @@ task<await_result_t<A>> as_task(A&& awaited) {
 
 }  // namespace detail
 
-// Has `awaited` begin, blocks the calling thread until it ends, and gives what it gives. Meanwhile
-// the thread resumes what it waits for itself, so that no other thread has to be woken: a coroutine
-// that awaits weir's completions alone runs here from beginning to end. It may be called in a
-// coroutine that is resumed so, but what waits outside then goes on only when the inner one has
-// ended. On a thread of the reactor's, and on one that drives a reactor, it also resumes others
-// meanwhile, as nobody else would: hold no lock there that they take. completion::wait() resumes
-// nobody. Throws what the awaited one does. What it gives is moved to the caller through the
-// coroutine around it; if such a move throws, the value is lost (get() of a future leaves it where
-// it is). Refused in host functions (not_permitted), and where weir/core/sync_guard.hpp forbids
-// waits; nothing has begun then, nor if there is no memory for the coroutine around it
-// (std::bad_alloc). Thread safety: from any thread, several at a time. In captures of other
-// streams: allowed. The driver's calls are those of what is awaited.
+/// Starts `awaited`, blocks the calling thread until it ends, and returns its result.
+///
+/// Meanwhile the calling thread resumes the coroutines that it waits for, so no other thread must
+/// be woken. A coroutine that awaits only completions of weir runs on this thread from beginning to
+/// end. sync_wait() may be called in a coroutine that is resumed in this way; the outer wait
+/// continues when the inner one has ended.
+/// On a reactor thread, or on a thread that polls a reactor, it also resumes other coroutines,
+/// since no other thread would. Hold no lock that they need. completion::wait() resumes no
+/// coroutine.
+/// The result is moved to the caller. If that move throws, the value is lost; get() of a future
+/// leaves it in place.
+///
+/// Throws: what `awaited` throws. Before anything starts: `not_permitted` where
+/// weir/core/sync_guard.hpp forbids waits; std::bad_alloc.
+/// In a capture: allowed while other streams are being captured.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: may be called from any thread, also concurrently.
+/// Driver: as `awaited`.
 template <awaitable A>
 requires(!std::derived_from<std::remove_cvref_t<A>, completion> &&
          detail::returnable<await_result_t<A>>) decltype(auto)
@@ -77,12 +86,14 @@ requires(!std::derived_from<std::remove_cvref_t<A>, completion> &&
   return awaiter.await_resume();
 }
 
-// A task is given away: sync_wait(std::move(t)).
+/// Tasks must be moved: sync_wait(std::move(t)).
 template <class T>
 void sync_wait(const task<T>& needs_std_move, call_site = {}) = delete;
 
-// The same: awaited.wait(at), which needs no coroutine, unless the thread is taken to drive a
-// reactor (weir/completion/reactor.hpp).
+/// Blocks until a completion is done, like awaited.wait(at), without a coroutine. On a thread that
+/// polls a reactor (weir/completion/reactor.hpp) it also resumes coroutines.
+///
+/// Throws: as completion::wait().
 inline void sync_wait(const completion& awaited, call_site at = call_site::current()) {
   if (!detail::polls_a_reactor()) return awaited.wait(at);
   const errc outcome = sync_wait(detail::outcome_of(awaited), at);

@@ -1,5 +1,6 @@
-// weir/completion/task.hpp - a coroutine that gives a value, for programs that have no type of
-// their own for that.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/task.hpp - a coroutine type that returns a value, for programs without one of
+// their own.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -20,12 +21,15 @@ class task;
 
 namespace detail {
 
-// Throws closed: it was moved from, or awaited before.
+/// Throws `closed` because the task was moved from or awaited before.
 [[noreturn]] WEIR_EXPORT void throw_used_task();
 
-// A task that never suspends ends while it is being started, and whoever awaits it goes on where it
-// is; else the task resumes it. Either way the stack is no deeper afterwards, also without
-// optimisation. Tasks that await tasks take stack as functions that call functions do.
+/// The part of a task's promise that does not depend on the result type.
+///
+/// A task that never suspends ends while it is being started, and the awaiting coroutine continues
+/// in place. Otherwise the task resumes the awaiting coroutine at its end. Either way the stack has
+/// its previous depth afterwards, even without optimisation. Tasks that await tasks use the stack
+/// like nested function calls.
 class task_promise_base {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -44,8 +48,9 @@ class task_promise_base {
     if (awaiting_) throw_used_task();
   }
 
-  // False if it is over already; else `awaiting` is resumed when it is. Neither this nor the end is
-  // inlined: clang 14 would put what is needed still into a frame that may be gone.
+  /// Starts the task. Returns false if it has already ended; otherwise `awaiting` is resumed at its
+  /// end. Not inlined, like finish_and_resume(): clang 14 would place values that are still needed
+  /// into a frame that may have been destroyed.
   [[nodiscard, gnu::noinline]] bool start(std::coroutine_handle<> self,
                                           std::coroutine_handle<> awaiting) {
     throw_if_started();
@@ -55,7 +60,8 @@ class task_promise_base {
   }
 
  private:
-  // Whoever comes second goes on. The frame may be gone afterwards.
+  /// Resumes the awaiting coroutine if start() has returned. The second of the two to arrive
+  /// decides. The frame may have been destroyed when it returns.
   [[gnu::noinline]] void finish_and_resume() const noexcept {
     const std::coroutine_handle<> awaiting = awaiting_;
     if (second_arrival_.exchange(true, std::memory_order_acq_rel)) awaiting.resume();
@@ -81,7 +87,7 @@ class task_promise : public task_promise_base {
     }
   }
   void unhandled_exception() noexcept { failure_ = std::current_exception(); }
-  T take() {
+  T take_result() {
     if (failure_) std::rethrow_exception(std::move(failure_));
     if constexpr (std::is_reference_v<T>) {
       return static_cast<T>(*value_);
@@ -102,7 +108,7 @@ class task_promise<void> : public task_promise_base {
   task<void> get_return_object() noexcept;
   void return_void() const noexcept {}
   void unhandled_exception() noexcept { failure_ = std::current_exception(); }
-  void take() {
+  void take_result() {
     if (failure_) std::rethrow_exception(std::move(failure_));
   }
 
@@ -112,20 +118,22 @@ class task_promise<void> : public task_promise_base {
 
 }  // namespace detail
 
-// A coroutine that begins when it is awaited, and gives what it returns, or throws what it throws,
-// to whoever awaits it:
-//
-//   weir::task<float> norm(weir::stream_ref s, weir::buffer<float>& x) {
-//     ...                          // queue work
-//     co_await s.completion();
-//     co_return sum;
-//   }
-//   float n = weir::sync_wait(norm(s, x));      // or, in another coroutine: co_await norm(s, x)
-//
-// It is awaited once, as an rvalue; one that never is does nothing. It goes on wherever what it
-// awaits resumes it, and so does whoever awaits it. T may be a reference. Move-only; owns its
-// frame. Destroy none that is suspended half way: to have it end early, give it a std::stop_token
-// (weir/completion/stop.hpp). Thread safety: as any object.
+/// A coroutine that starts when it is awaited, and returns its result or throws its exception to
+/// the awaiting coroutine:
+///
+///   weir::task<float> norm(weir::stream_ref s, weir::buffer<float>& x) {
+///     ...  // queue work
+///     co_await s.completion();
+///     co_return sum;
+///   }
+///   float n = weir::sync_wait(norm(s, x));  // or, in another coroutine: co_await norm(s, x)
+///
+/// Await it once, as an rvalue. An unawaited task does nothing. It continues on the thread that
+/// resumes it from its own awaits, and so does the coroutine that awaits it. T may be a reference.
+/// Move-only; owns its frame. Do not destroy a task that is suspended; to end it early, pass it a
+/// std::stop_token (weir/completion/stop.hpp).
+///
+/// Thread safety: needs exclusive access.
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -141,14 +149,16 @@ class [[nodiscard]] task {
     if (frame_) frame_.destroy();
   }
 
-  // Throws closed if it was moved from, or was awaited before.
+  /// co_await std::move(t): starts the task and returns its result.
+  ///
+  /// Throws: what the task throws; `closed` if the task was moved from or awaited before.
   [[nodiscard]] auto operator co_await() && {
     struct awaiter {
       bool await_ready() const noexcept { return false; }
       bool await_suspend(std::coroutine_handle<> awaiting) const {
         return frame.promise().start(frame, awaiting);
       }
-      T await_resume() const { return frame.promise().take(); }
+      T await_resume() const { return frame.promise().take_result(); }
       std::coroutine_handle<promise_type> frame;
     };
     if (!frame_) detail::throw_used_task();

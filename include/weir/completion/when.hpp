@@ -1,4 +1,5 @@
-// weir/completion/when.hpp - several completions as one wait: all of them, or the first.
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/when.hpp - several completions as one wait: for all of them, or for the first.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -27,7 +28,7 @@ class future;
 
 namespace detail {
 
-// Throws invalid_value: there is no first one of nothing.
+/// Throws `invalid_value` if `completions` is 0, since an empty list has no first completion.
 WEIR_EXPORT void throw_if_when_any_is_empty(std::size_t completions, call_site at);
 
 template <class Completions>
@@ -46,7 +47,8 @@ struct wait_items<std::vector<completion>> {
 template <class Completions, wait_count Count>
 struct completion_set;
 
-// With an end it tells whether that has come: false, or nothing.
+/// Waits for a set of completions. With a timeout, the result says whether it passed: false, or an
+/// empty optional.
 template <class Completions, wait_count Count, bool HasTimeout>
 class completion_set_awaiter : public composite_wait {
  public:
@@ -80,7 +82,7 @@ class completion_set_awaiter : public composite_wait {
   call_site at_;
 };
 
-// What when_all() and when_any() of completions give.
+/// The result of when_all() and when_any() of completions.
 template <class Completions, wait_count Count>
 struct completion_set {
   [[nodiscard]] auto operator co_await() const {
@@ -102,7 +104,7 @@ struct completion_set {
   call_site at;
 };
 
-// A completion, or what has one and stays.
+/// A completion, or an lvalue that converts to one.
 template <class C>
 concept refers_to_completion = std::convertible_to < const std::remove_cvref_t<C>
 &, completion >
@@ -110,37 +112,46 @@ concept refers_to_completion = std::convertible_to < const std::remove_cvref_t<C
 
 }  // namespace detail
 
-// co_await when_all(a, b, c): until all of them are settled, and then throws what the first of
-// them, in this order, has failed with. It is counted on the host: no stream waits for another one.
-// A future is taken as its completion; when_all of futures that are given away gives their values
-// (weir/completion/when_all_values.hpp).
-//
-// co_await when_any(a, b, c): the number of the first that is settled, however it ended; the others
-// are waited for no more.
-//
-// when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number.
-// stop_when() takes both, too. Any number of sets may have the same completion, and a set may be
-// awaited several times. Where a list of completions has no room for the place of the call, the
-// error names none. To suspend may fail as with a completion. Thread safety: as values.
+/// co_await when_all(a, b, c): suspends until all completions are done. They are counted on the
+/// host; no stream waits for another stream.
+///
+/// A future counts as its completion; when_all() of moved futures returns their values
+/// (weir/completion/when_all_values.hpp). when_all(...).within(5ms) and .by(deadline) return false
+/// on timeout. stop_when() accepts the result, too. A completion may be in any number of sets, and
+/// a set may be awaited several times.
+///
+/// Throws: the first error in the order of the arguments, after all are done. It names no call
+/// site. Suspending may throw as for a completion.
+/// Thread safety: the result is a value; use copies in several threads.
 template <class... C>
 requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
     [[nodiscard]] auto when_all(C&&... all) {
   return detail::completion_set<std::array<completion, sizeof...(C)>, detail::wait_count::all>{
       {completion{all}...}, {}};
 }
+/// Like when_all(a, b, c), for a list of completions. An error names this call.
 [[nodiscard]] inline auto when_all(std::span<const completion> all,
                                    call_site at = call_site::current()) {
   return detail::completion_set<std::vector<completion>, detail::wait_count::all>{
       {all.begin(), all.end()}, at};
 }
 
+/// co_await when_any(a, b, c): suspends until the first completion is done, successfully or not,
+/// and returns its number. The others are not waited for any more.
+///
+/// when_any(...).within(5ms) and .by(deadline) return the optional number, empty on timeout.
+/// stop_when() accepts the result, too.
+///
+/// Throws: no error of the work. Suspending may throw as for a completion.
 template <class... C>
 requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
     [[nodiscard]] auto when_any(C&&... any) {
   return detail::completion_set<std::array<completion, sizeof...(C)>, detail::wait_count::one>{
       {completion{any}...}, {}};
 }
-// Of none at all: refused (invalid_value).
+/// Like when_any(a, b, c), for a list of completions.
+///
+/// Throws: `invalid_value` if the list is empty.
 [[nodiscard]] inline auto when_any(std::span<const completion> any,
                                    call_site at = call_site::current()) {
   detail::throw_if_when_any_is_empty(any.size(), at);
@@ -148,12 +159,19 @@ requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
       {any.begin(), any.end()}, at};
 }
 
+/// co_await stop_when(when_all(a, b), token): like the awaited set, but a requested stop also ends
+/// the wait. Returns a wait_status for when_all(), and the optional number for when_any().
+///
+/// Throws: as the awaited set.
 template <class Completions, detail::wait_count Count>
 [[nodiscard]] auto stop_when(const detail::completion_set<Completions, Count>& set,
                              std::stop_token token) {
   return detail::make_stoppable<detail::completion_set_awaiter<Completions, Count, true>>(
       std::move(token), set, detail::forever, set.at);
 }
+/// Like stop_when(set, token), but also ends after `timeout`.
+///
+/// Throws: as the awaited set.
 template <class Completions, detail::wait_count Count, detail::duration_like Duration>
 [[nodiscard]] auto stop_when(const detail::completion_set<Completions, Count>& set,
                              std::stop_token token, const Duration& timeout) {

@@ -1,4 +1,5 @@
-// weir/completion/when_all_values.hpp - several tasks or futures as one wait that gives all their
+// SPDX-License-Identifier: Apache-2.0
+// weir/completion/when_all_values.hpp - several tasks or futures as one wait that returns all their
 // values.
 #pragma once
 
@@ -21,16 +22,17 @@
 namespace weir {
 namespace detail {
 
-// Begins tasks, one after the other, on the thread that awaits it, and goes on when the last of
-// them has ended.
+/// Starts tasks one after the other on the awaiting thread, and continues when the last of them has
+/// ended.
 class task_group {
  public:
   explicit task_group(std::size_t tasks) { members_.reserve(tasks); }
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
 
-  // Whose owner stays where it is until they have all ended. Throws closed if there is nothing to
-  // begin: that is found out before any of them has begun, as those that have cannot be left alone.
+  /// Adds a task, which must stay in place until all tasks have ended. Throws `closed` if there is
+  /// nothing to start. This is checked before any task starts, since started tasks cannot be
+  /// abandoned.
   template <class T>
   void add(task<T>& one) {
     const auto frame = std::move(one).operator co_await().frame;
@@ -79,7 +81,7 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-// A future with a value that is given away.
+/// True for a future with a value that is moved out.
 template <class Each>
 inline constexpr bool yields_value = false;
 template <class T>
@@ -94,7 +96,7 @@ template <class... Each>
 concept values_and_others = (yields_value<Each> || ...) && !(yields_value<Each> && ...) &&
                             (std::convertible_to<Each, completion> && ...);
 
-// What a task or a future gives, as a part of a tuple; void has no place in it.
+/// The result of a task or a future as a part of a tuple; empty for void.
 template <class T>
 using value_part = std::conditional_t<std::is_void_v<T>, std::tuple<>,
                                       std::tuple<std::conditional_t<std::is_void_v<T>, int, T>>>;
@@ -119,8 +121,8 @@ value_part<T> value_of(future<T>& ended) {
   }
 }
 
-// In the order in which they are given, as a braced list has it, so that the first that has failed
-// throws.
+/// Takes the results in the order of the arguments, as a braced list does, so that the first error
+/// is thrown.
 template <class... Each>
 auto values_of(Each&... ended) {
   return std::apply([](auto&&... parts) { return std::tuple_cat(std::move(parts)...); },
@@ -168,10 +170,11 @@ task<value_list<T>> all_of(std::vector<future<T>> all) {
 
 }  // namespace detail
 
-// co_await when_all(f(), g()): begins both on this thread, one after the other, up to where each
-// suspends; goes on when both have ended, where the last one did; gives a tuple of what they give,
-// without those that give nothing. If some throw it throws what the first of them in this order has
-// thrown, when all have ended.
+/// co_await when_all(f(), g()): starts all tasks on this thread, one after the other, each up to
+/// its first suspension. Continues when all have ended, on the thread of the last one. Returns a
+/// tuple of their results, without those of type void.
+///
+/// Throws: the first exception in the order of the arguments, after all have ended.
 template <class... T>
 requires(sizeof...(T) != 0) task<detail::value_tuple<T...>> when_all(task<T>... all) {
   detail::task_group group{sizeof...(T)};
@@ -180,15 +183,17 @@ requires(sizeof...(T) != 0) task<detail::value_tuple<T...>> when_all(task<T>... 
   co_return detail::values_of(all...);
 }
 
-// The same of any number: a vector of what they give.
+/// Like when_all() of tasks, for any number of them. Returns a vector of their results.
+///
+/// Throws: the first exception in the order of the list, after all have ended.
 template <class T>
 requires(!std::is_reference_v<T>) [[nodiscard]] auto when_all(std::vector<task<T>>&& all) {
   return detail::all_of(std::move(all));
 }
 
-// Tasks are given away: when_all(std::move(a), std::move(b)). Beside completions a task awaits one:
-// [](weir::completion c) -> weir::task<> { co_await c; }(c). There is no first one of tasks, as the
-// others could not be left alone.
+// Tasks must be moved: when_all(std::move(a), std::move(b)). To combine tasks with a completion,
+// wrap it in a task: [](weir::completion c) -> weir::task<> { co_await c; }(c). when_any() accepts
+// no tasks: once started, they must end.
 template <class T>
 void when_all(const std::vector<task<T>>& needs_std_move) = delete;
 template <class... Each>
@@ -202,8 +207,11 @@ void when_any(Each&&... tasks_cannot_be_left_alone) = delete;
 template <class T>
 void when_any(const std::vector<task<T>>& tasks_cannot_be_left_alone) = delete;
 
-// co_await when_all(std::move(a), std::move(b)): the values of futures, when the work of all is
-// done. Futures that stay what they are count as their completions (weir/completion/when.hpp).
+/// co_await when_all(std::move(a), std::move(b)): suspends until the work of all futures is done,
+/// and returns a tuple of their values. Futures passed as lvalues count as their completions
+/// (weir/completion/when.hpp).
+///
+/// Throws: the first error in the order of the arguments; `closed` for a future without a value.
 template <class... T>
 requires(sizeof...(T) != 0 &&
          !(std::is_void_v<T> && ...)) task<detail::value_tuple<T...>> when_all(future<T>&&... all) {
@@ -212,26 +220,31 @@ requires(sizeof...(T) != 0 &&
     co_return detail::values_of(futures...);
   }(std::move(all)...);
 }
-// The same of any number: a vector of the values.
+/// Like when_all() of moved futures, for any number of them. Returns a vector of the values.
+///
+/// Throws: the first error in the order of the list; `closed` for a future without a value.
 template <class T>
 [[nodiscard]] auto when_all(std::vector<future<T>>&& all) {
   return detail::all_of(std::move(all));
 }
-// Either the values of all futures or those of none: beside completions a future counts as its own
-// if it stays what it is.
+// Either all futures are moved, or none. Pass a future as an lvalue to combine it with completions.
 template <class... Each>
 requires detail::values_and_others<Each...>
 void when_all(Each&&... only_futures_given_away_or_none) = delete;
 template <class... Each>
 requires(detail::values_and_others<Each...> || (detail::yields_value<Each> && ...)) &&
     (sizeof...(Each) != 0) void when_any(Each&&... values_would_be_lost) = delete;
-// Of futures that stay what they are: as of their completions. An empty one is refused (closed),
-// any of none too (invalid_value).
+/// Waits for the completions of futures in a list; the values stay in place.
+///
+/// Throws: `closed` for a future without a value; else as when_all() of completions.
 template <class T>
 [[nodiscard]] auto when_all(const std::vector<future<T>>& all,
                             call_site at = call_site::current()) {
   return when_all(detail::completions_of(all, "weir::when_all", at), at);
 }
+/// Returns the number of the first future in a list that is done; the values stay in place.
+///
+/// Throws: `closed` for a future without a value; `invalid_value` if the list is empty.
 template <class T>
 [[nodiscard]] auto when_any(const std::vector<future<T>>& any,
                             call_site at = call_site::current()) {

@@ -1,4 +1,5 @@
-// weir/core/deferred.hpp - destruction that has to wait for a better moment.
+// SPDX-License-Identifier: Apache-2.0
+// weir/core/deferred.hpp - destruction that is deferred until the driver call can be made.
 #pragma once
 
 #include <weir/detail/export.hpp>
@@ -8,51 +9,64 @@
 namespace weir {
 namespace detail {
 
-// Something left to weir's own thread, linked into its queue. It frees itself when it is done.
+/// The result of deferred_task::run(): the task is finished, has to be tried again later, or has to
+/// wait until no capture is active.
 enum class task_result : unsigned char { done, busy, capture_active };
 
+/// A task for the reclaimer thread, linked into the queue of that thread. It frees itself when it
+/// is done.
 struct deferred_task {
   deferred_task* next = nullptr;
   task_result (*run)(deferred_task& self) noexcept = nullptr;
-  unsigned long long epoch : 63 =
-      0;  // how often somebody had begun to wait for all when it was left
-  bool runs_user_code : 1 =
-      false;  // it ends objects of the program's, which may take as long as they like
+  unsigned long long epoch : 63 = 0;  ///< value of the drain counter when the task was added
+  /// Destroys objects of the program, which may take arbitrarily long.
+  bool runs_user_code : 1 = false;
 };
 
 }  // namespace detail
 
-// Any object of weir may be destroyed at any time, in any order and on any thread. Where the driver
-// call that this needs may not be made then, weir keeps the handle and makes the call later, on a
-// thread of its own that sleeps otherwise:
+// Any object of weir may be destroyed at any time, in any order and on any thread. If the driver
+// call that this needs cannot be made then, weir keeps the handle and makes the call later, on its
+// own thread, which sleeps otherwise. This happens to:
 //
-//   in a host function         where CUDA calls are forbidden; the closures of host functions go
-//   this way too during a capture           begun through weir: frees would break it, so they wait
-//   until no such capture is open a buffer's free            that its stream's capture, or
-//   anybody's, refuses: until its stream's has ended a stream that captures     until its capture
-//   has ended: with the stream that it began in it would end unheard pinned memory until the copies
-//   that use it are done; a GPU's driver waits for its device to free it, and
-//                              may hold up calls of other threads meanwhile: drain before a stream
-//                              is held for long
-//   a buffer's free            if its stream cannot be made to wait for the others that used it,
-//   until they are done streams, events, graphs    while that thread waits for a device itself, as
-//   a GPU's driver may answer nobody else then
+//   any object in a host function       CUDA calls are forbidden there. The closures of host
+//                                       functions are destroyed this way too.
+//   an object whose destruction would   Destroyed when no capture started through weir is open.
+//   break a capture
+//   a buffer whose free the driver      Freed when the capture of the buffer's stream has ended.
+//   refuses because of a capture
+//   a stream that captures              Destroyed when the capture has ended: destroying the stream
+//                                       earlier would end the capture silently.
+//   pinned memory that copies use       Freed when the copies have finished. To free it, a GPU's
+//                                       driver waits for the device and may block calls of other
+//                                       threads meanwhile: call drain_deferred() before you hold a
+//                                       stream for long.
+//   a buffer that other streams use     Freed when they have finished, if the buffer's own stream
+//                                       cannot be made to wait for them.
+//   streams, events and graphs while    Destroyed afterwards, because a GPU's driver may block
+//   weir's thread waits for a device    other calls during the wait.
 //
-// Nothing has to be done for it. What is left at exit is done before the program ends, unless the
-// driver has gone first. Nobody waits for a device then that stays busy: memory in use, and what a
-// driver frees only when the device has nothing left to do (pinned and managed memory, mappings,
-// modules), goes with the process while there is work; nor for ever for what other threads go on
-// leaving. In the child of a fork nothing is destroyed or deferred: all that its copies name is the
-// parent's.
+// The program need not do anything for this. At exit the remaining tasks are run before the program
+// ends, unless the driver has shut down first. Exit does not wait for a busy device: memory in use
+// is left to the operating system while work is pending, and so are resources that the driver frees
+// only on an idle device (pinned and managed memory, mappings, modules). Exit does not wait
+// indefinitely for threads that keep deferring work. In the child of a fork nothing is destroyed or
+// deferred, because all handles belong to the parent.
 
-// How many destructions are waiting or under way. Thread safety: from any thread.
+/// Returns the number of destructions that are waiting or running.
+///
+/// Thread safety: may be called from any thread.
 [[nodiscard]] WEIR_EXPORT std::size_t deferred_count() noexcept;
 
-// Waits until everything that was deferred before this call is done, with what that defers in its
-// turn and without what others defer meanwhile, except what waits for a capture to end; blocks for
-// pinned memory in use until its copies are done. For tests, before a library is unloaded, and
-// before a kernel that spins until the host has done something: some of this has NVIDIA's driver
-// wait for all kernels, with a lock held that launches need. In a host function: does nothing.
+/// Blocks until everything that was deferred before this call is done, including what those tasks
+/// defer in turn. Does not wait for tasks that other threads defer meanwhile, nor for tasks that
+/// wait for a capture to end. For pinned memory in use, blocks until its copies have finished.
+///
+/// Use it in tests, before a library is unloaded, and before a kernel that spins until the host
+/// acts. Some of these tasks make NVIDIA's driver wait for all kernels while it holds a lock that
+/// launches need.
+///
+/// In a host function: does nothing.
 WEIR_EXPORT void drain_deferred() noexcept;
 
 }  // namespace weir

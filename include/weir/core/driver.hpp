@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/core/driver.hpp - the driver that the program runs on: the GPU vendor's, or the embedded one
 // that needs no GPU.
 #pragma once
@@ -11,44 +12,52 @@
 
 namespace weir {
 
+/// The kinds of driver.
 enum class driver_kind {
-  cuda,      // the vendor's libcuda.so.1, opened at run time
-  embedded,  // weir's own, whose devices are parts of the host
+  cuda,      ///< the vendor's libcuda.so.1, opened at run time
+  embedded,  ///< weir's embedded driver, whose devices are parts of the host
 };
 
-// "cuda" or "embedded": the words of WEIR_DRIVER.
+/// Returns "cuda" or "embedded", the values of WEIR_DRIVER.
 [[nodiscard]] WEIR_EXPORT std::string_view to_string(driver_kind kind) noexcept;
 
-// What was chosen, why, and what was found on the way.
+/// The driver in use, and how it was chosen.
 struct driver_info {
   driver_kind kind = driver_kind::embedded;
-  std::string reason;  // what decided, as a sentence without its full stop
-  int version = 0;     // of the driver API: 1000 * major + 10 * minor, 13000 is CUDA 13.0
-  std::string
-      library;  // the file that the vendor's driver was loaded from; empty for the embedded one
+  std::string reason;  ///< the reason for the choice, a sentence without its full stop
+  int version = 0;     ///< version of the driver API: 1000 * major + 10 * minor, 13000 is CUDA 13.0
+  /// file that the vendor's driver was loaded from; empty for the embedded driver
+  std::string library;
 
-  // Why the vendor's driver cannot be used on this machine; empty where it is used or was not
-  // looked for.
+  /// The reason why the vendor's driver cannot be used on this machine. Empty if it is used or was
+  /// not tried.
   std::string vendor_problem;
 
-  // Functions that this weir knows and the driver lacks, because it is older. Calls that need one
-  // of them fail with errc::call_requires_newer_driver; all others work.
+  /// Functions that weir supports and this older driver lacks. Calls that need one of them fail
+  /// with errc::call_requires_newer_driver; all others work.
   std::vector<std::string_view> missing_functions;
 };
 
-// Chooses the driver of the whole process and initialises it. Without this call the first use of
-// weir chooses: by the environment variable WEIR_DRIVER (auto, cuda or embedded), else the vendor's
-// driver where it has a device, else the embedded one. Call it first in main: a driver that is in
-// use cannot be changed. Naming the driver that is already in use does nothing. Throws error:
-// illegal_state if the other driver is in use already; invalid_value if a variable of the embedded
-// driver has a value that it does not know; and if the vendor's driver cannot be used,
-// file_not_found (no library), shared_object_symbol_not_found (not a CUDA driver),
-// system_driver_mismatch (too old), no_device, or the vendor's own code, with what was tried.
-// Nothing is chosen then. Thread safety: any thread; the first one decides. cuInit,
-// cuDriverGetVersion, cuDeviceGetCount.
+/// Chooses and initialises the driver of the process. Call it first in main: a driver that is in
+/// use cannot be changed. Does nothing if that driver is already in use.
+///
+/// Without this call, the first use of weir chooses the driver. The environment variable
+/// WEIR_DRIVER (auto, cuda or embedded) selects it. If it is not set, weir uses the vendor's driver
+/// if that has a device, and the embedded driver otherwise.
+///
+/// Throws: error, without choosing a driver:
+/// - `illegal_state` if the other driver is already in use
+/// - `invalid_value` if an environment variable of the embedded driver has an unknown value
+/// - `file_not_found` (no library), `shared_object_symbol_not_found` (not a CUDA driver),
+///   `system_driver_mismatch` (too old), `no_device`, or the vendor's own code, if the vendor's
+///   driver cannot be used. The text lists what was tried.
+/// Thread safety: may be called from any thread; the first call decides.
+/// Driver: cuInit, cuDriverGetVersion, cuDeviceGetCount.
 WEIR_EXPORT void use_driver(driver_kind kind, call_site at = call_site::current());
 
-// The driver in use; chooses it as the first use of weir does, and throws what that throws.
+/// Returns the driver in use. Chooses it first if necessary, as the first use of weir does.
+///
+/// Throws: as use_driver().
 [[nodiscard]] WEIR_EXPORT driver_info current_driver(call_site at = call_site::current());
 
 }  // namespace weir

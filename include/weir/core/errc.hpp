@@ -1,12 +1,14 @@
-// weir/core/errc.hpp - the results of the CUDA driver, by number.
+// SPDX-License-Identifier: Apache-2.0
+// weir/core/errc.hpp - error codes: the CUDA driver's results, by number, and weir's own.
 #pragma once
 
 namespace weir {
 
-// What a driver call answered. The numbers are the driver's own, and the names are its names in
-// lower case without the prefix CUDA_ERROR_ (one differs: CUDA_ERROR_ASSERT is `device_assert`,
-// since `assert` is a macro). A driver that is newer than this list may answer with a number that
-// has no name here; it is kept as it is.
+/// The result of a driver call. A call that fails throws it in a weir::error; include
+/// weir/core/error.hpp to catch that. The numbers are the driver's. The names are the driver's in
+/// lower case without the prefix CUDA_ERROR_; one differs: CUDA_ERROR_ASSERT is `device_assert`,
+/// since `assert` is a macro. A number that a newer driver returns and that has no name here is
+/// kept.
 enum class errc : int {
   // Arguments, memory, initialisation.
   success = 0,
@@ -21,7 +23,7 @@ enum class errc : int {
   profiler_already_started = 7,
   profiler_already_stopped = 8,
 
-  // The library and its devices.
+  // The driver library and its devices.
   stub_library = 34,
   call_requires_newer_driver = 36,
   device_unavailable = 46,
@@ -70,7 +72,7 @@ enum class errc : int {
   not_found = 500,
   not_ready = 600,
 
-  // What a kernel or a context can end with.
+  // Failures of kernels and contexts.
   illegal_address = 700,
   launch_out_of_resources = 701,
   launch_timeout = 702,
@@ -129,13 +131,12 @@ enum class errc : int {
   // Anything else.
   unknown = 999,
 
-  // What weir finds itself, before or instead of the driver. The driver has no negative numbers.
-  closed = -1,           // an object that was closed, released or moved from was used
-  not_recorded = -2,     // an event that was never recorded was asked for its time
-  timing_disabled = -3,  // an event made without timing was asked for its time
-  wrong_type =
-      -4,  // an object is not what it is taken for: one of another language, a node of another kind
-  exhausted = -5,  // a pool of streams has none left to lend
+  // Detected by weir, before or instead of the driver. The driver has no negative numbers.
+  closed = -1,           ///< an object that was closed, released or moved from was used
+  not_recorded = -2,     ///< an event that was never recorded was used to measure time
+  timing_disabled = -3,  ///< an event without timing was used to measure time
+  wrong_type = -4,       ///< an object has another type, for example a graph node of another kind
+  exhausted = -5,        ///< a pool of streams has no stream left to lend
 };
 
 }  // namespace weir

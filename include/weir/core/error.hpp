@@ -1,4 +1,6 @@
-// weir/core/error.hpp - what weir throws, and where failures go that cannot be thrown.
+// SPDX-License-Identifier: Apache-2.0
+// weir/core/error.hpp - the exception that weir throws, and the handler for errors that cannot be
+// thrown.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -12,12 +14,13 @@
 
 namespace weir {
 
-// The driver's results, and weir's own, as a category. Names are the driver's
-// ("CUDA_ERROR_INVALID_VALUE: invalid argument"); a code newer than weir keeps its number.
-// out_of_memory, invalid_value, not_supported, timeout and not_permitted compare equal to the
-// std::errc of that meaning.
+/// Returns the error category of errc. Messages contain the driver's names
+/// ("CUDA_ERROR_INVALID_VALUE: invalid argument"); an unknown code keeps its number.
+/// `out_of_memory`, `invalid_value`, `not_supported`, timeout and `not_permitted` compare equal to
+/// the corresponding std::errc.
 [[nodiscard]] WEIR_EXPORT const std::error_category& driver_category() noexcept;
 
+/// Returns a std::error_code of driver_category().
 [[nodiscard]] inline std::error_code make_error_code(errc code) noexcept {
   return std::error_code{static_cast<int>(code), driver_category()};
 }
@@ -26,50 +29,55 @@ namespace detail {
 struct error_details;
 }
 
-// A call that failed. Copies share what they hold and never throw. Thread safety: as any object;
-// copies are apart.
+/// The exception that weir throws when a call fails. Copies share their contents and never throw.
+///
+/// Thread safety: an object needs external synchronisation; copies are independent.
 class WEIR_EXPORT error : public std::system_error {
  public:
-  // For weir and for code that extends it. `call` is a literal, or lives as long as the program.
+  /// Creates an error; for weir and for code that extends it. `call` must stay valid as long as the
+  /// program runs, as a literal does.
   error(errc code, const char* call, std::string object, std::string hint, call_site at);
   error(const error& other) noexcept;
   error& operator=(const error& other) noexcept;
   ~error() override;
 
-  // std::system_error's code(), as weir's enumeration: `catch (const weir::error& e) { if
-  // (e.result() == errc::closed)
-  // ...`
+  /// Returns code() as weir's enumeration: `catch (const weir::error& e) { if (e.result() ==
+  /// errc::closed) ...`
   [[nodiscard]] errc result() const noexcept { return static_cast<errc>(code().value()); }
 
-  // The driver call that failed, or the operation that weir refused: "cuStreamQuery".
+  /// Returns the driver call that failed, or the operation that weir rejected: "cuStreamQuery".
   [[nodiscard]] const char* call() const noexcept;
-  // What it was called on, as text: "stream 0x55d0c8 (device 0)". Empty if nothing.
+  /// Returns the object of the call as text: "stream 0x55d0c8 (device 0)". May be empty.
   [[nodiscard]] const std::string& object() const noexcept;
-  // What to do about it. Empty if there is nothing to say.
+  /// Returns advice on how to fix the error. May be empty.
   [[nodiscard]] const std::string& hint() const noexcept;
-  // The line of the program that called weir.
+  /// Returns the line of the program that called weir.
   [[nodiscard]] call_site where() const noexcept;
 
-  // What failed afterwards, while this one was being cleaned up, in order. Attaching changes this
-  // object alone: earlier copies of it, and what() and attached() taken before, are not part of it.
+  /// Returns the errors that followed while this one was being handled, in order.
   [[nodiscard]] std::span<const error> attached() const noexcept;
+  /// Adds a later error. Changes this object only: earlier copies, and earlier results of what()
+  /// and attached(), stay as they were.
   void attach(const error& later);
 
-  // All of it in one line: call, code, object, place, advice, and how many are attached.
+  /// Returns everything in one line: call, code, object, place, advice, and the number of attached
+  /// errors.
   [[nodiscard]] const char* what() const noexcept override;
 
  private:
   detail::error_details* details_;
 };
 
-// Gets what failed where nothing can be thrown: in destructors, and exceptions of host functions
-// that no sync() collected. Mostly a weir::error; rethrow it to see. May be called from any thread,
-// several at once, and also while statics are destroyed. It must not throw and not call weir.
+/// A function that receives errors that cannot be thrown: failures in destructors, and exceptions
+/// of host functions that no sync() has thrown. `failure` is usually a weir::error; rethrow it to
+/// inspect it. It may be called from any thread, concurrently, and while statics are destroyed. It
+/// must not throw and must not call weir.
 using unhandled_error_handler = void (*)(std::exception_ptr failure) noexcept;
 
-// Replaces the hook and gives the one before. Null restores weir's own, which writes one line to
-// standard error. A driver that is shutting down is no failure and reaches no hook. Thread safety:
-// from any thread.
+/// Replaces the handler and returns the previous one. Null restores the default, which writes one
+/// line to standard error. Failures caused by a driver that is shutting down are not reported.
+///
+/// Thread safety: may be called from any thread.
 WEIR_EXPORT unhandled_error_handler
 set_unhandled_error_handler(unhandled_error_handler handler) noexcept;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/core/sync_guard.hpp - a block of code in which the host must not wait for a device.
 #pragma once
 
@@ -9,53 +10,60 @@
 
 namespace weir {
 
-// What becomes of a call of weir that makes the host wait.
+/// The action of a sync_guard on a call that makes the host wait for a device.
 enum class sync_rule : unsigned char {
   allowed,
-  reported,   // it waits, and the guard keeps the line
-  forbidden,  // errc::not_permitted, with nothing done
+  reported,   ///< the call waits, and the guard records its line
+  forbidden,  ///< the call throws `not_permitted` with nothing done
 };
 
-// While one lives, the calling thread's waits for devices are refused, which finds the hidden sync
-// in a loop that should have none; or they are only reported.
-//
-//   weir::sync_guard none{false};
-//   run_one_step(s);                                // a sync in there throws, with the line of
-//   that sync
-//
-//   weir::sync_guard watch{weir::sync_rule::reported};
-//   run_one_step(s);
-//   for (const auto& w : watch.waits()) ...          // which waits, where, how often
-//
-// It is about sync(), sync_for(), sync_until(), sync_elapsed(), shutdown() and sync_scope() of
-// streams, events, contexts and devices, wait(), wait_for() and wait_until() of completions and
-// futures, get(), sync_wait(), close() of memory that waits for its users (pinned, managed, mapped,
-// of several processes), and copies of pageable memory, also in a batch, which a driver stages
-// while the caller waits. Not about done() and try_done(), which only look, nor about the program's
-// own calls of the driver and other libraries. Guards nest: the innermost one decides, and at its
-// end the one before does again, also if the block ends by an exception. They may end in any order.
-// Each ends on the thread that began it. Other threads are not concerned. Without one all is
-// allowed, and a wait costs a load more.
+/// While an object of this class exists, waits of the calling thread for devices throw, or are only
+/// recorded. This finds hidden syncs in a loop that should have none.
+///
+///   weir::sync_guard none{false};
+///   run_one_step(s);  // a sync inside throws and names its line
+///
+///   weir::sync_guard watch{weir::sync_rule::reported};
+///   run_one_step(s);
+///   for (const auto& w : watch.waits()) ...  // which waits, where, how often
+///
+/// It applies to: sync(), sync_for(), sync_until(), sync_elapsed(), shutdown() and sync_scope() of
+/// streams, events, contexts and devices; wait(), wait_for(), wait_until(), get() and sync_wait()
+/// of completions and futures; close() of memory that waits for its users (pinned, managed, mapped,
+/// shared between processes); copies of pageable memory, also in a batch, which a driver stages
+/// while the caller waits. It does not apply to done() and try_done(), which never wait, nor to
+/// driver calls made directly by the program or by other libraries.
+///
+/// Guards nest: the innermost one decides, and when it ends, the previous one applies again, also
+/// if the block ends by an exception. Guards may end in any order. Each has to end on the thread
+/// that created it. Other threads are not affected.
+///
+/// Cost: without a guard every wait is allowed, and costs one load more.
 class WEIR_EXPORT sync_guard {
  public:
+  /// Allows waits, or makes them throw.
   explicit sync_guard(bool allowed, call_site at = call_site::current()) noexcept
       : sync_guard{allowed ? sync_rule::allowed : sync_rule::forbidden, at} {}
+  /// Applies the rule until the guard is destroyed.
   explicit sync_guard(sync_rule rule, call_site at = call_site::current()) noexcept;
   sync_guard(const sync_guard&) = delete;
   sync_guard& operator=(const sync_guard&) = delete;
   ~sync_guard();
 
+  /// A recorded wait.
   struct wait {
-    const char* call = "";  // the driver call that waits, or the operation of weir's
+    const char* call = "";  ///< the driver call that waits, or weir's operation
     call_site where;
     std::size_t times = 0;
   };
-  // What was reported to this guard, each line once, in the order of their first times.
+  /// Returns the waits that were recorded, each line once, in the order of their first occurrence.
   [[nodiscard]] const std::vector<wait>& waits() const noexcept { return waits_; }
 
-  // For weir's operations, on a thread with a guard. The first throws if waits are refused, for
-  // what has more to do before it waits; the second also reports.
+  /// Throws if waits are forbidden. weir calls it on a thread with a guard, before an operation
+  /// that does other work before it waits.
   void throw_if_forbidden(const char* call, call_site at) const;
+  /// Throws if waits are forbidden; otherwise records the wait. weir calls it on a thread with a
+  /// guard.
   void before_wait(const char* call, call_site at);
 
  private:

@@ -1,4 +1,5 @@
-// weir/core/verify.hpp - finding the operation that fails, by waiting for each.
+// SPDX-License-Identifier: Apache-2.0
+// weir/core/verify.hpp - verify mode: finds the operation that fails by waiting for each one.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -10,28 +11,31 @@ namespace detail {
 WEIR_EXPORT void set_verify_timeout_nanoseconds(long long nanoseconds) noexcept;
 }
 
-// What fails in a stream is told by some later call, far from where it was queued. In verify mode
-// every operation of weir that queues work in a stream waits for that stream before and after, so
-// that the call that throws is the one whose work failed, and its error names the line. What failed
-// before it, in work that weir did not queue, is told as such. Destructors tell it to
-// set_unhandled_error_handler, and an exception of a host function comes out of the call that
-// queued it. The program runs as if every operation were followed by a sync: for finding a mistake,
-// not for measuring.
+// Errors of asynchronous work are normally reported by a later call, far from the line that queued
+// the work. In verify mode every operation of weir that queues work in a stream waits for that
+// stream before and after. The call that throws is then the one whose work failed, and its error
+// names the line. If earlier work failed that weir did not queue, the error says so. Destructors
+// report to set_unhandled_error_handler, and an exception of a host function is thrown by the call
+// that queued it. The program runs as if a sync followed every operation: use this mode to find a
+// mistake, not to measure.
 //
-// The environment turns it on for a whole program: WEIR_VERIFY=1 (0 or unset is off, anything else
-// an error at the first use of weir). While it is off it costs nothing.
+// The environment turns it on for a whole program: WEIR_VERIFY=1. 0 or unset is off; any other
+// value is an error at the first use of weir. While it is off it costs nothing.
 //
-// A stream that captures is not waited for, and no capture is broken by the waits. A stream that is
-// held, by a value that nobody has written yet for instance, is waited for until patience ends, and
-// from then on only looked at, until it has caught up: what fails in it meanwhile is told by a
-// later operation.
+// A stream that captures is not waited for, and the waits invalidate no capture. If a stream is
+// blocked, for example by a value that has not been written yet, the wait ends after
+// set_verify_timeout(). From then on the stream is only queried until it has caught up, and a
+// failure in it is reported by a later operation.
 
-// Turns it on or off for the whole process, and gives what it was. Thread safety: from any thread;
-// operations under way end as they began. Chooses a driver if none is.
-WEIR_EXPORT bool verify_operations(bool on, call_site at = call_site::current());
+/// Turns verify mode on or off for the whole process, and returns the previous state. Chooses a
+/// driver if none is in use. Operations in progress are not affected.
+///
+/// Thread safety: may be called from any thread.
+WEIR_EXPORT bool verify_operations(bool enabled, call_site at = call_site::current());
+/// Returns true if verify mode is on.
 [[nodiscard]] WEIR_EXPORT bool verifying_operations() noexcept;
 
-// How long one operation is waited for; 2 s if this is never called.
+/// Sets how long to wait for one operation. The default is 2 s.
 template <detail::duration_like Duration>
 void set_verify_timeout(const Duration& longest) noexcept {
   detail::set_verify_timeout_nanoseconds(detail::nanoseconds(longest));

@@ -1,4 +1,5 @@
-// weir/detail/awaitable_of.hpp - something to be awaited, as a value.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/awaitable_of.hpp - awaitables that are plain values.
 #pragma once
 
 #include <concepts>
@@ -7,8 +8,9 @@
 
 namespace weir::detail {
 
-// What co_await makes an Awaiter of. It may be kept, and awaited again: each await is one of its
-// own. It is no awaiter itself: g++ 12 copies those if a promise's await_transform() hands them on.
+/// An awaitable from which co_await creates an Awaiter. It may be stored and awaited several times;
+/// each co_await creates a new awaiter. It is not an awaiter itself, because g++ 12 copies awaiters
+/// that a promise's await_transform() passes on.
 template <class Awaiter, class... Args>
 class [[nodiscard]] awaitable_of {
  public:

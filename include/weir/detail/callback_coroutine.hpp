@@ -1,4 +1,5 @@
-// weir/detail/callback_coroutine.hpp - a function in the shape of a coroutine that can be resumed.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/callback_coroutine.hpp - a callback in the form of a coroutine handle.
 #pragma once
 
 #include <coroutine>
@@ -6,8 +7,8 @@
 
 namespace weir::detail {
 
-// Calls function(with) when it is resumed, once. That may end the hook: nothing of it is touched
-// afterwards.
+/// A coroutine that calls function(argument) once, when it is resumed. The call may destroy this
+/// object, so nothing of it is accessed afterwards.
 class callback_coroutine {
  public:
   callback_coroutine(void (*function)(void*) noexcept, void* argument)
@@ -53,9 +54,9 @@ class callback_coroutine {
 
   static frame body() { co_return; }
   static std::coroutine_handle<> make(callback_target callback) {
-    const frame made = body();
-    made.handle.promise().callback = callback;
-    return made.handle;
+    const frame coroutine = body();
+    coroutine.handle.promise().callback = callback;
+    return coroutine.handle;
   }
 
   std::coroutine_handle<> frame_;

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/detail/closed.hpp - the handle of an object that is closed, released or moved from.
 #pragma once
 
 namespace weir::detail {
 
-// Not null: a null stream is the legacy default stream, so null would send the work of a closed
-// stream there. No driver gives this address out, and weir refuses it before a driver sees it.
+/// Returns the handle of closed objects. It is not null, because a null stream is the legacy
+/// default stream, which would receive the work of a closed stream. No driver returns this address,
+/// and weir rejects it before the driver is called.
 template <class Handle>
 [[nodiscard]] inline Handle* closed_handle() noexcept {
   return reinterpret_cast<Handle*>(~static_cast<__UINTPTR_TYPE__>(0));

@@ -1,5 +1,6 @@
-// weir/detail/completion_access.hpp - completions taken apart, by those that wait for them in a way
-// of their own.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/completion_access.hpp - access to the parts of a completion, for weir's own kinds of
+// waits.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -7,13 +8,14 @@
 
 namespace weir::detail {
 
+/// Gives access to the private parts of completions.
 class completion_access {
  public:
   [[nodiscard]] static completion make(completion_queue& queue,
                                        unsigned long long ticket) noexcept {
     return completion{&queue, ticket};
   }
-  // Null: of nothing.
+  /// Returns the queue; null for an empty completion.
   [[nodiscard]] static completion_queue* queue(const completion& c) noexcept { return c.queue_; }
   [[nodiscard]] static unsigned long long ticket(const completion& c) noexcept { return c.ticket_; }
 };

@@ -1,5 +1,5 @@
-// weir/detail/completion_awaiter.hpp - coroutines, and function objects, that wait for a
-// completion.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/completion_awaiter.hpp - awaiters and callbacks for completions.
 #pragma once
 
 #include <weir/completion/executor.hpp>
@@ -21,12 +21,12 @@ class completion;
 
 namespace detail {
 
-// Whether who awaits may rely on it that what is known to be done, by means that weir has no part
-// in, goes on at once. Not of a temporary, which has mostly just been made.
+/// Says whether await_ready() always queries the driver. `skip_if_polled` is for a temporary
+/// completion that was just created: it skips the query while the reactor polls the stream.
 enum class query_policy : unsigned char { always, skip_if_polled };
 
-// Suspends a coroutine until a completion is settled. It is part of the coroutine's frame, so it is
-// kept small.
+/// Suspends a coroutine until a completion has completed. It is part of the coroutine's frame, so
+/// it is kept small.
 class WEIR_EXPORT completion_awaiter : protected completion_waiter {
  public:
   explicit completion_awaiter(const completion& awaited,
@@ -38,7 +38,7 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
     return suspend(awaiting, &resume, resume_policy::waiting_thread);
   }
-  // Throws what the work failed with, or what a host function of the stream has thrown.
+  /// Throws the error of failed work, or the exception of a host function of the stream.
   void await_resume() const { throw_failure({}); }
 
  protected:
@@ -61,13 +61,13 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
 
 static_assert(sizeof(completion_awaiter) <= 10 * sizeof(void*));
 
-// The same; gives the code and throws nothing.
+/// Like completion_awaiter, but returns the code and throws nothing.
 struct outcome_awaiter : completion_awaiter {
   using completion_awaiter::completion_awaiter;
   [[nodiscard]] errc await_resume() const noexcept { return status(); }
 };
 
-// The same, resuming where an executor says.
+/// Like completion_awaiter, but resumes the coroutine on an executor.
 template <executor E>
 class executor_awaiter : public completion_awaiter {
  public:
@@ -79,7 +79,7 @@ class executor_awaiter : public completion_awaiter {
   void await_resume() const { throw_failure(at_); }
 
  private:
-  // The coroutine may go on, and end this awaiter, before the executor has returned.
+  /// The coroutine may continue, and destroy this awaiter, before the executor has returned.
   static void resume_on_executor(completion_waiter& self, errc) noexcept {
     auto& me = static_cast<executor_awaiter&>(of(self));
     const std::coroutine_handle<> awaiting = me.awaiting_;
@@ -94,7 +94,7 @@ class executor_awaiter : public completion_awaiter {
   call_site at_;
 };
 
-// The same with an end; gives whether the work was done by then.
+/// Like completion_awaiter, with a timeout. Returns true if the work has finished in time.
 class WEIR_EXPORT timed_awaiter : public composite_wait {
  public:
   timed_awaiter(const completion& awaited, long long nanoseconds, call_site at) noexcept;
@@ -110,11 +110,12 @@ class WEIR_EXPORT timed_awaiter : public composite_wait {
   call_site at_;
 };
 
-// A function object that is called when a completion is settled, and ends itself.
+/// A function object that is called when a completion has completed; it destroys itself.
 struct completion_callback_base : completion_waiter {
-  // Waits; or, if there is nothing to wait for, has it told now. Throws with nothing done.
-  WEIR_EXPORT void start(const completion& after);
-  // What the function has thrown, for the hook.
+  /// Starts the wait, or posts the callback at once if there is nothing to wait for. If it throws,
+  /// nothing was done.
+  WEIR_EXPORT void start(const completion& awaited);
+  /// Passes the exception of the function to the unhandled-error handler.
   WEIR_EXPORT static void report_exception() noexcept;
 };
 

@@ -1,10 +1,11 @@
-// weir/detail/duration.hpp - durations and deadlines without <chrono>, which costs a quarter of a
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/duration.hpp - durations and deadlines without <chrono>, which takes a quarter of a
 // second to include.
 #pragma once
 
 namespace weir::detail {
 
-// A std::chrono::duration, or anything shaped like one.
+/// A std::chrono::duration or a type with its interface.
 template <class D>
 concept duration_like = requires(const D& d) {
   static_cast<long double>(d.count());
@@ -12,14 +13,14 @@ concept duration_like = requires(const D& d) {
   D::period::den;
 };
 
-// A std::chrono::time_point, or anything shaped like one.
+/// A std::chrono::time_point or a type with its interface.
 template <class T>
 concept time_point_like = requires(const T& t) {
   { t.time_since_epoch() } -> duration_like;
   { T::clock::now().time_since_epoch() } -> duration_like;
 };
 
-// The longest wait, 292 years, in nanoseconds.
+/// The longest wait, 292 years, in nanoseconds.
 inline constexpr long long forever = 0x7fff'ffff'ffff'ffff;
 
 template <duration_like D>
@@ -27,8 +28,8 @@ constexpr long double exact_nanoseconds(const D& d) {
   return static_cast<long double>(d.count()) * (1e9L * D::period::num / D::period::den);
 }
 
-// In whole nanoseconds, rounded up so that a wait is never too short; what does not fit is
-// `forever`.
+/// Converts to whole nanoseconds, rounded up so that a wait is never too short. Returns `forever`
+/// if the result does not fit.
 constexpr long long whole_nanoseconds(long double exact) {
   if (!(exact > 0)) return 0;
   if (exact >= 9.2e18L) return forever;
@@ -41,8 +42,8 @@ constexpr long long nanoseconds(const D& d) {
   return whole_nanoseconds(exact_nanoseconds(d));
 }
 
-// The nanoseconds from now to a deadline; none if it has passed. Deadlines that their clock's own
-// unit cannot tell do fit.
+/// Returns the nanoseconds from now to a deadline; 0 if it has passed. Also works if the difference
+/// does not fit the clock's own unit.
 template <time_point_like T>
 long long nanoseconds_until(const T& deadline) {
   return whole_nanoseconds(exact_nanoseconds(deadline.time_since_epoch()) -

@@ -1,5 +1,6 @@
-// weir/detail/export.hpp - what the shared library shows to the linker.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/export.hpp - visibility of the shared library's symbols.
 #pragma once
 
-// Everything in weir is hidden unless it is marked with this.
+/// Marks a symbol as exported. All others are hidden.
 #define WEIR_EXPORT __attribute__((visibility("default")))

@@ -1,5 +1,6 @@
-// weir/detail/host_accessible_memory.hpp - memory that the host and devices reach; the untyped part
-// of pinned and managed buffers.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/host_accessible_memory.hpp - memory that the host and devices can access: the untyped
+// part of pinned and managed buffers.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -13,11 +14,11 @@ namespace weir::detail {
 
 enum class host_accessible_kind : unsigned char { pinned, managed };
 
-inline constexpr unsigned pinned_for_all_devices = 1;  // CU_MEMHOSTALLOC_PORTABLE
+inline constexpr unsigned pinned_for_all_devices = 1;  ///< CU_MEMHOSTALLOC_PORTABLE
 
 class WEIR_EXPORT host_accessible_memory : public unordered_memory {
  public:
-  // `flags` are those of the driver's call for that kind.
+  /// Allocates memory. `flags` are those of the driver's call for that kind.
   host_accessible_memory(host_accessible_kind kind, std::size_t count, std::size_t element_bytes,
                          device gpu, unsigned flags, call_site at);
 };

@@ -1,4 +1,6 @@
-// weir/detail/keep_alive.hpp - owners that parameters of graph nodes bring along, and graphs keep.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/keep_alive.hpp - reference-counted owners that node parameters bring along and graphs
+// keep alive.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -14,18 +16,19 @@
 
 namespace weir::detail {
 
-// An owner with a count of who keeps it: parameters, nodes of graphs, executables. The last one
-// ends it, by run().
+/// A reference-counted owner. Parameters, graph nodes and executables share it; the last one
+/// destroys it by calling run().
 struct keep_alive : deferred_task {
-  std::size_t shares =
-      1;  // changed by several threads: atomic accesses (<atomic> costs too much in headers)
+  /// The reference count. Several threads change it with atomic builtins, because <atomic> costs
+  /// too much in headers.
+  std::size_t shares = 1;
 };
 
-// One of them.
+/// A reference to a keep_alive.
 class keep_alive_ref {
  public:
   constexpr keep_alive_ref() noexcept = default;
-  // Takes over a share that is counted already.
+  /// Takes over a reference that is already counted.
   explicit keep_alive_ref(keep_alive& owner) noexcept : owner_{&owner} {}
   keep_alive_ref(const keep_alive_ref& other) noexcept : owner_{other.owner_} {
     if (owner_ != nullptr) __atomic_fetch_add(&owner_->shares, 1, __ATOMIC_RELAXED);
@@ -43,7 +46,7 @@ class keep_alive_ref {
   [[nodiscard]] keep_alive* release() noexcept { return std::exchange(owner_, nullptr); }
   explicit operator bool() const noexcept { return owner_ != nullptr; }
 
-  // Gives a share back. Was it the last one?
+  /// Drops a reference. Returns true if it was the last one.
   [[nodiscard]] static bool release_reference(keep_alive& owner) noexcept {
     return __atomic_fetch_sub(&owner.shares, 1, __ATOMIC_ACQ_REL) == 1;
   }
@@ -52,7 +55,7 @@ class keep_alive_ref {
   keep_alive* owner_ = nullptr;
 };
 
-// An owner moved or copied to a place of its own, where it stays.
+/// An owner that was moved or copied to the heap, where its address does not change.
 template <class Owner>
 struct keep_alive_box final : keep_alive {
   static_assert(std::is_nothrow_destructible_v<Owner>);
@@ -68,22 +71,22 @@ struct keep_alive_box final : keep_alive {
   Owner held;
 };
 
-// The memory that a node uses, as it was when the parameters were made.
+/// The memory that a node uses. Describes its state when the parameters were created.
 struct node_memory {
   void* address = nullptr;
   std::size_t bytes = 0;
-  CUctx_st* context = nullptr;  // of device memory of weir's; else null
-  keep_alive_ref owner;         // what the graph has to keep for it, if anything
+  CUctx_st* context = nullptr;  ///< the context of weir's device memory; else null
+  keep_alive_ref owner;         ///< what the graph has to keep alive for it; may be empty
 };
 
-// Refuses closed memory.
+/// Returns the memory of a region. Throws `closed` for closed memory.
 [[nodiscard]] WEIR_EXPORT node_memory memory_of_region(const region& where, keep_alive_ref owner,
                                                        call_site at);
 
-// Refuses a shared pointer to nothing.
+/// Throws for an empty shared pointer.
 [[noreturn]] WEIR_EXPORT void throw_null_pointer(call_site at);
 
-// shared_ptr and the like.
+/// std::shared_ptr or a type with its interface.
 template <class P>
 concept shared_pointer = requires(const P& p) {
   *p;
@@ -99,12 +102,12 @@ template <shared_pointer P>
 struct named_range<P> {
   using type = std::remove_reference_t<decltype(*std::declval<const P&>())>;
 };
-// The range that an argument is or points to.
+/// The range that an argument is or points to.
 template <class R>
 using range_named_by = typename named_range<std::remove_reference_t<R>>::type;
 
-// What parameters of nodes take for memory: a range that stays where it is, and that the caller
-// keeps (a name, a span); a temporary one, or a shared pointer to one, which the graph keeps.
+/// The memory arguments of node parameters. The caller keeps a range that does not move alive (a
+/// name, a span). The graph keeps a temporary range alive, or what a shared pointer points to.
 template <class R>
 concept node_range = memory_range<range_named_by<R>>;
 

@@ -1,5 +1,6 @@
-// weir/detail/tracked_memory.hpp - memory that remembers which streams it was used on; the untyped
-// part of buffers.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/tracked_memory.hpp - memory that tracks the streams that use it: the untyped part of
+// buffers.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -15,8 +16,11 @@ namespace weir::detail {
 class pending_uses;
 class stream_state;
 
-// An allocation, the stream it belongs to if any, and the other streams that weir's operations used
-// it on. Thread safety: register_use() from any thread; the rest as any object.
+/// An allocation, the stream to which it belongs, if any, and the other streams on which weir's
+/// operations used it.
+///
+/// Thread safety: register_use() may be called from any thread. The rest needs external
+/// synchronisation.
 class WEIR_EXPORT tracked_memory {
  public:
   tracked_memory(const tracked_memory&) = delete;
@@ -25,42 +29,44 @@ class WEIR_EXPORT tracked_memory {
   [[nodiscard]] bool closed() const noexcept { return address_ == closed_handle<void>(); }
   [[nodiscard]] void* address() const noexcept { return closed() ? nullptr : address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return closed() ? 0 : bytes_; }
-  // Where device memory is; null for memory of the host.
+  /// Returns the context of device memory; null for host memory.
   [[nodiscard]] CUctx_st* device_context() const noexcept { return device_context_; }
 
-  // Nothing has to be remembered of an operation on this stream. One comparison, or two.
+  /// Returns true if an operation on this stream need not be tracked. Takes one or two comparisons.
   [[nodiscard]] bool is_untracked_on(stream_ref s) const noexcept {
     return s.get() == __atomic_load_n(&untracked_streams_[0], __ATOMIC_RELAXED) ||
            s.get() == __atomic_load_n(&untracked_streams_[1], __ATOMIC_RELAXED);
   }
 
-  // Remembers that work given to the stream until the memory is freed uses the memory. Called
-  // before the work is queued: fails with nothing changed. Is it a stream that weir does not own,
-  // and so cannot ask later? Then record_use() has to follow when the work is queued.
+  /// Registers that work queued in the stream uses the memory, until the memory is freed. Call it
+  /// before queueing the work: if it throws, nothing has changed. Returns true for a stream that
+  /// weir does not own, and so cannot query later: then call record_use() after queueing the work.
   [[nodiscard]] bool register_use(stream_ref s, call_site at) const;
   void record_use(stream_ref s, call_site at) const;
 
  protected:
   tracked_memory() noexcept = default;
   ~tracked_memory() = default;
-  // Becomes what `other` is, which is closed then. What this was is not looked after.
+  /// Takes over the allocation of `other`, which is closed afterwards. Does not free this object's
+  /// own.
   void move_from(tracked_memory& other) noexcept;
   void reset() noexcept;
 
   void* address_ = closed_handle<void>();
   std::size_t bytes_ = 0;
   CUctx_st* device_context_ = nullptr;
-  // The streams on which uses go unremembered, or are already: its own, if it has one, and those
-  // that used it last; none (closed handles) where every use has to be looked at, as of the default
-  // streams, whose handles mean another stream in every context, and one of them in every thread.
-  // The list of uses changes them while operations of other threads look at them: atomic accesses
-  // (<atomic> costs too much in this header).
+  /// Streams whose uses need not be tracked, or are tracked already: the memory's own stream, if
+  /// any, and the streams that used it last. Closed handles mark empty entries. Both entries stay
+  /// empty if every use has to be checked, as for default streams. The handle of a default stream
+  /// stands for a different stream in each context. That of the per-thread default stream also
+  /// depends on the thread. The list of uses changes these members while operations of other
+  /// threads read them with atomic builtins (<atomic> costs too much in this header).
   mutable CUstream_st* untracked_streams_[2] = {closed_handle<CUstream_st>(),
                                                 closed_handle<CUstream_st>()};
-  CUstream_st* untracked_default_stream_ =
-      closed_handle<CUstream_st>();          // the default stream that it belongs to, if any
-  unsigned long long per_thread_owner_ = 0;  // and the thread of the per-thread one
-  mutable pending_uses* uses_ = nullptr;     // made at the first use elsewhere
+  /// The default stream to which it belongs, if any.
+  CUstream_st* untracked_default_stream_ = closed_handle<CUstream_st>();
+  unsigned long long per_thread_owner_ = 0;  ///< thread of the per-thread default stream
+  mutable pending_uses* uses_ = nullptr;     ///< created at the first use on another stream
 
  private:
   [[nodiscard]] bool is_untracked_on_default(stream_ref s, call_site at) const;

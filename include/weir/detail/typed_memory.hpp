@@ -1,4 +1,5 @@
-// weir/detail/typed_memory.hpp - memory as elements of a type: what all buffers have.
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/typed_memory.hpp - memory as elements of a type: the common part of all buffers.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -10,8 +11,8 @@
 
 namespace weir::detail {
 
-// The elements of a buffer, in memory of one of the kinds that derive from tracked_memory. Buffers
-// derive from this and say how they are made and how they end.
+/// The elements of a buffer, in memory of a class that derives from tracked_memory. Buffers derive
+/// from this class and add how they are created and destroyed.
 template <class T, class Memory>
 class typed_memory {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
@@ -20,22 +21,27 @@ class typed_memory {
  public:
   using value_type = T;
 
+  /// Returns true if the buffer was closed, released or moved from.
   [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 
-  // Work was queued on that stream that uses this and that weir did not queue. Call it after
-  // queueing; for a stream that weir owns once is enough.
+  /// Tells weir that work queued on the stream uses this memory, for work that weir did not queue.
+  /// Call it after queueing. For a stream that weir owns, one call is enough.
   void used_on(stream_ref stream, call_site at = call_site::current()) const {
     if (memory_.register_use(stream, at)) memory_.record_use(stream, at);
   }
 
-  // The address in this process. That of device memory is for kernels, not for the host to follow.
+  /// Returns the address in this process. Device memory can be accessed by kernels only, not by the
+  /// host.
   [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
   [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
+  /// Returns the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
+  /// Returns the size in bytes.
   [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
+  /// Returns true if there are no elements.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  // For weir's operations.
+  /// Returns the untyped memory. Used by weir's operations.
   [[nodiscard]] const tracked_memory& tracked() const noexcept { return memory_; }
 
  protected:
@@ -48,7 +54,8 @@ class typed_memory {
   Memory memory_;
 };
 
-// The same where the host reads and writes it, like an array, when the work that uses it is done.
+/// Like typed_memory, for memory that the host can access like an array when the work that uses it
+/// has finished.
 template <class T, class Memory>
 class host_array : public typed_memory<T, Memory> {
  public:

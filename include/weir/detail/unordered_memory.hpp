@@ -1,4 +1,5 @@
-// weir/detail/unordered_memory.hpp - memory in no stream's order; the untyped part of pinned,
+// SPDX-License-Identifier: Apache-2.0
+// weir/detail/unordered_memory.hpp - memory that belongs to no stream: the untyped part of pinned,
 // managed, mapped and ipc buffers.
 #pragma once
 
@@ -10,32 +11,32 @@ namespace weir::detail {
 
 struct first_failure;
 
-// How memory of a kind is given back.
+/// The functions that free one kind of memory.
 struct memory_deleter {
-  const char* call;  // the driver's, for errors
+  const char* call;  ///< the driver call, for errors
   void (*run)(void* address, void* owner, first_failure& failure) noexcept;
 };
 
-// Memory that nothing frees in the order of a stream: it is given back when the streams that used
-// it are done with it, by weir's own thread, so that nobody waits for that. Its makers derive from
-// this.
+/// Memory that is not freed in the order of a stream. weir's own thread frees it when the streams
+/// that used it have finished, so destroying it does not block. Classes that allocate such memory
+/// derive from this.
 class WEIR_EXPORT unordered_memory : public tracked_memory {
  public:
   unordered_memory(unordered_memory&& other) noexcept;
   unordered_memory& operator=(unordered_memory&& other) noexcept;
   ~unordered_memory();
 
-  // Gives it back now: waits for the streams that used it, and throws what failed first. Harms no
-  // capture; refused, with nothing changed, while a stream that used it captures, for nobody can
-  // wait for that.
+  /// Frees the memory now: blocks until the streams that used it have finished, and throws the
+  /// first error. Breaks no capture. Throws with nothing changed while a stream that used it
+  /// captures, because a capturing stream cannot be waited for.
   void close(call_site at);
 
  protected:
   unordered_memory() noexcept = default;
 
   const memory_deleter* deleter_ = nullptr;
-  void* owner_ =
-      nullptr;  // what deleter_ needs beside the address: a context, or what it was imported from
+  /// The context of the memory, or the object from which it was imported. Passed to deleter_.
+  void* owner_ = nullptr;
 };
 
 }  // namespace weir::detail

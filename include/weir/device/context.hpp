@@ -1,4 +1,5 @@
-// weir/device/context.hpp - contexts: where the streams, events and memory of a device live.
+// SPDX-License-Identifier: Apache-2.0
+// weir/device/context.hpp - contexts, which own the streams, events and memory of a device.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -11,28 +12,44 @@
 
 namespace weir {
 
-// A context, borrowed: valid while somebody keeps it. Trivially copyable; pass by value. A null one
-// is no context at all. Few programs need one: streams, events and buffers are made on a device,
-// and weir makes the right context current where a driver call wants one, and the caller's own
-// again afterwards. Thread safety: any operation from any thread. In a host function: refused.
+/// A borrowed context. Trivially copyable; pass by value. Valid while its owner keeps it. A null
+/// reference names no context.
+///
+/// Few programs need contexts: streams, events and buffers are created on a device. weir makes the
+/// required context current for a driver call and restores the caller's afterwards.
+///
+/// In a host function: members that call the driver throw `not_permitted`.
+/// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT context_ref {
  public:
+  /// Refers to the context with this handle.
   constexpr explicit context_ref(CUctx_st* handle) noexcept : handle_{handle} {}
 
-  // Its device. In a capture: allowed. cuCtxGetDevice.
+  /// Returns the device of the context.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuCtxGetDevice.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
 
-  // Blocks the calling thread until all work of all streams of the context is done; throws what
-  // that work failed with. While a stream of the context captures: refused
-  // (stream_capture_unsupported); the capture lives on. cuCtxSynchronize.
+  /// Blocks the calling thread until all work of all streams of the context has finished.
+  ///
+  /// Throws: the error of failed work.
+  /// In a capture: throws `stream_capture_unsupported` if a stream of the context captures; the
+  /// capture stays valid.
+  /// Driver: cuCtxSynchronize.
   void sync(call_site at = call_site::current()) const;
 
-  // What every further call on this context would answer: success, or the error that lost the
-  // context (an illegal address in a kernel, say), which nothing mends but ending the process. In a
-  // capture: allowed. cuMemGetInfo.
+  /// Returns the result that every further call on this context would have: success, or the error
+  /// that made the context unusable, such as an illegal address in a kernel. Only a new process
+  /// recovers from such an error.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuMemGetInfo.
   [[nodiscard]] errc status() const noexcept;
 
+  /// Returns the raw handle.
   [[nodiscard]] constexpr CUctx_st* get() const noexcept { return handle_; }
+  /// Returns true if this names a context.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return handle_ != nullptr; }
   friend constexpr bool operator==(context_ref, context_ref) noexcept = default;
 
@@ -40,36 +57,55 @@ class WEIR_EXPORT context_ref {
   CUctx_st* handle_;
 };
 
-// The context that is current for the calling thread, or a null one. In a capture: allowed.
-// cuCtxGetCurrent.
+/// Returns the context that is current for the calling thread, or a null reference.
+///
+/// In a capture: allowed.
+/// Driver: cuCtxGetCurrent.
 [[nodiscard]] WEIR_EXPORT context_ref current_context(call_site at = call_site::current());
 
-// The device of that context, or device 0 if none is current.
+/// Returns the device of current_context(), or device 0 if no context is current.
 [[nodiscard]] WEIR_EXPORT device current_device(call_site at = call_site::current());
 
-// A reference to the primary context of a device, counted by the driver: it lives at least as long
-// as this object. weir itself holds one for every device it has used, so this is for code that
-// outlives weir's use of the device or that hands the context to others. Move-only; moved-from and
-// closed ones answer `closed`. Thread safety: as any object; different ones from different threads.
-// Retaining makes nothing current.
+/// An owned reference to the primary context of a device. The driver counts references: the context
+/// exists at least as long as this object. Creating one makes nothing current. weir itself holds a
+/// reference for every device it has used. Use this class for code that outlives weir's use of the
+/// device, or that hands the context to other libraries.
+///
+/// Move-only. A moved-from or closed object throws `closed` when used.
+///
+/// Thread safety: an object needs external synchronisation; different objects may be used from
+/// different threads.
 class WEIR_EXPORT context {
  public:
-  // cuDevicePrimaryCtxRetain.
+  /// Retains the primary context of the device.
+  ///
+  /// Driver: cuDevicePrimaryCtxRetain.
   explicit context(weir::device gpu, call_site at = call_site::current());
   context(context&& other) noexcept;
   context& operator=(context&& other) noexcept;
-  // Releases; what fails goes to set_unhandled_error_handler.
+  /// Releases the reference. Errors go to set_unhandled_error_handler.
+  ///
+  /// Driver: cuDevicePrimaryCtxRelease.
   ~context();
 
-  // Releases now and reports what fails; does nothing a second time. cuDevicePrimaryCtxRelease.
+  /// Releases the reference now. Does nothing if it is closed already.
+  ///
+  /// Throws: the driver's error.
+  /// Driver: cuDevicePrimaryCtxRelease.
   void close(call_site at = call_site::current());
+  /// Returns true if the object was closed or moved from.
   [[nodiscard]] bool closed() const noexcept;
 
+  /// Returns the device of the context, without a driver call.
   [[nodiscard]] weir::device device() const noexcept { return device_; }
+  /// Like context_ref::sync(): blocks until all work of the context has finished.
   void sync(call_site at = call_site::current()) const;
+  /// Like context_ref::status().
   [[nodiscard]] errc status() const noexcept;
 
+  /// Returns the raw handle.
   [[nodiscard]] CUctx_st* get() const noexcept { return handle_; }
+  /// Converts to the reference.
   operator context_ref() const noexcept { return context_ref{handle_}; }
 
  private:
@@ -77,18 +113,28 @@ class WEIR_EXPORT context {
   weir::device device_;
 };
 
-// Makes a context current for the calling thread until the end of the block, then makes current
-// again exactly what was, also when the block ends by an exception. Costs a look (11 ns) if the
-// context is current already. Ends on the thread that began it; scopes nest. In a capture: allowed.
-// In a host function: refused.
+/// Makes a context current for the calling thread until the end of the block, then restores the
+/// previous one, also if the block ends by an exception. Scopes nest; each has to end on the thread
+/// that began it.
+///
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Cost: 11 ns if the context is current already.
 class WEIR_EXPORT context_scope {
  public:
-  // cuCtxGetCurrent, cuCtxPushCurrent.
+  /// Makes the context current.
+  ///
+  /// Driver: cuCtxGetCurrent, cuCtxPushCurrent.
   [[nodiscard]] explicit context_scope(context_ref context, call_site at = call_site::current());
+  /// Makes the primary context of the device current.
+  ///
+  /// Driver: cuCtxGetCurrent, cuCtxPushCurrent.
   [[nodiscard]] explicit context_scope(weir::device gpu, call_site at = call_site::current());
   context_scope(const context_scope&) = delete;
   context_scope& operator=(const context_scope&) = delete;
-  // cuCtxPopCurrent.
+  /// Restores the previous context.
+  ///
+  /// Driver: cuCtxPopCurrent.
   ~context_scope();
 
  private:

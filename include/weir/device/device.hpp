@@ -1,4 +1,5 @@
-// weir/device/device.hpp - the devices of the driver in use, and what they are.
+// SPDX-License-Identifier: Apache-2.0
+// weir/device/device.hpp - the devices of the driver in use, and their properties.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -10,23 +11,25 @@ namespace weir {
 
 class context_ref;
 
-// The priorities that streams of a device may have. A smaller number is served earlier, so
-// `greatest` is the smaller of the two; both are 0 on a device without priorities. A priority is a
-// hint for scheduling: it pre-empts nothing and does not touch copies.
+/// The priorities that streams of a device may have. A smaller number is served earlier, so
+/// `greatest` is the smaller of the two. Both are 0 on a device without priorities. A priority is a
+/// hint for scheduling: it pre-empts nothing and does not affect copies.
 struct priority_range {
   int least = 0;
   int greatest = 0;
 
+  /// Returns true if the device has this priority.
   [[nodiscard]] constexpr bool contains(int priority) const noexcept {
     return greatest <= priority && priority <= least;
   }
-  // The nearest priority that the device has.
+  /// Returns the nearest priority that the device has.
   [[nodiscard]] constexpr int clamped(int priority) const noexcept {
     return priority > least ? least : priority < greatest ? greatest : priority;
   }
   friend constexpr bool operator==(const priority_range&, const priority_range&) noexcept = default;
 };
 
+/// The compute capability of a device, as in "9.0".
 struct compute_capability {
   int major = 0;
   int minor = 0;
@@ -34,19 +37,20 @@ struct compute_capability {
                                     const compute_capability&) noexcept = default;
 };
 
-// In bytes.
+/// Memory of a device, in bytes.
 struct memory_info {
   unsigned long long free = 0;
   unsigned long long total = 0;
 };
 
+/// The unique identifier of a device.
 struct device_uuid {
   unsigned char bytes[16] = {};
   friend constexpr bool operator==(const device_uuid&, const device_uuid&) noexcept = default;
 };
 
-// What device::attribute() can be asked for, with the driver's numbers; any other
-// CUdevice_attribute can be cast to this.
+/// The attributes for device::attribute(), with the driver's numbers. Any other CUdevice_attribute
+/// can be cast to this type.
 enum class device_attribute : int {
   max_threads_per_block = 1,
   max_shared_memory_per_block = 8,
@@ -82,58 +86,88 @@ enum class device_attribute : int {
 
 class device_list;
 
-// One device, by its number. A plain value: it owns nothing and makes no driver call until it is
-// asked something. A number that the driver does not have is found at the first question
-// (errc::invalid_device). Thread safety: all of it, from any thread. In a capture: allowed, unless
-// said otherwise. In a host function: refused. None of it changes which context is current for the
-// caller.
+/// A device, identified by its number. A plain value: it owns nothing and makes no driver call
+/// until a property is queried. If the driver has no device of that number, the first query throws
+/// `invalid_device`. No member changes the caller's current context.
+///
+/// In a capture: allowed, except for sync().
+/// In a host function: members that call the driver throw `not_permitted`.
+/// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT device {
  public:
+  /// Names the device with this number.
   constexpr explicit device(int ordinal = 0) noexcept : ordinal_{ordinal} {}
 
-  // How many devices the driver in use has; never fails, 0 if there is none. cuDeviceGetCount.
+  /// Returns the number of devices of the driver in use; 0 if there is none. Never fails.
+  ///
+  /// Driver: cuDeviceGetCount.
   [[nodiscard]] static int count() noexcept;
 
-  // All of them, for a range-based for.
+  /// Returns all devices, for a range-based for loop.
   [[nodiscard]] static device_list all() noexcept;
 
+  /// Returns the number of the device.
   [[nodiscard]] constexpr int ordinal() const noexcept { return ordinal_; }
 
-  // The text lives as long as the program. cuDeviceGetName.
+  /// Returns the name. The text is valid as long as the program runs.
+  ///
+  /// Driver: cuDeviceGetName.
   [[nodiscard]] const char* name(call_site at = call_site::current()) const;
 
-  // "0000:65:00.0"; the text lives as long as the program. cuDeviceGetPCIBusId.
+  /// Returns the PCI address, such as "0000:65:00.0". The text is valid as long as the program
+  /// runs.
+  ///
+  /// Driver: cuDeviceGetPCIBusId.
   [[nodiscard]] const char* pci_bus_id(call_site at = call_site::current()) const;
 
-  // The same in every process of this machine. cuDeviceGetUuid.
+  /// Returns the unique identifier, which is equal in every process of this machine.
+  ///
+  /// Driver: cuDeviceGetUuid.
   [[nodiscard]] device_uuid uuid(call_site at = call_site::current()) const;
 
-  // cuDeviceGetAttribute.
-  [[nodiscard]] int attribute(device_attribute which, call_site at = call_site::current()) const;
+  /// Returns an attribute.
+  ///
+  /// Driver: cuDeviceGetAttribute.
+  [[nodiscard]] int attribute(device_attribute attribute_id,
+                              call_site at = call_site::current()) const;
+  /// Returns the compute capability.
+  ///
+  /// Driver: cuDeviceGetAttribute.
   [[nodiscard]] weir::compute_capability compute_capability(
       call_site at = call_site::current()) const;
 
-  // The priorities that its streams may have; asked once, then remembered.
-  // cuCtxGetStreamPriorityRange.
+  /// Returns the range of priorities for streams of this device. Queried once, then cached.
+  ///
+  /// Driver: cuCtxGetStreamPriorityRange.
   [[nodiscard]] priority_range priorities(call_site at = call_site::current()) const;
 
-  // What is free now, and what there is. cuMemGetInfo.
+  /// Returns the free and total memory, in bytes.
+  ///
+  /// Driver: cuMemGetInfo.
   [[nodiscard]] memory_info memory(call_site at = call_site::current()) const;
 
-  // Can kernels of this device reach the memory of the other one directly? cuDeviceCanAccessPeer.
+  /// Returns true if kernels of this device can access the memory of `peer` directly.
+  ///
+  /// Driver: cuDeviceCanAccessPeer.
   [[nodiscard]] bool can_access(device peer, call_site at = call_site::current()) const;
 
-  // Is this a device of the embedded driver, with host memory and no GPU?
+  /// Returns true for a device of the embedded driver, which uses host memory and no GPU.
   [[nodiscard]] bool is_embedded() const noexcept;
 
-  // Its primary context, the one that the CUDA runtime uses too. weir retains it at the first use
-  // and keeps it until the program ends, so that no stream or buffer outlives it; resetting it
-  // behind weir's back (cudaDeviceReset) destroys them all. cuDevicePrimaryCtxRetain.
+  /// Returns the primary context, which the CUDA runtime uses too. weir retains it at the first use
+  /// and keeps it until the program ends, so that no stream or buffer outlives it. Resetting it
+  /// outside weir (cudaDeviceReset) destroys all streams and buffers in it.
+  ///
+  /// Driver: cuDevicePrimaryCtxRetain.
   [[nodiscard]] context_ref primary_context(call_site at = call_site::current()) const;
 
-  // Blocks the calling thread until all work of the device's primary context is done, whoever
-  // queued it; throws what that work failed with. Returns at once if nothing has used the device.
-  // In any capture of that context: the driver refuses it and drops the capture. cuCtxSynchronize.
+  /// Blocks the calling thread until all work in the device's primary context has finished,
+  /// including work that weir did not queue. Returns immediately if the device has not been used.
+  ///
+  /// Throws: the error of failed work.
+  /// In a capture: if any stream of the primary context captures, the driver refuses the call and
+  /// invalidates the capture.
+  /// Driver: cuCtxSynchronize.
   void sync(call_site at = call_site::current()) const;
 
   friend constexpr bool operator==(device, device) noexcept = default;
@@ -142,7 +176,7 @@ class WEIR_EXPORT device {
   int ordinal_;
 };
 
-// The devices 0 to count-1.
+/// The devices 0 to count-1, as a range.
 class device_list {
  public:
   class iterator {

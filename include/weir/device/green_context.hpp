@@ -1,5 +1,6 @@
-// weir/device/green_context.hpp - a device divided: contexts that have some of its multiprocessors
-// to themselves.
+// SPDX-License-Identifier: Apache-2.0
+// weir/device/green_context.hpp - green contexts: contexts that use only some of a device's
+// multiprocessors.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -21,40 +22,59 @@ namespace detail {
 class green_state;
 }
 
-// How multiprocessors are divided. The default keeps those together that can run one cluster of
-// blocks.
+/// Options for dividing multiprocessors. By default, multiprocessors that can run one cluster of
+/// blocks stay together.
 struct sm_split_options {
-  bool ignore_sm_coscheduling = false;      // smaller parts and finer steps, without large clusters
-  bool max_potential_cluster_size = false;  // parts that allow clusters as large as there can be
+  bool ignore_sm_coscheduling = false;  ///< smaller parts and finer steps, without large clusters
+  bool max_potential_cluster_size = false;  ///< parts that allow the largest possible clusters
 };
 
-// Some of the multiprocessors of a device. A value without an owner: it reserves nothing, and green
-// contexts made from parts that overlap share what they have in common. Thread safety: any
-// operation from any thread.
+/// A set of multiprocessors of a device. A plain value without ownership: it reserves nothing.
+/// Green contexts created from overlapping sets share the overlap.
+///
+/// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT sm_resource {
  public:
-  // All that a device has, all that the work of a context may use, or of a stream: on a plain
-  // context the whole device, on a green one its part. In a capture: allowed.
-  // cuDeviceGetDevResource, cuCtxGetDevResource.
+  /// Returns all multiprocessors of a device.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuDeviceGetDevResource.
   [[nodiscard]] static sm_resource of(weir::device gpu, call_site at = call_site::current());
+  /// Returns the multiprocessors that the work of a context may use: the whole device, or the part
+  /// of a green context.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuCtxGetDevResource.
   [[nodiscard]] static sm_resource of(context_ref context, call_site at = call_site::current());
+  /// Returns the multiprocessors that the work of a stream may use: those of its context.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuCtxGetDevResource.
   [[nodiscard]] static sm_resource of(stream_ref stream, call_site at = call_site::current());
 
-  // How many, and into how many it can be divided at least, and in what steps.
+  /// Returns the number of multiprocessors.
   [[nodiscard]] unsigned count() const noexcept { return count_; }
+  /// Returns the smallest number of multiprocessors that a part can have.
   [[nodiscard]] unsigned min_partition_size() const noexcept { return min_partition_size_; }
+  /// Returns the step in which the size of a part can grow, in multiprocessors.
   [[nodiscard]] unsigned coscheduled_alignment() const noexcept { return coscheduled_alignment_; }
+  /// Returns the device.
   [[nodiscard]] weir::device device() const noexcept { return device_; }
 
-  // Divides it into at most `groups` equal parts of at least `min_count` each, which have nothing
-  // in common: fewer where there is not enough, and larger ones, since they grow in steps. A part
-  // that comes from a division cannot be divided again, only what a green context made of it has:
-  // sm_resource::of(context). cuDevSmResourceSplitByCount.
+  /// Divides the set into at most `groups` equal, disjoint parts of at least `min_count`
+  /// multiprocessors each. There are fewer parts if there are not enough multiprocessors. Parts can
+  /// be larger than min_count, because sizes grow in steps. A part that comes from a division
+  /// cannot be divided again; sm_resource::of() of a green context created from it can.
+  ///
+  /// Driver: cuDevSmResourceSplitByCount.
   [[nodiscard]] sm_split split(unsigned groups, unsigned min_count, sm_split_options options = {},
                                call_site at = call_site::current()) const;
 
-  // How many groups there could be. Of more multiprocessors than there are:
-  // invalid_resource_configuration.
+  /// Returns the number of parts that split() could make.
+  ///
+  /// Throws: `invalid_resource_configuration` if min_count is greater than the number of
+  /// multiprocessors.
+  /// Driver: cuDevSmResourceSplitByCount.
   [[nodiscard]] unsigned group_count(unsigned min_count, sm_split_options options = {},
                                      call_site at = call_site::current()) const;
 
@@ -66,62 +86,93 @@ class WEIR_EXPORT sm_resource {
   unsigned count_ = 0;
   unsigned min_partition_size_ = 0;
   unsigned coscheduled_alignment_ = 0;
-  alignas(8) unsigned char resource_[144];  // the driver's CUdevResource
+  alignas(8) unsigned char resource_[144];  ///< the driver's CUdevResource
 };
 
-// What a division gives.
+/// The result of sm_resource::split().
 struct sm_split {
   std::vector<sm_resource> groups;
-  sm_resource remainder;  // what is in no group, without their guarantees; of 0 multiprocessors if
-                          // nothing is
+  /// The multiprocessors that are in no group, without the guarantees of a group. Its count is 0 if
+  /// none is left.
+  sm_resource remainder;
 };
 
-// A context that has a part of a device: kernels of its streams run on its multiprocessors only, so
-// that work elsewhere on the device cannot crowd it out. All else, memory and events above all, is
-// shared with the primary context of the device. Its streams are non-blocking, and its default
-// stream orders with no other; a thread has no default stream of its own there. Its streams are
-// made with `weir::stream s{green}` and keep the context alive: it ends with the last of them, if
-// they outlive this object. A stream's release() lets go of it. It converts to a context_ref for
-// whatever takes a context. Move-only; moved-from and closed ones answer `closed` when used. Thread
-// safety: any operation from any thread; moving and closing as any object. In a host function:
-// refused. On an embedded device, parts are kept account of and confine nothing.
+/// An owned context that uses only some multiprocessors of a device. Kernels of its streams run
+/// only there, so other work on the device cannot displace them. Memory, events and everything else
+/// are shared with the primary context of the device.
+///
+/// Create streams with `weir::stream s{green}`. They are non-blocking, and they keep the context
+/// alive: if they outlive this object, the context is destroyed with the last of them.
+/// stream::release() drops that share. The context's default stream orders with no other stream,
+/// and there is no per-thread default stream. Converts to context_ref wherever a context is
+/// expected.
+///
+/// Move-only. A moved-from or closed object throws `closed` when used. On an embedded device the
+/// parts are tracked, but do not confine anything.
+///
+/// In a host function: throws `not_permitted`.
+/// Thread safety: all members may be called from any thread. Moving and closing need external
+/// synchronisation.
 class WEIR_EXPORT green_context {
  public:
-  // Of one part, or of several; those of one division share nothing. Makes nothing current. Fails
-  // whole. On a GPU some 10 ms: keep it. cuDevResourceGenerateDesc, cuGreenCtxCreate.
+  /// Creates a context on one part. Makes nothing current. On failure nothing is left behind.
+  ///
+  /// Cost: about 10 ms on a GPU; keep the object.
+  /// Driver: cuDevResourceGenerateDesc, cuGreenCtxCreate.
   explicit green_context(const sm_resource& part, call_site at = call_site::current());
+  /// Creates a context on several parts. Parts of one division are disjoint. Makes nothing current.
+  /// On failure nothing is left behind.
+  ///
+  /// Cost: about 10 ms on a GPU; keep the object.
+  /// Driver: cuDevResourceGenerateDesc, cuGreenCtxCreate.
   explicit green_context(std::span<const sm_resource> parts, call_site at = call_site::current());
 
   green_context(green_context&& other) noexcept;
   green_context& operator=(green_context&& other) noexcept;
-  // What fails goes to set_unhandled_error_handler. During a capture begun through weir: left for
-  // later.
+  /// Releases the context. Errors go to set_unhandled_error_handler.
+  ///
+  /// In a capture: deferred until the capture, if started through weir, has ended.
   ~green_context();
 
-  // Lets go of it, and reports what fails if that ends it; does nothing a second time.
-  // cuGreenCtxDestroy.
+  /// Releases the context now. Does nothing if it is closed already.
+  ///
+  /// Throws: the driver's error, if this ends the context.
+  /// Driver: cuGreenCtxDestroy.
   void close(call_site at = call_site::current());
+  /// Returns true if the object was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
 
-  // The context as everything else knows it. cuCtxFromGreenCtx, at its beginning.
+  /// Returns the context as a reference.
+  ///
+  /// Throws: `closed`.
+  /// Driver: cuCtxFromGreenCtx, when the object is created.
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;
-  // Of a closed one a reference that every use refuses (closed).
+  /// Converts to the reference. For a closed object it gives a reference whose every use throws
+  /// `closed`.
   operator context_ref() const {
     return closed() ? context_ref{detail::closed_handle<CUctx_st>()} : context();
   }
+  /// Returns the device.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
+  /// Returns the multiprocessors of the context.
   [[nodiscard]] sm_resource multiprocessors(call_site at = call_site::current()) const;
 
-  // Marks the work queued so far in all streams of the context. While one of them captures: refused
-  // (stream_capture_unsupported); the capture lives on. The event is of this device.
-  // cuGreenCtxRecordEvent.
+  /// Records the event after the work queued so far in all streams of the context. The event has to
+  /// belong to this device.
+  ///
+  /// In a capture: throws `stream_capture_unsupported` if a stream of the context captures; the
+  /// capture stays valid.
+  /// Driver: cuGreenCtxRecordEvent.
   void record(event_ref event, call_site at = call_site::current()) const;
 
-  // Later work of all its streams, present and future ones, starts after what `event` marks now. In
-  // a capture: as record(). cuGreenCtxWaitEvent.
+  /// Makes later work of all present and future streams of the context wait for the work that
+  /// `event` captured at its last record.
+  ///
+  /// In a capture: as record().
+  /// Driver: cuGreenCtxWaitEvent.
   void wait(event_ref event, call_site at = call_site::current()) const;
 
-  // Null when closed.
+  /// Returns the raw handle; null if closed.
   [[nodiscard]] CUgreenCtx_st* get() const noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// weir/device/peer_access.hpp - streams of one device that use the memory of another where it is.
+// SPDX-License-Identifier: Apache-2.0
+// weir/device/peer_access.hpp - direct access from one device to the memory of another.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -7,50 +8,70 @@
 
 namespace weir {
 
-// What peer_attribute_of() can be asked for, with the driver's numbers.
+/// The attributes for peer_attribute_of(), with the driver's numbers.
 enum class peer_attribute : int {
-  performance_rank = 1,  // smaller is faster, among the links of this machine
+  performance_rank = 1,  ///< smaller is faster, among the links of this machine
   access_supported = 2,
   native_atomics = 3,
   array_access = 4,
   only_partial_native_atomics = 5,
 };
 
-// About work of one device on the memory of another; of two different ones (else invalid_device).
-// In a capture: allowed. In a host function: refused. cuDeviceGetP2PAttribute.
-[[nodiscard]] WEIR_EXPORT int peer_attribute_of(device from, device to, peer_attribute which,
+/// Returns an attribute of the access from one device to the memory of another.
+///
+/// Throws: `invalid_device` if the two devices are equal.
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuDeviceGetP2PAttribute.
+[[nodiscard]] WEIR_EXPORT int peer_attribute_of(device from, device to, peer_attribute attribute_id,
                                                 call_site at = call_site::current());
 
-// While one lives, kernels and copies of `from` reach the memory of `to` directly, in the primary
-// contexts of both: what cuMemAlloc gave, and cudaMalloc. In one direction; the other is another
-// object's. Stream-ordered memory, weir's buffers among it, is not meant: who may use that is its
-// pool's to say (memory_pool_ref::set_access). Nor are copies: copy() works between any two
-// devices, but where they reach each other it goes straight from one to the other. Several for one
-// pair are one to the driver, which forgets it with the last; access that somebody else had
-// switched on before stays on. Move-only; a moved-from one does nothing. Thread safety: as any
-// object; different ones from different threads. In a capture: allowed.
+/// While an object of this class exists, kernels of `from` can access memory of `to` directly, in
+/// the primary contexts of both. This applies to memory from cuMemAlloc and cudaMalloc, and to one
+/// direction only.
+///
+/// It does not apply to stream-ordered memory, such as weir's buffers: the pool decides about
+/// access to that (memory_pool_ref::set_access). Copies do not need it: copy() works between any
+/// two devices, but is direct if peer access is possible.
+///
+/// Several objects for one pair count as one in the driver; the access ends with the last of them.
+/// Access that was enabled elsewhere before stays enabled. Move-only; a moved-from object does
+/// nothing.
+///
+/// In a capture: allowed.
+/// Thread safety: an object needs external synchronisation; different objects may be used from
+/// different threads.
 class WEIR_EXPORT peer_access {
  public:
-  // Fails with peer_access_unsupported where the device cannot (device::can_access), also of a
-  // device and itself. cuCtxEnablePeerAccess.
+  /// Enables the access.
+  ///
+  /// Throws: `peer_access_unsupported` if device::can_access() is false, or if the two devices are
+  /// equal.
+  /// Driver: cuCtxEnablePeerAccess.
   [[nodiscard]] peer_access(device from, device to, call_site at = call_site::current());
   peer_access(peer_access&& other) noexcept;
   peer_access& operator=(peer_access&& other) noexcept;
-  // What fails goes to set_unhandled_error_handler. During a capture begun through weir and in host
-  // functions it is switched off later, by another thread.
+  /// Ends the access. Errors go to set_unhandled_error_handler. During a capture started through
+  /// weir and in a host function, another thread disables it later.
   ~peer_access();
 
-  // Gives it up now and reports what fails; does nothing a second time. Work that uses it is done
-  // by then. cuCtxDisablePeerAccess.
+  /// Ends the access now. Does nothing if it is closed already. Work that uses the access must have
+  /// finished.
+  ///
+  /// Throws: the driver's error.
+  /// Driver: cuCtxDisablePeerAccess.
   void close(call_site at = call_site::current());
-  [[nodiscard]] bool closed() const noexcept { return from_ < 0; }
+  /// Returns true if the object was closed or moved from.
+  [[nodiscard]] bool closed() const noexcept { return accessing_device_ < 0; }
 
-  [[nodiscard]] device from() const noexcept { return device{from_}; }
-  [[nodiscard]] device to() const noexcept { return device{to_}; }
+  /// Returns the device whose work accesses the memory.
+  [[nodiscard]] device from() const noexcept { return device{accessing_device_}; }
+  /// Returns the device that has the memory.
+  [[nodiscard]] device to() const noexcept { return device{accessed_device_}; }
 
  private:
-  int from_;  // negative: closed
-  int to_;
+  int accessing_device_;  ///< negative: closed
+  int accessed_device_;
 };
 
 }  // namespace weir

@@ -1,4 +1,6 @@
-// weir/event/event.hpp - points in a stream's work that other streams and the host can wait for.
+// SPDX-License-Identifier: Apache-2.0
+// weir/event/event.hpp - events: points in a stream's work that other streams and the host can wait
+// for.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -19,69 +21,103 @@ class context_ref;
 class device;
 class stream_ref;
 
-// A point in the work of a stream, borrowed: valid while its owner is. Trivially copyable; pass by
-// value. It is recorded and waited for by streams: stream_ref::record(event_ref),
-// stream_ref::wait(event_ref). Thread safety: any operation from any thread. In a host function:
-// refused (not_permitted). In a capture: an event that was recorded in a capture answers
-// captured_event to all of these, and the capture lives on. After the capture's end such an event
-// answers invalid_value, until it is recorded again. Other events: allowed. Of captures that were
-// started directly through the driver nothing is known; there the driver refuses, and drops the
-// capture.
+/// A borrowed event: a point in the work of a stream. Trivially copyable; pass by value. Valid
+/// while its owner is alive. Streams record it and wait for it: stream_ref::record(event_ref),
+/// stream_ref::wait(event_ref).
+///
+/// In a capture: for an event that was recorded in a capture, every operation throws
+/// `captured_event`; the capture stays valid. After that capture has ended they throw
+/// `invalid_value` until the event is recorded again. Other events may be used. weir cannot detect
+/// a capture that was started directly through the driver: the driver then refuses the call and
+/// invalidates the capture.
+/// In a host function: every operation fails with `not_permitted`.
+/// Thread safety: all operations may be called from any thread.
 class WEIR_EXPORT event_ref {
  public:
+  /// Refers to the event with this handle.
   constexpr explicit event_ref(CUevent_st* handle) noexcept : handle_{handle} {}
-  event_ref(int) = delete;  // 0 is not an event
+  event_ref(int) = delete;  ///< 0 is not an event
 
-  // Has the work before the last record finished? An event never recorded has. Throws what that
-  // work failed with: an error is never "not done". Done means as much as after sync(): what the
-  // work wrote can be read. cuEventQuery.
+  /// Returns true if the work before the last record has finished. Its results can then be read, as
+  /// after sync(). An event that was never recorded is done.
+  ///
+  /// Throws: the error of failed work. A failure is never reported as "not done".
+  /// Driver: cuEventQuery.
   [[nodiscard]] bool done(call_site at = call_site::current()) const {
-    const errc answer = detail::query(handle_);
-    return answer == errc::success || (answer != errc::not_ready && done_slow(answer, at));
+    const detail::direct_status answer = detail::query(handle_);
+    return answer == detail::direct_status::success ||
+           (answer != detail::direct_status::not_ready && done_slow(answer, at));
   }
 
-  // The same as a code, for loops that poll: success (done), not_ready (pending), or what went
-  // wrong.
+  /// Like done(), but returns a code and never throws: `success` if the work has finished,
+  /// `not_ready` if it is pending, else the error.
+  ///
+  /// Driver: cuEventQuery.
   [[nodiscard]] errc try_done() const noexcept {
-    const errc answer = detail::query(handle_);
-    return answer != detail::not_called ? answer : try_done_slow();
+    const detail::direct_status answer = detail::query(handle_);
+    return answer != detail::direct_status::not_called ? detail::to_errc(answer) : try_done_slow();
   }
 
-  // Blocks the calling thread until then, and throws what the work failed with. cuEventSynchronize.
+  /// Blocks the calling thread until the work before the last record has finished. Does not throw
+  /// exceptions of host functions; stream_ref::sync() throws them.
+  ///
+  /// Throws: the error of failed work.
+  /// Driver: cuEventSynchronize.
   void sync(call_site at = call_site::current()) const;
 
-  // The same with an end: false if the time passed first. The work goes on. The thread polls at
-  // once, later sleeps between. cuEventQuery.
+  /// Like sync(), with a timeout. Returns false on timeout; the work continues. The thread polls,
+  /// at first without a pause, later with sleeps in between.
+  ///
+  /// Throws: as sync().
+  /// Driver: cuEventQuery.
   template <detail::duration_like Duration>
   [[nodiscard]] bool sync_for(const Duration& timeout, call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds(timeout), at);
   }
+  /// Like sync(), with a deadline. Returns false if the deadline passes first; the work continues.
+  ///
+  /// Throws: as sync().
+  /// Driver: cuEventQuery.
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool sync_until(const TimePoint& deadline,
                                 call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
 
-  // The end of the work before the last record, to be awaited, waited for or asked
-  // (weir/completion/completion.hpp). An event never recorded is complete. It may be recorded
-  // again, or destroyed through weir, at any time; a completion that is pending when it is recorded
-  // again may go with the new record. On a GPU it is refused (illegal_state) to record an event in
-  // a capture while one is pending. The reactor of the device that the calling thread uses looks
-  // after it, or that of the event's own device where it is asked for as an event; on a GPU while
-  // one is pending all others of the event are where that is. In a capture: as done().
-  // cuEventQuery.
+  /// Returns a completion for the work before the last record: an object that can be awaited,
+  /// waited for or queried. Include weir/completion/completion.hpp. It is complete if the event was
+  /// never recorded.
+  ///
+  /// The event may be recorded again, or destroyed through weir, at any time. If it is recorded
+  /// again, a pending completion may refer to the new record. The reactor of the calling thread's
+  /// current device polls the event. On a GPU all pending completions of one event share a reactor.
+  ///
+  /// In a capture: as done(). On a GPU, recording the event in a capture throws `illegal_state`
+  /// while a completion of it is pending.
+  /// Driver: cuEventQuery.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
+  /// Returns the raw handle.
   [[nodiscard]] constexpr CUevent_st* get() const noexcept { return handle_; }
+  /// Converts to the raw handle.
   constexpr operator CUevent_st*() const noexcept { return handle_; }
+  /// Returns true if both name one event.
   friend constexpr bool operator==(event_ref a, event_ref b) noexcept {
     return a.handle_ == b.handle_;
   }
 
+ protected:
+  /// Replaces the handle and returns the previous one. Called by the owner.
+  CUevent_st* exchange_handle(CUevent_st* replacement) noexcept {
+    CUevent_st* const previous = handle_;
+    handle_ = replacement;
+    return previous;
+  }
+
  private:
-  // After a direct call that did not succeed: throws what it answered, or, if the driver was not
-  // asked, makes the whole call.
-  [[nodiscard]] bool done_slow(errc answer, call_site at) const;
+  /// Called when a direct call did not return success. They throw the error, or make the full call
+  /// if the direct call did not reach the driver.
+  [[nodiscard]] bool done_slow(detail::direct_status answer, call_site at) const;
   [[nodiscard]] errc try_done_slow() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
 
@@ -90,178 +126,186 @@ class WEIR_EXPORT event_ref {
 
 static_assert(std::is_trivially_copyable_v<event_ref> && sizeof(event_ref) == sizeof(void*));
 
+/// Options for creating an event.
 struct event_options {
-  // Does a host thread that waits for it sleep (41 us to wake on an H200) instead of spin (4 us)?
+  /// Makes a host thread that waits for the event sleep (41 us to wake up on an H200) instead of
+  /// spin (4 us).
   bool blocking_sync = false;
 };
 
-// An event of our own, without timing: recording it costs 223 ns on an H200, and nothing of the
-// GPU's time. Move-only; moved-from and closed ones answer `closed` when used. It converts to its
-// reference and has its operations. Thread safety: the reference's operations from any thread;
-// moving and closing as any object.
-class WEIR_EXPORT event {
+/// An owned event without timing. Derives from event_ref, so it has all its operations and can be
+/// passed wherever an event_ref is expected.
+///
+/// Move-only. A moved-from or closed event throws `closed` when used.
+///
+/// Thread safety: the operations of event_ref may be called from any thread. Moving and closing
+/// need external synchronisation.
+/// Cost: recording takes 223 ns on an H200, and no GPU time.
+///
+/// Do not assign through an `event_ref&` that is bound to an owner, and do not delete an owner as
+/// its base: the event would leak, or be destroyed twice.
+class WEIR_EXPORT event : public event_ref {
  public:
-  // Makes an event that was never recorded. stream_ref::record() makes one that is. In a capture:
-  // allowed. cuEventCreate.
+  /// Creates an event on the primary context of the device. It is not recorded yet;
+  /// stream_ref::record() creates one that is.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuEventCreate.
   explicit event(weir::device gpu, event_options options = {}, call_site at = call_site::current());
+  /// Creates an event on a context. It is not recorded yet; stream_ref::record() creates one that
+  /// is.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuEventCreate.
   explicit event(context_ref context, event_options options = {},
                  call_site at = call_site::current());
 
-  // Takes over an event of that context; from now on it is ours to destroy. Null is refused
-  // (invalid_handle).
+  /// Takes ownership of an existing event of that context.
+  ///
+  /// Throws: `invalid_handle` for null.
   [[nodiscard]] static event adopt(CUevent_st* handle, context_ref context,
                                    event_options options = {}, call_site at = call_site::current());
 
   event(event&& other) noexcept;
   event& operator=(event&& other) noexcept;
-  // Never blocks: an event that is still pending goes when it completes. What fails goes to
-  // set_unhandled_error_handler.
+  /// Destroys the event without blocking. If a completion of it is pending, it is destroyed when
+  /// that ends. Errors go to the unhandled-error handler (set_unhandled_error_handler).
   ~event();
 
-  // Destroys it now and reports what fails; does nothing a second time. cuEventDestroy.
+  /// Destroys the event now. Does nothing if it is closed already.
+  ///
+  /// Throws: the driver's error.
+  /// Driver: cuEventDestroy.
   void close(call_site at = call_site::current());
+  /// Returns true if the event was closed, released or moved from.
   [[nodiscard]] bool closed() const noexcept {
-    return handle_ == detail::closed_handle<CUevent_st>();
+    return get() == detail::closed_handle<CUevent_st>();
   }
 
-  // Gives the handle up; its destruction is the caller's. The object is closed.
+  /// Gives up ownership and returns the handle, which the caller has to destroy. The object is
+  /// closed afterwards.
   [[nodiscard]] CUevent_st* release(call_site at = call_site::current());
 
-  [[nodiscard]] bool done(call_site at = call_site::current()) const { return ref().done(at); }
-  [[nodiscard]] errc try_done() const noexcept { return ref().try_done(); }
-  void sync(call_site at = call_site::current()) const { ref().sync(at); }
-  template <detail::duration_like Duration>
-  [[nodiscard]] bool sync_for(const Duration& timeout, call_site at = call_site::current()) const {
-    return ref().sync_for(timeout, at);
-  }
-  template <detail::time_point_like TimePoint>
-  [[nodiscard]] bool sync_until(const TimePoint& deadline,
-                                call_site at = call_site::current()) const {
-    return ref().sync_until(deadline, at);
-  }
-
+  /// Like event_ref::completion(), but the reactor of the event's own device polls it.
+  ///
+  /// In a capture: as done(). On a GPU, recording the event in a capture throws `illegal_state`
+  /// while a completion of it is pending.
+  /// Driver: cuEventQuery.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
-  // Known since it was made; no driver call.
+  /// Returns the device of the event, without a driver call.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
+  /// Returns the context of the event, without a driver call.
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;
+  /// Returns event_options::blocking_sync as it was given.
   [[nodiscard]] bool blocking_sync() const noexcept { return options_.blocking_sync; }
 
-  [[nodiscard]] CUevent_st* get() const noexcept { return handle_; }
-  operator CUevent_st*() const noexcept { return handle_; }
-  operator event_ref() const noexcept { return ref(); }
-  [[nodiscard]] event_ref ref() const noexcept { return event_ref{handle_}; }
-  friend bool operator==(const event& a, const event& b) noexcept { return a.handle_ == b.handle_; }
+  /// Returns the reference to this event.
+  [[nodiscard]] event_ref ref() const noexcept { return *this; }
 
  private:
   friend class timed_event;
   enum class timing : bool { off, on };
-  event(CUevent_st* handle, CUctx_st* context, int device, event_options options) noexcept
-      : handle_{handle}, context_{context}, device_{device}, options_{options} {}
+  event(CUevent_st* handle, CUctx_st* context, int device, event_options options,
+        bool created_with_timing) noexcept
+      : event_ref{handle},
+        context_{context},
+        device_{device},
+        options_{options},
+        created_with_timing_{created_with_timing} {}
   static event make(CUctx_st* context, event_options options, timing timing, call_site at);
 
-  CUevent_st* handle_;
   CUctx_st* context_;
   int device_;
   event_options options_;
+  bool created_with_timing_;  ///< created by weir, with timing; false if unknown (adopted)
 };
 
-// A point that also has a time, borrowed. A type of its own, so that asking an event without timing
-// for its time does not compile. Trivially copyable; pass by value. It is an event_ref as well.
-class timed_event_ref {
+static_assert(!std::is_copy_constructible_v<event> && !std::is_constructible_v<event, event_ref> &&
+              !std::is_assignable_v<event&, event_ref>);
+
+/// A borrowed event that was created with timing. Trivially copyable; pass by value. It is an
+/// event_ref as well. As a type of its own it makes elapsed() of an event without timing a compile
+/// error.
+///
+/// Thread safety: all operations may be called from any thread.
+class timed_event_ref : public event_ref {
  public:
-  // The caller vouches that the event was made with timing; elapsed() says so if not.
-  constexpr explicit timed_event_ref(CUevent_st* handle) noexcept : handle_{handle} {}
+  /// Refers to an event with timing. The caller guarantees that it was created with timing;
+  /// elapsed() reports `timing_disabled` or `invalid_handle` otherwise.
+  constexpr explicit timed_event_ref(CUevent_st* handle) noexcept : event_ref{handle} {}
   timed_event_ref(int) = delete;
 
-  [[nodiscard]] constexpr CUevent_st* get() const noexcept { return handle_; }
-  constexpr operator CUevent_st*() const noexcept { return handle_; }
-  constexpr operator event_ref() const noexcept { return event_ref{handle_}; }
-  [[nodiscard]] constexpr bool created_with_timing() const noexcept { return created_by_weir_; }
-  friend constexpr bool operator==(timed_event_ref a, timed_event_ref b) noexcept {
-    return a.handle_ == b.handle_;
-  }
+  /// Returns true if weir created the event, so that it certainly has timing.
+  [[nodiscard]] constexpr bool created_with_timing() const noexcept { return created_with_timing_; }
 
  private:
   friend class timed_event;
-  constexpr timed_event_ref(CUevent_st* handle, bool created_by_weir) noexcept
-      : handle_{handle}, created_by_weir_{created_by_weir} {}
+  constexpr timed_event_ref(CUevent_st* handle, bool created_with_timing) noexcept
+      : event_ref{handle}, created_with_timing_{created_with_timing} {}
 
-  CUevent_st* handle_;
-  bool created_by_weir_ = false;
+  bool created_with_timing_ = false;
 };
 
 static_assert(std::is_trivially_copyable_v<timed_event_ref>);
 
-// An event of our own, with timing: recording it costs 1357 ns on an H200, and 2 us of the GPU's
-// time. Everything that holds for event holds for it.
-class WEIR_EXPORT timed_event {
+/// An owned event with timing. Derives from event and behaves like it.
+///
+/// Thread safety: as event.
+/// Cost: recording takes 1357 ns on an H200, and 2 us of GPU time.
+class WEIR_EXPORT timed_event : public event {
  public:
-  // Makes one that was never recorded. stream_ref::record_timed() makes one that is. cuEventCreate.
+  /// Creates an event with timing on the primary context of the device. It is not recorded yet;
+  /// stream_ref::record_timed() creates one that is.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuEventCreate.
   explicit timed_event(weir::device gpu, event_options options = {},
                        call_site at = call_site::current());
+  /// Creates an event with timing on a context. It is not recorded yet; stream_ref::record_timed()
+  /// creates one that is.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuEventCreate.
   explicit timed_event(context_ref context, event_options options = {},
                        call_site at = call_site::current());
+  /// Takes ownership of an existing event of that context. The caller guarantees that it was
+  /// created with timing.
+  ///
+  /// Throws: `invalid_handle` for null.
   [[nodiscard]] static timed_event adopt(CUevent_st* handle, context_ref context,
                                          event_options options = {},
                                          call_site at = call_site::current());
 
-  void close(call_site at = call_site::current()) { event_.close(at); }
-  [[nodiscard]] bool closed() const noexcept { return event_.closed(); }
-  [[nodiscard]] CUevent_st* release(call_site at = call_site::current()) {
-    return event_.release(at);
-  }
-
-  [[nodiscard]] bool done(call_site at = call_site::current()) const { return event_.done(at); }
-  [[nodiscard]] errc try_done() const noexcept { return event_.try_done(); }
-  void sync(call_site at = call_site::current()) const { event_.sync(at); }
-  template <detail::duration_like Duration>
-  [[nodiscard]] bool sync_for(const Duration& timeout, call_site at = call_site::current()) const {
-    return event_.sync_for(timeout, at);
-  }
-  template <detail::time_point_like TimePoint>
-  [[nodiscard]] bool sync_until(const TimePoint& deadline,
-                                call_site at = call_site::current()) const {
-    return event_.sync_until(deadline, at);
-  }
-
-  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
-
-  [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
-  [[nodiscard]] context_ref context(call_site at = call_site::current()) const;
-  [[nodiscard]] bool blocking_sync() const noexcept { return event_.blocking_sync(); }
-
-  [[nodiscard]] CUevent_st* get() const noexcept { return event_.get(); }
-  operator CUevent_st*() const noexcept { return event_.get(); }
-  operator event_ref() const noexcept { return event_.ref(); }
+  /// Converts to the reference that elapsed() takes.
   operator timed_event_ref() const noexcept { return ref(); }
+  /// Returns the reference to this event.
   [[nodiscard]] timed_event_ref ref() const noexcept {
-    return timed_event_ref{event_.get(), created_by_weir_};
-  }
-  friend bool operator==(const timed_event& a, const timed_event& b) noexcept {
-    return a.event_ == b.event_;
+    return timed_event_ref{get(), created_with_timing_};
   }
 
  private:
-  timed_event(event&& event, bool created_by_weir) noexcept
-      : event_{static_cast<weir::event&&>(event)}, created_by_weir_{created_by_weir} {}
-
-  event event_;
-  bool created_by_weir_ = true;  // made by weir, so certainly with timing
+  explicit timed_event(event&& source) noexcept : event{static_cast<event&&>(source)} {}
 };
 
-// The milliseconds between two records, in steps of about half a microsecond; negative if `end` was
-// recorded first. Does not wait, and never answers 0 for an error. In a capture: allowed, for
-// events recorded outside of it. Fails with
-//   not_recorded      one of them was never recorded
-//   timing_disabled   one of them, a foreign one, was made without timing
-//   not_ready         one of them is not complete yet
-//   invalid_context   they belong to different contexts
-// and invalid_handle where a foreign event may be any of the first two. cuEventElapsedTime.
+/// Returns the milliseconds between two records, with a resolution of about half a microsecond. The
+/// result is negative if `end` was recorded first. Does not wait.
+///
+/// Throws: never reports an error as 0:
+/// - `not_recorded` if an event was never recorded
+/// - `timing_disabled` if a foreign event was created without timing
+/// - `not_ready` if an event is not complete yet
+/// - `invalid_context` if the events belong to different contexts
+/// - `invalid_handle` if a foreign event was either not recorded or created without timing
+/// In a capture: allowed for events that were recorded outside of it.
+/// Driver: cuEventElapsedTime.
 [[nodiscard]] WEIR_EXPORT float elapsed(timed_event_ref start, timed_event_ref end,
                                         call_site at = call_site::current());
 
-// The same after waiting for both. cuEventSynchronize, cuEventElapsedTime.
+/// Waits for both events, then returns the milliseconds between their records, as elapsed().
+///
+/// Throws: as elapsed(), and the error of failed work.
+/// Driver: cuEventSynchronize, cuEventElapsedTime.
 [[nodiscard]] WEIR_EXPORT float sync_elapsed(timed_event_ref start, timed_event_ref end,
                                              call_site at = call_site::current());
 

@@ -1,4 +1,6 @@
-// weir/event/timer.hpp - how long sections of streams take, by name.
+// SPDX-License-Identifier: Apache-2.0
+// weir/event/timer.hpp - timers: how long named sections of streams take. The time between two
+// events: elapsed() in weir/event/event.hpp.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -17,59 +19,75 @@ namespace detail {
 class timing_store;
 }
 
-// What is known of the sections of one name, in milliseconds.
+/// The measurements of the sections of one name, in milliseconds.
 struct timing {
   std::string name;
-  std::size_t count = 0;  // how many are in the following
+  std::size_t count = 0;  ///< number of sections in the following figures
   double total = 0;
   double min = 0;
   double max = 0;
-  double last = 0;          // of the one that was begun last
-  std::size_t pending = 0;  // how many more have not been reached by their streams yet
+  double last = 0;          ///< of the section that began last
+  std::size_t pending = 0;  ///< number of sections that their streams have not finished yet
+  /// Returns the average; 0 if there is no measurement.
   [[nodiscard]] double mean() const noexcept {
     return count == 0 ? 0 : total / static_cast<double>(count);
   }
 };
 
-// Collects times. Taking one records two timed events (1.4 us of the host and 2 us of the GPU each
-// on an H200), which are kept for the next ones; nobody waits until sync() is asked for.
-//
-//   weir::timings times;
-//   {
-//     weir::timer t{times, "upload", s};
-//     weir::copy(s, host, x);
-//   }
-//   times.sync();
-//   double ms = times.of("upload")->mean();
-//
-// What is measured is the time between two points of a stream: the work of the section, and
-// whatever kept the stream from it. Work of other streams that shares the device lengthens it, and
-// on a blocking stream work of the default stream may lie in between. The time from queueing to the
-// beginning is not in it. Move-only; timers refer to what is inside, so they may outlive it. A
-// green context lives as long as the timings of its streams; a context of somebody else's has to.
-// Thread safety: any operation from any thread.
+/// Collects the times of sections by name.
+///
+///   weir::timings times;
+///   {
+///     weir::timer t{times, "upload", s};
+///     weir::copy(s, host, x);
+///   }
+///   times.sync();
+///   double ms = times.of("upload")->mean();
+///
+/// A time is measured between two points of a stream: the work of the section, and everything that
+/// delayed it. Work of other streams on the device lengthens it. On a blocking stream, work of the
+/// default stream may run in between. The time from queueing to the start is not included.
+///
+/// Move-only. Timers refer to the contents, so they may outlive this object. A green context stays
+/// alive as long as the timings of its streams; a foreign context has to be kept alive by the
+/// caller.
+///
+/// Thread safety: all members may be called from any thread.
+/// Cost: each section records two timed events, 1.4 us of host time and 2 us of GPU time each on an
+/// H200. Events are reused. Nothing waits until sync().
 class WEIR_EXPORT timings {
  public:
+  /// Creates an empty collection.
   timings();
   timings(timings&& other) noexcept : store_{other.store_} { other.store_ = nullptr; }
   timings& operator=(timings&& other) noexcept;
-  // What is pending is forgotten; nobody waits.
+  /// Discards pending sections without waiting.
   ~timings();
 
-  // What is known now, names in the order of their first timers. Does not wait. What the work of a
-  // section failed with is thrown, and that section forgotten. In a capture: allowed. cuEventQuery,
-  // cuEventElapsedTime.
+  /// Returns all names in the order of their first timers, with the sections that have finished.
+  /// Does not wait.
+  ///
+  /// Throws: the error of a failed section, which is then discarded.
+  /// In a capture: allowed.
+  /// Driver: cuEventQuery, cuEventElapsedTime.
   [[nodiscard]] std::vector<timing> all(call_site at = call_site::current()) const;
-  // Of one name; nothing if there was no timer of that name.
+  /// Returns the timing of one name, or nothing if no timer had that name. Does not wait.
+  ///
+  /// Throws: the error of a failed section, which is then discarded.
+  /// In a capture: allowed.
+  /// Driver: cuEventQuery, cuEventElapsedTime.
   [[nodiscard]] std::optional<timing> of(std::string_view name,
                                          call_site at = call_site::current()) const;
 
-  // Waits until nothing is pending. What the work of a section failed with is thrown, and that
-  // section forgotten; the others are still to be waited for. In a capture: as event_ref::sync().
-  // cuEventSynchronize.
+  /// Blocks until no section is pending.
+  ///
+  /// Throws: the error of a failed section, which is then discarded; other sections may still be
+  /// pending.
+  /// In a capture: as event_ref::sync().
+  /// Driver: cuEventSynchronize.
   void sync(call_site at = call_site::current()) const;
 
-  // Forgets all times, and what is pending.
+  /// Discards all times and all pending sections.
   void clear() noexcept;
 
  private:
@@ -78,30 +96,34 @@ class WEIR_EXPORT timings {
   detail::timing_store* store_;
 };
 
-// Times the work that a stream is given while it lives.
-// In a capture of the stream: refused (stream_capture_unsupported), before the driver sees it; a
-// captured event has no time. In a host function: refused. Thread safety: as any object. The stream
-// has to live as long as it.
+/// Measures the work that is queued in a stream during its lifetime. The stream must outlive the
+/// timer.
+///
+/// In a capture: throws `stream_capture_unsupported` before the driver is called, because a
+/// captured event has no time.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: needs external synchronisation.
 class WEIR_EXPORT timer {
  public:
-  // The section begins here. cuStreamIsCapturing, cuCtxGetId, cuEventRecord, now and then
-  // cuEventCreate.
+  /// Begins a section.
+  ///
+  /// Driver: cuStreamIsCapturing, cuCtxGetId, cuEventRecord, sometimes cuEventCreate.
   [[nodiscard]] timer(timings& into, std::string_view name, stream_ref stream,
                       call_site at = call_site::current());
   timer(const timer&) = delete;
   timer& operator=(const timer&) = delete;
-  // The section ends here if it has not before. What fails goes to set_unhandled_error_handler, and
-  // the section is forgotten.
+  /// Ends the section if stop() or cancel() was not called. If that fails, the error goes to
+  /// set_unhandled_error_handler and the section is discarded.
   ~timer();
 
-  // Ends it now; does nothing a second time.
+  /// Ends the section now. Does nothing if it has ended already.
   void stop(call_site at = call_site::current());
 
-  // Forgets it.
+  /// Discards the section.
   void cancel() noexcept;
 
  private:
-  detail::timing_store* store_;  // null when it is over
+  detail::timing_store* store_;  ///< null when the section has ended
   stream_ref stream_;
   std::size_t name_;
   unsigned long long order_;

@@ -1,4 +1,6 @@
-// weir/graph/graph.hpp - graphs: operations and their order, recorded once, to be run many times.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/graph.hpp - graphs: operations and their dependencies, recorded once and run many
+// times.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -25,13 +27,14 @@ class graph_exec;
 
 namespace detail {
 
-// Gives the object to the graph: object.run(object) is called on weir's own thread when the last
-// graph, executable and launch that has it is gone; here and now if the graph cannot take it.
+/// Transfers `object` to the graph. weir calls object.run(object) on the reclaimer thread when no
+/// graph, executable or launch refers to `object` any more. If the transfer fails,
+/// object.run(object) is called before this function throws.
 WEIR_EXPORT void keep_in_graph(CUgraph_st* graph, deferred_task& object, call_site at);
 
-// The context that a graph is instantiated in; null if nobody knows.
+/// Returns the context in which the graph is instantiated; null if it is not known.
 [[nodiscard]] CUctx_st* instantiate_context_of(const graph& captured) noexcept;
-// Closes the owner, and leaves the graph to the library.
+/// Closes the owner and returns its handle; the library becomes responsible for the graph.
 CUgraph_st* detach_graph(graph& owner) noexcept;
 
 template <class Owner>
@@ -52,10 +55,11 @@ void keep_owner(CUgraph_st* graph, Owner&& owner, call_site at) {
 
 }  // namespace detail
 
-// What a graph's description in the DOT language tells; the numbers are the driver's, and they
-// combine with |.
+/// Selects what graph_ref::dot() writes about each node. Values combine with | and equal those of
+/// the driver (CUgraphDebugDot_flags).
 enum class dot_detail : unsigned {
-  names = 0,  // which nodes there are, and their order
+  names = 0,  ///< the nodes and their order only
+  /// Everything the driver can write.
   verbose = 1,
   runtime_types = 2,
   kernel_parameters = 4,
@@ -74,148 +78,221 @@ enum class dot_detail : unsigned {
   conditional_parameters = 0x8000,
 };
 
+/// Combines two sets of details.
 [[nodiscard]] constexpr dot_detail operator|(dot_detail a, dot_detail b) noexcept {
   return static_cast<dot_detail>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
+/// Options of graph_ref::instantiate().
 struct instantiate_options {
-  // Frees what the last launch has allocated and nobody has freed, before each launch. Without it
-  // such a launch fails.
+  /// Frees memory that the previous launch allocated and nothing freed, before each launch. Without
+  /// this option such a launch fails.
   bool auto_free_on_launch = false;
-  // The device may launch it, too. Kernels, copies, fills and child graphs only, of one device; not
-  // with the above.
+  /// Allows launches from device code, too. The graph may hold only kernels, copies, fills and
+  /// child graphs, all of one device. Cannot be combined with auto_free_on_launch.
   bool device_launch = false;
-  // Nodes run with the priorities that they have, not with that of the stream that launches.
+  /// Runs nodes with their own priorities instead of the priority of the launching stream.
   bool node_priorities = false;
-  // Uploads it there at once; see graph_exec::upload().
+  /// Uploads the executable on this stream as part of the instantiation; see graph_exec::upload().
   std::optional<stream_ref> upload_in = std::nullopt;
 };
 
-// A graph, borrowed: valid while its owner is. Trivially copyable; pass by value.
-// Thread safety: questions from any thread, as long as nobody changes the graph. In a host
-// function: refused (not_permitted). In a capture: allowed, also while the graph itself is being
-// captured, unless said otherwise.
+/// A borrowed graph. Trivially copyable; pass by value. Valid while its owner is alive.
+///
+/// A graph is a set of operations (nodes) and dependencies between them (edges). It cannot be
+/// launched itself: instantiate() creates an executable from it.
+///
+/// In a capture: allowed unless a member says otherwise, also while the graph itself is being
+/// captured.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: const queries may run in any thread while no other thread changes the graph.
 class WEIR_EXPORT graph_ref {
  public:
+  /// Refers to a graph of the driver (CUgraph, cudaGraph_t). No driver call.
   constexpr explicit graph_ref(CUgraph_st* handle) noexcept : handle_{handle} {}
   graph_ref(int) = delete;  // 0 is not a graph
 
-  // Its nodes, each after all that it depends on; of a graph with a cycle those of the cycle come
-  // last. Those in child graphs and in bodies are theirs. cuGraphGetNodes, cuGraphGetEdges.
+  /// Returns the nodes in topological order: each after all nodes it depends on. If the graph has a
+  /// cycle, the nodes of the cycle come last. Nodes inside child graphs and conditional bodies are
+  /// not included.
+  ///
+  /// Driver: cuGraphGetNodes, cuGraphGetEdges.
   [[nodiscard]] std::vector<graph_node> nodes(call_site at = call_site::current()) const;
-  // How many. cuGraphGetNodes.
+  /// Returns the number of nodes, without those inside child graphs and conditional bodies.
+  ///
+  /// Driver: cuGraphGetNodes.
   [[nodiscard]] std::size_t node_count(call_site at = call_site::current()) const;
-  // The nodes that depend on none. cuGraphGetRootNodes.
+  /// Returns the nodes that depend on no other node.
+  ///
+  /// Driver: cuGraphGetRootNodes.
   [[nodiscard]] std::vector<graph_node> roots(call_site at = call_site::current()) const;
-  // cuGraphGetEdges.
+  /// Returns all edges, each with its data.
+  ///
+  /// Driver: cuGraphGetEdges.
   [[nodiscard]] std::vector<graph_edge> edges(call_site at = call_site::current()) const;
 
-  // A copy that keeps alive what this one does. The driver refuses it (not_supported) for graphs
-  // that allocate, free or have conditional nodes. cuGraphClone.
+  /// Returns a copy of the graph. The copy keeps alive every owner that this graph keeps alive.
+  ///
+  /// Throws: `not_supported` if the graph has allocation, free or conditional nodes.
+  /// Driver: cuGraphClone.
   [[nodiscard]] graph clone(call_site at = call_site::current()) const;
-  // The copy of that node in a graph that clone() made of its own graph. cuGraphNodeFindInClone.
+  /// Returns this graph's copy of `original`. This graph must be a clone() of the graph that holds
+  /// `original`.
+  ///
+  /// Driver: cuGraphNodeFindInClone.
   [[nodiscard]] graph_node find_clone_of(graph_node original,
                                          call_site at = call_site::current()) const;
 
-  // Adds a node that does what the parameters say, after those in the list:
-  // g.add(fill_parameters{x, 1.0f}, {a, b}). It gives the node as what it is. There are fill_,
-  // copy_, host_function_, child_graph_, empty_, event_record_, event_wait_, allocation_, free_,
-  // value_batch_, kernel_, semaphore_signal_ and semaphore_wait_parameters, and if_, if_else_,
-  // while_ and switch_parameters, each in a header of its kind (graph_nodes.hpp has all). What they
-  // keep, the graph keeps. Strong: if it fails nothing was added. A node of another graph in the
-  // list is refused (invalid_value), and so is one that is named twice. Copies, fills and waits
-  // belong to the context of their memory, else to the current one, else to the primary one of
-  // device 0. While the graph is being captured: allowed; no operation of the streams comes after
-  // it by itself. cuGraphAddNode, and where there are owners cuUserObjectCreate,
-  // cuGraphRetainUserObject.
-  template <detail::node_parameters What>
-  typename What::node_type add(const What& what, dependency_list after = {},
-                               call_site at = call_site::current()) const {
-    CUgraphNode_st* const added = detail::node_access::add(what, handle_, after, at);
-    return typename What::node_type{detail::known_kind{}, graph_node{added, handle_}};
+  /// Adds a node that runs the operation described by `parameters`, after the nodes in
+  /// `dependencies`. Returns the typed view of the new node:
+  ///
+  ///   g.add(fill_parameters{x, 1.0f}, {a, b});
+  ///
+  /// `parameters` is one of fill_, copy_, host_function_, child_graph_, empty_, event_record_,
+  /// event_wait_, allocation_, free_, value_batch_, kernel_, semaphore_signal_ and
+  /// semaphore_wait_parameters, or one of if_, if_else_, while_ and switch_parameters. Each has a
+  /// header of its kind; graph_nodes.hpp includes all. The graph keeps the owners that `parameters`
+  /// holds.
+  /// Copies, fills and waits run in the context of their memory. If that is not known, they run in
+  /// the current context, or else in the primary context of device 0.
+  ///
+  /// Throws: `invalid_value` if `dependencies` names a node of another graph, or a node twice. If
+  /// the call throws, nothing was added.
+  /// In a capture: allowed on the graph being captured. Operations captured later do not depend on
+  /// the new node.
+  /// Driver: cuGraphAddNode; for owners also cuUserObjectCreate and cuGraphRetainUserObject.
+  template <detail::node_parameters Parameters>
+  typename Parameters::node_type add(const Parameters& parameters,
+                                     dependency_list dependencies = {},
+                                     call_site at = call_site::current()) const {
+    CUgraphNode_st* const added = detail::node_access::add(parameters, handle_, dependencies, at);
+    return typename Parameters::node_type{detail::known_kind{}, graph_node{added, handle_}};
   }
 
-  // A node that comes after all of these: itself if it is one, else a new empty one.
-  // cuGraphAddNode.
+  /// Returns a node that comes after all of `nodes`: the node itself if there is one, else a new
+  /// empty node.
+  ///
+  /// Driver: cuGraphAddNode.
   graph_node join(dependency_list nodes, call_site at = call_site::current()) const;
 
-  // Takes a node and its edges out, and lets go of what it kept. From then on it names nothing.
-  // Executables stay what they are. The driver refuses it while the graph is being captured
-  // (illegal_state), and of graphs that allocate or free (not_supported); weir while a capture
-  // records into a child graph or a body of the node (illegal_state). cuGraphDestroyNode.
+  /// Removes a node together with its edges, and releases the owners it kept. Afterwards `node`
+  /// names nothing. Executables do not change.
+  ///
+  /// Throws: `illegal_state` if the graph is being captured, or if a capture records into a child
+  /// graph or a body of the node. `not_supported` if the graph has allocation or free nodes.
+  /// Driver: cuGraphDestroyNode.
   void remove(graph_node node, call_site at = call_site::current()) const;
 
-  // Orders two nodes of this graph, or takes such an order out. Strong: of several either all or
-  // none. Refused (invalid_value, with the edge and the reason in the text): a node that is none or
-  // another graph's, an order of a node and itself, one that is there already, or is not there, one
-  // that is named twice; and, where it is added, data that these kinds do not have: to take one
-  // out, its data need not be told. A cycle can be built, and is refused where it is instantiated.
-  // Taking out is refused by the driver as remove(). cuGraphAddDependencies,
-  // cuGraphRemoveDependencies.
+  /// Adds a dependency: `to` runs after `from`. A cycle can be built; instantiate() refuses it.
+  ///
+  /// Throws: as add_dependencies().
+  /// Driver: cuGraphAddDependencies.
   void add_dependency(graph_node from, graph_node to, edge_data data = {},
                       call_site at = call_site::current()) const {
     const graph_edge edge{from, to, data};
     add_dependencies({&edge, 1}, at);
   }
+  /// Adds dependencies between nodes of this graph; all or none.
+  ///
+  /// Throws: `invalid_value` for a node of another graph, an edge from a node to itself, an
+  /// existing edge, an edge listed twice, or edge data that these node kinds lack. The text names
+  /// the edge and the reason.
+  /// Driver: cuGraphAddDependencies.
   void add_dependencies(std::span<const graph_edge> edges,
                         call_site at = call_site::current()) const;
+  /// Removes a dependency. `data` need not be given.
+  ///
+  /// Throws: as remove_dependencies().
+  /// Driver: cuGraphRemoveDependencies.
   void remove_dependency(graph_node from, graph_node to, edge_data data = {},
                          call_site at = call_site::current()) const {
     const graph_edge edge{from, to, data};
     remove_dependencies({&edge, 1}, at);
   }
+  /// Removes dependencies between nodes of this graph; all or none. The edges need not state their
+  /// data.
+  ///
+  /// Throws: `invalid_value`, with the edge and the reason in the text, for a node of another
+  /// graph, an edge that does not exist, or an edge listed twice. `illegal_state` if the graph is
+  /// being captured; `not_supported` if it has allocation or free nodes.
+  /// Driver: cuGraphRemoveDependencies.
   void remove_dependencies(std::span<const graph_edge> edges,
                            call_site at = call_site::current()) const;
 
-  // A name of a node, for finding it again and for texts and pictures. A later one replaces an
-  // earlier one, an empty one takes it away; several nodes may have the same. Handles do not
-  // survive copying a graph; tags do: clone(), child_graph_parameters and instantiate() take them
-  // along. They go with the node and with the graph; of a graph that somebody else destroys, with
-  // the last that it leaves behind. Refused (invalid_value): a node that is another graph's, or
-  // gone, unless it was added through weir and taken out past it. cuUserObjectCreate,
-  // cuGraphRetainUserObject, once a graph; cuGraphGetNodes for the first tag of a node that was not
-  // added through weir.
+  /// Names a node, to find it again and for messages and drawings. A later name replaces an earlier
+  /// one; an empty name removes it. Several nodes may have equal tags.
+  /// Node handles do not survive copying a graph, but tags do: clone(), child_graph_parameters and
+  /// instantiate() copy them. A tag ends with its node or its graph. If the graph is destroyed
+  /// directly through the driver, its tags end with its last clone or executable.
+  ///
+  /// Throws: `invalid_value` if the node belongs to another graph or was removed. A node that was
+  /// added through weir and removed directly through the driver is not detected.
+  /// Driver: cuUserObjectCreate and cuGraphRetainUserObject, once per graph; cuGraphGetNodes for
+  /// the first tag of a node that was not added through weir.
   void tag(graph_node node, std::string_view name, call_site at = call_site::current()) const;
-  // The tag; empty if it has none. No driver call.
+  /// Returns the tag of a node; empty if it has none. No driver call.
   [[nodiscard]] std::string tag_of(graph_node node, call_site at = call_site::current()) const;
-  // The node of this graph, not of its parts, with that tag; none (a null one) if there is none;
-  // several are refused (invalid_value). No driver call.
+  /// Returns the node with this tag, or a null node if there is none. Nodes inside child graphs and
+  /// conditional bodies are not searched. No driver call.
+  ///
+  /// Throws: `invalid_value` if several nodes have this tag.
   [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const;
 
-  // Makes an executable of what the graph is now: later changes do not touch it, and it needs the
-  // graph no more. In the current context, or, where there is none, in the primary context of
-  // device 0. Fails with the reason and the node in its text: a cycle, a condition that no node
-  // uses, an operation that has to stay on the host. A graph that is being captured, or has a part
-  // that is, is refused (illegal_state). Do it once: it costs some microseconds a node. Include
-  // weir/graph/graph_exec.hpp. In a capture of another graph: allowed.
-  // cuGraphInstantiateWithParams.
+  /// Creates an executable from the present state of the graph. It is independent of the graph:
+  /// later changes do not affect it, and the graph may be destroyed.
+  /// The executable belongs to the current context, or else to the primary context of device 0.
+  /// Instantiate once and launch often. Include weir/graph/graph_exec.hpp.
+  ///
+  /// Throws: with the reason and the node in the text, for a cycle, a condition that no node uses,
+  /// or a device launch of a graph with host operations. `illegal_state` if the graph or a part of
+  /// it is being captured.
+  /// In a capture: allowed while another graph is being captured.
+  /// Cost: some microseconds per node.
+  /// Driver: cuGraphInstantiateWithParams.
   [[nodiscard]] graph_exec instantiate(instantiate_options options = {},
                                        call_site at = call_site::current()) const;
 
-  // Takes the owner, by moving or copying it, and keeps it until the last of the graph, its clones,
-  // the executables made of them and their launches is gone: for buffers and whatever else the
-  // operations use. Its destructor runs once, on a thread where CUDA calls are allowed, some time
-  // after that (drain_deferred() cannot wait for launches). If the graph cannot take it, it is
-  // destroyed in the call. cuUserObjectCreate, cuGraphRetainUserObject.
+  /// Moves or copies `owner` into the graph, for buffers and other objects that its operations use.
+  /// The owner stays alive until the graph, its clones and all their executables are destroyed and
+  /// their launches have finished.
+  /// The destructor of `owner` runs once after that, on a thread where CUDA calls are allowed.
+  /// drain_deferred() cannot wait for launches. If the graph cannot take the owner, this call
+  /// destroys it.
+  ///
+  /// Driver: cuUserObjectCreate, cuGraphRetainUserObject.
   template <class Owner>
   void keep(Owner&& owner, call_site at = call_site::current()) const {
     detail::keep_owner(handle_, std::forward<Owner>(owner), at);
   }
 
-  // Its description by the driver, in the DOT language, for Graphviz: `dot -Tsvg`. Leaves no file
-  // behind. For pictures that people read: drawing_of() (graph_drawing.hpp). cuGraphDebugDotPrint.
+  /// Returns the driver's description of the graph in the DOT language, for Graphviz: `dot -Tsvg`.
+  /// Leaves no file behind. For readable pictures use drawing_of() (graph_drawing.hpp).
+  ///
+  /// Driver: cuGraphDebugDotPrint.
   [[nodiscard]] std::string dot(dot_detail details = dot_detail::names,
                                 call_site at = call_site::current()) const;
-  // The same to a file, whole or not at all: if it fails (operating_system, with the path in the
-  // text; or the driver's code) what was there before stays. What is no regular file (/dev/stdout,
-  // a pipe) is written to as it is.
+  /// Writes the description that dot() returns to a file, completely or not at all. A target that
+  /// is not a regular file (/dev/stdout, a pipe) is written to directly.
+  ///
+  /// Throws: `operating_system`, with the path in the text, or the driver's error. The previous
+  /// content of the file stays.
+  /// Driver: cuGraphDebugDotPrint.
   void write_dot(const std::string& path, dot_detail details = dot_detail::names,
                  call_site at = call_site::current()) const;
 
+  /// Returns the driver's handle. No driver call.
   [[nodiscard]] constexpr CUgraph_st* get() const noexcept { return handle_; }
+  /// Converts to the driver's handle (CUgraph, cudaGraph_t).
   constexpr operator CUgraph_st*() const noexcept { return handle_; }
+  /// Returns true if both refer to one graph.
   friend constexpr bool operator==(graph_ref a, graph_ref b) noexcept {
     return a.handle_ == b.handle_;
+  }
+
+ protected:
+  /// Replaces the handle and returns the previous one. Called by the owner.
+  CUgraph_st* exchange_handle(CUgraph_st* replacement) noexcept {
+    return std::exchange(handle_, replacement);
   }
 
  private:
@@ -226,119 +303,86 @@ static_assert(std::is_trivially_copyable_v<graph_ref> && sizeof(graph_ref) == si
 
 constexpr graph_ref graph_node::graph() const noexcept { return graph_ref{graph_}; }
 
-// A graph of our own: what capture() gives, or what is built by hand. It converts to its reference
-// and has its operations. Move-only; moved-from and closed ones answer `closed` when used. Thread
-// safety: the reference's operations as there; moving and closing as any object.
-class WEIR_EXPORT graph {
+/// Owns a graph that was captured by capture() or built node by node. Has all operations of
+/// graph_ref, and converts to it.
+///
+/// Move-only. A moved-from or closed graph throws `closed` when used.
+///
+/// Thread safety: the operations of graph_ref as documented there; moving and closing need
+/// exclusive access.
+///
+/// Do not assign through a `graph_ref&` that is bound to an owner, and do not delete an owner as
+/// its base: the graph would leak, or be destroyed twice.
+class WEIR_EXPORT graph : public graph_ref {
  public:
-  // An empty one. cuGraphCreate.
+  /// Creates an empty graph.
+  ///
+  /// Driver: cuGraphCreate.
   explicit graph(call_site at = call_site::current());
 
-  // Takes over a graph; from now on it is ours to destroy. Null is refused (invalid_handle). The
-  // second form says which context it is instantiated in.
+  /// Takes ownership of a graph of the driver. It is instantiated in the current context, or else
+  /// in the primary context of device 0.
+  ///
+  /// Throws: `invalid_handle` if `handle` is null.
   [[nodiscard]] static graph adopt(CUgraph_st* handle, call_site at = call_site::current());
+  /// Takes ownership of a graph of the driver. It is instantiated in `context`.
+  ///
+  /// Throws: `invalid_handle` if `handle` is null; `closed` if `context` is closed.
   [[nodiscard]] static graph adopt(CUgraph_st* handle, context_ref context,
                                    call_site at = call_site::current());
 
   graph(graph&& other) noexcept
-      : handle_{std::exchange(other.handle_, detail::closed_handle<CUgraph_st>())},
+      : graph_ref{other.exchange_handle(detail::closed_handle<CUgraph_st>())},
         context_{other.context_} {}
+  /// Destroys the graph of this object, and takes over the graph of `other`.
   graph& operator=(graph&& other) noexcept;
-  // Never blocks; executables made of it go on. What fails goes to set_unhandled_error_handler. In
-  // a host function: allowed; the destruction is left to another thread. In a capture: allowed;
-  // where that records into this graph or a part of it (capture_to), the graph goes with the end of
-  // it.
+  /// Destroys the graph and never blocks. Its executables stay valid. Errors go to
+  /// set_unhandled_error_handler.
+  ///
+  /// In a capture: allowed. If the capture records into this graph or a part of it (capture_to),
+  /// the graph is destroyed when the capture ends.
+  /// In a host function: allowed; another thread destroys the graph.
   ~graph();
 
-  // Destroys it now and reports what fails; does nothing a second time. While a capture records
-  // into it or a part of it (capture_to): refused (illegal_state), and it stays open.
-  // cuGraphDestroy.
+  /// Destroys the graph now and reports errors. A second call does nothing.
+  ///
+  /// Throws: `illegal_state` while a capture records into the graph or a part of it (capture_to);
+  /// the graph stays open.
+  /// Driver: cuGraphDestroy.
   void close(call_site at = call_site::current());
+  /// Returns true if the object owns no graph: it was closed, released or moved from.
   [[nodiscard]] bool closed() const noexcept {
-    return handle_ == detail::closed_handle<CUgraph_st>();
+    return get() == detail::closed_handle<CUgraph_st>();
   }
 
-  // Gives the handle up; its destruction is the caller's. The object is closed.
+  /// Gives up ownership and returns the handle; the caller must destroy the graph. The object is
+  /// closed afterwards.
   [[nodiscard]] CUgraph_st* release(call_site at = call_site::current());
 
-  [[nodiscard]] std::vector<graph_node> nodes(call_site at = call_site::current()) const {
-    return ref().nodes(at);
-  }
-  [[nodiscard]] std::size_t node_count(call_site at = call_site::current()) const {
-    return ref().node_count(at);
-  }
-  [[nodiscard]] std::vector<graph_node> roots(call_site at = call_site::current()) const {
-    return ref().roots(at);
-  }
-  [[nodiscard]] std::vector<graph_edge> edges(call_site at = call_site::current()) const {
-    return ref().edges(at);
-  }
+  /// Like graph_ref::clone(). The copy is instantiated in the context of the stream from which this
+  /// graph was captured, if there is one.
+  ///
+  /// Driver: cuGraphClone.
   [[nodiscard]] graph clone(call_site at = call_site::current()) const;
-  [[nodiscard]] graph_node find_clone_of(graph_node original,
-                                         call_site at = call_site::current()) const {
-    return ref().find_clone_of(original, at);
-  }
-  template <detail::node_parameters What>
-  typename What::node_type add(const What& what, dependency_list after = {},
-                               call_site at = call_site::current()) {
-    return ref().add(what, after, at);
-  }
-  graph_node join(dependency_list nodes, call_site at = call_site::current()) {
-    return ref().join(nodes, at);
-  }
-  void remove(graph_node node, call_site at = call_site::current()) { ref().remove(node, at); }
-  void add_dependency(graph_node from, graph_node to, edge_data data = {},
-                      call_site at = call_site::current()) {
-    ref().add_dependency(from, to, data, at);
-  }
-  void add_dependencies(std::span<const graph_edge> edges, call_site at = call_site::current()) {
-    ref().add_dependencies(edges, at);
-  }
-  void remove_dependency(graph_node from, graph_node to, edge_data data = {},
-                         call_site at = call_site::current()) {
-    ref().remove_dependency(from, to, data, at);
-  }
-  void remove_dependencies(std::span<const graph_edge> edges, call_site at = call_site::current()) {
-    ref().remove_dependencies(edges, at);
-  }
-  void tag(graph_node node, std::string_view name, call_site at = call_site::current()) {
-    ref().tag(node, name, at);
-  }
-  [[nodiscard]] std::string tag_of(graph_node node, call_site at = call_site::current()) const {
-    return ref().tag_of(node, at);
-  }
-  [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const {
-    return ref().find(tag, at);
-  }
-  // In the context of the stream that it was captured in; of other graphs as the reference does it.
+  /// Like graph_ref::instantiate(), but in the context of the stream from which the graph was
+  /// captured, if there is one.
+  ///
+  /// Driver: cuGraphInstantiateWithParams.
   [[nodiscard]] graph_exec instantiate(instantiate_options options = {},
                                        call_site at = call_site::current()) const;
-  template <class Owner>
-  void keep(Owner&& owner, call_site at = call_site::current()) const {
-    ref().keep(std::forward<Owner>(owner), at);
-  }
-  [[nodiscard]] std::string dot(dot_detail details = dot_detail::names,
-                                call_site at = call_site::current()) const {
-    return ref().dot(details, at);
-  }
-  void write_dot(const std::string& path, dot_detail details = dot_detail::names,
-                 call_site at = call_site::current()) const {
-    ref().write_dot(path, details, at);
-  }
 
-  [[nodiscard]] CUgraph_st* get() const noexcept { return handle_; }
-  operator CUgraph_st*() const noexcept { return handle_; }
-  operator graph_ref() const noexcept { return ref(); }
-  [[nodiscard]] graph_ref ref() const noexcept { return graph_ref{handle_}; }
-  friend bool operator==(const graph& a, const graph& b) noexcept { return a.handle_ == b.handle_; }
+  /// Returns the reference to this graph.
+  [[nodiscard]] graph_ref ref() const noexcept { return *this; }
 
  private:
   friend CUctx_st* detail::instantiate_context_of(const graph& captured) noexcept;
   friend CUgraph_st* detail::detach_graph(graph& owner) noexcept;
-  graph(CUgraph_st* handle, CUctx_st* context) noexcept : handle_{handle}, context_{context} {}
+  graph(CUgraph_st* handle, CUctx_st* context) noexcept : graph_ref{handle}, context_{context} {}
 
-  CUgraph_st* handle_;
-  CUctx_st* context_ = nullptr;  // where it was captured; null if nobody knows
+  CUctx_st* context_ = nullptr;  ///< where it was captured; null if not known
 };
+
+static_assert(!std::is_copy_constructible_v<graph> && !std::is_constructible_v<graph, graph_ref> &&
+              !std::is_assignable_v<graph&, graph_ref>);
 
 }  // namespace weir

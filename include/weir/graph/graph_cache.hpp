@@ -1,5 +1,6 @@
-// weir/graph/graph_cache.hpp - work that is captured at its first use, and replayed as a graph from
-// then on.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/graph_cache.hpp - work that is captured at its first use, and replayed as a graph
+// afterwards.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -29,24 +30,26 @@ class keep_until_idle;
 template <class Body>
 concept cached_body = std::is_invocable_v<Body, cache_scope&> || std::is_invocable_v<Body>;
 
-// A key of any type: its hash, where it is, and what can be done with it.
+/// The operations of a key's type.
 struct cache_key_type {
   bool (*equal)(const void* a, const void* b);
   void* (*copy)(const void* key);
   void (*destroy)(void* copy) noexcept;
 };
+/// A key without its type: its hash, its address, and the operations of its type.
 struct cache_key {
   std::size_t hash;
   const void* value;
   const cache_key_type* type;
 };
 
-// A body of any type.
+/// A body without its type.
 struct cache_body {
   void* function;
   void (*call)(void* function, cache_scope& scope);
 };
 
+/// The default comparison of keys.
 struct key_equal {
   template <class Key>
   [[nodiscard]] constexpr bool operator()(const Key& a, const Key& b) const {
@@ -56,18 +59,19 @@ struct key_equal {
 
 }  // namespace detail
 
-// What has become of a body that was given to graph_cache::run().
+/// Says how graph_cache::run() ran a body.
 enum class cache_use : unsigned char {
-  replayed,        // it was not called: its graph was launched
-  captured,        // called in a capture; the graph was made executable and launched
-  updated,         // the same, and what there was of the key was updated to it
-  reinstantiated,  // the same, but what there was could not be updated, and was made anew
-  eager,           // called with the stream as it is: its operations are queued like any others
-  recorded,        // called in a capture that was open already, and is a part of that now
+  replayed,        ///< not called: its graph was launched
+  captured,        ///< called in a capture; the graph was instantiated and launched
+  updated,         ///< like captured, but the existing executable was updated
+  reinstantiated,  ///< like captured; the existing executable could not be updated, so replaced
+  /// Called with the stream itself: its operations were queued like any others.
+  eager,
+  recorded,  ///< called in a capture that was already open; the work is a part of that capture
 };
 
-// How often each of these came to be, and what else happened. Eager is also what follows a capture
-// that broke.
+/// Counts of each kind of use, and of other events. `eager` also counts uses that followed an
+/// invalidated capture.
 struct graph_cache_counts {
   unsigned long long replayed = 0;
   unsigned long long captured = 0;
@@ -75,39 +79,45 @@ struct graph_cache_counts {
   unsigned long long reinstantiated = 0;
   unsigned long long eager = 0;
   unsigned long long recorded = 0;
-  unsigned long long failed = 0;   // attempts that gave no executable
-  unsigned long long evicted = 0;  // keys that had to make room
-  std::size_t size = 0;            // keys that are there now, each once a context
+  unsigned long long failed = 0;   ///< failed attempts to make an executable
+  unsigned long long evicted = 0;  ///< keys that were removed to make room
+  std::size_t size = 0;            ///< keys in the cache now, counted once per context
 };
 
+/// Options of a graph_cache.
 struct graph_cache_options {
-  // So many keys at most, each once a context; the one that was used longest ago makes room. At
-  // least 1.
+  /// The largest number of keys, counted once per context; at least 1. The least recently used key
+  /// makes room for a new one.
   std::size_t capacity = 128;
+  /// Options of every capture.
   capture_options capture = {};
-  // Of all executables. upload_in is not looked at: an executable is launched as soon as it is
-  // made.
+  /// Options of every executable. upload_in is ignored, since an executable is launched as soon as
+  /// it is instantiated.
   instantiate_options instantiate = {};
 };
 
-// What the body is given: the stream to queue its work in. It stays where it is: on the thread of
-// the body, and no longer than that.
+/// The argument of a body: the stream in which it queues its work. Use it only on the thread of the
+/// body and only during the call.
 class WEIR_EXPORT cache_scope {
  public:
   cache_scope(const cache_scope&) = delete;
   cache_scope& operator=(const cache_scope&) = delete;
 
+  /// Returns the stream in which the body queues its work.
   [[nodiscard]] stream_ref stream() const noexcept { return stream_; }
+  /// Converts to the stream in which the body queues its work.
   operator stream_ref() const noexcept { return stream_; }
 
-  // Is the work recorded, by the cache or by an open capture? Else it is queued as it is.
+  /// Returns true if the work is recorded, by the cache or by an open capture. Returns false if it
+  /// is queued directly.
   [[nodiscard]] bool capturing() const noexcept { return uses_ == nullptr; }
 
-  // Keeps the owner for as long as the work may need it. Of recorded work as graph_ref::keep()
-  // does; of work that is queued as it is until what the stream has at the end of the body is done.
-  // Then its destructor runs on a thread where CUDA calls are allowed. Give it a copy (of a
-  // shared_ptr, say): the body may be called again. If it cannot be kept it is destroyed in the
-  // call.
+  /// Keeps `owner` alive while the work may need it. For recorded work it is kept like
+  /// graph_ref::keep() does. For work that is queued directly, it is kept until all work that is in
+  /// the stream at the end of the body is done.
+  /// The destructor of `owner` runs on a thread where CUDA calls are allowed. Pass a copy (such as
+  /// of a shared_ptr), since the body may be called again. If the owner cannot be kept, this call
+  /// destroys it.
   template <class Owner>
   void keep(Owner&& owner, call_site at = call_site::current()) {
     keep_share(detail::keep_alive_ref{*new detail::keep_alive_box<std::decay_t<Owner>>{
@@ -122,13 +132,14 @@ class WEIR_EXPORT cache_scope {
   void keep_share(detail::keep_alive_ref owner, call_site at);
 
   stream_ref stream_;
-  graph_ref graph_;  // in the making; null if uses_ is not, or if it has to be asked for
-  detail::keep_until_idle* uses_;  // null if the work is recorded
+  /// The graph being captured. Null if uses_ is not null, or if the graph must be queried.
+  graph_ref graph_;
+  detail::keep_until_idle* uses_;  ///< null if the work is recorded
 };
 
 namespace detail {
 
-// All of a cache that does not depend on the type of its keys.
+/// The part of a cache that does not depend on the type of its keys.
 class WEIR_EXPORT graph_cache_base {
  public:
   graph_cache_base(const graph_cache_options& options, call_site at);
@@ -156,55 +167,66 @@ class WEIR_EXPORT graph_cache_base {
 
 }  // namespace detail
 
-// Executables of bodies of work, found by keys. The first use of a key captures its body and
-// launches what it recorded; later ones launch that again, without calling the body.
-//
-//   weir::graph_cache<int> steps;
-//   for (int size : sizes) steps.run(s, size, [&](weir::stream_ref in) { queue_step(in, size); });
-//
-// A body has the same effect however it is run: recorded, replayed, or with the stream as it is. So
-// it queues all of its work in the stream that it is given, and in streams that fork from it and
-// join it again; it may be called twice in one use; and what it does on the host it does when it is
-// called, not when its graph is launched. A key belongs to a context: in streams of another context
-// it has another executable. Launches of one executable run one after the other, in whatever
-// streams; uses that run as they are, or whose executable was made anew, may overlap with earlier
-// ones in other streams. Where no two may, order the streams; where they should, make the stream a
-// part of the key. Thread safety: any operation from any thread. Neither bodies nor driver calls
-// run under the cache's lock; Equal does. While one thread makes the executable of a key, others
-// that use it run their bodies with their streams as they are.
+/// A cache of executables for bodies of work, found by keys. The first use of a key captures its
+/// body and launches the graph. Later uses launch the graph without calling the body.
+///
+///   weir::graph_cache<int> steps;
+///   for (int size : sizes) steps.run(s, size, [&](weir::stream_ref in) { queue_step(in, size); });
+///
+/// A body must have one effect, whether it is recorded, replayed, or run directly. It queues all
+/// its work in the stream that it receives, and in streams that fork from it and join it again. It
+/// may be called twice in one use. Its host code runs when it is called, not when its graph is
+/// launched.
+/// A key belongs to a context: on streams of another context it has another executable.
+/// Launches of one executable run one after the other, on any streams. Uses that run directly, or
+/// whose executable was replaced, may overlap with earlier uses on other streams. If they must not
+/// overlap, order the streams; if they should overlap, make the stream a part of the key.
+///
+/// Thread safety: all members may be called from any thread. Bodies and driver calls run without
+/// the cache's lock; Equal runs under it. While one thread instantiates the executable of a key,
+/// other threads that use the key run their bodies directly.
 template <class Key, class Hash = std::hash<Key>, class Equal = detail::key_equal>
 class graph_cache {
  public:
-  // No capacity, and options that exclude each other, are refused (invalid_value).
+  /// Creates an empty cache.
+  ///
+  /// Throws: `invalid_value` if the capacity is 0 or options exclude each other.
   explicit graph_cache(graph_cache_options options = {}, call_site at = call_site::current())
       : base_{options, at} {}
   graph_cache(const graph_cache&) = delete;
   graph_cache& operator=(const graph_cache&) = delete;
-  // Destroys the executables; launches that are queued run to their end. Never blocks.
+  /// Destroys the executables and never blocks. Queued launches run to their end.
   ~graph_cache() = default;
 
-  // Queues the work of body(scope), body(stream) or body(), once, and says how it came about.
-  // `version` says which body it is: where it is not the one that the executable was made of, the
-  // body is captured again, and the executable is updated to it, or made anew. The first form is
-  // for bodies that do not change, and those that invalidate() is called for. In a stream that
-  // captures already the body is called, and its work becomes a part of that capture. (Of one that
-  // was started directly through the driver, in a stream that weir owns, a replay does not know:
-  // there the driver's own answer stands.) If no executable can be had the body is called again
-  // with the stream as it is: where weir or the driver refuses in a capture what it does, where the
-  // capture breaks, or cannot be made executable. last_failure() tells why. It is tried again with
-  // the second use after that, then with the third, the fifth, the ninth, ..., with every 1025th at
-  // last; at once where the version is another one, or after invalidate(). The legacy stream cannot
-  // capture: there a body whose key has no executable is called with the stream as it is. Throws,
-  // with nothing queued and nothing cached, what the body throws in a capture, unless that is a
-  // refusal as above; which streams it did not join (stream_capture_unjoined); no memory. Throws
-  // what the launch fails with. What a body throws that runs with the stream as it is leaves queued
-  // what it has queued. In a host function: refused (not_permitted). cuGraphLaunch; where there is
-  // no executable as capture(), graph_ref::instantiate() and graph_exec::update().
+  /// Queues the work of body(scope), body(stream) or body() once, and says how. For bodies that do
+  /// not change, or for which invalidate() is called.
+  ///
+  /// If the stream already captures, the body is called and its work becomes a part of that
+  /// capture. A capture that was started directly through the driver, on a stream that weir owns,
+  /// is not detected by a replay; the driver's error is reported.
+  /// If the graph cannot be captured or instantiated, the body is called again with the stream
+  /// itself. This happens if weir or the driver refuses an operation in a capture, if the capture
+  /// is invalidated, or if it cannot be instantiated. last_failure() says why. A failed key is
+  /// tried again at the 2nd use after the failure, then at the 3rd, 5th, 9th and so on, and finally
+  /// at every 1025th. It is tried immediately if `version` differs or after invalidate().
+  /// The legacy default stream cannot capture. There the body is called with the stream itself if
+  /// the key has no executable.
+  ///
+  /// Throws: what the body throws in a capture, unless it is a refusal as above;
+  /// `stream_capture_unjoined`, naming the streams that the body did not join. After these and
+  /// std::bad_alloc, nothing is queued or cached. Also throws the error of the launch. If a body
+  /// throws that runs directly, the work it has queued stays queued.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuGraphLaunch; without an executable as capture(), graph_ref::instantiate() and
+  /// graph_exec::update().
   template <detail::cached_body Body>
   cache_use run(stream_ref stream, const Key& key, Body&& body,
                 call_site at = call_site::current()) {
     return run(stream, key, 0, std::forward<Body>(body), at);
   }
+  /// Like run() without a version, for bodies that change: `version` identifies the body. If it is
+  /// not the version of the executable, the body is captured again, and the executable is updated
+  /// or replaced.
   template <detail::cached_body Body>
   cache_use run(stream_ref stream, const Key& key, unsigned long long version, Body&& body,
                 call_site at = call_site::current()) {
@@ -221,17 +243,21 @@ class graph_cache {
                      {const_cast<void*>(static_cast<const void*>(&body)), call}, at);
   }
 
-  // The body of this key has changed: its next use captures it again, in every context. Nothing if
-  // it is not there.
+  /// States that the body of this key has changed. Its next use captures it again, in every
+  /// context. Does nothing if the cache lacks the key.
   void invalidate(const Key& key) { base_.invalidate(erase_type(key)); }
-  // Takes the key, or all of them, out. Launches that are queued run to their end. In a capture:
-  // allowed.
+  /// Removes the key. Queued launches run to their end.
+  ///
+  /// In a capture: allowed.
   void erase(const Key& key) { base_.erase(erase_type(key)); }
+  /// Removes all keys. Queued launches run to their end.
+  ///
+  /// In a capture: allowed.
   void clear() noexcept { base_.clear(); }
 
-  // At some moment during the call. No driver call.
+  /// Returns the counts at some moment during the call. No driver call.
   [[nodiscard]] graph_cache_counts counts() const noexcept { return base_.counts(); }
-  // Why the last attempt that gave no executable did not; none if there was none.
+  /// Returns the error of the last failed attempt to make an executable; empty if all succeeded.
   [[nodiscard]] std::optional<error> last_failure() const { return base_.last_failure(); }
 
  private:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/graph/graph_exec.hpp - executable graphs: launched as one operation of a stream.
 #pragma once
 
@@ -19,27 +20,31 @@ namespace detail {
 class exec_state;
 }
 
-// Why an executable cannot be made into what another graph describes; the numbers are the driver's.
+/// Says why an executable could not be updated. The values are those of the driver
+/// (CUgraphExecUpdateResult).
 enum class update_reason : unsigned {
-  none = 0,              // it was updated
-  other = 1,             // nothing more is known
-  topology = 2,          // other nodes, or another order of them
-  node_kind = 3,         // a node does something else
-  function = 4,          // a kernel node runs another function, on a driver before 11.2
-  parameters = 5,        // a change that this kind of node does not allow
-  not_supported = 6,     // something of the node cannot be updated
-  function_context = 7,  // the kernel is of another context, or launches from the device
-  attributes = 8,        // an attribute of the node changed in a way that is not allowed
+  none = 0,              ///< the executable was updated
+  other = 1,             ///< the reason is not known
+  topology = 2,          ///< the graphs have different nodes or edges
+  node_kind = 3,         ///< a node has another kind
+  function = 4,          ///< a kernel node runs another function, on a driver before CUDA 11.2
+  parameters = 5,        ///< a parameter changed that cannot change for this kind of node
+  not_supported = 6,     ///< a property of the node cannot be updated
+  function_context = 7,  ///< the kernel is of another context, or launches from the device
+  attributes = 8,        ///< an attribute of the node changed that cannot change
 };
 
-// What came of an update. True if the executable is what the graph describes now.
+/// The result of graph_exec::update(). Converts to true if the executable now does what the graph
+/// describes.
 struct graph_update {
+  /// The reason for which the update failed; none if it succeeded.
   update_reason reason = update_reason::none;
-  // The node of the new graph that does not fit, if one is to blame; and, where an edge is, the one
-  // that it comes from.
+  /// The node of the new graph that does not fit; null if several nodes are the cause.
   graph_node node;
+  /// The node from which the offending edge starts; null if no edge is the cause.
   graph_node from;
 
+  /// Returns true if the executable was updated.
   [[nodiscard]] constexpr explicit operator bool() const noexcept {
     return reason == update_reason::none;
   }
@@ -49,8 +54,8 @@ class graph_exec;
 
 namespace detail {
 
-// Around the change of one node of an executable: makes room for the owners before, has them kept
-// in place of those of the node before once it is done.
+/// Transaction for graph_exec::set(): reserves room for the new owners; commit() replaces the
+/// node's old owners with them.
 class WEIR_EXPORT node_change {
  public:
   node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at);
@@ -64,19 +69,24 @@ class WEIR_EXPORT node_change {
 
   graph_exec& exec_;
   graph_node node_;
-  bool pushed_ = false;  // the context of the executable, which may be needed
+  bool pushed_ = false;  ///< true if the executable's context was made current for the change
 };
 
 }  // namespace detail
 
-// An executable graph of our own, as graph::instantiate() makes it.
-// Launches of one executable run one after the other, in whatever streams; those of different ones
-// may overlap. Move-only; moved-from and closed ones answer `closed` when used. Thread safety:
-// launch() and upload() from any thread; updates, moving and closing as any object. In a host
-// function: refused (not_permitted).
+/// Owns an executable graph, created by graph::instantiate().
+///
+/// Launches of one executable run one after the other, on any streams. Launches of different
+/// executables may overlap. Move-only. A moved-from or closed executable throws `closed` when used.
+///
+/// In a host function: throws `not_permitted`.
+/// Thread safety: launch() and upload() may be called from any thread; updating, moving and closing
+/// need exclusive access.
 class WEIR_EXPORT graph_exec {
  public:
-  // Takes over an executable; from now on it is ours to destroy. Null is refused (invalid_handle).
+  /// Takes ownership of an executable of the driver.
+  ///
+  /// Throws: `invalid_handle` if `handle` is null.
   [[nodiscard]] static graph_exec adopt(CUgraphExec_st* handle,
                                         call_site at = call_site::current());
 
@@ -86,90 +96,134 @@ class WEIR_EXPORT graph_exec {
         flags_{other.flags_},
         state_{std::exchange(other.state_, nullptr)} {}
   graph_exec& operator=(graph_exec&& other) noexcept;
-  // Never blocks: launches that are queued run to their end, and what the graph keeps alive lives
-  // until then. What fails goes to set_unhandled_error_handler. In a host function: allowed; the
-  // destruction is left to another thread. In a capture: allowed, from every thread.
+  /// Destroys the executable and never blocks. Queued launches run to their end, and owners that
+  /// the graph keeps stay alive until then. Errors go to set_unhandled_error_handler.
+  ///
+  /// In a capture: allowed, from every thread.
+  /// In a host function: allowed; another thread destroys the executable.
   ~graph_exec();
 
-  // Queues all of it as one operation of the stream: after the work queued before, before the work
-  // queued after. Does not block. In a capture of the stream: refused (stream_capture_unsupported);
-  // the capture lives on. cuGraphLaunch.
+  /// Queues the whole graph as one operation of the stream, and returns without waiting.
+  ///
+  /// In a capture: throws `stream_capture_unsupported` if the stream is capturing. The capture
+  /// stays valid.
+  /// Driver: cuGraphLaunch.
   void launch(stream_ref stream, call_site at = call_site::current()) const;
 
-  // Prepares the device for launches, in the order of the stream, so that the first one costs what
-  // the others do; runs nothing. In a capture: as launch(). cuGraphUpload.
+  /// Prepares the device for launches, in the order of the stream, so that the first launch costs
+  /// no more than later ones. Runs no operation of the graph.
+  ///
+  /// In a capture: as launch().
+  /// Driver: cuGraphUpload.
   void upload(stream_ref stream, call_site at = call_site::current()) const;
 
-  // launch() and upload(), and the end of that, to be awaited or waited for
-  // (weir/completion/completion.hpp). What stream.completion() refuses is refused before anything
-  // is queued. Where the driver has no event for the end afterwards, the launch goes on, and the
-  // error says so. cuStreamIsCapturing, cuEventRecord.
+  /// Launches the graph and returns the completion of that launch (weir/completion/completion.hpp).
+  ///
+  /// Throws: what stream.completion() throws, before anything is queued. If the driver has no event
+  /// to track the end of the launch afterwards, the launch still runs, and the text says so.
+  /// In a capture: as launch().
+  /// Driver: cuGraphLaunch, cuStreamIsCapturing, cuEventRecord.
   [[nodiscard]] completion launch_async(stream_ref stream,
                                         call_site at = call_site::current()) const;
+  /// Uploads the graph and returns the completion of that upload (weir/completion/completion.hpp).
+  ///
+  /// Throws: what stream.completion() throws, before anything is queued.
+  /// In a capture: as launch().
+  /// Driver: cuGraphUpload, cuStreamIsCapturing, cuEventRecord.
   [[nodiscard]] completion upload_async(stream_ref stream,
                                         call_site at = call_site::current()) const;
 
-  // Makes it what `source` describes, if that has the same nodes in the same order with other
-  // parameters. Launches that are queued stay what they were. If it cannot be, the answer says why,
-  // and the executable stays what it was: still good to launch. From then on it keeps alive what
-  // `source` does. A graph that is being captured is refused (illegal_state). Throws what fails for
-  // another reason. In a capture of another graph: allowed. cuGraphExecUpdate.
+  /// Changes the executable to do what `source` describes. `source` must have equal nodes and
+  /// edges; only parameters may differ. Queued launches do not change.
+  /// If the update is not possible, the result says why, and the executable stays as it was and can
+  /// be launched. After a successful update it keeps alive the owners that `source` keeps alive.
+  ///
+  /// Throws: `illegal_state` if `source` is being captured; any error other than a failed match.
+  /// In a capture: allowed while another graph is being captured.
+  /// Driver: cuGraphExecUpdate.
   [[nodiscard]] graph_update update(graph_ref source, call_site at = call_site::current());
 
-  // The same, but where it cannot be updated it is made anew, with the options that it had, and the
-  // answer says why. Strong: if that throws, the executable is what it was. So of a graph that has
-  // one executable at a time, as it allocates or has conditional nodes, there is none beside this
-  // one (not_supported): close this one, and instantiate. cuGraphExecUpdate,
-  // cuGraphInstantiateWithParams.
+  /// Like update(), but instantiates `source` with the present options if it cannot update. The
+  /// result says why.
+  ///
+  /// Throws: as update() and graph_ref::instantiate(); the executable then stays as it was.
+  /// `not_supported` for a graph that allocates or has conditional nodes, since it can have one
+  /// executable at a time. Close this executable first, then instantiate.
+  /// Driver: cuGraphExecUpdate, cuGraphInstantiateWithParams.
   graph_update update_or_reinstantiate(graph_ref source, call_site at = call_site::current());
 
-  // Changes what one node does in launches from now on; those that are queued stay what they were,
-  // and so does the node in its graph. The node is one of the graph that this was made of, which is
-  // still there. The parameters are all of it: exec.set(a, fill_parameters{x, 2.0f}). What they
-  // keep is kept until no launch can use it: until they are replaced, by this or by update(), or
-  // the executable is gone, and the launches before that are done. Launches directly through the
-  // driver (cuGraphLaunch) are not known of; what a released executable kept is kept for good. Of a
-  // child graph all that it keeps is kept. What the driver refuses stays what it was: a node of
-  // another graph, other kinds of memory, other contexts, another shape (invalid_value; of child
-  // graphs graph_exec_update_failure), memory nodes and conditional ones at compile time.
-  // cuGraphExecMemsetNodeSetParams, cuGraphExecMemcpyNodeSetParams, cuGraphExecHostNodeSetParams,
-  // ..., and of a child graph cuGraphClone.
-  template <detail::node_parameters What>
-  void set(typename What::node_type node, const What& what, call_site at = call_site::current()) {
-    const auto owners = detail::node_access::owners_in_exec(what, at);
+  /// Sets the parameters of one node for later launches: exec.set(a, fill_parameters{x, 2.0f}).
+  /// Queued launches and the node in its graph do not change.
+  /// `node` is a node of the graph from which this executable was instantiated; that graph must
+  /// still exist. `parameters` replaces all parameters of the node.
+  /// The owners in `parameters` are kept until no launch can use them: until set() or update()
+  /// replaces them or the executable is destroyed, and earlier launches have finished. Launches
+  /// made directly through the driver (cuGraphLaunch) are not tracked. Owners of a released
+  /// executable are never freed. For a child graph, everything that it keeps alive is kept.
+  ///
+  /// Throws: `invalid_value` for a node of another graph, other kinds of memory, other contexts or
+  /// another shape; `graph_exec_update_failure` for a child graph of another shape. The node then
+  /// stays as it was. Allocation, free and conditional nodes do not compile.
+  /// Driver: cuGraphExecMemsetNodeSetParams, cuGraphExecMemcpyNodeSetParams,
+  /// cuGraphExecHostNodeSetParams and so on; for a child graph also cuGraphClone.
+  template <detail::node_parameters Parameters>
+  void set(typename Parameters::node_type node, const Parameters& parameters,
+           call_site at = call_site::current()) {
+    const auto owners = detail::node_access::owners_in_exec(parameters, at);
     detail::node_change change{*this, node, owners, at};
-    detail::node_access::set_in(what, handle_, node, at);
+    detail::node_access::set_in_exec(parameters, handle_, node, at);
     change.commit();
   }
 
-  // Switches a node off in launches from now on: it does nothing then, and keeps its place in the
-  // order, and its parameters, which can still be set. Kernels, copies and fills only (else
-  // invalid_value). update() leaves it off. cuGraphNodeSetEnabled, cuGraphNodeGetEnabled.
+  /// Disables a node in later launches. It then does nothing, but keeps its place in the order and
+  /// its parameters, which can still be set. update() leaves it disabled.
+  ///
+  /// Throws: `invalid_value` unless the node is a kernel, copy or fill.
+  /// Driver: cuGraphNodeSetEnabled.
   void disable(graph_node node, call_site at = call_site::current());
+  /// Enables a node again that disable() disabled, for later launches.
+  ///
+  /// Throws: `invalid_value` unless the node is a kernel, copy or fill.
+  /// Driver: cuGraphNodeSetEnabled.
   void enable(graph_node node, call_site at = call_site::current());
+  /// Returns true if the node is enabled in later launches.
+  ///
+  /// Throws: `invalid_value` unless the node is a kernel, copy or fill.
+  /// Driver: cuGraphNodeGetEnabled.
   [[nodiscard]] bool enabled(graph_node node, call_site at = call_site::current()) const;
 
-  // The node that had this tag in the graph, and not in a part of it, when this was made of it: for
-  // set() and the others, as long as that graph is there. None (a null one) if there was none;
-  // refused (invalid_value): several, and one that is gone, with its graph or out of it. No driver
-  // call.
+  /// Returns the node that had this tag in the graph at instantiation. Use it with set(), enable()
+  /// and disable() while that graph exists. Returns a null node if no node had the tag. Nodes
+  /// inside child graphs and bodies are not searched. No driver call.
+  ///
+  /// Throws: `invalid_value` if several nodes had the tag, or if the node or its graph was
+  /// destroyed.
   [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const;
 
-  // The options that it has. Never says that it was uploaded; and the driver does not tell
-  // node_priorities, so an adopted one seems to have none. cuGraphExecGetFlags.
+  /// Returns the options with which the executable was instantiated. upload_in is never set. The
+  /// driver does not report node_priorities, so it is false for an adopted executable.
+  ///
+  /// Driver: cuGraphExecGetFlags.
   [[nodiscard]] instantiate_options options(call_site at = call_site::current()) const;
 
-  // Destroys it now and reports what fails; does nothing a second time. cuGraphExecDestroy.
+  /// Destroys the executable now and reports errors. A second call does nothing.
+  ///
+  /// Driver: cuGraphExecDestroy.
   void close(call_site at = call_site::current());
+  /// Returns true if the object owns no executable: it was closed, released or moved from.
   [[nodiscard]] bool closed() const noexcept {
     return handle_ == detail::closed_handle<CUgraphExec_st>();
   }
 
-  // Gives the handle up; its destruction is the caller's. The object is closed.
+  /// Gives up ownership and returns the handle; the caller must destroy the executable. The object
+  /// is closed afterwards.
   [[nodiscard]] CUgraphExec_st* release(call_site at = call_site::current());
 
+  /// Returns the driver's handle. No driver call.
   [[nodiscard]] CUgraphExec_st* get() const noexcept { return handle_; }
+  /// Converts to the driver's handle (CUgraphExec, cudaGraphExec_t).
   operator CUgraphExec_st*() const noexcept { return handle_; }
+  /// Returns true if both own one executable; two closed objects are equal.
   friend bool operator==(const graph_exec& a, const graph_exec& b) noexcept {
     return a.handle_ == b.handle_;
   }
@@ -184,10 +238,10 @@ class WEIR_EXPORT graph_exec {
                          std::optional<stream_ref> upload_in, call_site at);
 
   CUgraphExec_st* handle_;
-  CUctx_st* context_;  // where it was instantiated; null if nobody knows
+  CUctx_st* context_;  ///< where it was instantiated; null if not known
   unsigned flags_;
-  detail::exec_state* state_ =
-      nullptr;  // the tags, and what set() keeps; null as long as there is neither
+  /// The tags, and the owners that set() keeps. Null while there are neither.
+  detail::exec_state* state_ = nullptr;
 };
 
 }  // namespace weir

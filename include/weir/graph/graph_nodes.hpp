@@ -1,4 +1,6 @@
-// weir/graph/graph_nodes.hpp - nodes of all kinds, and a choice among them.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/graph_nodes.hpp - nodes of all kinds, and visit(), which selects a function by the
+// kind of a node.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -22,7 +24,7 @@
 namespace weir {
 namespace detail {
 
-// A node with the line that asks.
+/// A node together with the call site of visit().
 struct node_with_call_site {
   template <std::convertible_to<graph_node> Node>
   node_with_call_site(const Node& target, call_site from = call_site::current()) noexcept
@@ -38,15 +40,16 @@ struct overloads : Functions... {
 
 }  // namespace detail
 
-// Calls the function that takes the node as what it is, and gives what that gives:
-//
-//   weir::visit(
-//       node, [](weir::fill_node n) { ... n.parameters() ... },  //
-//       [](weir::copy_node n) { ... },                           //
-//       [](weir::graph_node n) { ... });                         // all others, and kinds that are
-//       newer than weir
-//
-// One that takes a graph_node has to be there; all give one type. cuGraphNodeGetType.
+/// Calls the function that accepts the typed view of the node, and returns its result:
+///
+///   weir::visit(node,
+///               [](weir::fill_node n) { ... n.parameters() ... },
+///               [](weir::copy_node n) { ... },
+///               [](weir::graph_node n) { ... });  // other and newer kinds
+///
+/// There must be a function that accepts a graph_node. All functions must return one type.
+///
+/// Driver: cuGraphNodeGetType.
 template <class... Functions>
 decltype(auto) visit(detail::node_with_call_site target, Functions&&... functions) {
   detail::overloads<std::decay_t<Functions>...> overloaded{std::forward<Functions>(functions)...};

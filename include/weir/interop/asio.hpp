@@ -1,5 +1,6 @@
-// weir/interop/asio.hpp - completions and futures awaited in the ways of Asio: by use_awaitable,
-// use_future, callbacks, and any other completion token. For standalone Asio, 1.22 or later.
+// SPDX-License-Identifier: Apache-2.0
+// weir/interop/asio.hpp - waits for completions and futures with Asio completion tokens. For
+// standalone Asio, 1.22 or later.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -15,41 +16,46 @@
 
 namespace weir {
 
-// Waits for a completion; what comes of that depends on the token:
-//
-//   co_await weir::async_wait(s.completion(), asio::use_awaitable);        // in an asio::awaitable
-//   std::future<void> end = weir::async_wait(s.completion(), asio::use_future);
-//   weir::async_wait(io, s.completion(), [](std::exception_ptr failure) { ... });
-//
-// The signature is void(std::exception_ptr): null if the work is done. Else it holds what co_await
-// of the completion throws: the weir::error that the work failed with, or what a host function of
-// the stream has thrown; or, after a cancellation, a std::system_error of
-// asio::error::operation_aborted. A weir::error is a std::system_error, too.
-//
-// The handler is called once, never inside of this call, through its associated executor, which
-// stays at work until then. A handler that has none is called through the executor that is given
-// here; where none is given, on a thread of the reactor's, which it must not block. Memory comes
-// from the handler's associated allocator: for the wait, which is given back before the handler is
-// called, and for the executor's own part.
-//
-// Cancellation, of any type, ends the wait and never the work. If the work has just been found to
-// be done, it comes too late. As for all of Asio, signals are emitted where the handler's executor
-// runs.
-//
-// If the context of the executor ends first, the handler is destroyed with it and not called, as
-// those of Asio's own operations are. A context that was made to be used without locks
-// (ASIO_CONCURRENCY_HINT_UNSAFE) will not do, as the end of the work is found on another thread. An
-// executor that throws when it is given the handler ends the program.
-//
-// Thread safety: from any thread. In captures and host functions: allowed. Throws std::bad_alloc or
-// std::system_error, if there is no memory or no thread, and then calls nothing. For want of
-// memory, however, use_awaitable ends the program, as with all of Asio's operations: it begins a
-// wait when its coroutine is suspended, and nobody could catch what is thrown.
+/// Waits for a completion with an Asio completion token: use_awaitable, use_future, a callback or
+/// any other:
+///
+///   co_await weir::async_wait(s.completion(), asio::use_awaitable);  // in an asio::awaitable
+///   std::future<void> end = weir::async_wait(s.completion(), asio::use_future);
+///   weir::async_wait(io, s.completion(), [](std::exception_ptr failure) { ... });
+///
+/// Signature: void(std::exception_ptr). It is null if the work has finished. Otherwise it holds
+/// what co_await of the completion throws: the weir::error of the failed work, or the exception of
+/// a host function of the stream. After a cancellation it holds a std::system_error of
+/// asio::error::operation_aborted. (A weir::error is a std::system_error, too.)
+///
+/// The handler is called once, never inside this call, through its associated executor, which
+/// counts as having work until then. A handler without an executor is called through the executor
+/// that is passed here. If none is passed, it is called on a thread of the reactor, which it must
+/// not block. Memory for the wait and for the executor's part comes from the handler's associated
+/// allocator; that for the wait is returned before the handler is called.
+///
+/// Cancellation of any type ends the wait, never the work. It has no effect if the work has just
+/// been found to have finished. As everywhere in Asio, emit signals on the handler's executor.
+///
+/// If the executor's context is destroyed first, the handler is destroyed with it and not called,
+/// as in Asio's own operations. A context that was created for use without locks
+/// (ASIO_CONCURRENCY_HINT_UNSAFE) does not work, because another thread detects the end of the
+/// work. If an executor throws when it is given the handler, the program is terminated.
+///
+/// Throws: std::bad_alloc or std::system_error if there is no memory or no thread; the handler is
+/// then not called. With use_awaitable, as in all of Asio's operations, lack of memory terminates
+/// the program: the wait begins when the coroutine is already suspended, so the exception could not
+/// be caught.
+/// In a capture: allowed.
+/// In a host function: allowed.
+/// Thread safety: may be called from any thread.
 template <::asio::completion_token_for<void(std::exception_ptr)> Token>
 auto async_wait(completion awaited, Token&& token, call_site at = call_site::current()) {
   return ::asio::async_initiate<Token, void(std::exception_ptr)>(
       detail::begin_asio_wait{}, token, detail::asio_source(detail::asio_completion{awaited, at}));
 }
+/// Like async_wait(awaited, token), but calls a handler without an associated executor through the
+/// executor `where`.
 template <detail::asio_executor Executor,
           ::asio::completion_token_for<void(std::exception_ptr)> Token>
 auto async_wait(const Executor& where, completion awaited, Token&& token,
@@ -58,6 +64,8 @@ auto async_wait(const Executor& where, completion awaited, Token&& token,
       detail::begin_asio_wait_at<Executor>{where}, token,
       detail::asio_source(detail::asio_completion{awaited, at}));
 }
+/// Like async_wait(awaited, token), but calls a handler without an associated executor through the
+/// executor of the context `where`.
 template <std::derived_from<::asio::execution_context> Context,
           ::asio::completion_token_for<void(std::exception_ptr)> Token>
 auto async_wait(Context& where, completion awaited, Token&& token,
@@ -65,11 +73,15 @@ auto async_wait(Context& where, completion awaited, Token&& token,
   return async_wait(where.get_executor(), awaited, std::forward<Token>(token), at);
 }
 
-// The same for a future that is given away: gives its value. The signature is
-// void(std::exception_ptr, T), and the handler gets a T{} if there is no value; for types that have
-// none that cannot throw, such as buffers, void(std::exception_ptr, std::optional<T>). A future
-// without a value is refused at once: closed. One is dropped when its wait is cancelled; to have
-// the value later all the same, wait for f.completion(), then f.get().
+/// Waits for a future, which is moved in, and passes its value to the handler.
+///
+/// Signature: void(std::exception_ptr, T); the handler gets a T{} if there is no value. For types
+/// whose default constructor is missing or can throw, such as buffers, it is
+/// void(std::exception_ptr, std::optional<T>). The future is dropped if the wait is cancelled; to
+/// get the value later nevertheless, wait for f.completion(), then call f.get().
+///
+/// Throws: `closed` at once for a future without a value; otherwise as async_wait() of a
+/// completion.
 template <detail::value_type T,
           ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(future<T>&& awaited, Token&& token, call_site at = call_site::current()) {
@@ -77,6 +89,7 @@ auto async_wait(future<T>&& awaited, Token&& token, call_site at = call_site::cu
       detail::begin_asio_wait{}, token,
       detail::asio_source(detail::asio_future<T>{std::move(awaited), at}));
 }
+/// Waits for a future as above. A handler without an associated executor is called through `where`.
 template <detail::asio_executor Executor, detail::value_type T,
           ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(const Executor& where, future<T>&& awaited, Token&& token,
@@ -85,6 +98,8 @@ auto async_wait(const Executor& where, future<T>&& awaited, Token&& token,
       detail::begin_asio_wait_at<Executor>{where}, token,
       detail::asio_source(detail::asio_future<T>{std::move(awaited), at}));
 }
+/// Waits for a future as above. A handler without an associated executor is called in the context
+/// `where`.
 template <std::derived_from<::asio::execution_context> Context, detail::value_type T,
           ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(Context& where, future<T>&& awaited, Token&& token,

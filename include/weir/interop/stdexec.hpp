@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/interop/stdexec.hpp - completions and futures as senders, and streams as schedulers: for
-// std::execution of C++26 where the standard library has it, else for stdexec.
+// std::execution (C++26) if the standard library has it, else for stdexec.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -24,7 +25,7 @@ struct completion_source {
   using operation_concept = operation_concept_type<Receiver>;
 
   [[nodiscard]] completion awaited() const noexcept { return source; }
-  [[nodiscard]] std::tuple<> take() const noexcept { return {}; }
+  [[nodiscard]] std::tuple<> take_values() const noexcept { return {}; }
 
   completion source;
   call_site at;
@@ -38,13 +39,13 @@ struct future_source {
   using operation_concept = operation_concept_type<Receiver, T>;
 
   [[nodiscard]] completion awaited() const { return completion_of(source, "weir::as_sender", at); }
-  [[nodiscard]] std::tuple<T> take() { return std::tuple<T>{take_value(source)}; }
+  [[nodiscard]] std::tuple<T> take_values() { return std::tuple<T>{take_value(source)}; }
 
   future<T> source;
   call_site at;
 };
 
-// All that the stream has when the operation starts.
+/// All work that is queued in the stream when the operation starts.
 struct stream_source {
   static constexpr bool may_complete_inline = false;
   using signatures = signatures_of<>;
@@ -52,7 +53,7 @@ struct stream_source {
   using operation_concept = operation_concept_type<Receiver>;
 
   [[nodiscard]] completion awaited() const { return source.completion(at); }
-  [[nodiscard]] std::tuple<> take() const noexcept { return {}; }
+  [[nodiscard]] std::tuple<> take_values() const noexcept { return {}; }
 
   stream_ref source;
   call_site at;
@@ -86,44 +87,51 @@ class device_sender {
 
 }  // namespace detail
 
-// Completes when the work is done, with no value; with set_error(std::exception_ptr) as co_await
-// throws: the weir::error that the work failed with, or what a host function of the stream has
-// thrown; and with set_stopped() when the receiver's stop token is asked for that, which ends the
-// wait and never the work. That happens on a thread of the reactor's, in start() if the work was
-// done by then, or inside of the request to stop. No memory is allocated.
-//
-//   stdexec::sync_wait(weir::as_sender(s.completion()) | stdexec::then([&] { return sum(x.data());
-//   }));
-//
-// Thread safety: as completions. In captures and host functions: allowed.
+/// Creates a sender that completes without a value when the work has finished.
+///
+/// It completes with set_error(std::exception_ptr) if co_await of the completion would throw: with
+/// the weir::error of the failed work, or the exception of a host function of the stream. It
+/// completes with set_stopped() if the receiver's stop token requests it; that ends the wait, never
+/// the work. Completion happens on a thread of the reactor, in start() if the work has finished by
+/// then, or inside the stop request. No memory is allocated.
+///
+///   stdexec::sync_wait(weir::as_sender(s.completion())
+///                      | stdexec::then([&] { return sum(x.data()); }));
+///
+/// In a capture: allowed.
+/// In a host function: allowed.
+/// Thread safety: as completions.
 [[nodiscard]] inline auto as_sender(completion awaited,
                                     call_site at = call_site::current()) noexcept {
   return detail::device_sender{detail::completion_source{awaited, at}};
 }
 
-// The same of a future that is given away: completes with its value. To be connected once, as an
-// rvalue. A future is dropped when its wait is stopped.
+/// Creates a sender from a future, which is moved in. The sender completes with the future's value.
+/// Connect it once, as an rvalue. The future is dropped if the wait is stopped. Otherwise like
+/// as_sender() of a completion.
 template <detail::value_type T>
 [[nodiscard]] auto as_sender(future<T>&& awaited, call_site at = call_site::current()) noexcept {
   return detail::device_sender{detail::future_source<T>{std::move(awaited), at}};
 }
 
-// A stream as a place to go on in its order: schedule() completes when all is done that the stream
-// has been given before start(), always on a thread of the reactor's, which what follows must not
-// block. Its errors and stops are those of as_sender(); a stream that captures is an error, too. It
-// does not own the stream. Equal if the streams are.
-//
-//   auto rest = stdexec::schedule(weir::stream_scheduler{s}) | stdexec::then([&] { return
-//   sum(x.data()); });
+/// A scheduler for the order of a stream. schedule() completes when all work that was queued in the
+/// stream before start() has finished. It always completes on a thread of the reactor, which
+/// continuations must not block. It completes with errors and stops as as_sender() does, and with
+/// an error if the stream captures. Borrows the stream. Schedulers are equal if their streams are.
+///
+///   auto rest = stdexec::schedule(weir::stream_scheduler{s})
+///             | stdexec::then([&] { return sum(x.data()); });
 class stream_scheduler {
   class schedule_sender;
 
  public:
   using scheduler_concept = detail::scheduler_concept_type;
 
+  /// Creates a scheduler for a stream.
   explicit stream_scheduler(stream_ref s, call_site at = call_site::current()) noexcept
       : stream_{s}, at_{at} {}
 
+  /// Returns a sender for the work that is queued when it is started.
   [[nodiscard]] schedule_sender schedule() const noexcept;
 
   friend bool operator==(const stream_scheduler& a, const stream_scheduler& b) noexcept {
@@ -135,13 +143,13 @@ class stream_scheduler {
   call_site at_;
 };
 
-// What schedule() gives.
+/// The sender that schedule() returns.
 class stream_scheduler::schedule_sender : public detail::device_sender<detail::stream_source> {
  public:
   using device_sender::device_sender;
 
   struct attributes {
-    // Of values. Errors and stops may come elsewhere.
+    /// Applies to values only. Errors and stops may complete elsewhere.
     template <class... Env>
     [[nodiscard]] stream_scheduler query(
         detail::senders::get_completion_scheduler_t<detail::senders::set_value_t>,

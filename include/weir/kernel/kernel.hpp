@@ -1,4 +1,5 @@
-// weir/kernel/kernel.hpp - functions that run on a device.
+// SPDX-License-Identifier: Apache-2.0
+// weir/kernel/kernel.hpp - kernels: functions that run on a device.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -18,7 +19,7 @@ namespace weir {
 
 class module;
 
-// Where a parameter lies in a kernel's parameter memory, and its size, both in bytes.
+/// The place of a parameter in a kernel's parameter memory: offset and size in bytes.
 struct kernel_parameter {
   unsigned offset = 0;
   unsigned size = 0;
@@ -26,27 +27,29 @@ struct kernel_parameter {
                                    const kernel_parameter&) noexcept = default;
 };
 
-// What the device's compiler made of a kernel, and what was set since. Sizes are bytes.
+/// The properties of a compiled kernel, and its current settings. Sizes are in bytes.
 struct kernel_attributes {
-  int max_threads_per_block = 0;  // with the registers that it needs
-  int registers = 0;              // of a thread
-  int shared_bytes = 0;           // static, of a block
-  int constant_bytes = 0;         // of its module
-  int local_bytes = 0;            // of a thread: what does not fit into registers
-  int ptx_version = 0;            // major * 10 + minor
-  int binary_version = 0;         // the same: the compute capability that it was compiled for
+  int max_threads_per_block = 0;  ///< the limit that the kernel's use of registers allows
+  int registers = 0;              ///< per thread
+  int shared_bytes = 0;           ///< static shared memory per block
+  int constant_bytes = 0;         ///< constant memory of the kernel's module
+  int local_bytes = 0;            ///< per thread, for values that do not fit into registers
+  int ptx_version = 0;            ///< major * 10 + minor
+  int binary_version = 0;         ///< compute capability of the binary code: major * 10 + minor
+  /// Per block; see kernel::set_max_dynamic_shared().
   int max_dynamic_shared_bytes = 0;
-  int shared_carveout = -1;        // percent; -1 is the driver's choice
-  kernel_extent cluster{0, 0, 0};  // __cluster_dims__; 0 if it has none
+  int shared_carveout = -1;        ///< percent; -1 is the driver's choice
+  kernel_extent cluster{0, 0, 0};  ///< __cluster_dims__; 0 if the kernel has none
   bool cluster_size_must_be_set = false;
   bool non_portable_cluster_allowed = false;
 };
 
-// What the fast memory of a multiprocessor is for. The numbers are the driver's.
+/// The preferred use of a multiprocessor's fast memory. The values are those of the driver
+/// (CUfunc_cache).
 enum class cache_preference : unsigned { none = 0, shared = 1, l1 = 2, equal = 3 };
 
-// The block size that gives the highest occupancy, and the fewest blocks that fill the device with
-// it.
+/// The block size with the highest occupancy, and the smallest number of blocks that fills the
+/// device with it.
 struct block_suggestion {
   unsigned threads = 0;
   unsigned blocks = 0;
@@ -54,17 +57,18 @@ struct block_suggestion {
 
 namespace detail {
 
-// The parameter count where the driver does not tell.
+/// The parameter count if the driver does not report it.
 inline constexpr unsigned unknown_parameter_count = ~0u;
 
-// What a launch looks at.
+/// The data that a launch reads: the function and its parameters.
 struct kernel_info {
   CUfunc_st* function;
   unsigned parameter_count;
   const kernel_parameter* parameters;
 };
 
-// cudaGetFuncBySymbol, if the program is linked with the CUDA runtime, shared or static; else null.
+/// cudaGetFuncBySymbol if the program is linked with the CUDA runtime (shared or static), else
+/// null.
 extern "C" int weir_cuda_get_func_by_symbol(CUfunc_st** function,
                                             const void* symbol) __asm__("cudaGetFuncBySymbol")
     __attribute__((weak));
@@ -73,13 +77,18 @@ using function_by_symbol = int (*)(CUfunc_st** function, const void* symbol);
 
 }  // namespace detail
 
-// A kernel: a cheap copy keeps the module alive that it is of. launch() (launch.hpp) runs it.
-// It belongs to one context, that of its module; streams that it is launched in have to be of that,
-// too. A default-made and a moved-from one is none, and answers `closed` when used. Thread safety:
-// any operation from any thread; what is set, is set for all copies. In a host function: refused
-// (not_permitted). In a capture: allowed.
+/// A kernel of a module. Cheap to copy; each copy keeps the module loaded. launch() (launch.hpp)
+/// runs it.
+///
+/// A kernel belongs to the context of its module, and so must the streams in which it is launched.
+/// A default-constructed or moved-from kernel is empty and throws `closed` when used.
+///
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: all members may be called from any thread. Settings apply to all copies.
 class WEIR_EXPORT kernel {
  public:
+  /// Creates an empty kernel.
   kernel() noexcept = default;
   kernel(const kernel&) noexcept = default;
   kernel(kernel&& other) noexcept
@@ -92,15 +101,18 @@ class WEIR_EXPORT kernel {
   }
   ~kernel() = default;
 
-  // One of a module that somebody else loaded and keeps: a CUfunction, or a cudaFunction_t of the
-  // CUDA runtime. Its context is the calling thread's current one; without one the primary context
-  // of device 0. cuFuncGetParamInfo.
+  /// Creates a kernel from a function of a module that the caller loaded and keeps: a CUfunction or
+  /// a cudaFunction_t. Its context is the current one, or else the primary context of device 0.
+  ///
+  /// Driver: cuFuncGetParamInfo.
   [[nodiscard]] static kernel from(CUfunc_st* function, call_site at = call_site::current());
 
-  // One that nvcc compiled into this program, by its name in the source:
-  // kernel::from(scale<float>). The CUDA runtime loads it, for the device that is current there,
-  // and keeps it. Refused (not_supported) in a program without the CUDA runtime, and while weir
-  // uses the embedded driver, whose kernels come from source. cudaGetFuncBySymbol.
+  /// Creates a kernel from a __global__ function that nvcc compiled into this program:
+  /// kernel::from(scale<float>). The CUDA runtime loads it for its current device and keeps it.
+  ///
+  /// Throws: `not_supported` in a program without the CUDA runtime, and on the embedded driver,
+  /// whose kernels are compiled from source.
+  /// Driver: cudaGetFuncBySymbol (CUDA runtime).
   template <class... Parameters>
   [[nodiscard]] static kernel from(void (*symbol)(Parameters...),
                                    call_site at = call_site::current()) {
@@ -108,64 +120,100 @@ class WEIR_EXPORT kernel {
                        at);
   }
 
-  // The name that the linker knows it by: "_Z4fillPfi", or "fill" if it is declared extern "C".
-  // cuFuncGetName.
+  /// Returns the linker's name of the kernel: "_Z4fillPfi", or "fill" if it is declared extern "C".
+  ///
+  /// Driver: cuFuncGetName.
   [[nodiscard]] std::string name(call_site at = call_site::current()) const;
 
-  // cuFuncGetAttribute, once an attribute.
+  /// Returns the properties of the compiled kernel.
+  ///
+  /// Driver: cuFuncGetAttribute, once per attribute.
   [[nodiscard]] kernel_attributes attributes(call_site at = call_site::current()) const;
 
-  // In the order of the declaration; known since the kernel was looked up. Drivers before CUDA 12.4
-  // do not tell (call_requires_newer_driver), and arguments of launches are then not checked. No
-  // driver call.
+  /// Returns the parameters in the order of their declaration. They are read when the kernel is
+  /// looked up; no driver call.
+  ///
+  /// Throws: `call_requires_newer_driver` on drivers before CUDA 12.4, which do not report
+  /// parameters. Arguments of launches are then not checked.
   [[nodiscard]] std::vector<kernel_parameter> parameters(call_site at = call_site::current()) const;
 
-  // How much dynamic shared memory launches may ask for. Up to 48 KiB, with the static one, need
-  // not be set. cuFuncSetAttribute.
+  /// Sets how much dynamic shared memory launches may use per block, in bytes. Needed only if
+  /// static and dynamic shared memory exceed 48 KiB.
+  ///
+  /// Driver: cuFuncSetAttribute.
   void set_max_dynamic_shared(unsigned bytes, call_site at = call_site::current()) const;
-  // How much of a multiprocessor's fast memory is to be shared memory, in percent; -1 leaves it to
-  // the driver. A hint. cuFuncSetAttribute.
+  /// Sets the preferred share of shared memory in a multiprocessor's fast memory, in percent; -1
+  /// leaves it to the driver. A hint.
+  ///
+  /// Driver: cuFuncSetAttribute.
   void set_shared_carveout(int percent, call_site at = call_site::current()) const;
-  // The same in coarser words, of which newer devices take no notice. cuFuncSetCacheConfig.
+  /// Sets the preferred use of a multiprocessor's fast memory. A coarser form of
+  /// set_shared_carveout(), which newer devices ignore.
+  ///
+  /// Driver: cuFuncSetCacheConfig.
   void set_cache(cache_preference preference, call_site at = call_site::current()) const;
-  // May clusters have more blocks than every device of its kind can run (8)? cuFuncSetAttribute.
+  /// Sets whether clusters may have more than 8 blocks, the size that every device with clusters
+  /// supports.
+  ///
+  /// Driver: cuFuncSetAttribute.
   void allow_non_portable_clusters(bool allowed, call_site at = call_site::current()) const;
 
-  // How many blocks of so many threads a multiprocessor runs at a time.
-  // cuOccupancyMaxActiveBlocksPerMultiprocessor.
+  /// Returns how many blocks of `threads` threads a multiprocessor can run at a time.
+  /// `shared_bytes` is the dynamic shared memory per block.
+  ///
+  /// Driver: cuOccupancyMaxActiveBlocksPerMultiprocessor.
   [[nodiscard]] unsigned max_active_blocks(unsigned threads, unsigned shared_bytes = 0,
                                            call_site at = call_site::current()) const;
-  // The most blocks of a cooperative launch: the same for the whole device.
+  /// Returns the largest number of blocks of a cooperative launch, which the whole device can run
+  /// concurrently.
+  ///
+  /// Driver: cuOccupancyMaxActiveBlocksPerMultiprocessor.
   [[nodiscard]] unsigned max_cooperative_blocks(unsigned threads, unsigned shared_bytes = 0,
                                                 call_site at = call_site::current()) const;
-  // With so much dynamic shared memory a block, and at most so many threads (0: what the device can
-  // do). cuOccupancyMaxPotentialBlockSize.
+  /// Returns the block size with the highest occupancy. `shared_bytes` is the dynamic shared memory
+  /// per block; `max_threads` limits the block size (0: the device's limit).
+  ///
+  /// Driver: cuOccupancyMaxPotentialBlockSize.
   [[nodiscard]] block_suggestion suggest_block(unsigned shared_bytes = 0, unsigned max_threads = 0,
                                                call_site at = call_site::current()) const;
-  // The dynamic shared memory that each of so many blocks a multiprocessor can have, in bytes.
-  // cuOccupancyAvailableDynamicSMemPerBlock.
+  /// Returns how much dynamic shared memory, in bytes, each block can have if `blocks` blocks of
+  /// `threads` threads run on a multiprocessor.
+  ///
+  /// Driver: cuOccupancyAvailableDynamicSMemPerBlock.
   [[nodiscard]] std::size_t available_dynamic_shared(unsigned blocks, unsigned threads,
                                                      call_site at = call_site::current()) const;
-  // The most blocks that a cluster of such a launch can have, and how many clusters the device runs
-  // at a time. cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxActiveClusters.
+  /// Returns the largest number of blocks in a cluster of such a launch.
+  ///
+  /// Driver: cuOccupancyMaxPotentialClusterSize.
   [[nodiscard]] unsigned max_cluster_size(const launch_config& config,
                                           call_site at = call_site::current()) const;
+  /// Returns how many clusters of such a launch the device can run at a time.
+  ///
+  /// Driver: cuOccupancyMaxActiveClusters.
   [[nodiscard]] unsigned max_active_clusters(const launch_config& config,
                                              call_site at = call_site::current()) const;
 
-  // The launch that grid(n) stands for. Refused (invalid_value): more blocks than a grid can have.
+  /// Returns the launch configuration for one thread per element, as launch(s, grid(n), ...) uses
+  /// it.
+  ///
+  /// Throws: `invalid_value` if that needs more blocks than a grid can have.
   [[nodiscard]] launch_config config_for(const element_count& elements,
                                          call_site at = call_site::current()) const;
 
+  /// Returns the device of the kernel's context.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
+  /// Returns the driver's handle (CUfunction). No driver call.
   [[nodiscard]] CUfunc_st* get() const noexcept {
     return info_ == nullptr ? detail::closed_handle<CUfunc_st>() : info_->function;
   }
+  /// Returns true unless the kernel is empty.
   explicit operator bool() const noexcept { return info_ != nullptr; }
+  /// Returns true if both are one function of the driver.
   friend bool operator==(const kernel& a, const kernel& b) noexcept { return a.get() == b.get(); }
 
-  // For weir's operations.
+  /// Returns the data for a launch. Used by weir's operations.
   [[nodiscard]] const detail::kernel_info* info() const noexcept { return info_; }
+  /// Returns the object that keeps the module loaded. Used by weir's operations.
   [[nodiscard]] const detail::keep_alive_ref& owner() const noexcept { return owner_; }
 
  private:
@@ -176,7 +224,7 @@ class WEIR_EXPORT kernel {
                                           call_site at);
 
   const detail::kernel_info* info_ = nullptr;
-  detail::keep_alive_ref owner_;  // the module, or what is known of a function of somebody else's
+  detail::keep_alive_ref owner_;  ///< the module, or what is known of a foreign function
 };
 
 }  // namespace weir

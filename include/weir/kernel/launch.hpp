@@ -1,4 +1,6 @@
-// weir/kernel/launch.hpp - kernels run in stream order, with arguments that are checked first.
+// SPDX-License-Identifier: Apache-2.0
+// weir/kernel/launch.hpp - launches of kernels in stream order, with arguments that are checked
+// first.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -17,27 +19,28 @@
 namespace weir {
 namespace detail {
 
-// The kernel of a launch and the line of the launch. Arguments come last there, so the line cannot.
+/// The kernel of a launch together with the call site. The call site cannot be a parameter of
+/// launch(), since the arguments come last there.
 class launched_kernel {
  public:
-  launched_kernel(const kernel& what, call_site at = call_site::current()) noexcept
-      : what_{&what}, at_{at} {}
-  [[nodiscard]] const kernel& what() const noexcept { return *what_; }
+  launched_kernel(const kernel& target, call_site at = call_site::current()) noexcept
+      : target_{&target}, at_{at} {}
+  [[nodiscard]] const kernel& target() const noexcept { return *target_; }
   [[nodiscard]] call_site at() const noexcept { return at_; }
 
  private:
-  const kernel* what_;
+  const kernel* target_;
   call_site at_;
 };
 
-// The arguments of one type of launch, known when the program is compiled.
+/// The shapes of the arguments of one type of launch, known at compile time.
 template <class... Arguments>
 struct argument_table {
   static constexpr std::size_t size = sizeof...(Arguments);
   static constexpr argument_shape shapes[size + 1] = {Arguments::shape...,
                                                       {0, 1, memory_access::unknown}};
 
-  // Do they have the sizes that the kernel's parameters have, and may they lie where those lie?
+  /// Returns true if the arguments have the sizes and the alignment of the kernel's parameters.
   [[nodiscard]] static bool fits(const kernel_info& info) noexcept {
     return info.parameter_count == size &&
            fits_each(info.parameters, std::make_index_sequence<size>{});
@@ -53,31 +56,33 @@ struct argument_table {
   }
 };
 
-// Arguments out of the hot path.
+/// Arguments as runtime data, for use outside the hot path.
 struct argument_list {
   std::size_t size;
   const argument_shape* shapes;
   void** values;
-  const region* memory;  // an address of null for what is none
-  // What a graph has to keep for it, taken over or shared; nothing for most.
+  const region* memory;  ///< the address is null for an argument that is not memory
+  /// The owners that a graph keeps for the launch, moved or shared; none for most arguments.
   const void* const* arguments;
   keep_alive_ref (*const* keep)(const void* argument);
 };
 
-// Throws what says which argument does not fit which parameter, if one does not. Refuses no kernel.
-WEIR_EXPORT void check_arguments(const kernel& what, std::size_t count,
+/// Throws an error that names the argument and the parameter if one does not fit. Accepts every
+/// kernel.
+WEIR_EXPORT void check_arguments(const kernel& target, std::size_t count,
                                  const argument_shape* shapes, const char* call, call_site at);
 
-// A direct call (direct_call.hpp), for a plain launch whose arguments fit.
-WEIR_EXPORT errc launch_directly(const kernel_info& what, const launch_config& config,
-                                 CUstream_st* stream, void** values);
-// After one that did not succeed: throws what it answered, or, if the driver was not asked, makes
-// the whole call.
+/// Calls the driver directly (direct_call.hpp), for a plain launch whose arguments fit.
+WEIR_EXPORT direct_status launch_directly(const kernel_info& target, const launch_config& config,
+                                          CUstream_st* stream, void** values);
+/// Handles a failed direct call: throws its error, or makes the whole call if the driver was not
+/// called.
 WEIR_EXPORT void launch_slow(stream_ref stream, const launch_config& config,
-                             const launched_kernel& what, const argument_list& arguments,
-                             errc answer);
+                             const launched_kernel& launched, const argument_list& arguments,
+                             direct_status answer);
 
-// Their list, for as long as they and this are there.
+/// Creates the argument_list of some arguments. The list is valid while this object and the
+/// arguments are.
 template <class... Arguments>
 class argument_owners {
  public:
@@ -99,75 +104,89 @@ class argument_owners {
 
 template <class... Arguments>
 [[gnu::cold, gnu::noinline]] void launch_slow_with(stream_ref stream, const launch_config& config,
-                                                   const launched_kernel& what, void** values,
-                                                   errc answer, const Arguments&... arguments) {
-  const argument_owners<Arguments...> all{arguments...};
-  launch_slow(stream, config, what, all.list(values), answer);
+                                                   const launched_kernel& launched, void** values,
+                                                   direct_status answer,
+                                                   const Arguments&... arguments) {
+  const argument_owners<Arguments...> owned_arguments{arguments...};
+  launch_slow(stream, config, launched, owned_arguments.list(values), answer);
 }
 
-// Has nothing to be remembered of memory that is used on the stream?
+/// Returns true if the use of the memory on the stream need not be recorded.
 [[nodiscard]] inline bool is_untracked(const region& memory, stream_ref stream) noexcept {
   return memory.owner == nullptr || memory.owner->is_untracked_on(stream);
 }
 
 template <class... Arguments>
-void launch_with(stream_ref stream, const launch_config& config, const launched_kernel& what,
+void launch_with(stream_ref stream, const launch_config& config, const launched_kernel& launched,
                  const Arguments&... arguments) {
   void* values[] = {arguments.value()..., nullptr};
-  const kernel_info* const info = what.what().info();
-  errc answer = not_called;
+  const kernel_info* const info = launched.target().info();
+  direct_status answer = direct_status::not_called;
   if (info != nullptr && argument_table<Arguments...>::fits(*info) &&
       (is_untracked(arguments.region(), stream) && ...)) [[likely]] {
     answer = launch_directly(*info, config, stream.get(), values);
-    if (answer == errc::success) [[likely]] {
+    if (answer == direct_status::success) [[likely]] {
       return;
     }
   }
-  launch_slow_with(stream, config, what, values, answer, arguments...);
+  launch_slow_with(stream, config, launched, values, answer, arguments...);
 }
 
 }  // namespace detail
 
-// Queues a launch of the kernel with these arguments, and returns:
-//
-//   weir::launch(s, {.grid = {64}, .block = {256}}, saxpy, 2.0f, weir::in(x), weir::inout(y), n);
-//   weir::launch(s, weir::grid(n), saxpy, 2.0f, weir::in(x), weir::inout(y), n);
-//
-// Numbers, pointers and trivially copyable structs are given by value, as they are: nothing is
-// converted, so that 2.0 for a float is an error. Memory is given as a buffer, a span of memory
-// that the device reaches, a module_variable, or one of these in in(), out() or inout()
-// (launch_argument.hpp), and the kernel gets the address. Memory of the host does not compile.
-// Buffers have to live until the launch is done, of which those of weir take care themselves.
-// Refused before the driver sees it (invalid_value): another number of arguments than the kernel
-// has parameters, one of another size, one whose alignment its parameter does not have; the text
-// has the parameter, what it takes and what was given. The driver refuses what the device cannot
-// do: too many threads, too much shared memory (invalid_value), too many registers
-// (launch_out_of_resources). What goes wrong in the kernel is told by the next call that looks at
-// the stream. In a capture: allowed; the launch becomes a node. Where the capture was begun through
-// weir the graph keeps the kernel's module, and the temporary buffers and shared pointers among the
-// arguments; a buffer that the capture itself makes is named, so that its end frees it there. A
-// grid, a block or shared memory that the kernel cannot have is then refused before the driver sees
-// it, and the capture lives on. In a host function: refused. Errors name the line of the call; code
-// that wraps it passes its own caller's with the kernel: launch(s, config, {k, at}, x).
-// cuLaunchKernel, for more than a plain launch cuLaunchKernelEx; nothing else, and nothing is
-// allocated.
+/// Queues a launch of a kernel, and returns without waiting:
+///
+///   weir::launch(s, {.grid = {64}, .block = {256}}, saxpy, 2.0f, weir::in(x), weir::inout(y), n);
+///   weir::launch(s, weir::grid(n), saxpy, 2.0f, weir::in(x), weir::inout(y), n);
+///
+/// Numbers, pointers and trivially copyable structs are passed by value without conversion, so 2.0
+/// for a float parameter is an error. So is x.size(), which has 8 bytes, for an int parameter.
+/// Memory is passed as a buffer, a span of device-accessible memory, a module_variable, or one of
+/// these in in(), out() or inout() (launch_argument.hpp); the kernel receives the address. Host
+/// memory does not compile. Memory must live until the launch is done. A buffer ensures that
+/// itself. A span does not, even if it is a part of a buffer.
+/// An error names the line of this call. A wrapper passes the call site of its caller with the
+/// kernel: launch(s, config, {k, at}, x).
+///
+/// Throws: before the driver is called, `invalid_value` for a wrong number of arguments, and for an
+/// argument of another size or alignment than its parameter. The text names the parameter, what it
+/// takes and what was given. From the driver, `invalid_value` for too many threads or too much
+/// shared memory, and `launch_out_of_resources` for too many registers. A failure inside the kernel
+/// is reported by the next call that checks the stream.
+/// In a capture: allowed; the launch becomes a node. If the capture was begun through weir, the
+/// graph keeps the kernel's module, temporary buffers and shared pointers among the arguments.
+/// Other memory must live until no launch of the graph uses it; graph_ref::keep() gives an owner to
+/// the graph. A buffer allocated in the capture must be passed as an lvalue, so that its end adds a
+/// free node. A grid, block or shared memory size that the kernel cannot have is then refused
+/// before the driver is called, and the capture stays valid.
+/// In a host function: throws `not_permitted`.
+/// Cost: one driver call and no allocation.
+/// Driver: cuLaunchKernel; cuLaunchKernelEx if the configuration needs it.
 template <class... Arguments>
-void launch(stream_ref stream, const launch_config& config, detail::launched_kernel what,
+void launch(stream_ref stream, const launch_config& config, detail::launched_kernel launched,
             Arguments&&... arguments) {
-  detail::launch_with(stream, config, what,
-                      detail::argument_from(std::forward<Arguments>(arguments), what.at())...);
+  detail::launch_with(stream, config, launched,
+                      detail::argument_from(std::forward<Arguments>(arguments), launched.at())...);
 }
 
+/// Queues a launch with one thread per element, and returns without waiting: launch(s, grid(n),
+/// kernel, ...). If the number of elements is 0, checks the arguments and launches nothing.
+///
+/// Throws: as launch() with a launch_config; `invalid_value` if the elements need more blocks than
+/// a grid can have.
+/// Driver: cuLaunchKernel; before it, once per kernel, cuOccupancyMaxPotentialBlockSize unless
+/// grid() names a block size.
 template <std::same_as<element_count> Elements, class... Arguments>
-void launch(stream_ref stream, Elements elements, detail::launched_kernel what,
+void launch(stream_ref stream, Elements elements, detail::launched_kernel launched,
             Arguments&&... arguments) {
   if (elements.size == 0) {
     using table = detail::argument_table<detail::argument_for<Arguments>...>;
-    detail::check_arguments(what.what(), table::size, table::shapes, "cuLaunchKernel", what.at());
+    detail::check_arguments(launched.target(), table::size, table::shapes, "cuLaunchKernel",
+                            launched.at());
     return;
   }
-  detail::launch_with(stream, what.what().config_for(elements, what.at()), what,
-                      detail::argument_from(std::forward<Arguments>(arguments), what.at())...);
+  detail::launch_with(stream, launched.target().config_for(elements, launched.at()), launched,
+                      detail::argument_from(std::forward<Arguments>(arguments), launched.at())...);
 }
 
 }  // namespace weir

@@ -1,5 +1,6 @@
-// weir/kernel/launch_argument.hpp - what a kernel is given: values, and memory with what the kernel
-// does to it.
+// SPDX-License-Identifier: Apache-2.0
+// weir/kernel/launch_argument.hpp - arguments of kernels: values, and memory with the access that
+// the kernel makes to it.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -15,29 +16,29 @@
 
 namespace weir {
 
-// What a kernel does to the memory that an argument points to. They combine as bits.
+/// The access that a kernel makes to the memory of an argument. The values combine as bits.
 enum class memory_access : unsigned char { unknown = 0, read = 1, write = 2, read_write = 3 };
 
 namespace detail {
 
-// Memory that kernels reach and that an argument is the address of: weir's buffers, spans,
-// module_variables.
+/// Memory that kernels can access and whose address is the argument: weir's buffers, spans,
+/// module_variables.
 template <class R>
 concept device_range = memory_range<R> &&
     (tracked_range<R> || std::ranges::enable_borrowed_range<std::remove_cv_t<R>>);
 
-// What weir knows of an argument when the program is compiled: a table of these in the type of each
-// launch, for the checks before it, and for whoever orders accesses.
+/// The properties of an argument that are known at compile time. Each type of launch has a table of
+/// these, for checks before the launch and for ordering accesses.
 struct argument_shape {
   unsigned size;
   unsigned alignment;
-  memory_access access;  // unknown for values, and for plain pointers
+  memory_access access;  ///< unknown for values and for plain pointers
 };
 
-// What one argument becomes: the bytes that the driver copies, and, of memory, what has to be
-// remembered of it. Of each kind: shape, value(), region(), keep().
+// Each kind of argument provides shape, value() (the bytes that the driver copies), region() (the
+// memory whose use is recorded) and keep() (the owner that a graph keeps).
 
-// Any value, by its own bytes.
+/// A value, passed by its own bytes.
 template <class T>
 class value_argument {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -63,7 +64,7 @@ class value_argument {
   const T* value_;
 };
 
-// An address.
+/// An address.
 template <memory_access Access>
 class address_argument {
  public:
@@ -78,8 +79,8 @@ class address_argument {
   detail::region region_;
 };
 
-// The same of an owner that the graph gets where the launch is captured: a temporary buffer, or a
-// shared pointer.
+/// An address together with an owner that the graph keeps if the launch is captured: a temporary
+/// buffer or a shared pointer.
 template <memory_access Access, class Owner>
 class owned_argument : public address_argument<Access> {
  public:
@@ -94,10 +95,10 @@ class owned_argument : public address_argument<Access> {
   std::remove_reference_t<Owner>* owner_;
 };
 
-// Refuses a shared pointer to nothing.
+/// Throws `invalid_value` because a shared pointer is null.
 [[noreturn]] WEIR_EXPORT void throw_null_argument(call_site at);
 
-// What an undeclared range is used for: const elements can only be read.
+/// The access assumed for a range without in(), out() or inout(): const elements can only be read.
 template <class Range>
 inline constexpr memory_access default_access =
     std::is_const_v<element_of<Range>> ? memory_access::read : memory_access::read_write;
@@ -123,7 +124,7 @@ template <memory_access Access, class Range>
   }
 }
 
-// A range together with what the kernel does to it.
+/// A range together with the access that the kernel makes.
 template <memory_access Access, class Range>
 class declared_range {
   static_assert(Access == memory_access::read ||
@@ -140,7 +141,7 @@ class declared_range {
   std::remove_reference_t<Range>* range_;
 };
 
-// An address with a number of elements.
+/// An address with a number of elements, together with the access that the kernel makes.
 template <memory_access Access, class T>
 class declared_pointer {
  public:
@@ -170,7 +171,7 @@ template <class Argument>
     return argument.argument(at);
   } else if constexpr (std::is_null_pointer_v<unreferenced>) {
     return address_argument<memory_access::unknown>{
-        detail::region{nullptr, 0, nullptr}};  // whose own bytes may be any
+        detail::region{nullptr, 0, nullptr}};  // may be null
   } else if constexpr (device_range<unreferenced>) {
     return argument_of_range<default_access<unreferenced>>(std::forward<Argument>(argument), at);
   } else if constexpr (shared_pointer<std::remove_cv_t<unreferenced>>) {
@@ -186,32 +187,40 @@ using argument_for = decltype(argument_from(std::declval<Argument>(), call_site{
 
 }  // namespace detail
 
-// Arguments of launch() that say what the kernel does to memory: in(x) it reads, out(x) it writes
-// without having read what was there, inout(x) both. Over buffers, spans, module_variables and
-// shared pointers to such, and over an address with a number of elements. It costs nothing. A
-// buffer without a word is read and written, a const one and a span of const elements is read; of a
-// plain pointer nothing is known. A temporary buffer is freed behind the launch, in stream order;
-// in a capture the graph gets it. So does a copy of a shared pointer.
+/// Marks a buffer, span, module_variable or shared pointer to one as memory that the kernel only
+/// reads.
+///
+/// Without in(), out() or inout(), a buffer is read and written, and a const buffer or a span of
+/// const elements is read. The access through a plain pointer is unknown. Marking costs nothing.
+/// A temporary buffer is freed after the launch, in stream order. In a capture the graph takes it
+/// over. Copies of shared pointers are treated alike.
 template <class Range>
 [[nodiscard]] constexpr auto in(Range&& range) noexcept {
   return detail::declared_range<memory_access::read, Range>{static_cast<Range&&>(range)};
 }
+/// Marks a buffer, span, module_variable or shared pointer to one as memory that the kernel writes
+/// without reading its previous contents. See in().
 template <class Range>
 [[nodiscard]] constexpr auto out(Range&& range) noexcept {
   return detail::declared_range<memory_access::write, Range>{static_cast<Range&&>(range)};
 }
+/// Marks a buffer, span, module_variable or shared pointer to one as memory that the kernel reads
+/// and writes. See in().
 template <class Range>
 [[nodiscard]] constexpr auto inout(Range&& range) noexcept {
   return detail::declared_range<memory_access::read_write, Range>{static_cast<Range&&>(range)};
 }
+/// Passes an address of `count` elements that the kernel only reads.
 template <class T>
 [[nodiscard]] constexpr auto in(const T* address, std::size_t count) noexcept {
   return detail::declared_pointer<memory_access::read, const T>{address, count};
 }
+/// Passes an address of `count` elements that the kernel writes without reading them.
 template <class T>
 [[nodiscard]] constexpr auto out(T* address, std::size_t count) noexcept {
   return detail::declared_pointer<memory_access::write, T>{address, count};
 }
+/// Passes an address of `count` elements that the kernel reads and writes.
 template <class T>
 [[nodiscard]] constexpr auto inout(T* address, std::size_t count) noexcept {
   return detail::declared_pointer<memory_access::read_write, T>{address, count};

@@ -1,4 +1,5 @@
-// weir/kernel/launch_config.hpp - how many threads a launch of a kernel has, and how they run.
+// SPDX-License-Identifier: Apache-2.0
+// weir/kernel/launch_config.hpp - the number of threads of a kernel launch, and how they run.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,7 @@
 
 namespace weir {
 
-// How many blocks, or threads of a block, in each direction.
+/// A number of blocks, or of threads in a block, in each direction.
 struct kernel_extent {
   unsigned x = 1;
   unsigned y = 1;
@@ -14,50 +15,51 @@ struct kernel_extent {
   friend constexpr bool operator==(const kernel_extent&, const kernel_extent&) noexcept = default;
 };
 
-// A launch, but for the kernel and its arguments. The driver checks it against the device and the
-// kernel.
-//
-//   weir::launch(s, {.grid = {64, 64}, .block = {16, 16}}, transpose, x, y, n);
+/// The configuration of a launch. The driver checks it against the device and the kernel.
+///
+///   weir::launch(s, {.grid = {64, 64}, .block = {16, 16}}, transpose, x, y, n);
 struct launch_config {
-  kernel_extent grid = {};   // blocks
-  kernel_extent block = {};  // threads of a block
-  unsigned shared_bytes =
-      0;  // of dynamic shared memory, a block; more than 48 KiB: kernel::set_max_dynamic_shared()
+  kernel_extent grid = {};   ///< blocks
+  kernel_extent block = {};  ///< threads per block
+  /// Dynamic shared memory per block, in bytes. More than 48 KiB needs
+  /// kernel::set_max_dynamic_shared().
+  unsigned shared_bytes = 0;
 
-  // Blocks of a cluster, which the grid is a multiple of; 0 in every direction is as the kernel
-  // says (__cluster_dims__), or none, and 0 in some of them is refused (invalid_value). Devices of
-  // compute capability 9.0 and later.
+  /// Blocks per cluster; the grid must be a multiple of it. 0 in all directions means the kernel's
+  /// own setting (__cluster_dims__), or no clusters. Zero in only some directions throws
+  /// `invalid_value`. Needs compute capability 9.0.
   kernel_extent cluster{0, 0, 0};
-  // All blocks run at the same time, so that the grid can wait for itself
-  // (cooperative_groups::grid_group). A grid that does not fit is refused
-  // (cooperative_launch_too_large): kernel::max_cooperative_blocks().
+  /// Runs all blocks concurrently, so that the grid can synchronise
+  /// (cooperative_groups::grid_group). A grid that does not fit throws
+  /// `cooperative_launch_too_large`; see kernel::max_cooperative_blocks().
   bool cooperative = false;
-  // Instead of the stream's. Out of the device's range (device::priorities()) is refused
-  // (invalid_value).
+  /// The priority of the launch instead of the stream's. A value outside the device's range
+  /// (device::priorities()) throws `invalid_value`.
   std::optional<int> priority = std::nullopt;
-  // May start before the kernel that is ahead in the stream has ended, as soon as all blocks of
-  // that have said so (cudaTriggerProgrammaticLaunchCompletion) or ended; waits for the rest itself
-  // (cudaGridDependencySynchronize).
+  /// Allows the launch to start before the previous kernel of the stream has ended: as soon as all
+  /// its blocks have called cudaTriggerProgrammaticLaunchCompletion or ended. The kernel waits for
+  /// the rest itself (cudaGridDependencySynchronize).
   bool programmatic = false;
 
-  // Nothing that cuLaunchKernel has no argument for.
+  /// Returns true if cuLaunchKernel can make the launch.
   [[nodiscard]] constexpr bool is_plain() const noexcept {
     return cluster == kernel_extent{0, 0, 0} && !cooperative && !programmatic && !priority;
   }
 };
 
-// One thread for each of `size` elements. The last block may have threads beyond the end: the
-// kernel compares.
+/// A launch with one thread for each of `size` elements, as returned by grid(). The last block may
+/// have threads beyond the end, so the kernel must compare its index with the size.
 struct element_count {
   std::size_t size = 0;
-  unsigned block = 0;         // threads; 0: what gives the kernel the highest occupancy
-  unsigned shared_bytes = 0;  // as in launch_config
+  unsigned block = 0;         ///< threads; 0: the block size with the highest occupancy
+  unsigned shared_bytes = 0;  ///< dynamic shared memory per block
 };
 
-// What launch() takes in place of a launch_config, for kernels with an element a thread: launch(s,
-// grid(n), kernel, ...). By default blocks have the size that gives the kernel the highest
-// occupancy, asked once a kernel. No elements: nothing is launched. More blocks than a grid can
-// have in a row (2^31 - 1): refused (invalid_value).
+/// Describes a launch with one thread per element: launch(s, grid(n), kernel, ...).
+///
+/// `block` is the number of threads per block. By default it is the size with the highest
+/// occupancy, queried once per kernel. With `size` 0 nothing is launched. launch() throws
+/// `invalid_value` if more blocks are needed than a grid can have (2^31 - 1).
 [[nodiscard]] constexpr element_count grid(std::size_t size, unsigned block = 0,
                                            unsigned shared_bytes = 0) noexcept {
   return {size, block, shared_bytes};

@@ -1,4 +1,5 @@
-// weir/kernel/module.hpp - compiled code, loaded onto a device: its kernels and its variables.
+// SPDX-License-Identifier: Apache-2.0
+// weir/kernel/module.hpp - compiled code loaded onto a device: its kernels and its variables.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -31,10 +32,13 @@ struct found_variable {
 
 }  // namespace detail
 
-// A __device__, __constant__ or __managed__ variable of a module, which it keeps loaded. It has
-// data() and size(), so copy() and fill() take it like a buffer; the address is the device's. A
-// constant one is written between launches, never while a kernel reads it. Cheap to copy. Thread
-// safety: as any object.
+/// A __device__, __constant__ or __managed__ variable of a module. Cheap to copy; each copy keeps
+/// the module loaded.
+///
+/// It has data() and size(), so copy() and fill() accept it like a buffer. The address is valid on
+/// the device. Write a constant variable between launches, never while a kernel reads it.
+///
+/// Thread safety: const members may be called from any thread; assigning needs exclusive access.
 template <class T>
 class module_variable {
   static_assert(std::is_trivially_copyable_v<T>, "copies move plain bytes");
@@ -42,13 +46,18 @@ class module_variable {
  public:
   using value_type = T;
 
+  /// Refers to `size` elements at `data`, and keeps the module loaded.
   module_variable(T* data, std::size_t size, detail::keep_alive_ref module) noexcept
       : data_{data}, size_{size}, module_{std::move(module)} {}
 
+  /// Returns the address of the variable on the device.
   [[nodiscard]] T* data() const noexcept { return data_; }
+  /// Returns the number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Returns the size in bytes.
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
-  // For launches and for code that takes spans; the module has to stay.
+  /// Converts to a span, for launches and for code that takes spans. The span does not keep the
+  /// module loaded.
   operator std::span<T>() const noexcept { return {data_, size_}; }
 
  private:
@@ -57,64 +66,84 @@ class module_variable {
   detail::keep_alive_ref module_;
 };
 
-// Compiled code in the primary context of a device, or in another one. It comes from a program
-// (program.hpp), or from bytes or a file that a compiler made: a cubin, a fatbin or PTX for a GPU,
-// a shared object of weir's for an embedded device. Its variables are its own: every load has them
-// anew, as they are initialised in the source. Move-only; moved-from and closed ones answer
-// `closed` when used. Kernels and variables that were taken from it keep it loaded, and so do
-// graphs that have launches of it, where the capture was begun through weir. Thread safety: looking
-// up from any thread; moving and closing as any object. In a host function: looking up and loading
-// are refused (not_permitted). In a capture: allowed; drivers before CUDA 12.3 cannot load while
-// anybody captures.
+/// Owns compiled code that is loaded in the primary context of a device, or in another context.
+///
+/// The code comes from a program (program.hpp), or from bytes or a file from a compiler. For a GPU
+/// that is a cubin, a fatbin or PTX; for an embedded device, it is a shared object that weir has
+/// compiled. Each load has variables of its own, initialised as in the source. Kernels and
+/// variables of a module keep it loaded, and so do graphs with launches of its kernels, if their
+/// capture was begun through weir. Move-only. A moved-from or closed module throws `closed` when
+/// used.
+///
+/// In a capture: allowed. Drivers before CUDA 12.3 cannot load a module while any thread captures.
+/// In a host function: looking up and loading throw `not_permitted`.
+/// Thread safety: looking up is allowed from any thread; moving and closing need exclusive access.
 class WEIR_EXPORT module {
  public:
-  // Loads it. Refused as the driver does: invalid_image, no_binary_for_gpu (for another kind of
-  // device), invalid_ptx, with the log of the driver's compiler in the text; and invalid_image by
-  // weir for an image that was cut short. Text is given as std::as_bytes(std::span{text}).
-  // cuModuleLoadDataEx.
+  /// Loads an image into the primary context of a device. Pass text as
+  /// std::as_bytes(std::span{text}).
+  ///
+  /// Throws: `invalid_image`, also for an image that was cut short. `no_binary_for_gpu` for code of
+  /// another kind of device. `invalid_ptx` with the log of the driver's compiler in the text.
+  /// Driver: cuModuleLoadDataEx.
   [[nodiscard]] static module load(weir::device gpu, std::span<const std::byte> image,
                                    call_site at = call_site::current());
+  /// Loads an image into a context.
+  ///
+  /// Throws: as load() for a device.
+  /// Driver: cuModuleLoadDataEx.
   [[nodiscard]] static module load(context_ref context, std::span<const std::byte> image,
                                    call_site at = call_site::current());
-  // A file of one of those kinds. One that cannot be read: file_not_found, with the reason in the
-  // text.
+  /// Loads an image from a file into the primary context of a device.
+  ///
+  /// Throws: `file_not_found`, with the reason in the text, if the file cannot be read; else as
+  /// load() of an image.
+  /// Driver: cuModuleLoadDataEx.
   [[nodiscard]] static module load(weir::device gpu, const std::string& path,
                                    call_site at = call_site::current());
-  // Takes over a module of somebody else's, to be unloaded by us, with the context that it is in.
-  // Null is refused (invalid_handle).
+  /// Takes ownership of a module of the driver, which is loaded in `context`.
+  ///
+  /// Throws: `invalid_handle` if `handle` is null.
   [[nodiscard]] static module adopt(CUmod_st* handle, context_ref context,
                                     call_site at = call_site::current());
 
-  // `inline`, for a line that begins with `module` looks like another language construct to some
-  // compilers.
+  // `inline`, since some compilers take a line that begins with `module` for a module declaration.
   inline module(module&&) noexcept = default;
   inline module& operator=(module&&) noexcept = default;
-  // Lets go as close() does. A driver may wait for the device's work before it unloads, so this is
-  // left to weir's own thread, and put off while a capture is open. What fails goes to
-  // set_unhandled_error_handler.
+  /// Releases the module like close(). The driver may wait for the device's work before it unloads,
+  /// so weir's own thread unloads it, after all open captures have ended. Errors go to
+  /// set_unhandled_error_handler.
   ~module() = default;
 
-  // Unloads it now and reports what fails, unless a kernel, a variable or a graph keeps it: then it
-  // goes with the last of those. May wait for work of the device. Does nothing a second time.
-  // cuModuleUnload.
+  /// Releases the module and reports errors. It is unloaded now, or with the last kernel, variable
+  /// or graph that keeps it. May wait for work of the device. A second call does nothing.
+  ///
+  /// Driver: cuModuleUnload.
   void close(call_site at = call_site::current());
+  /// Returns true if the object owns no module: it was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_.get() == nullptr; }
 
-  // A kernel by its name: as the linker knows it ("_Z5scalePff"); as the source has it, if only one
-  // has that name
-  // ("scale", "ns::scale"); or by a name expression of the program ("scale<float>"). Else:
-  // not_found, with the names that there are. cuModuleGetFunction, and once a kernel
-  // cuFuncGetParamInfo.
+  /// Returns a kernel by name. Accepted are the linker's name ("_Z5scalePff"), the name in the
+  /// source if only one kernel has it ("scale", "ns::scale"), and a name expression of the program
+  /// ("scale<float>").
+  ///
+  /// Throws: `not_found`, with the names that exist in the text.
+  /// Driver: cuModuleGetFunction; once per kernel cuFuncGetParamInfo.
   [[nodiscard]] weir::kernel kernel(std::string_view name,
                                     call_site at = call_site::current()) const;
-  // All of them, as the linker knows them. cuModuleEnumerateFunctions, cuFuncGetName.
+  /// Returns the linker's names of all kernels.
+  ///
+  /// Driver: cuModuleEnumerateFunctions, cuFuncGetName.
   [[nodiscard]] std::vector<std::string> kernel_names(call_site at = call_site::current()) const;
 
-  // A variable as elements of T: all of them if it is an array. By the linker's name, which for
-  // variables outside of namespaces is that of the source, or by a name expression ("&ns::table").
-  // not_found if there is none; invalid_value, with both sizes in the text, if it is no whole
-  // number of T. T may be an array itself, which fixes the extent: global<float[256]>("table").
-  // cuModuleGetGlobal.
+  /// Returns a variable as elements of T: all elements if it is an array. T may be an array type,
+  /// which fixes the extent: global<float[256]>("table").
+  /// `name` is the linker's name, which outside of namespaces is the name in the source, or a name
+  /// expression ("&ns::table").
+  ///
+  /// Throws: `not_found`; `invalid_value`, with both sizes in the text, if the variable is not a
+  /// whole number of T.
+  /// Driver: cuModuleGetGlobal.
   template <class T>
   [[nodiscard]] module_variable<std::remove_extent_t<T>> global(
       std::string_view name, call_site at = call_site::current()) const {
@@ -124,8 +153,9 @@ class WEIR_EXPORT module {
     return {static_cast<element*>(found.address), found.bytes / sizeof(element), state_};
   }
 
+  /// Returns the device of the module's context.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
-  // Null if it is closed.
+  /// Returns the driver's handle (CUmodule); null if the object is closed.
   [[nodiscard]] CUmod_st* get() const noexcept;
 
  private:
@@ -143,6 +173,6 @@ class WEIR_EXPORT module {
 
 }  // namespace weir
 
-// What it names stays where it is when it goes: a temporary one may be copied to and from.
+/// A module_variable does not own the elements, so a temporary one may be copied from and to.
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<weir::module_variable<T>> = true;

@@ -1,5 +1,6 @@
-// weir/kernel/program.hpp - CUDA C source that is compiled while the program runs, for whichever
-// device there is.
+// SPDX-License-Identifier: Apache-2.0
+// weir/kernel/program.hpp - CUDA C source that is compiled at run time, for the device that is
+// present.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -16,85 +17,106 @@
 
 namespace weir {
 
+/// Options of the compiler.
 struct program_options {
-  std::string name = {};  // of the file in the compiler's messages; "program.cu" if empty
-  std::vector<std::string> defines = {};        // NAME or NAME=VALUE
-  std::vector<std::string> include_paths = {};  // folders
-  // Texts for #include "name", each with its name, which need not be files: relative paths without
-  // "..".
+  std::string name = {};  ///< file name in the compiler's messages; "program.cu" if empty
+  std::vector<std::string> defines = {};        ///< NAME or NAME=VALUE
+  std::vector<std::string> include_paths = {};  ///< folders
+  /// Texts for #include "name", each with its name. They need not exist as files. Names are
+  /// relative paths without "..".
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::string standard = {};  // "c++17", "c++20", ...; empty: c++17
-  bool debug = false;         // for a debugger, not for speed
+  std::string standard = {};  ///< "c++17", "c++20", ...; empty: c++17
+  bool debug = false;         ///< compiles for a debugger, not for speed
   bool fast_math = false;
-  bool line_info = false;      // for profilers; costs nothing
-  unsigned max_registers = 0;  // of a thread; 0: as the compiler likes. GPUs only
-  // "sm_90", "sm_90a", or "compute_80" for PTX, which the driver compiles for any device of that
-  // kind or newer; for an embedded device as -march has it. Empty: the device's own.
+  bool line_info = false;      ///< line numbers for profilers; costs nothing
+  unsigned max_registers = 0;  ///< per thread; 0: the compiler's choice. GPUs only
+  /// "sm_90", "sm_90a", or "compute_80" for PTX, which the driver compiles for any device of that
+  /// generation or newer. For an embedded device a value of -march. Empty: the device's own
+  /// architecture.
   std::string architecture = {};
-  // Instances of templates, and variables, to be had by these names: "scale<float>", "&ns::table".
+  /// Template instances and variables to be found by these names: "scale<float>", "&ns::table".
   std::vector<std::string> name_expressions = {};
-  std::vector<std::string> extra = {};  // the compiler's own options, as they are
+  std::vector<std::string> extra = {};  ///< further options, passed to the compiler unchanged
 };
 
-// The compiler did not take a source (invalid_source); or there is none on this machine
-// (jit_compiler_not_found), or no place for its files (operating_system), which the advice then
-// says what to do about.
+/// Reports that a program could not be compiled.
+///
+/// The code is `invalid_source` if the compiler rejected the source, `jit_compiler_not_found` if
+/// this machine has no compiler, and `operating_system` if its files cannot be stored. In the last
+/// two cases the hint says what to do.
 class WEIR_EXPORT compile_error : public error {
  public:
+  /// Creates an error with the output and the name of the compiler.
   compile_error(errc code, std::string object, std::string hint, std::string log,
                 std::string compiler, call_site at);
 
-  // All that the compiler said, with the line numbers of the source as it was given:
-  // `scale.cu(3): error: identifier "y" is undefined`. Empty if none was asked, or it said nothing.
+  /// Returns all output of the compiler, with line numbers of the given source: `scale.cu(3):
+  /// error: identifier "y" is undefined`. Empty if the compiler was not run or was silent.
   [[nodiscard]] const std::string& log() const noexcept { return compiler_output_->first; }
-  // "NVRTC 13.0", "/usr/bin/g++". Empty if there is none.
+  /// Returns the compiler: "NVRTC 13.0", "/usr/bin/g++". Empty if there is none.
   [[nodiscard]] const std::string& compiler() const noexcept { return compiler_output_->second; }
 
  private:
   std::shared_ptr<const std::pair<std::string, std::string>> compiler_output_;
 };
 
-// CUDA C source and how to compile it: a value. Kernels are __global__ functions; extern "C" keeps
-// their names short, and is not needed.
-//
-//   const weir::program source{R"(
-//     extern "C" __global__ void scale(float* x, float by, int n) {
-//       const int i = blockIdx.x * blockDim.x + threadIdx.x;
-//       if (i < n) x[i] *= by;
-//     }
-//   )"};
-//   const weir::kernel scale = source.compile(gpu).kernel("scale");   // a GPU, or an embedded
-//   device
-//
-// Thread safety: as any object; several threads may compile at once.
+/// CUDA C source with its compiler options. A value.
+///
+/// Kernels are __global__ functions. extern "C" keeps their names short, but is not required.
+///
+///   const weir::program source{R"(
+///     extern "C" __global__ void scale(float* x, float by, int n) {
+///       const int i = blockIdx.x * blockDim.x + threadIdx.x;
+///       if (i < n) x[i] *= by;
+///     }
+///   )"};
+///   const weir::kernel scale = source.compile(gpu).kernel("scale");
+///
+/// The device is a GPU or an embedded device.
+///
+/// Thread safety: const members may be called from any thread, so several threads may compile
+/// concurrently; assigning needs exclusive access.
 class WEIR_EXPORT program {
  public:
+  /// Keeps the source and the options. Compiles nothing.
   explicit program(std::string source, program_options options = {});
 
-  // The text of a file; messages name the file, and its folder is the first of the include paths.
-  // One that cannot be read: file_not_found, with the reason in the text.
+  /// Reads the source from a file. Messages name the file, and its folder is the first include
+  /// path.
+  ///
+  /// Throws: `file_not_found`, with the reason in the text, if the file cannot be read.
   [[nodiscard]] static program from_file(const std::string& path, program_options options = {},
                                          call_site at = call_site::current());
 
-  // Compiles it for the device, or finds what was compiled before, and loads it there. For a GPU by
-  // NVRTC, which is opened when it is first needed (libnvrtc.so.13 or .12; WEIR_NVRTC names another
-  // file); for an embedded device by the C++ compiler of this machine (g++ or clang++; WEIR_CXX
-  // names another one). Throws compile_error. Products are kept on disk (WEIR_CACHE,
-  // docs/guide/programs-and-launches.md): a second program that compiles the same takes about as
-  // long as loading a file. In a capture: allowed; module::load() says where not. In a host
-  // function: refused.
+  /// Compiles the program for a device, or finds an earlier result, and loads it there.
+  ///
+  /// For a GPU, NVRTC compiles it. NVRTC is opened when first needed: libnvrtc.so.13 or .12, or the
+  /// file that WEIR_NVRTC names. For an embedded device, the C++ compiler of this machine compiles
+  /// it (g++ or clang++; WEIR_CXX names another one).
+  /// Results are stored on disk (WEIR_CACHE, docs/guide/programs-and-launches.md). Compiling an
+  /// equal program again takes about as long as loading a file.
+  ///
+  /// Throws: compile_error; the errors of module::load().
+  /// In a capture: allowed, with the restriction of module::load().
+  /// In a host function: throws `not_permitted`.
   [[nodiscard]] module compile(device gpu, call_site at = call_site::current()) const;
 
-  // The same without loading: an image for devices of that kind, to be kept and given to
-  // module::load() where there is no compiler. Name expressions are forgotten there; its kernels
-  // are found by the names that the source has.
+  /// Compiles the program without loading it, and returns an image for devices of that kind. Store
+  /// it and pass it to module::load() where no compiler exists. Name expressions are lost; kernels
+  /// are found by their names in the source.
+  ///
+  /// Throws: compile_error.
   [[nodiscard]] std::vector<std::byte> image_for(device gpu,
                                                  call_site at = call_site::current()) const;
 
-  // What the compiler warns of; compiles it if that was not done before.
+  /// Returns the warnings of the compiler. Compiles the program if that was not done before.
+  ///
+  /// Throws: compile_error.
   [[nodiscard]] std::string warnings(device gpu, call_site at = call_site::current()) const;
 
+  /// Returns the source.
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  /// Returns the options.
   [[nodiscard]] const program_options& options() const noexcept { return options_; }
 
  private:

@@ -1,4 +1,5 @@
-// weir/memory/buffer.hpp - device memory that is allocated and freed in the order of a stream.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/buffer.hpp - device memory that is allocated and freed in stream order.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -16,7 +17,7 @@ namespace detail {
 
 struct first_failure;
 
-// Stream-ordered memory without a type.
+/// Untyped stream-ordered memory: the part of buffer that does not depend on the element type.
 class WEIR_EXPORT stream_memory : public tracked_memory {
  public:
   stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at);
@@ -41,83 +42,114 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   void bind_to(stream_ref stream, call_site at);
   [[nodiscard]] CUstream_st* reachable_stream() const noexcept;
   first_failure free_on(CUstream_st* stream) noexcept;
-  void free_later(CUstream_st* own) noexcept;
+  void free_later(CUstream_st* memory_stream) noexcept;
   void release_resources() noexcept;
   enum class free_in_capture : unsigned char;
   [[nodiscard]] free_in_capture current_free_in_capture() const noexcept;
   [[nodiscard]] bool was_never_allocated() const noexcept;
 
   CUstream_st* stream_ = closed_handle<CUstream_st>();
-  stream_state* state_ = nullptr;   // keeps a stream of weir's alive for the free
-  unsigned long long capture_ = 0;  // that has made it, if it is known to weir
+  stream_state* state_ = nullptr;   ///< keeps a stream of weir alive for the free
+  unsigned long long capture_ = 0;  ///< the capture that allocates it, if begun through weir
 };
 
 }  // namespace detail
 
-// `size` elements of device memory, uninitialised. It belongs to a stream: it may be used by work
-// queued there after it was made, and it is freed there, after all work queued before. Nothing of
-// this waits on the host. weir's operations (copy, fill, ...) remember the other streams on which
-// they used it, and the free waits for those too, on the device; work that weir did not queue (a
-// kernel launched with <<<>>>, a library's call) on another stream is told with used_on(). A buffer
-// that stayed on its stream costs nothing for this. The first use on another stream has to be
-// ordered by the caller, as ever: other.wait(x.stream()). The stream of a buffer, and those it was
-// used on, live until it is freed; a foreign stream is the caller's to keep. T is trivially
-// copyable. An empty buffer owns nothing, makes no driver call and has a null data(). data(),
-// size() and what else all buffers have: typed_memory.hpp. Move-only; moved-from and closed ones
-// answer `closed` when used. Thread safety: as any object, except that const operations, and with
-// them copies from it, may run in several threads. In a host function: making one is refused,
-// destroying one is left to another thread. In a capture: one that it has made is freed in it, as a
-// part of the graph (of a stream that was joined already in the stream that the capture began in,
-// so that nothing has to be joined again), and what a capture has made that broke goes with that;
-// all others are freed after the captures that are open. One that a capture has made and that
-// outlives it has the memory that a launch of the graph allocates. Where none has, or it was freed
-// since, there is nothing to free, which is no error; weir tells by the executables that are
-// launched through it, so a buffer of others is freed before their executable ends.
+/// Owns `size` elements of uninitialised device memory, allocated and freed in the order of a
+/// stream. Neither blocks the host.
+///
+///   weir::buffer<float> x{s, 1000};                  // 1000 elements, on the device of s
+///   weir::copy(s, host, x);                          // host: a vector of at most 1000 floats
+///   weir::fill(s, std::span{x.data(), 10}, 0.0f);    // a part of the buffer
+///
+/// Work queued on the buffer's stream after the allocation may use it, and the free comes after all
+/// work queued on that stream before.
+/// weir's operations (copy, fill, ...) record the other streams on which they use the buffer. The
+/// free waits for those streams too, on the device. After other work on another stream, call
+/// used_on(): for kernels launched with <<<>>>, library calls, and operations that were given a
+/// std::span or a raw address of the memory. A buffer that is used only on its own stream pays
+/// nothing for this.
+/// The caller orders the first use on another stream: other.wait(x.stream()). The buffer's stream
+/// and the streams that used it must live until the free. Streams owned by weir are kept alive;
+/// keep foreign streams alive yourself.
+/// T must be trivially copyable. An empty buffer makes no driver call, and its data() is null.
+/// Common members such as data() and size() are in typed_memory.hpp. Move-only. A moved-from or
+/// closed buffer throws `closed` when used; its size() is 0, and close() does nothing.
+///
+/// In a capture: a buffer that was allocated in the capture is freed in it, by a free node. If its
+/// stream has already been joined, the free goes to the stream in which the capture began, so that
+/// nothing must be joined again. If the capture is invalidated, the buffer ends with it. Other
+/// buffers are freed after all open captures have ended.
+/// A buffer that was allocated in a capture and outlives it refers to the memory that a launch of
+/// the graph allocates. Destroying the buffer frees that memory if it is allocated at the time, and
+/// otherwise does nothing. weir tracks only launches of executables that were instantiated through
+/// weir: with others, destroy the buffer before the executable.
+/// In a host function: constructing throws `not_permitted`. Destroying is allowed; another thread
+/// frees the memory.
+/// Thread safety: const members, and copies from the buffer, may run in several threads; all others
+/// need exclusive access.
 template <class T>
 class buffer : public detail::typed_memory<T, detail::stream_memory> {
   using elements = detail::typed_memory<T, detail::stream_memory>;
 
  public:
-  // Fails whole, with out_of_memory if there is none. In a capture of the stream: becomes an
-  // allocation node. In one of another stream: as memory_pool_ref::allocate(). cuMemAllocAsync.
+  /// Allocates from the device's current pool. If the constructor throws, nothing was allocated.
+  ///
+  /// Throws: `out_of_memory`.
+  /// In a capture: on the capturing stream, adds an allocation node. On another stream: as
+  /// memory_pool_ref::allocate().
+  /// Driver: cuMemAllocAsync.
   buffer(stream_ref stream, std::size_t size, call_site at = call_site::current())
       : elements{stream, size, sizeof(T), at} {}
 
-  // From that pool (memory_pool.hpp) instead of the device's current one; the pool may go before
-  // the buffer. cuMemAllocFromPoolAsync.
+  /// Allocates from `pool` (memory_pool.hpp) instead of the device's current pool. The pool may be
+  /// destroyed before the buffer.
+  ///
+  /// Throws: `out_of_memory`.
+  /// In a capture: as memory_pool_ref::allocate().
+  /// Driver: cuMemAllocFromPoolAsync.
   buffer(const memory_pool_ref& pool, stream_ref stream, std::size_t size,
          call_site at = call_site::current())
       : elements{pool, stream, size, sizeof(T), at} {}
 
-  // Takes over memory that cuMemAllocAsync gave (cudaMallocAsync, cuMemAllocFromPoolAsync); its
-  // free is ours from now on.
+  /// Takes ownership of memory from cuMemAllocAsync, cudaMallocAsync or cuMemAllocFromPoolAsync.
+  /// The buffer frees it in the order of `stream`.
   [[nodiscard]] static buffer adopt(stream_ref stream, T* data, std::size_t size,
                                     call_site at = call_site::current()) {
     return buffer{detail::stream_memory::adopt(stream, data, size * sizeof(T), at)};
   }
 
-  // Moving never touches the device. Destruction frees in stream order as close() does and never
-  // blocks; what fails goes to set_unhandled_error_handler.
+  /// Moves the buffer without a driver call. Destroying or overwriting a buffer frees its memory in
+  /// stream order, like close(), and never blocks. Errors go to set_unhandled_error_handler.
   buffer(buffer&&) noexcept = default;
+  /// Frees the memory that this buffer held, in stream order, and takes over the other buffer's.
   buffer& operator=(buffer&&) noexcept = default;
 
-  // Frees it in the order of its stream, or of another one, which then waits for its stream;
-  // reports what fails. Does nothing a second time. cuMemFreeAsync, and for each other stream of
-  // use cuEventRecord and cuStreamWaitEvent.
+  /// Frees the memory in the order of its stream and reports errors. A second call does nothing.
+  ///
+  /// Driver: cuMemFreeAsync; for each other stream that used the buffer cuEventRecord and
+  /// cuStreamWaitEvent.
   void close(call_site at = call_site::current()) { memory_.close(at); }
+  /// Frees the memory in the order of `stream`, which waits for the buffer's own stream. Reports
+  /// errors. A second call does nothing.
+  ///
+  /// Driver: cuMemFreeAsync; for each other stream that used the buffer cuEventRecord and
+  /// cuStreamWaitEvent.
   void close(stream_ref stream, call_site at = call_site::current()) { memory_.close(stream, at); }
 
-  // Belongs to another stream from now on, which waits for the work that the old one has been given
-  // so far. A default stream is that of the context that the memory is in.
+  /// Moves the buffer to another stream. The new stream waits for the work queued on the old one so
+  /// far. A default stream means the one of the context in which the memory is.
   void set_stream(stream_ref stream, call_site at = call_site::current()) {
     memory_.set_stream(stream, at);
   }
 
-  // Gives the memory up; its free is the caller's. The object is closed.
+  /// Gives up ownership and returns the address; the caller must free the memory. The object is
+  /// closed afterwards.
   [[nodiscard]] T* release(call_site at = call_site::current()) {
     return static_cast<T*>(memory_.release(at));
   }
 
+  /// Returns the stream to which the buffer belongs. No driver call.
   [[nodiscard]] stream_ref stream() const noexcept { return memory_.stream(); }
 
  private:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/memory/copy.hpp - copies between any two memories, in stream order.
 #pragma once
 
@@ -14,11 +15,11 @@
 namespace weir {
 namespace detail {
 
-// One side of an operation: an address, what is there, and who wants to know.
+/// A side of an operation: an address, its size in bytes, and the buffer that tracks its uses.
 struct region {
   void* address;
   std::size_t bytes;
-  const tracked_memory* owner;  // null for memory that weir does not own
+  const tracked_memory* owner;  ///< null for memory that weir does not own
 };
 
 WEIR_EXPORT void copy_region(stream_ref stream, const region& from, const region& to, call_site at);
@@ -28,7 +29,7 @@ concept tracked_range = requires(const R& r) {
   { r.tracked() } -> std::same_as<const tracked_memory&>;
 };
 
-// What has data() and size(): buffers, spans, vectors, arrays.
+/// A type with data() and size(): buffers, spans, vectors, arrays.
 template <class R>
 concept memory_range = requires(R& r) {
   { *r.data() } -> std::convertible_to<const volatile std::remove_cvref_t<decltype(*r.data())>&>;
@@ -38,8 +39,8 @@ concept memory_range = requires(R& r) {
 template <class R>
 using element_of = std::remove_reference_t<decltype(*std::declval<R&>().data())>;
 
-// Work that is queued reads and writes later, so the memory must not go with the expression that
-// names it.
+/// True if the memory outlives the expression that names it. Queued work reads and writes it later,
+/// so a temporary container is not accepted.
 template <class R>
 concept outlives_call =
     std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
@@ -62,17 +63,24 @@ concept copyable_to =
 
 }  // namespace detail
 
-// Queues a copy of all of `from` to the beginning of `to`, and returns. Both are anything with
-// data() and size() whose elements are of one trivially copyable type: buffer, pinned_buffer,
-// std::span, std::vector, std::array. Each may be memory of the host, pinned, managed, or of any
-// device, in any combination; the driver finds out which. `from` may be shorter than `to`; if it is
-// longer nothing is queued (invalid_value). Zero elements queue nothing. Both have to live until
-// the copy is done; weir's buffers take care of that themselves, and a temporary vector does not
-// compile. The stream is not waited for. Memory of the host that is not pinned is staged by the
-// driver, and the call may wait for that. In a capture: allowed, and the copy is made at each
-// launch of the graph; pageable memory is refused by some drivers; between buffers of two devices
-// it is refused (stream_capture_unsupported), and the capture lives on. In a host function:
-// refused. cuMemcpyAsync; cuMemcpyPeerAsync between buffers of two devices.
+/// Queues a copy of all of `from` to the beginning of `to`, and returns without waiting.
+///
+/// Both are types with data() and size() whose elements have one trivially copyable type: buffer,
+/// pinned_buffer, std::span, std::vector, std::array. Each may be host, pinned, managed or device
+/// memory, of any device; the driver detects the kind. `from` may be shorter than `to`. Zero
+/// elements queue nothing.
+/// Both must live until the copy is done. weir's buffers ensure that themselves outside a capture,
+/// and a temporary vector does not compile. A std::span keeps no memory alive, even if it is a part
+/// of a buffer. After a copy of such a part on another stream than that of the buffer, call
+/// used_on(). The driver stages host memory that is not pinned, and the call may block for that.
+///
+/// Throws: `invalid_value` if `from` is longer than `to`; nothing is queued.
+/// In a capture: allowed; each launch of the graph makes the copy. Both memories must live until no
+/// launch uses them; graph_ref::keep() gives an owner to the graph. Some drivers refuse pageable
+/// memory. A copy between buffers of two devices throws `stream_capture_unsupported`, and the
+/// capture stays valid.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemcpyAsync; cuMemcpyPeerAsync between buffers of two devices.
 template <class From, class To>
 requires detail::copyable_to<From, To>
 void copy(stream_ref stream, From&& from, To&& to, call_site at = call_site::current()) {
@@ -82,7 +90,7 @@ void copy(stream_ref stream, From&& from, To&& to, call_site at = call_site::cur
   detail::copy_region(stream, detail::region_of(from), detail::region_of(to), at);
 }
 
-// The same for raw addresses of `count` elements.
+/// Queues a copy of `count` elements between raw addresses, like copy() of two spans.
 template <class T>
 void copy(stream_ref stream, const T* from, T* to, std::size_t count,
           call_site at = call_site::current()) {

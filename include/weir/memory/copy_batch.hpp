@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/memory/copy_batch.hpp - many copies in one call.
 #pragma once
 
@@ -16,21 +17,24 @@
 
 namespace weir {
 
-// When a copy of a batch may read its source.
+/// Says when a copy of a batch may read its source.
 enum class source_access_order : unsigned char {
-  in_stream_order = 1,  // after the work queued before, as copy() does
-  during_call = 2,      // before enqueue() returns: the source may be gone or changed after it
-  any_time =
-      3,  // whenever it suits the driver: nothing queued before writes the source, and it lives on
+  in_stream_order = 1,  ///< after the work queued before, like copy()
+  during_call = 2,  ///< before enqueue() returns: the source may change or be destroyed afterwards
+  /// At any time that the driver chooses. No work queued earlier may write the source, and the
+  /// source must stay valid until the copy is done.
+  any_time = 3,
 };
 
-// How a copy of a batch is made.
+/// The options of one copy of a batch.
 struct copy_options {
   source_access_order source_access = source_access_order::in_stream_order;
-  bool overlap_with_kernels = false;  // rather slower than in the way of kernels that run beside it
-  // Where the memory is, or will rather be: what a driver cannot know of managed and pageable
-  // memory. It may help the copy, and promises nothing.
+  /// Prefers a copy that is slower, but slows down concurrent kernels less.
+  bool overlap_with_kernels = false;
+  /// The location of the source. A hint for managed and pageable memory, for which the driver
+  /// cannot find out the location. It may speed up the copy.
   std::optional<memory_location> source_hint = {};
+  /// The present or future location of the target. A hint, like source_hint.
   std::optional<memory_location> target_hint = {};
   friend constexpr bool operator==(const copy_options&, const copy_options&) noexcept = default;
 };
@@ -39,8 +43,8 @@ namespace detail {
 
 struct copy_list;
 
-// The ranges of a range, as add_each() takes them: they do not go with the expression that names
-// the outer one.
+/// A range of ranges that add_each() accepts: the inner ranges must outlive the expression that
+/// names the outer one.
 template <class Outer>
 concept range_of_ranges = std::ranges::forward_range<Outer> &&
     (std::ranges::enable_borrowed_range<
@@ -49,18 +53,20 @@ concept range_of_ranges = std::ranges::forward_range<Outer> &&
 
 }  // namespace detail
 
-// A list of copies that are queued together: one call of the driver instead of one for each, and
-// the device may make them in any order and at once. So none may read or write what another one
-// writes.
-//
-//   weir::copy_batch batch;
-//   batch.add(x, host_x).add(y, host_y);
-//   batch.enqueue(s);
-//
-// What is copied is named, not held: it lives, and weir's buffers stay the objects that they are,
-// until the batch is cleared or gone and the copies are done. A batch may be enqueued again, on any
-// stream. Move-only; a moved-from one is empty. Thread safety: as any object; enqueue() of one that
-// nobody changes, from any thread.
+/// A list of copies that are queued together, with one driver call instead of one per copy. The
+/// device may make them in any order and concurrently, so no copy may read or write what another
+/// one writes.
+///
+///   weir::copy_batch batch;
+///   batch.add(x, host_x).add(y, host_y);
+///   batch.enqueue(s);
+///
+/// The batch refers to the memory and does not own it. The memory must live, and weir's buffers
+/// must not be moved, until the batch is cleared or destroyed and the copies are done. A batch may
+/// be enqueued again, on any stream. Move-only; a moved-from batch is empty.
+///
+/// Thread safety: enqueue() may be called from any thread while no thread changes the batch; all
+/// other members need exclusive access.
 class WEIR_EXPORT copy_batch {
  public:
   copy_batch() noexcept;
@@ -68,8 +74,10 @@ class WEIR_EXPORT copy_batch {
   copy_batch& operator=(copy_batch&& other) noexcept;
   ~copy_batch();
 
-  // Adds a copy of all of `from` to all of `to`, which are of one size, else nothing is added
-  // (invalid_value). They are what copy() takes. Zero elements add nothing. No driver call.
+  /// Adds a copy of all of `from` to all of `to`. Both are what copy() accepts. Zero elements add
+  /// nothing. No driver call.
+  ///
+  /// Throws: `invalid_value` if the sizes differ; nothing is added.
   template <class From, class To>
   requires detail::copyable_to<From, To> copy_batch& add(From&& from, To&& to,
                                                          copy_options options = {},
@@ -81,9 +89,10 @@ class WEIR_EXPORT copy_batch {
     return *this;
   }
 
-  // Adds a copy of each source to the target in the same place: ranges of spans, or of vectors.
-  // There are as many of either, and one set of options for all of them, one for each, or none;
-  // else nothing is added (invalid_value).
+  /// Adds a copy of each source to the corresponding target. Both arguments are ranges of spans or
+  /// of vectors. `options` holds one entry for each copy, one for all, or none.
+  ///
+  /// Throws: `invalid_value` if the counts differ; nothing is added.
   template <detail::range_of_ranges Sources, detail::range_of_ranges Targets>
   copy_batch& add_each(Sources&& sources, Targets&& targets,
                        std::span<const copy_options> options = {},
@@ -91,7 +100,7 @@ class WEIR_EXPORT copy_batch {
     const auto pairs = static_cast<std::size_t>(std::ranges::distance(sources));
     check_pair_counts(pairs, static_cast<std::size_t>(std::ranges::distance(targets)),
                       options.size(), at);
-    const std::size_t before = size();
+    const std::size_t previous_size = size();
     try {
       auto to = std::ranges::begin(targets);
       std::size_t i = 0;
@@ -102,31 +111,39 @@ class WEIR_EXPORT copy_batch {
         add_region(detail::region_of(from), detail::region_of(target), how, at);
       }
     } catch (...) {
-      shrink(before);
+      shrink(previous_size);
       throw;
     }
     return *this;
   }
+  /// Adds a copy of each source to the corresponding target, all with the options `for_all`.
+  ///
+  /// Throws: `invalid_value` if the numbers of sources and targets differ; nothing is added.
   template <detail::range_of_ranges Sources, detail::range_of_ranges Targets>
   copy_batch& add_each(Sources&& sources, Targets&& targets, const copy_options& for_all,
                        call_site at = call_site::current()) {
     return add_each(sources, targets, std::span{&for_all, 1}, at);
   }
 
-  // Queues all of them in the order of the stream, and returns; an empty batch does nothing. Either
-  // all are queued or, if one cannot be, none. Refused before the driver sees it: the legacy
-  // default stream (invalid_value), and a stream that captures, since a graph has no such node
-  // (stream_capture_unsupported); the capture lives on. In a host function: refused.
-  // cuMemcpyBatchAsync. A driver of before CUDA 13 has no such call, and none takes buffers of
-  // another device than the stream's in it. There it is a copy() for each: later ones are not
-  // queued if one fails, and other options than the usual ones, which copy() cannot keep, are
-  // refused (call_requires_newer_driver), but for hints, which are dropped.
+  /// Queues all copies in the order of the stream, and returns without waiting. An empty batch does
+  /// nothing. Either all copies are queued or none.
+  /// A batch call needs a driver of CUDA 13, and only accepts buffers of the stream's own device.
+  /// Otherwise each copy is made by copy(): if one fails, later ones are not queued, and hints are
+  /// ignored.
+  ///
+  /// Throws: `invalid_value` for the legacy default stream; `call_requires_newer_driver` for
+  /// options other than hints if copy() must be used.
+  /// In a capture: throws `stream_capture_unsupported` on a capturing stream, since a graph has no
+  /// such node. The capture stays valid.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuMemcpyBatchAsync.
   void enqueue(stream_ref stream, call_site at = call_site::current()) const;
 
-  // How many copies.
+  /// Returns the number of copies.
   [[nodiscard]] std::size_t size() const noexcept;
+  /// Returns true if the batch has no copies.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  // Takes all out; keeps the room.
+  /// Removes all copies and keeps the allocated room.
   void clear() noexcept { shrink(0); }
 
  private:

@@ -1,5 +1,6 @@
-// weir/memory/external_memory.hpp - memory that another library, interface or process allocated, by
-// file descriptor.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/external_memory.hpp - memory that another library, API or process allocated, imported
+// by file descriptor.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -20,96 +21,127 @@ namespace detail {
 
 struct external_import;
 
-// Mapped memory without a type.
+/// Untyped mapped memory: the part of mapped_buffer that does not depend on the element type.
 class WEIR_EXPORT mapped_memory : public unordered_memory {
  public:
-  mapped_memory(const external_memory& from, std::size_t offset, std::size_t count,
+  mapped_memory(const external_memory& memory, std::size_t offset, std::size_t count,
                 std::size_t element_bytes, std::size_t alignment, call_site at);
 };
 
 }  // namespace detail
 
+/// Options of external_memory::import_fd().
 struct external_memory_options {
-  // The memory is a resource of its own and no part of a larger one: Vulkan's dedicated
-  // allocations.
+  /// True if the memory is a dedicated allocation (Vulkan), not a part of a larger one.
   bool dedicated = false;
 };
 
-// `size` elements of imported memory, at an address of their own on the device. They are what the
-// exporter put there; nothing is initialised. It keeps the import alive, so it may outlive the
-// external_memory that it was mapped from. Nothing orders the work of two processes or interfaces
-// on the same memory but what they agree on: interprocess events, external semaphores, values that
-// one writes and the other waits for. weir's operations (copy, fill, ...) remember the streams on
-// which they used it, and destroying it takes it back when their work is done; work that weir did
-// not queue is told with used_on(). T is trivially copyable. data(), size() and what else all
-// buffers have: typed_memory.hpp. Move-only; moved-from and closed ones answer `closed` when used.
-// Thread safety: as any object, except that copies from it may be queued from several threads.
+/// Maps `size` elements of imported memory at a device address of their own.
+///
+/// The elements hold what the exporter stored; nothing is initialised. The mapping keeps the import
+/// alive, so it may outlive its external_memory.
+/// Synchronise with other processes or APIs through interprocess events, external semaphores, or
+/// memory words that one side writes and the other waits for. CUDA does not order their work by
+/// itself.
+/// weir's operations (copy, fill, ...) record the streams on which they use the buffer. The
+/// destructor unmaps it when the work of those streams is done. For work that weir did not queue,
+/// call used_on().
+/// T must be trivially copyable. Common members such as data() and size() are in typed_memory.hpp.
+/// Move-only. A moved-from or closed buffer throws `closed` when used.
+///
+/// Thread safety: copies from the buffer may be queued from several threads; all other members need
+/// exclusive access.
 template <class T>
 class mapped_buffer : public detail::typed_memory<T, detail::mapped_memory> {
   using elements = detail::typed_memory<T, detail::mapped_memory>;
 
  public:
-  // Maps `size` elements from `offset` bytes on, a multiple of T's alignment; at least one. What
-  // does not lie in the imported memory is refused (invalid_value). Some drivers want the offset
-  // and the size in bytes to be multiples of what the exporter allocates in (2 MiB on a GPU). In a
-  // capture: allowed, and no part of it. In a host function: refused.
-  // cuExternalMemoryGetMappedBuffer.
-  mapped_buffer(const external_memory& from, std::size_t offset, std::size_t size,
+  /// Maps `size` elements (at least one) from `offset` bytes on; `offset` must be a multiple of
+  /// alignof(T). Some drivers require the offset and the size in bytes to be multiples of the
+  /// exporter's allocation granularity (2 MiB on a GPU).
+  ///
+  /// Throws: `invalid_value` if the range is not within the imported memory.
+  /// In a capture: allowed; not part of the capture.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuExternalMemoryGetMappedBuffer.
+  mapped_buffer(const external_memory& memory, std::size_t offset, std::size_t size,
                 call_site at = call_site::current())
-      : elements{from, offset, size, sizeof(T), alignof(T), at} {}
+      : elements{memory, offset, size, sizeof(T), alignof(T), at} {}
 
-  // Does not wait for the streams that weir knows to use it; a driver may wait for the whole device
-  // in the call that frees it. What fails goes to set_unhandled_error_handler. During a capture
-  // begun through weir and in host functions it is freed later, by another thread.
+  /// Moves the mapping. Destroying or overwriting a buffer does not wait for the streams that used
+  /// it. The driver may wait for the whole device when the mapping is freed. Errors go to
+  /// set_unhandled_error_handler.
+  ///
+  /// In a capture: another thread frees the mapping later, if the capture was begun through weir.
+  /// In a host function: another thread frees the mapping later.
   mapped_buffer(mapped_buffer&&) noexcept = default;
+  /// Frees the mapping that this buffer held, and takes over the other buffer's.
   mapped_buffer& operator=(mapped_buffer&&) noexcept = default;
 
-  // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a
-  // second time. The memory itself is the exporter's and stays. In a capture: allowed, in whatever
-  // thread; refused (stream_capture_unsupported), with nothing changed, while a stream that used it
-  // captures. cuEventSynchronize, cuMemFree.
+  /// Waits for the streams that use the mapping, frees it now and reports errors. A second call
+  /// does nothing. The memory itself belongs to the exporter and stays.
+  ///
+  /// In a capture: allowed in every thread. Throws `stream_capture_unsupported`, with nothing
+  /// changed, while a stream that used the buffer captures.
+  /// Driver: cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:
   using elements::memory_;
 };
 
-// Memory that came as a file descriptor: of an allocation that was made to be shared
-// (cuMemExportToShareableHandle, with this driver or in another process), of Vulkan's
-// (VK_KHR_external_memory_fd), on the embedded driver of a sealable memfd. It is used through what
-// is mapped from it (mapped_buffer). The import ends with this and the last such buffer, in
-// whichever order they go; the memory itself is the exporter's and lives while anybody has it.
-// Move-only; moved-from and closed ones answer `closed` when used. Thread safety: map from any
-// thread; moving and closing as any object.
+/// Owns the import of memory from a file descriptor. Use it through mapped_buffer.
+///
+/// The descriptor may come from an allocation that is exported for sharing
+/// (cuMemExportToShareableHandle, in this or another process), from Vulkan
+/// (VK_KHR_external_memory_fd), or on the embedded driver from a sealable memfd. The import ends
+/// with this object and the last mapped_buffer, in any order. The memory belongs to the exporter.
+/// It stays allocated while the exporter or an import refers to it. Move-only. A moved-from or
+/// closed object throws `closed` when used.
+///
+/// Thread safety: mapped_buffers may be created from any thread; moving and closing need exclusive
+/// access.
 class WEIR_EXPORT external_memory {
  public:
-  // Imports `size_bytes` bytes, all that the exporter allocated, for use on that device. On success
-  // the descriptor belongs to the driver and is not to be closed or used any more; where the import
-  // is refused it is still the caller's. A descriptor of something else is invalid_value or what
-  // else the driver says; on the embedded driver not_supported if its owner could make the memory
-  // smaller (no MFD_ALLOW_SEALING). In a capture: allowed, in whatever thread. In a host function:
-  // refused. cuImportExternalMemory.
+  /// Imports an allocation for use on `gpu`. `size_bytes` is the size of the exporter's whole
+  /// allocation. On success the driver owns the descriptor: do not close or use it any more. If the
+  /// import fails, the caller still owns it.
+  ///
+  /// Throws: `invalid_value` or another error of the driver if the descriptor is of another kind.
+  /// `not_supported` on the embedded driver if the memory could still be shrunk (a memfd without
+  /// MFD_ALLOW_SEALING).
+  /// In a capture: allowed in every thread.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuImportExternalMemory.
   [[nodiscard]] static external_memory import_fd(int descriptor, std::size_t size_bytes,
                                                  weir::device gpu = weir::device{},
                                                  external_memory_options options = {},
                                                  call_site at = call_site::current());
 
   external_memory(external_memory&& other) noexcept;
+  /// Ends the import that this object held, and takes over the other one.
   external_memory& operator=(external_memory&& other) noexcept;
-  // Never blocks; what fails goes to set_unhandled_error_handler. During a capture begun through
-  // weir and in host functions the import ends later, by another thread.
+  /// Ends the import and never blocks. Errors go to set_unhandled_error_handler.
+  ///
+  /// In a capture: another thread ends the import later, if the capture was begun through weir.
+  /// In a host function: another thread ends the import later.
   ~external_memory();
 
-  // Lets go of it now; does nothing a second time. Ends the import unless something is still mapped
-  // from it, and reports what fails. In a capture: allowed, in whatever thread.
-  // cuDestroyExternalMemory.
+  /// Releases the import now and reports errors. The import ends now, or with the last
+  /// mapped_buffer. A second call does nothing.
+  ///
+  /// In a capture: allowed in every thread.
+  /// Driver: cuDestroyExternalMemory.
   void close(call_site at = call_site::current());
+  /// Returns true if the object owns no import: it was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return import_ == nullptr; }
 
+  /// Returns the size of the imported memory in bytes.
   [[nodiscard]] std::size_t size_bytes() const noexcept;
+  /// Returns the device for which the memory was imported.
   [[nodiscard]] weir::device device() const noexcept;
-  [[nodiscard]] CUextMemory_st* get()
-      const noexcept;  // valid while this or something mapped from it is open
+  /// Returns the driver's handle, valid while this object or a mapped_buffer of it is open.
+  [[nodiscard]] CUextMemory_st* get() const noexcept;
 
  private:
   friend class detail::mapped_memory;

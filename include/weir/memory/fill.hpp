@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/memory/fill.hpp - memory set to one value, in stream order.
 #pragma once
 
 #include <weir/core/call_site.hpp>
 #include <weir/core/errc.hpp>
+#include <weir/detail/direct_call.hpp>
 #include <weir/detail/export.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/stream/stream.hpp>
@@ -16,15 +18,15 @@
 namespace weir {
 namespace detail {
 
-// A direct call (direct_call.hpp), for memory of which nothing has to be remembered. What the
-// driver takes stands first and in its order.
-WEIR_EXPORT errc fill_directly(void* address, std::uint32_t bits, std::size_t bytes,
-                               CUstream_st* stream, const tracked_memory* owner,
-                               std::size_t element_bytes);
-// After one that did not succeed: throws what it answered, or, if the driver was not asked, makes
-// the whole call.
+/// Calls the driver directly (direct_call.hpp) if the use of the memory need not be recorded. The
+/// first parameters are those of the driver call, in its order.
+WEIR_EXPORT direct_status fill_directly(void* address, std::uint32_t bits, std::size_t bytes,
+                                        CUstream_st* stream, const tracked_memory* owner,
+                                        std::size_t element_bytes);
+/// Handles a failed direct call: throws its error, or makes the whole call if the driver was not
+/// called.
 WEIR_EXPORT void fill_slow(stream_ref stream, const region& to, std::uint32_t bits,
-                           std::size_t element_bytes, errc answer, call_site at);
+                           std::size_t element_bytes, direct_status answer, call_site at);
 
 template <class T>
 [[nodiscard]] constexpr std::uint32_t bits_of(const T& value) noexcept {
@@ -39,11 +41,17 @@ template <class T>
 
 }  // namespace detail
 
-// Queues setting every element of `to` to `value`, and returns. `to` is memory that the device of
-// the stream reaches: a buffer, a pinned_buffer, or a std::span of such memory. Its elements are
-// trivially copyable and of 1, 2 or 4 bytes, which is what the driver sets. Zero elements queue
-// nothing. In a capture: allowed, a memset node. In a host function: refused. cuMemsetD8Async,
-// cuMemsetD16Async, cuMemsetD32Async.
+/// Queues setting every element of `to` to `value`, and returns without waiting.
+///
+/// `to` is memory that the stream's device can access: a buffer, a pinned_buffer, or a std::span of
+/// such memory. Its elements are trivially copyable and have 1, 2 or 4 bytes, the sizes that the
+/// driver supports. Zero elements queue nothing. The memory must live until the fill is done. A
+/// buffer ensures that itself. A std::span does not, even if it is a part of a buffer.
+///
+/// In a capture: allowed; adds a memset node. The memory must live until no launch of the graph
+/// uses it; graph_ref::keep() gives an owner to the graph.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async.
 template <class To>
 requires detail::memory_range<std::remove_reference_t<To>>
 void fill(stream_ref stream, To&& to, const std::type_identity_t<detail::element_of<To>>& value,
@@ -56,14 +64,14 @@ void fill(stream_ref stream, To&& to, const std::type_identity_t<detail::element
                 "the fill runs later: a temporary would be gone by then");
   const detail::region target = detail::region_of(to);
   const std::uint32_t bits = detail::bits_of(value);
-  const errc answer = detail::fill_directly(target.address, bits, target.bytes, stream.get(),
-                                            target.owner, sizeof(element));
-  if (answer != errc::success) [[unlikely]] {
+  const detail::direct_status answer = detail::fill_directly(
+      target.address, bits, target.bytes, stream.get(), target.owner, sizeof(element));
+  if (answer != detail::direct_status::success) [[unlikely]] {
     detail::fill_slow(stream, target, bits, sizeof(element), answer, at);
   }
 }
 
-// The same for a raw address of `count` elements.
+/// Queues setting `count` elements at a raw address to `value`, like fill() of a span.
 template <class T>
 void fill(stream_ref stream, T* to, std::size_t count, const std::type_identity_t<T>& value,
           call_site at = call_site::current()) {

@@ -1,4 +1,5 @@
-// weir/memory/ipc_buffer.hpp - device memory that several processes of one host have.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/ipc_buffer.hpp - device memory that several processes of one host share.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -12,9 +13,8 @@
 
 namespace weir {
 
-// The name of memory for other processes: 64 bytes to be sent as they are. They are good while the
-// memory is, and the process that allocated it lives, for processes of the same user on the same
-// host.
+/// Identifies device memory to other processes: 64 bytes to be sent unchanged. Valid while the
+/// memory and the process that allocated it exist, for processes of one user on one host.
 struct ipc_memory_handle {
   unsigned char bytes[64];
 };
@@ -23,12 +23,12 @@ static_assert(std::is_trivially_copyable_v<ipc_memory_handle> && sizeof(ipc_memo
 
 namespace detail {
 
-// Memory of several processes without a type.
+/// Untyped interprocess memory: the part of ipc_buffer that does not depend on the element type.
 class WEIR_EXPORT ipc_memory : public unordered_memory {
  public:
   ipc_memory(std::size_t count, std::size_t element_bytes, device gpu, call_site at);
   ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t element_bytes,
-             call_site at);  // opens it
+             call_site at);  // opens memory of another process
 
   [[nodiscard]] ipc_memory_handle handle(call_site at) const;
   [[nodiscard]] bool opened() const noexcept { return opened_; }
@@ -39,55 +39,74 @@ class WEIR_EXPORT ipc_memory : public unordered_memory {
 
 }  // namespace detail
 
-// `size` elements of device memory that other processes may open: one process makes it,
-// uninitialised, and gives them its handle. All see the same memory, each at an address of its own;
-// what each does with it is ordered by events of several processes (ipc_event.hpp). Of a buffer,
-// which comes from a pool, the driver gives no such handle; ipc_pool.hpp shares those. Making and
-// freeing one is slow and waits for work, so keep it. Who made it frees it last: to free memory
-// that others have open is undefined by the driver's rules. It outlives the process that made it
-// where others have it open. T is trivially copyable, and the same in all processes. Destroying one
-// while work that weir queued uses it is allowed: it goes when that is done. Work that weir did not
-// queue is told with used_on(). data(), size() and what else all buffers have: typed_memory.hpp.
-// Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object,
-// except that const operations, and with them copies from it, may run in several threads. In a
-// capture: made, opened and closed in whatever thread, and no part of it.
+/// Owns `size` elements of uninitialised device memory that other processes may open with a handle.
+///
+/// All processes access one memory, each at an address of its own. Order their work with
+/// interprocess events (ipc_event.hpp). The driver gives no such handle for memory from a pool,
+/// such as a buffer; ipc_pool.hpp shares that. Allocating and freeing is slow and waits for work,
+/// so keep the buffer.
+/// The process that allocated the memory must free it last: the driver leaves it undefined what
+/// happens to memory that others still have open. Memory that others have open outlives the process
+/// that allocated it.
+/// Destroying a buffer while work queued through weir uses it is allowed: the memory is freed when
+/// that work is done. For work that weir did not queue, call used_on().
+/// T must be trivially copyable and identical in all processes. Common members such as data() and
+/// size() are in typed_memory.hpp. Move-only. A moved-from or closed buffer throws `closed` when
+/// used.
+///
+/// In a capture: creating, opening and closing is allowed in every thread, and not part of the
+/// capture.
+/// Thread safety: const members, and copies from the buffer, may run in several threads; all others
+/// need exclusive access.
 template <class T>
 class ipc_buffer : public detail::typed_memory<T, detail::ipc_memory> {
   using elements = detail::typed_memory<T, detail::ipc_memory>;
 
  public:
-  // Allocated in the primary context of the device. Fails whole, with out_of_memory if there is
-  // none. cuMemAlloc.
+  /// Allocates in the primary context of `gpu`. If the constructor throws, nothing was allocated.
+  ///
+  /// Throws: `out_of_memory`.
+  /// Driver: cuMemAlloc.
   explicit ipc_buffer(std::size_t size, device gpu = device{}, call_site at = call_site::current())
       : elements{size, sizeof(T), gpu, at} {}
 
-  // Opens the memory of another process, all of it: size() is as many elements as there are. In the
-  // process that made it: invalid_context, for it has the memory already. Opened twice it is the
-  // same memory, to be closed twice. What the driver says of a name that is none is its affair:
-  // invalid_value, map_failed, or invalid_handle where the maker has ended. cuIpcOpenMemHandle,
-  // cuMemGetAddressRange.
+  /// Opens all memory of another process's buffer; size() follows from the size of that memory.
+  /// Memory opened twice is one memory and must be closed twice.
+  ///
+  /// Throws: `invalid_context` in the process that allocated the memory. For a handle that is not
+  /// valid, the driver's error: `invalid_value`, `map_failed`, or `invalid_handle` if the process
+  /// that allocated it has ended.
+  /// Driver: cuIpcOpenMemHandle, cuMemGetAddressRange.
   [[nodiscard]] static ipc_buffer open(const ipc_memory_handle& handle, device gpu = device{},
                                        call_site at = call_site::current()) {
     return ipc_buffer{detail::ipc_memory{handle, gpu, sizeof(T), at}};
   }
 
-  // What is overwritten or destroyed is freed, or closed, by weir's own thread as soon as nothing
-  // uses it any more; nobody else waits for that. What fails goes to set_unhandled_error_handler.
+  /// Moves the buffer. When a buffer is destroyed or overwritten, only weir's own thread waits for
+  /// the work that uses the memory, and then frees or closes it. Errors go to
+  /// set_unhandled_error_handler.
   ipc_buffer(ipc_buffer&&) noexcept = default;
+  /// Gives up the memory that this buffer held, like the destructor, and takes over the other
+  /// buffer's.
   ipc_buffer& operator=(ipc_buffer&&) noexcept = default;
 
-  // What other processes open it by; the same each time. Of memory that was opened here, or of
-  // none: refused (invalid_value). cuIpcGetMemHandle.
+  /// Returns the handle with which other processes open the memory; equal in every call.
+  ///
+  /// Throws: `invalid_value` for an empty buffer, or for memory that was opened here.
+  /// Driver: cuIpcGetMemHandle.
   [[nodiscard]] ipc_memory_handle handle(call_site at = call_site::current()) const {
     return memory_.handle(at);
   }
 
-  // Was it opened here, not made?
+  /// Returns true if the memory belongs to another process and was opened here.
   [[nodiscard]] bool opened() const noexcept { return memory_.opened(); }
 
-  // Frees it, or closes what was opened, waiting for the streams that use it, and reports what
-  // fails. Does nothing a second time. Refused (stream_capture_unsupported), with nothing changed,
-  // while a stream that used it captures. cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
+  /// Waits for the streams that use the memory, then frees it, or closes it if it was opened here.
+  /// Reports errors. A second call does nothing.
+  ///
+  /// Throws: `stream_capture_unsupported`, with nothing changed, while a stream that used the
+  /// buffer captures.
+  /// Driver: cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:

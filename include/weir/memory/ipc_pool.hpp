@@ -1,4 +1,5 @@
-// weir/memory/ipc_pool.hpp - memory of pools that several processes of one host have.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/ipc_pool.hpp - stream-ordered memory that several processes of one host share.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -15,41 +16,56 @@
 
 namespace weir {
 
-// One process makes a pool for it, and gives others the pool by a descriptor, and then each piece
-// of memory by a handle:
+// A process creates a pool for sharing. It sends the pool as a file descriptor, and then each
+// allocation as a handle:
 //
 //   weir::memory_pool pool{gpu, {.sharing = weir::pool_sharing::file_descriptor}};
-//   send_descriptor(weir::export_fd(pool));                      // over a local socket
-//   (SCM_RIGHTS) weir::buffer<float> x{pool, s, n}; send(weir::handle_of(x)); // plain bytes
+//   send_descriptor(weir::export_fd(pool));  // over a local socket (SCM_RIGHTS)
+//   weir::buffer<float> x{pool, s, n};
+//   send(weir::handle_of(x));                // plain bytes
+//
+// Another process imports the pool and opens the memory:
 //
 //   auto theirs = weir::ipc_pool::import_fd(receive_descriptor(), gpu);
-//   weir::ipc_pool_buffer<float> y{theirs, receive()};           // the same memory
+//   weir::ipc_pool_buffer<float> y{theirs, receive()};
 //
-// So memory in stream order is shared as well, and making it waits for nothing. What each process
-// does with it is ordered by events of several processes (ipc_event.hpp), its being there, too: the
-// handle may be sent before the stream has come to the allocation, and the maker's free has to come
-// after the last use elsewhere.
+// Allocating such memory waits for nothing. Interprocess events (ipc_event.hpp) order the work of
+// the processes, and must order the allocation and the free, too. The handle may arrive before the
+// stream has reached the allocation, and the free must come after the last use in any process.
 
-// The name of memory of a pool for other processes: 64 bytes to be sent as they are. It is good
-// while the memory is, for those who have imported the pool.
+/// Identifies memory of a pool to other processes: 64 bytes to be sent unchanged. Valid while the
+/// memory exists, for processes that have imported the pool.
 struct pool_memory_handle {
   unsigned char bytes[64];
 };
 
 static_assert(std::is_trivially_copyable_v<pool_memory_handle> && sizeof(pool_memory_handle) == 64);
 
-// A descriptor that other processes import the pool by; a new one each time, the caller's to close,
-// and closed in programs that this one executes. Of a pool that was not made with
-// pool_sharing::file_descriptor, and of a default pool: refused (invalid_value). In a capture:
-// allowed. In a host function: refused. cuMemPoolExportToShareableHandle.
+/// Returns a file descriptor with which other processes import the pool. Each call creates a new
+/// one, which the caller closes. It is closed on exec.
+///
+/// Throws: `invalid_value` for a default pool, and for a pool created without
+/// pool_sharing::file_descriptor.
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemPoolExportToShareableHandle.
 [[nodiscard]] WEIR_EXPORT int export_fd(memory_pool_ref pool, call_site at = call_site::current());
 
-// What other processes open memory of a pool by; the same each time. The address is one that an
-// allocation gave. Of memory that no shared pool gave, and before the pool itself has been
-// exported: refused (invalid_value). Does not wait for the stream of the allocation. In a capture:
-// allowed. In a host function: refused. cuMemPoolExportPointer.
+/// Returns the handle with which other processes open memory of a shared pool; equal in every call.
+/// `address` must be the address of an allocation. Does not wait for the stream of the allocation.
+///
+/// Throws: `invalid_value` if the memory is of an unshared pool, or if the pool has not been
+/// exported yet.
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemPoolExportPointer.
 [[nodiscard]] WEIR_EXPORT pool_memory_handle handle_of(const void* address,
                                                        call_site at = call_site::current());
+/// Returns the handle with which other processes open the memory of a buffer from a shared pool.
+///
+/// Throws: `invalid_value` if the buffer is of an unshared pool, or if the pool has not been
+/// exported yet.
+/// Driver: cuMemPoolExportPointer.
 template <class T>
 [[nodiscard]] pool_memory_handle handle_of(const buffer<T>& memory,
                                            call_site at = call_site::current()) {
@@ -62,45 +78,60 @@ namespace detail {
 
 struct pool_import;
 
-// Memory of an imported pool without a type.
+/// Untyped memory of an imported pool: the part of ipc_pool_buffer that does not depend on the
+/// element type.
 class WEIR_EXPORT ipc_pool_memory : public unordered_memory {
  public:
-  ipc_pool_memory(const ipc_pool& from, const pool_memory_handle& handle, std::size_t element_bytes,
+  ipc_pool_memory(const ipc_pool& pool, const pool_memory_handle& handle, std::size_t element_bytes,
                   call_site at);
 };
 
 }  // namespace detail
 
-// A pool of another process, imported: what that one allocates from it can be opened here
-// (ipc_pool_buffer). It gives no memory itself and has no attributes; drivers refuse that, so there
-// is no such operation. The import ends with this and the last memory that was opened from it, in
-// whichever order they go. It outlives the process that made the pool. Imported twice it is one
-// pool to the driver; weir counts, so that each object may go when it likes. Move-only; moved-from
-// and closed ones answer `closed` when used. Thread safety: open memory from any thread; moving and
-// closing as any object.
+/// Owns the import of another process's pool. Memory that the other process allocates from the pool
+/// can be opened here (ipc_pool_buffer).
+///
+/// Drivers refuse to allocate from an imported pool and to query its attributes, so there are no
+/// such members. The import ends with this object and the last memory opened from it, in any order.
+/// It outlives the process that created the pool. Importing a pool twice is allowed: the driver has
+/// one pool, and weir counts the objects. Move-only. A moved-from or closed pool throws `closed`
+/// when used.
+///
+/// Thread safety: memory may be opened from any thread; moving and closing need exclusive access.
 class WEIR_EXPORT ipc_pool {
  public:
-  // By a descriptor that export_fd() gave in another process; it stays the caller's, to be closed
-  // whenever he likes. The device is the one that the pool is of, by this process's number.
-  // Something else is refused with what the driver says (`unknown`). In a capture: allowed. In a
-  // host function: refused. cuMemPoolImportFromShareableHandle.
+  /// Imports a pool by a descriptor that export_fd() returned in another process. The caller keeps
+  /// the descriptor and may close it at any time. `gpu` is the pool's device, numbered as in this
+  /// process.
+  ///
+  /// Throws: the driver's error (`unknown`) for a descriptor of another kind.
+  /// In a capture: allowed.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuMemPoolImportFromShareableHandle.
   [[nodiscard]] static ipc_pool import_fd(int descriptor, weir::device gpu = weir::device{},
                                           call_site at = call_site::current());
 
   ipc_pool(ipc_pool&& other) noexcept;
+  /// Ends the import that this object held, and takes over the other one.
   ipc_pool& operator=(ipc_pool&& other) noexcept;
-  // Never blocks; what fails goes to set_unhandled_error_handler. During a capture begun through
-  // weir and in host functions the import ends later, by another thread.
+  /// Ends the import and never blocks. Errors go to set_unhandled_error_handler.
+  ///
+  /// In a capture: another thread ends the import later, if the capture was begun through weir.
+  /// In a host function: another thread ends the import later.
   ~ipc_pool();
 
-  // Lets go of it now; does nothing a second time. Ends the import unless memory of it is open, and
-  // reports what fails. cuMemPoolDestroy.
+  /// Releases the import now and reports errors. The import ends now, or with the last memory
+  /// opened from it. A second call does nothing.
+  ///
+  /// Driver: cuMemPoolDestroy.
   void close(call_site at = call_site::current());
+  /// Returns true if the object owns no import: it was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return import_ == nullptr; }
 
+  /// Returns the device of the pool, numbered as in this process.
   [[nodiscard]] weir::device device() const noexcept;
-  [[nodiscard]] CUmemPoolHandle_st* get()
-      const noexcept;  // valid while this or memory opened from it is open
+  /// Returns the driver's handle, valid while this object or memory opened from it is open.
+  [[nodiscard]] CUmemPoolHandle_st* get() const noexcept;
 
  private:
   friend class detail::ipc_pool_memory;
@@ -109,35 +140,47 @@ class WEIR_EXPORT ipc_pool {
   detail::pool_import* import_;
 };
 
-// Memory that another process has allocated from a pool, all of it: size() is as many elements as
-// there are. The other process frees it after this one has let go of it: what becomes of it
-// otherwise the drivers leave undefined. Opened twice it is the same memory at the same address,
-// and goes with the last of them. T is trivially copyable, and the same in all processes.
-// Destroying one while work that weir queued uses it is allowed: it goes when that is done. Work
-// that weir did not queue is told with used_on(). data(), size() and what else all buffers have:
-// typed_memory.hpp. Move-only; moved-from and closed ones answer `closed` when used. Thread safety:
-// as any object, except that const operations, and with them copies from it, may run in several
-// threads.
+/// Owns the opening of memory that another process allocated from a pool: all of it. size() follows
+/// from the size of that memory.
+///
+/// The other process must free the memory after this process has closed it; drivers leave anything
+/// else undefined. Memory opened twice has one address, and is closed with the last buffer.
+/// Destroying a buffer while work queued through weir uses it is allowed: the memory is closed when
+/// that work is done. For work that weir did not queue, call used_on().
+/// T must be trivially copyable and identical in all processes. Common members such as data() and
+/// size() are in typed_memory.hpp. Move-only. A moved-from or closed buffer throws `closed` when
+/// used.
+///
+/// Thread safety: const members, and copies from the buffer, may run in several threads; all others
+/// need exclusive access.
 template <class T>
 class ipc_pool_buffer : public detail::typed_memory<T, detail::ipc_pool_memory> {
   using elements = detail::typed_memory<T, detail::ipc_pool_memory>;
 
  public:
-  // A handle of another pool's memory, or of none: refused (invalid_value). In a capture: allowed.
-  // In a host function: refused. cuMemPoolImportPointer, cuMemGetAddressRange.
-  ipc_pool_buffer(const ipc_pool& from, const pool_memory_handle& handle,
+  /// Opens memory of an imported pool.
+  ///
+  /// Throws: `invalid_value` if the handle is not of this pool's memory.
+  /// In a capture: allowed.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuMemPoolImportPointer, cuMemGetAddressRange.
+  ipc_pool_buffer(const ipc_pool& pool, const pool_memory_handle& handle,
                   call_site at = call_site::current())
-      : elements{from, handle, sizeof(T), at} {}
+      : elements{pool, handle, sizeof(T), at} {}
 
-  // What is overwritten or destroyed is given back by weir's own thread as soon as nothing uses it
-  // any more; nobody else waits for that. What fails goes to set_unhandled_error_handler.
+  /// Moves the buffer. When a buffer is destroyed or overwritten, only weir's own thread waits for
+  /// the work that uses the memory, and then closes it. Errors go to set_unhandled_error_handler.
   ipc_pool_buffer(ipc_pool_buffer&&) noexcept = default;
+  /// Gives up the memory that this buffer held, like the destructor, and takes over the other
+  /// buffer's.
   ipc_pool_buffer& operator=(ipc_pool_buffer&&) noexcept = default;
 
-  // Gives it back now, waiting for the streams that use it, and reports what fails. Does nothing a
-  // second time. Afterwards the other process may free it. In a capture: allowed, in whatever
-  // thread; refused (stream_capture_unsupported), with nothing changed, while a stream that used it
-  // captures. cuEventSynchronize, cuMemFree.
+  /// Waits for the streams that use the memory, closes it now and reports errors. Afterwards the
+  /// other process may free it. A second call does nothing.
+  ///
+  /// In a capture: allowed in every thread. Throws `stream_capture_unsupported`, with nothing
+  /// changed, while a stream that used the buffer captures.
+  /// Driver: cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:

@@ -1,5 +1,6 @@
-// weir/memory/managed_memory.hpp - telling a driver where managed memory will be wanted, and by
-// whom.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/managed_memory.hpp - hints about where managed memory will be used, and by which
+// processor.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -17,32 +18,34 @@
 
 namespace weir {
 
-// Who may use managed memory, on devices where not everyone may at once.
+/// Says which streams may use managed memory, on devices without concurrent managed access.
 enum class attachment : unsigned {
-  global = 1,  // any stream
-  host = 2,    // the host, and no stream
-  stream = 4,  // the stream that it is attached on, and the host while that has nothing to do
+  global = 1,  ///< any stream
+  host = 2,    ///< the host, and no stream
+  /// The stream on which it is attached, and the host while that stream is idle.
+  stream = 4,
 };
 
-// What advise() says of a range.
+/// The advice that advise() gives about a range.
 enum class memory_advice : unsigned {
-  read_mostly = 1,  // may be copied to each who reads it
+  read_mostly = 1,  ///< may be replicated for each processor that reads it
   not_read_mostly = 2,
-  preferred_location = 3,  // stays there, if it can
+  preferred_location = 3,  ///< stays at the location if possible
   no_preferred_location = 4,
-  accessed_by = 5,  // keeps a mapping for that device, or the host, so that access never faults
+  /// Keeps the range mapped for the device, or for the host, so that its accesses do not fault.
+  accessed_by = 5,
   not_accessed_by = 6,
 };
 
-// What a driver knows of a range of managed memory. Of what does not hold for all of it there is
-// nothing.
+/// The driver's state of a range of managed memory. A property that does not hold for the whole
+/// range is false or empty.
 struct managed_state {
   bool read_mostly = false;
   std::optional<memory_location> preferred_location = {};
-  std::vector<device> accessed_by = {};  // the devices that advise() has named
+  std::vector<device> accessed_by = {};  ///< the devices that advise() has named
   bool accessed_by_host = false;
-  std::optional<memory_location> last_prefetch =
-      {};  // where to; whether it has come there is not said
+  /// The target of the last prefetch. It may not be complete yet.
+  std::optional<memory_location> last_prefetch = {};
 };
 
 namespace detail {
@@ -51,7 +54,7 @@ enum class range_operation : unsigned char { prefetch, discard, discard_and_pref
 
 WEIR_EXPORT void prefetch_region(stream_ref stream, const region& range, memory_location to,
                                  call_site at);
-WEIR_EXPORT void enqueue_regions(stream_ref stream, range_operation what,
+WEIR_EXPORT void enqueue_regions(stream_ref stream, range_operation operation,
                                  std::span<const region> ranges,
                                  std::span<const memory_location> locations, call_site at);
 WEIR_EXPORT void advise_region(const region& range, memory_advice advice, memory_location location,
@@ -73,12 +76,17 @@ template <std::ranges::forward_range Ranges>
 
 }  // namespace detail
 
-// Queues moving a range to a place, so that what is queued after it, or the host after a sync,
-// finds it there. The contents stay. Managed memory only (a managed_buffer, or a std::span of one),
-// else invalid_value; whole pages are moved. A hint, which a device with host memory of its own may
-// ignore. Refused before the driver sees it while the stream captures (stream_capture_unsupported):
-// it has no form in a graph, and the driver drops the capture. In a host function: refused.
-// cuMemPrefetchAsync.
+/// Queues moving a range of managed memory to a location, and returns without waiting. Work queued
+/// after it finds the data there, and so does the host after a sync.
+///
+/// `range` is a managed_buffer or a std::span of one. The contents stay; whole pages are moved.
+/// This is a hint, which a device with host memory of its own may ignore.
+///
+/// Throws: `invalid_value` if the memory is not managed.
+/// In a capture: throws `stream_capture_unsupported` on a capturing stream before the driver is
+/// called, since the driver would invalidate the capture. A graph has no such node.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemPrefetchAsync.
 template <class R>
 requires detail::memory_range<std::remove_reference_t<R>>
 void prefetch(stream_ref stream, R&& range, memory_location to,
@@ -88,25 +96,38 @@ void prefetch(stream_ref stream, R&& range, memory_location to,
   detail::prefetch_region(stream, detail::region_of(range), to, at);
 }
 
-// The same for many ranges in one call, in any order, to one place or to one place for each. There
-// are as many places as ranges, or one (else invalid_value). Not in the legacy default stream
-// (invalid_value). cuMemPrefetchBatchAsync; on a driver of before CUDA 13 a prefetch() for each.
+/// Queues moving several ranges in one call, in any order. `locations` holds one location for each
+/// range, or one for all.
+///
+/// Throws: `invalid_value` if the counts differ, for memory that is not managed, and for the legacy
+/// default stream.
+/// In a capture: as prefetch().
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemPrefetchBatchAsync; before CUDA 13 a prefetch() for each range.
 template <std::ranges::forward_range Ranges>
 void prefetch_each(stream_ref stream, Ranges&& ranges, std::span<const memory_location> locations,
                    call_site at = call_site::current()) {
   detail::enqueue_regions(stream, detail::range_operation::prefetch, detail::regions_of(ranges),
                           locations, at);
 }
+/// Queues moving several ranges to one location in one call, in any order. Like prefetch_each()
+/// with a list of locations.
 template <std::ranges::forward_range Ranges>
 void prefetch_each(stream_ref stream, Ranges&& ranges, memory_location to,
                    call_site at = call_site::current()) {
   prefetch_each(stream, ranges, std::span<const memory_location>{&to, 1}, at);
 }
 
-// Queues saying that the contents are not needed any more, so that nothing is moved for them; what
-// is read before it is written again, or prefetched, is anything. The host has to prefetch it, too,
-// before it reads what a device wrote later. Streams and captures as for prefetch_each(). Needs a
-// driver of CUDA 13 (else call_requires_newer_driver). cuMemDiscardBatchAsync.
+/// Queues a hint that the contents of a range are no longer needed, which avoids moving them.
+///
+/// Reading the range before it is written or prefetched again returns unspecified values. The host
+/// must prefetch the range before it reads what a device wrote later.
+///
+/// Throws: `invalid_value` for memory that is not managed, and for the legacy default stream;
+/// `call_requires_newer_driver` before CUDA 13.
+/// In a capture: as prefetch().
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemDiscardBatchAsync.
 template <detail::writable_range R>
 void discard(stream_ref stream, R&& range, call_site at = call_site::current()) {
   static_assert(detail::outlives_call<R>,
@@ -114,14 +135,20 @@ void discard(stream_ref stream, R&& range, call_site at = call_site::current()) 
   const detail::region one = detail::region_of(range);
   detail::enqueue_regions(stream, detail::range_operation::discard, {&one, 1}, {}, at);
 }
+/// Queues discard() of several ranges in one call.
 template <std::ranges::forward_range Ranges>
 void discard_each(stream_ref stream, Ranges&& ranges, call_site at = call_site::current()) {
   detail::enqueue_regions(stream, detail::range_operation::discard, detail::regions_of(ranges), {},
                           at);
 }
 
-// discard(), then prefetch(): room for new contents, made where they will be written.
-// cuMemDiscardAndPrefetchBatchAsync.
+/// Queues discard() and then prefetch(): makes room for new contents at the location where they
+/// will be written.
+///
+/// Throws: as discard().
+/// In a capture: as prefetch().
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemDiscardAndPrefetchBatchAsync.
 template <detail::writable_range R>
 void discard_and_prefetch(stream_ref stream, R&& range, memory_location to,
                           call_site at = call_site::current()) {
@@ -132,9 +159,12 @@ void discard_and_prefetch(stream_ref stream, R&& range, memory_location to,
                           {&to, 1}, at);
 }
 
-// Says once and for all how a range of managed memory will be used. At once, in no stream's order;
-// the place means nothing to the advice that names none. In a capture: allowed. In a host function:
-// refused. cuMemAdvise.
+/// Tells the driver how a range of managed memory will be used. Takes effect immediately, not in
+/// stream order. `location` is ignored for advice that names none.
+///
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemAdvise.
 template <class R>
 requires detail::memory_range<std::remove_reference_t<R>>
 void advise(R&& range, memory_advice advice, memory_location location = memory_location::host(),
@@ -142,19 +172,27 @@ void advise(R&& range, memory_advice advice, memory_location location = memory_l
   detail::advise_region(detail::region_of(range), advice, location, at);
 }
 
-// What advise() and prefetch() have told the driver of a range of managed memory (else
-// invalid_value). At once: what is still queued may count or not. Of nothing: nothing, without a
-// driver call. In a capture: allowed. In a host function: refused. Needs a driver of CUDA 12.2.
-// cuMemRangeGetAttributes.
+/// Returns the effect of advise() and prefetch() on a range of managed memory. Work that is still
+/// queued may or may not be included. An empty range returns an empty state without a driver call.
+///
+/// Throws: `invalid_value` if the memory is not managed; `call_requires_newer_driver` before CUDA
+/// 12.2.
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Driver: cuMemRangeGetAttributes.
 template <class R>
 requires detail::memory_range<std::remove_reference_t<R>>
 [[nodiscard]] managed_state state_of(R&& range, call_site at = call_site::current()) {
   return detail::state_of_region(detail::region_of(range), at);
 }
 
-// Attaches a whole managed allocation, in the order of the stream: to everyone, to the host, or to
-// that stream, which is no default stream then. What matters on devices without concurrent access.
-// Captures as for prefetch(). cuStreamAttachMemAsync.
+/// Attaches a whole managed allocation in stream order: to all streams, to the host, or to
+/// `stream`, which must not be a default stream then. Matters only on devices without concurrent
+/// managed access.
+///
+/// In a capture: as prefetch().
+/// In a host function: throws `not_permitted`.
+/// Driver: cuStreamAttachMemAsync.
 template <class R>
 requires detail::memory_range<std::remove_reference_t<R>>
 void attach(stream_ref stream, R&& allocation, attachment to, call_site at = call_site::current()) {

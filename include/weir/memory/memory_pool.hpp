@@ -1,5 +1,6 @@
-// weir/memory/memory_pool.hpp - pools: where stream-ordered memory comes from, and how much of it
-// is kept.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/memory_pool.hpp - pools, from which stream-ordered memory is allocated and to which
+// it returns.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -16,32 +17,35 @@
 
 namespace weir {
 
-// What a pool hands out.
+/// The kind of memory that a pool allocates.
 enum class pool_memory : unsigned char {
-  device,   // of its device
-  pinned,   // of the host, and its device reaches it
-  managed,  // moves to whoever uses it, the host or any device; a driver of CUDA 13 has such pools
+  device,  ///< memory of the pool's device
+  pinned,  ///< page-locked host memory, which the pool's device can access
+  /// Memory that migrates to the processor that uses it, the host or any device. Needs a driver of
+  /// CUDA 13.
+  managed,
 };
 
-// Whether other processes may open the pool, and through what. Bits; the driver says which it can.
+/// Says whether other processes may import the pool, and by which kind of handle. The values are
+/// bits; cuDeviceGetAttribute reports which ones a device supports.
 enum class pool_sharing : unsigned { none = 0, file_descriptor = 1, fabric = 8 };
 
-// Who may use memory of a pool, beside the device that it is of.
+/// The access that a device other than the pool's own has to the pool's memory.
 enum class pool_access : unsigned char { none = 0, read_write = 3 };
 
-// When memory that one stream has freed may go to another one that asks for some, beyond later work
-// of the same stream. All are on unless the program turns them off, to make where memory comes from
-// repeatable.
+/// Rules for reusing memory that one stream freed for an allocation on another stream. Later work
+/// of the freeing stream may always reuse it. All rules are on by default; turn them off to make
+/// allocation addresses repeatable.
 struct pool_reuse {
   bool follow_event_dependencies =
-      true;                           // the other stream has waited for the free, through events
-  bool opportunistic = true;          // the free happens to be done by now
-  bool internal_dependencies = true;  // the driver makes the other stream wait for the free
+      true;                           ///< the other stream has waited for the free, through events
+  bool opportunistic = true;          ///< the free has already completed
+  bool internal_dependencies = true;  ///< the driver inserts a wait into the other stream
   friend constexpr bool operator==(const pool_reuse&, const pool_reuse&) noexcept = default;
 };
 
-// In bytes: what a pool has taken from the device, and what of it is given out; now, and the most
-// so far.
+/// Memory of a pool in bytes: reserved from the device, and used by allocations; now (no suffix),
+/// and the highest value so far (_high).
 struct pool_usage {
   unsigned long long reserved = 0;
   unsigned long long reserved_high = 0;
@@ -49,77 +53,125 @@ struct pool_usage {
   unsigned long long used_high = 0;
 };
 
-// A release threshold that keeps everything.
+/// A release threshold that keeps all idle memory in the pool.
 inline constexpr unsigned long long keep_all = ~0ull;
 
-// A pool, borrowed: valid while its owner is. Trivially copyable; pass by value. It knows its
-// device, and what to do when it has run out. Thread safety: any operation from any thread. In a
-// host function: refused. In a capture: allowed, in every mode, but for allocate() and
-// deallocate(), which say for themselves.
+/// A borrowed memory pool. Trivially copyable; pass by value. Valid while its owner is alive.
+///
+/// Holds the pool's device, and how often an allocation is retried (retrying()).
+///
+/// In a capture: allowed in every mode, except for allocate() and deallocate(); see there.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: all members may be called from any thread.
 class WEIR_EXPORT memory_pool_ref {
  public:
-  // A pool of somebody else's (CUmemoryPool, cudaMemPool_t), on that device.
+  /// Refers to a pool of the driver (CUmemoryPool, cudaMemPool_t) that belongs to `gpu`. No driver
+  /// call.
   constexpr memory_pool_ref(CUmemPoolHandle_st* handle, weir::device gpu) noexcept
       : handle_{handle}, device_{gpu.ordinal()} {}
 
-  // Memory for work queued on the stream from now on, uninitialised, aligned to 256 bytes; null for
-  // no bytes. Fails with out_of_memory. The stream may be of another device if that one may use the
-  // pool (set_access). A buffer makes both calls: buffer<float> x{pool, s, n}.
-  // cuMemAllocFromPoolAsync. In a capture of the stream: becomes a node of the graph, where the
-  // driver has such nodes. On another stream while a capture is open: allowed if weir began it. In
-  // one that was begun elsewhere the driver's answer stands: it refuses this
-  // (stream_capture_unsupported) and drops the capture, unless that one or the calling thread is
-  // relaxed, or it is another thread's and not in global mode.
+  /// Allocates `bytes` bytes for work that is queued on the stream after this call. The memory is
+  /// uninitialised and aligned to 256 bytes. Returns null if `bytes` is 0.
+  /// The stream may belong to another device if set_access() gives that device access to the pool.
+  /// buffer<float> x{pool, s, n} allocates and frees in one object.
+  ///
+  /// Throws: `out_of_memory`.
+  /// In a capture: on the capturing stream, adds an allocation node, if the driver has such nodes.
+  /// On another stream, allowed while a capture begun through weir is open. During a capture
+  /// started directly through the driver, the driver refuses the call
+  /// (`stream_capture_unsupported`) and invalidates that capture. It allows the call if the capture
+  /// or the calling thread is in relaxed mode, or if the capture is another thread's and not in
+  /// global mode.
+  /// Driver: cuMemAllocFromPoolAsync.
   [[nodiscard]] void* allocate(stream_ref stream, std::size_t bytes,
                                call_site at = call_site::current()) const;
 
-  // Gives memory back after the work queued on the stream so far. Null does nothing. Captures as
-  // for allocate(). cuMemFreeAsync.
+  /// Frees memory after the work queued on the stream so far. Does nothing if `address` is null.
+  ///
+  /// In a capture: as allocate(); on the capturing stream, adds a free node.
+  /// Driver: cuMemFreeAsync.
   void deallocate(stream_ref stream, void* address, call_site at = call_site::current()) const;
 
-  // The same pool with more patience: an allocation that finds no memory waits for all work of the
-  // stream's context, so that the frees in it are done, gives back what this pool holds idle, and
-  // asks again, up to so many times. That blocks the host, so it has to be asked for. Not while
-  // anything is captured through weir or the stream captures, which a wait would break:
-  // out_of_memory at once then, as without this. cuCtxSynchronize, cuMemPoolTrimTo.
+  /// Returns a reference to this pool whose allocations are retried up to `attempts` times when
+  /// memory has run out. Each retry blocks the host: it waits for all work of the stream's context,
+  /// so that queued frees complete, and trims this pool.
+  ///
+  /// In a capture: no retry while the stream captures or any capture begun through weir is open,
+  /// since a wait would invalidate it. The allocation throws `out_of_memory` immediately.
+  /// Driver: cuCtxSynchronize, cuMemPoolTrimTo.
   [[nodiscard]] constexpr memory_pool_ref retrying(int attempts = 3) const noexcept {
     memory_pool_ref result = *this;
     result.retries_ = attempts;
     return result;
   }
 
-  // What is kept. A pool gives memory that lies idle back to the device whenever a thread has
-  // waited for work, except for so many bytes; 0 at first, so that the next allocation pays again.
-  // keep_all keeps it all, up to trim(). cuMemPoolGetAttribute, cuMemPoolSetAttribute.
+  /// Returns how many bytes of idle memory the pool keeps. The default is 0.
+  ///
+  /// Driver: cuMemPoolGetAttribute.
   [[nodiscard]] unsigned long long release_threshold(call_site at = call_site::current()) const;
+  /// Sets how many bytes of idle memory the pool keeps. Whenever a thread waits for work, the pool
+  /// returns idle memory beyond `bytes` to the device, and a later allocation must reserve it
+  /// again. keep_all keeps everything until trim().
+  ///
+  /// Driver: cuMemPoolSetAttribute.
   void set_release_threshold(unsigned long long bytes, call_site at = call_site::current()) const;
 
-  // Gives idle memory back now, as long as more than `keep` bytes stay reserved. Memory in use and
-  // memory whose free is still queued stay. cuMemPoolTrimTo.
-  void trim(std::size_t keep = 0, call_site at = call_site::current()) const;
+  /// Returns idle memory to the device now, as long as more than `kept_bytes` bytes stay reserved.
+  /// Memory in use, and memory whose free is still queued, stays reserved.
+  ///
+  /// Driver: cuMemPoolTrimTo.
+  void trim(std::size_t kept_bytes = 0, call_site at = call_site::current()) const;
 
+  /// Returns the rules for reusing memory across streams.
+  ///
+  /// Driver: cuMemPoolGetAttribute.
   [[nodiscard]] pool_reuse reuse(call_site at = call_site::current()) const;
+  /// Sets the rules for reusing memory across streams.
+  ///
+  /// Driver: cuMemPoolSetAttribute.
   void set_reuse(pool_reuse rules, call_site at = call_site::current()) const;
 
-  // The high marks are those since the pool was made or reset_high_watermarks(), which brings them
-  // down to what is now.
+  /// Returns how much memory the pool has reserved and allocated. The _high values cover the time
+  /// since the pool was created or reset_high_watermarks() was called.
+  ///
+  /// Driver: cuMemPoolGetAttribute.
   [[nodiscard]] pool_usage usage(call_site at = call_site::current()) const;
+  /// Resets the _high values of usage() to the current values.
+  ///
+  /// Driver: cuMemPoolSetAttribute.
   void reset_high_watermarks(call_site at = call_site::current()) const;
 
-  // Lets the streams of another device use the pool's memory, what is given out already too, or
-  // forbids it. For devices that can reach it (device::can_access). Nothing of this is needed for
-  // copies. Forbidding the pool's own device is refused (invalid_device). cuMemPoolSetAccess,
-  // cuMemPoolGetAccess.
+  /// Allows or forbids streams of another device to use the pool's memory, including memory that is
+  /// already allocated. `peer` must be able to access the pool's device (device::can_access).
+  /// Copies do not need this.
+  ///
+  /// Throws: `invalid_device` when access of the pool's own device is forbidden.
+  /// Driver: cuMemPoolSetAccess.
   void set_access(weir::device peer, pool_access access, call_site at = call_site::current()) const;
+  /// Returns the access that `peer` has to the pool's memory.
+  ///
+  /// Driver: cuMemPoolGetAccess.
   [[nodiscard]] pool_access access(weir::device peer, call_site at = call_site::current()) const;
 
+  /// Returns the device that the pool belongs to. No driver call.
   [[nodiscard]] constexpr weir::device device() const noexcept { return weir::device{device_}; }
+  /// Returns how often an allocation is retried; 0 unless this reference comes from retrying().
   [[nodiscard]] constexpr int retries() const noexcept { return retries_; }
+  /// Returns the driver's handle. No driver call.
   [[nodiscard]] constexpr CUmemPoolHandle_st* get() const noexcept { return handle_; }
 
-  // The same pool? However patient.
+  /// Returns true if both refer to one pool. The number of retries is ignored.
   friend constexpr bool operator==(memory_pool_ref a, memory_pool_ref b) noexcept {
     return a.handle_ == b.handle_;
+  }
+
+ protected:
+  /// Replaces the handle and returns the previous one. Does not change the device. Called by the
+  /// owner.
+  CUmemPoolHandle_st* exchange_handle(CUmemPoolHandle_st* replacement) noexcept {
+    CUmemPoolHandle_st* const previous = handle_;
+    handle_ = replacement;
+    return previous;
   }
 
  private:
@@ -131,133 +183,128 @@ class WEIR_EXPORT memory_pool_ref {
 static_assert(std::is_trivially_copyable_v<memory_pool_ref> &&
               sizeof(memory_pool_ref) == 2 * sizeof(void*));
 
+/// Options of a new memory_pool.
 struct memory_pool_options {
   pool_memory memory = pool_memory::device;
-  // Where it is: pinned memory on the host, wherever or on one of its NUMA nodes; managed memory
-  // anywhere, at first and rather than elsewhere. Unset: wherever there.
+  /// The location of the memory. For a pinned pool: the host or one of its NUMA nodes. For a
+  /// managed pool: the preferred location, where pages are placed first. Unset: the driver chooses;
+  /// a device pool is always on its device.
   std::optional<memory_location> location = {};
-  std::size_t max_size = 0;  // bytes, which the driver may round up; 0: as much as there is
+  std::size_t max_size = 0;  ///< bytes; the driver may round up; 0: no limit
   unsigned long long release_threshold = 0;
   pool_reuse reuse = {};
   pool_sharing sharing = pool_sharing::none;
 };
 
-// A pool of our own. Move-only; moved-from and closed ones answer `closed` when used. It converts
-// to its reference and has its operations. It may go before the memory that came from it: that
-// lives on, and the driver ends the pool with the last of it. Thread safety: the reference's
-// operations from any thread; moving and closing as any object.
-class WEIR_EXPORT memory_pool {
+/// Owns a memory pool. Has all operations of memory_pool_ref, and converts to it.
+///
+/// Move-only. A moved-from or closed pool throws `closed` when used. The pool may be destroyed
+/// before the memory allocated from it: that memory stays valid, and the driver destroys the pool
+/// with the last allocation. Assigning to the memory_pool_ref part of an owner would leak the pool;
+/// assign only whole owners.
+///
+/// Thread safety: the operations of memory_pool_ref may be called from any thread; moving and
+/// closing need exclusive access.
+///
+/// Do not assign through a `memory_pool_ref&` that is bound to an owner, and do not delete an owner
+/// as its base: the pool would leak, or be destroyed twice.
+class WEIR_EXPORT memory_pool : public memory_pool_ref {
  public:
-  // Fails whole. A pinned pool lets its device use it. A place that such memory cannot be in is
-  // refused (invalid_value); so are, by the driver, a managed pool with a limit or for other
-  // processes, and nodes that the host does not have. In a capture: allowed. cuMemPoolCreate,
-  // cuMemPoolSetAttribute, cuMemPoolSetAccess.
+  /// Creates a pool. A pinned pool gives its device access. If the constructor throws, no pool
+  /// exists.
+  ///
+  /// Throws: `invalid_value` for a location that such memory cannot have. The driver refuses a
+  /// managed pool with a size limit or with sharing, and NUMA nodes that the host does not have.
+  /// In a capture: allowed.
+  /// Driver: cuMemPoolCreate, cuMemPoolSetAttribute, cuMemPoolSetAccess.
   explicit memory_pool(weir::device gpu, memory_pool_options options = {},
                        call_site at = call_site::current());
 
-  // Takes over a pool; from now on it is ours to destroy. Null is refused (invalid_value).
+  /// Takes ownership of a pool of the driver.
+  ///
+  /// Throws: `invalid_value` if `handle` is null.
   [[nodiscard]] static memory_pool adopt(CUmemPoolHandle_st* handle, weir::device gpu,
                                          call_site at = call_site::current());
 
   memory_pool(memory_pool&& other) noexcept;
+  /// Destroys the pool that this object held, and takes over the other one.
   memory_pool& operator=(memory_pool&& other) noexcept;
-  // Never blocks; what fails goes to set_unhandled_error_handler. During a capture begun through
-  // weir and in host functions the pool is destroyed later, by another thread.
+  /// Destroys the pool and never blocks. Errors go to set_unhandled_error_handler.
+  ///
+  /// In a capture: another thread destroys the pool later, if the capture was begun through weir.
+  /// In a host function: another thread destroys the pool later.
   ~memory_pool();
 
-  // Destroys it now and reports what fails; does nothing a second time. A device whose current pool
-  // this is goes back to its default pool. cuMemPoolDestroy.
+  /// Destroys the pool now and reports errors. A second call does nothing. If it is its device's
+  /// current pool, the default pool becomes current again.
+  ///
+  /// Driver: cuMemPoolDestroy.
   void close(call_site at = call_site::current());
+  /// Returns true if the object owns no pool: it was closed, released or moved from.
   [[nodiscard]] bool closed() const noexcept {
-    return ref_.get() == detail::closed_handle<CUmemPoolHandle_st>();
+    return get() == detail::closed_handle<CUmemPoolHandle_st>();
   }
 
-  // Gives the handle up; its destruction is the caller's. The object is closed.
+  /// Gives up ownership and returns the handle; the caller must destroy the pool. The object is
+  /// closed afterwards.
   [[nodiscard]] CUmemPoolHandle_st* release(call_site at = call_site::current());
 
-  [[nodiscard]] void* allocate(stream_ref stream, std::size_t bytes,
-                               call_site at = call_site::current()) const {
-    return ref_.allocate(stream, bytes, at);
-  }
-  void deallocate(stream_ref stream, void* address, call_site at = call_site::current()) const {
-    ref_.deallocate(stream, address, at);
-  }
-  [[nodiscard]] memory_pool_ref retrying(int attempts = 3) const noexcept {
-    return ref_.retrying(attempts);
-  }
-
-  [[nodiscard]] unsigned long long release_threshold(call_site at = call_site::current()) const {
-    return ref_.release_threshold(at);
-  }
-  void set_release_threshold(unsigned long long bytes, call_site at = call_site::current()) const {
-    ref_.set_release_threshold(bytes, at);
-  }
-  void trim(std::size_t keep = 0, call_site at = call_site::current()) const {
-    ref_.trim(keep, at);
-  }
-  [[nodiscard]] pool_reuse reuse(call_site at = call_site::current()) const {
-    return ref_.reuse(at);
-  }
-  void set_reuse(pool_reuse rules, call_site at = call_site::current()) const {
-    ref_.set_reuse(rules, at);
-  }
-  [[nodiscard]] pool_usage usage(call_site at = call_site::current()) const {
-    return ref_.usage(at);
-  }
-  void reset_high_watermarks(call_site at = call_site::current()) const {
-    ref_.reset_high_watermarks(at);
-  }
-  void set_access(weir::device peer, pool_access access,
-                  call_site at = call_site::current()) const {
-    ref_.set_access(peer, access, at);
-  }
-  [[nodiscard]] pool_access access(weir::device peer, call_site at = call_site::current()) const {
-    return ref_.access(peer, at);
-  }
-
-  [[nodiscard]] weir::device device() const noexcept { return ref_.device(); }
-  [[nodiscard]] CUmemPoolHandle_st* get() const noexcept { return ref_.get(); }
-  [[nodiscard]] memory_pool_ref ref() const noexcept { return ref_; }
-  operator memory_pool_ref() const noexcept { return ref_; }
+  /// Returns the reference to this pool.
+  [[nodiscard]] memory_pool_ref ref() const noexcept { return *this; }
 
  private:
-  explicit memory_pool(memory_pool_ref taken) noexcept : ref_{taken} {}
-  void forget() noexcept {
-    ref_ = memory_pool_ref{detail::closed_handle<CUmemPoolHandle_st>(), ref_.device()};
-  }
-
-  memory_pool_ref ref_;
+  explicit memory_pool(memory_pool_ref pool) noexcept : memory_pool_ref{pool} {}
 };
 
-static_assert(!std::is_copy_constructible_v<memory_pool>);
+static_assert(!std::is_copy_constructible_v<memory_pool> &&
+              !std::is_constructible_v<memory_pool, memory_pool_ref> &&
+              !std::is_assignable_v<memory_pool&, memory_pool_ref>);
 
-// Every device has a pool of its own, which never ends, and a current pool, at first the same:
-// where buffers that name no pool, cuMemAllocAsync and cudaMallocAsync get their memory, in all
-// threads of the process. Thread safety: from any thread. In a host function: refused.
+// Each device has a default pool, which is never destroyed, and a current pool, which is the
+// default pool at first. Buffers without a pool of their own, cuMemAllocAsync and cudaMallocAsync
+// allocate from the current pool, in all threads of the process.
 
-// cuDeviceGetDefaultMemPool.
+/// Returns the device's default pool, which is never destroyed.
+///
+/// In a host function: throws `not_permitted`.
+/// Thread safety: may be called from any thread.
+/// Driver: cuDeviceGetDefaultMemPool.
 [[nodiscard]] WEIR_EXPORT memory_pool_ref default_memory_pool(device gpu,
                                                               call_site at = call_site::current());
-// cuDeviceGetMemPool.
+/// Returns the device's current pool: buffers without a pool of their own, cuMemAllocAsync and
+/// cudaMallocAsync allocate from it. At first it is the default pool.
+///
+/// In a host function: throws `not_permitted`.
+/// Thread safety: may be called from any thread.
+/// Driver: cuDeviceGetMemPool.
 [[nodiscard]] WEIR_EXPORT memory_pool_ref current_memory_pool(device gpu,
                                                               call_site at = call_site::current());
-// Makes a pool the current one of its device. Pinned and managed pools cannot be (invalid_value).
-// cuDeviceSetMemPool.
+/// Makes a pool the current pool of its device, for all threads of the process.
+///
+/// Throws: `invalid_value` for a pinned or managed pool.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: may be called from any thread.
+/// Driver: cuDeviceSetMemPool.
 WEIR_EXPORT void use(memory_pool_ref pool, call_site at = call_site::current());
 
-// use(pool) until the end of the block, then current again what was. For the whole process, not for
-// a thread: scopes of one device in several threads at once leave behind whatever ended last.
+/// Makes a pool current until the end of the block, then restores the previous one. The current
+/// pool belongs to the process, not to a thread: if scopes for one device overlap in several
+/// threads, the scope that ends last decides.
 class WEIR_EXPORT memory_pool_scope {
  public:
+  /// Makes `pool` the current pool of its device.
+  ///
+  /// Throws: as use() and current_memory_pool().
+  /// Driver: cuDeviceGetMemPool, cuDeviceSetMemPool.
   [[nodiscard]] explicit memory_pool_scope(memory_pool_ref pool,
                                            call_site at = call_site::current());
   memory_pool_scope(const memory_pool_scope&) = delete;
   memory_pool_scope& operator=(const memory_pool_scope&) = delete;
-  // What fails goes to set_unhandled_error_handler.
+  /// Restores the previous pool. Errors go to set_unhandled_error_handler.
   ~memory_pool_scope();
 
  private:
-  memory_pool_ref before_;
+  memory_pool_ref previous_pool_;
 };
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// weir/memory/memory_resource.hpp - pools in the shape in which other libraries take memory:
-// cuda::mr, RMM.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/memory_resource.hpp - pools as memory resources of cuda::mr and RMM.
 #pragma once
 
 #include <weir/detail/export.hpp>
@@ -11,7 +11,7 @@
 namespace weir {
 namespace detail {
 
-// What the functions of a resource do, beside the stream-ordered ones of a pool.
+/// The operations of a resource that memory_pool_ref does not have.
 WEIR_EXPORT void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t bytes,
                                    std::size_t alignment, call_site at);
 WEIR_EXPORT void deallocate_noexcept(memory_pool_ref pool, stream_ref stream,
@@ -19,13 +19,13 @@ WEIR_EXPORT void deallocate_noexcept(memory_pool_ref pool, stream_ref stream,
 WEIR_EXPORT void* allocate_synchronously(memory_pool_ref pool, std::size_t bytes,
                                          std::size_t alignment, call_site at);
 WEIR_EXPORT void deallocate_synchronously(memory_pool_ref pool, void* address) noexcept;
-// allocate_synchronously() with std::bad_alloc where there is no memory, as the standard library's
-// users expect.
+/// Like allocate_synchronously(), but throws std::bad_alloc if there is no memory, as the standard
+/// library expects.
 WEIR_EXPORT void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes,
                                         std::size_t alignment);
 
-// Is this the property of that name (cuda::mr::device_accessible), in whatever version of the
-// library? So the headers of that library need not be known here.
+/// Returns true if Property is the property with this name (cuda::mr::device_accessible), in any
+/// version of that library. The name is compared so that no header of the library is needed.
 template <class Property>
 consteval bool is_property(const char* name) {
   const char* const function =
@@ -44,80 +44,101 @@ consteval bool is_property(const char* name) {
 
 }  // namespace detail
 
-// What memory of a pool is aligned to, and so the most that a resource can be asked for.
+/// The alignment of all memory from a pool, in bytes, and so the largest alignment that a resource
+/// accepts.
 inline constexpr std::size_t pool_alignment = 256;
 
-// A pool, borrowed, as a memory resource: it satisfies the concepts of cuda::mr (resource,
-// resource_with, and those of before CCCL 3.1, async_resource), so that cuda::mr::resource_ref,
-// rmm::device_async_resource_ref and what is built on them take it; no header of theirs is needed
-// here. Trivially copyable; equal if the pools are the same. It has the property device_accessible,
-// and for a pinned pool host_accessible, too. Allocating fails with weir::error: out_of_memory, or
-// invalid_value for an alignment that is no power of two up to pool_alignment. Deallocating never
-// throws: what fails goes to set_unhandled_error_handler. A patient pool (retrying()) makes a
-// patient resource.
-// Thread safety: any operation from any thread. In a host function: refused.
+/// A borrowed pool as a memory resource. Trivially copyable; equal if the pools are.
+///
+/// It satisfies the concepts of cuda::mr: resource, resource_with, and async_resource from before
+/// CCCL 3.1. cuda::mr::resource_ref, rmm::device_async_resource_ref and types built on them accept
+/// it. weir needs no header of these libraries.
+/// It has the property device_accessible; a resource of a pinned pool also has host_accessible.
+/// Allocation throws weir::error: `out_of_memory`, or `invalid_value` for an alignment that is not
+/// a power of two up to pool_alignment. Deallocation never throws; errors go to
+/// set_unhandled_error_handler. A resource of a pool from retrying() retries, too.
+///
+/// In a host function: throws `not_permitted`.
+/// Thread safety: all members may be called from any thread.
 template <pool_memory Memory>
 class basic_pool_resource {
  public:
-  // Of a pool of that memory.
+  /// Creates a resource of a pool; the pool's memory must be of the kind Memory.
   constexpr basic_pool_resource(memory_pool_ref pool) noexcept : pool_{pool} {}
-  basic_pool_resource(const memory_pool& pool) noexcept : pool_{pool.ref()} {}
 
-  // In stream order, as memory_pool_ref does. The streams of all libraries convert.
+  /// Allocates in stream order, like memory_pool_ref::allocate(). `stream` accepts the stream types
+  /// of all libraries.
+  ///
+  /// Throws: `out_of_memory`; `invalid_value` for an alignment that is not supported.
+  /// Driver: cuMemAllocFromPoolAsync.
   [[nodiscard]] void* allocate(stream_ref stream, std::size_t bytes,
                                std::size_t alignment = pool_alignment,
                                call_site at = call_site::current()) const {
     return detail::allocate_aligned(pool_, stream, bytes, alignment, at);
   }
+  /// Frees in stream order, like memory_pool_ref::deallocate(). Errors go to
+  /// set_unhandled_error_handler.
+  ///
+  /// Driver: cuMemFreeAsync.
   void deallocate(stream_ref stream, void* address, std::size_t /*bytes*/,
                   std::size_t /*alignment*/ = pool_alignment) const noexcept {
     detail::deallocate_noexcept(pool_, stream, address);
   }
 
-  // In no stream's order: usable by all streams, and the host where it reaches the memory, when the
-  // call returns, for which it may wait; and given back when nothing uses it any more, which is the
-  // caller's to know.
+  /// Allocates memory that every stream may use when the call returns, and the host if it can
+  /// access the memory. The call may block for that.
+  ///
+  /// Throws: `out_of_memory`; `invalid_value` for an alignment that is not supported.
   [[nodiscard]] void* allocate_sync(std::size_t bytes, std::size_t alignment = pool_alignment,
                                     call_site at = call_site::current()) const {
     return detail::allocate_synchronously(pool_, bytes, alignment, at);
   }
+  /// Frees memory of allocate_sync(). The caller ensures that no work uses it any more. Errors go
+  /// to set_unhandled_error_handler.
   void deallocate_sync(void* address, std::size_t /*bytes*/,
                        std::size_t /*alignment*/ = pool_alignment) const noexcept {
     detail::deallocate_synchronously(pool_, address);
   }
 
-  // The same under the names of before CCCL 3.1.
+  /// Calls allocate_sync(). The name that cuda::mr used before CCCL 3.1.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = pool_alignment,
                                call_site at = call_site::current()) const {
     return allocate_sync(bytes, alignment, at);
   }
+  /// Calls deallocate_sync(). The name that cuda::mr used before CCCL 3.1.
   void deallocate(void* address, std::size_t bytes,
                   std::size_t alignment = pool_alignment) const noexcept {
     deallocate_sync(address, bytes, alignment);
   }
+  /// Calls allocate(stream, bytes, alignment). The name that cuda::mr used before CCCL 3.1.
   [[nodiscard]] void* allocate_async(std::size_t bytes, std::size_t alignment, stream_ref stream,
                                      call_site at = call_site::current()) const {
     return allocate(stream, bytes, alignment, at);
   }
+  /// Calls allocate(stream, bytes). The name that cuda::mr used before CCCL 3.1.
   [[nodiscard]] void* allocate_async(std::size_t bytes, stream_ref stream,
                                      call_site at = call_site::current()) const {
     return allocate(stream, bytes, pool_alignment, at);
   }
+  /// Calls deallocate(stream, address). The name that cuda::mr used before CCCL 3.1.
   void deallocate_async(void* address, std::size_t bytes, std::size_t alignment,
                         stream_ref stream) const noexcept {
     deallocate(stream, address, bytes, alignment);
   }
+  /// Calls deallocate(stream, address). The name that cuda::mr used before CCCL 3.1.
   void deallocate_async(void* address, std::size_t bytes, stream_ref stream) const noexcept {
     deallocate(stream, address, bytes);
   }
 
+  /// Returns the pool that the resource allocates from.
   [[nodiscard]] constexpr memory_pool_ref pool() const noexcept { return pool_; }
+  /// Returns true if both allocate from one pool.
   friend constexpr bool operator==(const basic_pool_resource& a,
                                    const basic_pool_resource& b) noexcept {
     return a.pool_ == b.pool_;
   }
 
-  // Who reaches the memory.
+  /// Declares the resource's properties to cuda::mr: which processors can access the memory.
   template <class Property>
   requires(detail::is_property<Property>("device_accessible") ||
            (Memory == pool_memory::pinned &&
@@ -129,7 +150,9 @@ class basic_pool_resource {
   memory_pool_ref pool_;
 };
 
+/// A memory resource of a device pool.
 using device_pool_resource = basic_pool_resource<pool_memory::device>;
+/// A memory resource of a pinned pool.
 using pinned_pool_resource = basic_pool_resource<pool_memory::pinned>;
 
 }  // namespace weir

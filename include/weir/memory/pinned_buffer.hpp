@@ -1,5 +1,5 @@
-// weir/memory/pinned_buffer.hpp - host memory that devices copy from and to without stopping
-// anybody.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory/pinned_buffer.hpp - page-locked host memory for asynchronous copies.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -11,37 +11,53 @@
 
 namespace weir {
 
-// `size` elements of pinned (page-locked) host memory, uninitialised: the memory for asynchronous
-// copies. The host reads and writes it like an array; every device can copy from and to it and
-// address it. Destroying one while a copy is still under way is allowed: weir's operations remember
-// the streams on which they used it, and the memory is given back by another thread when their work
-// is done. Operations that weir did not queue are told with used_on(). T is trivially copyable. An
-// empty one owns nothing. data(), [] and what else all buffers have: typed_memory.hpp. Move-only;
-// moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that
-// copies from it may be queued from several threads. Making and freeing pinned memory is slow (tens
-// of microseconds): keep it. In a capture begun through weir: allowed, and no part of it; in others
-// the driver refuses to make one, and drops the capture. Closing and destroying one harms none.
+/// Owns `size` elements of uninitialised pinned (page-locked) host memory, for asynchronous copies.
+///
+/// The host reads and writes it like an array. Every device can copy from and to it, and access it
+/// directly.
+/// Destroying a buffer while a copy uses it is allowed: weir's operations record the streams on
+/// which they use it. Another thread frees the memory when their work is done. For work that weir
+/// did not queue, call used_on().
+/// T must be trivially copyable. An empty buffer owns nothing. Common members such as data() and
+/// operator[] are in typed_memory.hpp. Move-only. A moved-from or closed buffer throws `closed`
+/// when used.
+///
+/// In a capture: allowed if the capture was begun through weir; not part of the capture. For other
+/// captures, the driver refuses to allocate and invalidates the capture. Closing and destroying a
+/// buffer invalidates no capture.
+/// Thread safety: copies from the buffer may be queued from several threads; all other members need
+/// exclusive access.
+/// Cost: allocating and freeing takes tens of microseconds; keep the buffer.
 template <class T>
 class pinned_buffer : public detail::host_array<T, detail::host_accessible_memory> {
   using elements = detail::host_array<T, detail::host_accessible_memory>;
 
  public:
-  // Allocated in the primary context of the device, usable by all. Fails whole. cuMemHostAlloc
-  // (portable).
+  /// Allocates in the primary context of `gpu`; all devices may use the memory. If the constructor
+  /// throws, nothing was allocated.
+  ///
+  /// Driver: cuMemHostAlloc (portable).
   explicit pinned_buffer(std::size_t size, device gpu = device{},
                          call_site at = call_site::current())
       : elements{detail::host_accessible_kind::pinned, size, sizeof(T), gpu,
                  detail::pinned_for_all_devices,       at} {}
 
-  // Never blocks: another thread frees it when the streams that weir knows to use it are done, and
-  // waits there for the whole device where a GPU's driver does so (cuMemFreeHost). What fails goes
-  // to set_unhandled_error_handler.
+  /// Moves the buffer. Destroying or overwriting a buffer never blocks: another thread frees the
+  /// memory when the recorded streams are done. It waits for the whole device if the GPU's driver
+  /// does so. Errors go to set_unhandled_error_handler.
+  ///
+  /// Driver: cuMemFreeHost.
   pinned_buffer(pinned_buffer&&) noexcept = default;
+  /// Frees the memory that this buffer held, like the destructor, and takes over the other
+  /// buffer's.
   pinned_buffer& operator=(pinned_buffer&&) noexcept = default;
 
-  // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a
-  // second time. Refused (stream_capture_unsupported), with nothing changed, while a stream that
-  // used it captures. cuEventSynchronize, cuMemFreeHost.
+  /// Waits for the streams that use the buffer, frees the memory now and reports errors. A second
+  /// call does nothing.
+  ///
+  /// Throws: `stream_capture_unsupported`, with nothing changed, while a stream that used the
+  /// buffer captures.
+  /// Driver: cuEventSynchronize, cuMemFreeHost.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:

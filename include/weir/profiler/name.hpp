@@ -1,5 +1,6 @@
-// weir/profiler/name.hpp - names of streams and other things, and ranges of work: for profilers,
-// and for weir's own texts.
+// SPDX-License-Identifier: Apache-2.0
+// weir/profiler/name.hpp - names of objects and ranges of host time, for profilers and for weir's
+// messages.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -16,10 +17,10 @@
 namespace weir {
 namespace detail {
 
-struct profiler;  // nvtx.hpp, in src/api
+struct profiler;  ///< defined in src/api/profiler/nvtx.hpp
 
-// The profiler that listens: null where there is none. Until somebody asks, one that first finds
-// out.
+/// The attached profiler; null if there is none. Before the first use, it points to an object whose
+/// functions load the profiler.
 WEIR_EXPORT extern const profiler* profiler_in_use;
 WEIR_EXPORT void push_range(const profiler* to, const char* name) noexcept;
 WEIR_EXPORT void pop_range(const profiler* from) noexcept;
@@ -27,47 +28,71 @@ WEIR_EXPORT void mark(const profiler* at, const char* name) noexcept;
 
 }  // namespace detail
 
-// A name shows wherever the thing does: in a profiler's timeline, in weir's errors, and in
-// to_string(): 'stream "copies" 0x55d0c8 (device 0)'; that of a device only where it is the thing
-// itself. A later name replaces an earlier one, an empty one takes it away. Names of weir's own
-// objects go with them; those of foreign or released streams and events stay until they are taken
-// away, also for a later one that gets the same handle. The profiler is whichever tool the
-// environment names in NVTX_INJECTION64_PATH, as Nsight Systems does for the programs that it
-// starts; weir speaks the tools' protocol (NVTX 3) itself. Without one, naming only serves the
-// texts. Closed ones are refused (closed). None of these makes a driver call. Thread safety: from
-// any thread, in host functions and captures too.
+/// Names a stream. A name is shown in a profiler's timeline, in weir's errors and in to_string():
+/// 'stream "copies" 0x55d0c8 (device 0)'. A later name replaces an earlier one; an empty name
+/// removes it.
+///
+/// Names of weir's own objects end with the objects. Names of foreign or released streams and
+/// events remain until they are removed, even if the handle is reused. The profiler is the tool
+/// that the environment variable NVTX_INJECTION64_PATH names; Nsight Systems sets it for the
+/// programs that it starts. weir implements the tools' protocol (NVTX 3) itself. Without a
+/// profiler, names only appear in messages. Makes no driver call.
+///
+/// Throws: `closed` for a closed stream.
+/// In a capture: allowed.
+/// In a host function: allowed.
+/// Thread safety: may be called from any thread.
 WEIR_EXPORT void set_name(stream_ref stream, std::string_view name,
                           call_site at = call_site::current());
+/// Names an event, as set_name() of a stream.
+///
+/// Throws: `closed` for a closed event.
 WEIR_EXPORT void set_name(event_ref event, std::string_view name,
                           call_site at = call_site::current());
-// For texts: profilers know no pools.
+/// Names a pool, for messages only: profilers do not show pools.
+///
+/// Throws: `closed` for a closed pool.
 WEIR_EXPORT void set_name(memory_pool_ref pool, std::string_view name,
                           call_site at = call_site::current());
+/// Names a context, as set_name() of a stream.
+///
+/// Throws: `closed` for a closed context.
 WEIR_EXPORT void set_name(context_ref context, std::string_view name,
                           call_site at = call_site::current());
+/// Names a device. The name is shown only where the device itself is the subject, not for its
+/// streams.
 WEIR_EXPORT void set_name(device gpu, std::string_view name, call_site at = call_site::current());
-// Of the calling thread, for profilers, and cut to 15 bytes for debuggers and the system's tools.
+/// Names the calling thread for profilers and, cut to 15 bytes, for debuggers and system tools.
 WEIR_EXPORT void set_thread_name(std::string_view name);
 
-// The name given; empty if none was.
+/// Returns the name of a stream; empty if it has none.
 [[nodiscard]] WEIR_EXPORT std::string name_of(stream_ref stream);
+/// Returns the name of an event; empty if it has none.
 [[nodiscard]] WEIR_EXPORT std::string name_of(event_ref event);
+/// Returns the name of a pool; empty if it has none.
 [[nodiscard]] WEIR_EXPORT std::string name_of(memory_pool_ref pool);
+/// Returns the name of a context; empty if it has none.
 [[nodiscard]] WEIR_EXPORT std::string name_of(context_ref context);
+/// Returns the name of a device; empty if it has none.
 [[nodiscard]] WEIR_EXPORT std::string name_of(device gpu);
 
-// Marks, in a profiler's timeline, what the calling thread does until the end of the block. Ranges
-// nest, and each ends on the thread that began it. It is the time of the host: of work that is only
-// queued in it, the profiler knows. The text has to live until the constructor returns. Without a
-// profiler one load. In a capture and in a host function: allowed.
+/// Marks what the calling thread does until the end of the block, in a profiler's timeline. It
+/// covers host time; the profiler relates the queued work to it. Ranges nest; each has to end on
+/// the thread that began it.
+///
+/// In a capture: allowed.
+/// In a host function: allowed.
+/// Cost: one load without a profiler.
 class profile_range {
  public:
+  /// Begins a range. The text must be valid until the constructor returns.
   [[nodiscard]] explicit profile_range(const char* name) noexcept
       : profiler_{__atomic_load_n(&detail::profiler_in_use, __ATOMIC_ACQUIRE)} {
     if (profiler_ != nullptr) [[unlikely]] {
       detail::push_range(profiler_, name);
     }
   }
+  /// Begins a range.
   [[nodiscard]] explicit profile_range(const std::string& name) noexcept
       : profile_range{name.c_str()} {}
   profile_range(const profile_range&) = delete;
@@ -82,7 +107,9 @@ class profile_range {
   const detail::profiler* profiler_;
 };
 
-// Marks a moment. As cheap.
+/// Marks a moment in a profiler's timeline.
+///
+/// Cost: one load without a profiler.
 inline void profile_mark(const char* name) noexcept {
   const detail::profiler* const tool = __atomic_load_n(&detail::profiler_in_use, __ATOMIC_ACQUIRE);
   if (tool != nullptr) [[unlikely]] {

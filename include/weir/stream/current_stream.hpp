@@ -1,4 +1,6 @@
-// weir/stream/current_stream.hpp - the stream that code of this thread uses where none is named.
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/current_stream.hpp - the calling thread's current stream, for code that names no
+// stream.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -8,55 +10,60 @@
 
 namespace weir {
 
-// Each thread has a current stream for each device, at first the default stream. No function of
-// weir reads it: it is for the caller's convenience, for code that would otherwise hand one stream
-// through many calls. Libraries take a stream. A current stream stays alive while it is current in
-// any thread, also when its owner is gone; that holds for streams that weir owns, others are the
-// caller's to keep.
+// Each thread has a current stream for each device; initially it is the default stream. No function
+// of weir reads it. It is for code that would otherwise pass one stream through many calls;
+// libraries should take a stream as a parameter. An owned stream stays alive while it is the
+// current stream of any thread, even if its owner was destroyed. The caller has to keep other
+// streams alive.
 
-// The default stream that threads start with: stream_ref::legacy(), or what the environment says in
-// WEIR_DEFAULT_STREAM=legacy|per-thread, read at the first use. Any other value is an error
-// (invalid_value) at every call.
+/// Returns the stream that is current in a new thread: stream_ref::legacy(), or as given by the
+/// environment variable WEIR_DEFAULT_STREAM (legacy or per-thread), which is read at the first use.
+/// Both streams need a current context; see stream_ref::legacy().
+///
+/// Throws: `invalid_value`, at every call, if the variable has another value.
 [[nodiscard]] WEIR_EXPORT stream_ref default_stream(call_site at = call_site::current());
 
-// The calling thread's current stream for a device; no driver call. Without a device, for
-// current_device().
+/// Returns the calling thread's current stream for a device, without a driver call.
 [[nodiscard]] WEIR_EXPORT stream_ref current_stream(device gpu,
                                                     call_site at = call_site::current());
+/// Returns the calling thread's current stream for current_device().
 [[nodiscard]] WEIR_EXPORT stream_ref current_stream(call_site at = call_site::current());
 
-// Makes a stream current for the calling thread and its device, until the next use() or the end of
-// the enclosing stream_scope. A default stream becomes current for current_device(). Refused
-// (invalid_device), with nothing changed, if the context of another device is current. Orders
-// nothing.
+/// Makes a stream current for the calling thread and the stream's device, until the next use() or
+/// the end of the enclosing stream_scope. A default stream becomes current for current_device().
+/// Does not order any work.
+///
+/// Throws: `invalid_device` with nothing changed if the context of another device is current.
 WEIR_EXPORT void use(stream_ref stream, call_site at = call_site::current());
 
+/// Options for stream_scope.
 struct stream_scope_options {
-  // Make the new stream wait, on the device, for the work of the one that was current before.
+  /// Makes the new stream wait, on the device, for the work of the previous stream.
   bool wait_on_entry = false;
-  // Make the one that was current before wait, on the device, for the new one's work.
+  /// Makes the previous stream wait, on the device, for the new stream's work.
   bool wait_on_exit = false;
-  // If the stream is of another device, make its context current as well; without this it is
-  // refused.
+  /// Also makes the context of the stream current if it belongs to another device. Without this,
+  /// such a stream throws `invalid_device`.
   bool switch_device = false;
 };
 
-// use(stream) until the end of the block, then current again exactly what was, also if that had
-// come from a plain use(), if there was a use() in between, or if the block ends by an exception.
-// Scopes nest; each ends on the thread that began it.
+/// Makes a stream current until the end of the block, then restores the previous one. It restores
+/// it also after a use() in between, and if the block ends by an exception. Scopes nest; each has
+/// to end on the thread that began it.
 class WEIR_EXPORT stream_scope {
  public:
+  /// Makes the stream current, as use() does.
   [[nodiscard]] explicit stream_scope(stream_ref stream, stream_scope_options options = {},
                                       call_site at = call_site::current());
-  // A null pointer makes a scope that does nothing.
+  /// Makes the stream current. With a null pointer the scope does nothing.
   [[nodiscard]] explicit stream_scope(const stream_ref* stream_or_null,
                                       stream_scope_options options = {},
                                       call_site at = call_site::current());
   explicit stream_scope(int, stream_scope_options = {},
-                        call_site = {}) = delete;  // 0 is no null pointer here
+                        call_site = {}) = delete;  ///< 0 is not a null pointer here
   stream_scope(const stream_scope&) = delete;
   stream_scope& operator=(const stream_scope&) = delete;
-  // A wait on exit that fails goes to set_unhandled_error_handler.
+  /// Restores the previous stream. Errors of a wait on exit go to set_unhandled_error_handler.
   ~stream_scope();
 
  private:
@@ -66,7 +73,7 @@ class WEIR_EXPORT stream_scope {
   detail::stream_state* previous_state_ = nullptr;
   CUstream_st* entered_ = nullptr;
   detail::stream_state* entered_state_ = nullptr;
-  int device_ = -1;  // none: a scope that does nothing
+  int device_ = -1;  ///< -1: the scope does nothing
   bool previous_is_set_ = false;
   bool wait_on_exit_ = false;
   bool pushed_context_ = false;

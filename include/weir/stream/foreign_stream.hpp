@@ -1,4 +1,5 @@
-// weir/stream/foreign_stream.hpp - which types of other libraries are streams: cuda::stream_ref,
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/foreign_stream.hpp - concepts for stream types of other libraries: cuda::stream_ref,
 // rmm::cuda_stream_view, ...
 #pragma once
 
@@ -9,15 +10,13 @@
 
 namespace weir {
 
-class stream;
 class stream_ref;
-class shared_stream;
 
 namespace detail {
 
 template <class S>
 inline constexpr bool is_weir_stream =
-    std::is_same_v<S, stream> || std::is_same_v<S, stream_ref> || std::is_same_v<S, shared_stream>;
+    std::is_convertible_v<const S*, const stream_ref*>;  // S may be incomplete
 
 template <class S>
 concept has_get_handle = requires(const S& s) {
@@ -36,15 +35,15 @@ concept smart_pointer = requires {
 
 }  // namespace detail
 
-// A class of somebody else that gives a raw stream by get() or value(). A stream_ref is made from
-// it implicitly.
+/// A class of another library that returns a raw stream from get() or value(). Converts to a
+/// stream_ref implicitly.
 template <class S>
 concept stream_source = std::is_class_v<S> && !detail::is_weir_stream<S> &&
                         (detail::has_get_handle<S> || detail::has_value_handle<S>);
 
-// One that is also made from a raw stream: a reference type. weir's streams convert to it
-// implicitly. Smart pointers, which would own what they are made from, are not meant. The rule is
-// structural, so no header of that library is needed here, and none has to be known.
+/// A stream_source that can also be constructed from a raw stream: a reference type. weir's streams
+/// convert to it implicitly. Smart pointers, which would take ownership, are excluded. The rule is
+/// structural, so no header of the other library is needed.
 template <class S>
 concept foreign_stream =
     stream_source<S> && std::constructible_from<S, CUstream_st*> && !detail::smart_pointer<S>;

@@ -1,4 +1,6 @@
-// weir/stream/host_function.hpp - code of the host that runs at a point in a stream's work.
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/host_function.hpp - host functions: host code that runs at a point in a stream's
+// work.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -15,15 +17,15 @@
 namespace weir {
 namespace detail {
 
-// A closure under way to a stream. Lives in a block of weir's pool, directly before the closure.
+/// A closure that is queued in a stream. It is stored in a block of weir's pool, directly before
+/// the closure.
 struct host_call : deferred_task {
-  void (*invoke)(host_call& self, errc status) = nullptr;  // may throw
-  void (*destroy)(host_call& self) noexcept =
-      nullptr;  // the closure's destructor; null if that does nothing
-  void (*deallocate)(host_call& self) noexcept =
-      nullptr;                    // the block's return to where it came from
-  CUstream_st* stream = nullptr;  // whose next sync() gets what the closure throws
-  unsigned long long owner = 0;   // which stream that was, if the handle is used again
+  void (*invoke)(host_call& self, errc status) = nullptr;  ///< may throw
+  /// destroys the closure; null if that does nothing
+  void (*destroy)(host_call& self) noexcept = nullptr;
+  void (*deallocate)(host_call& self) noexcept = nullptr;  ///< returns the block
+  CUstream_st* stream = nullptr;  ///< the stream whose next sync() throws the closure's exception
+  unsigned long long owner = 0;   ///< identifies that stream if the handle is reused
 };
 
 template <class F>
@@ -41,14 +43,15 @@ concept takes_status = requires(std::decay_t<F>&& f, errc status) {
   std::move(f)(status);
 };
 
-// Does each execution of a captured stream run it again?
+/// Says if a closure runs once or at every execution of a captured stream.
 enum class host_call_use : unsigned char { once, repeatable };
 
-// A block for a closure of that size; small ones come from a pool and cost no allocation.
+/// Allocates a block for a closure of that size. Small blocks come from a pool, without an
+/// allocation.
 [[nodiscard]] WEIR_EXPORT void* allocate_host_call(std::size_t bytes, std::size_t alignment,
                                                    void (**deallocate)(host_call&) noexcept);
 
-// Queues it. If that fails, destroys the closure here and now, once, and throws.
+/// Queues the closure. On failure destroys the closure once and throws.
 WEIR_EXPORT void enqueue_host_call(stream_ref stream, host_call& call, host_call_use use,
                                    call_site at);
 
@@ -81,24 +84,33 @@ void launch_closure(stream_ref stream, F&& f, Invoke, host_call_use use, call_si
 
 }  // namespace detail
 
-// What holds for all three:
-// The function runs after the work queued before it, on a thread of the driver's; work queued after
-// it starts when it has returned. Queueing does not block. Functions of all streams may share one
-// thread, so one must not wait for another. Inside it no CUDA call may be made, and weir refuses
-// its own operations (not_permitted). Destroying weir's objects is allowed: weir hands them to
-// another thread. An exception that it throws does not reach the driver: later work runs on, and
-// the next sync() of the stream throws it; if several were thrown, the first one, and the others go
-// to set_unhandled_error_handler. The function object is destroyed exactly once, after it ran, or,
-// if the context is lost before, without having run. That happens on a thread where CUDA calls are
-// allowed. If queueing fails it is destroyed in the call, and its error thrown. Function objects up
-// to 64 bytes cost no allocation. In a host function: refused. cuStreamAddCallback, whose callback,
-// unlike a host function, also comes when the context is lost.
+// These rules hold for launch_host(), launch_host_once() and add_callback():
+//
+// - The function runs after the work queued before it, on a thread of the driver's. Work queued
+//   after it starts when it has returned. Queueing does not block.
+// - Functions of all streams may share one thread, so one must not wait for another.
+// - Inside the function no CUDA call may be made, and weir's operations throw `not_permitted`.
+//   weir's objects may be destroyed: another thread does it.
+// - An exception of the function does not reach the driver, and later work still runs. The next
+//   sync() of the stream throws it, or the next wait for a completion of the stream. Of several
+//   exceptions the first is thrown; the others go to set_unhandled_error_handler.
+// - The function object is destroyed exactly once, on a thread where CUDA calls are allowed: after
+//   it ran or, if the context becomes unusable before, without having run. If queueing fails, it is
+//   destroyed in the call, which throws the error.
+// - Function objects of up to 64 bytes need no allocation.
+// - In a host function the calls throw `not_permitted`.
+// - The driver call is cuStreamAddCallback. Unlike cuLaunchHostFunc it also calls back when the
+//   context has become unusable.
 
-// Runs f(), called as an lvalue, each time that this point of the stream is executed: once, or, in
-// a capture, at each launch of the graph. The graph owns f then, and it is destroyed after the
-// graph, its clones and executables are gone and no launch is under way; what it throws goes to
-// set_unhandled_error_handler, as no one stream stands for all launches. Not called if the context
-// is lost. In a capture: cuUserObjectCreate, cuGraphRetainUserObject, cuLaunchHostFunc.
+/// Runs f(), called as an lvalue, each time this point of the stream is executed. That is once or,
+/// if it was captured, at each launch of the graph. Not called if the context becomes unusable
+/// before. See above for the rules.
+///
+/// In a capture: allowed. The graph owns f, and destroys it when the graph, its clones and its
+/// executables are destroyed and no launch is in progress. Exceptions of f go to
+/// set_unhandled_error_handler, because no stream represents all launches.
+/// Driver: cuStreamAddCallback; in a capture: cuUserObjectCreate, cuGraphRetainUserObject,
+/// cuLaunchHostFunc.
 template <detail::repeatable F>
 void launch_host(stream_ref stream, F&& f, call_site at = call_site::current()) {
   constexpr auto invoke = [](std::decay_t<F>& closure, errc status) {
@@ -107,13 +119,18 @@ void launch_host(stream_ref stream, F&& f, call_site at = call_site::current()) 
   detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_use::repeatable, at);
 }
 
-// The same for C: function(data) and nothing else. No allocation. Null is refused (invalid_value).
+/// Like launch_host() for a C function: calls function(data). Does not allocate.
+///
+/// Throws: `invalid_value` for a null function.
 WEIR_EXPORT void launch_host(stream_ref stream, void (*function)(void* data), void* data,
                              call_site at = call_site::current());
 
-// Runs std::move(f)() once, for functions that can run only once: they give away what they hold.
-// Not called if the context is lost. In a capture: refused (stream_capture_unsupported) before the
-// driver sees it; the capture lives on.
+/// Runs std::move(f)() once, for functions that can run only once because they give away what they
+/// hold. Not called if the context becomes unusable before. See above for the rules.
+///
+/// In a capture: throws `stream_capture_unsupported` before the driver is called; the capture stays
+/// valid.
+/// Driver: cuStreamAddCallback.
 template <detail::consumable F>
 void launch_host_once(stream_ref stream, F&& f, call_site at = call_site::current()) {
   constexpr auto invoke = [](std::decay_t<F>& closure, errc status) {
@@ -122,8 +139,12 @@ void launch_host_once(stream_ref stream, F&& f, call_site at = call_site::curren
   detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_use::once, at);
 }
 
-// Runs std::move(f)(status) exactly once, also when the work before it failed: status is success,
-// or the error. In a capture: refused, as launch_host_once().
+/// Runs std::move(f)(status) exactly once, even if earlier work failed. `status` is success or the
+/// error. See above for the rules.
+///
+/// In a capture: throws `stream_capture_unsupported` before the driver is called; the capture stays
+/// valid.
+/// Driver: cuStreamAddCallback.
 template <detail::takes_status F>
 void add_callback(stream_ref stream, F&& f, call_site at = call_site::current()) {
   constexpr auto invoke = [](std::decay_t<F>& closure, errc status) {
@@ -132,7 +153,7 @@ void add_callback(stream_ref stream, F&& f, call_site at = call_site::current())
   detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_use::once, at);
 }
 
-// Is the calling thread inside one of these functions?
+/// Returns true if the calling thread is running one of these functions.
 [[nodiscard]] WEIR_EXPORT bool in_host_function() noexcept;
 
 }  // namespace weir

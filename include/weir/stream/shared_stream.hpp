@@ -1,4 +1,5 @@
-// weir/stream/shared_stream.hpp - a borrowed stream together with what keeps it alive.
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/shared_stream.hpp - a borrowed stream together with its owner.
 #pragma once
 
 #include <weir/stream/stream.hpp>
@@ -9,44 +10,38 @@
 
 namespace weir {
 
-// A stream of somebody else and a share in its owner, which lives until the last copy of this is
-// gone. stream_ref itself stays a plain handle; this is the one to store. Copies are equal, and
-// never destroy the stream themselves.
-//
-//   weir::shared_stream s{torch_stream.stream(), torch_stream};    // holds a copy of torch_stream
-//   weir::shared_stream t{raw, shared_pool};                       // holds a std::shared_ptr
-//
-// Thread safety: as std::shared_ptr; the stream's own operations from any thread.
-class shared_stream {
+/// A stream of another library together with shared ownership of its owner, which is destroyed with
+/// the last copy. Derives from stream_ref. A stream_ref is a plain handle; store a shared_stream
+/// instead if the owner must stay alive. Copies are equal; they never destroy the stream
+/// themselves.
+///
+///   weir::shared_stream s{torch_stream.stream(), torch_stream};  // holds a copy of torch_stream
+///   weir::shared_stream t{raw, shared_pool};                     // holds a std::shared_ptr
+///
+/// Thread safety: as std::shared_ptr. The stream's own operations may be called from any thread.
+class shared_stream : public stream_ref {
  public:
+  /// Keeps the owner through a shared pointer.
   shared_stream(stream_ref stream, std::shared_ptr<const void> owner) noexcept
-      : ref_{stream}, owner_{std::move(owner)} {}
+      : stream_ref{stream}, owner_{std::move(owner)} {}
 
-  // Any other owner is moved or copied into this.
+  /// Moves or copies any other owner into this object.
   template <class Owner>
   requires(!std::is_convertible_v<Owner, std::shared_ptr<const void>>)
       shared_stream(stream_ref stream, Owner&& owner)
-      : ref_{stream}, owner_{std::make_shared<std::decay_t<Owner>>(std::forward<Owner>(owner))} {}
+      : stream_ref{stream},
+        owner_{std::make_shared<std::decay_t<Owner>>(std::forward<Owner>(owner))} {}
 
-  // An owner of weir's own; the stream is closed with the last copy.
+  /// Takes over an owned stream, which is closed with the last copy.
   explicit shared_stream(weir::stream&& owned)
-      : ref_{owned}, owner_{std::make_shared<weir::stream>(std::move(owned))} {}
+      : stream_ref{owned}, owner_{std::make_shared<weir::stream>(std::move(owned))} {}
 
-  [[nodiscard]] stream_ref ref() const noexcept { return ref_; }
-  [[nodiscard]] CUstream_st* get() const noexcept { return ref_.get(); }
-  const stream_ref* operator->() const noexcept { return &ref_; }
-  operator stream_ref() const noexcept { return ref_; }
-  operator CUstream_st*() const noexcept { return ref_.get(); }
-  template <foreign_stream R>
-  operator R() const {
-    return R{ref_.get()};
-  }
-  friend bool operator==(const shared_stream& a, const shared_stream& b) noexcept {
-    return a.ref_ == b.ref_;
-  }
+  /// Returns the reference, without the owner.
+  [[nodiscard]] stream_ref ref() const noexcept { return *this; }
+  /// Gives access to the stream's operations.
+  const stream_ref* operator->() const noexcept { return this; }
 
  private:
-  stream_ref ref_;
   std::shared_ptr<const void> owner_;
 };
 

@@ -1,4 +1,5 @@
-// weir/stream/stream.hpp - ordered queues of device work.
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/stream.hpp - streams: ordered queues of work for a device.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -23,147 +24,230 @@ namespace detail {
 class stream_state;
 }
 
-// A stream, borrowed: valid while its owner is. Trivially copyable; pass by value.
-// It is made implicitly from an owner, from a raw handle (CUstream, cudaStream_t) and from the
-// stream types of other libraries (cuda::stream_ref, rmm::cuda_stream_view), and converts to all of
-// those. shared_stream also keeps a foreign owner alive. Thread safety: any operation from any
-// thread. Operations queue in the order in which they are called. In a host function: refused
-// (not_permitted). In a capture the driver's rules hold, which each operation names. Work that
-// failed is reported by the calls that look at the stream (done, sync), as the driver's code, and
-// from then on by nearly every call: see context_ref::status().
+/// A borrowed stream: an ordered queue of work for a device. Trivially copyable; pass by value.
+/// Valid while its owner is alive.
+///
+/// Converts implicitly from an owner, from a raw handle (CUstream, cudaStream_t) and from stream
+/// types of other libraries (cuda::stream_ref, rmm::cuda_stream_view), and back to all of those.
+/// Use shared_stream to also keep a foreign owner alive.
+///
+/// Operations run in the order in which they are called. A call that fails throws weir::error;
+/// include weir/core/error.hpp to catch it. An error of the stream's work is reported by done() and
+/// sync() with the driver's code. After such an error nearly every call on the context fails;
+/// context_ref::status() returns it.
+///
+/// In a capture: the driver's capture rules apply; each operation names its own.
+/// In a host function: every operation fails with `not_permitted`.
+/// Thread safety: all operations may be called from any thread.
 class WEIR_EXPORT stream_ref {
  public:
+  /// Refers to the stream with this handle. A null handle is the legacy default stream.
   constexpr stream_ref(CUstream_st* handle) noexcept : handle_{handle} {}
+  /// Refers to the stream of another library's object.
   template <stream_source S>
   constexpr stream_ref(const S& other) noexcept : handle_{detail::raw_stream(other)} {}
-  stream_ref(int) = delete;  // default streams are taken by name only
+  stream_ref(int) = delete;  ///< 0 is not a stream; use legacy() or per_thread()
   stream_ref(decltype(nullptr)) = delete;
 
-  // The default stream that all threads share and that blocking streams order with; of the context
-  // that is current at each use. Never destroyed.
+  /// Returns the legacy default stream of the context that is current at each use. All threads
+  /// share it; blocking streams order with it. It is never destroyed. If no context is current,
+  /// operations throw `invalid_context`; context_scope (weir/device/context.hpp) makes one current.
   [[nodiscard]] static stream_ref legacy() noexcept;
-  // The default stream of the thread that uses it: the same reference is another stream in another
-  // thread.
+  /// Returns the per-thread default stream. This reference means a different stream in each thread
+  /// that uses it. It needs a current context, as legacy() does.
   [[nodiscard]] static stream_ref per_thread() noexcept;
 
-  // Waits of the device. None of these blocks the host.
+  // Waits on the device. These operations do not block the host.
 
-  // Marks the work queued so far: a new event, or one that the caller keeps, which forgets its
-  // earlier mark. The event and the stream have to be of one context (else invalid_handle). In a
-  // capture: allowed; the event then only serves waits within that capture. cuEventRecord, for the
-  // new ones after cuEventCreate.
+  /// Creates an event and records it after the work queued so far.
+  ///
+  /// In a capture: allowed; the event can then only be waited for within that capture.
+  /// Driver: cuEventCreate, cuEventRecord.
   [[nodiscard]] event record(call_site at = call_site::current()) const;
+  /// Creates an event with timing and records it after the work queued so far. Use two of them with
+  /// elapsed().
+  ///
+  /// In a capture: allowed; the event can then only be waited for within that capture.
+  /// Driver: cuEventCreate, cuEventRecord.
   [[nodiscard]] timed_event record_timed(call_site at = call_site::current()) const;
+  /// Records an existing event after the work queued so far. The event's previous record is
+  /// replaced.
+  ///
+  /// Throws: `invalid_handle` if the event belongs to another context.
+  /// In a capture: allowed; the event can then only be waited for within that capture.
+  /// Driver: cuEventRecord.
   void record(event_ref mark, call_site at = call_site::current()) const {
-    const errc answer = detail::record(mark.get(), handle_);
-    if (answer != errc::success) [[unlikely]] {
+    const detail::direct_status answer = detail::record(mark.get(), handle_);
+    if (answer != detail::direct_status::success) [[unlikely]] {
       record_slow(mark, answer, at);
     }
   }
 
-  // Later work of this stream starts after what `mark` marks now; a later record does not move
-  // that, and an event never recorded holds nothing. The event may be of another device. In a
-  // capture: an event of that capture makes this stream join it; the driver refuses others
-  // (stream_capture_isolation) and drops the capture. cuStreamWaitEvent.
+  /// Makes later work of this stream wait for the work that `mark` captured at its last record. A
+  /// later record of `mark` does not change this wait. An unrecorded event causes no wait. The
+  /// event may belong to another device.
+  ///
+  /// In a capture: an event recorded in a capture makes this stream join that capture. The driver
+  /// rejects any other event (`stream_capture_isolation`) and invalidates the capture.
+  /// Driver: cuStreamWaitEvent.
   void wait(event_ref mark, call_site at = call_site::current()) const {
-    const errc answer = detail::wait_for(handle_, mark.get());
-    if (answer != errc::success) [[unlikely]] {
+    const detail::direct_status answer = detail::wait_for(handle_, mark.get());
+    if (answer != detail::direct_status::success) [[unlikely]] {
       wait_slow(mark, answer, at);
     }
   }
 
-  // Later work of this stream starts after all work that `other` has been given so far, also of
-  // another device. Nothing if it is this stream. The event in between is kept for the next time,
-  // one for each thread and context. In a capture: allowed; a capture of `other` spreads to this
-  // stream. cuEventRecord, cuStreamWaitEvent.
+  /// Makes later work of this stream wait for all work queued in `other` so far. `other` may belong
+  /// to another device. Does nothing if `other` is this stream.
+  ///
+  /// Uses an event that weir caches for each thread and context.
+  ///
+  /// In a capture: if `other` captures, this stream joins that capture. If only this stream
+  /// captures, throws `stream_capture_isolation`, and the driver invalidates the capture.
+  /// Driver: cuEventRecord, cuStreamWaitEvent.
   void wait(stream_ref other, call_site at = call_site::current()) const {
-    const errc answer = detail::wait_for(handle_, other.handle_);
-    if (answer != errc::success) [[unlikely]] {
+    const detail::direct_status answer = detail::wait_for(handle_, other.handle_);
+    if (answer != detail::direct_status::success) [[unlikely]] {
       wait_slow(other, answer, at);
     }
   }
 
-  // Waits of the host.
+  // Waits on the host.
 
-  // Is all work done? Throws what the work failed with: an error is never "not done". Done means as
-  // much as after sync(): what the work wrote can be read. While the stream itself captures:
-  // refused (stream_capture_unsupported); the capture lives on. Beside captures of other streams:
-  // allowed. Of captures that were started directly through the driver nothing is known; there the
-  // driver refuses, and drops the capture. cuStreamQuery.
+  /// Returns true if all work queued so far has finished. The results of that work can then be
+  /// read, as after sync().
+  ///
+  /// Throws: the error of failed work. A failure is never reported as "not done".
+  /// In a capture: throws `stream_capture_unsupported` if this stream captures; the capture stays
+  /// valid. Captures of other streams do not matter. weir cannot detect a capture that was started
+  /// directly through the driver: the driver then refuses the call and invalidates the capture.
+  /// Driver: cuStreamQuery.
   [[nodiscard]] bool done(call_site at = call_site::current()) const {
-    const errc answer = detail::query(handle_);
-    return answer == errc::success || (answer != errc::not_ready && done_slow(answer, at));
+    const detail::direct_status answer = detail::query(handle_);
+    return answer == detail::direct_status::success ||
+           (answer != detail::direct_status::not_ready && done_slow(answer, at));
   }
 
-  // The same as a code, for loops that poll: success (done), not_ready (pending), or what went
-  // wrong.
+  /// Like done(), but returns a code and never throws: `success` if all work has finished,
+  /// `not_ready` if some is pending, else the error.
+  ///
+  /// Driver: cuStreamQuery.
   [[nodiscard]] errc try_done() const noexcept {
-    const errc answer = detail::query(handle_);
-    return answer != detail::not_called ? answer : try_done_slow();
+    const detail::direct_status answer = detail::query(handle_);
+    return answer != detail::direct_status::not_called ? detail::to_errc(answer) : try_done_slow();
   }
 
-  // Blocks the calling thread until all work queued so far is done. Throws what the work failed
-  // with; else what a host function of this stream has thrown since the last sync. In a capture: as
-  // done(). cuStreamSynchronize.
+  /// Blocks the calling thread until all work queued so far has finished.
+  ///
+  /// Throws: the error of failed work; otherwise the first exception that a host function of this
+  /// stream threw since the last sync.
+  /// In a capture: as done().
+  /// Driver: cuStreamSynchronize.
   void sync(call_site at = call_site::current()) const;
 
-  // The same with an end: false if the time passed first. The work goes on. The thread polls at
-  // once, later sleeps in between. cuEventRecord, cuEventQuery.
+  /// Like sync(), with a timeout. Returns false on timeout; the work continues. The thread polls,
+  /// at first without a pause, later with sleeps in between.
+  ///
+  /// Throws: as sync().
+  /// In a capture: as done().
+  /// Driver: cuEventRecord, cuEventQuery.
   template <detail::duration_like Duration>
   [[nodiscard]] bool sync_for(const Duration& timeout, call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds(timeout), at);
   }
+  /// Like sync(), with a deadline. Returns false if the deadline passes first; the work continues.
+  ///
+  /// Throws: as sync().
+  /// In a capture: as done().
+  /// Driver: cuEventRecord, cuEventQuery.
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool sync_until(const TimePoint& deadline,
                                 call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
 
-  // The end of all work queued so far, to be awaited, waited for or asked, by any number
-  // (weir/completion/completion.hpp). Adds nothing to the stream, and never runs a host function.
-  // While the stream itself captures: refused, with nothing queued (stream_capture_unsupported;
-  // stream_capture_invalidated where the capture is broken); the capture lives on. From captures
-  // that were started directly through the driver, too. cuStreamIsCapturing, cuEventRecord.
+  /// Returns a completion for all work queued so far: an object that any number of callers can
+  /// await, wait for or query. Include weir/completion/completion.hpp. At most an event is
+  /// recorded; a host function is never queued.
+  ///
+  /// In a capture: throws `stream_capture_unsupported` with nothing queued if this stream captures,
+  /// or `stream_capture_invalidated` if its capture is invalidated. The capture stays valid, even
+  /// if it was started directly through the driver.
+  /// Driver: cuStreamIsCapturing, cuEventRecord.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
-  // Calls f(stream), which queues work, and gives a future of what it returns
-  // (weir/completion/future.hpp, which has its body). Refused as completion() is, before the call.
-  // What is returned is kept until the work is done, also if the future is dropped. What f throws
-  // comes out of it: what f has queued by then runs, and what it uses has to be there still.
+  /// Calls f(stream), which queues work, and returns a future for the result of f. Include
+  /// weir/completion/future.hpp. The result is kept until the work has finished, even if the future
+  /// is dropped.
+  ///
+  /// Throws: what f throws. Work that f queued before it threw still runs, so the memory that the
+  /// work uses must stay valid.
+  /// In a capture: as completion(); throws before f is called.
   template <class F>
   [[nodiscard]] auto enqueue_async(F&& f, call_site at = call_site::current()) const;
 
-  // What it is. Of streams that weir made or adopted all of it is known, and asking makes no driver
-  // call. Of others the driver is asked, and where that would break a capture of the stream the
-  // question is refused instead (stream_capture_unsupported). Of the default streams, the answer is
-  // for the context that is current at the call.
+  // Properties. For streams that weir created or adopted they are cached, and no driver call is
+  // made. For other streams the driver is queried. A query that would invalidate a capture of the
+  // stream throws `stream_capture_unsupported` instead. For the default streams the result applies
+  // to the context that is current at the call.
 
-  // Unique in the process, and never used again after the stream is gone. Of a stream that weir
-  // made it is weir's own number; of others the driver's. cuStreamGetId.
+  /// Returns a number that is unique in the process and never reused after the stream is destroyed.
+  /// weir numbers the streams that it creates; for other streams the number is the driver's.
+  ///
+  /// Driver: cuStreamGetId.
   [[nodiscard]] unsigned long long id(call_site at = call_site::current()) const;
-  // cuStreamGetCtx.
+  /// Returns the context of the stream.
+  ///
+  /// Driver: cuStreamGetCtx.
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;
+  /// Returns the device of the stream.
+  ///
+  /// Driver: cuStreamGetCtx, cuCtxGetDevice.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
-  // As the device took it: within its range. cuStreamGetPriority.
+  /// Returns the priority, which is within the device's range.
+  ///
+  /// Driver: cuStreamGetPriority.
   [[nodiscard]] int priority(call_site at = call_site::current()) const;
-  // Does it order with the legacy default stream? cuStreamGetFlags.
+  /// Returns true if the stream orders with the legacy default stream.
+  ///
+  /// Driver: cuStreamGetFlags.
   [[nodiscard]] bool is_blocking(call_site at = call_site::current()) const;
-  // Is it one of the two default streams?
+  /// Returns true for the legacy and the per-thread default stream.
   [[nodiscard]] bool is_default() const noexcept;
 
+  /// Returns the raw handle.
   [[nodiscard]] constexpr CUstream_st* get() const noexcept { return handle_; }
+  /// Converts to the raw handle.
   constexpr operator CUstream_st*() const noexcept { return handle_; }
+  /// Converts to another library's stream reference type.
   template <foreign_stream R>
   constexpr operator R() const {
     return R{handle_};
   }
 
-  // The same stream? Handle null and legacy() are.
+  /// Returns true if both name one stream. A null handle equals legacy().
   friend bool operator==(stream_ref a, stream_ref b) noexcept { return a.token() == b.token(); }
-  // Both convert to each other, so a foreign one needs a comparison of its own.
+  /// Returns true if the stream has this handle.
+  friend bool operator==(stream_ref a, CUstream_st* b) noexcept { return a == stream_ref{b}; }
+  friend bool operator==(stream_ref, decltype(nullptr)) = delete;  // nor is it 0 or null
+  /// Compares with another library's stream. The two types convert to each other, so without these
+  /// overloads the comparison would be ambiguous.
   template <stream_source S>
   friend bool operator==(stream_ref a, const S& b) noexcept {
     return a == stream_ref{b};
+  }
+  /// Compares with another library's stream.
+  template <stream_source S>
+  friend bool operator==(const S& a, stream_ref b) noexcept {
+    return stream_ref{a} == b;
+  }
+
+ protected:
+  /// Replaces the handle and returns the previous one. Called by the owner.
+  CUstream_st* exchange_handle(CUstream_st* replacement) noexcept {
+    CUstream_st* const previous = handle_;
+    handle_ = replacement;
+    return previous;
   }
 
  private:
@@ -172,12 +256,12 @@ class WEIR_EXPORT stream_ref {
     const auto value = reinterpret_cast<__UINTPTR_TYPE__>(handle_);
     return value == 0 ? 1 : value;
   }
-  // After a direct call that did not succeed: throw what it answered, or, if the driver was not
-  // asked, make the whole call.
-  void record_slow(event_ref mark, errc answer, call_site at) const;
-  void wait_slow(event_ref mark, errc answer, call_site at) const;
-  void wait_slow(stream_ref other, errc answer, call_site at) const;
-  [[nodiscard]] bool done_slow(errc answer, call_site at) const;
+  /// Called when a direct call did not return success. They throw the error, or make the full call
+  /// if the direct call did not reach the driver.
+  void record_slow(event_ref mark, detail::direct_status answer, call_site at) const;
+  void wait_slow(event_ref mark, detail::direct_status answer, call_site at) const;
+  void wait_slow(stream_ref other, detail::direct_status answer, call_site at) const;
+  [[nodiscard]] bool done_slow(detail::direct_status answer, call_site at) const;
   [[nodiscard]] errc try_done_slow() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
 
@@ -186,124 +270,113 @@ class WEIR_EXPORT stream_ref {
 
 static_assert(std::is_trivially_copyable_v<stream_ref> && sizeof(stream_ref) == sizeof(void*));
 
-// Does the stream order with the legacy default stream? Most should not: its work then overlaps
-// with whatever else the program does. cudaStreamCreate makes blocking ones.
+/// Says if a stream orders with the legacy default stream. Most streams should be non-blocking, so
+/// that their work overlaps with the rest of the program. cudaStreamCreate creates blocking ones.
 enum class stream_kind : unsigned char { non_blocking, blocking };
 
+/// Options for creating a stream.
 struct stream_options {
-  // Smaller is served earlier. Outside device::priorities() it is an error that names the range;
-  // priorities().clamped(p) is always inside.
+  /// Scheduling priority: a smaller number is served earlier. A value outside device::priorities()
+  /// is an error that names the range; use priorities().clamped(p) to stay inside.
   int priority = 0;
   stream_kind kind = stream_kind::non_blocking;
 };
 
-// A stream of our own, bound to a device for good. Move-only; moved-from and closed ones answer
-// `closed` when used, and never become the default stream. It converts to its reference and has its
-// operations. A stream that is some thread's current stream, or that a weir::buffer needs for its
-// stream-ordered free, is destroyed when neither holds any more; nobody has to wait for that.
-// Thread safety: the reference's operations from any thread; moving and closing as any object.
-class WEIR_EXPORT stream {
+/// An owned stream, bound to one device. Derives from stream_ref, so it has all its operations and
+/// can be passed wherever a stream_ref is expected.
+///
+/// Move-only. A moved-from or closed stream throws `closed` when used; it never stands for the
+/// default stream. A stream can still be the current stream of a thread, or a weir::buffer can need
+/// it for its stream-ordered free. The driver's stream is then destroyed when the last of these
+/// users ends. The caller does not have to wait for that.
+///
+/// Thread safety: the operations of stream_ref may be called from any thread. Moving and closing
+/// need external synchronisation.
+///
+/// Do not assign through a `stream_ref&` that is bound to an owner, and do not delete an owner as
+/// its base: the stream would leak, or be destroyed twice.
+class WEIR_EXPORT stream : public stream_ref {
  public:
-  // On the primary context of the device, or on another context. Fails whole: nothing is left
-  // behind. The caller's current context stays what it is. In a capture: allowed.
-  // cuStreamCreateWithPriority.
+  /// Creates a stream on the primary context of the device. On failure nothing is left behind. The
+  /// caller's current context does not change.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuStreamCreateWithPriority.
   explicit stream(weir::device gpu, stream_options options = {},
                   call_site at = call_site::current());
+  /// Creates a stream on a context. On failure nothing is left behind. The caller's current context
+  /// does not change.
+  ///
+  /// In a capture: allowed.
+  /// Driver: cuStreamCreateWithPriority.
   explicit stream(context_ref context, stream_options options = {},
                   call_site at = call_site::current());
 
-  // Takes over a stream; from now on it is ours to destroy. Null and the default streams are
-  // refused (invalid_handle), and so is one that weir owns already. Its properties are asked for
-  // here: refused while it captures.
+  /// Takes ownership of an existing stream.
+  ///
+  /// Throws: `invalid_handle` for null, for a default stream, and for a stream that weir already
+  /// owns.
+  /// In a capture: throws if the stream captures, because its properties are queried.
+  /// Driver: cuStreamGetFlags, cuStreamGetId, cuStreamGetPriority, cuStreamGetCtx.
   [[nodiscard]] static stream adopt(CUstream_st* handle, call_site at = call_site::current());
 
-  stream(stream&& other) noexcept : handle_{other.handle_}, state_{other.state_} { other.reset(); }
+  stream(stream&& other) noexcept : stream_ref{other}, state_{other.state_} { other.reset(); }
   stream& operator=(stream&& other) noexcept;
-  // Never blocks: work that is queued still runs. What fails goes to set_unhandled_error_handler,
-  // as do exceptions of its host functions that no sync() has thrown. In a host function: allowed;
-  // the destruction is left to another thread. While the stream itself captures: allowed; it is
-  // left until the capture has ended, which whoever has its handle may still do (the driver would
-  // drop the capture without a word). cuStreamIsCapturing.
+  /// Destroys the stream without blocking; queued work still runs. Errors go to the unhandled-error
+  /// handler (set_unhandled_error_handler), as do exceptions of host functions that no sync() has
+  /// thrown.
+  ///
+  /// In a capture: allowed. If the stream itself captures, it is destroyed after the capture has
+  /// ended. The capture can still be ended through the raw handle. (The driver would drop the
+  /// capture without an error.)
+  /// In a host function: allowed; another thread destroys the stream.
+  /// Driver: cuStreamIsCapturing, cuStreamDestroy.
   ~stream();
 
-  // Gives it up now and reports what fails; does nothing a second time. Captures as above.
-  // cuStreamDestroy.
+  /// Destroys the stream now. Does nothing if it is closed already.
+  ///
+  /// Throws: the driver's error.
+  /// In a capture: as the destructor.
+  /// Driver: cuStreamDestroy.
   void close(call_site at = call_site::current());
+  /// Returns true if the stream was closed, released or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
 
-  // sync(), then close(): closes also if the work failed, and reports the first of what fails, with
-  // the rest attached. Refused (illegal_state), with nothing done, while the stream is current
-  // somewhere, is that of a buffer, or is one that memory was used on which is still there
-  // (buffers, pinned and managed memory, words: they ask it, when they end, whether the use is
-  // done). sync() and close() do for those: the last of them destroys the stream.
+  /// Calls sync(), then close(). Also closes if the work failed.
+  ///
+  /// Throws: the first error, with later ones attached. Throws `illegal_state` with nothing done
+  /// while the stream has other users. These are threads for which it is the current stream,
+  /// buffers that belong to it, and memory that was used on it (buffers, pinned and managed memory,
+  /// wait words). In that case call sync() and close(): the last user then destroys the stream.
   void shutdown(call_site at = call_site::current());
 
-  // Gives the handle up; its destruction is the caller's. The object is closed. Refused as
-  // shutdown() is.
+  /// Gives up ownership and returns the handle, which the caller has to destroy. The object is
+  /// closed afterwards.
+  ///
+  /// Throws: `illegal_state` under the conditions listed at shutdown().
   [[nodiscard]] CUstream_st* release(call_site at = call_site::current());
 
-  [[nodiscard]] event record(call_site at = call_site::current()) const { return ref().record(at); }
-  [[nodiscard]] timed_event record_timed(call_site at = call_site::current()) const {
-    return ref().record_timed(at);
-  }
-  void record(event_ref mark, call_site at = call_site::current()) const { ref().record(mark, at); }
-  void wait(event_ref mark, call_site at = call_site::current()) const { ref().wait(mark, at); }
-  void wait(stream_ref other, call_site at = call_site::current()) const { ref().wait(other, at); }
-
-  [[nodiscard]] bool done(call_site at = call_site::current()) const { return ref().done(at); }
-  [[nodiscard]] errc try_done() const noexcept { return ref().try_done(); }
-  void sync(call_site at = call_site::current()) const { ref().sync(at); }
-  template <detail::duration_like Duration>
-  [[nodiscard]] bool sync_for(const Duration& timeout, call_site at = call_site::current()) const {
-    return ref().sync_for(timeout, at);
-  }
-  template <detail::time_point_like TimePoint>
-  [[nodiscard]] bool sync_until(const TimePoint& deadline,
-                                call_site at = call_site::current()) const {
-    return ref().sync_until(deadline, at);
-  }
-
+  /// Like stream_ref::completion(), without the lookup of the stream's state.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
-  template <class F>
-  [[nodiscard]] auto enqueue_async(F&& f, call_site at = call_site::current()) const;
 
-  [[nodiscard]] unsigned long long id(call_site at = call_site::current()) const {
-    return ref().id(at);
-  }
-  [[nodiscard]] context_ref context(call_site at = call_site::current()) const;
-  [[nodiscard]] weir::device device(call_site at = call_site::current()) const {
-    return ref().device(at);
-  }
-  [[nodiscard]] int priority(call_site at = call_site::current()) const {
-    return ref().priority(at);
-  }
-  [[nodiscard]] bool is_blocking(call_site at = call_site::current()) const {
-    return ref().is_blocking(at);
-  }
-
-  [[nodiscard]] CUstream_st* get() const noexcept { return handle_; }
-  operator CUstream_st*() const noexcept { return handle_; }
-  operator stream_ref() const noexcept { return ref(); }
-  template <foreign_stream R>
-  operator R() const {
-    return R{handle_};
-  }
-  [[nodiscard]] stream_ref ref() const noexcept { return stream_ref{handle_}; }
+  /// Returns the reference to this stream.
+  [[nodiscard]] stream_ref ref() const noexcept { return *this; }
 
  private:
   stream(CUstream_st* handle, detail::stream_state* state) noexcept
-      : handle_{handle}, state_{state} {}
+      : stream_ref{handle}, state_{state} {}
   void reset() noexcept {
-    handle_ = detail::closed_handle<CUstream_st>();
+    exchange_handle(detail::closed_handle<CUstream_st>());
     state_ = nullptr;
   }
 
-  CUstream_st* handle_;
-  detail::stream_state*
-      state_;  // what never changes; outlives this object where others need the stream
+  /// The properties. They outlive this object while other users need the stream.
+  detail::stream_state* state_;
 };
 
-static_assert(!std::is_copy_constructible_v<stream> && sizeof(stream) == 2 * sizeof(void*));
+static_assert(!std::is_copy_constructible_v<stream> &&
+              !std::is_constructible_v<stream, stream_ref> &&
+              !std::is_assignable_v<stream&, stream_ref> && sizeof(stream) == 2 * sizeof(void*));
 
 }  // namespace weir
 

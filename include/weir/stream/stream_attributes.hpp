@@ -1,4 +1,5 @@
-// weir/stream/stream_attributes.hpp - what can be set on a stream after it is made.
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/stream_attributes.hpp - attributes of a stream that can be set after it was created.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -10,45 +11,46 @@
 
 namespace weir {
 
-// How a thread waits in stream.sync(). With the driver's numbers.
+/// The way in which a thread waits in stream.sync(). The numbers are the driver's.
 enum class sync_policy : int {
-  unset = -1,  // what a stream has that nobody has set it on: as the context says. Cannot be set.
-  automatic = 1,  // the driver chooses
-  spin = 2,       // soonest to wake, and uses a processor
-  yield = 3,      // spins, and lets other threads run in between
-  block = 4,      // sleeps
+  unset = -1,     ///< never set: the context's policy applies. Cannot be set
+  automatic = 1,  ///< the driver chooses
+  spin = 2,       ///< wakes up soonest, and uses a processor
+  yield = 3,      ///< spins, and lets other threads run in between
+  block = 4,      ///< sleeps
 };
 
-// What the cache is told of an access. With the driver's numbers.
+/// The use of the cache by an access. The numbers are the driver's.
 enum class cache_hint : int { normal = 0, streaming = 1, persisting = 2 };
 
-// A piece of device memory that kernels of the stream treat differently in the cache of the device.
-// 0 bytes: none. device_attribute::max_access_window_bytes says how large it may be; the context's
-// limit on the persisting part of the cache, which is 0 unless the program sets it, how much of it
-// can persist.
+/// A range of device memory that kernels of the stream treat differently in the device's cache.
+/// device_attribute::max_access_window_bytes is the maximum size. A limit of the context says how
+/// many bytes can persist; it is 0 unless the program sets it (CU_LIMIT_PERSISTING_L2_CACHE_SIZE).
 struct access_window {
+  /// Start of the range.
   void* base = nullptr;
+  /// Size in bytes; 0: no range.
   std::size_t bytes = 0;
-  float hit_ratio =
-      1.0f;  // the part of the accesses, 0 to 1, that are told `hit`; the others are told `miss`
+  /// The fraction of accesses, 0 to 1, that use `hit`; the others use `miss`.
+  float hit_ratio = 1.0f;
   cache_hint hit = cache_hint::persisting;
-  cache_hint miss = cache_hint::streaming;  // not persisting
+  cache_hint miss = cache_hint::streaming;  ///< must not be persisting
   friend bool operator==(const access_window&, const access_window&) noexcept = default;
 };
 
-// Which writes a kernel of the stream waits for when it makes its own visible to other devices:
-// those of its domain. With the driver's numbers.
+/// The memory synchronisation domain of a stream: when a kernel makes its writes visible to other
+/// devices, it waits only for writes of its own domain. The numbers are the driver's.
 enum class sync_domain : int { standard = 0, remote = 1 };
 
-// The device's domains, of which it has device_attribute::sync_domain_count, that the two stand
-// for.
+/// Maps the two values of sync_domain to domains of the device. device_attribute::sync_domain_count
+/// is the number of domains.
 struct sync_domain_map {
   unsigned char standard = 0;
   unsigned char remote = 1;
   friend bool operator==(const sync_domain_map&, const sync_domain_map&) noexcept = default;
 };
 
-// Values to set together; what is not there stays as it is.
+/// Attributes to set together. Empty members stay as they are.
 struct stream_settings {
   std::optional<int> priority = {};
   std::optional<weir::sync_policy> sync_policy = {};
@@ -57,54 +59,76 @@ struct stream_settings {
   std::optional<weir::sync_domain_map> sync_domain_map = {};
 };
 
-// The attributes of a stream. They hold for work that is queued afterwards. A plain value that
-// borrows the stream.
-//
-//   weir::stream_attributes{s}.set_sync_policy(weir::sync_policy::block);
-//
-// Thread safety: any operation from any thread. In a capture: allowed, and the captured work has
-// them. In a host function: refused. What fails names the attribute, as stream_settings does.
-// cuStreamGetAttribute, cuStreamSetAttribute.
+/// The attributes of a stream; they apply to work that is queued afterwards. A plain value that
+/// borrows the stream.
+///
+///   weir::stream_attributes{s}.set_sync_policy(weir::sync_policy::block);
+///
+/// Errors name the attribute as stream_settings does.
+///
+/// In a capture: allowed; the captured work has the attributes.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: all members may be called from any thread.
+/// Driver: cuStreamGetAttribute, cuStreamSetAttribute.
 class WEIR_EXPORT stream_attributes {
  public:
+  /// Refers to the attributes of a stream.
   constexpr explicit stream_attributes(stream_ref stream) noexcept : stream_{stream} {}
 
-  // Smaller is served earlier. Outside device::priorities() it is an error that names the range; a
-  // driver would take the nearest one without a word. stream_ref::priority() tells the new one, but
-  // not one that was set directly through the driver.
+  /// Returns the priority; a smaller number is served earlier.
   [[nodiscard]] int priority(call_site at = call_site::current()) const;
+  /// Sets the priority. stream_ref::priority() returns the new value, unless it was set directly
+  /// through the driver.
+  ///
+  /// Throws: `invalid_value` with the allowed range if it is outside device::priorities(). (The
+  /// driver would silently use the nearest priority.)
   void set_priority(int priority, call_site at = call_site::current()) const;
 
+  /// Returns how a thread waits in sync().
   [[nodiscard]] weir::sync_policy sync_policy(call_site at = call_site::current()) const;
+  /// Sets how a thread waits in sync().
   void set_sync_policy(weir::sync_policy policy, call_site at = call_site::current()) const;
 
+  /// Returns the range with special cache behaviour.
   [[nodiscard]] weir::access_window access_window(call_site at = call_site::current()) const;
+  /// Sets the range with special cache behaviour.
   void set_access_window(const weir::access_window& window,
                          call_site at = call_site::current()) const;
 
+  /// Returns the synchronisation domain.
   [[nodiscard]] weir::sync_domain sync_domain(call_site at = call_site::current()) const;
+  /// Sets the synchronisation domain.
   void set_sync_domain(weir::sync_domain domain, call_site at = call_site::current()) const;
 
+  /// Returns the mapping of domains.
   [[nodiscard]] weir::sync_domain_map sync_domain_map(call_site at = call_site::current()) const;
+  /// Sets the mapping of domains.
   void set_sync_domain_map(weir::sync_domain_map map, call_site at = call_site::current()) const;
 
-  // All that is there, or nothing: if one is refused or memory lacks, those before it are set back.
-  // The error names the one that failed. What a driver does not let be set back stays, and its
-  // failure is attached to the first one (error::attached()).
+  /// Sets all attributes that are present, or none: if one fails, or memory runs out, the earlier
+  /// ones are restored.
+  ///
+  /// Throws: the first error, which names the attribute. If the driver does not allow an attribute
+  /// to be restored, it stays changed, and that error is attached (error::attached()).
   void set(const stream_settings& settings, call_site at = call_site::current()) const;
 
-  // All of another stream's, which has to be of the same context or of a green one of it (else
-  // invalid_value). The kind, blocking or not, is no attribute and stays. cuStreamCopyAttributes.
+  /// Copies all attributes of another stream. The stream stays blocking or non-blocking, since that
+  /// is no attribute.
+  ///
+  /// Throws: `invalid_value` unless both streams belong to one context, or to green contexts of it.
+  /// Driver: cuStreamCopyAttributes.
   void copy_from(stream_ref other, call_site at = call_site::current()) const;
 
  private:
   stream_ref stream_;
 };
 
-// A stream that has them from the beginning. Fails whole: nothing is left behind.
+/// Creates a stream with these attributes on the primary context of a device. On failure nothing is
+/// left behind.
 [[nodiscard]] WEIR_EXPORT stream make_stream(device gpu, const stream_options& options,
                                              const stream_settings& settings,
                                              call_site at = call_site::current());
+/// Creates a stream with these attributes on a context. On failure nothing is left behind.
 [[nodiscard]] WEIR_EXPORT stream make_stream(context_ref context, const stream_options& options,
                                              const stream_settings& settings,
                                              call_site at = call_site::current());

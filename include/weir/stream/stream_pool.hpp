@@ -1,4 +1,5 @@
-// weir/stream/stream_pool.hpp - streams that are lent and come back, instead of being made and
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/stream_pool.hpp - pools of streams that are lent and returned instead of created and
 // destroyed.
 #pragma once
 
@@ -19,102 +20,118 @@ class stream_pool_state;
 struct stream_pool_slot;
 }  // namespace detail
 
-// What the streams of a pool are for. Streams of different roles are never mixed.
+/// A role: a purpose for which a pool has streams. Streams of different roles are never mixed.
 struct stream_role {
-  std::string_view name = {};  // copied
+  std::string_view name = {};  ///< copied
   stream_options streams = {};
-  unsigned limit = 16;            // so many streams at most, 1 to 1024
-  stream_settings settings = {};  // attributes that each of them has from the beginning
+  unsigned limit = 16;            ///< maximum number of streams, 1 to 1024
+  stream_settings settings = {};  ///< attributes of each stream
 };
 
-// A stream that is lent to one holder at a time. Its destruction gives the stream back, with
-// whatever work is still queued; the next holder's work comes behind that. It may outlive its pool:
-// the stream is destroyed when it comes back. Move-only; moved-from and closed ones answer `closed`
-// when used. It converts to the stream's reference. Thread safety: the stream's operations from any
-// thread; moving and closing as any object.
-class WEIR_EXPORT stream_lease {
+/// A stream lent by a stream_pool to one holder at a time. Derives from stream_ref. Destroying the
+/// lease returns the stream together with its queued work; the next holder's work runs after that.
+/// A lease may outlive its pool: the stream is then destroyed when it is returned.
+///
+/// Move-only. A moved-from or closed lease throws `closed` when used.
+///
+/// Thread safety: the operations of stream_ref may be called from any thread. Moving and closing
+/// need external synchronisation.
+class WEIR_EXPORT stream_lease : public stream_ref {
  public:
   stream_lease(stream_lease&& other) noexcept
-      : ref_{other.ref_}, state_{other.state_}, slot_{other.slot_} {
+      : stream_ref{other}, state_{other.state_}, slot_{other.slot_} {
     other.reset();
   }
   stream_lease& operator=(stream_lease&& other) noexcept;
-  // Makes no driver call unless the pool is gone, so it may end anywhere: in a capture, in a host
-  // function.
+  /// Returns the stream to its pool. Makes no driver call unless the pool was destroyed, so it is
+  /// allowed in a capture and in a host function.
   ~stream_lease() { close(); }
 
-  // Gives it back now; does nothing a second time.
+  /// Returns the stream to its pool now. Does nothing if it is closed already.
   void close() noexcept;
+  /// Returns true if the lease was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
 
-  [[nodiscard]] stream_ref ref() const noexcept { return ref_; }
-  [[nodiscard]] CUstream_st* get() const noexcept { return ref_.get(); }
-  const stream_ref* operator->() const noexcept { return &ref_; }
-  operator stream_ref() const noexcept { return ref_; }
-  operator CUstream_st*() const noexcept { return ref_.get(); }
-  template <foreign_stream R>
-  operator R() const {
-    return R{ref_.get()};
-  }
+  /// Returns the reference to the stream.
+  [[nodiscard]] stream_ref ref() const noexcept { return *this; }
+  /// Gives access to the stream's operations.
+  const stream_ref* operator->() const noexcept { return this; }
 
  private:
   friend class stream_pool;
   stream_lease(detail::stream_pool_state& state, detail::stream_pool_slot& slot) noexcept;
   void reset() noexcept {
-    ref_ = stream_ref{detail::closed_handle<CUstream_st>()};
+    exchange_handle(detail::closed_handle<CUstream_st>());
     state_ = nullptr;
     slot_ = nullptr;
   }
 
-  stream_ref ref_;
   detail::stream_pool_state* state_;
   detail::stream_pool_slot* slot_;
 };
 
-// Streams of one device, made as they are needed and kept.
-//
-//   weir::stream_pool pool{gpu, {{.name = "copies", .streams = {.priority = -1}}, {.name = "work",
-//   .limit = 4}}}; weir::stream_lease s = pool.acquire("work");
-//
-// A lease is for work that wants a stream of its own; of those that are not lent the one that came
-// back longest ago is lent first if its work is done; if not, a new stream is made while the limit
-// allows it, and else that one is lent with its work before it. next() is for work that only wants
-// to be spread over streams. A stream that came back while it captures is not lent until its
-// capture has ended. Thread safety: any operation from any thread, without a lock. In a host
-// function: refused. In a capture: allowed.
+/// A pool of streams of one device, created on demand and kept.
+///
+///   weir::stream_pool pool{gpu, {{.name = "copies", .streams = {.priority = -1}},
+///                                {.name = "work", .limit = 4}}};
+///   weir::stream_lease s = pool.acquire("work");
+///
+/// acquire() is for work that needs a stream of its own. It lends the stream that was returned
+/// longest ago if its work has finished. Otherwise it creates a stream, if the limit allows; else
+/// it lends that stream with its pending work. next() is for work that only has to be spread over
+/// streams. A stream that was returned while it captures is not lent until its capture has ended.
+///
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: all members may be called from any thread; they take no lock.
 class WEIR_EXPORT stream_pool {
  public:
-  // On the primary context of the device. The first stream of each role is made here, so that
-  // options that the device does not have are found out. No role, a limit of 0 or above 1024, and
-  // two roles of one name are refused (invalid_value). Fails whole. cuStreamCreateWithPriority,
-  // cuStreamSetAttribute.
+  /// Creates a pool with one role on the primary context of the device. Creates one stream, so that
+  /// unsupported options are reported here. On failure nothing is left behind.
+  ///
+  /// Throws: `invalid_value` for a limit of 0 or above 1024.
+  /// Driver: cuStreamCreateWithPriority, cuStreamSetAttribute.
   explicit stream_pool(weir::device gpu, stream_role only = {},
                        call_site at = call_site::current());
+  /// Creates a pool with several roles on the primary context of the device. Creates the first
+  /// stream of each role, so that unsupported options are reported here. On failure nothing is left
+  /// behind.
+  ///
+  /// Throws: `invalid_value` for an empty list, a limit of 0 or above 1024, and two roles of one
+  /// name.
+  /// Driver: cuStreamCreateWithPriority, cuStreamSetAttribute.
   stream_pool(weir::device gpu, std::initializer_list<stream_role> roles,
               call_site at = call_site::current());
   stream_pool(stream_pool&& other) noexcept : state_{other.state_} { other.state_ = nullptr; }
   stream_pool& operator=(stream_pool&& other) noexcept;
-  // Destroys the streams that are not lent; the others follow when they come back. Work that is
-  // queued still runs.
+  /// Destroys the streams that are not lent; the others are destroyed when they are returned.
+  /// Queued work still runs.
   ~stream_pool() { close(); }
 
-  // The same now. What fails goes to set_unhandled_error_handler, as with any stream. Does nothing
-  // a second time.
+  /// Closes the pool now, as the destructor does. Errors go to set_unhandled_error_handler. Does
+  /// nothing if it is closed already.
   void close() noexcept;
+  /// Returns true if the pool was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
 
-  // For all of the following: an empty name is the first role, and one that the pool does not have
-  // is refused (invalid_value). A context that is lost is reported as any call reports it, and the
-  // pool stays as it was.
+  // An empty role name stands for the first role in all of these, and an unknown one throws
+  // `invalid_value`. If the context is unusable, that is reported as by any call, and the pool does
+  // not change.
 
-  // Lends a stream. If all are lent, or left in a capture: errc::exhausted. cuStreamIsCapturing,
-  // cuStreamQuery.
+  /// Lends a stream of a role. An empty name stands for the first role.
+  ///
+  /// Throws: `exhausted` if all streams are lent, or were returned while they capture;
+  /// `invalid_value` for an unknown role.
+  /// Driver: cuStreamIsCapturing, cuStreamQuery.
   [[nodiscard]] stream_lease acquire(std::string_view role = {},
                                      call_site at = call_site::current()) const;
-  // The same, with nothing for an answer.
+  /// Like acquire(), but returns an empty optional where acquire() throws `exhausted`.
+  ///
+  /// Driver: cuStreamIsCapturing, cuStreamQuery.
   [[nodiscard]] std::optional<stream_lease> try_acquire(std::string_view role = {},
                                                         call_site at = call_site::current()) const;
-  // The same after waiting so long at most. The thread looks at once, later sleeps in between.
+  /// Like try_acquire(), but waits up to `timeout` for a stream. The first attempt is immediate;
+  /// the thread sleeps between later ones. Returns an empty optional on timeout.
   template <detail::duration_like Duration>
   [[nodiscard]] std::optional<stream_lease> acquire_for(const Duration& timeout,
                                                         std::string_view role = {},
@@ -122,20 +139,25 @@ class WEIR_EXPORT stream_pool {
     return acquire_for_nanoseconds(detail::nanoseconds(timeout), role, at);
   }
 
-  // The streams of a role in turn, without a lease: valid while the pool is, and given to others as
-  // well, also while it is lent. A role for which there are both leases and this has no streams of
-  // one holder. Up to the limit each call makes a stream. If all are left in a capture:
-  // errc::exhausted. cuStreamIsCapturing.
+  /// Returns the streams of a role in turn, without a lease. The reference is valid while the pool
+  /// is. The stream can also be returned to other callers, or be lent: if a role is used through
+  /// both leases and next(), none of its streams has a single holder. Each call creates a stream
+  /// until the limit is reached.
+  ///
+  /// Throws: `exhausted` if all streams were returned while they capture.
+  /// Driver: cuStreamIsCapturing.
   [[nodiscard]] stream_ref next(std::string_view role = {},
                                 call_site at = call_site::current()) const;
 
+  /// The number of streams of a role.
   struct counts {
     unsigned limit = 0;
     unsigned created = 0;
     unsigned leased = 0;
   };
-  // At some moment during the call. No driver call.
+  /// Returns the numbers at some moment during the call, without a driver call.
   [[nodiscard]] counts count(std::string_view role = {}, call_site at = call_site::current()) const;
+  /// Returns the device of the pool.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
 
  private:

@@ -1,4 +1,5 @@
-// weir/stream/sync_scope.hpp - a block of work that is done when the block ends.
+// SPDX-License-Identifier: Apache-2.0
+// weir/stream/sync_scope.hpp - a block of work that has finished when the block ends.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -12,26 +13,29 @@
 namespace weir {
 namespace detail {
 
-// For a body that throws: syncs, attaches what that fails with to the exception under way if it is
-// a weir::error, else gives it to set_unhandled_error_handler.
+/// For a body that throws: syncs. Attaches an error of the sync to the current exception if that is
+/// a weir::error, else passes it to set_unhandled_error_handler.
 WEIR_EXPORT void sync_after_failure(stream_ref stream, call_site at) noexcept;
 
-// Throws where an sync_guard guard refuses waits: before the body, whose memory would be gone
-// without the wait.
+/// Throws if a sync_guard forbids waits. Called before the body, because without the wait its
+/// memory could be destroyed too early.
 WEIR_EXPORT void throw_if_sync_scope_forbidden(call_site at);
 
 }  // namespace detail
 
-// Runs body(stream), then waits for the stream, also if the body throws; what the body throws comes
-// first, and what the sync fails with is attached to it if both are of weir, else goes to
-// set_unhandled_error_handler (an exception of a host function, say). Gives what the body gives. So
-// memory of the enclosing block can be lent to copies inside:
-//
-//   std::vector<float> host(n);
-//   weir::sync_scope(s, [&](weir::stream_ref s) { weir::copy(s, x, host); });
-//   use(host);                                              // certainly there
-//
-// In a capture: as stream_ref::sync(). In a host function: refused. cuStreamSynchronize.
+/// Runs body(stream), then waits for the stream, also if the body throws. Returns the body's
+/// result. Memory of the enclosing block can therefore be lent to copies inside:
+///
+///   std::vector<float> host(n);
+///   weir::sync_scope(s, [&](weir::stream_ref s) { weir::copy(s, x, host); });
+///   use(host);  // the copy has finished
+///
+/// Throws: the exception of the body, else that of the sync. If both fail, the error of the sync is
+/// attached to the body's if both are weir::error; else it goes to set_unhandled_error_handler (for
+/// example an exception of a host function).
+/// In a capture: as stream_ref::sync().
+/// In a host function: throws `not_permitted`.
+/// Driver: cuStreamSynchronize.
 template <std::invocable<stream_ref> Body>
 decltype(auto) sync_scope(stream_ref stream, Body&& body, call_site at = call_site::current()) {
   using result = std::invoke_result_t<Body, stream_ref>;

@@ -1,5 +1,6 @@
-// weir/sync/external_semaphore.hpp - semaphores of other interfaces and processes, signalled and
-// awaited by streams.
+// SPDX-License-Identifier: Apache-2.0
+// weir/sync/external_semaphore.hpp - semaphores of other APIs and processes that streams signal and
+// wait for.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -11,45 +12,67 @@
 
 namespace weir {
 
-// A semaphore that somebody else made, imported by its file descriptor, so that streams wait for
-// his work and he for theirs without a host thread in between. On a GPU: one that Vulkan exported
-// (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT; binary and timeline semaphores alike). On an
-// embedded device: a shared_semaphore. Move-only; moved-from and closed ones answer `closed` when
-// used. Thread safety: signal and wait from any thread; moving and closing as any object.
+/// A semaphore imported by its file descriptor. Streams wait for the work of its exporter, and the
+/// exporter for theirs, without a host thread in between. On a GPU it is a semaphore exported by
+/// Vulkan (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT; binary or timeline). On an embedded
+/// device it is a shared_semaphore.
+///
+/// Move-only. A moved-from or closed object throws `closed` when used.
+///
+/// Thread safety: signal() and wait() may be called from any thread. Moving and closing need
+/// external synchronisation.
 class WEIR_EXPORT external_semaphore {
  public:
-  // Imports a semaphore of that kind. On success the descriptor belongs to the driver and is not to
-  // be closed or used any more; where the import is refused it is still the caller's, as with
-  // external_memory::import_fd(). Importing one twice gives two objects of one semaphore. In a host
-  // function: refused. In a capture: allowed, in whatever thread. cuImportExternalSemaphore.
+  /// Imports a semaphore of that kind. On success the driver owns the descriptor: do not use or
+  /// close it any more. If the import fails, the caller still owns it, as with
+  /// external_memory::import_fd(). Importing a semaphore twice gives two objects for one semaphore.
+  ///
+  /// In a capture: allowed on any thread.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuImportExternalSemaphore.
   external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at = call_site::current());
-  // The same with a descriptor of its own for a semaphore of ours: embedded devices only.
+  /// Imports a shared_semaphore, with a duplicate of its descriptor. Embedded devices only.
+  ///
+  /// In a capture: allowed on any thread.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuImportExternalSemaphore.
   external_semaphore(device gpu, const shared_semaphore& shared,
                      call_site at = call_site::current());
 
   external_semaphore(external_semaphore&& other) noexcept;
   external_semaphore& operator=(external_semaphore&& other) noexcept;
-  // What streams were told to do with it should be done by then. What fails goes to
-  // set_unhandled_error_handler.
+  /// Releases the semaphore. Operations that streams have queued on it should have finished. Errors
+  /// go to set_unhandled_error_handler.
   ~external_semaphore();
 
-  // Lets go of it and reports what fails; does nothing a second time. Harms no capture.
-  // cuDestroyExternalSemaphore.
+  /// Releases the semaphore now. Does nothing if it is closed already.
+  ///
+  /// Throws: the driver's error.
+  /// In a capture: allowed; the capture stays valid.
+  /// Driver: cuDestroyExternalSemaphore.
   void close(call_site at = call_site::current());
+  /// Returns true if the object was closed or moved from.
   [[nodiscard]] bool closed() const noexcept;
 
-  // When all work queued so far in the stream is done, sets a timeline to the value or signals a
-  // binary semaphore. Does not block. In a capture on a GPU: becomes a node of the graph; on an
-  // embedded device: refused (not_supported), and the capture lives on.
-  // cuSignalExternalSemaphoresAsync.
-  void signal(stream_ref in, unsigned long long value = 1,
+  /// Queues a signal after all work queued so far in the stream: sets a timeline semaphore to
+  /// `value`, or signals a binary one. Does not block.
+  ///
+  /// In a capture: on a GPU, becomes a node of the graph. On an embedded device throws
+  /// `not_supported`; the capture stays valid.
+  /// Driver: cuSignalExternalSemaphoresAsync.
+  void signal(stream_ref stream, unsigned long long value = 1,
               call_site at = call_site::current()) const;
 
-  // Later work of the stream starts once a timeline has at least the value, or with the signal of a
-  // binary semaphore, which it takes. Does not block; the stream waits for as long as nobody
-  // signals. In a capture: as signal(). cuWaitExternalSemaphoresAsync.
-  void wait(stream_ref in, unsigned long long value = 1, call_site at = call_site::current()) const;
+  /// Makes later work of the stream wait until a timeline semaphore has at least `value`, or until
+  /// a binary one is signalled; the wait consumes that signal. Does not block the host. The stream
+  /// waits indefinitely if no signal comes.
+  ///
+  /// In a capture: as signal().
+  /// Driver: cuWaitExternalSemaphoresAsync.
+  void wait(stream_ref stream, unsigned long long value = 1,
+            call_site at = call_site::current()) const;
 
+  /// Returns the raw handle.
   [[nodiscard]] CUextSemaphore_st* get() const noexcept { return handle_; }
 
  private:

@@ -1,5 +1,6 @@
-// weir/sync/shared_semaphore.hpp - semaphores in shared memory, between threads, processes and
-// embedded devices.
+// SPDX-License-Identifier: Apache-2.0
+// weir/sync/shared_semaphore.hpp - semaphores in shared memory, for threads, processes and embedded
+// devices.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -11,58 +12,70 @@ namespace detail {
 struct semaphore_page;
 }
 
-// What a semaphore counts.
+/// The kind of a semaphore.
 enum class semaphore_kind : unsigned char {
-  timeline,  // a value that grows; one waits until it is at least so high, as often and by as many
-             // as one likes
-  binary,    // signalled or not; a wait takes the signal away, so each signal lets one wait go on
+  /// A value that grows. Any number of waiters can wait until it is at least a given value.
+  timeline,
+  binary,  ///< Signalled or not. A wait consumes the signal, so each signal releases one wait.
 };
 
-// A semaphore that lives in a segment of shared memory and is known by a file descriptor, which can
-// be sent to another process. Threads signal and await it here; the streams of an embedded device
-// do when it is imported there (external_semaphore.hpp). So it is on the embedded driver what a
-// Vulkan semaphore is on a GPU, which imports only those. It needs no driver and no device.
-// Move-only; moved-from and closed ones answer `closed` when used.
-// Thread safety: signal, wait and value from any thread and any process; moving and closing as any
-// object.
+/// A semaphore in a segment of shared memory, identified by a file descriptor that can be sent to
+/// another process. Threads signal it and wait for it with this class; streams of an embedded
+/// device do so after importing it (weir/sync/external_semaphore.hpp). It is the embedded driver's
+/// counterpart of a Vulkan semaphore; GPUs import only Vulkan semaphores. It needs no driver and no
+/// device.
+///
+/// Move-only. A moved-from or closed object throws `closed` when used.
+///
+/// Thread safety: signal(), wait() and value() may be called from any thread of any process. Moving
+/// and closing need external synchronisation.
 class WEIR_EXPORT shared_semaphore {
  public:
-  // A new one, with a value; a binary one is signalled if that is not 0. memfd_create.
+  /// Creates a semaphore with an initial value. A binary one is signalled if the value is not 0.
+  /// Uses memfd_create.
   explicit shared_semaphore(semaphore_kind kind = semaphore_kind::timeline,
                             unsigned long long value = 0, call_site at = call_site::current());
-  // Takes over a descriptor that another process sent; not if it fails (invalid_handle: it is of no
-  // semaphore, or of memory that could still be cut short under those who use it, which a
-  // semaphore's never can).
+  /// Takes ownership of a descriptor that another process sent. On failure the caller still owns
+  /// it.
+  ///
+  /// Throws: `invalid_handle` if it is not a semaphore's descriptor, or if its memory could still
+  /// be truncated while in use. A semaphore's memory is sealed against that.
   [[nodiscard]] static shared_semaphore adopt(int fd, call_site at = call_site::current());
 
   shared_semaphore(shared_semaphore&& other) noexcept;
   shared_semaphore& operator=(shared_semaphore&& other) noexcept;
   ~shared_semaphore();
 
-  // Lets go of it; the others that share it keep it. Does nothing a second time.
+  /// Closes this process's reference; others keep theirs. Does nothing if it is closed already.
   void close() noexcept;
+  /// Returns true if the object was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return page_ == nullptr; }
 
-  // Sets a timeline to the value, which should be higher than what it has, or signals a binary one.
+  /// Sets a timeline to `value`, which should be greater than the current one, or signals a binary
+  /// semaphore.
   void signal(unsigned long long value = 1, call_site at = call_site::current()) const;
 
-  // Blocks until a timeline has at least the value, or takes the signal of a binary one.
+  /// Blocks until a timeline has at least `value`, or until a binary semaphore is signalled, and
+  /// consumes that signal.
   void wait(unsigned long long value = 1, call_site at = call_site::current()) const;
 
-  // The same with an end: false if the time passed first.
+  /// Like wait(), with a timeout. Returns false on timeout.
   template <detail::duration_like Duration>
   [[nodiscard]] bool wait_for(const Duration& timeout, unsigned long long value = 1,
                               call_site at = call_site::current()) const {
     return wait_for_nanoseconds(detail::nanoseconds(timeout), value, at);
   }
 
-  // What a timeline has now; of a binary one, 1 if it is signalled.
+  /// Returns the current value of a timeline. For a binary semaphore returns 1 if it is signalled,
+  /// else 0.
   [[nodiscard]] unsigned long long value(call_site at = call_site::current()) const;
+  /// Returns the kind.
   [[nodiscard]] semaphore_kind kind(call_site at = call_site::current()) const;
 
-  // The descriptor, which stays this object's, or another one for the same semaphore, which is the
-  // caller's: to be sent to another process, or imported.
+  /// Returns the descriptor, which this object still owns.
   [[nodiscard]] int fd() const noexcept { return fd_; }
+  /// Returns a new descriptor of this semaphore, which the caller owns: to be sent to another
+  /// process, or imported.
   [[nodiscard]] int duplicate_fd(call_site at = call_site::current()) const;
 
  private:

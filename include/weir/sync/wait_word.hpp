@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/sync/wait_word.hpp - words of memory that streams wait for and write to.
 #pragma once
 
@@ -20,15 +21,15 @@ class buffer;
 template <class T>
 class managed_buffer;
 
-// What a word may hold: the two sizes that a driver waits for.
+/// The types of a word: the two sizes that a driver can wait for.
 template <class T>
 concept wait_word_value = std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>;
 
 namespace detail {
 
-// Where a word of weir's is; stays in place for ever, whatever becomes of the object that has it.
+/// Allocates a word. Its address stays valid until the process ends, even after the word is freed.
 [[nodiscard]] WEIR_EXPORT tracked_memory& allocate_wait_word(device gpu, call_site at);
-// Whoever takes it next finds it unused.
+/// Frees a word for reuse, when the work that uses it has finished.
 WEIR_EXPORT void free_wait_word(tracked_memory& slot) noexcept;
 
 [[noreturn]] WEIR_EXPORT void throw_closed_wait_word(const char* call, call_site at);
@@ -37,22 +38,26 @@ WEIR_EXPORT void free_wait_word(tracked_memory& slot) noexcept;
 
 }  // namespace detail
 
-// A word in memory that the device of a stream reaches: pinned or registered memory of the host, or
-// memory of a device. Drivers refuse pageable memory, managed memory, and that of pools, which is a
-// buffer's: what is known by its type is deleted here, an address of such memory is refused by the
-// call that uses it (invalid_value). Borrowed: valid while the memory is. Trivially copyable; pass
-// by value. wait_value() and write_value() take it.
+/// A borrowed word of memory for wait_value() and write_value(). Trivially copyable; pass by value.
+/// Valid while the memory is.
+///
+/// The memory must be accessible to the device: pinned or registered host memory, or device memory.
+/// Drivers reject pageable memory, managed memory, and memory of pools, which buffers use. Buffer
+/// types that cannot work are deleted overloads here. An address of such memory throws
+/// `invalid_value` in the call that uses it.
 template <wait_word_value T>
 class wait_word_ref {
  public:
   using value_type = T;
 
-  // The caller keeps the memory while it is used. It has to be aligned to its size.
+  /// Refers to the word at this address, which must be aligned to its size. The caller keeps the
+  /// memory valid while it is used.
   constexpr explicit wait_word_ref(T* address) noexcept : address_{address} {}
 
-  // An element of a pinned_buffer or another owner of memory that has words, which then remembers
-  // the streams that use it, and stays where it is for as long as the reference is used. An index
-  // beyond the end is refused (invalid_value).
+  /// Refers to an element of a pinned_buffer, or of another owner of memory that supports words.
+  /// The owner tracks the streams that use it. It must not move while the reference is used.
+  ///
+  /// Throws: `invalid_value` if the index is out of range.
   template <class Memory>
   requires requires(Memory& m) {
     { m.data() } -> std::same_as<T*>;
@@ -65,20 +70,22 @@ class wait_word_ref {
     address_ = memory.data() + index;
   }
 
-  // No driver has words in the memory of pools, where a buffer's comes from, or in managed memory:
-  // these would be refused by every wait and write. A wait_word<T>, or an element of a
-  // pinned_buffer or an ipc_buffer, can be one.
+  /// Deleted, because drivers reject words in memory of pools, which buffers use, and in managed
+  /// memory. Use a wait_word<T>, or an element of a pinned_buffer or an ipc_buffer.
   template <class U>
   wait_word_ref(buffer<U>& memory_of_a_pool, std::size_t index, call_site at = {}) = delete;
+  /// Deleted, because drivers reject words in managed memory.
   template <class U>
   wait_word_ref(managed_buffer<U>& managed_memory, std::size_t index, call_site at = {}) = delete;
 
+  /// Returns the address.
   [[nodiscard]] constexpr T* get() const noexcept { return address_; }
   friend constexpr bool operator==(wait_word_ref a, wait_word_ref b) noexcept {
     return a.address_ == b.address_;
   }
 
-  // For weir's operations: who is told; null if nobody.
+  /// Returns the memory that tracks the uses of the word; null if there is none. Used by weir's
+  /// operations.
   [[nodiscard]] constexpr const detail::tracked_memory* owner() const noexcept { return owner_; }
 
  private:
@@ -96,25 +103,34 @@ wait_word_ref(Memory&, std::size_t, call_site = {}) -> wait_word_ref<typename Me
 
 static_assert(std::is_trivially_copyable_v<wait_word_ref<std::uint32_t>>);
 
-// A word of our own, in pinned memory that the host and every device read and write, in a cache
-// line of its own. It costs one small question to the driver, whether its page is still there: weir
-// keeps pages of such words, has the driver make a further one when they are used up, and gives
-// none back. Destroying one never blocks. weir's operations remember the streams that use it, and
-// the word is used for something else only when their work is done. A captured operation is not
-// work yet: the word has to outlive the graph. A reset of the primary context (cudaDeviceReset)
-// takes the pages with it: words that were made before are not to be touched after one. A new one
-// lies in a new page, unless somebody has brought the context back directly through the driver
-// meanwhile. Move-only; a reference to the word stays good when the word moves on. Moved-from and
-// closed ones answer `closed`. Thread safety: load and store from any thread; moving and closing as
-// any object.
+/// An owned word in pinned memory that the host and every device can access, in a cache line of its
+/// own.
+///
+/// weir allocates words in pages, adds a page when all are in use, and never returns a page.
+/// Creating a word costs one cheap driver query, which checks that the page still exists.
+/// Destroying one never blocks. weir's operations track the streams that use the word; it is reused
+/// only when their work has finished. A captured operation is not tracked as work: the word must
+/// outlive the graph.
+///
+/// A reset of the primary context (cudaDeviceReset) destroys the pages: do not access earlier words
+/// afterwards. New words use a new page, unless the context was recreated directly through the
+/// driver meanwhile.
+///
+/// Move-only. A reference to the word stays valid when the object is moved. A moved-from or closed
+/// object throws `closed` when used.
+///
+/// Thread safety: load() and store() may be called from any thread. Moving and closing need
+/// external synchronisation.
 template <wait_word_value T>
 class wait_word {
  public:
   using value_type = T;
 
-  // Makes one that holds `value`. In a capture: allowed, in every mode. In a host function:
-  // refused. cuDevicePrimaryCtxGetState; now and then cuMemHostAlloc, which may wait for the
-  // device.
+  /// Creates a word that contains `value`.
+  ///
+  /// In a capture: allowed in every capture mode.
+  /// In a host function: throws `not_permitted`.
+  /// Driver: cuDevicePrimaryCtxGetState; sometimes cuMemHostAlloc, which may wait for the device.
   explicit wait_word(T value = 0, device gpu = device{}, call_site at = call_site::current())
       : slot_{&detail::allocate_wait_word(gpu, at)}, address_{static_cast<T*>(slot_->address())} {
     __atomic_store_n(address_, value, __ATOMIC_RELAXED);
@@ -123,34 +139,41 @@ class wait_word {
     other.slot_ = nullptr;
   }
   wait_word& operator=(wait_word&& other) noexcept {
-    wait_word taken{static_cast<wait_word&&>(other)};
-    std::swap(slot_, taken.slot_);
-    std::swap(address_, taken.address_);
+    wait_word replacement{static_cast<wait_word&&>(other)};
+    std::swap(slot_, replacement.slot_);
+    std::swap(address_, replacement.address_);
     return *this;
   }
   ~wait_word() { close(); }
 
-  // Gives it up now, as its destructor does; does nothing a second time.
+  /// Destroys the word now, as the destructor does. Does nothing if it is closed already.
   void close() noexcept {
     if (slot_ != nullptr) detail::free_wait_word(*slot_);
     slot_ = nullptr;
   }
+  /// Returns true if the object was closed or moved from.
   [[nodiscard]] bool closed() const noexcept { return slot_ == nullptr; }
 
-  // What it holds. What a device wrote before it wrote this value can be read afterwards.
+  /// Returns the value. Everything that a device wrote before this value can be read afterwards.
+  ///
+  /// Throws: `closed`.
   [[nodiscard]] T load(call_site at = call_site::current()) const {
     return __atomic_load_n(checked_address("weir::wait_word::load", at), __ATOMIC_ACQUIRE);
   }
 
-  // Changes it from the host: streams that wait for this go on, and see what the host wrote before.
-  // No driver call.
+  /// Writes a value from the host. Streams that wait for it continue, and see what the host wrote
+  /// before. Makes no driver call.
+  ///
+  /// Throws: `closed`.
   void store(T value, call_site at = call_site::current()) {
     __atomic_store_n(checked_address("weir::wait_word::store", at), value, __ATOMIC_RELEASE);
   }
 
-  // Null if it is closed.
+  /// Returns the address; null if closed.
   [[nodiscard]] T* get() const noexcept { return closed() ? nullptr : address_; }
+  /// Converts to the reference.
   operator wait_word_ref<T>() const noexcept { return ref(); }
+  /// Returns the reference. The reference to a closed word throws `closed` when used.
   [[nodiscard]] wait_word_ref<T> ref() const noexcept {
     return closed() ? wait_word_ref<T>{detail::closed_handle<T>()}
                     : wait_word_ref<T>{address_, *slot_};
@@ -171,14 +194,17 @@ class wait_word {
 static_assert(!std::is_copy_constructible_v<wait_word<std::uint32_t>> &&
               sizeof(wait_word<std::uint32_t>) == 2 * sizeof(void*));
 
-// What a device can do with words beyond waiting for and writing 32 bits.
+/// Optional features of a device for words, beyond waits and writes of 32 bits.
 struct wait_word_features {
-  bool bits_64 = false;  // words of 64 bits
-  bool nor = false;      // until::nor
-  bool flush = false;    // value_wait_options::flush
+  bool bits_64 = false;  ///< words of 64 bits
+  bool nor = false;      ///< until::nor
+  bool flush = false;    ///< value_wait_options::flush
 };
 
-// In a capture: allowed. cuDeviceGetAttribute.
+/// Returns the features of a device.
+///
+/// In a capture: allowed.
+/// Driver: cuDeviceGetAttribute.
 [[nodiscard]] WEIR_EXPORT wait_word_features wait_word_support(device gpu,
                                                                call_site at = call_site::current());
 

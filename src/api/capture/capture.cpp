@@ -1,12 +1,13 @@
-// api/capture/capture.cpp - captures as the program sees them.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture.cpp - scoped captures, begin_capture() and end_capture(), and capture
+// queries.
 #include <weir/capture/capture.hpp>
 #include <weir/device/context.hpp>
 
+#include "api/capture/capture_abandon.hpp"
+#include "api/capture/capture_begin.hpp"
+#include "api/capture/capture_end.hpp"
 #include "api/capture/capture_registry.hpp"
-#include "api/capture/captures.hpp"
-#include "api/device/green_state.hpp"
-
-#include <utility>
 
 namespace weir {
 
@@ -14,32 +15,7 @@ using detail::check;
 using detail::driver;
 using detail::require_open;
 
-namespace {
-
-// A green context that lives as long as a graph of its streams, and whatever is made of that, needs
-// it.
-class green_context_share {
- public:
-  explicit green_context_share(detail::green_state& held) noexcept : state_{&held} {}
-  green_context_share(green_context_share&& other) noexcept
-      : state_{std::exchange(other.state_, nullptr)} {}
-  green_context_share& operator=(green_context_share&&) = delete;
-  ~green_context_share() {
-    if (state_ != nullptr) state_->release_noexcept();
-  }
-
- private:
-  detail::green_state* state_;
-};
-
-}  // namespace
-
 namespace detail {
-
-void keep_green_context(graph_ref graph, CUcontext context, call_site at) {
-  if (green_state* const green = acquire_green_state(context))
-    graph.keep(green_context_share{*green}, at);
-}
 
 namespace {
 
@@ -105,9 +81,11 @@ capture_info capture_info_of(stream_ref stream, call_site at) {
 thread_capture_mode::thread_capture_mode(capture_mode mode, call_site at) : previous_{mode} {
   constexpr const char* call = "cuThreadExchangeStreamCaptureMode";
   detail::require_outside_host_function(call, {}, at);
-  // The driver takes any number, and gives it back.
+  // The driver accepts any number as a mode, so weir checks it.
   if (!detail::is_valid_mode(mode))
-    detail::throw_error(errc::invalid_value, call, "", "the mode is none of capture_mode", at);
+    detail::throw_error(
+        errc::invalid_value, call, "",
+        "the mode is not a value of weir::capture_mode; use global, own_thread or relaxed", at);
   auto exchanged = static_cast<abi::CUstreamCaptureMode>(mode);
   check(driver().cuThreadExchangeStreamCaptureMode(&exchanged), call, {}, at);
   previous_ = static_cast<capture_mode>(exchanged);

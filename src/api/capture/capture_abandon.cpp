@@ -1,5 +1,7 @@
-// api/capture/capture_abandon.cpp - captures that come to nothing: ended, and their graphs as they
-// were.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_abandon.cpp - ends captures without a result and restores their graphs.
+#include "api/capture/capture_abandon.hpp"
+
 #include "api/capture/capture_registry.hpp"
 #include "api/capture/driver_frontier.hpp"
 #include "api/core/first_failure.hpp"
@@ -17,25 +19,26 @@
 namespace weir::detail {
 namespace {
 
-// So that the end does not fail for streams that were not joined, which would destroy the graph:
-// the stream comes after all nodes that there are, and gets none any more.
+// Makes the origin depend on all existing nodes. An end with unjoined streams would fail and
+// destroy the graph. The origin records nothing more.
 void join_all_before_end(CUstream stream) noexcept {
   try {
     stream_capture_info info;
     if (try_query_capture(stream, info) != CUDA_SUCCESS ||
         info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
       return;
-    if (is_lost(info.graph)) return;  // nothing is asked of such a graph
+    if (is_unusable(info.graph)) return;  // the driver may crash on an unusable graph
     std::vector<CUgraphNode> nodes = nodes_of(info.graph, {});
     static_cast<void>(set_frontier(stream, nodes.data(), nullptr, nodes.size(),
                                    CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
-  } catch (...) {  // the end tells
+  } catch (...) {  // cuStreamEndCapture reports the failure
   }
 }
 
-// Where the driver keeps a node, nothing else can be done.
+// Removes the nodes that the capture added. Nothing more can be done for a node that the driver
+// refuses to remove.
 void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nodes) noexcept {
-  if (is_lost(graph)) return;
+  if (is_unusable(graph)) return;
   report_failure_of(subject::graph(graph), "cuGraphDestroyNode", [&] {
     for (const CUgraphNode node : nodes_of(graph, {})) {
       if (!std::ranges::binary_search(existing_nodes, node))
@@ -56,7 +59,7 @@ driver_end_result end_in_driver(CUstream stream) noexcept {
                        status != CU_STREAM_CAPTURE_STATUS_NONE;
   if (is_open && driver().cuStreamEndCapture(stream, &remaining_graph) == CUDA_SUCCESS)
     return {answer, remaining_graph};
-  return {answer, nullptr};  // destroyed by the driver with the capture
+  return {answer, nullptr};  // the driver destroyed the graph with the capture
 }
 
 bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_t id) noexcept {
@@ -67,7 +70,7 @@ bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_
 CUgraph discard_recorded(const active_capture& capture, const capture_record* record,
                          CUgraph remaining_graph) noexcept {
   if (capture.borrowed && remaining_graph != nullptr) {
-    note_captured_graph(capture.id, remaining_graph);  // memory nodes are not let go of
+    note_captured_graph(capture.id, remaining_graph);  // memory nodes stay in the graph
     if (record != nullptr) remove_recorded(remaining_graph, record->existing_nodes);
     return nullptr;
   }
@@ -103,7 +106,7 @@ bool abandon_capture(stream_ref stream, unsigned long long scope) noexcept {
   if (record == nullptr) return false;  // it has ended
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t id = 0;
-  // Past weir: what there is now is none of ours.
+  // The capture ended directly through the driver. A newer capture in that stream is not weir's.
   if (query_capture_id(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id))
     return false;
   if (record->capture.borrowed) join_all_before_end(stream.get());
@@ -111,7 +114,7 @@ bool abandon_capture(stream_ref stream, unsigned long long scope) noexcept {
   const CUgraph destroyed = discard_recorded(record->capture, record.get(), end.graph);
   switch (end.answer) {
     case CUDA_SUCCESS:
-    // What the body left behind when it threw is no failure of its own.
+    // These results follow from the exception in the body and are not failures of the end.
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
     case CUDA_ERROR_ILLEGAL_STATE: break;

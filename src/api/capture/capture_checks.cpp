@@ -1,5 +1,7 @@
-// api/capture/capture_checks.cpp - what would break an open capture is refused before the driver
-// hears it.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_checks.cpp - refuses calls that would invalidate an open capture.
+#include "api/capture/capture_checks.hpp"
+
 #include "api/capture/capture_registry.hpp"
 #include "api/graph/graph_parts.hpp"
 
@@ -15,7 +17,7 @@
 namespace weir::detail {
 namespace {
 
-// The first record of which that is true, as text; empty if there is none.
+// Returns the text of the first record for which `matches` returns true, or an empty string.
 template <class Predicate>
 std::string find_capture_text(const Predicate& matches) {
   std::string text;
@@ -25,7 +27,7 @@ std::string find_capture_text(const Predicate& matches) {
   return text;
 }
 
-// The same of a capture that has not been ended directly through the driver.
+// Like find_capture_text(), but ignores captures that were ended directly through the driver.
 template <class Predicate>
 std::string find_active_capture_text(const Predicate& matches) {
   std::string text = find_capture_text(matches);
@@ -35,16 +37,6 @@ std::string find_active_capture_text(const Predicate& matches) {
 }
 
 }  // namespace
-
-errc current_error_code() noexcept {
-  try {
-    throw;
-  } catch (const error& e) {
-    return e.result();
-  } catch (...) {
-    return errc::out_of_memory;
-  }
-}
 
 void throw_if_stream_captured(CUstream stream, const char* call, call_site at) {
   const stream_capture_info info = query_capture(stream, at);
@@ -56,10 +48,10 @@ void throw_if_stream_captured(CUstream stream, const char* call, call_site at) {
       find_capture_text([&](const capture_record& record) { return record.capture.id == info.id; });
   throw_error(
       errc::stream_capture_unsupported, call, to_string(stream_ref{stream}),
-      fmt::format(
-          "the stream takes part in {}, which lives on; do this before it begins or after it ends",
-          capture_text.empty() ? "a capture that was started directly through the driver"
-                               : capture_text),
+      fmt::format("the stream takes part in {}, which stays valid; make the call before the "
+                  "capture begins or after it ends",
+                  capture_text.empty() ? "a capture that was started directly through the driver"
+                                       : capture_text),
       at);
 }
 
@@ -68,23 +60,25 @@ void throw_if_event_captured(CUevent event, const char* call, call_site at) {
     return std::ranges::find(record.events, event) != record.events.end();
   });
   if (capture_text.empty()) return;
-  throw_error(errc::captured_event, call, to_string(event_ref{event}),
-              fmt::format("it was recorded in {}, which lives on, and orders work inside of that; "
-                          "record it again outside "
-                          "before the host looks at it",
-                          capture_text),
-              at);
+  throw_error(
+      errc::captured_event, call, to_string(event_ref{event}),
+      fmt::format("the event was recorded in {}, which stays valid, and orders only the work "
+                  "inside it; record the event again outside before the host queries it or waits "
+                  "for it",
+                  capture_text),
+      at);
 }
 
 void throw_if_context_captured(CUcontext context, const char* call, call_site at) {
   const std::string capture_text = find_active_capture_text(
       [&](const capture_record& record) { return record.has_context(context); });
   if (capture_text.empty()) return;
-  throw_error(errc::stream_capture_unsupported, call, to_string(context_ref{context}),
-              fmt::format("a stream of it takes part in {}, which lives on; wait for single "
-                          "streams, or for all after its end",
-                          capture_text),
-              at);
+  throw_error(
+      errc::stream_capture_unsupported, call, to_string(context_ref{context}),
+      fmt::format("a stream of the context takes part in {}, which stays valid; wait for single "
+                  "streams, or for the context after the capture ends",
+                  capture_text),
+      at);
 }
 
 void throw_if_graph_captured(CUgraph graph, const char* call, call_site at) {
@@ -95,8 +89,8 @@ void throw_if_graph_captured(CUgraph graph, const char* call, call_site at) {
   });
   if (capture_text.empty()) return;
   throw_error(errc::illegal_state, call, to_string(graph_ref{graph}),
-              fmt::format("it is {}the graph of {}, which lives on; end that first",
-                          itself ? "" : "what has as a part ", capture_text),
+              fmt::format("the graph {} {}, which stays valid; end that capture first",
+                          itself ? "is the target of" : "contains the target of", capture_text),
               at);
 }
 
@@ -107,31 +101,34 @@ void throw_if_part_captured(CUgraph graph, CUgraphNode node, const char* call, c
   if (capture_text.empty()) return;
   throw_error(
       errc::illegal_state, call, to_string(graph_node{node, graph}),
-      fmt::format("a graph of it is that of {}, which lives on; end that first", capture_text), at);
+      fmt::format("the node contains the target graph of {}, which stays valid; end that capture "
+                  "first",
+                  capture_text),
+      at);
 }
 
 void throw_if_memory_in_body(unsigned long long capture, CUstream stream, const char* call,
                              call_site at) {
-  if (capture == 0) return;  // as one that was broken while it began has no id either
-  CUgraph into = nullptr;
+  if (capture == 0) return;  // an invalidated capture also has id 0
+  CUgraph target_graph = nullptr;
   const std::string capture_text = find_capture_text([&](const capture_record& record) {
     if (record.capture.id != capture || !record.capture.borrowed) return false;
-    into = record.capture.graph;
+    target_graph = record.capture.graph;
     return true;
   });
-  if (capture_text.empty() || !is_in_body(into)) return;
-  throw_error(errc::not_supported, call, to_string(stream_ref{stream}),
-              fmt::format("{} records into a body of a conditional node, which holds no memory of "
-                          "its own; allocate before it",
-                          capture_text),
-              at);
+  if (capture_text.empty() || !is_in_body(target_graph)) return;
+  throw_error(
+      errc::not_supported, call, to_string(stream_ref{stream}),
+      fmt::format("{} records into a body of a conditional node, which cannot contain allocations; "
+                  "allocate the memory before the node",
+                  capture_text),
+      at);
 }
 
-void fail_lost_graph(CUgraph graph, const char* call, call_site at) {
+void fail_unusable_graph(CUgraph graph, const char* call, call_site at) {
   throw_error(errc::illegal_state, call, to_string(graph_ref{graph}),
-              "a capture into a body or child graph of it broke, with which the driver destroyed "
-              "that; drivers crash over such "
-              "graphs, so it is neither used nor destroyed",
+              "the driver destroyed a body or child graph of this graph when a capture into it "
+              "broke, and may crash if the graph is used or destroyed; create a new graph",
               at);
 }
 

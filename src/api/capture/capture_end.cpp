@@ -1,4 +1,8 @@
-// api/capture/capture_end.cpp - captures ended, and why they broke.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_end.cpp - ends captures and explains why they were invalidated.
+#include "api/capture/capture_end.hpp"
+
+#include "api/capture/capture_abandon.hpp"
 #include "api/capture/capture_joins.hpp"
 #include "api/capture/capture_registry.hpp"
 #include "api/capture/driver_frontier.hpp"
@@ -33,17 +37,17 @@ std::string names_of(const std::vector<CUstream>& streams) {
   return names;
 }
 
-// Which streams it ends without.
+// Names the streams that were not joined before the end.
 std::string to_text(const active_capture& capture, const std::vector<CUstream>& unjoined) {
   return fmt::format(
-      "{} ends without {}, which joined it; wait for them in {} before the end, or set "
+      "{} ended before {} rejoined it; wait for them in {} before the end, or set "
       "capture_options::join_forks",
       to_text(capture),
       unjoined.empty() ? "streams that joined directly through the driver" : names_of(unjoined),
       to_string(stream_ref{capture.origin}));
 }
 
-// What the end of the capture failed with, in words. The record is gone from the registry.
+// Explains why the end of the capture failed. The record has left the registry.
 std::string explain(errc code, const capture_record& record,
                     const std::vector<CUstream>& unjoined) {
   std::string text = to_text(record.capture);
@@ -51,22 +55,23 @@ std::string explain(errc code, const capture_record& record,
     case errc::stream_capture_invalidated: {
       std::vector<CUstream> joined;
       for (const joined_stream& s : record.joined) joined.push_back(s.stream);
-      return fmt::format("{} was {}{}; the streams are ordinary again", text,
+      return fmt::format("{} was {}{} and has ended; fix that call and capture again", text,
                          to_text(record.invalidation),
-                         joined.empty() ? "" : ", which " + names_of(joined) + " had joined");
+                         joined.empty() ? "" : " (joined: " + names_of(joined) + ")");
     }
     case errc::stream_capture_unjoined: return to_text(record.capture, unjoined);
-    case errc::illegal_state: return text + " was ended directly through the driver";
+    case errc::illegal_state:
+      return text + " was ended directly through the driver; end it through weir";
     default: return text;
   }
 }
 
-// The given graph, which is still there, is as it was before the capture.
+// Restores the borrowed graph, which still exists, and throws.
 [[noreturn, gnu::cold]] void abandon_and_fail(errc code, stream_ref stream,
-                                              const active_capture& capture, std::string why,
+                                              const active_capture& capture, std::string reason,
                                               bool& is_destroyed, call_site at) {
   is_destroyed = abandon_capture(stream, capture.id);
-  throw_error(code, end_call, to_string(stream), std::move(why), at);
+  throw_error(code, end_call, to_string(stream), std::move(reason), at);
 }
 
 ended_capture end_and_unregister(stream_ref stream, const active_capture& capture,
@@ -83,17 +88,18 @@ ended_capture end_and_unregister(stream_ref stream, const active_capture& captur
     return {end.graph, capture.instantiate_context};
   }
   const CUgraph destroyed = discard_recorded(capture, record.get(), end.graph);
-  is_destroyed =
-      destroyed != nullptr && ownerless_graph == nullptr;  // else there is nobody to be told
+  // If the owner was destroyed as well, no caller needs the information.
+  is_destroyed = destroyed != nullptr && ownerless_graph == nullptr;
   const errc code = static_cast<errc>(end.answer);
-  std::string why = record != nullptr ? explain(code, *record, unjoined) : to_text(capture);
-  if (destroyed != nullptr) why += "; the driver has destroyed the graph that it was captured into";
-  record.reset();  // what was put off until the end may be done
+  std::string reason = record != nullptr ? explain(code, *record, unjoined) : to_text(capture);
+  if (destroyed != nullptr)
+    reason += "; the driver destroyed the graph that was captured into, so create a new one";
+  record.reset();  // destroying the record may run work that was deferred until the end
   destroy_ownerless(ownerless_graph, destroyed);
-  throw_error(code, end_call, to_string(stream), std::move(why), at);
+  throw_error(code, end_call, to_string(stream), std::move(reason), at);
 }
 
-// The capture of that scope, if nothing has to be asked before its end because weir has seen no
+// Returns the capture with the id `scope` if it can end without a query, because weir has seen no
 // stream join it.
 std::optional<active_capture> find_unforked(unsigned long long scope, CUstream stream) {
   std::optional<active_capture> found;
@@ -108,8 +114,8 @@ std::optional<active_capture> find_unforked(unsigned long long scope, CUstream s
   return found;
 }
 
-// The id of what end_capture(), or end_capture_to(), of that stream would end here and now; 0 if
-// weir knows of none.
+// Returns the id of the capture that end_capture() or end_capture_to() would end in this stream on
+// this thread, or 0 if there is no record of one.
 unsigned long long find_endable(CUstream stream, bool borrowed) {
   unsigned long long found = 0;
   capture_registry::instance().for_each([&](const capture_record& record) {
@@ -122,50 +128,58 @@ unsigned long long find_endable(CUstream stream, bool borrowed) {
 }
 
 std::string text_of_directly_ended(const active_capture& capture) {
-  return to_text(capture) + " was ended directly through the driver" +
-         (capture.borrowed ? "; the graph has what that end left in it, if it is there" : "");
+  const char* const damage =
+      capture.borrowed ? ", and its graph may be incomplete or destroyed" : "";
+  return fmt::format("{} was ended directly through the driver{}; end it through weir",
+                     to_text(capture), damage);
 }
 
-// Throws, with the capture living on, unless it is known and ends here and now.
+// Throws unless the capture is known and the caller may end it here. The capture stays valid.
 void require_endable(const capture_snapshot& snapshot, stream_ref stream, unsigned long long scope,
                      bool borrowed, call_site at) {
   const active_capture& capture = snapshot.capture;
   if (capture.external) {
     throw_error(errc::illegal_state, end_call, to_string(stream),
-                to_text(capture) + " lives on; whoever began it ends it", at);
+                to_text(capture) + " stays valid; end it in the code that began it", at);
   }
   if (!snapshot.is_origin) {
     throw_error(errc::stream_capture_unmatched, end_call, to_string(stream),
-                fmt::format("it joined {}, which lives on; end that in {}", to_text(capture),
-                            to_string(stream_ref{capture.origin})),
+                fmt::format("the stream joined {}, which stays valid; end the capture in {}",
+                            to_text(capture), to_string(stream_ref{capture.origin})),
                 at);
   }
   if (capture.scoped && scope != capture.id) {
-    throw_error(errc::illegal_state, end_call, to_string(stream),
-                fmt::format("{} lives on and ends with the weir::{}() that began it",
-                            to_text(capture), capture.borrowed ? "capture_to" : "capture"),
-                at);
+    throw_error(
+        errc::illegal_state, end_call, to_string(stream),
+        fmt::format(
+            "{} stays valid and ends when the weir::{}() that began it returns; remove this "
+            "end",
+            to_text(capture), capture.borrowed ? "capture_to" : "capture"),
+        at);
   }
   if (snapshot.participant_count != 0 && scope != capture.id) {
-    throw_error(errc::illegal_state, end_call, to_string(stream),
-                fmt::format("{} lives on; a capture_participant takes part in it, and ends first",
-                            to_text(capture)),
-                at);
+    throw_error(
+        errc::illegal_state, end_call, to_string(stream),
+        fmt::format("{} stays valid and still has a capture_participant; destroy the participant "
+                    "first",
+                    to_text(capture)),
+        at);
   }
   if (capture.borrowed != borrowed) {
-    const char* const how = borrowed ? "end_capture() ends it, and gives its graph"
-                                     : "end_capture_to() ends it, as its graph is somebody else's";
+    const char* const how = borrowed
+                                ? "end it with end_capture(), which returns its graph"
+                                : "end it with end_capture_to(), because it does not own its graph";
     throw_error(errc::illegal_state, end_call, to_string(stream),
-                fmt::format("{} lives on; {}", to_text(capture), how), at);
+                fmt::format("{} stays valid; {}", to_text(capture), how), at);
   }
   if (capture.options.mode != capture_mode::relaxed && capture.thread != unique_thread_id()) {
-    throw_error(errc::stream_capture_wrong_thread, end_call, to_string(stream),
-                to_text(capture) + " lives on; end it in that thread, or capture in relaxed mode",
-                at);
+    throw_error(
+        errc::stream_capture_wrong_thread, end_call, to_string(stream),
+        to_text(capture) + " stays valid; end it in that thread, or capture in relaxed mode", at);
   }
 }
 
-// Bodies of conditional nodes hold only some kinds of nodes.
+// Throws if the capture recorded a node that a conditional body cannot hold.
 void require_allowed_in_body(stream_ref stream, const active_capture& capture, bool& is_destroyed,
                              call_site at) {
   if (!capture.borrowed || !any_graph_metadata() || !is_in_body(capture.graph)) return;
@@ -173,9 +187,9 @@ void require_allowed_in_body(stream_ref stream, const active_capture& capture, b
   if (!not_allowed) return;
   abandon_and_fail(
       errc::not_supported, stream, capture,
-      fmt::format(
-          "{} has recorded {}, which cannot be in a body of a conditional node; that is as it was",
-          to_text(capture), describe(not_allowed)),
+      fmt::format("{} recorded {}, which a body of a conditional node cannot contain, so the body "
+                  "was restored; record that work outside the body",
+                  to_text(capture), describe(not_allowed)),
       is_destroyed, at);
 }
 
@@ -198,7 +212,7 @@ ended_capture end_stream_capture(stream_ref stream, unsigned long long scope, bo
         capture_registry::instance().remove(scope != 0 ? scope : snapshot.capture.id);
     throw_error(errc::illegal_state, end_call, to_string(stream),
                 stale != nullptr ? text_of_directly_ended(stale->capture)
-                                 : "it does not capture; begin_capture() first",
+                                 : "the stream is not capturing; call begin_capture() first",
                 at);
   }
   ended_capture ended;

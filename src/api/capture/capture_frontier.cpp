@@ -1,5 +1,5 @@
-// api/capture/capture_frontier.cpp - the nodes that streams that capture come after, looked at and
-// changed.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_frontier.cpp - reads and changes the dependencies of capturing streams.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/core/to_string.hpp>
 
@@ -48,11 +48,15 @@ driver_frontier::driver_frontier(frontier_list nodes, abi::CUgraph graph, const 
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto [node, data] = nodes[i];
     require_node_of(node, graph, call, at);
-    if (node.graph().get() == nullptr) {  // a driver may crash over what is no node
+    if (node.graph().get() == nullptr) {  // a driver may crash on a handle that is not a node
       if (all.empty()) all = nodes_of(graph, at);
       if (std::ranges::find(all, node.get()) == all.end()) {
-        throw_error(errc::invalid_value, call, to_string(graph_ref{graph}),
-                    to_string(node) + " is no node of it", at);
+        throw_error(
+            errc::invalid_value, call, to_string(graph_ref{graph}),
+            to_string(node) +
+                " is not a node of the captured graph; pass nodes of the graph that the stream "
+                "captures into",
+            at);
       }
     }
     nodes_.push_back(node.get());
@@ -77,11 +81,11 @@ void update_capture_dependencies(stream_ref stream, frontier_list nodes, depende
   }
   if (info.status == abi::CU_STREAM_CAPTURE_STATUS_NONE) {
     throw_error(errc::illegal_state, update_call, to_string(stream),
-                "it does not capture; only then it comes after nodes", at);
+                "the stream is not capturing; begin a capture before setting its dependencies", at);
   }
   if (!is_known_kind(how)) {
     throw_error(errc::invalid_value, update_call, to_string(stream),
-                "this is none of dependency_update", at);
+                "the update is not a value of weir::dependency_update; use add or set", at);
   }
   detail::driver_frontier after{nodes, info.graph, update_call, at};
   const auto flags = static_cast<unsigned>(how);
@@ -89,13 +93,15 @@ void update_capture_dependencies(stream_ref stream, frontier_list nodes, depende
       detail::set_frontier(stream.get(), after.nodes(), after.data(), after.size(), flags);
   if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
     throw_error(errc::call_requires_newer_driver, update_call, to_string(stream),
-                "data of edges other than 0 need a driver of CUDA 12.3", at);
+                "edge data other than 0 needs a driver for CUDA 12.3 or later; install a newer "
+                "driver, or use plain edges",
+                at);
   }
   if (answer == abi::CUDA_ERROR_INVALID_VALUE && after.data() != nullptr) {
-    throw_error(
-        errc::invalid_value, update_call, to_string(stream),
-        "data other than 0 are for edges between kernels; ports and types are those that both have",
-        at);
+    throw_error(errc::invalid_value, update_call, to_string(stream),
+                "edge data other than 0 is valid only between kernels, with ports and types that "
+                "both kernels support; use a plain edge",
+                at);
   }
   detail::check(answer, update_call, stream, at);
 }

@@ -1,7 +1,12 @@
-// api/capture/capture_invalidation.cpp - which call broke which capture.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_invalidation.cpp - determines which call invalidated which capture.
+#include "api/capture/capture_invalidation.hpp"
+
 #include "api/capture/capture_registry.hpp"
 #include "api/stream/host_failures.hpp"
 #include "driver/results.hpp"
+
+#include <weir/core/error.hpp>
 
 #include <fmt/format.h>
 
@@ -11,14 +16,20 @@
 namespace weir::detail {
 namespace {
 
-// What an answer says of the capture that it broke, if it broke one.
+// The captures that a driver result may have invalidated.
 enum class evidence {
-  none,  // it broke none: it came before the driver looked at captures, or is about something else
-  consequence,  // that of the stream was broken by an earlier call
-  certain,      // that of the stream, or of the event, which it was called on
-  unsafe,    // that of the stream, or all that mind what the thread does; also where it was broken
-             // before
-  implicit,  // all in which blocking streams take part; also where they were broken before
+  // None: the driver returned before it checked captures, or the result has another cause.
+  none,
+  // The capture of that stream was already invalidated by an earlier call.
+  consequence,
+  // The capture of the stream or event that was passed to the call.
+  certain,
+  // The capture of that stream, or every capture that restricts the calling thread. Also returned
+  // if the capture was already invalidated.
+  unsafe,
+  // Every capture in which blocking streams participate. Also returned if the capture was already
+  // invalidated.
+  implicit,
 };
 
 evidence evidence_of(errc code, std::string_view call) noexcept {
@@ -27,12 +38,12 @@ evidence evidence_of(errc code, std::string_view call) noexcept {
     case errc::stream_capture_isolation:
     case errc::stream_capture_merge:
     case errc::stream_capture_unmatched: return evidence::certain;
-    // Of what looks at events only the question for a time breaks nothing.
+    // Among the calls that query events, only cuEventElapsedTime invalidates no capture.
     case errc::captured_event:
       return call == "cuEventElapsedTime" ? evidence::none : evidence::certain;
     case errc::stream_capture_unsupported: return evidence::unsafe;
     case errc::stream_capture_implicit: return evidence::implicit;
-    // Arguments are looked at before captures; only in a wait the event is looked at later.
+    // Drivers check arguments before captures. Only cuStreamWaitEvent checks the event later.
     case errc::invalid_value:
     case errc::invalid_handle:
       return call == "cuStreamWaitEvent" ? evidence::certain : evidence::none;
@@ -46,7 +57,8 @@ bool is_invalidated(const driver_table& calls, CUstream stream) noexcept {
          status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-// What the thread's own mode is: there is no question for it.
+// Returns the calling thread's capture mode. The driver has no query for it, so this exchanges it
+// twice.
 capture_mode thread_mode(const driver_table& calls) noexcept {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   if (calls.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) return capture_mode::global;
@@ -55,14 +67,15 @@ capture_mode thread_mode(const driver_table& calls) noexcept {
   return static_cast<capture_mode>(mode);
 }
 
-// Is a call that is unsafe in captures refused for the sake of this one, to a thread of that mode?
+// Returns true if `capture` makes the driver refuse unsafe calls of the calling thread, whose mode
+// is `mode`.
 bool prohibits_unsafe_calls(const active_capture& capture, capture_mode mode) noexcept {
   if (mode == capture_mode::relaxed || capture.options.mode == capture_mode::relaxed) return false;
   if (capture.thread == unique_thread_id()) return true;
   return capture.options.mode == capture_mode::global && mode == capture_mode::global;
 }
 
-// Calls that all streams of a context have to do with are refused in every mode.
+// Returns true if the call affects all streams of a context. Such calls are refused in every mode.
 bool concerns_whole_context(std::string_view call) noexcept {
   return call == "cuCtxSynchronize" || call == "cuGreenCtxRecordEvent" ||
          call == "cuGreenCtxWaitEvent";
@@ -79,16 +92,16 @@ bool has_blocking_stream(const capture_record& record) noexcept {
                              [](const joined_stream& each) { return may_block(each.stream); });
 }
 
-// A call that has failed, and what is known of the captures that it may have broken.
+// A failed call and the captures that it may have invalidated.
 class failed_call {
  public:
-  failed_call(const driver_table& calls, errc code, const char* call, subject on) noexcept
+  failed_call(const driver_table& calls, errc code, const char* call, subject object) noexcept
       : evidence_{evidence_of(code, call)},
-        on_{on},
+        object_{object},
         concerns_context_{concerns_whole_context(call)} {
     if (evidence_ == evidence::none) return;
-    if (on_.what == subject::kind::stream) {
-      stream_ = static_cast<CUstream>(const_cast<void*>(on_.handle));
+    if (object_.what == subject::kind::stream) {
+      stream_ = static_cast<CUstream>(const_cast<void*>(object_.handle));
       stream_is_invalidated_ = is_invalidated(calls, stream_);
     }
     if (evidence_ == evidence::unsafe) mode_ = thread_mode(calls);
@@ -97,7 +110,7 @@ class failed_call {
   }
 
   [[nodiscard]] bool is_unrelated() const noexcept { return evidence_ == evidence::none; }
-  // Has it only found what another call had done?
+  // Returns true if another call had invalidated the capture before this call.
   [[nodiscard]] bool is_consequence() const noexcept { return evidence_ == evidence::consequence; }
 
   [[nodiscard]] bool may_have_invalidated(const capture_record& record) const noexcept {
@@ -117,25 +130,25 @@ class failed_call {
 
  private:
   [[nodiscard]] bool contains_subject(const capture_record& record) const noexcept {
-    if (on_.what == subject::kind::event)
-      return std::ranges::find(record.events, on_.handle) != record.events.end();
+    if (object_.what == subject::kind::event)
+      return std::ranges::find(record.events, object_.handle) != record.events.end();
     return stream_is_invalidated_ && record.has_stream(stream_);
   }
-  // Streams that have joined directly through the driver, and events that were recorded so, may be
-  // of any.
+  // Streams that joined and events that were recorded directly through the driver may belong to any
+  // capture.
   [[nodiscard]] bool may_contain_subject(const capture_record& record) const noexcept {
     if (subject_is_known_) return contains_subject(record);
-    return stream_is_invalidated_ || on_.what == subject::kind::event;
+    return stream_is_invalidated_ || object_.what == subject::kind::event;
   }
   [[nodiscard]] bool contains_context(const capture_record& record) const noexcept {
     return concerns_context_ &&
-           record.has_context(static_cast<CUcontext>(const_cast<void*>(on_.handle)));
+           record.has_context(static_cast<CUcontext>(const_cast<void*>(object_.handle)));
   }
 
   evidence evidence_;
-  subject on_;
+  subject object_;
   bool concerns_context_;
-  bool subject_is_known_ = false;  // a capture that the stream or the event is of
+  bool subject_is_known_ = false;  // a capture contains the stream or the event
   CUstream stream_ = nullptr;
   bool stream_is_invalidated_ = false;
   capture_mode mode_ = capture_mode::relaxed;
@@ -143,11 +156,21 @@ class failed_call {
 
 }  // namespace
 
-void attribute_failure(errc code, const char* call, subject on, call_site at) noexcept {
+errc current_error_code() noexcept {
+  try {
+    throw;
+  } catch (const error& e) {
+    return e.result();
+  } catch (...) {
+    return errc::out_of_memory;
+  }
+}
+
+void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept {
   const driver_table* const calls = try_driver();
-  // Nothing broke there: weir refuses before the driver hears of it.
+  // Inside a host function, weir throws before it calls the driver, so no capture was invalidated.
   if (calls == nullptr || inside_host_function) return;
-  const failed_call failed{*calls, code, call, on};
+  const failed_call failed{*calls, code, call, object};
   if (failed.is_unrelated()) return;
   const auto is_candidate = [&](const capture_record& record) {
     return failed.may_have_invalidated(record);
@@ -164,7 +187,7 @@ void attribute_failure(errc code, const char* call, subject on, call_site at) no
   try {
     static_cast<void>(
         capture_registry::instance().query_each(is_candidate, is_invalidated_now, note));
-  } catch (const std::bad_alloc&) {  // the end of the capture will not know
+  } catch (const std::bad_alloc&) {  // the end of the capture cannot name the call
   }
 }
 

@@ -1,4 +1,5 @@
-// api/capture/capture_joins.cpp - which streams of a capture come after which nodes.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_joins.cpp - finds and joins the forked streams of a capture.
 #include "api/capture/capture_joins.hpp"
 
 #include "api/core/check.hpp"
@@ -14,7 +15,7 @@
 namespace weir::detail {
 namespace {
 
-// Adds all that the nodes come after.
+// Adds all direct and indirect dependencies of the nodes.
 void add_ancestors(std::unordered_set<CUgraphNode>& nodes, const std::vector<graph_edge>& edges) {
   std::vector<std::pair<CUgraphNode, CUgraphNode>> reversed;
   reversed.reserve(edges.size());

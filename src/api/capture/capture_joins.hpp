@@ -1,4 +1,8 @@
-// api/capture/capture_joins.hpp - forks of a capture, and what joins them again.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_joins.hpp - finds the streams that were not joined before the end of a
+// capture, and joins them.
+//
+// A stream joins a capture in stream_ref::wait(), which calls track_join() (capture_registry.hpp).
 #pragma once
 
 #include "api/capture/capture_registry.hpp"
@@ -9,12 +13,13 @@
 
 namespace weir::detail {
 
-// Those of the joined streams whose work the origin, as it is just now, does not come after.
+// Returns the streams in `joined` whose captured work does not precede the current frontier of the
+// origin stream.
 [[nodiscard]] std::vector<CUstream> find_unjoined(const std::vector<joined_stream>& joined,
                                                   const stream_capture_info& origin, call_site at);
 
-// The next operation of the stream that it began in, and so the end, comes after every node that
-// nothing comes after.
+// Makes the next operation of the origin stream, and so the end of the capture, depend on every
+// node without dependents.
 void join_leaves(CUstream origin, CUgraph graph, call_site at);
 
 }  // namespace weir::detail

@@ -1,5 +1,6 @@
-// api/capture/capture_participant.cpp - captures of others, known for as long as somebody takes
-// part in them.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_participant.cpp - tracks captures that were started directly through the
+// driver.
 #include <weir/capture/capture_participant.hpp>
 #include <weir/core/to_string.hpp>
 
@@ -24,7 +25,9 @@ capture_participant::capture_participant(stream_ref stream, call_site at)
   }
   if (info.status == abi::CU_STREAM_CAPTURE_STATUS_NONE) {
     throw_error(errc::illegal_state, call, to_string(stream),
-                "there is no capture to take part in; ask capture_status_of()", at);
+                "the stream is not capturing, so there is no capture to take part in; check "
+                "capture_status_of() first",
+                at);
   }
   id_ = info.id;
   graph_ = graph_ref{info.graph};
@@ -37,7 +40,7 @@ capture_participant::capture_participant(stream_ref stream, call_site at)
   capture.id = id_;
   capture.graph = info.graph;
   capture.context = detail::context_of(handle, at);
-  capture.options.mode = capture_mode::global;  // the driver does not tell
+  capture.options.mode = capture_mode::global;  // the driver does not report the mode
   capture.scoped = true;
   capture.external = true;
   capture.begun_at = at;

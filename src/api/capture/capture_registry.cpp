@@ -1,5 +1,5 @@
-// api/capture/capture_registry.cpp - what is known of each open capture that was begun through
-// weir.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_registry.cpp - the open captures that were begun through weir.
 #include "api/capture/capture_registry.hpp"
 
 #include "api/core/never_destroyed.hpp"
@@ -21,8 +21,8 @@ const char* name_of(capture_mode mode) noexcept {
   return "an unknown";
 }
 
-// The record of the capture that the stream takes part in, if weir began it. With the registry's
-// lock held.
+// Returns true if `record` is the capture that `info` describes. Called with the registry's lock
+// held.
 bool takes_part(const capture_record& record, const stream_capture_info& info) noexcept {
   return info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && record.capture.id == info.id;
 }
@@ -62,7 +62,7 @@ capture_registry& capture_registry::instance() noexcept {
 
 void capture_registry::reserve() {
   const std::lock_guard lock{lock_};
-  // Others may add meanwhile; there are never as many threads.
+  // Other threads may add records before this one does; there are never more than `spare` of them.
   constexpr std::size_t spare = 64;
   if (records_.capacity() < records_.size() + spare)
     records_.reserve(2 * records_.size() + 2 * spare);
@@ -108,15 +108,16 @@ void capture_registry::add_participant(std::unique_ptr<capture_record>& record) 
 }
 
 void capture_registry::remove_participant(unsigned long long id) noexcept {
-  std::unique_ptr<capture_record>
-      removed;  // its stream may go with it, for which the driver is called
+  // Destroyed after the lock is released, because destroying a stream calls the driver.
+  std::unique_ptr<capture_record> removed;
   std::unique_lock lock{lock_};
   if (const auto found = find(id); found == records_.end() || --(*found)->participant_count != 0)
     return;
   for (;;) {
     const auto found = find(id);
-    if (found == records_.end() || !(*found)->capture.external) return;  // ended, or weir's own
-    if ((*found)->participant_count != 0) return;  // somebody else has come meanwhile
+    // Ended, or begun through weir.
+    if (found == records_.end() || !(*found)->capture.external) return;
+    if ((*found)->participant_count != 0) return;  // another participant has joined meanwhile
     if ((*found)->active_queries == 0) {
       removed = std::move(*found);
       records_.erase(found);
@@ -126,8 +127,8 @@ void capture_registry::remove_participant(unsigned long long id) noexcept {
   }
 }
 
-// An H200's driver crashes where one thread asks about a capture that another one is ending: so
-// those who ask are waited for.
+// An H200's driver crashes if one thread queries a capture that another thread is ending, so this
+// waits for running queries.
 void capture_registry::begin_end(unsigned long long id) noexcept {
   std::unique_lock lock{lock_};
   for (const auto& record : records_) record->is_ending |= record->capture.id == id;
@@ -141,7 +142,7 @@ void capture_registry::begin_end(unsigned long long id) noexcept {
 void capture_registry::detach(capture_record& record) noexcept {
   const auto found =
       std::ranges::find_if(records_, [&](const auto& each) { return each.get() == &record; });
-  if (found == records_.end()) return;  // another one who asked was faster
+  if (found == records_.end()) return;  // another querying thread was faster
   record.stop_counting();
   record.detached = std::move(*found);
   records_.erase(found);
@@ -177,7 +178,8 @@ stream_capture_info query_capture(CUstream stream, call_site at) {
 }
 
 void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexcept {
-  if (now.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return;  // which has no id
+  if (now.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+    return;  // an invalidated capture has no id
   unsigned long long ended = 0;
   capture_registry::instance().for_each([&](const capture_record& record) {
     const bool other = !record.capture.scoped && !record.is_ending && record.has_origin(stream) &&
@@ -189,17 +191,49 @@ void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexc
 
 std::string to_text(const active_capture& capture) {
   if (capture.external) {
-    return fmt::format(
-        "a capture that was started directly through the driver, and entered at {}:{}",
-        capture.begun_at.file_name(), capture.begun_at.line());
+    return fmt::format("a capture that was started directly through the driver and joined at {}:{}",
+                       capture.begun_at.file_name(), capture.begun_at.line());
   }
   return fmt::format("the capture begun at {}:{} in {} mode by thread {}",
                      capture.begun_at.file_name(), capture.begun_at.line(),
                      name_of(capture.options.mode), capture.system_thread_id);
 }
 
-// What happens while captures are open. None of it may fail: the operation has succeeded. Where
-// memory is lacking, less is known.
+capture_snapshot find_capture(CUstream stream, const stream_capture_info& info) {
+  capture_snapshot snapshot;
+  const bool active = info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  capture_registry::instance().for_each([&](const capture_record& record) {
+    // An invalidated capture has no id. If the stream was in several, only the last one can still
+    // be open.
+    const bool matches = active ? record.capture.id == info.id : record.has_stream(stream);
+    if (matches)
+      snapshot = {record.capture, record.has_origin(stream), record.participant_count,
+                  record.joined};
+  });
+  return snapshot;
+}
+
+bool remove_ended_captures() noexcept {
+  const auto by_hand = [](const capture_record& record) {
+    return !record.capture.scoped || record.capture.external;
+  };
+  const auto has_ended = [](const capture_record& record) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    return query_capture_id(record.capture.origin, status, id) == CUDA_SUCCESS &&
+           (status == CU_STREAM_CAPTURE_STATUS_NONE ||
+            (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && id != record.capture.id));
+  };
+  try {
+    return capture_registry::instance().query_each(
+               by_hand, has_ended, [](const capture_record&, bool e) { return e; }) != 0;
+  } catch (const std::bad_alloc&) {
+    return false;  // the next call will remove it
+  }
+}
+
+// Tracking of operations during captures. It must not fail, because the operation has already
+// succeeded. If memory is exhausted, less is known.
 
 void track_join(CUstream stream) noexcept {
   stream_capture_info info;
@@ -211,7 +245,7 @@ void track_join(CUstream stream) noexcept {
     if (!takes_part(record, info) || record.has_stream(stream)) return;
     try {
       record.joined.push_back({stream, facts ? facts->context : nullptr, unique_thread_id()});
-    } catch (const std::bad_alloc&) {  // its name will be missing
+    } catch (const std::bad_alloc&) {  // an error message will not name the stream
     }
   });
 }
@@ -225,7 +259,7 @@ void track_event_record(CUevent event, CUstream stream) noexcept {
     if (!is_known || !takes_part(record, info)) return;
     try {
       record.events.push_back(event);
-    } catch (const std::bad_alloc&) {  // the driver's own answer will stand
+    } catch (const std::bad_alloc&) {  // the driver's own check remains
     }
   });
 }

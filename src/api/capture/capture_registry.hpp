@@ -1,35 +1,51 @@
-// api/capture/capture_registry.hpp - what is known of each open capture that was begun through
-// weir.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_registry.hpp - the open captures that were begun through weir.
 #pragma once
 
-#include "api/capture/captures.hpp"
+#include "api/capture/capture_invalidation.hpp"
 #include "api/core/call_restrictions.hpp"
+#include "api/core/check.hpp"
 #include "api/stream/stream_state.hpp"
+
+#include <weir/capture/capture.hpp>
+#include <weir/core/call_site.hpp>
 
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace weir::detail {
 
-// The first call that broke a capture; none if `call` is null.
-struct capture_invalidation {
-  const char* call = nullptr;
-  errc code = errc::success;
-  call_site where;
-  int system_thread_id = 0;
+// Describes an open capture.
+struct active_capture {
+  CUstream origin = nullptr;
+  unsigned long long id = 0;
+  CUgraph graph = nullptr;
+  CUcontext context = nullptr;              // of the origin stream
+  CUcontext instantiate_context = nullptr;  // in which the graph will be instantiated
+  capture_options options;
+  bool scoped = false;               // ended only by the scope that began it
+  bool into_existing_graph = false;  // records into a graph that existed before
+  bool borrowed = false;             // that graph keeps its owner during and after the capture
+  bool external =
+      false;  // started directly through the driver; weir only participates and does not end it
+  call_site begun_at;
+  unsigned long long thread = 0;  // unique_thread_id() of the thread that began it
+  int system_thread_id = 0;       // the operating system's id, for messages
 };
 
 struct joined_stream {
   CUstream stream;
   CUcontext context;          // null if weir does not own the stream
-  unsigned long long thread;  // unique_thread_id() of who made it join
+  unsigned long long thread;  // unique_thread_id() of the thread that made it join
 
-  // As the calling thread names streams?
+  // Returns true if `other` means this stream on the calling thread. Each thread has its own
+  // per-thread default stream.
   [[nodiscard]] bool matches(CUstream other) const noexcept;
 };
 
@@ -42,65 +58,73 @@ struct capture_record {
     if (origin_state_ != nullptr) origin_state_->release_noexcept(stream_holder::user);
   }
 
-  // Is it begun in that stream, as the calling thread names streams?
+  // Returns true if the capture began in `stream`, as seen from the calling thread.
   [[nodiscard]] bool has_origin(CUstream stream) const noexcept;
-  // Has it begun in that stream, or has weir seen it join?
+  // Returns true if `stream` is the origin, or weir has seen it join.
   [[nodiscard]] bool has_stream(CUstream stream) const noexcept;
-  // Is one of those streams of that context?
+  // Returns true if the origin or a joined stream belongs to `context`.
   [[nodiscard]] bool has_context(CUcontext context) const noexcept;
-  // May the calling thread ask the origin how it is? Of another thread's capture a stream that weir
-  // owns, which is there for as long as this is: others that thread may just destroy, and a GPU's
-  // driver crashes when a stream is named that is gone.
+  // Returns true if the calling thread may query the origin stream. If another thread began the
+  // capture, weir must own the stream, because this record then keeps it alive. That thread could
+  // destroy any other stream meanwhile, and a GPU's driver crashes on a destroyed stream.
   [[nodiscard]] bool can_be_queried() const noexcept;
 
   active_capture capture;
   std::vector<joined_stream> joined;        // streams that weir has seen join, without the origin
-  std::vector<CUevent> events;              // whose last record is part of the capture
-  std::vector<CUgraphNode> existing_nodes;  // of a given graph: the nodes that it had, sorted
-  CUgraph ownerless_graph =
-      nullptr;  // a given graph, or what that is a part of, whose owner is gone
+  std::vector<CUevent> events;              // events whose last record is part of the capture
+  std::vector<CUgraphNode> existing_nodes;  // the nodes that a borrowed graph had before, sorted
+  // The borrowed graph, or the graph that contains it, if its owner was destroyed during the
+  // capture.
+  CUgraph ownerless_graph = nullptr;
   capture_invalidation invalidation;
-  bool invalidated_directly =
-      false;  // found broken before weir knew of any call that could have done it
+  // Set if the capture was already invalidated when the first failed call that could have
+  // invalidated it was recorded.
+  bool invalidated_directly = false;
 
-  int participant_count = 0;  // how many capture_participant take part in it
-  int active_queries = 0;     // about, by so many threads: until that is 0 it stays
-  bool is_ending =
-      false;  // whoever ends it takes the record, though the driver may call it ended already
-  std::unique_ptr<capture_record>
-      detached;  // this, out of the registry: the last one who asks lets go of it
+  int participant_count = 0;  // number of capture_participant objects in this capture
+  // Number of threads that query the origin now. The record stays registered until it is 0.
+  int active_queries = 0;
+  // Set while a thread ends the capture. That thread removes the record, although the driver may
+  // already report the capture as ended.
+  bool is_ending = false;
+  // Owns this record once it has left the registry. The last querying thread destroys it.
+  std::unique_ptr<capture_record> detached;
 
-  // It is open no more.
+  // Stops counting this capture as open.
   void stop_counting() noexcept { active_.reset(); }
 
  private:
-  stream_state* origin_state_;  // so that the origin is there to end the capture
+  stream_state* origin_state_;  // keeps the origin stream alive until the capture ends
   std::optional<scoped_active_capture> active_{std::in_place};
 };
 
-// All of them. The lock is held for looks at the records only, never while the driver is called.
+// All records of open captures. The lock protects the records and is never held during a driver
+// call.
 class capture_registry {
  public:
-  // Captures may be ended while statics are destroyed.
+  // The registry is never destroyed, because captures may end during static destruction.
   [[nodiscard]] static capture_registry& instance() noexcept;
 
-  // Room for one more, so that add() cannot fail.
+  // Makes room for more records, so that add() cannot fail.
   void reserve();
   void add(std::unique_ptr<capture_record> record) noexcept;
-  // Takes the one of that id away, once nobody asks about it; null if there is none.
+  // Removes and returns the record with this id, after waiting for queries of it to finish. Returns
+  // null if there is none.
   [[nodiscard]] std::unique_ptr<capture_record> remove(unsigned long long id) noexcept;
-  // For what takes part in the capture of that id: is it known? Where it is not, as it was started
-  // directly through the driver, the record makes it known, unless another thread's has meanwhile.
-  // There has to be room. The last one to leave such a one takes it away.
+  // Joins the capture with this id. Returns false if there is no record of it. The second overload
+  // registers `record` unless another thread was faster; call reserve() before. The last
+  // participant to leave an external capture removes its record.
   [[nodiscard]] bool add_participant(unsigned long long id) noexcept;
   void add_participant(std::unique_ptr<capture_record>& record) noexcept;
   void remove_participant(unsigned long long id) noexcept;
-  // From here on the caller ends the one of that id, and takes it; nobody asks about it any more.
+  // Marks the capture with this id as being ended by the caller, and waits for queries of it to
+  // finish. No query starts afterwards.
   void begin_end(unsigned long long id) noexcept;
 
-  // Of each that filter(record) is true of and that can be asked: calls query(record), which throws
-  // nothing, without the lock, and then, with it, update(record, what ask said). What learn says
-  // has ended is in here no more afterwards. How many have, by now. Throws bad_alloc.
+  // For each queryable record with filter(record): calls query(record) without the lock, then
+  // update(record, answer) with it. Removes the record if update() returns true. query() must not
+  // throw. Returns how many records were removed.
+  // Throws: std::bad_alloc.
   template <class Filter, class Query, class Update>
   std::size_t query_each(Filter&& filter, Query&& query, Update&& update);
 
@@ -113,13 +137,13 @@ class capture_registry {
  private:
   using records = std::vector<std::unique_ptr<capture_record>>;
 
-  // All with the lock held. The last gives what the caller destroys without it.
+  // Requires the lock. The caller destroys the result of end_query() without it.
   [[nodiscard]] records::iterator find(unsigned long long id) noexcept;
   void detach(capture_record& record) noexcept;
   [[nodiscard]] std::unique_ptr<capture_record> end_query(capture_record& record) noexcept;
 
   std::mutex lock_;
-  std::condition_variable queries_done_;  // a record is asked about by nobody any more
+  std::condition_variable queries_done_;  // signalled when the last query of a record has finished
   records records_;
 };
 
@@ -139,8 +163,8 @@ std::size_t capture_registry::query_each(Filter&& filter, Query&& query, Update&
   std::size_t ended_count = 0;
   for (capture_record* const record : queried) {
     const auto answer = query(std::as_const(*record));
-    std::unique_ptr<capture_record>
-        removed;  // its stream may go with it, for which the driver is called
+    // Destroyed after the lock is released, because destroying a stream calls the driver.
+    std::unique_ptr<capture_record> removed;
     const std::lock_guard lock{lock_};
     if (update(*record, answer) && !record->is_ending) {
       ++ended_count;
@@ -151,60 +175,53 @@ std::size_t capture_registry::query_each(Filter&& filter, Query&& query, Update&
   return ended_count;
 }
 
-// A stream's part in a capture, as the driver tells it. What it points to is the driver's, until
-// the next call on the capture.
+// The capture state of a stream as the driver reports it. The arrays belong to the driver and are
+// valid until the next call on the capture.
 struct stream_capture_info {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t id = 0;
   CUgraph graph = nullptr;
   const CUgraphNode* nodes = nullptr;
-  const CUgraphEdgeData* edges = nullptr;  // null where the driver has none
+  const CUgraphEdgeData* edges = nullptr;  // null if the driver reports no edge data
   std::size_t count = 0;
 };
 [[nodiscard]] CUresult try_query_capture(CUstream stream, stream_capture_info& info) noexcept;
-// Which capture it is in. Asks for nothing that the driver would have to keep, so that whoever
-// captures there may ask for that at the same time.
+// Queries only the status and the id. The driver stores nothing for this query, so the capturing
+// thread may make its own queries at the same time.
 [[nodiscard]] CUresult query_capture_id(CUstream stream, CUstreamCaptureStatus& status,
                                         cuuint64_t& id) noexcept;
 [[nodiscard]] stream_capture_info query_capture(CUstream stream, call_site at);
-// The stream was just seen to be in that part: a capture by hand that began there and is another
-// has ended directly through the driver.
+// `now` is the current state of `stream`. Removes the record of another capture that was begun
+// there by begin_capture(), because it has ended directly through the driver.
 void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexcept;
 
-// What weir knows of the capture that the stream takes part in, or took part in before it broke; an
-// id of 0 if nothing.
+// The recorded state of the capture that a stream participates in, or participated in before the
+// capture was invalidated. The id is 0 if there is no record.
 struct capture_snapshot {
   active_capture capture;
   bool is_origin = false;
-  int participant_count = 0;  // by so many capture_participant
+  int participant_count = 0;  // number of capture_participant objects
   std::vector<joined_stream> joined;
 };
 [[nodiscard]] capture_snapshot find_capture(CUstream stream, const stream_capture_info& info);
 
-// Ends the capture in the driver, whatever it takes: an end that fails without ending it is made
-// once more. Gives what the first said, and the graph if it is there.
-struct driver_end_result {
-  CUresult answer;
-  CUgraph graph = nullptr;
-};
-driver_end_result end_in_driver(CUstream stream) noexcept;
-
-// Is the stream in no capture any more, or in another one than the scope's? 0 is that of no scope.
-[[nodiscard]] bool has_ended(unsigned long long scope, CUstreamCaptureStatus status,
-                             cuuint64_t id) noexcept;
-
-// A capture has come to nothing, and its end has left that graph, or none: a given one gets rid of
-// what was recorded (if there still is a record of it), where the driver lets go of nodes; others
-// are destroyed. Gives a given one that the driver has destroyed; else null.
-[[nodiscard]] CUgraph discard_recorded(const active_capture& capture, const capture_record* record,
-                                       CUgraph remaining_graph) noexcept;
-
-// What was left to a capture that has ended, unless the driver has destroyed that with it.
-void destroy_ownerless(CUgraph ownerless_graph, CUgraph destroyed) noexcept;
-
-// "the capture begun at main.cpp:12 in own_thread mode by thread 4711"
+// Returns a text such as "the capture begun at main.cpp:12 in own_thread mode by thread 4711".
 [[nodiscard]] std::string to_text(const active_capture& capture);
-// "broken by cuMemAlloc at main.cpp:14 (CUDA_ERROR_..., thread 4711)"
-[[nodiscard]] std::string to_text(const capture_invalidation& invalidation);
+
+// Removes the records of captures that were ended directly through the driver, or whose stream was
+// destroyed. Queries every origin that may be queried. Returns true if any record was removed.
+// Deferred work that waits for the end of captures stays blocked until then.
+bool remove_ended_captures() noexcept;
+
+// The following functions are called only while a capture is open.
+
+// Called after an operation that may have made the stream join a capture.
+void track_join(CUstream stream) noexcept;
+// Called after `event` was recorded in `stream`, which may or may not be capturing.
+void track_event_record(CUevent event, CUstream stream) noexcept;
+// Called when the event is destroyed, because its handle may be reused.
+void untrack_event(CUevent event) noexcept;
+// Returns true if the event's last record is part of an open capture.
+[[nodiscard]] bool is_captured_event(CUevent event) noexcept;
 
 }  // namespace weir::detail

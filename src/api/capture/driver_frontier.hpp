@@ -1,4 +1,5 @@
-// api/capture/driver_frontier.hpp - nodes that captures come after, as the driver takes them.
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/driver_frontier.hpp - a capture frontier as arrays for the driver.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -14,11 +15,11 @@ namespace weir::detail {
 class driver_frontier {
  public:
   driver_frontier() noexcept = default;
-  // Throws what names the first that is no node of that graph.
+  // Throws an error that names the first entry that is not a node of `graph`.
   driver_frontier(frontier_list nodes, abi::CUgraph graph, const char* call, call_site at);
 
   [[nodiscard]] abi::CUgraphNode* nodes() noexcept { return nodes_.data(); }
-  // Null where all of it is zero, which is how drivers without such data take it.
+  // Returns null if all edge data are zero. Drivers without support for edge data require that.
   [[nodiscard]] const abi::CUgraphEdgeData* data() const noexcept {
     return data_.empty() ? nullptr : data_.data();
   }
@@ -29,7 +30,7 @@ class driver_frontier {
   std::vector<abi::CUgraphEdgeData> data_;
 };
 
-// All nodes of a graph, in the driver's order.
+// Returns all nodes of a graph in the driver's order.
 [[nodiscard]] std::vector<abi::CUgraphNode> nodes_of(abi::CUgraph graph, call_site at);
 
 }  // namespace weir::detail

@@ -1,12 +1,12 @@
-// api/completion/completion.cpp - the end of work that a stream was given: asked for, waited for,
-// awaited.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/completion.cpp - completions of a stream's work: creation, status and blocking
+// waits.
 #include <weir/completion/completion.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/stream/stream.hpp>
 
-#include "api/capture/captures.hpp"
-#include "api/capture/relaxed_capture_mode.hpp"
-#include "api/capture/throw_if_capturing.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/completion_access.hpp"
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
@@ -23,7 +23,8 @@ using detail::completion_queue;
 
 namespace {
 
-// Of a stream that has that lane, if it is known.
+// Creates a completion for all work enqueued so far. `queue`: the stream's queue if it is known,
+// else null.
 weir::completion completion_of(stream_ref s, completion_queue* queue, call_site at) {
   constexpr const char* call = "weir::stream::completion";
   CUstream_st* const stream = detail::require_open(s, call, at);

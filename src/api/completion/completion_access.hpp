@@ -1,4 +1,5 @@
-// api/completion/completion_access.hpp - the lanes of streams, for completions.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/completion_access.hpp - the completion queues of streams.
 #pragma once
 
 #include "reactor/completion_queue.hpp"
@@ -9,16 +10,16 @@
 
 namespace weir::detail {
 
-// The lane of a stream, found or made, and the life in which it is that. Throws std::bad_alloc, and
-// what asking the driver fails with.
+// Returns the queue of a stream, and in `generation` the generation that serves it; creates the
+// queue if there is none. Throws: std::bad_alloc; driver errors.
 [[nodiscard]] completion_queue& queue_of(CUstream stream, std::uint64_t& generation,
                                          const char* call, call_site at);
 
-// What may refuse a completion of the stream is asked before something is queued that it is to be
-// the end of; the lane is there afterwards. Throws as stream_ref::completion() does.
+// Checks that a completion of the stream is possible and creates its queue. Called before work is
+// enqueued that needs a completion. Throws: as stream_ref::completion().
 completion_queue& prepare_completion(stream_ref stream, const char* call, call_site at);
 
-// The stream of weir's is gone, and its handle may come back.
+// Detaches the queues of a stream that weir has destroyed, because its handle may be reused.
 void forget_queue(CUstream stream) noexcept;
 
 }  // namespace weir::detail

@@ -1,5 +1,5 @@
-// api/completion/completion_awaiter.cpp - coroutines, and function objects, that wait for a
-// completion.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/completion_awaiter.cpp - coroutines and callbacks that wait for a completion.
 #include <weir/completion/completion.hpp>
 #include <weir/detail/completion_awaiter.hpp>
 #include <weir/stream/stream.hpp>
@@ -15,7 +15,8 @@
 namespace weir::detail {
 namespace {
 
-// As host_failures.hpp knows it, also on other threads than that which asked for the completion.
+// Returns the stream as host_failures.hpp identifies it. The calling thread need not be the one
+// that created the completion.
 stream_identity identity_of(const queue_key& key) noexcept {
   if (key.stream == CU_STREAM_PER_THREAD) return {key.stream, key.identity};
   if (is_legacy(key.stream)) return {CU_STREAM_LEGACY, device_address(key.context)};
@@ -30,8 +31,9 @@ void throw_outcome(const completion_queue* queue, unsigned long long ticket, err
       [[likely]] {
     return;
   }
-  const bool has_stream =
-      queue != nullptr && !in_forked_child();  // whose locks may be held by nobody
+  // A forked child must not lock the queue: the lock may be held by a thread that does not exist
+  // there.
+  const bool has_stream = queue != nullptr && !in_forked_child();
   const queue_key key = has_stream ? queue->key_of(ticket) : queue_key{};
   if (outcome == errc::success) {
     if (is_open(key.stream)) throw_host_failures(identity_of(key));
@@ -83,9 +85,9 @@ void completion_awaiter::throw_failure(call_site at) const {
   throw_outcome(queue_, ticket, outcome, "co_await", at);
 }
 
-void completion_callback_base::start(const completion& after) {
-  completion_queue* const queue = completion_access::queue(after);
-  if (queue != nullptr && add_waiter(*queue, completion_access::ticket(after), *this)) return;
+void completion_callback_base::start(const completion& awaited) {
+  completion_queue* const queue = completion_access::queue(awaited);
+  if (queue != nullptr && add_waiter(*queue, completion_access::ticket(awaited), *this)) return;
   if (queue == nullptr) outcome = errc::success;
   post_completion(queue, *this);
 }

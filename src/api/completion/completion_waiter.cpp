@@ -1,11 +1,13 @@
-// api/completion/completion_waiter.cpp - lanes, as public headers know them.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/completion_waiter.cpp - access to completion queues for the templates of public
+// headers.
 #include <weir/detail/completion_waiter.hpp>
 
 #include "api/core/call_restrictions.hpp"
 #include "os/forked_child.hpp"
 #include "reactor/completion_queue.hpp"
+#include "reactor/completion_ring.hpp"
 #include "reactor/reactor.hpp"
-#include "reactor/waiter_list.hpp"
 
 namespace weir::detail {
 namespace {
@@ -49,7 +51,7 @@ bool cancel_wait(completion_queue& queue, completion_waiter& waiter) noexcept {
 
 void ensure_reactor_thread(completion_queue* queue) {
   if (in_forked_child()) return;
-  static_cast<void>(driver());  // there may be none yet
+  static_cast<void>(driver());  // chooses one if none is in use yet
   reactor_of(queue).start_thread();
 }
 
@@ -59,9 +61,9 @@ void post_completion(completion_queue* queue, completion_waiter& waiter) {
     return;
   }
   ensure_reactor_thread(queue);
-  waiter_list due;
-  due.append(waiter);
-  reactor_of(queue).deliver(due, caller_kind::other);
+  waiter_list ready_waiters;
+  ready_waiters.append(waiter);
+  reactor_of(queue).deliver(ready_waiters, caller_kind::other);
 }
 
 }  // namespace weir::detail

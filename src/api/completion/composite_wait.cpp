@@ -1,11 +1,14 @@
-// api/completion/composite_wait.cpp - waits for one or several points, with an end by time or by
-// request.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/composite_wait.cpp - waits for one or several completions, with a timeout and stop
+// requests.
+#include <weir/completion/when.hpp>
 #include <weir/detail/composite_wait.hpp>
 
 #include "api/completion/completion_access.hpp"
+#include "api/core/check.hpp"
 #include "os/clock.hpp"
+#include "reactor/completion_ring.hpp"
 #include "reactor/reactor.hpp"
-#include "reactor/waiter_list.hpp"
 
 namespace weir::detail {
 namespace {
@@ -36,7 +39,8 @@ bool composite_wait::try_complete(std::span<wait_item> items) noexcept {
   return result() != wait_result::pending;
 }
 
-// Whoever has its say meanwhile takes nothing back, as not all have begun: that is then done here.
+// Registers all items and the timer. A callback that runs before `started` is set cancels nothing,
+// because not all items are registered yet; the end of this function then cancels the rest.
 bool composite_wait::start(std::span<wait_item> items, std::coroutine_handle<> awaiting) {
   items_ = items;
   awaiting_ = awaiting;
@@ -94,14 +98,14 @@ bool composite_wait::finish_callbacks(std::size_t finished) noexcept {
   return pending_callbacks_.fetch_sub(finished, std::memory_order_acq_rel) == finished;
 }
 
-// On a thread that may run the program's code.
+// Runs on a thread that may run the program's code.
 void composite_wait::on_item_complete(completion_waiter& self, errc) noexcept {
   const auto& item = static_cast<wait_item&>(self);
   composite_wait& me = *item.wait;
   if (me.finish_callbacks(1 + me.complete_item(item))) me.awaiting_.resume();
 }
 
-// On any thread, as is stop().
+// Runs on any thread, like stop().
 void composite_wait::on_timeout(wait_timer& self) noexcept {
   composite_wait& me = *static_cast<timeout_timer&>(self).wait;
   if (me.finish_callbacks(1 + me.finish(wait_result::timed_out, 0))) me.post_resume();
@@ -112,16 +116,17 @@ void composite_wait::stop() noexcept {
   if (finished != 0 && finish_callbacks(finished)) post_resume();
 }
 
-// One of the points, which nobody needs any more, takes the news to where it would have been told.
+// Resumes the coroutine on the thread on which an item would have been notified. An item carries
+// the notification; no item is registered any more.
 void composite_wait::post_resume() noexcept {
   wait_item* carrier = nullptr;
   for (wait_item& item : items_) {
     if (item.queue != nullptr && (carrier == nullptr || item.loop != nullptr)) carrier = &item;
   }
   carrier->on_complete = &resume;
-  waiter_list due;
-  due.append(*carrier);
-  reactor_->deliver(due, caller_kind::other);
+  waiter_list ready_waiters;
+  ready_waiters.append(*carrier);
+  reactor_->deliver(ready_waiters, caller_kind::other);
 }
 
 void composite_wait::resume(completion_waiter& self, errc) noexcept {
@@ -133,6 +138,12 @@ void composite_wait::throw_failure(std::span<const wait_item> items, call_site a
     if (item.outcome != errc::not_ready)
       throw_outcome(item.queue, item.ticket, item.outcome, "co_await", at);
   }
+}
+
+void throw_if_when_any_is_empty(std::size_t completions, call_site at) {
+  if (completions == 0)
+    throw_error(errc::invalid_value, "weir::when_any", "",
+                "the list of completions is empty; pass at least one completion", at);
 }
 
 }  // namespace weir::detail

@@ -1,12 +1,12 @@
-// api/completion/event_completion.cpp - events as points that are awaited, and what becomes of
-// those that end meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/event_completion.cpp - completions of events, and events that are destroyed while
+// one is pending.
 #include <weir/completion/completion.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
 #include <weir/event/event.hpp>
 
-#include "api/capture/captures.hpp"
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/completion_access.hpp"
 #include "api/completion/event_completion.hpp"
 #include "api/core/check.hpp"
@@ -14,6 +14,7 @@
 #include "api/device/make_current.hpp"
 #include "driver/engine_services.hpp"
 #include "reactor/completion_queue.hpp"
+#include "reactor/completion_queue_pool.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -30,8 +31,8 @@ struct watched_event {
   std::uint64_t ticket;
 };
 
-// Events that are asked until they are done. Those that are, and that nobody asked for since, are
-// swept.
+// The events that have a completion. Entries whose event is complete are erased when the table has
+// doubled.
 struct watch_table {
   std::mutex lock;
   std::unordered_map<CUevent, watched_event> events;
@@ -49,8 +50,8 @@ bool is_complete(const watched_event& entry) noexcept {
   return entry.queue->query(entry.ticket) != errc::not_ready;
 }
 
-// Of an event that somebody else has made nobody tells the device: that which the thread uses looks
-// after it.
+// The device of a borrowed event cannot be queried, so the reactor of the calling thread's current
+// device polls the event.
 queue_key key_of_foreign_event(call_site at) {
   queue_key key;
   key.context = current_context_handle(at);
@@ -59,24 +60,24 @@ queue_key key_of_foreign_event(call_site at) {
 }
 
 completion watch(CUevent event, const queue_key& key) {
-  watch_table& all = table();
-  const std::lock_guard hold{all.lock};
-  if (all.events.size() >= all.sweep_at) {
-    std::erase_if(all.events, [](const auto& entry) { return is_complete(entry.second); });
-    all.sweep_at = std::max<std::size_t>(64, 2 * all.events.size());
+  watch_table& shared_table = table();
+  const std::lock_guard hold{shared_table.lock};
+  if (shared_table.events.size() >= shared_table.sweep_at) {
+    std::erase_if(shared_table.events, [](const auto& entry) { return is_complete(entry.second); });
+    shared_table.sweep_at = std::max<std::size_t>(64, 2 * shared_table.events.size());
   }
-  const auto [entry, is_new] = all.events.try_emplace(event);
+  const auto [entry, is_new] = shared_table.events.try_emplace(event);
   watched_event& watched = entry->second;
   if (is_new || is_complete(watched)) {
     try {
       watched.queue = &acquire_queue(key);
       watched.ticket = watched.queue->watch_event(event);
     } catch (...) {
-      all.events.erase(entry);
+      shared_table.events.erase(entry);
       throw;
     }
   }
-  watched_event_count.store(all.events.size(), std::memory_order_relaxed);
+  watched_event_count.store(shared_table.events.size(), std::memory_order_relaxed);
   return completion_access::make(*watched.queue, watched.ticket);
 }
 
@@ -84,13 +85,13 @@ completion watch(CUevent event, const queue_key& key) {
 
 bool leave_event_to_completion(CUevent event) noexcept {
   if (watched_event_count.load(std::memory_order_relaxed) == 0) return false;
-  watch_table& all = table();
-  const std::lock_guard hold{all.lock};
-  const auto entry = all.events.find(event);
-  if (entry == all.events.end()) return false;
+  watch_table& shared_table = table();
+  const std::lock_guard hold{shared_table.lock};
+  const auto entry = shared_table.events.find(event);
+  if (entry == shared_table.events.end()) return false;
   const bool adopted = !is_complete(entry->second) && entry->second.queue->adopt_event();
-  all.events.erase(entry);
-  watched_event_count.store(all.events.size(), std::memory_order_relaxed);
+  shared_table.events.erase(entry);
+  watched_event_count.store(shared_table.events.size(), std::memory_order_relaxed);
   return adopted;
 }
 
@@ -100,13 +101,13 @@ void throw_if_awaited_in_capture(event_ref event, CUstream stream, call_site at)
   check(driver().cuStreamIsCapturing(stream, &capture), "cuStreamIsCapturing", stream_ref{stream},
         at);
   if (capture == CU_STREAM_CAPTURE_STATUS_NONE) return;
-  watch_table& all = table();
-  const std::lock_guard hold{all.lock};
-  const auto entry = all.events.find(event.get());
-  if (entry == all.events.end() || is_complete(entry->second)) return;
+  watch_table& shared_table = table();
+  const std::lock_guard hold{shared_table.lock};
+  const auto entry = shared_table.events.find(event.get());
+  if (entry == shared_table.events.end() || is_complete(entry->second)) return;
   throw_error(errc::illegal_state, "weir::stream::record", to_text(event),
-              "its completion is pending, and asks it: record another event in the capture, or "
-              "wait for this one first",
+              "a completion of the event is pending and polls it; record another event in the "
+              "capture, or wait for this one first",
               at);
 }
 
@@ -148,7 +149,5 @@ weir::completion event::completion(call_site at) const {
   };
   return completion_of(ref(), make_key, at);
 }
-
-weir::completion timed_event::completion(call_site at) const { return event_.completion(at); }
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// api/completion/event_completion.hpp - events that end while somebody waits for them.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/event_completion.hpp - completions of events, and what they forbid.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -8,12 +9,13 @@
 
 namespace weir::detail {
 
-// Leaves an event of weir's that is about to be destroyed to the completion that asks it. False if
-// there is none.
+// Passes the ownership of an event that weir is about to destroy to the pending completion that
+// queries it. Returns false if there is none.
 [[nodiscard]] bool leave_event_to_completion(abi::CUevent event) noexcept;
 
-// Refuses (illegal_state) to record an event into a capture of the stream while a completion asks
-// it, which would break the capture. cuStreamIsCapturing, if anybody awaits an event at all.
+// Throws illegal_state if the stream captures and a pending completion queries the event: recording
+// that query would invalidate the capture. Driver: cuStreamIsCapturing, only if an event has a
+// completion.
 void throw_if_awaited_in_capture(event_ref event, abi::CUstream stream, call_site at);
 
 }  // namespace weir::detail

@@ -1,7 +1,7 @@
-// api/completion/future.cpp - values that are kept until the work of a stream is done.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/future.cpp - values that are kept until the work of a stream is complete.
 #include <weir/completion/future.hpp>
 
-#include "api/capture/captures.hpp"
 #include "api/completion/completion_access.hpp"
 #include "api/core/check.hpp"
 #include "reactor/reactor.hpp"
@@ -10,23 +10,25 @@ namespace weir::detail {
 
 void throw_used_future(const char* call, call_site at) {
   throw_error(errc::closed, call, "",
-              "its value was given away, or it was moved from: valid() tells", at);
+              "the future's value was taken, or the future was moved from; check valid() first",
+              at);
 }
 
-// The thread that is to let go of values is begun while that may still fail.
+// Starts the thread that will destroy the value now, while a failure can still be reported.
 void prepare_enqueue(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::stream::enqueue_async";
   prepare_completion(stream, call, at).owner().start_thread();
 }
 
-// What f has returned may be in use by now, and is about to be destroyed.
+// Returns the completion of enqueued work. If there is none, it waits for the stream: the work may
+// use the value that f returned, which is about to be destroyed.
 completion completion_of_enqueued(stream_ref stream, call_site at) {
   try {
     return stream.completion(at);
   } catch (...) {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult answer = driver().cuStreamIsCapturing(stream.get(), &capture);
-    // In a capture, which f has begun, nothing runs, and to wait would break it.
+    // In a capture that f began no work runs, and waiting would invalidate the capture.
     if (answer == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE) {
       static_cast<void>(driver().cuStreamSynchronize(stream.get()));
     }
@@ -47,7 +49,7 @@ void destroy_when_done(future_state& state) noexcept {
         add_waiter(*queue, ticket, state))
       return;
   } catch (const std::exception&) {
-    // Not with a thread that is there already.
+    // Cannot happen: prepare_enqueue() has started the thread.
   }
   state.destroy(state);
 }

@@ -1,8 +1,9 @@
-// api/completion/reactor.cpp - who finds out that work of a device has ended.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/reactor.cpp - polling by threads of the program, and announced external launches.
 #include <weir/completion/reactor.hpp>
 
 #include "api/core/check.hpp"
-#include "reactor/external_callers.hpp"
+#include "reactor/poll_policy.hpp"
 #include "reactor/reactor.hpp"
 
 #include <atomic>

@@ -1,7 +1,8 @@
-// api/completion/stream_queues.cpp - which lane a stream has.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/stream_queues.cpp - the table of streams and their completion queues.
 #include <weir/device/context.hpp>
 
-#include "api/capture/throw_if_capturing.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/completion_access.hpp"
 #include "api/core/check.hpp"
 #include "api/core/never_destroyed.hpp"
@@ -10,6 +11,7 @@
 #include "api/stream/stream_cache.hpp"
 #include "api/stream/stream_state.hpp"
 #include "reactor/completion_queue.hpp"
+#include "reactor/completion_queue_pool.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,14 +22,14 @@
 namespace weir::detail {
 namespace {
 
-// Of a few streams that are asked for by their handles. Those that do not fit are found by their
-// states, in some 20 ns.
+// A cache of a few streams by handle. The queues of other streams that weir owns are found through
+// their states, in about 20 ns.
 thread_local constinit stream_cache<completion_queue*> recent_queues
     [[gnu::tls_model("initial-exec")]];
 
-// Lanes of all streams by handle. Those of streams that weir owns end with them; of a default
-// stream each context, and each thread, has its own; foreign ones are swept when nothing of theirs
-// is under way.
+// The queues of all streams by handle. The queue of a stream that weir owns is detached with the
+// stream. Default streams have a queue for each context and thread. Queues of foreign streams are
+// detached when the table has doubled and they have no pending point.
 struct queue_table {
   std::mutex lock;
   std::unordered_multimap<CUstream, completion_queue*> queues;
@@ -46,7 +48,7 @@ queue_key key_of(CUstream stream, const char* call, call_site at) {
     return {stream, facts->context, context_id_of(facts->context, at), facts->id, facts->device};
   }
   if (!is_default(stream))
-    throw_if_capturing(stream, call, at);  // which to ask for the id would break
+    throw_if_capturing(stream, call, at);  // cuStreamGetId would invalidate the capture
   const CUcontext context =
       is_default(stream) ? current_context_handle(at) : context_of(stream, at);
   queue_key key{is_legacy(stream) ? CU_STREAM_LEGACY : stream, context, context_id_of(context, at),
@@ -59,16 +61,16 @@ queue_key key_of(CUstream stream, const char* call, call_site at) {
   return key;
 }
 
-// With the lock held.
-void sweep(queue_table& all) {
-  if (all.queues.size() < all.sweep_at) return;
-  std::erase_if(all.queues, [](const auto& entry) {
+// Drops the queues of foreign streams that have no pending point. Requires the lock.
+void sweep(queue_table& shared_table) {
+  if (shared_table.queues.size() < shared_table.sweep_at) return;
+  std::erase_if(shared_table.queues, [](const auto& entry) {
     completion_queue& queue = *entry.second;
     if (find_stream_properties(queue.key().stream) || !queue.idle()) return false;
     queue.detach();
     return true;
   });
-  all.sweep_at = std::max<std::size_t>(64, 2 * all.queues.size());
+  shared_table.sweep_at = std::max<std::size_t>(64, 2 * shared_table.queues.size());
 }
 
 }  // namespace
@@ -87,26 +89,26 @@ completion_queue& queue_of(CUstream stream, std::uint64_t& generation, const cha
     return *owned;
   }
   const queue_key key = key_of(stream, call, at);
-  queue_table& all = table();
-  const std::lock_guard hold{all.lock};
+  queue_table& shared_table = table();
+  const std::lock_guard hold{shared_table.lock};
   completion_queue* found = nullptr;
-  const auto [first, last] = all.queues.equal_range(key.stream);
+  const auto [first, last] = shared_table.queues.equal_range(key.stream);
   for (auto entry = first; entry != last;) {
     completion_queue& queue = *entry->second;
     const auto next = std::next(entry);
     if (queue.key() == key && !queue.failed()) {
       found = &queue;
     } else if (queue.failed() || !is_default(key.stream)) {
-      queue.detach();  // of an earlier stream with this handle
-      all.queues.erase(entry);
+      queue.detach();  // it belongs to an earlier stream with this handle
+      shared_table.queues.erase(entry);
     }
     entry = next;
   }
   if (found == nullptr) {
-    sweep(all);
+    sweep(shared_table);
     found = &acquire_queue(key);
-    all.queues.emplace(key.stream, found);
-    queue_count.store(all.queues.size(), std::memory_order_relaxed);
+    shared_table.queues.emplace(key.stream, found);
+    queue_count.store(shared_table.queues.size(), std::memory_order_relaxed);
   }
   generation = found->generation();
   if (find_stream_properties(stream)) {
@@ -118,12 +120,12 @@ completion_queue& queue_of(CUstream stream, std::uint64_t& generation, const cha
 
 void forget_queue(CUstream stream) noexcept {
   if (queue_count.load(std::memory_order_relaxed) == 0) return;
-  queue_table& all = table();
-  const std::lock_guard hold{all.lock};
-  const auto [first, last] = all.queues.equal_range(stream);
+  queue_table& shared_table = table();
+  const std::lock_guard hold{shared_table.lock};
+  const auto [first, last] = shared_table.queues.equal_range(stream);
   for (auto entry = first; entry != last; ++entry) entry->second->detach();
-  all.queues.erase(first, last);
-  queue_count.store(all.queues.size(), std::memory_order_relaxed);
+  shared_table.queues.erase(first, last);
+  queue_count.store(shared_table.queues.size(), std::memory_order_relaxed);
 }
 
 }  // namespace weir::detail

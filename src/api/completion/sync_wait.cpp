@@ -1,4 +1,5 @@
-// api/completion/sync_wait.cpp - blocks a thread for something that is awaited.
+// SPDX-License-Identifier: Apache-2.0
+// api/completion/sync_wait.cpp - blocks a thread until an awaitable is ready.
 #include <weir/completion/sync_wait.hpp>
 
 #include "api/core/check.hpp"
@@ -8,11 +9,11 @@
 
 namespace weir::detail {
 
-constexpr const char* call = "weir::sync_wait";
+constexpr const char* call_name = "weir::sync_wait";
 
 run_loop_scope::run_loop_scope(call_site at) {
-  require_outside_host_function(call, {}, at);
-  require_sync_allowed(call, at);
+  require_outside_host_function(call_name, {}, at);
+  require_sync_allowed(call_name, at);
   loop_ = &run_loop::enter();
 }
 
@@ -26,7 +27,7 @@ bool polls_a_reactor() noexcept { return this_thread_reactors().any(); }
 
 void throw_used_task() {
   throw_error(errc::closed, "co_await weir::task", "",
-              "it was awaited before, or moved from: a task is awaited once", call_site{});
+              "the task was awaited before or moved from; await each task once", call_site{});
 }
 
 }  // namespace weir::detail

@@ -1,4 +1,6 @@
-// api/core/atomic_file.cpp - a file under another name until it is whole.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/atomic_file.cpp - writes a file under a temporary name and renames it when it is
+// complete.
 #include "api/core/atomic_file.hpp"
 
 #include <fcntl.h>
@@ -17,7 +19,7 @@
 namespace weir::detail {
 namespace {
 
-constexpr mode_t all_may_write = 0666;  // less what the process masks
+constexpr mode_t all_may_write = 0666;  // reduced by the umask of the process
 constexpr mode_t permissions = 07777;
 
 class open_file {
@@ -37,26 +39,26 @@ class open_file {
     }
     return 0;
   }
-  // Writing may fail as late as here.
+  // Returns 0 or errno. A write error may be reported as late as here.
   [[nodiscard]] int close() noexcept {
-    const int mine = std::exchange(descriptor_, -1);
-    return mine < 0 || ::close(mine) == 0 ? 0 : errno;
+    const int descriptor = std::exchange(descriptor_, -1);
+    return descriptor < 0 || ::close(descriptor) == 0 ? 0 : errno;
   }
 
  private:
   int descriptor_;
 };
 
-// What the path leads to in the end, be it there or not; of links that lead in a circle one of
-// them.
+// Returns the path with symbolic links resolved. The file need not exist. If the links form a
+// cycle, returns one of them.
 std::string follow_links(std::string path) {
-  constexpr int max_links = 40;  // as the system does
+  constexpr int max_links = 40;  // the limit of the kernel
   for (int links = 0; links < max_links; ++links) {
     char target[PATH_MAX];
     const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
     if (length <= 0 || length == sizeof target) return path;
     const std::string_view next{target, static_cast<std::size_t>(length)};
-    const std::size_t folder = path.rfind('/') + 1;  // 0 without one
+    const std::size_t folder = path.rfind('/') + 1;  // 0 if there is no slash
     path.replace(next.front() == '/' ? 0 : folder, std::string::npos, next);
   }
   return path;
@@ -95,11 +97,11 @@ int write_file_atomically(const std::string& path, std::string_view text) {
   return answer;
 }
 
-void write_text_file(const std::string& path, std::string_view text, const char* call, subject on,
-                     call_site at) {
+void write_text_file(const std::string& path, std::string_view text, const char* call,
+                     subject object, call_site at) {
   const int answer = write_file_atomically(path, text);
   if (answer == 0) return;
-  throw_error(errc::operating_system, call, to_text(on),
+  throw_error(errc::operating_system, call, to_text(object),
               fmt::format("cannot write '{}': {}", path, std::generic_category().message(answer)),
               at);
 }

@@ -1,4 +1,6 @@
-// api/core/call_restrictions.cpp - the marks of threads that run functions of the program's.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/call_restrictions.cpp - the thread-local flags of threads that run functions of the
+// program.
 #include "api/core/call_restrictions.hpp"
 
 #include <weir/stream/host_function.hpp>

@@ -1,5 +1,6 @@
-// api/core/call_restrictions.hpp - what forbids driver calls just now: a host function on this
-// thread, a capture anywhere.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/call_restrictions.hpp - what forbids driver calls at present: a host function on this
+// thread, or any open capture.
 #pragma once
 
 #include "driver/active_captures.hpp"
@@ -11,16 +12,17 @@
 
 namespace weir::detail {
 
-// Set while this thread runs a host function of weir's. The model makes reading it one instruction,
-// as a part of every operation has to be.
+// True while this thread runs a host function of weir. The TLS model makes a read one instruction,
+// since every operation reads it.
 extern thread_local constinit bool inside_host_function [[gnu::tls_model("initial-exec")]];
 
-// Set while weir's own thread ends objects of the program's. What weir destroys there is left to
-// that thread again, so that it has nothing to wait for but the program.
+// True while the reclaimer thread runs a destructor of the program. The destruction of weir objects
+// by that destructor is deferred again. The reclaimer thread therefore makes no driver call inside
+// it.
 extern thread_local constinit bool inside_user_destructor [[gnu::tls_model("initial-exec")]];
 
-// Counts one of them. Whoever begins captures for weir holds one of these until the capture has
-// ended.
+// Increments active_capture_count. Code that begins a capture for weir holds an object of this
+// class until the capture has ended.
 class scoped_active_capture {
  public:
   scoped_active_capture() noexcept { active_capture_count.fetch_add(1, std::memory_order_relaxed); }
@@ -38,17 +40,19 @@ class host_function_guard {
   ~host_function_guard() { inside_host_function = false; }
 };
 
-// Set while weir's own thread is in a call that waits for a device. A GPU's driver holds a lock
-// meanwhile that other calls need, so destructors, which do not block, leave theirs to that thread.
+// True while the reclaimer thread is in a call that waits for a device. A GPU's driver then holds a
+// lock that other calls need, so destructors, which must not block, defer their calls.
 inline constinit std::atomic<bool> driver_is_blocked{false};
 
-// May a destructor make its call here and now, which no capture minds?
+// Returns true if a destructor may make its driver call here and now. Used for calls that are
+// harmless to captures.
 [[nodiscard]] inline bool can_destroy_now() noexcept {
   return !inside_host_function && !inside_user_destructor &&
          !driver_is_blocked.load(std::memory_order_relaxed);
 }
 
-// May something be freed now? If not it becomes a chore, in a forked child one that nobody does.
+// Returns true if memory may be freed now. Otherwise the free is deferred. A forked child never
+// runs it.
 [[nodiscard]] inline bool can_free_now() noexcept {
   return !inside_host_function && !inside_user_destructor &&
          active_capture_count.load(std::memory_order_relaxed) == 0 && !in_forked_child();

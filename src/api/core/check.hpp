@@ -1,5 +1,6 @@
-// api/core/check.hpp - from the driver's answer to weir::error: nothing on success, out of line
-// otherwise.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/check.hpp - turns results of the driver into weir::error. Success costs one inline
+// comparison; the rest is out of line.
 #pragma once
 
 #include "api/core/call_restrictions.hpp"
@@ -16,7 +17,7 @@
 
 namespace weir::detail {
 
-// What a call was made on, for the text of its error.
+// The object of a call, for the text of its error.
 struct subject {
   enum class kind : unsigned char {
     none,
@@ -60,43 +61,65 @@ struct subject {
   }
 };
 
-[[nodiscard]] std::string to_text(subject on);
+[[nodiscard]] std::string to_text(subject object);
 
-// Throw weir::error. The second form says in its own words what is wrong and what to do.
-[[noreturn, gnu::cold]] void throw_error(errc code, const char* call, subject on, call_site at);
+// These throw weir::error. The second overload states the object and the hint in its own words.
+[[noreturn, gnu::cold]] void throw_error(errc code, const char* call, subject object, call_site at);
 [[noreturn, gnu::cold]] void throw_error(errc code, const char* call, std::string object,
                                          std::string hint, call_site at);
-[[noreturn, gnu::cold]] void throw_closed(const char* call, subject on, call_site at);
-// The same for what the driver has answered, which may have broken a capture.
-[[noreturn, gnu::cold]] void throw_driver_error(errc answer, const char* call, subject on,
+[[noreturn, gnu::cold]] void throw_closed(const char* call, subject object, call_site at);
+// Throws the error for a result of the driver. First determines whether the failed call broke an
+// open capture.
+[[noreturn, gnu::cold]] void throw_driver_error(errc answer, const char* call, subject object,
                                                 call_site at);
 
-// For what cannot throw: the failure goes to set_unhandled_error_handler. A driver that is shutting
-// down is no failure, nor is one that stayed in the parent of a forked child, as what the child's
-// objects name did.
-[[gnu::cold]] void report_unhandled(errc code, const char* call, subject on) noexcept;
+// Passes a failure that cannot be thrown to set_unhandled_error_handler()'s handler. Ignores
+// failures while the driver shuts down. Ignores all failures in a forked child, whose driver and
+// objects belong to the parent.
+[[gnu::cold]] void report_unhandled(errc code, const char* call, subject object) noexcept;
 
-inline void check(CUresult answer, const char* call, subject on, call_site at) {
+inline void check(CUresult answer, const char* call, subject object, call_site at) {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
-    throw_driver_error(static_cast<errc>(answer), call, on, at);
+    throw_driver_error(static_cast<errc>(answer), call, object, at);
   }
 }
 
-inline void report_if_failed(CUresult answer, const char* call, subject on) noexcept {
+// A part of a call's object, such as "word at 0x7f10" or "sync_domain_map", and a hint. If the hint
+// is empty, the usual hint is used.
+struct error_part {
+  std::string name;
+  std::string hint = {};
+};
+
+// Throws what check() throws for this result, with the part added to the object and with its hint.
+[[noreturn, gnu::cold]] void throw_for_part(CUresult answer, const char* call, subject object,
+                                            const error_part& failed_part, call_site at);
+
+// Like check(), with a part. name_part() returns it and is called only on failure.
+template <class Name>
+void check_part(CUresult answer, const char* call, subject object, call_site at,
+                const Name& name_part) {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
-    report_unhandled(static_cast<errc>(answer), call, on);
+    throw_for_part(answer, call, object, name_part(), at);
   }
 }
 
-// Refuses to call the driver from a host function, where a driver may deadlock instead of
-// answering.
-inline void require_outside_host_function(const char* call, subject on, call_site at) {
+inline void report_if_failed(CUresult answer, const char* call, subject object) noexcept {
+  if (answer != CUDA_SUCCESS) [[unlikely]] {
+    report_unhandled(static_cast<errc>(answer), call, object);
+  }
+}
+
+// Throws not_permitted in a host function, where a driver may deadlock instead of returning an
+// error.
+inline void require_outside_host_function(const char* call, subject object, call_site at) {
   if (inside_host_function) [[unlikely]] {
-    throw_error(errc::not_permitted, call, on, at);
+    throw_error(errc::not_permitted, call, object, at);
   }
 }
 
-// The driver for calls that answer with a code; null if none can be had.
+// Returns the driver table, or null if the driver cannot be loaded. Used by functions that return
+// an error code.
 [[nodiscard]] inline const driver_table* try_driver() noexcept {
   try {
     return &driver();
@@ -105,7 +128,8 @@ inline void require_outside_host_function(const char* call, subject on, call_sit
   }
 }
 
-// The handle to give to the driver: of an open object, on a thread where calls are allowed.
+// Returns the handle to pass to the driver. Throws if the object is closed or this thread runs a
+// host function.
 inline CUstream require_open(stream_ref s, const char* call, call_site at) {
   require_outside_host_function(call, s, at);
   if (s.get() == closed_handle<CUstream_st>()) [[unlikely]] {
@@ -122,7 +146,7 @@ inline CUevent require_open(event_ref e, const char* call, call_site at) {
   return e.get();
 }
 
-// The same for calls that answer with a code: success if the handle can be used.
+// Like require_open(), for functions that return an error code: success if the handle can be used.
 template <class Handle>
 [[nodiscard]] errc check_open(Handle* handle) noexcept {
   if (inside_host_function) return errc::not_permitted;

@@ -1,5 +1,6 @@
-// api/core/duplicated_descriptor.hpp - a file descriptor on offer to a driver, which may take it or
-// not.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/duplicated_descriptor.hpp - a duplicate of a file descriptor, for imports that may or
+// may not take ownership.
 #pragma once
 
 #include <fcntl.h>
@@ -9,10 +10,9 @@
 
 namespace weir::detail {
 
-// The driver gets a duplicate: what it takes it keeps, and what it refuses it may have closed all
-// the same, while the original has to stay as it was. So one rule holds for whatever is imported:
-// on success the driver has a descriptor of its own, on failure nothing is left behind, and the
-// original is untouched in either case.
+// The driver gets a duplicate. It keeps a descriptor that it accepts, and it may have closed one
+// that it refuses, but the original must stay open. Hence one rule for all imports: on success the
+// driver owns the duplicate, on failure nothing leaks, and the original is unchanged in both cases.
 class duplicated_descriptor {
  public:
   explicit duplicated_descriptor(int original) noexcept
@@ -23,10 +23,12 @@ class duplicated_descriptor {
     if (duplicate_ >= 0 && is_same_file()) ::close(duplicate_);
   }
 
-  // Where there is nothing to duplicate the driver shall say so.
+  // Returns the duplicate. If there is none, returns the original, so that the driver reports the
+  // error.
   [[nodiscard]] int get() const noexcept { return duplicate_ >= 0 ? duplicate_ : original_; }
 
-  // The driver has taken it. Was it a duplicate, so that the original is as open as before?
+  // Leaves the duplicate to the driver, which has accepted it. Returns true if it was a duplicate,
+  // so the original is still owned by the caller.
   bool release_to_driver() noexcept {
     const bool was_duplicate = duplicate_ >= 0;
     duplicate_ = -1;
@@ -34,8 +36,9 @@ class duplicated_descriptor {
   }
 
  private:
-  // A driver that closed it may have opened something else under its number. Where the system does
-  // not tell, the duplicate stays open: better than to close what belongs to another.
+  // Returns true if the number still refers to the original's file. A driver that closed the
+  // duplicate may have opened another file under its number. Without kcmp the duplicate stays open,
+  // which is safer than closing a file of other code.
   [[nodiscard]] bool is_same_file() const noexcept {
     const pid_t self = getpid();
     return syscall(SYS_kcmp, self, self, KCMP_FILE, duplicate_, original_) == 0;

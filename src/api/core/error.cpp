@@ -1,4 +1,5 @@
-// api/core/error.cpp - the error type and its category.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/error.cpp - weir::error and its std::error_category.
 #include <weir/core/error.hpp>
 #include <weir/core/to_string.hpp>
 
@@ -23,9 +24,9 @@ class category final : public std::error_category {
     switch (static_cast<errc>(number)) {
       case errc::closed: return "closed: the object was closed, released or moved from";
       case errc::not_recorded: return "not_recorded: the event was never recorded";
-      case errc::timing_disabled: return "timing_disabled: the event was made without timing";
-      case errc::wrong_type: return "wrong_type: an object is not of the type that it is taken for";
-      case errc::exhausted: return "exhausted: no stream of the pool is left to lend";
+      case errc::timing_disabled: return "timing_disabled: the event was created without timing";
+      case errc::wrong_type: return "wrong_type: the object is not of the requested type";
+      case errc::exhausted: return "exhausted: all streams of the pool are in use";
       default: break;
     }
     const detail::result_text words = detail::result_text_of(number);
@@ -50,7 +51,7 @@ class category final : public std::error_category {
 }  // namespace
 
 const std::error_category& driver_category() noexcept {
-  // Errors are made and read while statics are destroyed.
+  // Never destroyed, since errors are created and read while statics are destroyed.
   static detail::never_destroyed<category> the_category;
   return *the_category;
 }
@@ -66,8 +67,8 @@ struct error_details {
   std::string text;
   std::vector<error> attached;
 
-  // "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (main.cpp:12). Advice. Then 2
-  // more: ..."
+  // Composes "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (600) at main.cpp:12;
+  // hint [then ...]".
   void compose(int code) {
     text = call;
     if (!object.empty()) text += fmt::format(" on {}", object);
@@ -115,9 +116,8 @@ call_site error::where() const noexcept { return details_->where; }
 const char* error::what() const noexcept { return details_->text.c_str(); }
 std::span<const error> error::attached() const noexcept { return details_->attached; }
 
-// What is shared never changes, so errors can be read and attached to by any thread that has its
-// own copy, and what is attached to each other is never a circle, which would keep itself alive for
-// ever.
+// Copies the details instead of changing them: shared details never change, so threads can read and
+// attach to their own copies. Attached errors can therefore never form a cycle, which would leak.
 void error::attach(const error& later) {
   if (later.details_ == details_) return;  // itself, which is nothing new
   std::vector<error> all{details_->attached};

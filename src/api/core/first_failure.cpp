@@ -1,18 +1,19 @@
-// api/core/first_failure.cpp - the first thing that fails in work that goes on to its end whatever
-// fails.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/first_failure.cpp - the first failure of a sequence of calls. A failed call does not end
+// the sequence.
 #include "api/core/first_failure.hpp"
 
 #include <weir/core/error.hpp>
 
 namespace weir::detail {
 
-void first_failure::note_exception(const char* what) noexcept {
+void first_failure::note_exception(const char* call_name) noexcept {
   try {
     throw;
   } catch (const error& e) {
     note(e.result(), e.call());
   } catch (...) {
-    note(errc::out_of_memory, what);  // the only other exception in weir
+    note(errc::out_of_memory, call_name);  // weir throws no other exceptions
   }
 }
 

@@ -1,5 +1,6 @@
-// api/core/first_failure.hpp - the first thing that fails in work that goes on to its end whatever
-// fails.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/first_failure.hpp - the first failure of a sequence of calls. A failed call does not end
+// the sequence.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -13,42 +14,43 @@ struct first_failure {
   errc code = errc::success;
   const char* call = "";
 
-  void note(errc answer, const char* what) noexcept {
-    if (code == errc::success && answer != errc::success) *this = {answer, what};
+  void note(errc answer, const char* call_name) noexcept {
+    if (code == errc::success && answer != errc::success) *this = {answer, call_name};
   }
-  void note(abi::CUresult answer, const char* what) noexcept {
-    note(static_cast<errc>(answer), what);
+  void note(abi::CUresult answer, const char* call_name) noexcept {
+    note(static_cast<errc>(answer), call_name);
   }
 
-  // Of the exception that is being handled.
-  void note_exception(const char* what) noexcept;
+  // Notes the exception that is being handled. An exception other than weir::error counts as out of
+  // memory in `call_name`.
+  void note_exception(const char* call_name) noexcept;
 };
 
-// What has failed, if anything has, as the exception of the whole.
-inline void check(const first_failure& failure, subject on, call_site at) {
+// Throws the noted failure, if there is one.
+inline void check(const first_failure& failure, subject object, call_site at) {
   if (failure.code != errc::success) [[unlikely]] {
-    throw_driver_error(failure.code, failure.call, on, at);
+    throw_driver_error(failure.code, failure.call, object, at);
   }
 }
 
-// The same where nothing can be thrown.
-inline void report_if_failed(const first_failure& failure, subject on) noexcept {
+// Like check(), where nothing can be thrown: passes the failure to report_unhandled().
+inline void report_if_failed(const first_failure& failure, subject object) noexcept {
   if (failure.code != errc::success) [[unlikely]] {
-    report_unhandled(failure.code, failure.call, on);
+    report_unhandled(failure.code, failure.call, object);
   }
 }
 
-// Makes a call that may throw where nothing can be thrown. An exception without a code is for want
-// of memory in `name`.
+// Calls a function that may throw and reports its failure instead of throwing. An exception other
+// than weir::error is reported as out of memory in `name`.
 template <class Call>
-void report_failure_of(subject on, const char* name, Call&& call) noexcept {
+void report_failure_of(subject object, const char* name, Call&& call) noexcept {
   first_failure failure;
   try {
     call();
   } catch (...) {
     failure.note_exception(name);
   }
-  report_if_failed(failure, on);
+  report_if_failed(failure, object);
 }
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// api/core/never_destroyed.hpp - static objects that are there until the process is gone.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/never_destroyed.hpp - static objects that exist until the process ends.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,8 @@
 
 namespace weir::detail {
 
-// A T in place whose destructor never runs: other statics, other threads and the driver's may use
-// it while the process ends. For function-local statics.
+// Holds a T whose destructor never runs, because other statics, other threads and the driver's
+// threads may use it while the process exits. Used for function-local statics.
 template <class T>
 class never_destroyed {
  public:

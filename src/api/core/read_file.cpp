@@ -1,4 +1,5 @@
-// api/core/read_file.cpp - files read to their end.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/read_file.cpp - reads whole files.
 #include "api/core/read_file.hpp"
 
 #include "api/core/check.hpp"
@@ -28,13 +29,15 @@ std::string read_file(const std::string& path, const char* call, call_site at) {
   if (file != nullptr && fstat(fileno(file.get()), &status) == 0) {
     if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
       throw_error(errc::file_not_found, call, fmt::format("file \"{}\"", path),
-                  "it is a device, and may have no end", at);
+                  "the path names a device, whose contents may be endless; name a regular file",
+                  at);
     }
     std::string all;
     std::array<char, 16384> part;
     while (const std::size_t got = std::fread(part.data(), 1, part.size(), file.get()))
       all.append(part.data(), got);
-    if (std::ferror(file.get()) == 0) return all;  // a folder is opened, and fails here
+    // fopen() opens a folder too, but reading it fails
+    if (std::ferror(file.get()) == 0) return all;
   }
   throw_error(errc::file_not_found, call, fmt::format("file \"{}\"", path),
               std::generic_category().message(errno), at);

@@ -1,4 +1,5 @@
-// api/core/read_file.hpp - what is in a file that a call names.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/read_file.hpp - reads a file that the caller of a function names.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -7,8 +8,8 @@
 
 namespace weir::detail {
 
-// All that is in it. One that cannot be read, or is none: file_not_found, with the reason in the
-// text.
+// Returns the content of the file. Throws file_not_found, with the reason in the text, if it cannot
+// be read or is a device.
 [[nodiscard]] std::string read_file(const std::string& path, const char* call, call_site at);
 
 }  // namespace weir::detail

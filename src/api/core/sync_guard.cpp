@@ -1,4 +1,5 @@
-// api/core/sync_guard.cpp - guards against waits of the host.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/sync_guard.cpp - guards that forbid or count waits of the host.
 #include <weir/core/sync_guard.hpp>
 #include <weir/stream/sync_scope.hpp>
 
@@ -18,7 +19,7 @@ thread_local constinit sync_guard* detail::current_sync_guard = nullptr;
 sync_guard::sync_guard(sync_rule rule, call_site at) noexcept
     : previous_{std::exchange(detail::current_sync_guard, this)}, rule_{rule}, created_at_{at} {}
 
-// Nearly always the innermost one; but guards on the heap may end in any order.
+// Usually this is the innermost guard, but guards on the heap may be destroyed in any order.
 sync_guard::~sync_guard() {
   sync_guard** link = &detail::current_sync_guard;
   while (*link != nullptr && *link != this) link = &(*link)->previous_;
@@ -29,9 +30,10 @@ void sync_guard::throw_if_forbidden(const char* call, call_site at) const {
   if (rule_ != sync_rule::forbidden) return;
   detail::throw_error(
       errc::not_permitted, call, "",
-      fmt::format(
-          "the host would wait for the device here, which the weir::sync_guard of {}:{} forbids",
-          created_at_.file_name(), created_at_.line()),
+      fmt::format("the host would wait for the device here, which the weir::sync_guard at {}:{} "
+                  "forbids; move the wait out of its scope, or permit it with an inner guard of "
+                  "sync_rule::allowed",
+                  created_at_.file_name(), created_at_.line()),
       at);
 }
 

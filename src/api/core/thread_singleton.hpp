@@ -1,4 +1,5 @@
-// api/core/thread_singleton.hpp - an object of each thread that can be used to the very end of the
+// SPDX-License-Identifier: Apache-2.0
+// api/core/thread_singleton.hpp - one object per thread, usable until the process has exited.
 // process.
 #pragma once
 
@@ -6,9 +7,9 @@
 
 namespace weir::detail {
 
-// The calling thread's T, made at the first use and destroyed when the thread ends. Objects of weir
-// that are static, or belong to a thread themselves, may need it even later: then a new one is
-// made, which stays behind.
+// The calling thread's T, created at first use and destroyed when the thread ends. If a destructor
+// of a static or of another thread-local object uses it after that, a new object is created and
+// leaked.
 template <class T>
 class thread_singleton {
  public:
@@ -33,7 +34,7 @@ class thread_singleton {
     }
   }
 
-  // Plain values: unlike an object with a destructor they can be looked at at any time.
+  // Plain values, which can be read at any time, unlike an object with a destructor.
   static inline thread_local constinit T* pointer_ = nullptr;
   static inline thread_local constinit bool ended_ = false;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/core/to_string.cpp - weir's objects as text.
 #include <weir/core/to_string.hpp>
 
@@ -21,10 +22,10 @@ std::string to_string(stream_ref stream) {
     return fmt::format("{} default stream{}", detail::is_legacy(handle) ? "legacy" : "per-thread",
                        name.empty() ? name : fmt::format(" \"{}\"", name));
   }
-  const auto known = detail::find_stream_properties(handle);
+  const auto properties = detail::find_stream_properties(handle);
   const std::string name = detail::quoted_name(detail::object_kind::stream, handle);
-  if (!known) return fmt::format("stream {}{}", name, fmt::ptr(handle));
-  return fmt::format("stream {}{} (device {})", name, fmt::ptr(handle), known->device);
+  if (!properties) return fmt::format("stream {}{}", name, fmt::ptr(handle));
+  return fmt::format("stream {}{} (device {})", name, fmt::ptr(handle), properties->device);
 }
 
 std::string to_string(event_ref event) {

@@ -1,4 +1,5 @@
-// api/core/unhandled_error.cpp - the hook for failures that cannot be thrown.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/unhandled_error.cpp - the handler of failures that cannot be thrown.
 #include "api/core/unhandled_error.hpp"
 
 #include "os/forked_child.hpp"
@@ -16,9 +17,9 @@ void print(std::exception_ptr failure) noexcept {
   try {
     std::rethrow_exception(std::move(failure));
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "weir: not raised: %s\n", e.what());
+    std::fprintf(stderr, "weir: unhandled error: %s\n", e.what());
   } catch (...) {
-    std::fputs("weir: not raised: an exception that is no std::exception\n", stderr);
+    std::fputs("weir: unhandled error: an exception that is not a std::exception\n", stderr);
   }
 }
 

@@ -1,12 +1,13 @@
-// api/core/unhandled_error.hpp - the hook for failures that cannot be thrown.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/unhandled_error.hpp - the handler of failures that cannot be thrown.
 #pragma once
 
 #include <exception>
 
 namespace weir::detail {
 
-// Gives it to the hook in use. In a forked child nothing that cannot be thrown is a failure: what
-// the child's objects name is the parent's.
+// Passes the failure to the current handler. Does nothing in a forked child, whose objects belong
+// to the parent.
 void call_unhandled_error_handler(std::exception_ptr failure) noexcept;
 
 }  // namespace weir::detail

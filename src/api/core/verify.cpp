@@ -1,4 +1,5 @@
-// api/core/verify.cpp - verify mode, asked for in code.
+// SPDX-License-Identifier: Apache-2.0
+// api/core/verify.cpp - turns verify mode on and off from code.
 #include <weir/core/driver.hpp>
 #include <weir/core/verify.hpp>
 
@@ -6,11 +7,12 @@
 
 namespace weir {
 
-bool verify_operations(bool on, call_site at) {
-  static_cast<void>(current_driver(at));  // which may turn it on, as the environment says
-  const bool before = detail::verifying();
-  detail::set_verification(on);
-  return before;
+bool verify_operations(bool enabled, call_site at) {
+  // Loading the driver may turn verify mode on, from the environment.
+  static_cast<void>(current_driver(at));
+  const bool previous = detail::verifying();
+  detail::set_verification(enabled);
+  return previous;
 }
 
 bool verifying_operations() noexcept { return detail::verifying(); }

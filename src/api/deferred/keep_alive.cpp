@@ -1,4 +1,5 @@
-// api/deferred/keep_alive.cpp - the memory that parameters of nodes name.
+// SPDX-License-Identifier: Apache-2.0
+// api/deferred/keep_alive.cpp - the memory that parameters of graph nodes refer to.
 #include <weir/detail/keep_alive.hpp>
 
 #include "api/core/check.hpp"
@@ -15,7 +16,7 @@ node_memory memory_of_region(const region& where, keep_alive_ref owner, call_sit
 
 void throw_null_pointer(call_site at) {
   throw_error(errc::invalid_value, "weir::graph_ref::add", "a null pointer",
-              "point to what the node is to use", at);
+              "the pointer is null; pass a pointer to the object that the node uses", at);
 }
 
 }  // namespace weir::detail

@@ -1,7 +1,9 @@
-// api/deferred/reclaimer.cpp - weir's own thread.
+// SPDX-License-Identifier: Apache-2.0
+// api/deferred/reclaimer.cpp - the reclaimer thread, which runs deferred tasks.
 #include "api/deferred/reclaimer.hpp"
 
-#include "api/capture/captures.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/capture_registry.hpp"
 #include "api/core/call_restrictions.hpp"
 #include "api/core/never_destroyed.hpp"
 #include "api/deferred/exit_policy.hpp"
@@ -30,13 +32,14 @@ namespace {
 
 using std::chrono::microseconds;
 
-// How often chores that cannot be done yet are asked again: at first soon, then less and less
-// often.
+// The interval between retries of tasks that cannot be done yet. It starts at the minimum and
+// doubles up to the maximum.
 constexpr microseconds min_delay{50};
 constexpr microseconds max_delay{5000};
 
-// What weir's thread frees, and the events that it asks for, harm no capture; but a driver holds
-// that they might, and captures that were started directly through the driver cannot be waited for.
+// Lets the reclaimer thread make calls during captures. Its frees and event queries harm no
+// capture, but the driver refuses them in other modes, and captures started directly through the
+// driver cannot be waited for.
 void relax_capture_mode() noexcept {
   const driver_table* const calls = try_driver();
   if (calls == nullptr) return;
@@ -45,9 +48,9 @@ void relax_capture_mode() noexcept {
                    "cuThreadExchangeStreamCaptureMode", {});
 }
 
-// Destroyed where exit() is called on weir's thread, by what a chore destroys, before any static:
-// nothing more is done, and a static may join a thread that waits for it. Where the process is
-// being ended already it is left to whoever does that.
+// Destroyed before any static if a task calls exit() on the reclaimer thread. Stops all rounds,
+// since a static's destructor may join a thread that waits for one. If another thread is already
+// exiting the process, leaves the exit to that thread.
 class reclaimer_exit_sentinel {
  public:
   reclaimer_exit_sentinel(task_epochs& epochs, const exit_policy& policy) noexcept
@@ -70,20 +73,22 @@ class reclaimer_exit_sentinel {
 
 class reclaimer {
  public:
-  // Chores come while statics are destroyed, and the thread looks at it until the process is gone.
+  // Never destroyed: destructors of statics defer tasks, and the thread uses it until the process
+  // ends.
   static reclaimer& instance() noexcept {
     static never_destroyed<reclaimer> singleton;
     return *singleton;
   }
 
-  void defer(deferred_task& what) noexcept {
-    if (is_reclaimer_thread()) return epochs_.defer_from_task(what);
-    const bool first = epochs_.defer(what);
-    if (in_forked_child()) return;  // where it stays, as the thread stayed in the parent
-    // Only the first of a burst pays for waking the thread; while there is none, each tries to
-    // start it.
+  void defer(deferred_task& task) noexcept {
+    if (is_reclaimer_thread()) return epochs_.defer_from_task(task);
+    const bool first = epochs_.defer(task);
+    // The task stays in the queue, since the child has no reclaimer thread.
+    if (in_forked_child()) return;
+    // Only the first task of a burst pays for waking the thread. While there is no thread, each
+    // task tries to start it.
     if (first || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
-    // Statics that are destroyed after the drain at exit leave further ones: they get a drain of
+    // Statics that are destroyed after the drain at exit defer further tasks, which get a drain of
     // their own.
     if (exit_.needs_another_drain()) schedule_exit_drain();
   }
@@ -92,8 +97,8 @@ class reclaimer {
     return in_forked_child() || epochs_.is_stopped() ? 0 : epochs_.unfinished();
   }
 
-  // Waits until all that has been left so far, with what that leaves, is done but for what waits
-  // for a capture.
+  // Waits until all tasks deferred so far, and the tasks that these defer, are done. Does not wait
+  // for tasks that wait for a capture.
   void drain() noexcept {
     if (nothing_to_drain()) return;
     if (!start()) return;
@@ -102,7 +107,7 @@ class reclaimer {
     epochs_.progress().wait(lock, [&] { return epochs_.has_finished(target_epoch); });
   }
 
-  // The same but for what waits for a device longer than exit has patience, for any reason.
+  // Like drain(), but gives up on tasks that wait longer than exit_policy allows.
   void drain_at_exit() noexcept {
     const bool is_own_drain = exit_.begin_drain();
     if (nothing_to_drain() || !start()) {
@@ -147,8 +152,9 @@ class reclaimer {
     return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed);
   }
 
-  // What is left with std::atexit() now comes before all statics, if this is exit(). Where it was
-  // called on weir's thread before that thread goes on to destroy them, and nobody else may.
+  // If this is exit(), handlers registered with std::atexit() from here on run before all
+  // destructors of statics. If exit() was called on the reclaimer thread, waits here: that thread
+  // goes on to destroy statics, and no other thread may.
   void exit_may_have_started() noexcept {
     while (epochs_.is_stopped()) ::pause();
     exit_.exit_may_have_started();
@@ -166,8 +172,8 @@ class reclaimer {
     return in_forked_child() || is_reclaimer_thread() || unfinished() == 0;
   }
 
-  // On the thread that ends the process, as the next two. What it waits for no more must not end
-  // objects of the program's later, beside destructors of statics that those may use.
+  // Called on the exiting thread. Makes tasks that exit no longer waits for run no destructors of
+  // the program later, since these could use statics that are being destroyed.
   void abandon_remaining(std::unique_lock<std::mutex>& lock, epoch target_epoch) noexcept {
     if (!epochs_.has_run(target_epoch)) epochs_.suspend_user_tasks(target_epoch);
     while (!epochs_.has_run(target_epoch) && epochs_.is_in_user_code())
@@ -179,7 +185,8 @@ class reclaimer {
     driver_is_blocked = true;
     return true;
   }
-  // Has weir's thread come no further since?
+  // Returns true if the reclaimer thread has made no progress since give_up(). Called on the
+  // exiting thread.
   [[nodiscard]] bool is_still_stalled() noexcept {
     if (!stalled_step_) return false;
     if (epochs_.step() == *stalled_step_) return true;
@@ -188,7 +195,7 @@ class reclaimer {
     return false;
   }
 
-  // With the lock held.
+  // Requires the lock.
   epoch begin_round() noexcept {
     work_available_.notify_one();
     return epochs_.end_epoch();
@@ -202,7 +209,7 @@ class reclaimer {
     register_at_exit([] { instance().drain_at_exit(); });
   }
 
-  // Begins the thread if it is not there yet. Is it?
+  // Starts the thread if it does not run yet. Returns true if it runs.
   bool start() noexcept {
     {
       const std::lock_guard hold{epochs_.mutex()};
@@ -212,18 +219,19 @@ class reclaimer {
         std::thread{[this] { run(); }}.detach();
         started_ = true;
       } catch (...) {
-        // No thread, or no memory for one. The chores stay in the queue, and the next one tries
-        // again.
+        // There is no thread, or no memory for one. The tasks stay in the queue, and the next one
+        // tries again.
         return false;
       }
     }
-    schedule_exit_drain();  // without the lock: where somebody forks, who has the other one may
-                            // want this
+    // Called without the lock: a thread that forks may hold the lock of atexit() and wait for this
+    // thread.
+    schedule_exit_drain();
     return true;
   }
 
   void run() {
-    // Set here: a chore may ask for it before the thread that started this one goes on.
+    // Set here, because a task may read it before the starting thread continues.
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     static thread_local const reclaimer_exit_sentinel end{epochs_, exit_};
     epochs_.run_driver_calls([] { return relax_capture_mode(), true; });
@@ -235,7 +243,7 @@ class reclaimer {
     }
   }
 
-  // Until there is something new, or, while something waits, for a delay.
+  // Sleeps until there is work. While tasks wait, sleeps at most for the delay.
   void sleep(const task_epochs::round& last, microseconds& delay) {
     std::unique_lock lock{epochs_.mutex()};
     epochs_.finish_round(last);
@@ -253,13 +261,14 @@ class reclaimer {
   task_epochs epochs_;
   exit_policy exit_;
   std::atomic<std::thread::id> thread_{};
-  std::condition_variable work_available_;  // with the rounds' lock
-  bool started_ = false;                    // under it
-  std::optional<std::uint64_t>
-      stalled_step_;  // that step of weir's thread; of the thread that ends the process
+  std::condition_variable work_available_;  // used with the mutex of epochs_
+  bool started_ = false;                    // guarded by that mutex
+  // The reclaimer thread's step when exit gave up. Used by the exiting thread only.
+  std::optional<std::uint64_t> stalled_step_;
 };
 
-// Destroyed on the main thread by exit(), before any static; by some C libraries at its end, too.
+// Destroyed by exit() on the main thread, before any static. Some C libraries also destroy it when
+// the main thread ends.
 struct main_thread_exit_sentinel {
   main_thread_exit_sentinel() = default;
   main_thread_exit_sentinel(const main_thread_exit_sentinel&) = delete;
@@ -269,21 +278,21 @@ struct main_thread_exit_sentinel {
   }
 };
 
-// After all that is left with std::atexit(), and after the destructors of statics.
+// Runs after all handlers registered with std::atexit() and after the destructors of statics.
 [[gnu::destructor]] void drain_after_statics() noexcept {
   if (!in_forked_child()) reclaimer::instance().drain_at_exit();
 }
 
 }  // namespace
 
-void defer_task(deferred_task& what) noexcept {
-  what.runs_user_code = false;
-  reclaimer::instance().defer(what);
+void defer_task(deferred_task& task) noexcept {
+  task.runs_user_code = false;
+  reclaimer::instance().defer(task);
 }
 
-void defer_user_destructor(deferred_task& what) noexcept {
-  what.runs_user_code = true;
-  reclaimer::instance().defer(what);
+void defer_user_destructor(deferred_task& task) noexcept {
+  task.runs_user_code = true;
+  reclaimer::instance().defer(task);
 }
 
 void install_exit_sentinel() noexcept {

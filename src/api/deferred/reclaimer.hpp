@@ -1,5 +1,6 @@
-// api/deferred/reclaimer.hpp - weir's own thread, for destruction that may not happen where it was
-// asked for.
+// SPDX-License-Identifier: Apache-2.0
+// api/deferred/reclaimer.hpp - the reclaimer thread, for destruction that cannot happen where it
+// was requested.
 #pragma once
 
 #include "api/core/call_restrictions.hpp"
@@ -14,21 +15,22 @@
 
 namespace weir::detail {
 
-// Leaves the chore to the thread, which is started at the first one and sleeps when there is none.
-// Never blocks and never fails: a chore whose thread cannot be started waits for the next one's.
-// Chores are begun in order; one that answers busy or capture_active is asked again later. A chore
-// may leave further ones.
+// Queues the task for the reclaimer thread, which the first task starts and which sleeps while
+// there is none. Never blocks and never fails: if the thread cannot be started, the next task tries
+// again. Tasks start in order. A task that returns busy or capture_active runs again later. A task
+// may defer further ones.
 void defer_task(deferred_task& task) noexcept;
-// The same where it ends objects of the program's. Exit waits for those however long they take, and
-// for a driver's call not.
+// Like defer_task(), for a task that runs destructors of the program. Exit waits for these however
+// long they take, but not for driver calls.
 void defer_user_destructor(deferred_task& task) noexcept;
 
-// From any thread, before the end of the process. On the main one it will be known there that
-// statics may be destroyed before any is: what is left from then on is waited for before older
-// statics are. Where weir is loaded later the main thread may not be the one that does.
+// Installs a thread-local sentinel on the main thread, so that exit is detected before the first
+// static is destroyed. Exit then waits for tasks deferred from that point before older statics are
+// destroyed. Does nothing on other threads, so a program that loads weir later on another thread
+// gets no sentinel. May be called from any thread before exit.
 void install_exit_sentinel() noexcept;
 
-// A chore made of a function object.
+// A deferred task that calls a function object.
 template <class F>
 struct deferred_function final : deferred_task {
   explicit deferred_function(F&& f) : deferred_task{nullptr, &call}, work(std::move(f)) {}
@@ -48,16 +50,16 @@ struct deferred_function final : deferred_task {
   F work;
 };
 
-// Leaves work() to the thread; it answers a task_result, or nothing if it is done after one run
-// outside of captures.
+// Runs work() on the reclaimer thread. work() returns a task_result; if it returns void, it runs
+// once, while no capture is open.
 template <class F>
 void defer(F work) noexcept {
   static_assert(std::is_nothrow_move_constructible_v<F>);
   deferred_task* const node = new (std::nothrow) deferred_function<F>(std::move(work));
   if (node == nullptr) {
-    // What the work holds stays behind: to destroy it here is what may not be.
+    // Leaks what the work holds, since it must not be destroyed here.
     alignas(F) std::byte leaked[sizeof(F)];
-    // Not moved from yet: where there is no memory nothing was constructed.
+    // `work` was not moved from yet: the allocation failed, so nothing was constructed.
     // NOLINTNEXTLINE(bugprone-use-after-move)
     ::new (static_cast<void*>(leaked)) F(std::move(work));
     report_unhandled(errc::out_of_memory, "weir::defer", {});
@@ -66,7 +68,7 @@ void defer(F work) noexcept {
   defer_task(*node);
 }
 
-// Runs work() now if frees are allowed now, else later.
+// Runs work() now if memory may be freed now; otherwise defers it.
 template <class F>
 void run_or_defer(F work) noexcept {
   if (can_free_now()) {
@@ -76,7 +78,7 @@ void run_or_defer(F work) noexcept {
   }
 }
 
-// Leaves work that no capture minds.
+// Defers work that is harmless to captures.
 template <class F>
 void defer_capture_safe(F work) noexcept {
   defer([work = std::move(work)]() mutable noexcept {
@@ -85,10 +87,11 @@ void defer_capture_safe(F work) noexcept {
   });
 }
 
-// Runs such work now, unless this is a host function, where no driver call may be made.
+// Runs work() now, or defers it in a host function, where driver calls are forbidden. The work must
+// be harmless to captures.
 template <class F>
 void run_outside_host_functions(F work) noexcept {
-  if (in_forked_child()) return;  // what it is about is the parent's
+  if (in_forked_child()) return;  // the objects belong to the parent
   if (inside_host_function) {
     defer_capture_safe(std::move(work));
   } else {
@@ -96,7 +99,9 @@ void run_outside_host_functions(F work) noexcept {
   }
 }
 
-// The same for destructors, which do not wait behind a call of weir's thread either.
+// Like run_outside_host_functions(), for destructors. Also defers the work while the reclaimer
+// thread is in a call that blocks the driver, and inside a destructor of the program on the
+// reclaimer thread.
 template <class F>
 void destroy_or_defer(F work) noexcept {
   if (in_forked_child()) return;

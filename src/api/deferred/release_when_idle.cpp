@@ -1,8 +1,6 @@
-// api/deferred/release_when_idle.cpp - owners that go when work that may use them is done.
+// SPDX-License-Identifier: Apache-2.0
+// api/deferred/release_when_idle.cpp - releases owners when the streams that use them are idle.
 #include "api/deferred/release_when_idle.hpp"
-
-#include "api/core/first_failure.hpp"
-#include "api/deferred/reclaimer.hpp"
 
 #include <utility>
 
@@ -16,7 +14,7 @@ void release_when_idle(std::shared_ptr<pending_uses> first, std::shared_ptr<pend
     pending_uses* const lists[] = {first.get(), second.get()};
     for (pending_uses* const list : lists) {
       if (list == nullptr || snapshot_taken) continue;
-      first_failure failure;  // a stream that cannot be marked is asked itself
+      first_failure failure;  // done() queries a stream for which no event could be recorded
       if (!list->snapshot_unless_captured(failure)) return task_result::capture_active;
     }
     snapshot_taken = true;
@@ -32,6 +30,22 @@ void release_when_idle(std::shared_ptr<pending_uses> first, std::shared_ptr<pend
     second.reset();
     return task_result::done;
   });
+}
+
+void keep_until_idle::keep(keep_alive_ref owner) {
+  owners_.reserve(owners_.size() + 1);
+  if (uses_ == nullptr) {
+    auto uses = std::make_shared<pending_uses>();
+    static_cast<void>(uses->register_stream(stream_.get(), {}, at_));
+    uses_ = std::move(uses);
+  }
+  owners_.push_back(std::move(owner));
+}
+
+keep_until_idle::~keep_until_idle() {
+  if (uses_ == nullptr) return;
+  report_failure_of(stream_, "weir::cache_scope::keep", [&] { uses_->record(stream_.get(), at_); });
+  release_when_idle(std::move(uses_), nullptr, std::move(owners_));
 }
 
 }  // namespace weir::detail

@@ -1,18 +1,66 @@
-// api/deferred/release_when_idle.hpp - owners that go when work that may use them is done.
+// SPDX-License-Identifier: Apache-2.0
+// api/deferred/release_when_idle.hpp - memory and owners released when the streams that use them
+// are idle.
 #pragma once
 
+#include "api/core/first_failure.hpp"
+#include "api/deferred/reclaimer.hpp"
 #include "api/memory/pending_uses.hpp"
 
+#include <weir/core/call_site.hpp>
 #include <weir/detail/keep_alive.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace weir::detail {
 
-// Has weir's own thread let go of the owners when the work of either list is done. A list may be
-// null.
+// Calls free(failure) once on the reclaimer thread, when frees are allowed and no stream uses the
+// memory. `failure` is the first failure of recording the uses. A free that returns a task_result
+// other than done is called again. Does not block.
+template <class Free>
+void free_when_idle(std::unique_ptr<pending_uses> uses, Free free) noexcept {
+  defer([uses = std::move(uses), free = std::move(free), snapshot_taken = false,
+         failure = first_failure{}]() mutable {
+    if (!can_free_now()) return task_result::capture_active;
+    if (uses != nullptr && !snapshot_taken && !uses->snapshot_unless_captured(failure))
+      return task_result::capture_active;
+    snapshot_taken = true;
+    if (uses != nullptr && !uses->done()) return task_result::busy;
+    uses.reset();
+    if constexpr (std::is_void_v<std::invoke_result_t<Free&, first_failure>>) {
+      free(failure);
+      return task_result::done;
+    } else {
+      return free(failure);
+    }
+  });
+}
+
+// Releases the owners on the reclaimer thread when all uses of both lists are done. Either list may
+// be null.
 void release_when_idle(std::shared_ptr<pending_uses> first, std::shared_ptr<pending_uses> second,
                        std::vector<keep_alive_ref> owners) noexcept;
+
+// Keeps owners until the work is done that the stream has when this object is destroyed.
+class keep_until_idle {
+ public:
+  keep_until_idle(stream_ref stream, call_site at) noexcept : stream_{stream}, at_{at} {}
+  keep_until_idle(const keep_until_idle&) = delete;
+  keep_until_idle& operator=(const keep_until_idle&) = delete;
+  ~keep_until_idle();
+
+  // Takes the owner. If it throws, the owner is released.
+  void keep(keep_alive_ref owner);
+
+ private:
+  stream_ref stream_;
+  call_site at_;
+  std::shared_ptr<pending_uses> uses_;
+  std::vector<keep_alive_ref> owners_;
+};
 
 }  // namespace weir::detail

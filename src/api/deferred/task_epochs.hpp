@@ -1,9 +1,9 @@
-// api/deferred/task_epochs.hpp - chores as weir's own thread does them, and what it tells those who
-// wait for them.
+// SPDX-License-Identifier: Apache-2.0
+// api/deferred/task_epochs.hpp - how the reclaimer thread runs deferred tasks, and the progress
+// that it publishes.
 #pragma once
 
 #include "api/core/call_restrictions.hpp"
-#include "api/deferred/task_queue.hpp"
 
 #include <weir/core/deferred.hpp>
 
@@ -18,16 +18,63 @@
 
 namespace weir::detail {
 
-// In rounds: each runs all chores once that were left before it began, the oldest first, and what
-// they leave right after them. Whoever waits for what there is ends an epoch, and is told when all
-// chores of that have been run, or are done.
+// A linked list of tasks in order.
+struct task_list {
+  deferred_task* first = nullptr;
+  deferred_task* last = nullptr;
+
+  void append(deferred_task& task) noexcept {
+    task.next = nullptr;
+    (last != nullptr ? last->next : first) = &task;
+    last = &task;
+  }
+};
+
+// A lock-free queue that any thread may push to.
+class task_queue {
+ public:
+  // Returns true if the queue was empty.
+  bool push(deferred_task& task) noexcept {
+    deferred_task* head = head_.load(std::memory_order_relaxed);
+    do {
+      task.next = head;
+    } while (!head_.compare_exchange_weak(head, &task, std::memory_order_release,
+                                          std::memory_order_relaxed));
+    return head == nullptr;
+  }
+
+  [[nodiscard]] bool empty() const noexcept {
+    return head_.load(std::memory_order_relaxed) == nullptr;
+  }
+
+  // Removes and returns all tasks, the oldest first.
+  [[nodiscard]] deferred_task* take_all() noexcept {
+    deferred_task* reversed = nullptr;
+    for (deferred_task* current = head_.exchange(nullptr, std::memory_order_acquire);
+         current != nullptr;) {
+      deferred_task* const next = current->next;
+      current->next = reversed;
+      reversed = current;
+      current = next;
+    }
+    return reversed;
+  }
+
+ private:
+  std::atomic<deferred_task*> head_{nullptr};
+};
+
+// Runs tasks in rounds. A round runs each task once that was deferred before the round began,
+// oldest first, followed directly by the tasks that it defers. A thread that waits for the tasks
+// deferred so far ends an epoch. It is notified when all tasks of that epoch have been run, or are
+// done.
 class task_epochs {
  public:
   using epoch = unsigned long long;
 
-  // One round.
+  // The progress of one round.
   struct round {
-    epoch end = 0;  // it runs what was left in earlier epochs
+    epoch end = 0;  // the round runs the tasks of earlier epochs
     epoch reached = 0;
     epoch oldest_busy = std::numeric_limits<epoch>::max();
     std::size_t busy = 0;
@@ -35,14 +82,14 @@ class task_epochs {
     bool must_repeat = false;
   };
 
-  // From any thread but weir's. Was there none?
+  // Called from any thread but the reclaimer thread. Returns true if the queue was empty.
   bool defer(deferred_task& task) noexcept {
     unfinished_.fetch_add(1, std::memory_order_relaxed);
     task.epoch = epoch_.load(std::memory_order_acquire) & epoch_mask;
     return queue_.push(task);
   }
 
-  // On weir's thread, by a chore: it belongs to that one.
+  // Called by a task on the reclaimer thread. The new task belongs to the epoch of that task.
   void defer_from_task(deferred_task& task) noexcept {
     unfinished_.fetch_add(1, std::memory_order_relaxed);
     task.epoch = running_epoch_ & epoch_mask;
@@ -57,29 +104,28 @@ class task_epochs {
     return is_stopped_.load(std::memory_order_relaxed);
   }
 
-  // What the thread does, counted, twice; odd while that waits for nothing but the driver.
+  // Counts the starts and ends of driver calls. Odd while the thread is in a driver call.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
-  // Has it been in one call of the driver's since then?
+  // Returns true if the thread has been in one driver call since `since` was read.
   [[nodiscard]] bool is_blocked_in_call(std::uint64_t since) const noexcept {
     return since % 2 == 1 && step_ == since;
   }
-  // Does it end objects of the program's?
+  // Returns true while the thread runs a destructor of the program.
   [[nodiscard]] bool is_in_user_code() const noexcept { return in_user_code_; }
 
-  // From the end of the process: what was left up to then ends no objects of the program's any
-  // more.
+  // Called at exit. Tasks up to that epoch no longer run destructors of the program.
   void suspend_user_tasks(epoch last_epoch) noexcept { suspended_through_ = last_epoch; }
-  // The same if the thread is at that step still. If not, what was left up to then has to be run
-  // once more.
+  // Like suspend_user_tasks(), if the thread is still at that step. Otherwise returns false, and
+  // the tasks up to that epoch must be run once more.
   [[nodiscard]] bool suspend_user_tasks_at(std::uint64_t step, epoch last_epoch) noexcept {
-    const epoch before = suspended_through_.exchange(last_epoch);
+    const epoch previous = suspended_through_.exchange(last_epoch);
     if (step_ == step) return true;
-    suspended_through_ = before;
+    suspended_through_ = previous;
     return false;
   }
 
-  // On weir's thread. any_capture_ended() tells whether a capture that chores wait for has ended
-  // unheard; the round is then one in vain, and another one has to begin at once.
+  // Runs one round on the reclaimer thread. any_capture_ended() returns true if a capture that
+  // tasks wait for has ended without notice. The round must then be repeated immediately.
   template <class AnyCaptureEnded>
   [[nodiscard]] round run(const AnyCaptureEnded& any_capture_ended) noexcept {
     round current;
@@ -90,7 +136,7 @@ class task_epochs {
     return current;
   }
 
-  // Makes calls of the driver on weir's thread.
+  // Makes driver calls on the reclaimer thread, counted as a step.
   template <class Calls>
   bool run_driver_calls(const Calls& calls) noexcept {
     ++step_;
@@ -99,21 +145,22 @@ class task_epochs {
     return answer;
   }
 
-  // The rest with the lock held.
+  // The functions below require the lock, apart from mutex() and progress().
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] std::condition_variable& progress() noexcept { return progress_; }
 
-  // All that has been left so far is of the epoch that this gives. A round has to begin.
+  // Ends the current epoch and returns it. All tasks deferred so far belong to it or to earlier
+  // ones. A round must begin.
   epoch end_epoch() noexcept { return epoch_.fetch_add(1, std::memory_order_release); }
-  // All that was left up to then has been run in a round that began later; or is done, unless it
-  // waits for a capture.
+  // has_run(): all tasks up to that epoch were run in a round that began later. has_finished():
+  // they are done, except those that wait for a capture.
   [[nodiscard]] bool has_run(epoch last_epoch) const noexcept { return run_through_ >= last_epoch; }
   [[nodiscard]] bool has_finished(epoch last_epoch) const noexcept {
     return done_through_ >= last_epoch;
   }
 
   void finish_round(const round& current) noexcept { publish_progress(current.end - 1, current); }
-  // There are no more rounds: nobody waits for any, nor will.
+  // Ends all rounds and releases all waiters.
   void stop() noexcept {
     is_stopped_ = true;
     run_through_ = std::numeric_limits<epoch>::max();
@@ -132,7 +179,7 @@ class task_epochs {
                const AnyCaptureEnded& any_capture_ended) noexcept {
     while (list != nullptr) {
       deferred_task& task = *list;
-      list = task.next;  // running it frees it
+      list = task.next;  // running the task frees it
       if (task.epoch > current.reached) {
         check_for_ended_captures(current, any_capture_ended);
         current.reached = task.epoch;
@@ -184,7 +231,7 @@ class task_epochs {
     in_user_code_ = true;
     if (task.epoch <= suspended_through_) {
       in_user_code_ = false;
-      return task_result::capture_active;  // nobody waits for it
+      return task_result::capture_active;  // exit does not wait for these
     }
     inside_user_destructor = true;
     const task_result result = task.run(task);
@@ -193,7 +240,7 @@ class task_epochs {
     return result;
   }
 
-  // This round has run all up to that epoch.
+  // Publishes that this round has run all tasks up to that epoch.
   void publish_progress(epoch through, const round& current) noexcept {
     run_through_ = std::max(run_through_, through);
     done_through_ = std::max(done_through_, std::min(through, current.oldest_busy - 1));
@@ -208,12 +255,12 @@ class task_epochs {
   std::atomic<epoch> suspended_through_{0};
   std::atomic<bool> is_stopped_{false};
 
-  // The thread's own.
-  task_list retry_list_;   // what could not be done yet
-  task_list nested_list_;  // what the chore that runs has left
+  // Used by the reclaimer thread only.
+  task_list retry_list_;   // tasks that could not be done yet
+  task_list nested_list_;  // tasks that the running task has deferred
   epoch running_epoch_ = 0;
 
-  std::mutex mutex_;  // never held while a chore runs
+  std::mutex mutex_;  // never held while a task runs
   std::condition_variable progress_;
   epoch run_through_ = 0;
   epoch done_through_ = 0;

@@ -1,8 +1,9 @@
-// api/device/context.cpp - contexts: looking at one, keeping one, making one current.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/context.cpp - contexts: queries, ownership, and making one current.
 #include <weir/detail/closed.hpp>
 #include <weir/device/context.hpp>
 
-#include "api/capture/captures.hpp"
+#include "api/capture/capture_checks.hpp"
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/deferred/reclaimer.hpp"
@@ -16,10 +17,10 @@ namespace weir {
 namespace {
 
 CUctx_st* require_open(context_ref context, const char* call, call_site at) {
-  const detail::subject on{context.get()};
-  detail::require_outside_host_function(call, on, at);
-  if (context.get() == detail::closed_handle<CUctx_st>()) detail::throw_closed(call, on, at);
-  if (!context) detail::throw_error(errc::invalid_context, call, on, at);
+  const detail::subject object{context.get()};
+  detail::require_outside_host_function(call, object, at);
+  if (context.get() == detail::closed_handle<CUctx_st>()) detail::throw_closed(call, object, at);
+  if (!context) detail::throw_error(errc::invalid_context, call, object, at);
   return context.get();
 }
 
@@ -80,9 +81,9 @@ context::context(context&& other) noexcept
       device_{other.device_} {}
 
 context& context::operator=(context&& other) noexcept {
-  context taken{std::move(other)};
-  std::swap(handle_, taken.handle_);
-  std::swap(device_, taken.device_);
+  context replacement{std::move(other)};
+  std::swap(handle_, replacement.handle_);
+  std::swap(device_, replacement.device_);
   return *this;
 }
 

@@ -1,4 +1,5 @@
-// api/device/context_id.cpp - which context a stream is of, as a number that is never used again.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/context_id.cpp - the unique id of the context that a stream belongs to.
 #include "api/device/context_id.hpp"
 
 namespace weir::detail {

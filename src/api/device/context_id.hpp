@@ -1,4 +1,5 @@
-// api/device/context_id.hpp - which context a stream is of, as a number that is never used again.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/context_id.hpp - the unique id of the context that a stream belongs to.
 #pragma once
 
 #include "api/stream/stream_cache.hpp"
@@ -12,14 +13,15 @@ struct stream_context {
   bool owned = false;  // by weir
 };
 
-// The contexts of streams of weir's. Others are asked for each time: nobody notices their end.
+// Cached contexts of streams that weir owns. Other streams are queried each time, since weir does
+// not notice when they are destroyed.
 extern thread_local constinit stream_cache<unsigned long long> stream_context_ids
     [[gnu::tls_model("initial-exec")]];
 
 [[nodiscard]] stream_context find_stream_context(abi::CUstream stream, call_site at);
 
-// Throws where the stream is a default one and no context is current (invalid_context).
-// cuStreamGetCtx, cuCtxGetCurrent, cuCtxGetId; for streams of weir's mostly none of them.
+// Throws invalid_context for a default stream if no context is current. Driver: cuStreamGetCtx,
+// cuCtxGetCurrent, cuCtxGetId; usually none of them for streams that weir owns.
 [[nodiscard]] inline stream_context stream_context_of(abi::CUstream stream, call_site at) {
   if (const unsigned long long context = stream_context_ids.find(stream); context != 0) [[likely]] {
     return {context, true};

@@ -1,4 +1,5 @@
-// api/device/device.cpp - what the driver says of a device.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/device.cpp - properties of devices.
 #include <weir/core/driver.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
@@ -12,7 +13,8 @@
 namespace weir {
 namespace {
 
-// Keeps a text that the driver gave, for good. Of two threads that ask at once one's copy stays.
+// Caches a copy of a text from the driver; it is never freed. If two threads race, one copy is
+// kept.
 const char* cache_text(std::atomic<const char*>& slot, const char* text) {
   const std::size_t size = std::strlen(text) + 1;
   char* const copy = new char[size];
@@ -31,8 +33,8 @@ int device::count() noexcept {
     int n = 0;
     return detail::driver().cuDeviceGetCount(&n) == abi::CUDA_SUCCESS ? n : 0;
   } catch (...) {
-    // No driver at all, because the environment asks for one that cannot be: then there is no
-    // device either.
+    // The driver cannot be loaded, because the environment requests one that does not exist. Then
+    // there is no device either.
     return 0;
   }
 }
@@ -41,7 +43,7 @@ device_list device::all() noexcept { return device_list{count()}; }
 
 const char* device::name(call_site at) const {
   detail::device_record& record = detail::record_of(*this, "cuDeviceGetName", at);
-  if (const char* known = record.name.load(std::memory_order_acquire)) return known;
+  if (const char* cached = record.name.load(std::memory_order_acquire)) return cached;
   char text[256] = {};
   detail::check(
       detail::driver().cuDeviceGetName(text, sizeof text, detail::driver_device(*this, at)),
@@ -51,7 +53,7 @@ const char* device::name(call_site at) const {
 
 const char* device::pci_bus_id(call_site at) const {
   detail::device_record& record = detail::record_of(*this, "cuDeviceGetPCIBusId", at);
-  if (const char* known = record.pci_bus_id.load(std::memory_order_acquire)) return known;
+  if (const char* cached = record.pci_bus_id.load(std::memory_order_acquire)) return cached;
   char text[64] = {};
   detail::check(
       detail::driver().cuDeviceGetPCIBusId(text, sizeof text, detail::driver_device(*this, at)),
@@ -69,12 +71,12 @@ device_uuid device::uuid(call_site at) const {
   return result;
 }
 
-int device::attribute(device_attribute which, call_site at) const {
+int device::attribute(device_attribute attribute_id, call_site at) const {
   int value = 0;
-  detail::check(
-      detail::driver().cuDeviceGetAttribute(&value, static_cast<abi::CUdevice_attribute>(which),
-                                            detail::driver_device(*this, at)),
-      "cuDeviceGetAttribute", *this, at);
+  detail::check(detail::driver().cuDeviceGetAttribute(
+                    &value, static_cast<abi::CUdevice_attribute>(attribute_id),
+                    detail::driver_device(*this, at)),
+                "cuDeviceGetAttribute", *this, at);
   return value;
 }
 
@@ -116,7 +118,7 @@ context_ref device::primary_context(call_site at) const {
 }
 
 void device::sync(call_site at) const {
-  // A context that nobody made has no work; making it now would cost memory and time for nothing.
+  // A primary context that is not active has no work. Creating it would only cost memory and time.
   unsigned flags = 0;
   int active = 0;
   detail::check(detail::driver().cuDevicePrimaryCtxGetState(detail::driver_device(*this, at),

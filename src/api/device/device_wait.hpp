@@ -1,18 +1,18 @@
-// api/device/device_wait.hpp - calls of weir's own thread that wait for a device.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/device_wait.hpp - driver calls of the reclaimer thread that wait for a device.
 #pragma once
 
 #include "api/core/first_failure.hpp"
-#include "api/device/call_in_context.hpp"
+#include "api/device/make_current.hpp"
 
 namespace weir::detail {
 
-// May a chore make a call now that a driver answers only when its device is done? At exit it may
-// for a moment, in which devices come to the end of their work, if they do; then not, and what it
-// would free goes with the process. On other threads than weir's it may: they wait because they
-// were asked to.
+// Returns true if a deferred task may make a driver call that returns only when its device is idle.
+// During exit this holds for a short time only; then the resources are left to the operating
+// system. Always true on other threads, whose callers have requested the wait.
 [[nodiscard]] bool can_wait_for_device() noexcept;
 
-// Around such a call.
+// Marks a call that waits for the device, if this is the reclaimer thread.
 class device_wait_guard {
  public:
   device_wait_guard() noexcept;
@@ -24,7 +24,8 @@ class device_wait_guard {
   bool on_reclaimer_thread_;
 };
 
-// call_in_context() for such a call. Has it been made?
+// Like call_in_context(), for a call that waits for the device. Returns false if the function was
+// not called.
 template <class Call>
 bool call_blocking_in_context(CUcontext context, first_failure& failure, Call call) noexcept {
   if (!can_wait_for_device()) return false;

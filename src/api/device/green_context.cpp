@@ -1,7 +1,9 @@
-// api/device/green_context.cpp - a device divided.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/green_context.cpp - green contexts: a device's multiprocessors, divided.
 #include <weir/device/green_context.hpp>
 
-#include "api/capture/captures.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/capture_registry.hpp"
 #include "api/core/check.hpp"
 #include "api/device/green_state.hpp"
 #include "api/device/primary_context.hpp"
@@ -29,7 +31,7 @@ unsigned flags_of(sm_split_options options) noexcept {
               : 0u);
 }
 
-// Destroys a green context that nothing owns yet.
+// Destroys a green context that has no owner yet.
 struct green_delete {
   void operator()(CUgreenCtx_st* green) const noexcept {
     detail::report_if_failed(driver().cuGreenCtxDestroy(green), "cuGreenCtxDestroy", {});
@@ -76,16 +78,16 @@ sm_split sm_resource::split(unsigned groups, unsigned min_count, sm_split_option
   detail::require_outside_host_function(call, device_, at);
   abi::CUdevResource whole;
   std::memcpy(&whole, resource_, sizeof whole);
-  unsigned count =
-      std::min(groups, std::max(count_, 1u));  // there are no more groups than multiprocessors
-  std::vector<abi::CUdevResource> made(std::max(count, 1u));
+  // There cannot be more groups than multiprocessors.
+  unsigned count = std::min(groups, std::max(count_, 1u));
+  std::vector<abi::CUdevResource> green(std::max(count, 1u));
   abi::CUdevResource remainder{};
-  check(driver().cuDevSmResourceSplitByCount(made.data(), &count, &whole, &remainder,
+  check(driver().cuDevSmResourceSplitByCount(green.data(), &count, &whole, &remainder,
                                              flags_of(options), min_count),
         call, device_, at);
   sm_split result{{}, sm_resource{device_, &remainder}};
   result.groups.reserve(count);
-  for (unsigned i = 0; i < count; ++i) result.groups.push_back(sm_resource{device_, &made[i]});
+  for (unsigned i = 0; i < count; ++i) result.groups.push_back(sm_resource{device_, &green[i]});
   return result;
 }
 
@@ -108,12 +110,12 @@ green_context::green_context(const sm_resource& part, call_site at)
 green_context::green_context(std::span<const sm_resource> parts, call_site at) {
   if (parts.empty()) {
     detail::throw_error(errc::invalid_value, "cuDevResourceGenerateDesc", "a green context",
-                        "it needs at least one part of a device", at);
+                        "the list of parts is empty; pass at least one part of a device", at);
   }
   const weir::device gpu = parts.front().device();
   const abi::CUdevice driver_ordinal = detail::driver_device(gpu, at);
-  // Its life would begin and end with the context's: slow, and what others made there would go with
-  // it.
+  // Keeps the primary context alive. Otherwise it would be created and destroyed with the green
+  // context: slow, and objects that other code created in it would be lost.
   static_cast<void>(detail::primary_context(gpu, at));
   std::vector<abi::CUdevResource> resources(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -124,12 +126,12 @@ green_context::green_context(std::span<const sm_resource> parts, call_site at) {
   check(driver().cuDevResourceGenerateDesc(&desc, resources.data(),
                                            static_cast<unsigned>(resources.size())),
         "cuDevResourceGenerateDesc", gpu, at);
-  abi::CUgreenCtx made = nullptr;
-  check(driver().cuGreenCtxCreate(&made, desc, driver_ordinal, abi::CU_GREEN_CTX_DEFAULT_STREAM),
+  abi::CUgreenCtx green = nullptr;
+  check(driver().cuGreenCtxCreate(&green, desc, driver_ordinal, abi::CU_GREEN_CTX_DEFAULT_STREAM),
         "cuGreenCtxCreate", gpu, at);
-  std::unique_ptr<CUgreenCtx_st, green_delete> owned{made};
+  std::unique_ptr<CUgreenCtx_st, green_delete> owned{green};
   abi::CUcontext as_context = nullptr;
-  check(driver().cuCtxFromGreenCtx(&as_context, made), "cuCtxFromGreenCtx", gpu, at);
+  check(driver().cuCtxFromGreenCtx(&as_context, green), "cuCtxFromGreenCtx", gpu, at);
   state_ = ::new (memory.release()) detail::green_state{owned.release(), as_context, gpu.ordinal()};
 }
 
@@ -137,8 +139,8 @@ green_context::green_context(green_context&& other) noexcept
     : state_{std::exchange(other.state_, nullptr)} {}
 
 green_context& green_context::operator=(green_context&& other) noexcept {
-  green_context taken{std::move(other)};
-  std::swap(state_, taken.state_);
+  green_context replacement{std::move(other)};
+  std::swap(state_, replacement.state_);
   return *this;
 }
 
@@ -148,16 +150,18 @@ green_context::~green_context() {
 
 void green_context::close(call_site at) {
   if (closed()) return;
-  const detail::subject on{state_->context};
-  detail::require_outside_host_function("cuGreenCtxDestroy", on, at);
+  const detail::subject object{state_->context};
+  detail::require_outside_host_function("cuGreenCtxDestroy", object, at);
   const errc answer = std::exchange(state_, nullptr)->release();
-  if (answer != errc::success) detail::throw_error(answer, "cuGreenCtxDestroy", on, at);
+  if (answer != errc::success) detail::throw_error(answer, "cuGreenCtxDestroy", object, at);
 }
 
 detail::green_state& green_context::open_state(const char* call, call_site at) const {
   detail::require_outside_host_function(call, {}, at);
   if (closed())
-    detail::throw_error(errc::closed, call, "a green context", "it is closed or moved from", at);
+    detail::throw_error(errc::closed, call, "a green context",
+                        "the green context was closed or moved from; keep it open while it is used",
+                        at);
   return *state_;
 }
 

@@ -1,4 +1,5 @@
-// api/device/green_state.cpp - the green contexts that weir owns, and their ends.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/green_state.cpp - the green contexts that weir owns, and their destruction.
 #include "api/device/green_state.hpp"
 
 #include "api/core/check.hpp"
@@ -12,30 +13,31 @@
 namespace weir::detail {
 namespace {
 
-// Neither constructed nor destroyed at run time: contexts may be static objects.
+// The list of all green_state objects and its length. Constant-initialized and never destroyed,
+// since contexts may be static objects.
 constinit std::mutex lock;
-constinit green_state* first = nullptr;
-constinit std::atomic<int> count{0};
+constinit green_state* first_green_state = nullptr;
+constinit std::atomic<int> green_state_count{0};
 
 }  // namespace
 
 green_state::green_state(abi::CUgreenCtx green, abi::CUcontext as_context, int ordinal) noexcept
     : handle{green}, context{as_context}, device{ordinal} {
   const std::lock_guard hold{lock};
-  next_ = first;
-  first = this;
-  count.fetch_add(1, std::memory_order_release);
+  next_ = first_green_state;
+  first_green_state = this;
+  green_state_count.fetch_add(1, std::memory_order_release);
 }
 
-// With the lock.
+// Requires the lock.
 green_state* green_state::find(abi::CUcontext context) noexcept {
-  green_state* found = first;
+  green_state* found = first_green_state;
   while (found != nullptr && found->context != context) found = found->next_;
   return found;
 }
 
 green_state* acquire_green_state(abi::CUcontext context) noexcept {
-  if (count.load(std::memory_order_acquire) == 0) return nullptr;
+  if (green_state_count.load(std::memory_order_acquire) == 0) return nullptr;
   const std::lock_guard hold{lock};
   green_state* const found = green_state::find(context);
   if (found != nullptr) found->holders_.fetch_add(1, std::memory_order_relaxed);
@@ -43,13 +45,13 @@ green_state* acquire_green_state(abi::CUcontext context) noexcept {
 }
 
 bool is_green(abi::CUcontext context) noexcept {
-  if (count.load(std::memory_order_acquire) == 0) return false;
+  if (green_state_count.load(std::memory_order_acquire) == 0) return false;
   const std::lock_guard hold{lock};
   return green_state::find(context) != nullptr;
 }
 
 abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
-  if (count.load(std::memory_order_acquire) == 0) return context;
+  if (green_state_count.load(std::memory_order_acquire) == 0) return context;
   int ordinal = 0;
   {
     const std::lock_guard hold{lock};
@@ -61,15 +63,16 @@ abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
 }
 
 errc green_state::release() noexcept {
-  if (in_forked_child()) return errc::success;  // the context is the parent's
+  if (in_forked_child()) return errc::success;  // the context belongs to the parent
   {
-    // With the lock, so that nobody takes a share in one that ends.
+    // Decremented under the lock, so that no other thread can acquire a context that is being
+    // destroyed.
     const std::lock_guard hold{lock};
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
-    green_state** link = &first;
+    green_state** link = &first_green_state;
     while (*link != this) link = &(*link)->next_;
     *link = next_;
-    count.fetch_sub(1, std::memory_order_release);
+    green_state_count.fetch_sub(1, std::memory_order_release);
   }
   if (can_free_now()) return destroy();
   defer([this] {

@@ -1,5 +1,5 @@
-// api/device/green_state.hpp - what weir knows of the green contexts it owns, found by their
-// contexts.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/green_state.hpp - the green contexts that weir owns, found by their context handles.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -12,21 +12,21 @@
 
 namespace weir::detail {
 
-// One for each green context. Its holders keep it alive: the owner, and each stream that weir made
-// in it. The last one destroys it.
+// The state of one green context, with a reference count. The holders are the owner and each of its
+// streams that weir owns. The last one destroys it.
 class green_state {
  public:
   const abi::CUgreenCtx handle;
   const abi::CUcontext context;
   const int device;
 
-  // Makes weir know it; the caller is its first holder.
+  // Registers the green context. The caller holds the first reference.
   green_state(abi::CUgreenCtx green, abi::CUcontext as_context, int ordinal) noexcept;
 
-  // Gives up one holder's share. The last one destroys the context, now or, where that may not be,
-  // later, and answers what the driver says. The state is not to be touched afterwards.
+  // Releases one reference. The last one destroys the context, now or, if frees are not allowed
+  // now, later. Returns the driver's result. The state must not be used afterwards.
   [[nodiscard]] errc release() noexcept;
-  // The same for destructors: what fails goes to set_unhandled_error_handler.
+  // Like release(), for destructors: passes a failure to set_unhandled_error_handler()'s handler.
   void release_noexcept() noexcept;
 
  private:
@@ -41,15 +41,16 @@ class green_state {
   green_state* next_ = nullptr;  // in the list of all
 };
 
-// A share in the green context whose face that is; null for any other context. One load where there
-// is no green context.
+// Returns a reference to the green context with this context handle; null for any other context.
+// Costs one load while there is no green context.
 [[nodiscard]] green_state* acquire_green_state(abi::CUcontext context) noexcept;
 
-// Is it one of a green context of weir's?
+// Returns true if the context belongs to a green context that weir owns.
 [[nodiscard]] bool is_green(abi::CUcontext context) noexcept;
 
-// The context that memory of another context's streams is said to be of: of a green one of weir's
-// the primary context, which shares it and does not end before it; else the same.
+// Returns the context to which memory of this context's streams is attributed. If weir owns it as a
+// green context, this is the primary context, which shares the memory and exists at least as long.
+// Otherwise it is the context itself.
 [[nodiscard]] abi::CUcontext memory_context(abi::CUcontext context, call_site at);
 
 }  // namespace weir::detail

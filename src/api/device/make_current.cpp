@@ -1,4 +1,5 @@
-// api/device/make_current.cpp - a context made current for a few calls.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/make_current.cpp - makes a context current for a few calls.
 #include "api/device/make_current.hpp"
 
 #include "api/core/check.hpp"

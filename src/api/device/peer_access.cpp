@@ -1,7 +1,9 @@
-// api/device/peer_access.cpp - access from device to device, switched on while anybody wants it.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/peer_access.cpp - peer access between devices, enabled while a peer_access object
+// exists.
 #include <weir/device/peer_access.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/core/never_destroyed.hpp"
@@ -22,23 +24,23 @@ using detail::driver;
 namespace detail {
 namespace {
 
-// The pairs that somebody holds. The lock is kept during the driver's calls, so that one thread
-// does not switch off what another one has just found on; nothing that a driver calls back takes
-// it.
+// The enabled pairs with their reference counts. The lock is held during the driver's calls, so
+// that a thread cannot disable what another has just found enabled. No driver callback takes the
+// lock.
 class peer_pairs {
  public:
   void acquire(int from, int to, call_site at) {
     const std::lock_guard lock{mutex_};
-    const auto known = find(from, to);
-    if (known != pairs_.end()) {
-      ++known->holders;
+    const auto entry = find(from, to);
+    if (entry != pairs_.end()) {
+      ++entry->holders;
       return;
     }
     pairs_.reserve(pairs_.size() + 1);
-    const CUcontext of = primary_context(device{to}, at);
+    const CUcontext peer_context = primary_context(device{to}, at);
     const make_current current{primary_context(device{from}, at), at};
     const relaxed_capture_mode guard{at};
-    const CUresult answer = driver().cuCtxEnablePeerAccess(of, 0);
+    const CUresult answer = driver().cuCtxEnablePeerAccess(peer_context, 0);
     const bool was_enabled = answer == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
     if (!was_enabled) check(answer, "cuCtxEnablePeerAccess", device{from}, at);
     pairs_.push_back({from, to, 1, was_enabled});
@@ -46,10 +48,10 @@ class peer_pairs {
 
   void release(int from, int to, call_site at) {
     const std::lock_guard lock{mutex_};
-    const auto known = find(from, to);
-    if (--known->holders != 0) return;
-    const bool was_enabled = known->was_enabled;
-    pairs_.erase(known);
+    const auto entry = find(from, to);
+    if (--entry->holders != 0) return;
+    const bool was_enabled = entry->was_enabled;
+    pairs_.erase(entry);
     if (was_enabled) return;
     const make_current current{primary_context(device{from}, at), at};
     const relaxed_capture_mode guard{at};
@@ -62,7 +64,7 @@ class peer_pairs {
     int from;
     int to;
     int holders;
-    bool was_enabled;  // before weir, and so for good
+    bool was_enabled;  // before weir enabled it, so it is never disabled
   };
   std::vector<pair>::iterator find(int from, int to) {
     return std::find_if(pairs_.begin(), pairs_.end(),
@@ -73,53 +75,56 @@ class peer_pairs {
   std::vector<pair> pairs_;
 };
 
-peer_pairs& pairs() {
+peer_pairs& peer_access_pairs() {
   static never_destroyed<peer_pairs> all;
   return *all;
 }
 
 void release_noexcept(int from, int to) noexcept {
   report_failure_of(device{from}, "cuCtxDisablePeerAccess",
-                    [&] { pairs().release(from, to, call_site{}); });
+                    [&] { peer_access_pairs().release(from, to, call_site{}); });
 }
 
 }  // namespace
 }  // namespace detail
 
-int peer_attribute_of(device from, device to, peer_attribute which, call_site at) {
+int peer_attribute_of(device from, device to, peer_attribute attribute_id, call_site at) {
   int value = 0;
-  check(driver().cuDeviceGetP2PAttribute(&value, static_cast<abi::CUdevice_P2PAttribute>(which),
-                                         detail::driver_device(from, at),
-                                         detail::driver_device(to, at)),
+  check(driver().cuDeviceGetP2PAttribute(
+            &value, static_cast<abi::CUdevice_P2PAttribute>(attribute_id),
+            detail::driver_device(from, at), detail::driver_device(to, at)),
         "cuDeviceGetP2PAttribute", from, at);
   return value;
 }
 
 peer_access::peer_access(device from, device to, call_site at)
-    : from_{from.ordinal()}, to_{to.ordinal()} {
+    : accessing_device_{from.ordinal()}, accessed_device_{to.ordinal()} {
   detail::require_outside_host_function("cuCtxEnablePeerAccess", from, at);
-  detail::pairs().acquire(from_, to_, at);
+  detail::peer_access_pairs().acquire(accessing_device_, accessed_device_, at);
 }
 
 peer_access::peer_access(peer_access&& other) noexcept
-    : from_{std::exchange(other.from_, -1)}, to_{other.to_} {}
+    : accessing_device_{std::exchange(other.accessing_device_, -1)},
+      accessed_device_{other.accessed_device_} {}
 
 peer_access& peer_access::operator=(peer_access&& other) noexcept {
-  peer_access taken{std::move(other)};
-  std::swap(from_, taken.from_);
-  std::swap(to_, taken.to_);
+  peer_access replacement{std::move(other)};
+  std::swap(accessing_device_, replacement.accessing_device_);
+  std::swap(accessed_device_, replacement.accessed_device_);
   return *this;
 }
 
 peer_access::~peer_access() {
   if (closed()) return;
-  detail::run_or_defer([from = from_, to = to_]() noexcept { detail::release_noexcept(from, to); });
+  detail::run_or_defer([from = accessing_device_, to = accessed_device_]() noexcept {
+    detail::release_noexcept(from, to);
+  });
 }
 
 void peer_access::close(call_site at) {
   if (closed()) return;
   detail::require_outside_host_function("cuCtxDisablePeerAccess", from(), at);
-  detail::pairs().release(std::exchange(from_, -1), to_, at);
+  detail::peer_access_pairs().release(std::exchange(accessing_device_, -1), accessed_device_, at);
 }
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// api/device/primary_context.cpp - what weir knows of each device.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/primary_context.cpp - cached facts of each device.
 #include "api/device/primary_context.hpp"
 
 #include "api/core/check.hpp"
@@ -15,10 +16,11 @@ namespace {
 
 constexpr std::size_t max_devices = 256;
 
-// No constructor runs and no destructor: the records are there before and after everything static.
+// Constant-initialized and trivially destroyed: usable before and after all other static objects.
 constinit std::array<device_record, max_devices> records;
 
-// A pair of small numbers and a mark that they are known, in a word that one store sets.
+// Packs two small numbers and a flag, set once the numbers were queried, into one word that a
+// single store sets.
 constexpr std::uint64_t known = std::uint64_t{1} << 63;
 
 constexpr std::uint64_t pack(priority_range range) noexcept {
@@ -51,8 +53,8 @@ CUcontext primary_context(weir::device gpu, call_site at) {
   device_record& record = record_of(gpu, "cuDevicePrimaryCtxRetain", at);
   if (const CUcontext cached = record.primary.load(std::memory_order_acquire)) return cached;
 
-  // Two threads may retain it at once; one reference is kept, the other given back. No lock is held
-  // meanwhile.
+  // Two threads may retain the context at once; one reference is kept and the other one is
+  // released. No lock is held.
   const CUdevice handle = driver_device(gpu, at);
   CUcontext context = nullptr;
   check(driver().cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain", gpu, at);
@@ -75,8 +77,8 @@ void forget_if_reset(device_record& record) noexcept {
   if (!record.primary.compare_exchange_strong(cached, nullptr, std::memory_order_acq_rel)) return;
   record.service.store(nullptr, std::memory_order_release);
   record.resets.fetch_add(1, std::memory_order_release);
-  streams_destroyed.fetch_add(
-      1, std::memory_order_release);  // and with them what threads keep for streams
+  // Also invalidates what threads have cached for streams.
+  streams_destroyed.fetch_add(1, std::memory_order_release);
 }
 
 void forget_reset_contexts() noexcept {
@@ -84,7 +86,7 @@ void forget_reset_contexts() noexcept {
 }
 
 context_info context_info_of(CUcontext context, call_site at) {
-  // Most machines have no more devices than are looked at here, and a look costs less than a driver
+  // Most machines have fewer devices than are checked here, and the check costs less than a driver
   // call.
   for (std::size_t i = 0; i < 16; ++i) {
     if (records[i].primary.load(std::memory_order_relaxed) == context)
@@ -93,9 +95,9 @@ context_info context_info_of(CUcontext context, call_site at) {
   const make_current current{context, at};
   CUdevice handle = 0;
   check(driver().cuCtxGetDevice(&handle), "cuCtxGetDevice", subject{context}, at);
-  // A device's handle is its ordinal in every driver there is. Where nobody has made the primary
-  // context this is another one, and asking for the primary one would make it, with all the memory
-  // that it takes.
+  // In all known drivers a device's handle is its ordinal. If the primary context is inactive, this
+  // is another context. Then primary_context() is not called, since it would create the primary
+  // one, with all its memory.
   const weir::device gpu{handle};
   unsigned flags = 0;
   int active = 0;
@@ -123,8 +125,8 @@ void check_priority(weir::device gpu, CUcontext context, int priority, const cha
   const priority_range range = priorities_of(gpu, context, at);
   if (range.contains(priority)) return;
   throw_error(errc::invalid_value, call, fmt::format("device {}", gpu.ordinal()),
-              fmt::format("priority {} is not in its range, {} (greatest) to {} (least); "
-                          "device.priorities().clamped(p) always is",
+              fmt::format("priority {} is outside {} (highest) to {} (lowest); use "
+                          "device.priorities().clamped(p)",
                           priority, range.greatest, range.least),
               at);
 }

@@ -1,4 +1,5 @@
-// api/device/service_stream.cpp - weir's own stream of each device.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/service_stream.cpp - weir's internal stream of each device.
 #include "api/device/service_stream.hpp"
 
 #include "api/core/check.hpp"
@@ -12,14 +13,15 @@ stream_ref service_stream(device gpu, call_site at) {
   device_record& record = record_of(gpu, call, at);
   if (const CUstream cached = record.service.load(std::memory_order_acquire)) return cached;
 
-  // Two threads may make one at once; one is kept, the other destroyed. No lock is held meanwhile.
+  // Two threads may create a stream at once; one is kept and the other destroyed. No lock is held.
   require_outside_host_function(call, gpu, at);
   const make_current current{primary_context(gpu, at), at};
-  CUstream made = nullptr;
-  check(driver().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING), call, gpu, at);
+  CUstream stream = nullptr;
+  check(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), call, gpu, at);
   CUstream cached = nullptr;
-  if (record.service.compare_exchange_strong(cached, made, std::memory_order_acq_rel)) return made;
-  report_if_failed(driver().cuStreamDestroy_v2(made), "cuStreamDestroy", stream_ref{made});
+  if (record.service.compare_exchange_strong(cached, stream, std::memory_order_acq_rel))
+    return stream;
+  report_if_failed(driver().cuStreamDestroy_v2(stream), "cuStreamDestroy", stream_ref{stream});
   return cached;
 }
 

@@ -1,5 +1,6 @@
-// api/device/service_stream.hpp - weir's own stream of each device, for calls that want one where
-// the caller names none.
+// SPDX-License-Identifier: Apache-2.0
+// api/device/service_stream.hpp - weir's internal stream of each device, for calls that need a
+// stream when the caller names none.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -8,8 +9,8 @@
 
 namespace weir::detail {
 
-// A non-blocking stream of the primary context, made at the first use and kept for as long as the
-// process lives. It gets nothing but allocations and frees.
+// Returns a non-blocking stream of the primary context. It is created at first use and kept until
+// the process ends. It only receives allocations and frees.
 [[nodiscard]] stream_ref service_stream(device gpu, call_site at);
 
 }  // namespace weir::detail

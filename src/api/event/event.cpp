@@ -1,8 +1,12 @@
-// api/event/event.cpp - events: made, looked at, waited for, timed.
+// SPDX-License-Identifier: Apache-2.0
+// api/event/event.cpp - events: creation, queries, waits and elapsed time.
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
 
-#include "api/capture/captures.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/capture_invalidation.hpp"
+#include "api/capture/capture_registry.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/event_completion.hpp"
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
@@ -22,7 +26,7 @@ using detail::require_open;
 
 namespace {
 
-// Another event may get its handle.
+// Removes what is recorded under the handle, since another event may get it.
 void forget_event_state(CUevent_st* handle) noexcept {
   detail::forget_name(detail::object_kind::event, handle);
   if (detail::any_capture_active()) [[unlikely]] {
@@ -32,8 +36,9 @@ void forget_event_state(CUevent_st* handle) noexcept {
 
 }  // namespace
 
-bool event_ref::done_slow(errc status, call_site at) const {
-  if (status != detail::not_called) detail::throw_driver_error(status, "cuEventQuery", *this, at);
+bool event_ref::done_slow(detail::direct_status status, call_site at) const {
+  if (status != detail::direct_status::not_called)
+    detail::throw_driver_error(to_errc(status), "cuEventQuery", *this, at);
   CUevent_st* const mark = require_open(*this, "cuEventQuery", at);
   const detail::relaxed_capture_guard guard{*this, "cuEventQuery", at};
   const abi::CUresult answer = driver().cuEventQuery(mark);
@@ -75,18 +80,19 @@ bool event_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
 }
 
 event event::make(CUctx_st* context, event_options options, timing timing, call_site at) {
-  const detail::subject on{context};
-  detail::require_outside_host_function("cuEventCreate", on, at);
-  if (context == detail::closed_handle<CUctx_st>()) detail::throw_closed("cuEventCreate", on, at);
-  if (context == nullptr) detail::throw_error(errc::invalid_context, "cuEventCreate", on, at);
+  const detail::subject object{context};
+  detail::require_outside_host_function("cuEventCreate", object, at);
+  if (context == detail::closed_handle<CUctx_st>())
+    detail::throw_closed("cuEventCreate", object, at);
+  if (context == nullptr) detail::throw_error(errc::invalid_context, "cuEventCreate", object, at);
   const int device = detail::context_info_of(context, at).device;
   const unsigned flags =
       (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT) |
       (timing == timing::off ? abi::CU_EVENT_DISABLE_TIMING : abi::CU_EVENT_DEFAULT);
   const detail::make_current current{context, at};
   abi::CUevent handle = nullptr;
-  check(driver().cuEventCreate(&handle, flags), "cuEventCreate", on, at);
-  return event{handle, context, device, options};
+  check(driver().cuEventCreate(&handle, flags), "cuEventCreate", object, at);
+  return event{handle, context, device, options, timing == timing::on};
 }
 
 event::event(weir::device gpu, event_options options, call_site at)
@@ -99,30 +105,32 @@ event event::adopt(CUevent_st* handle, context_ref context, event_options option
   require_open(event_ref{handle}, "weir::event::adopt", at);
   if (handle == nullptr) {
     detail::throw_error(errc::invalid_handle, "weir::event::adopt", "null",
-                        "there is no event to take over", at);
+                        "the event is null; pass an existing event", at);
   }
-  return event{handle, context.get(), context.device(at).ordinal(), options};
+  return event{handle, context.get(), context.device(at).ordinal(), options, false};
 }
 
 event::event(event&& other) noexcept
-    : handle_{std::exchange(other.handle_, detail::closed_handle<CUevent_st>())},
+    : event_ref{other.exchange_handle(detail::closed_handle<CUevent_st>())},
       context_{other.context_},
       device_{other.device_},
-      options_{other.options_} {}
+      options_{other.options_},
+      created_with_timing_{other.created_with_timing_} {}
 
 event& event::operator=(event&& other) noexcept {
-  event taken{std::move(other)};
-  std::swap(handle_, taken.handle_);
-  std::swap(context_, taken.context_);
-  std::swap(device_, taken.device_);
-  std::swap(options_, taken.options_);
+  event replacement{std::move(other)};
+  replacement.exchange_handle(exchange_handle(replacement.get()));
+  std::swap(context_, replacement.context_);
+  std::swap(device_, replacement.device_);
+  std::swap(options_, replacement.options_);
+  std::swap(created_with_timing_, replacement.created_with_timing_);
   return *this;
 }
 
 event::~event() {
   if (closed()) return;
-  forget_event_state(handle_);
-  if (detail::leave_event_to_completion(handle_)) return;
+  forget_event_state(get());
+  if (detail::leave_event_to_completion(get())) return;
   detail::destroy_or_defer([mark = ref()] {
     detail::report_if_failed(driver().cuEventDestroy_v2(mark.get()), "cuEventDestroy", mark);
   });
@@ -131,7 +139,7 @@ event::~event() {
 void event::close(call_site at) {
   if (closed()) return;
   CUevent_st* const handle = require_open(ref(), "cuEventDestroy", at);
-  handle_ = detail::closed_handle<CUevent_st>();
+  exchange_handle(detail::closed_handle<CUevent_st>());
   forget_event_state(handle);
   if (detail::leave_event_to_completion(handle)) return;
   check(driver().cuEventDestroy_v2(handle), "cuEventDestroy", event_ref{handle}, at);
@@ -139,7 +147,7 @@ void event::close(call_site at) {
 
 CUevent_st* event::release(call_site at) {
   if (closed()) detail::throw_closed("weir::event::release", ref(), at);
-  return std::exchange(handle_, detail::closed_handle<CUevent_st>());
+  return exchange_handle(detail::closed_handle<CUevent_st>());
 }
 
 weir::device event::device(call_site at) const {
@@ -153,17 +161,64 @@ context_ref event::context(call_site at) const {
 }
 
 timed_event::timed_event(weir::device gpu, event_options options, call_site at)
-    : event_{event::make(detail::primary_context(gpu, at), options, event::timing::on, at)} {}
+    : event{make(detail::primary_context(gpu, at), options, timing::on, at)} {}
 
 timed_event::timed_event(context_ref context, event_options options, call_site at)
-    : event_{event::make(context.get(), options, event::timing::on, at)} {}
+    : event{make(context.get(), options, timing::on, at)} {}
 
 timed_event timed_event::adopt(CUevent_st* handle, context_ref context, event_options options,
                                call_site at) {
-  return timed_event{event::adopt(handle, context, options, at), false};
+  return timed_event{event::adopt(handle, context, options, at)};
 }
 
-weir::device timed_event::device(call_site at) const { return event_.device(at); }
-context_ref timed_event::context(call_site at) const { return event_.context(at); }
+namespace {
+
+abi::CUresult query_elapsed(timed_event_ref start, timed_event_ref end, float* milliseconds) {
+  const detail::driver_table& driver = detail::driver();
+  const abi::CUresult answer = driver.cuEventElapsedTime_v2(milliseconds, start.get(), end.get());
+  if (answer != abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return answer;
+  return driver.cuEventElapsedTime(milliseconds, start.get(), end.get());
+}
+
+// Returns why the driver refused to measure. It has one code for several mistakes, so each event is
+// measured against itself to find the one at fault.
+errc failure_reason(timed_event_ref start, timed_event_ref end) {
+  float unused = 0;
+  for (const timed_event_ref e : {start, end}) {
+    if (query_elapsed(e, e, &unused) != abi::CUDA_ERROR_INVALID_HANDLE) continue;
+    if (e.created_with_timing()) return errc::not_recorded;
+    // A pending event was recorded, so it must have been created without timing. A completed event
+    // may have either fault.
+    return event_ref{e}.try_done() == errc::not_ready ? errc::timing_disabled
+                                                      : errc::invalid_handle;
+  }
+  // Each event can be measured alone, so they belong to different contexts.
+  return errc::invalid_context;
+}
+
+}  // namespace
+
+float elapsed(timed_event_ref start, timed_event_ref end, call_site at) {
+  constexpr const char* call = "cuEventElapsedTime";
+  detail::require_open(event_ref{start}, call, at);
+  detail::require_open(event_ref{end}, call, at);
+  float milliseconds = 0;
+  const abi::CUresult answer = query_elapsed(start, end, &milliseconds);
+  if (answer == abi::CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
+    const errc reason = failure_reason(start, end);
+    if (reason == errc::invalid_handle) {
+      detail::throw_error(reason, call, event_ref{start}, at);
+    }
+    detail::throw_error(reason, call, event_ref{end}, at);
+  }
+  detail::check(answer, call, event_ref{end}, at);
+  return milliseconds;
+}
+
+float sync_elapsed(timed_event_ref start, timed_event_ref end, call_site at) {
+  event_ref{start}.sync(at);
+  event_ref{end}.sync(at);
+  return elapsed(start, end, at);
+}
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// api/event/ipc_event.cpp - making events for several processes, and opening those of others.
+// SPDX-License-Identifier: Apache-2.0
+// api/event/ipc_event.cpp - interprocess events: created, exported and opened.
 #include <weir/device/context.hpp>
 #include <weir/event/ipc_event.hpp>
 
@@ -15,18 +16,18 @@ using detail::driver;
 
 namespace {
 
-// Calls make(event) with the context current, and takes over what that gives.
+// Calls make(event) with the context current, and adopts the event.
 template <class Make>
 event adopt_new(context_ref context, event_options options, const char* call, call_site at,
                 const Make& make) {
-  const detail::subject on{context.get()};
-  detail::require_outside_host_function(call, on, at);
-  if (context.get() == nullptr) detail::throw_error(errc::invalid_context, call, on, at);
+  const detail::subject object{context.get()};
+  detail::require_outside_host_function(call, object, at);
+  if (context.get() == nullptr) detail::throw_error(errc::invalid_context, call, object, at);
   static_cast<void>(
-      context.device(at));  // asked for first: nothing may fail once the event is there
+      context.device(at));  // queried first, since nothing may fail once the event exists
   const detail::make_current current{context.get(), at};
   abi::CUevent handle = nullptr;
-  check(make(handle), call, on, at);
+  check(make(handle), call, object, at);
   return event::adopt(handle, context, options, at);
 }
 
@@ -41,10 +42,10 @@ event create(context_ref context, event_options options, call_site at) {
 }  // namespace
 
 ipc_event::ipc_event(weir::device gpu, event_options options, call_site at)
-    : event_{create(context_ref{detail::primary_context(gpu, at)}, options, at)} {}
+    : event{create(context_ref{detail::primary_context(gpu, at)}, options, at)} {}
 
 ipc_event::ipc_event(context_ref context, event_options options, call_site at)
-    : event_{create(context, options, at)} {}
+    : event{create(context, options, at)} {}
 
 ipc_event ipc_event::open(const ipc_event_handle& handle, context_ref context, call_site at) {
   abi::CUipcEventHandle raw;
@@ -62,9 +63,11 @@ ipc_event_handle ipc_event::handle(call_site at) const {
   constexpr const char* call = "cuIpcGetEventHandle";
   abi::CUevent const mark = detail::require_open(ref(), call, at);
   if (opened_) {
-    detail::throw_error(errc::invalid_handle, call, detail::to_text(ref()),
-                        "it was opened here: only the process that made an event gives it away",
-                        at);
+    detail::throw_error(
+        errc::invalid_handle, call, detail::to_text(ref()),
+        "the event was opened from a handle; get the handle in the process that created "
+        "the event",
+        at);
   }
   const detail::make_current current{context(at).get(), at};
   abi::CUipcEventHandle raw;
@@ -73,8 +76,5 @@ ipc_event_handle ipc_event::handle(call_site at) const {
   std::memcpy(exported.bytes, &raw, sizeof exported.bytes);
   return exported;
 }
-
-weir::device ipc_event::device(call_site at) const { return event_.device(at); }
-context_ref ipc_event::context(call_site at) const { return event_.context(at); }
 
 }  // namespace weir

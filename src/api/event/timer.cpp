@@ -1,4 +1,5 @@
-// api/event/timer.cpp - timers and what they collect.
+// SPDX-License-Identifier: Apache-2.0
+// api/event/timer.cpp - timers and the timings that they collect.
 #include <weir/event/timer.hpp>
 
 #include "api/core/check.hpp"
@@ -13,7 +14,7 @@
 namespace weir {
 namespace {
 
-// A captured event has no time, so a section neither begins nor ends in a capture.
+// A captured event has no time, so a timed section can neither begin nor end in a capture.
 void throw_if_capturing(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::timer";
   abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
@@ -24,7 +25,7 @@ void throw_if_capturing(stream_ref stream, call_site at) {
     detail::throw_error(errc::stream_capture_unsupported, call, stream, at);
 }
 
-// A timed event of the stream's context, recorded there.
+// Takes a timed event of the stream's context and records it in the stream.
 abi::CUevent record(detail::timing_store& store, stream_ref stream, abi::CUcontext context,
                     unsigned long long number, call_site at) {
   const abi::CUevent event = store.acquire_event(context, number, at);
@@ -42,8 +43,8 @@ abi::CUevent record(detail::timing_store& store, stream_ref stream, abi::CUconte
 timings::timings() : store_{new detail::timing_store} {}
 
 timings& timings::operator=(timings&& other) noexcept {
-  timings taken{std::move(other)};
-  std::swap(store_, taken.store_);
+  timings replacement{std::move(other)};
+  std::swap(store_, replacement.store_);
   return *this;
 }
 

@@ -1,7 +1,8 @@
-// api/event/timing_store.cpp - times counted in when their events are done.
+// SPDX-License-Identifier: Apache-2.0
+// api/event/timing_store.cpp - accumulates measurements when their events are done.
 #include "api/event/timing_store.hpp"
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/deferred/reclaimer.hpp"
 #include "api/device/green_state.hpp"
@@ -19,7 +20,8 @@
 namespace weir::detail {
 namespace {
 
-// A reset that nobody has noticed yet took the events with it.
+// Destroys an event. Ignores the error of an event that no longer exists, because its context was
+// reset.
 void destroy(CUevent event) noexcept {
   const CUresult answer = driver().cuEventDestroy_v2(event);
   if (answer == CUDA_ERROR_CONTEXT_IS_DESTROYED) forget_reset_contexts();
@@ -27,8 +29,9 @@ void destroy(CUevent event) noexcept {
   report_if_failed(answer, "cuEventDestroy", event_ref{event});
 }
 
-// Destroying events is allowed in a capture, but nothing is in a host function. `now` is asked once
-// for all of a book, as green contexts come behind their events: chores are begun in order.
+// Destroying events is allowed in a capture, but not in a host function. `now` is determined once
+// for all events of a store, so that green contexts are destroyed after their events: deferred
+// tasks start in order.
 void destroy_now_or_later(CUevent event, bool now) noexcept {
   if (now) return destroy(event);
   defer_capture_safe([event] { destroy(event); });
@@ -42,18 +45,18 @@ void release_now_or_later(green_state& state, bool now) noexcept {
 }  // namespace
 
 timing_store::~timing_store() {
-  if (in_forked_child()) return;  // they are the parent's
+  if (in_forked_child()) return;  // the events belong to the parent
   const bool now = can_destroy_now();
-  for (const measurement& s : pending_) {
-    if (has_ended(s.context)) continue;
-    destroy_now_or_later(s.start, now);
-    destroy_now_or_later(s.end, now);
+  for (const measurement& measured : pending_) {
+    if (has_ended(measured.context)) continue;
+    destroy_now_or_later(measured.start, now);
+    destroy_now_or_later(measured.end, now);
   }
-  for (const pooled_event& e : events_) {
-    if (!has_ended(e.context)) destroy_now_or_later(e.event, now);
+  for (const pooled_event& pooled : events_) {
+    if (!has_ended(pooled.context)) destroy_now_or_later(pooled.event, now);
   }
-  for (const context_record& l : contexts_) {
-    if (l.green != nullptr) release_now_or_later(*l.green, now);
+  for (const context_record& record : contexts_) {
+    if (record.green != nullptr) release_now_or_later(*record.green, now);
   }
 }
 
@@ -65,7 +68,7 @@ bool timing_store::has_ended(unsigned long long context) const noexcept {
          (device != nullptr && device->resets.load(std::memory_order_acquire) != known->resets);
 }
 
-// Before there is an event of it.
+// Called before the first event of the context is created.
 void timing_store::register_context(CUcontext context, unsigned long long number, call_site at) {
   {
     const std::lock_guard lock{lock_};
@@ -99,8 +102,8 @@ std::size_t timing_store::index_of(std::string_view name) {
   return number;
 }
 
-// So that a program that asks seldom does not make two events for every section. One that failed is
-// left for those who ask.
+// Reuses the events of the oldest measurement, so that a program that rarely reads its timings does
+// not create two events per section. A failed measurement stays, for the call that reads it.
 void timing_store::accumulate_oldest() noexcept {
   const measurement& oldest = pending_.front();
   float milliseconds = 0;
@@ -151,43 +154,43 @@ void timing_store::release_event(unsigned long long context, CUevent event) noex
   recycle(context, event);
 }
 
-void timing_store::add(const measurement& what) {
+void timing_store::add(const measurement& added) {
   const std::lock_guard lock{lock_};
-  pending_.push_back(what);
-  ++timings_[what.name].pending;
+  pending_.push_back(added);
+  ++timings_[added.name].pending;
 }
 
-void timing_store::accumulate(const measurement& what, float milliseconds) noexcept {
-  timing& t = timings_[what.name];
+void timing_store::accumulate(const measurement& added, float milliseconds) noexcept {
+  timing& t = timings_[added.name];
   const double time = milliseconds;
   t.min = t.count == 0 ? time : std::min(t.min, time);
   t.max = t.count == 0 ? time : std::max(t.max, time);
   t.total += time;
   ++t.count;
-  if (what.order >= last_[what.name]) {
-    last_[what.name] = what.order;
+  if (added.order >= last_[added.name]) {
+    last_[added.name] = added.order;
     t.last = time;
   }
 }
 
-// Sections of several streams are done in any order, so all are looked at.
+// Checks all measurements, since those of different streams complete in any order.
 void timing_store::collect(call_site at) {
   const relaxed_capture_mode allowed{at};
   const std::lock_guard lock{lock_};
-  for (auto s = pending_.begin(); s != pending_.end();) {
-    CUresult answer = driver().cuEventQuery(s->end);
+  for (auto measured = pending_.begin(); measured != pending_.end();) {
+    CUresult answer = driver().cuEventQuery(measured->end);
     if (answer == CUDA_ERROR_NOT_READY) {
-      ++s;
+      ++measured;
       continue;
     }
     const char* call = "cuEventQuery";
     float milliseconds = 0;
     if (answer == CUDA_SUCCESS) {
       call = "cuEventElapsedTime";
-      answer = driver().cuEventElapsedTime(&milliseconds, s->start, s->end);
+      answer = driver().cuEventElapsedTime(&milliseconds, measured->start, measured->end);
     }
-    const measurement done = *s;
-    s = pending_.erase(s);
+    const measurement done = *measured;
+    measured = pending_.erase(measured);
     --timings_[done.name].pending;
     recycle(done.context, done.start);
     recycle(done.context, done.end);
@@ -198,16 +201,16 @@ void timing_store::collect(call_site at) {
 
 void timing_store::sync(call_site at) {
   for (;;) {
-    // An event that is waited for without the lock might be taken for another section meanwhile;
-    // then the wait is for that one, which is no harm.
+    // The event may be reused for another section while it is waited for without the lock. The wait
+    // is then for that section, which is harmless.
     CUevent next = nullptr;
     {
       const std::lock_guard lock{lock_};
       if (pending_.empty()) return;
       next = pending_.front().end;
     }
-    // A section that failed is forgotten by collect(), which throws what it failed with; but a wait
-    // may also be refused, and then the section is still to be waited for.
+    // collect() removes a failed measurement and throws its failure. A wait may also be refused,
+    // and then the measurement remains.
     std::exception_ptr failure;
     try {
       event_ref{next}.sync(at);
@@ -226,9 +229,9 @@ std::vector<timing> timing_store::all() {
 
 void timing_store::clear() noexcept {
   const std::lock_guard lock{lock_};
-  for (const measurement& s : pending_) {
-    recycle(s.context, s.start);
-    recycle(s.context, s.end);
+  for (const measurement& measured : pending_) {
+    recycle(measured.context, measured.start);
+    recycle(measured.context, measured.end);
   }
   pending_.clear();
   for (timing& t : timings_) t = {.name = std::move(t.name)};

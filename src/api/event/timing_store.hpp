@@ -1,5 +1,5 @@
-// api/event/timing_store.hpp - the times that timers have taken, and the events that they take them
-// with.
+// SPDX-License-Identifier: Apache-2.0
+// api/event/timing_store.hpp - the measurements of timers, and the events that they use.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -20,7 +20,8 @@ namespace weir::detail {
 class green_state;
 struct device_record;
 
-// Held by the timings and by each timer that runs. Thread safety: any operation from any thread.
+// Shared by the timings object and each running timer, with a reference count. Thread safety: all
+// members may be called from any thread.
 class timing_store {
  public:
   timing_store() = default;
@@ -29,29 +30,30 @@ class timing_store {
 
   struct measurement {
     std::size_t name;
-    unsigned long long order;  // of the beginnings
+    unsigned long long order;  // order in which the sections began
     unsigned long long context;
     abi::CUevent start;
     abi::CUevent end;
   };
 
-  // The number of a name.
+  // Returns the index of a name, which is added if it is new.
   [[nodiscard]] std::size_t index_of(std::string_view name);
   [[nodiscard]] unsigned long long next_order() noexcept {
     return order_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // A timed event of that context, to be given back or to become a part of a section. Contexts are
-  // told apart by their numbers: a handle may come again, and the events of the context that had it
-  // before are gone.
+  // Returns a timed event of that context, to be released or to become part of a measurement.
+  // Contexts are identified by their ids, because the driver may reuse the handle of a destroyed
+  // context.
   [[nodiscard]] abi::CUevent acquire_event(abi::CUcontext context, unsigned long long number,
                                            call_site at);
   void release_event(unsigned long long context, abi::CUevent event) noexcept;
 
-  // Both of its events are the book's from here on; if this throws they still are the caller's.
-  void add(const measurement& what);
+  // Adds a measurement and takes ownership of both events. If it throws, the caller still owns
+  // them.
+  void add(const measurement& added);
 
-  // Counts in what is done. Throws what a section failed with.
+  // Accumulates the measurements that are done. Throws the failure of a measurement.
   void collect(call_site at);
   void sync(call_site at);
   [[nodiscard]] std::vector<timing> all();
@@ -65,27 +67,27 @@ class timing_store {
     unsigned long long context;
     abi::CUevent event;
   };
-  // A context that there are events of. Those of one that has ended went with it; of a green one of
-  // weir's that cannot be, as it is held.
+  // A context that has events in the store. The events of a context are destroyed with it. A green
+  // context of weir is kept alive by a reference.
   struct context_record {
     unsigned long long number;
     abi::CUcontext handle;
     const device_record* primary_of;  // null for any other context
-    std::uint32_t resets;             // of that device, when it began
+    std::uint32_t resets;             // resets of that device when the entry was created
     green_state* green;
-    bool ended;  // another one has its handle
+    bool ended;  // another context has its handle
   };
   ~timing_store();
   void register_context(abi::CUcontext context, unsigned long long number, call_site at);
   [[nodiscard]] bool has_ended(unsigned long long context) const noexcept;
-  // With the lock held.
-  void accumulate(const measurement& what, float milliseconds) noexcept;
+  // These three require the lock.
+  void accumulate(const measurement& added, float milliseconds) noexcept;
   void accumulate_oldest() noexcept;
   void recycle(unsigned long long context, abi::CUevent event) noexcept;
 
   std::mutex lock_;
   std::vector<timing> timings_;
-  std::vector<unsigned long long> last_;  // the order of each one's `last`
+  std::vector<unsigned long long> last_;  // for each name, the order of its `last`
   std::deque<measurement> pending_;
   std::vector<pooled_event> events_;
   std::vector<context_record> contexts_;

@@ -1,5 +1,5 @@
-// api/graph/cache_table.cpp - the executables of a graph cache, by key and context, in the order of
-// their use.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/cache_table.cpp - the executables of a graph cache by key and context, in LRU order.
 #include "api/graph/cache_table.hpp"
 
 #include <algorithm>
@@ -27,25 +27,25 @@ void cache_table::claim::drop_exec() noexcept {
 
 keep_alive_ref cache_table::claim::store_exec(keep_alive_ref exec, unsigned long long version,
                                               cache_use how) noexcept {
-  keep_alive_ref before;
+  keep_alive_ref previous;
   const std::lock_guard lock{table_.lock_};
-  before = std::exchange(entry_.exec, exec);
+  previous = std::exchange(entry_.exec, exec);
   entry_.version = version;
   entry_.ready = !entry_.is_invalidated;
   entry_.retry_interval = 0;
-  entry_.skips_left = 0;
+  entry_.remaining_skips = 0;
   table_.increment(how);
   return exec;
 }
 
-void cache_table::claim::record_failure(unsigned long long version, const error& why) noexcept {
+void cache_table::claim::record_failure(unsigned long long version, const error& failure) noexcept {
   const std::lock_guard lock{table_.lock_};
   const bool again = entry_.retry_interval != 0 && entry_.failed_version == version;
   entry_.retry_interval = again ? std::min(2 * entry_.retry_interval, max_retry_interval) : 1;
-  entry_.skips_left = entry_.is_invalidated ? 0 : entry_.retry_interval;
+  entry_.remaining_skips = entry_.is_invalidated ? 0 : entry_.retry_interval;
   entry_.failed_version = version;
   ++table_.counts_.failed;
-  table_.last_failure_ = why;
+  table_.last_failure_ = failure;
 }
 
 cache_table::claim::~claim() {
@@ -55,24 +55,24 @@ cache_table::claim::~claim() {
   if (entry_.removed) {
     removed.first.reset(&entry_);
   } else if (!entry_.exec && entry_.retry_interval == 0) {
-    table_.remove(entry_, removed);  // it came to nothing
+    table_.remove(entry_, removed);  // a new entry without a result
   }
 }
 
 cache_table::cache_table(std::size_t capacity)
     : capacity_{capacity}, buckets_(std::bit_ceil(std::min(capacity, max_buckets))) {}
 
-// Hashes may be plain numbers or addresses; the multiplication spreads them over the upper bits.
+// Hashes may be plain numbers or addresses. The multiplication spreads them over the upper bits.
 std::size_t cache_table::bucket_of(const cache_key& key) const noexcept {
   const std::uint64_t mixed = static_cast<std::uint64_t>(key.hash) * 0x9e37'79b9'7f4a'7c15u;
   return (mixed >> 40) & (buckets_.size() - 1);
 }
 
 cache_table::entry* cache_table::find(const cache_key& key, unsigned long long context) const {
-  entry* each = buckets_[bucket_of(key)].get();
-  while (each != nullptr && (each->context != context || !each->matches(key)))
-    each = each->next.get();
-  return each;
+  entry* candidate = buckets_[bucket_of(key)].get();
+  while (candidate != nullptr && (candidate->context != context || !candidate->matches(key)))
+    candidate = candidate->next.get();
+  return candidate;
 }
 
 void cache_table::link(entry& newest) noexcept {
@@ -98,17 +98,17 @@ void cache_table::touch(entry& used) noexcept {
 void cache_table::remove(entry& victim, removed_entries& removed) noexcept {
   std::unique_ptr<entry>* slot = &buckets_[victim.bucket];
   while (slot->get() != &victim) slot = &(*slot)->next;
-  std::unique_ptr<entry> out = std::move(*slot);
-  *slot = std::move(out->next);
+  std::unique_ptr<entry> removed_entry = std::move(*slot);
+  *slot = std::move(removed_entry->next);
   unlink(victim);
   --counts_.size;
   if (victim.busy) {
-    victim.removed = true;  // whoever fills it ends it
-    static_cast<void>(out.release());
+    victim.removed = true;  // ~claim() destroys it
+    static_cast<void>(removed_entry.release());
     return;
   }
-  out->next = std::move(removed.first);
-  removed.first = std::move(out);
+  removed_entry->next = std::move(removed.first);
+  removed.first = std::move(removed_entry);
 }
 
 bool cache_table::insert(std::unique_ptr<entry>& fresh, removed_entries& removed) noexcept {
@@ -155,9 +155,9 @@ cache_table::lookup_result cache_table::find_or_claim(const cache_key& key,
     touch(*existing);
     ++counts_.replayed;
     return {existing->exec, nullptr};
-  } else if (existing->skips_left != 0 && existing->failed_version == version) {
+  } else if (existing->remaining_skips != 0 && existing->failed_version == version) {
     touch(*existing);
-    --existing->skips_left;
+    --existing->remaining_skips;
     return {};
   }
   touch(*existing);
@@ -168,21 +168,22 @@ cache_table::lookup_result cache_table::find_or_claim(const cache_key& key,
 
 void cache_table::invalidate(const cache_key& key) {
   const std::lock_guard lock{lock_};
-  for (entry* each = buckets_[bucket_of(key)].get(); each != nullptr; each = each->next.get()) {
-    if (!each->matches(key)) continue;
-    each->is_invalidated = true;
-    each->ready = false;
-    each->skips_left = 0;
+  for (entry* candidate = buckets_[bucket_of(key)].get(); candidate != nullptr;
+       candidate = candidate->next.get()) {
+    if (!candidate->matches(key)) continue;
+    candidate->is_invalidated = true;
+    candidate->ready = false;
+    candidate->remaining_skips = 0;
   }
 }
 
 void cache_table::erase(const cache_key& key) {
   removed_entries removed;
   const std::lock_guard lock{lock_};
-  for (entry* each = buckets_[bucket_of(key)].get(); each != nullptr;) {
-    entry* const next = each->next.get();
-    if (each->matches(key)) remove(*each, removed);
-    each = next;
+  for (entry* candidate = buckets_[bucket_of(key)].get(); candidate != nullptr;) {
+    entry* const next = candidate->next.get();
+    if (candidate->matches(key)) remove(*candidate, removed);
+    candidate = next;
   }
 }
 

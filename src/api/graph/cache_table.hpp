@@ -1,5 +1,5 @@
-// api/graph/cache_table.hpp - the executables of a graph cache, by key and context, in the order of
-// their use.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/cache_table.hpp - the executables of a graph cache by key and context, in LRU order.
 #pragma once
 
 #include <weir/core/error.hpp>
@@ -16,19 +16,17 @@
 
 namespace weir::detail {
 
-// An executable, shared by the table and the launches that are being made: the last of them
-// destroys it.
+// An executable that the table shares with launches in progress. The last reference destroys it.
 using cached_exec = keep_alive_box<graph_exec>;
 
-// The lock is held for looks and changes of the table only: neither bodies nor driver calls are
-// made with it.
+// The lock protects the table only. It is not held while a body runs or the driver is called.
 class cache_table {
  public:
-  // What is known of a key in a context. While it is busy it belongs to the one who claimed it, but
-  // for what invalidate() and erase() leave to him.
+  // The state of one key in one context. While `busy` is set, only the claiming thread changes the
+  // entry, except for what invalidate() and erase() set.
   struct entry {
-    entry(const cache_key& of, unsigned long long in)
-        : type{*of.type}, key{type.copy(of.value)}, context{in} {}
+    entry(const cache_key& source_key, unsigned long long context_number)
+        : type{*source_key.type}, key{type.copy(source_key.value)}, context{context_number} {}
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;
     ~entry() { type.destroy(key); }
@@ -37,47 +35,48 @@ class cache_table {
     void* const key;
     const unsigned long long context;
     std::size_t bucket = 0;
-    std::unique_ptr<entry> next;  // in the same bucket
+    std::unique_ptr<entry> next;  // next entry of the same bucket
     entry* newer = nullptr;
     entry* older = nullptr;
 
-    keep_alive_ref exec;             // of some body of this key; null before there was one
-    unsigned long long version = 0;  // of that body
-    bool ready = false;              // is it what the next use of that version wants?
+    keep_alive_ref exec;  // captured from some body of this key; null before the first capture
+    unsigned long long version = 0;  // version of that body
+    bool ready = false;              // true if the next use of that version can launch it
 
     bool busy = false;
-    bool removed = false;         // taken out of the table meanwhile
-    bool is_invalidated = false;  // invalidated meanwhile
+    bool removed = false;         // taken out of the table while busy
+    bool is_invalidated = false;  // invalidated while busy
 
     [[nodiscard]] bool matches(const cache_key& other) const {
       return type.equal(key, other.value);
     }
 
-    // Of the last attempt, if that gave no executable.
-    unsigned retry_interval = 0;  // so many uses do not try again; 0 if it gave one
-    unsigned skips_left = 0;      // of which there are so many left
+    // The last attempt, if it produced no executable.
+    unsigned retry_interval = 0;   // number of uses that skip a retry; 0 if the attempt succeeded
+    unsigned remaining_skips = 0;  // number of these uses that remain
     unsigned long long failed_version = 0;
   };
 
-  // Of an entry that is being filled. What becomes of it is told; else it ends as if it had not
-  // been.
+  // Exclusive access to an entry that is being filled. store_exec() or record_failure() sets the
+  // result. Without a result, a new entry is removed.
   class claim {
    public:
     claim(cache_table& table, entry& claimed) noexcept : table_{table}, entry_{claimed} {}
     claim(const claim&) = delete;
     claim& operator=(const claim&) = delete;
     ~claim();
-    // What there is may be launched by others who got it before; if not, it may be changed.
+    // Other threads may be launching the executable. It may be changed only if is_exec_in_use()
+    // returns false.
     [[nodiscard]] cached_exec* exec() const noexcept {
       return static_cast<cached_exec*>(entry_.exec.get());
     }
     [[nodiscard]] keep_alive_ref share() const noexcept { return entry_.exec; }
     [[nodiscard]] bool is_exec_in_use() const noexcept;
     void drop_exec() noexcept;
-    // It is what that version wants from now on. The answer is a share for the launch.
+    // Makes `exec` the executable of `version`. Returns a reference for the launch.
     [[nodiscard]] keep_alive_ref store_exec(keep_alive_ref exec, unsigned long long version,
                                             cache_use how) noexcept;
-    void record_failure(unsigned long long version, const error& why) noexcept;
+    void record_failure(unsigned long long version, const error& failure) noexcept;
 
    private:
     cache_table& table_;
@@ -89,12 +88,12 @@ class cache_table {
   cache_table& operator=(const cache_table&) = delete;
   ~cache_table() { clear(); }
 
-  // The executable, if it is there and ready; counted as replayed.
+  // Returns the executable if it exists and is ready, and counts a replay. Else returns null.
   [[nodiscard]] keep_alive_ref find_ready(const cache_key& key, unsigned long long context,
                                           unsigned long long version);
 
-  // The same; else an entry that is the caller's to fill; or neither, where its body is to run as
-  // it is.
+  // Like find_ready(). If no executable is ready, claims the entry for the caller to fill. Returns
+  // neither if the caller has to run the body without a graph.
   struct lookup_result {
     keep_alive_ref ready;
     entry* claimed = nullptr;
@@ -111,17 +110,17 @@ class cache_table {
   [[nodiscard]] std::optional<error> last_failure() const;
 
  private:
-  // Entries that are taken out, linked by `next`. Declared before the lock is taken, so that they
-  // end without it.
+  // Entries taken out of the table, linked by `next`. Declared before the lock is taken, so that
+  // they are destroyed after its release.
   struct removed_entries {
     std::unique_ptr<entry> first;
     ~removed_entries() {
       while (first != nullptr)
-        first = std::move(first->next);  // one by one: there may be thousands
+        first = std::move(first->next);  // iterative, because a list may have thousands of entries
     }
   };
 
-  // All with the lock held.
+  // The functions below require the lock.
   [[nodiscard]] std::size_t bucket_of(const cache_key& key) const noexcept;
   [[nodiscard]] entry* find(const cache_key& key, unsigned long long context) const;
   [[nodiscard]] bool insert(std::unique_ptr<entry>& fresh, removed_entries& removed) noexcept;

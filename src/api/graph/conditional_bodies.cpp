@@ -1,4 +1,5 @@
-// api/graph/conditional_bodies.cpp - nodes that are looked for in graphs and in their parts.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/conditional_bodies.cpp - checks which nodes the bodies of conditional nodes may hold.
 #include "api/graph/conditional_bodies.hpp"
 
 #include "api/core/check.hpp"
@@ -14,7 +15,7 @@
 namespace weir::detail {
 namespace {
 
-// The first node, here or inside of one, of which that is true.
+// Returns the first node of the graph or of its parts for whose kind `matches` returns true.
 template <class Predicate>
 graph_node find_node_if(CUgraph graph, const Predicate& matches, call_site at) {
   for (const graph_node node : graph_ref{graph}.nodes(at)) {
@@ -54,12 +55,12 @@ void throw_if_not_allowed_in_body(CUgraph graph, node_kind kind, call_site at) {
   if (!any_graph_metadata() || is_allowed_in_body(kind) || !is_in_body(graph)) [[likely]] {
     return;
   }
-  throw_error(errc::not_supported, "cuGraphAddNode", to_string(graph_ref{graph}),
-              fmt::format("{} cannot be in a body of a conditional node, which holds kernels, "
-                          "copies, fills, empty nodes, "
-                          "child graphs and conditional nodes",
-                          describe_kind(kind)),
-              at);
+  throw_error(
+      errc::not_supported, "cuGraphAddNode", to_string(graph_ref{graph}),
+      fmt::format("a body of a conditional node cannot contain {}; use kernels, copies, fills, "
+                  "empty nodes, child graphs and conditional nodes",
+                  describe_kind(kind)),
+      at);
 }
 
 graph_node find_not_allowed_in_body(CUgraph graph, call_site at) {
@@ -87,11 +88,13 @@ void fail_clone(CUresult answer, graph_ref graph, call_site at) {
   if (answer != CUDA_ERROR_NOT_SUPPORTED)
     throw_error(static_cast<errc>(answer), call, subject::graph(graph.get()), at);
   const graph_node not_copyable = find_not_copyable(graph.get(), at);
-  throw_error(errc::not_supported, call, to_string(graph),
-              not_copyable
-                  ? "there is one only of a graph with such a node: " + describe(not_copyable)
-                  : "",
-              at);
+  throw_error(
+      errc::not_supported, call, to_string(graph),
+      not_copyable
+          ? fmt::format("a graph that contains {} cannot be cloned; build a second graph instead",
+                        describe(not_copyable))
+          : "",
+      at);
 }
 
 }  // namespace weir::detail

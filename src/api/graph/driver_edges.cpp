@@ -1,5 +1,5 @@
-// api/graph/driver_edges.cpp - nodes and edges of graphs by the functions that the driver has:
-// those of before CUDA 12.3 know no data.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/driver_edges.cpp - node and edge functions of the driver, with or without edge data.
 #include "api/graph/driver_edges.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool all_ordinary(const CUgraphEdgeData* data, std::size_t count) noexcept {
          });
 }
 
-// What an older function was asked for has no data.
+// Fills in default edge data after a call of an older function, which reports none.
 CUresult with_ordinary(CUresult answer, CUgraphEdgeData* data, const std::size_t* count) noexcept {
   if (answer == CUDA_SUCCESS && data != nullptr) std::fill_n(data, *count, CUgraphEdgeData{});
   return answer;
@@ -68,12 +68,12 @@ CUresult set_frontier(CUstream stream, CUgraphNode* nodes, const CUgraphEdgeData
   return driver().cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
 }
 
-CUresult add_to_graph(CUgraphNode& created, CUgraph graph, const CUgraphNode* after,
+CUresult add_to_graph(CUgraphNode& created, CUgraph graph, const CUgraphNode* dependencies,
                       std::size_t count, CUgraphNodeParams& params) noexcept {
   const CUresult answer =
-      driver().cuGraphAddNode_v2(&created, graph, after, nullptr, count, &params);
+      driver().cuGraphAddNode_v2(&created, graph, dependencies, nullptr, count, &params);
   if (answer != lacking) return answer;
-  return driver().cuGraphAddNode(&created, graph, after, count, &params);
+  return driver().cuGraphAddNode(&created, graph, dependencies, count, &params);
 }
 
 }  // namespace weir::detail

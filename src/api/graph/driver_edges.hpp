@@ -1,5 +1,5 @@
-// api/graph/driver_edges.hpp - nodes and edges of graphs by the functions that the driver has:
-// those of before CUDA 12.3 know no data.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/driver_edges.hpp - node and edge functions of the driver, with or without edge data.
 #pragma once
 
 #include "driver/table.hpp"
@@ -8,9 +8,9 @@
 
 namespace weir::detail {
 
-// Each is the driver's newest function of that name, or the older one if only that is there: the
-// data are 0 then, and others than 0 are answered with CALL_REQUIRES_NEWER_DRIVER. `data` may be
-// null.
+// Each function calls the driver's newest function of that name, or the older one if the driver
+// lacks it. Functions from before CUDA 12.3 have no edge data: all data are 0 then, and others are
+// answered with CALL_REQUIRES_NEWER_DRIVER. `data` may be null.
 
 [[nodiscard]] CUresult get_edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
                                  CUgraphEdgeData* data, std::size_t* count) noexcept;
@@ -23,13 +23,15 @@ namespace weir::detail {
 [[nodiscard]] CUresult disconnect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                   const CUgraphEdgeData* data, std::size_t count) noexcept;
 
-// cuStreamUpdateCaptureDependencies.
+// Driver: cuStreamUpdateCaptureDependencies.
 [[nodiscard]] CUresult set_frontier(CUstream stream, CUgraphNode* nodes,
                                     const CUgraphEdgeData* data, std::size_t count,
                                     unsigned flags) noexcept;
 
-// cuGraphAddNode. Drivers of before CUDA 12.2 have no such function.
-[[nodiscard]] CUresult add_to_graph(CUgraphNode& created, CUgraph graph, const CUgraphNode* after,
-                                    std::size_t count, CUgraphNodeParams& params) noexcept;
+// Fails with CALL_REQUIRES_NEWER_DRIVER before CUDA 12.2.
+// Driver: cuGraphAddNode.
+[[nodiscard]] CUresult add_to_graph(CUgraphNode& created, CUgraph graph,
+                                    const CUgraphNode* dependencies, std::size_t count,
+                                    CUgraphNodeParams& params) noexcept;
 
 }  // namespace weir::detail

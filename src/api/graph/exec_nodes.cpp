@@ -1,4 +1,5 @@
-// api/graph/exec_nodes.cpp - single nodes of executable graphs: set, switched off and on, found.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/exec_nodes.cpp - sets, disables, enables and finds nodes of executable graphs.
 #include <weir/core/to_string.hpp>
 #include <weir/graph/graph_exec.hpp>
 
@@ -21,10 +22,12 @@ namespace {
 
 [[noreturn, gnu::cold]] void fail_switching(abi::CUresult answer, const char* call, graph_node node,
                                             call_site at) {
-  // A GPU's driver may crash over a node that is gone, when it is asked what that is.
+  // Does not query the node's kind, because a GPU's driver may crash if the node was destroyed.
   detail::throw_error(
       static_cast<errc>(answer), call, to_string(node),
-      "kernels, copies and fills can be off, of the graph that the executable was made of", at);
+      "the node cannot be disabled; use kernels, copies and fills of the graph that "
+      "was instantiated",
+      at);
 }
 
 void set_enabled(CUgraphExec_st* handle, graph_node node, unsigned enabled, call_site at) {
@@ -59,22 +62,25 @@ graph_node graph_exec::find(std::string_view tag, call_site at) const {
   for (const auto& [name, node] : list.tags) {
     if (name != tag) continue;
     if (found)
-      detail::throw_error(errc::invalid_value, call, "",
-                          fmt::format("several nodes are \"{}\"", tag), at);
+      detail::throw_error(
+          errc::invalid_value, call, "",
+          fmt::format("several nodes have the tag \"{}\"; give each node its own tag", tag), at);
     found = graph_node{node, list.graph};
   }
   if (found && !detail::is_present(list, found.get())) {
-    detail::throw_error(errc::invalid_value, call, "",
-                        fmt::format("\"{}\" is gone, with the graph that the executable was made "
-                                    "of or out of it; the graph has to "
-                                    "be there as long as its nodes are named",
-                                    tag),
-                        at);
+    detail::throw_error(
+        errc::invalid_value, call, "",
+        fmt::format(
+            "node \"{}\" or its graph was destroyed; keep the graph that was instantiated as "
+            "long as its nodes are looked up",
+            tag),
+        at);
   }
   return found;
 }
 
-// Where something fails the destructor takes back what was done.
+// Delegates to another constructor, so that the destructor undoes the steps so far if a later one
+// throws.
 detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at)
     : node_change{exec, node} {
   constexpr const char* call = "cuGraphExecNodeSetParams";

@@ -1,4 +1,5 @@
-// api/graph/exec_state.cpp - owners of an executable's parameters, kept as long as a launch may use
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/exec_state.cpp - keeps the owners of an executable's parameters while a launch may use
 // them.
 #include "api/graph/exec_state.hpp"
 
@@ -23,7 +24,7 @@ void exec_state::end(exec_state* state) noexcept {
 bool exec_state::track_launch(stream_ref stream, call_site at) {
   captured.track_launch();
   if (!has_owners()) return false;
-  const bool held = current_->register_stream(stream.get(), {}, at);
+  const bool held = recent_launches_->register_stream(stream.get(), {}, at);
   launched_.store(true, std::memory_order_relaxed);
   return !held;
 }
@@ -34,8 +35,8 @@ void exec_state::reserve(abi::CUgraphNode node, owner_list list) {
     if (share) pending_owners_.push_back(share);
   }
   if (pending_owners_.empty() && !owners_.contains(node)) return;
-  if (current_ == nullptr) current_ = std::make_shared<pending_uses>();
-  if (spare_ == nullptr) spare_ = std::make_shared<pending_uses>();
+  if (recent_launches_ == nullptr) recent_launches_ = std::make_shared<pending_uses>();
+  if (spare_uses_ == nullptr) spare_uses_ = std::make_shared<pending_uses>();
   owners_.try_emplace(node);
 }
 
@@ -47,31 +48,34 @@ void exec_state::set(abi::CUgraphNode node) noexcept {
 }
 
 void exec_state::retire_all() noexcept {
-  if (current_ == nullptr) return;
+  if (recent_launches_ == nullptr) return;
   owners all;
   try {
     for (auto& [node, kept] : owners_) {
       for (keep_alive_ref& share : kept) all.push_back(std::move(share));
     }
-  } catch (...) {  // without memory they stay for good: nobody would know when they may go
+  } catch (...) {
+    // Memory is exhausted. The owners are leaked, because the launches that use them were not
+    // recorded.
     for (auto& [node, kept] : owners_) {
       for (keep_alive_ref& share : kept) static_cast<void>(share.release());
     }
   }
   owners_.clear();
-  // The lists go along also where no owners do: their end may call the driver.
-  release_when_idle(std::exchange(current_, nullptr), std::exchange(previous_, nullptr),
-                    std::move(all));
+  // The lists are released later even if there are no owners, because destroying them may call the
+  // driver.
+  release_when_idle(std::exchange(recent_launches_, nullptr),
+                    std::exchange(earlier_launches_, nullptr), std::move(all));
   launched_.store(false, std::memory_order_relaxed);
 }
 
 void exec_state::retire(owners&& retired) noexcept {
   if (retired.empty()) return;
   if (launched_.load(std::memory_order_relaxed)) {
-    previous_ = std::exchange(current_, std::exchange(spare_, nullptr));
+    earlier_launches_ = std::exchange(recent_launches_, std::exchange(spare_uses_, nullptr));
     launched_.store(false, std::memory_order_relaxed);
   }
-  release_when_idle(nullptr, previous_, std::move(retired));
+  release_when_idle(nullptr, earlier_launches_, std::move(retired));
 }
 
 }  // namespace weir::detail

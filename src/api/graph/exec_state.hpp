@@ -1,5 +1,5 @@
-// api/graph/exec_state.hpp - what weir remembers of an executable graph: tags, and owners of
-// parameters that were set.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/exec_state.hpp - the tags and parameter owners of an executable graph.
 #pragma once
 
 #include "api/device/green_state.hpp"
@@ -19,11 +19,15 @@
 
 namespace weir::detail {
 
-// Made when there is something to remember. Thread safety: launches from any thread; the rest as
-// any object.
+// Created when there is an owner or a tag to store. Owns the objects that the executable's node
+// parameters use.
 //
-// Owners outlive the launches that may use them. Those of one executable run one after the other,
-// so it takes those since owners went last, or, if there were none, those before.
+// An owner is released when the launches that may use it are done. The launches of one executable
+// run one after another. Therefore only the most recent launches matter: those since the previous
+// release of owners or, if there were none, the launches before that release.
+//
+// Thread safety: launches may be tracked from any thread. Other members need external
+// synchronization.
 class exec_state {
  public:
   exec_state() = default;
@@ -32,33 +36,36 @@ class exec_state {
 
   tag_list tags;
 
-  // The green context that the executable was made in, of which it takes over the share: it may
-  // outlive the graph's, which an update replaces.
+  // Takes over a reference to the green context in which the executable was instantiated. The
+  // graph's own reference does not suffice, because an update replaces it.
   void keep_green_context(green_state& share) noexcept { green_ = &share; }
 
-  // Gives it up, from any thread, behind the end of the executable: owners go when the launches so
-  // far are done.
+  // Destroys the state after the executable was destroyed, from any thread. The owners are released
+  // when all launches so far are done.
   static void end(exec_state* state) noexcept;
 
-  // What it allocates of captures' memory: of its graph's, and given up before its end.
+  // The memory of captures that the executable allocates, taken from its graph. Released before the
+  // executable is destroyed.
   captured_memory_use captured;
 
-  // Are owners kept?
   [[nodiscard]] bool has_owners() const noexcept { return !owners_.empty(); }
-  // Does a launch have to be noted?
+  // Returns true if launches have to be tracked.
   [[nodiscard]] bool tracks_launches() const noexcept { return has_owners() || !captured.empty(); }
 
-  // Around a launch: before it the stream is noted, and marked after it, if the answer says so.
+  // Called before a launch. If it returns true, mark_launch_end() has to be called after the
+  // launch.
   [[nodiscard]] bool track_launch(stream_ref stream, call_site at);
-  void mark_launch_end(stream_ref stream, call_site at) { current_->record(stream.get(), at); }
+  void mark_launch_end(stream_ref stream, call_site at) {
+    recent_launches_->record(stream.get(), at);
+  }
 
-  // Makes room for owners of that node, so that set() cannot fail.
+  // Makes room for the owners of the node, so that set() cannot fail.
   void reserve(abi::CUgraphNode node, owner_list owners);
-  // The node has these now; those before go.
+  // Installs the reserved owners and releases the node's previous ones.
   void set(abi::CUgraphNode node) noexcept;
-  // It is not set.
+  // Called if the parameters were not set.
   void discard_pending() noexcept { pending_owners_.clear(); }
-  // All of them go: the executable uses none of them any more.
+  // Releases all owners, because the executable no longer uses them.
   void retire_all() noexcept;
 
  private:
@@ -67,11 +74,11 @@ class exec_state {
   ~exec_state();
 
   std::unordered_map<abi::CUgraphNode, owners> owners_;
-  owners pending_owners_;                   // what set() will put in place
-  std::shared_ptr<pending_uses> current_;   // of the launches since owners went last
-  std::shared_ptr<pending_uses> previous_;  // of those before
-  std::shared_ptr<pending_uses> spare_;
-  std::atomic<bool> launched_{false};  // is there anything in the current list?
+  owners pending_owners_;                           // set() installs these
+  std::shared_ptr<pending_uses> recent_launches_;   // launches since owners were last released
+  std::shared_ptr<pending_uses> earlier_launches_;  // launches before
+  std::shared_ptr<pending_uses> spare_uses_;
+  std::atomic<bool> launched_{false};  // true if `recent_launches_` has an entry
   green_state* green_ = nullptr;
 };
 

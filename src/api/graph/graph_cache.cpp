@@ -1,10 +1,12 @@
-// api/graph/graph_cache.cpp - work that is captured at its first use, and replayed from then on.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/graph_cache.cpp - captures work at its first use and replays it afterwards.
 #include <weir/graph/graph_cache.hpp>
 
+#include "api/capture/capture_begin.hpp"
+#include "api/capture/capture_checks.hpp"
 #include "api/capture/capture_registry.hpp"
-#include "api/capture/captures.hpp"
 #include "api/core/check.hpp"
-#include "api/deferred/keep_until_idle.hpp"
+#include "api/deferred/release_when_idle.hpp"
 #include "api/device/context_id.hpp"
 #include "api/graph/cache_table.hpp"
 
@@ -15,7 +17,8 @@ namespace {
 
 constexpr const char* run_call = "weir::graph_cache::run";
 
-// Is that what weir or the driver answers to what cannot be captured, and works otherwise?
+// Returns true for the error codes that weir and the driver return for work that is forbidden only
+// inside a capture.
 bool is_refusal_in_capture(errc code) noexcept {
   switch (code) {
     case errc::stream_capture_unsupported:
@@ -30,7 +33,7 @@ bool is_refusal_in_capture(errc code) noexcept {
   }
 }
 
-// Makes what the entry has into what the graph describes, or makes it anew.
+// Updates the executable of the entry to match the graph, or instantiates a new one.
 struct exec_result {
   detail::keep_alive_ref exec;
   cache_use how = cache_use::captured;
@@ -38,12 +41,12 @@ struct exec_result {
 exec_result make_exec(detail::cache_table::claim& claim, const graph& source,
                       const instantiate_options& options, call_site at) {
   exec_result result;
-  if (detail::cached_exec* const before = claim.exec(); before != nullptr) {
+  if (detail::cached_exec* const previous = claim.exec(); previous != nullptr) {
     result.how = cache_use::reinstantiated;
     if (!claim.is_exec_in_use()) {
       try {
-        if (before->held.update(source, at)) return {claim.share(), cache_use::updated};
-      } catch (const error&) {  // a new one may do
+        if (previous->held.update(source, at)) return {claim.share(), cache_use::updated};
+      } catch (const error&) {  // try a new one
         claim.drop_exec();
       }
     }
@@ -75,16 +78,19 @@ namespace detail {
 graph_cache_base::graph_cache_base(const graph_cache_options& options, call_site at)
     : capture_{options.capture}, instantiate_{options.instantiate} {
   constexpr const char* call = "weir::graph_cache";
-  // An attempt to make an executable would refuse these too, and bodies would run without one for
-  // good.
+  // Instantiation would refuse these options too, and every body would run without a graph forever.
   if (options.capacity == 0)
-    throw_error(errc::invalid_value, call, "", "a cache has room for one key at least", at);
+    throw_error(errc::invalid_value, call, "", "the capacity is 0; use at least 1", at);
   if (!is_valid_mode(options.capture.mode)) {
-    throw_error(errc::invalid_value, call, "", "the mode is none of capture_mode", at);
+    throw_error(errc::invalid_value, call, "",
+                "the capture mode is not a value of weir::capture_mode; use global, own_thread "
+                "or relaxed",
+                at);
   }
   if (options.instantiate.auto_free_on_launch && options.instantiate.device_launch) {
     throw_error(errc::invalid_value, call, "",
-                "a graph that the device launches cannot free on launch; choose one of the two",
+                "a graph that the device launches cannot free memory on launch; choose one of "
+                "auto_free_on_launch and device_launch",
                 at);
   }
   instantiate_.upload_in.reset();
@@ -133,7 +139,7 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
                                             unsigned long long context, unsigned long long version,
                                             cache_body body, call_site at) {
   if (capture_status_of(stream, at) != capture_status::none)
-    return run_in_capture(stream, body);  // started directly through the driver
+    return run_in_capture(stream, body);  // the capture was started directly through the driver
   if (is_legacy(stream.get())) return run_eagerly(stream, body, at);
   cache_table::lookup_result found = table_->find_or_claim(key, context, version);
   cache_use how = cache_use::replayed;
@@ -153,7 +159,7 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
       how = result.how;
       found.ready = claim.store_exec(std::move(result.exec), version, how);
     } catch (const error& e) {
-      // Nothing has been queued so far.
+      // No work has been queued so far.
       const bool can_run_eagerly = body_runs ? is_refusal_in_capture(e.result())
                                              : e.result() != errc::stream_capture_unjoined;
       if (!can_run_eagerly) throw;

@@ -1,4 +1,5 @@
-// api/graph/graph_dot.cpp - the driver's own description of a graph.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/graph_dot.cpp - a graph in the DOT format of the driver.
 #include <weir/core/to_string.hpp>
 #include <weir/graph/graph.hpp>
 
@@ -23,14 +24,17 @@ using detail::subject;
 
 namespace {
 
-// A file without a name: nothing is left of it, whatever happens.
+// A file without a name. The operating system always removes it.
 class anonymous_file {
  public:
   explicit anonymous_file(graph_ref g, call_site at)
       : descriptor_{::memfd_create("weir graph", MFD_CLOEXEC)} {
     if (descriptor_ < 0) {
-      detail::throw_error(errc::operating_system, "memfd_create", to_string(g),
-                          "there is no file for the description", at);
+      detail::throw_error(
+          errc::operating_system, "memfd_create", to_string(g),
+          "no temporary file for the description could be created; free memory or file "
+          "descriptors",
+          at);
     }
   }
   anonymous_file(const anonymous_file&) = delete;

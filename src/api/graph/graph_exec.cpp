@@ -1,10 +1,13 @@
-// api/graph/graph_exec.cpp - executable graphs: made, launched, updated, given up.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/graph_exec.cpp - instantiates, launches, updates and destroys executable graphs.
+#include <weir/completion/completion.hpp>
+#include <weir/core/error.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 
-#include "api/capture/captures.hpp"
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
+#include "api/completion/completion_access.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/deferred/reclaimer.hpp"
@@ -18,6 +21,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace weir {
@@ -38,16 +42,18 @@ unsigned flags_of(const instantiate_options& options) noexcept {
          (options.node_priorities ? abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0u);
 }
 
-// Rule 135, in words.
-void check_options(const instantiate_options& options, graph_ref on, call_site at) {
+// Checks rule 135.
+void check_options(const instantiate_options& options, graph_ref object, call_site at) {
   if (options.auto_free_on_launch && options.device_launch) {
     detail::throw_error(
-        errc::invalid_value, instantiate_call, to_string(on),
-        "a graph that the device launches cannot free on launch; choose one of the two", at);
+        errc::invalid_value, instantiate_call, to_string(object),
+        "a graph that the device launches cannot free memory on launch; choose one of "
+        "auto_free_on_launch and device_launch",
+        at);
   }
 }
 
-// Before the driver gives the addresses to others.
+// Called before the driver reuses the addresses.
 void release_captured_memory(detail::exec_state* state) noexcept {
   if (state != nullptr) state->captured.release_all();
 }
@@ -59,6 +65,21 @@ void destroy(CUgraphExec_st* handle) noexcept {
     failure.note(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy");
   }
   report_if_failed(failure, subject::graph_exec(handle));
+}
+
+// Returns the completion of work that was just queued. The message of an error says that it was
+// queued.
+completion completion_of_queued(stream_ref stream, const char* what, call_site at) {
+  try {
+    return stream.completion(at);
+  } catch (const error& e) {
+    detail::throw_error(
+        e.result(), e.call(), detail::to_text(stream),
+        std::string{what} +
+            " has been queued, but its completion cannot be tracked; wait for it with sync() "
+            "of the stream",
+        at);
+  }
 }
 
 }  // namespace
@@ -107,16 +128,16 @@ graph_exec graph_ref::instantiate(instantiate_options options, call_site at) con
 }
 
 graph_exec graph::instantiate(instantiate_options options, call_site at) const {
-  check_options(options, ref(), at);
-  return graph_exec::make(ref(), context_, flags_of(options), options.upload_in, at);
+  check_options(options, *this, at);
+  return graph_exec::make(*this, context_, flags_of(options), options.upload_in, at);
 }
 
 graph_exec graph_exec::adopt(CUgraphExec_st* handle, call_site at) {
   constexpr const char* call = "weir::graph_exec::adopt";
   require_open_exec(handle, call, at);
   if (handle == nullptr)
-    detail::throw_error(errc::invalid_handle, call, "null", "there is no executable to take over",
-                        at);
+    detail::throw_error(errc::invalid_handle, call, "null",
+                        "the executable graph is null; pass an existing one", at);
   graph_exec adopted{handle, nullptr, 0};
   try {
     adopted.flags_ = flags_of(adopted.options(at));
@@ -128,11 +149,11 @@ graph_exec graph_exec::adopt(CUgraphExec_st* handle, call_site at) {
 }
 
 graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
-  graph_exec taken{std::move(other)};
-  std::swap(handle_, taken.handle_);
-  std::swap(context_, taken.context_);
-  std::swap(flags_, taken.flags_);
-  std::swap(state_, taken.state_);
+  graph_exec replacement{std::move(other)};
+  std::swap(handle_, replacement.handle_);
+  std::swap(context_, replacement.context_);
+  std::swap(flags_, replacement.flags_);
+  std::swap(state_, replacement.state_);
   return *this;
 }
 
@@ -145,30 +166,64 @@ graph_exec::~graph_exec() {
   });
 }
 
+void graph_exec::launch(stream_ref stream, call_site at) const {
+  constexpr const char* call = "cuGraphLaunch";
+  CUgraphExec_st* const exec = detail::require_open_exec(handle_, call, at);
+  CUstream_st* const launch_stream = detail::require_launch_stream(stream, call, at);
+  if (state_ == nullptr || !state_->tracks_launches()) [[likely]] {
+    detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
+    return;
+  }
+  const bool to_mark = state_->track_launch(stream, at);
+  detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
+  if (to_mark) state_->mark_launch_end(stream, at);
+}
+
+void graph_exec::upload(stream_ref stream, call_site at) const {
+  CUgraphExec_st* const exec = detail::require_open_exec(handle_, "cuGraphUpload", at);
+  detail::check(detail::driver().cuGraphUpload(
+                    exec, detail::require_launch_stream(stream, "cuGraphUpload", at)),
+                "cuGraphUpload", stream, at);
+}
+
+completion graph_exec::launch_async(stream_ref stream, call_site at) const {
+  constexpr const char* call = "weir::graph_exec::launch_async";
+  detail::prepare_completion(stream, call, at);
+  launch(stream, at);
+  return completion_of_queued(stream, "the launch", at);
+}
+
+completion graph_exec::upload_async(stream_ref stream, call_site at) const {
+  constexpr const char* call = "weir::graph_exec::upload_async";
+  detail::prepare_completion(stream, call, at);
+  upload(stream, at);
+  return completion_of_queued(stream, "the upload", at);
+}
+
 graph_update graph_exec::update(graph_ref source, call_site at) {
   constexpr const char* call = "cuGraphExecUpdate";
   CUgraphExec_st* const exec = require_open_exec(handle_, call, at);
-  CUgraph_st* const from = require_not_capturing(source, call, at);
+  CUgraph_st* const source_graph = require_not_capturing(source, call, at);
   std::size_t shared = 0;
   if (detail::any_captured_memory()) [[unlikely]] {
     if (state_ == nullptr) state_ = new detail::exec_state;
-    shared = state_->captured.add(from);
+    shared = state_->captured.add(source_graph);
   }
   abi::CUgraphExecUpdateResultInfo info = {};
-  const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, from, &info);
+  const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, source_graph, &info);
   if (answer != abi::CUDA_SUCCESS && shared != 0) state_->captured.release(shared);
   if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
     return {info.result == abi::CU_GRAPH_EXEC_UPDATE_SUCCESS
                 ? update_reason::other
                 : static_cast<update_reason>(info.result),
-            graph_node{info.errorNode, from}, graph_node{info.errorFromNode, from}};
+            graph_node{info.errorNode, source_graph}, graph_node{info.errorFromNode, source_graph}};
   }
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
-    detail::throw_error(errc::not_supported, call, to_string(source),
-                        "a graph that allocates or has conditional nodes has one executable at a "
-                        "time, and this is not it; close "
-                        "that, and instantiate",
-                        at);
+    detail::throw_error(
+        errc::not_supported, call, to_string(source),
+        "a graph with allocations or conditional nodes can have one executable at a "
+        "time, and it has another one; close that one, and instantiate",
+        at);
   }
   check(answer, call, subject::graph_exec(exec), at);
   if (state_ != nullptr) state_->retire_all();
@@ -208,7 +263,8 @@ void graph_exec::close(call_site at) {
 CUgraphExec_st* graph_exec::release(call_site at) {
   if (closed()) detail::throw_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
   if (state_ != nullptr) state_->captured.track_launch();
-  // What it keeps is kept for good: nobody tells when the executable is gone.
+  // The owners in the state are kept forever, because weir does not learn when the executable is
+  // destroyed.
   if (detail::exec_state* const state = std::exchange(state_, nullptr);
       state != nullptr && !state->has_owners()) {
     detail::exec_state::end(state);

@@ -1,17 +1,95 @@
-// api/graph/graph_metadata.cpp - how long notes on a graph are kept.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/graph_metadata.cpp - the store of graph metadata, its lifetime, and its copies.
 #include "api/graph/graph_metadata.hpp"
 
+#include "api/capture/driver_frontier.hpp"
 #include "api/core/check.hpp"
-#include "api/graph/graph_metadata_store.hpp"
+#include "api/core/never_destroyed.hpp"
+#include "api/graph/graph_parts.hpp"
+#include "api/graph/node_metadata.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace weir::detail {
 namespace {
 
-// In a graph: ends the notes on it with the last that it leaves behind.
+struct guarded_metadata_store {
+  std::mutex lock;
+  graph_metadata_store store;
+};
+
+guarded_metadata_store& metadata_store() {
+  static never_destroyed<guarded_metadata_store> singleton;
+  return *singleton;
+}
+
+}  // namespace
+
+locked_metadata_store::locked_metadata_store()
+    : store_{metadata_store().store}, lock_{metadata_store().lock} {}
+
+node_metadata& graph_metadata_store::metadata_of(graph_metadata& owner_metadata, CUgraphNode node) {
+  const auto [metadata, is_inserted] = owner_metadata.nodes.try_emplace(node);
+  if (is_inserted) metadata->second.id = ++last_id;
+  return metadata->second;
+}
+
+std::vector<CUuserObject> graph_metadata_store::erase_node(graph_metadata& owner_metadata,
+                                                           CUgraphNode node) noexcept {
+  for (auto next = owner_metadata.parts.begin(); next != owner_metadata.parts.end();) {
+    const CUgraph part = *next++;
+    if (find(part)->node == node) erase(part);
+  }
+  std::vector<CUuserObject> owners;
+  if (const auto metadata = owner_metadata.nodes.find(node);
+      metadata != owner_metadata.nodes.end()) {
+    owners = std::move(metadata->second.owners);
+    owner_metadata.nodes.erase(metadata);
+  }
+  update_count();
+  return owners;
+}
+
+void graph_metadata_store::extract(CUgraph graph, std::vector<graph_metadata_map::node_type>& out) {
+  graph_metadata_map::node_type extracted = graphs.extract(graph);
+  if (extracted.empty()) return;
+  out.push_back(std::move(extracted));
+  for (const CUgraph part : std::list{out.back().mapped().parts}) extract(part, out);
+}
+
+void graph_metadata_store::erase(CUgraph graph) noexcept {
+  const graph_metadata_map::node_type erased = graphs.extract(graph);
+  if (erased.empty()) return;
+  if (erased.mapped().unusable) unusable_graph_count.fetch_sub(1, std::memory_order_relaxed);
+  if (graph_metadata* const parent = find(erased.mapped().parent)) std::erase(parent->parts, graph);
+  for (const CUgraph part : erased.mapped().parts) erase(part);
+}
+
+void graph_metadata_store::update_count() noexcept {
+  graph_metadata_count.store(static_cast<int>(graphs.size()), std::memory_order_relaxed);
+}
+
+const char* graph_metadata_store::intern_file_name(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  const char* const name = slash == nullptr ? path : slash + 1;
+  // Most call sites are in the file of the previous call site.
+  if (std::strcmp(name, last_file_) == 0) return last_file_;
+  const auto existing = files_.find(std::string_view{name});
+  last_file_ = existing != files_.end() ? existing->c_str() : files_.emplace(name).first->c_str();
+  return last_file_;
+}
+
+namespace {
+
+// Data of the user object that removes the metadata when the graph and its copies are destroyed.
 struct metadata_destructor {
   CUgraph graph;
   unsigned long long id;
@@ -36,18 +114,18 @@ void ensure_metadata(CUgraph graph, call_site at) {
     if (store->find(graph) != nullptr) return;
     destructor->id = ++store->last_id;
   }
-  const subject on = subject::graph(graph);
+  const subject named_graph = subject::graph(graph);
   const unsigned long long id = destructor->id;
   CUuserObject object = nullptr;
   check(driver().cuUserObjectCreate(&object, destructor.get(), &destroy_metadata, 1,
                                     CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-        "cuUserObjectCreate", on, at);
+        "cuUserObjectCreate", named_graph, at);
   static_cast<void>(destructor.release());
   if (const CUresult answer =
           driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
       answer != CUDA_SUCCESS) {
-    report_if_failed(driver().cuUserObjectRelease(object, 1), "cuUserObjectRelease", on);
-    check(answer, "cuGraphRetainUserObject", on, at);
+    report_if_failed(driver().cuUserObjectRelease(object, 1), "cuUserObjectRelease", named_graph);
+    check(answer, "cuGraphRetainUserObject", named_graph, at);
   }
   const locked_metadata_store store;
   store->graphs.try_emplace(graph).first->second.id = id;
@@ -72,7 +150,8 @@ metadata_removal::metadata_removal(CUgraph graph) noexcept {
     store->extract(graph, extracted->each);
     removed_ = extracted.release();
   } catch (...) {
-    store->erase(graph);  // without memory to keep them
+    // Memory is exhausted.
+    store->erase(graph);
   }
   store->update_count();
 }
@@ -86,6 +165,60 @@ void metadata_removal::restore() noexcept {
     if (!each.empty()) store->graphs.insert(std::move(each));
   }
   store->update_count();
+}
+
+namespace {
+
+// The nodes that a graph has now. The driver must not be queried about a node that was destroyed.
+class existing_nodes {
+ public:
+  existing_nodes(CUgraph graph, call_site at) : nodes_{nodes_of(graph, at)} {
+    std::ranges::sort(nodes_);
+  }
+
+  // Removes the entries of all other nodes.
+  template <class Entries, class NodeOf>
+  void erase_others(Entries& entries, NodeOf node_of) const {
+    std::erase_if(entries, [&](const auto& each) {
+      return !std::ranges::binary_search(nodes_, std::invoke(node_of, each));
+    });
+  }
+
+ private:
+  std::vector<CUgraphNode> nodes_;
+};
+
+}  // namespace
+
+void copy_metadata(CUgraph original, CUgraph copy, call_site at) {
+  if (!any_graph_metadata()) return;
+  auto tags = get_tags(original).tags;
+  auto children = get_child_graphs(original);
+  std::vector<node_call_site> sites = get_call_sites(original);
+  if (tags.empty() && children.empty() && sites.empty()) return;
+  const existing_nodes existing{original, at};
+  existing.erase_others(tags, &std::pair<std::string, CUgraphNode>::second);
+  existing.erase_others(children, &std::pair<CUgraphNode, CUgraph>::first);
+  existing.erase_others(sites, &node_call_site::node);
+  const subject named_graph = subject::graph(original);
+  const auto clone_of = [&](CUgraphNode node) {
+    CUgraphNode clone = nullptr;
+    check(driver().cuGraphNodeFindInClone(&clone, node, copy), "cuGraphNodeFindInClone",
+          named_graph, at);
+    return clone;
+  };
+  if (root_of(copy) == copy) ensure_metadata(copy, at);
+  for (const auto& [tag, node] : tags) set_tag(copy, clone_of(node), tag);
+  for (node_call_site& site : sites) site.node = clone_of(site.node);
+  add_call_sites(copy, sites);
+  for (const auto& [node, child] : children) {
+    const CUgraphNode clone = clone_of(node);
+    CUgraph part = nullptr;
+    check(driver().cuGraphChildGraphNodeGetGraph(clone, &part), "cuGraphChildGraphNodeGetGraph",
+          named_graph, at);
+    add_part(part, copy, clone, part_kind::child);
+    copy_metadata(child, part, at);
+  }
 }
 
 }  // namespace weir::detail

@@ -1,8 +1,8 @@
-// api/graph/graph_parts.cpp - which graphs are parts of others.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/graph_parts.cpp - records which graphs are child graphs or bodies of other graphs.
 #include "api/graph/graph_parts.hpp"
 
 #include "api/graph/graph_metadata.hpp"
-#include "api/graph/graph_metadata_store.hpp"
 #include "api/memory/captured_memory.hpp"
 
 #include <list>
@@ -10,23 +10,24 @@
 
 namespace weir::detail {
 
-void add_part(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) {
-  if (locked_metadata_store store; store->is_part(part, of, node)) return;
-  part_reservation{1}.add_library_module(part, of, node, kind);
+void add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node, part_kind kind) {
+  if (locked_metadata_store store; store->is_part(part, parent_graph, node)) return;
+  part_reservation{1}.add_part(part, parent_graph, node, kind);
 }
 
 struct part_reservation::storage {
-  graph_metadata_map entries;  // as many as there are parts, under keys that do not matter
+  graph_metadata_map entries;  // one per part, under placeholder keys
   std::list<CUgraph> part_slots;
-  node_metadata_map metadata;  // of one node
+  node_metadata_map metadata;  // metadata of one node
 
-  void insert(graph_metadata_store& store, CUgraph part, CUgraph of, CUgraphNode node,
+  void insert(graph_metadata_store& store, CUgraph part, CUgraph parent_graph, CUgraphNode node,
               part_kind kind) noexcept;
 };
 
-void part_reservation::storage::insert(graph_metadata_store& store, CUgraph part, CUgraph of,
-                                       CUgraphNode node, part_kind kind) noexcept {
-  graph_metadata* const parent = store.find(of);
+void part_reservation::storage::insert(graph_metadata_store& store, CUgraph part,
+                                       CUgraph parent_graph, CUgraphNode node,
+                                       part_kind kind) noexcept {
+  graph_metadata* const parent = store.find(parent_graph);
   if (parent == nullptr) return;
   graph_metadata* part_metadata = store.find(part);
   if (part_metadata == nullptr) {
@@ -35,7 +36,7 @@ void part_reservation::storage::insert(graph_metadata_store& store, CUgraph part
     part_metadata = &store.graphs.insert(std::move(entry)).position->second;
     part_metadata->id = ++store.last_id;
   }
-  part_metadata->parent = of;
+  part_metadata->parent = parent_graph;
   part_metadata->node = node;
   part_metadata->kind = kind;
   part_slots.front() = part;
@@ -51,17 +52,18 @@ part_reservation::part_reservation(std::size_t parts) : storage_{std::make_uniqu
 
 part_reservation::~part_reservation() = default;
 
-void part_reservation::add_library_module(CUgraph part, CUgraph of, CUgraphNode node,
-                                          part_kind kind) noexcept {
+void part_reservation::add_part(CUgraph part, CUgraph parent_graph, CUgraphNode node,
+                                part_kind kind) noexcept {
   const locked_metadata_store store;
-  if (store->is_part(part, of, node)) return;
+  if (store->is_part(part, parent_graph, node)) return;
   store->erase(part);
-  storage_->insert(*store, part, of, node, kind);
+  storage_->insert(*store, part, parent_graph, node, kind);
 }
 
-void part_reservation::add_moved_part(CUgraph part, CUgraph of, CUgraphNode node) noexcept {
+void part_reservation::add_moved_part(CUgraph part, CUgraph parent_graph,
+                                      CUgraphNode node) noexcept {
   const locked_metadata_store store;
-  storage_->insert(*store, part, of, node, part_kind::child);
+  storage_->insert(*store, part, parent_graph, node, part_kind::child);
 }
 
 void part_reservation::set_conditional(CUgraph graph, CUgraphNode node, unsigned type,
@@ -72,9 +74,9 @@ void part_reservation::set_conditional(CUgraph graph, CUgraphNode node, unsigned
   node_metadata_map::node_type entry = storage_->metadata.extract(storage_->metadata.begin());
   entry.key() = node;
   entry.mapped().id = ++store->last_id;
-  conditional_metadata& what = entry.mapped().conditional;
-  what.type = type;
-  what.bodies.assign(bodies.begin(), bodies.end());
+  conditional_metadata& conditional = entry.mapped().conditional;
+  conditional.type = type;
+  conditional.bodies.assign(bodies.begin(), bodies.end());
   found->nodes.erase(node);
   found->nodes.insert(std::move(entry));
 }
@@ -129,17 +131,17 @@ void mark_destroyed(CUgraph graph) noexcept {
     store->update_count();
     return;
   }
-  // It stays noted as a part of that, so that whoever still has its handle is refused, too.
+  // The graph stays registered as a part, so that calls with its handle are refused as well.
   graph_metadata* const root_metadata = store->find(root);
-  if (root_metadata != nullptr && !std::exchange(root_metadata->lost, true))
-    lost_graph_count.fetch_add(1, std::memory_order_relaxed);
+  if (root_metadata != nullptr && !std::exchange(root_metadata->unusable, true))
+    unusable_graph_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool has_lost_root(CUgraph graph) noexcept {
+bool has_unusable_root(CUgraph graph) noexcept {
   const CUgraph root = root_of(graph);
   const locked_metadata_store store;
   const graph_metadata* const root_metadata = store->find(root);
-  return root_metadata != nullptr && root_metadata->lost;
+  return root_metadata != nullptr && root_metadata->unusable;
 }
 
 std::optional<conditional_metadata> find_conditional_metadata(CUgraph graph, CUgraphNode node) {

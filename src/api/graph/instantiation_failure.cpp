@@ -1,4 +1,5 @@
-// api/graph/instantiation_failure.cpp - the driver's result code and node, explained.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/instantiation_failure.cpp - explains why a graph cannot be instantiated.
 #include "api/graph/instantiation_failure.hpp"
 
 #include "api/core/check.hpp"
@@ -19,33 +20,33 @@
 namespace weir::detail {
 namespace {
 
-// "a -> b -> a": the nodes of one cycle of the graph; empty if there is none in it.
+// Returns the nodes of one cycle, such as "a -> b -> a", or an empty string.
 std::string describe_cycle(graph_ref graph, call_site at) {
-  std::unordered_map<CUgraphNode, std::vector<CUgraphNode>> before;
+  std::unordered_map<CUgraphNode, std::vector<CUgraphNode>> predecessors;
   std::unordered_map<CUgraphNode, std::size_t> dependent_count;
   for (const graph_edge& edge : graph.edges(at)) {
-    before[edge.to.get()].push_back(edge.from.get());
+    predecessors[edge.to.get()].push_back(edge.from.get());
     ++dependent_count[edge.from.get()];
   }
-  // What nothing comes after is on no cycle; without it, something else may be so, too.
+  // A node without dependents is on no cycle. Removing it may leave other nodes without dependents.
   std::vector<CUgraphNode> last;
-  for (const auto& [node, dependencies] : before) {
+  for (const auto& [node, dependencies] : predecessors) {
     if (!dependent_count.contains(node)) last.push_back(node);
   }
   while (!last.empty()) {
     const CUgraphNode node = last.back();
     last.pop_back();
-    for (const CUgraphNode earlier : before[node]) {
+    for (const CUgraphNode earlier : predecessors[node]) {
       if (--dependent_count[earlier] == 0) last.push_back(earlier);
     }
-    before.erase(node);
+    predecessors.erase(node);
   }
-  // All that is left leads backwards to a cycle.
+  // Every node that is left leads backwards to a cycle.
   const auto is_on_cycle = [&](CUgraphNode node) {
-    return before.contains(node) && !before.at(node).empty();
+    return predecessors.contains(node) && !predecessors.at(node).empty();
   };
   CUgraphNode node = nullptr;
-  for (const auto& [each, dependencies] : before) {
+  for (const auto& [each, dependencies] : predecessors) {
     if (is_on_cycle(each)) node = each;
   }
   if (node == nullptr) return {};
@@ -54,7 +55,7 @@ std::string describe_cycle(graph_ref graph, call_site at) {
   while (visited.insert(node).second) {
     path.push_back(node);
     CUgraphNode next = nullptr;
-    for (const CUgraphNode earlier : before.at(node)) {
+    for (const CUgraphNode earlier : predecessors.at(node)) {
       if (is_on_cycle(earlier)) next = earlier;
     }
     if (next == nullptr) return {};
@@ -74,7 +75,7 @@ std::string describe_cycle(graph_ref graph, call_site at) {
   return text + " -> " + end;
 }
 
-// The same of a part of it, where there is none in the graph itself.
+// Like describe_cycle(), but also searches the parts of the graph.
 std::string describe_any_cycle(graph_ref graph, call_site at) {
   std::string text = describe_cycle(graph, at);
   const auto search_part = [&](CUgraph part) {
@@ -96,15 +97,18 @@ std::string reason_for(CUgraphInstantiateResult result, graph_ref source, call_s
   switch (result) {
     case CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE: {
       const std::string cycle = describe_any_cycle(source, at);
-      return "the graph cannot be ordered: it has a cycle" + (cycle.empty() ? cycle : ", " + cycle);
+      return fmt::format("the graph has a cycle{}{}; remove one of its edges",
+                         cycle.empty() ? "" : ", ", cycle);
     }
     case CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
-      return "a node does what an executable of these options, or a body of a conditional node, "
-             "cannot do";
+      return "a node's operation is not supported with these options or in a body of a "
+             "conditional node; change the options or remove the node";
     case CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
-      return "the nodes of a graph that the device launches have to be of one context";
+      return "the nodes belong to different contexts; use one context for a graph that the "
+             "device launches";
     case CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED:
-      return "a condition is used by no node of the graph";
+      return "a condition is not used by any node of the graph; add its conditional node, or "
+             "do not create it";
     default: return {};
   }
 }
@@ -117,10 +121,9 @@ void fail_instantiation(CUresult answer, const CUDA_GRAPH_INSTANTIATE_PARAMS& pa
   std::string reason = reason_for(params.result_out, source, at);
   if (reason.empty() && answer == CUDA_ERROR_NOT_SUPPORTED) {
     reason =
-        "a graph that is a part of a node is no executable of its own, and one that allocates or "
-        "has conditional nodes "
-        "has "
-        "one executable at a time";
+        "the graph is part of a node, or has allocations or conditional nodes and thus one "
+        "executable at a time; instantiate the enclosing graph, or close the other executable "
+        "first";
   }
   if (reason.empty())
     throw_error(static_cast<errc>(answer), call, subject::graph(source.get()), at);

@@ -1,4 +1,5 @@
-// api/graph/instantiation_failure.hpp - why a graph cannot be made executable, in words.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/instantiation_failure.hpp - explains why a graph cannot be instantiated.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -8,7 +9,7 @@
 
 namespace weir::detail {
 
-// Throws what the driver answered, with the reason and the node.
+// Throws the driver's error with the reason and the node.
 [[noreturn, gnu::cold]] void fail_instantiation(abi::CUresult answer,
                                                 const abi::CUDA_GRAPH_INSTANTIATE_PARAMS& params,
                                                 graph_ref source, call_site at);

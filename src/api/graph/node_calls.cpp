@@ -1,4 +1,5 @@
-// api/graph/node_calls.cpp - nodes added to graphs.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/node_calls.cpp - adds nodes to graphs.
 #include "api/graph/node_calls.hpp"
 
 #include "api/graph/conditional_bodies.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const char* add_call = "cuGraphAddNode";
 
-// The nodes of a list as the driver takes them.
+// The nodes of a list as an array for the driver.
 class driver_nodes {
  public:
   driver_nodes(CUgraph graph, dependency_list nodes, call_site at) : size_{nodes.size()} {
@@ -45,54 +46,56 @@ class driver_nodes {
 CUgraphNode require_open(graph_node node, const char* call, call_site at) {
   require_outside_host_function(call, {}, at);
   if (!node) [[unlikely]] {
-    throw_error(errc::invalid_value, call, "no node", "name a node of a graph", at);
+    throw_error(errc::invalid_value, call, "no node", "the node is null; pass a node of a graph",
+                at);
   }
-  if (any_lost_graph()) [[unlikely]] {
+  if (any_unusable_graph()) [[unlikely]] {
     const CUgraph named_graph = node.graph().get();
-    const CUgraph of = named_graph != nullptr ? named_graph : find_graph_of(node.get());
-    if (is_lost(of)) fail_lost_graph(of, call, at);
+    const CUgraph node_graph = named_graph != nullptr ? named_graph : find_graph_of(node.get());
+    if (is_unusable(node_graph)) fail_unusable_graph(node_graph, call, at);
   }
   return node.get();
 }
 
 void require_node_of(graph_node node, CUgraph graph, const char* call, call_site at) {
   require_open(node, call, at);
-  const CUgraph of = node.graph().get();
-  if (of == nullptr || of == graph) [[likely]] {
+  const CUgraph node_graph = node.graph().get();
+  if (node_graph == nullptr || node_graph == graph) [[likely]] {
     return;
   }
-  throw_error(errc::invalid_value, call, to_string(graph_ref{graph}),
-              fmt::format("{} is a node of {}; a clone's own is told by find_clone_of()",
-                          to_string(node), to_string(graph_ref{of})),
-              at);
+  throw_error(
+      errc::invalid_value, call, to_string(graph_ref{graph}),
+      fmt::format("{} is a node of {}; pass a node of this graph (of a clone: find_clone_of())",
+                  to_string(node), to_string(graph_ref{node_graph})),
+      at);
 }
 
-CUresult try_add_node(CUgraph to, dependency_list after, CUgraphNodeParams& params,
+CUresult try_add_node(CUgraph parent_graph, dependency_list dependencies, CUgraphNodeParams& params,
                       owner_list owners, CUgraphNode& created, call_site at) {
-  const CUgraph graph = require_open(graph_ref{to}, add_call, at);
-  driver_nodes before{graph, after, at};
+  const CUgraph graph = require_open(graph_ref{parent_graph}, add_call, at);
+  driver_nodes dependency_nodes{graph, dependencies, at};
   throw_if_not_allowed_in_body(graph, static_cast<node_kind>(params.type), at);
   node_owners kept{graph, owners, at};
   node_call_site site = reserve_call_site(graph, at);
-  const CUresult answer = add_to_graph(created, graph, before.data(), before.size(), params);
+  const CUresult answer =
+      add_to_graph(created, graph, dependency_nodes.data(), dependency_nodes.size(), params);
   if (answer == CUDA_SUCCESS) {
     site.node = created;
-    release_user_objects(
-        graph,
-        set_call_site(graph,
-                      site));  // of one that had this handle, and went directly through the driver
+    // The released objects belonged to an earlier node with this handle that was removed directly
+    // through the driver.
+    release_user_objects(graph, set_call_site(graph, site));
     kept.assign_to(created);
   }
   return answer;
 }
 
-CUgraphNode add_node(CUgraph to, dependency_list after, CUgraphNodeParams& params,
+CUgraphNode add_node(CUgraph parent_graph, dependency_list dependencies, CUgraphNodeParams& params,
                      owner_list owners, call_site at) {
   CUgraphNode created = nullptr;
-  const CUresult answer = try_add_node(to, after, params, owners, created, at);
+  const CUresult answer = try_add_node(parent_graph, dependencies, params, owners, created, at);
   if (answer != CUDA_SUCCESS) [[unlikely]] {
     const auto kind = static_cast<node_kind>(params.type);
-    fail_adding(answer, to, after, kind, hint_for(kind), at);
+    fail_adding(answer, parent_graph, dependencies, kind, hint_for(kind), at);
   }
   return created;
 }

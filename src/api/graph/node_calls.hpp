@@ -1,30 +1,31 @@
-// api/graph/node_calls.hpp - nodes of graphs as operands of driver calls: added, asked and changed.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/node_calls.hpp - validates graph nodes, and adds, reads and changes them.
 #pragma once
 
 #include "api/core/check.hpp"
 #include "api/graph/graph_checks.hpp"
 #include "api/graph/node_failure.hpp"
-#include "api/graph/node_owners.hpp"
+#include "api/graph/node_metadata.hpp"
 
 #include <weir/graph/nodes/graph_node.hpp>
 
 namespace weir::detail {
 
-// The handle to give to the driver: of a node that is one, on a thread where calls are allowed.
+// Returns the handle for a driver call. Throws if `node` is empty, or inside a host function.
 CUgraphNode require_open(graph_node node, const char* call, call_site at);
 
-// Throws unless the node is known to be of this graph, or nobody knows.
+// Throws if the node is known to belong to another graph.
 void require_node_of(graph_node node, CUgraph graph, const char* call, call_site at);
 
-// Adds the node that `params` describes, with all zero where it says nothing. The first form throws
-// what says why the driver refuses it; the second gives its answer, and has refused everything
-// else.
-[[nodiscard]] CUgraphNode add_node(CUgraph to, dependency_list after, CUgraphNodeParams& params,
-                                   owner_list owners, call_site at);
-[[nodiscard]] CUresult try_add_node(CUgraph to, dependency_list after, CUgraphNodeParams& params,
-                                    owner_list owners, CUgraphNode& created, call_site at);
+// Adds the node that `params` describes; unset members must be 0. add_node() throws if the driver
+// refuses the node. try_add_node() returns the driver's result and throws for everything else.
+[[nodiscard]] CUgraphNode add_node(CUgraph parent_graph, dependency_list dependencies,
+                                   CUgraphNodeParams& params, owner_list owners, call_site at);
+[[nodiscard]] CUresult try_add_node(CUgraph parent_graph, dependency_list dependencies,
+                                    CUgraphNodeParams& params, owner_list owners,
+                                    CUgraphNode& created, call_site at);
 
-// Changes a node of a graph: set(handle) calls the driver.
+// Changes the parameters of a node. `set(handle)` calls the driver.
 template <class Set>
 void change_node(graph_node node, node_kind kind, owner_list owners, const char* call,
                  const Set& set, call_site at) {
@@ -35,21 +36,21 @@ void change_node(graph_node node, node_kind kind, owner_list owners, const char*
   kept.assign_to(handle);
 }
 
-inline void check_set_in(CUresult answer, const char* call, CUgraphExec exec, graph_node node,
-                         node_kind kind, call_site at) {
+inline void check_set_in_exec(CUresult answer, const char* call, CUgraphExec exec, graph_node node,
+                              node_kind kind, call_site at) {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
     fail_setting_in(answer, call, exec, node, kind, at);
   }
 }
 
-// What the driver has of the node: get(handle, params) calls it.
+// Returns the node's parameters. `get(handle, params)` calls the driver.
 template <class Params, class Get>
 [[nodiscard]] Params params_of(graph_node node, const char* call, const Get& get, call_site at) {
   Params params{};
   const CUgraphNode handle = require_open(node, call, at);
   if (const CUresult answer = get(handle, &params); answer != CUDA_SUCCESS) {
     throw_error(static_cast<errc>(answer), call, describe(node),
-                "the node is of another kind, or gone", at);
+                "the node is of another kind or was destroyed; check its kind() first", at);
   }
   return params;
 }

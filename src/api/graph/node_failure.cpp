@@ -1,4 +1,5 @@
-// api/graph/node_failure.cpp - why nodes of graphs cannot be added or changed, in words.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/node_failure.cpp - explains why nodes cannot be added or changed.
 #include "api/graph/node_failure.hpp"
 
 #include <weir/core/to_string.hpp>
@@ -47,141 +48,152 @@ std::string describe_kind(node_kind kind) {
 std::string describe(graph_node node) {
   if (!node) return "no node";
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-  const bool known = driver().cuGraphNodeGetType(node.get(), &type) == CUDA_SUCCESS;
-  return known ? fmt::format("{} {}", name_of(static_cast<node_kind>(type)), to_string(node))
-               : to_string(node);
+  const bool exists = driver().cuGraphNodeGetType(node.get(), &type) == CUDA_SUCCESS;
+  return exists ? fmt::format("{} {}", name_of(static_cast<node_kind>(type)), to_string(node))
+                : to_string(node);
 }
 
 const char* hint_for(node_kind kind) noexcept {
   switch (kind) {
     case node_kind::kernel:
-      return "the function has to be loaded, and grid and block have to be what the device can do";
+      return "the function is not loaded, or the grid or block is outside the device's "
+             "limits; keep the module open, and use a valid grid and block";
     case node_kind::copy:
-      return "both sides have to be there for all of it, with at least a byte, a row and a slice, "
-             "and pitches of at "
-             "least a row; and a buffer's pool has to let the device in that copies, the target's "
-             "(memory_pool_ref::set_access)";
+      return "the copy is empty, exceeds the memory of one side, has a pitch shorter than a "
+             "row, or uses a pool that the copying device cannot access; check sizes and "
+             "pitches, and give the target's device access (memory_pool_ref::set_access)";
     case node_kind::fill:
-      return "the memory has to be what a device reaches (a buffer, a pinned_buffer), whole "
-             "elements within its "
-             "bounds, at least one, and the pitch at least a row";
-    case node_kind::host_function: return "the function must not be null";
-    case node_kind::child_graph: return "the child has to be a graph, and another one";
+      return "the range is empty, not device-accessible memory, exceeds its allocation, or "
+             "has a pitch shorter than a row; fill whole elements of a buffer or pinned_buffer";
+    case node_kind::host_function: return "the function is null; pass a function";
+    case node_kind::child_graph:
+      return "the child graph is null or the graph itself; pass another graph";
     case node_kind::event_wait:
-    case node_kind::event_record: return "the event has to be alive";
+    case node_kind::event_record:
+      return "the event is closed; keep it open while the graph is used";
     case node_kind::semaphore_signal:
-    case node_kind::semaphore_wait: return "the semaphores have to be alive, and at least one";
+    case node_kind::semaphore_wait:
+      return "the list of semaphores is empty, or a semaphore is closed; pass at least one "
+             "open semaphore";
     case node_kind::allocation:
-      return "the memory has to be of a device that there is, at least a byte";
+      return "the size is 0 or the device does not exist; allocate at least 1 byte on a "
+             "device of device::all()";
     case node_kind::free:
-      return "the address has to be what an allocation node gave, and nobody else's to free";
+      return "the address is not from an allocation node, or another node already frees it; "
+             "free each allocation node's address once";
     case node_kind::value_batch:
-      return "a word lies, aligned to its size, in memory that a device reaches, and there are at "
-             "most 255";
+      return "a word is not aligned to its size or not in device-accessible memory, or the "
+             "batch has more than 255 operations; check the addresses, or split the batch";
     case node_kind::conditional:
-      return "the condition has to be of this graph, used by no other node";
+      return "the condition belongs to another graph, or another node uses it; create a "
+             "condition of this graph for each node";
     case node_kind::empty: break;
   }
   return "";
 }
 
-void fail_adding(CUresult answer, CUgraph to, dependency_list after, node_kind kind,
-                 std::string reason, call_site at) {
+void fail_adding(CUresult answer, CUgraph parent_graph, dependency_list dependencies,
+                 node_kind kind, std::string reason, call_site at) {
   const bool gpus_only = kind == node_kind::semaphore_signal || kind == node_kind::semaphore_wait;
   switch (answer) {
     case CUDA_ERROR_INVALID_VALUE: {
       std::vector<CUgraphNode> sorted;
-      for (const graph_node node : after) sorted.push_back(node.get());
+      for (const graph_node node : dependencies) sorted.push_back(node.get());
       std::ranges::sort(sorted);
       const auto duplicate = std::ranges::adjacent_find(sorted);
       if (duplicate != sorted.end()) {
-        reason = describe(graph_node{*duplicate, to}) +
-                 " is named twice in the list of those that it comes after";
-      } else if (after.size() != 0) {
+        reason = describe(graph_node{*duplicate, parent_graph}) +
+                 " is listed twice as a dependency; list each dependency once";
+      } else if (dependencies.size() != 0) {
         reason += reason.empty() ? "" : "; and ";
-        reason += "the nodes that it comes after have to be of this graph";
+        reason += "use only nodes of this graph as dependencies";
       }
       break;
     }
     case CUDA_ERROR_NOT_SUPPORTED:
-      if (gpus_only) reason = "GPUs only; the embedded driver has no such nodes";
+      if (gpus_only)
+        reason =
+            "the embedded driver does not support semaphore nodes (GPUs only); signal or "
+            "wait in a stream, outside the graph";
       break;
     case CUDA_ERROR_INVALID_HANDLE: break;
-    default: throw_error(static_cast<errc>(answer), add_node_call, subject::graph(to), at);
+    default:
+      throw_error(static_cast<errc>(answer), add_node_call, subject::graph(parent_graph), at);
   }
-  throw_error(static_cast<errc>(answer), add_node_call, to_string(graph_ref{to}),
+  throw_error(static_cast<errc>(answer), add_node_call, to_string(graph_ref{parent_graph}),
               fmt::format("{}{}{}", describe_kind(kind), reason.empty() ? "" : ": ", reason), at);
 }
 
-void fail_setting(CUresult answer, const char* call, graph_node node, node_kind wanted,
+void fail_setting(CUresult answer, const char* call, graph_node node, node_kind expected,
                   call_site at) {
   if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
     throw_error(static_cast<errc>(answer), call, describe(node), {}, at);
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   if (driver().cuGraphNodeGetType(node.get(), &type) != CUDA_SUCCESS) {
-    throw_error(static_cast<errc>(answer), call, to_string(node), "it is no node, or gone", at);
+    throw_error(static_cast<errc>(answer), call, to_string(node),
+                "the node does not exist or was destroyed; pass a node of an existing graph", at);
   }
-  if (static_cast<node_kind>(type) != wanted) {
-    throw_error(static_cast<errc>(answer), call, describe(node),
-                "the parameters are of " + describe_kind(wanted), at);
+  if (static_cast<node_kind>(type) != expected) {
+    throw_error(
+        static_cast<errc>(answer), call, describe(node),
+        fmt::format(
+            "the parameters are for {}, which the node is not; pass parameters of the node's kind",
+            describe_kind(expected)),
+        at);
   }
-  throw_error(static_cast<errc>(answer), call, describe(node), hint_for(wanted), at);
+  throw_error(static_cast<errc>(answer), call, describe(node), hint_for(expected), at);
 }
 
 void fail_setting_in(CUresult answer, const char* call, CUgraphExec exec, graph_node node,
-                     node_kind wanted, call_site at) {
+                     node_kind expected, call_site at) {
   if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
     throw_error(static_cast<errc>(answer), call, describe(node), {}, at);
   const bool can_be_off =
-      wanted == node_kind::fill || wanted == node_kind::copy || wanted == node_kind::kernel;
+      expected == node_kind::fill || expected == node_kind::copy || expected == node_kind::kernel;
   unsigned enabled = 0;
   if (can_be_off && driver().cuGraphNodeGetEnabled(exec, node.get(), &enabled) != CUDA_SUCCESS) {
     throw_error(static_cast<errc>(answer), call, to_string(node),
-                "it is none of the nodes that the executable was made of, or of another kind; name "
-                "a node of that very graph, "
-                "not of a clone or of one that it was updated from",
+                "the node is not from the graph that was instantiated, or is of another kind; "
+                "pass a node of that graph, not of a clone or of a graph that it was updated from",
                 at);
   }
   const char* allowed = "";
-  switch (wanted) {
+  switch (expected) {
     case node_kind::fill:
       allowed =
-          "an executable may change value and address of a fill, one of several rows nothing else; "
-          "it has to stay one "
-          "of one row or of several";
+          "in an executable, only the value and address of a fill can change, and its size "
+          "if it has one row; do not change between one row and several rows";
       break;
     case node_kind::copy:
       allowed =
-          "an executable may change addresses and size of a copy of one row, of several rows "
-          "nothing, to memory of the "
-          "same kinds: host or device if it was added, of a pool or not, of a graph or not; and of "
+          "in an executable, only the addresses and size of a one-row copy can change; "
+          "keep both sides in the same kinds of memory (host, device, pool, graph) and in "
           "one context";
       break;
     case node_kind::value_batch:
       allowed =
-          "an executable may change the words and values of a batch, not how many there are or "
-          "what each does";
+          "in an executable, only the words and values of a batch can change; keep the "
+          "number and kinds of operations";
       break;
     case node_kind::child_graph:
       allowed =
-          "an executable takes a child of the same shape: the same kinds of nodes in the same "
-          "order";
+          "in an executable, a child graph must keep its shape; pass a graph with the same "
+          "kinds of nodes in the same order";
       break;
     case node_kind::kernel:
       allowed =
-          "an executable may change function, extents and arguments of a kernel, not its context";
+          "in an executable, a kernel's context cannot change; change only its function, "
+          "extents and arguments";
       break;
     default: break;
   }
-  const std::string hint = hint_for(wanted);
-  // One that may be gone is not asked what it is: a GPU's driver may crash over it.
-  throw_error(
-      static_cast<errc>(answer), call, can_be_off ? describe(node) : to_string(node),
-      fmt::format("{}{}{}{}", allowed, *allowed != '\0' ? "; " : "", hint,
-                  can_be_off
-                      ? ""
-                      : "; and the node has to be of the graph that the executable was made of"),
-      at);
+  const std::string hint = hint_for(expected);
+  // Does not query the kind of a node that may have been destroyed, because a GPU's driver may
+  // crash.
+  throw_error(static_cast<errc>(answer), call, can_be_off ? describe(node) : to_string(node),
+              fmt::format("{}{}{}{}", allowed, *allowed != '\0' ? "; " : "", hint,
+                          can_be_off ? "" : "; use a node of the graph that was instantiated"),
+              at);
 }
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// api/graph/node_failure.hpp - why nodes of graphs cannot be added or changed, in words.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/node_failure.hpp - explains why nodes cannot be added or changed.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -9,23 +10,25 @@
 
 namespace weir::detail {
 
-// "fill node "scale" 0x55d0c8", as far as the driver and the notes tell.
+// Returns a text such as "fill node "scale" 0x55d0c8", from the driver and the metadata. Unknown
+// parts are left out.
 [[nodiscard]] std::string describe(graph_node node);
 [[nodiscard]] const char* name_of(node_kind kind) noexcept;
 [[nodiscard]] std::string describe_kind(node_kind kind);  // "a fill node", "an empty node"
 
-// What parameters of a kind have to be.
+// Returns what the parameters of a kind of node have to satisfy.
 [[nodiscard]] const char* hint_for(node_kind kind) noexcept;
 
-// Throws what says why the driver refuses to add such a node.
-[[noreturn, gnu::cold]] void fail_adding(CUresult answer, CUgraph to, dependency_list after,
-                                         node_kind kind, std::string reason, call_site at);
+// Throws an error that explains why the driver refuses to add the node.
+[[noreturn, gnu::cold]] void fail_adding(CUresult answer, CUgraph parent_graph,
+                                         dependency_list dependencies, node_kind kind,
+                                         std::string reason, call_site at);
 
-// Throws what says why the driver refuses these parameters for the node, of a graph or of an
-// executable.
+// Throws an error that explains why the driver refuses the parameters. fail_setting() is for a node
+// of a graph, fail_setting_in() for a node of an executable.
 [[noreturn, gnu::cold]] void fail_setting(CUresult answer, const char* call, graph_node node,
-                                          node_kind wanted, call_site at);
+                                          node_kind expected, call_site at);
 [[noreturn, gnu::cold]] void fail_setting_in(CUresult answer, const char* call, CUgraphExec exec,
-                                             graph_node node, node_kind wanted, call_site at);
+                                             graph_node node, node_kind expected, call_site at);
 
 }  // namespace weir::detail

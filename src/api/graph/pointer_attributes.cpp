@@ -1,4 +1,5 @@
-// api/graph/pointer_attributes.cpp - asking the driver what is at an address.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/pointer_attributes.cpp - queries the driver about an address.
 #include "api/graph/pointer_attributes.hpp"
 
 #include "api/core/check.hpp"
@@ -17,14 +18,14 @@ pointer_attributes query_pointer_attributes(const void* address, call_site at) {
   void* answers[] = {static_cast<void*>(&kind), static_cast<void*>(&context),
                      static_cast<void*>(&device)};
   pointer_attributes pointer_info;
-  // Of memory that it does not know a driver answers with zeros.
+  // The driver returns zeros for memory that it did not allocate or register.
   check(driver().cuPointerGetAttributes(3, attributes, answers, device_address(address)),
         "cuPointerGetAttributes", subject::memory(address), at);
   if (kind != CU_MEMORYTYPE_DEVICE) return pointer_info;
   pointer_info.kind = CU_MEMORYTYPE_DEVICE;
   pointer_info.context = context;
   if (context == nullptr && device >= 0)
-    pointer_info.context = primary_context(weir::device{device}, at);  // a pool's memory
+    pointer_info.context = primary_context(weir::device{device}, at);  // memory of a pool
   return pointer_info;
 }
 

@@ -1,4 +1,5 @@
-// api/graph/pointer_attributes.hpp - the memory of a node, as the driver has to be told of it.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/pointer_attributes.hpp - the driver's attributes of the memory that a node uses.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -7,16 +8,15 @@
 
 namespace weir::detail {
 
-// What the driver knows of an address.
+// The driver's attributes of an address.
 struct pointer_attributes {
-  abi::CUmemorytype kind =
-      abi::CU_MEMORYTYPE_HOST;       // what it does not know is the host's, and pageable
-  abi::CUcontext context = nullptr;  // of device memory; null for the host's
+  abi::CUmemorytype kind = abi::CU_MEMORYTYPE_HOST;  // unknown addresses are pageable host memory
+  abi::CUcontext context = nullptr;  // context of device memory; null for host memory
 };
 [[nodiscard]] pointer_attributes query_pointer_attributes(const void* address, call_site at);
 
-// The context of a node that names none: the calling thread's current one, else the primary one of
-// device 0.
+// Returns the context for a node that names none: the calling thread's current context, or the
+// primary context of device 0.
 [[nodiscard]] abi::CUcontext default_node_context(call_site at);
 
 }  // namespace weir::detail

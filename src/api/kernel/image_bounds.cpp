@@ -1,4 +1,5 @@
-// api/kernel/image_bounds.cpp - is an image whole?
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/image_bounds.cpp - checks that an image is complete.
 #include "api/kernel/image_bounds.hpp"
 
 #include <elf.h>
@@ -9,7 +10,7 @@
 namespace weir::detail {
 namespace {
 
-// The header at an offset; false if it is not all there.
+// Reads the header at an offset. Returns false if it is not completely inside the image.
 template <class Header>
 bool read(std::span<const std::byte> image, std::uint64_t offset, Header& header) noexcept {
   if (offset > image.size() || image.size() - offset < sizeof(Header)) return false;
@@ -39,12 +40,12 @@ bool is_whole_elf(std::span<const std::byte> image) noexcept {
   return true;
 }
 
-// What a fatbin begins with.
+// The header of a fatbin.
 struct fatbin_header {
   std::uint32_t magic;
   std::uint16_t version;
   std::uint16_t header_bytes;
-  std::uint64_t bytes;  // behind the header
+  std::uint64_t bytes;  // after the header
 };
 constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 

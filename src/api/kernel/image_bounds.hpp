@@ -1,5 +1,6 @@
-// api/kernel/image_bounds.hpp - is an image whole? A driver takes an address, and looks for the end
-// itself.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/image_bounds.hpp - checks that an image is complete. The driver only gets an address
+// and determines the size itself.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,9 @@
 
 namespace weir::detail {
 
-// Does the image say that it goes on behind its end? Of ELF files (cubins, images of embedded
-// devices) and fatbins; what is neither is text, and ends with a zero that weir adds.
+// Returns true if the image's headers refer to data beyond its end. Checks ELF files (cubins,
+// images of embedded devices) and fatbins. Anything else is text, to which weir adds a terminating
+// zero.
 [[nodiscard]] bool is_truncated(std::span<const std::byte> image) noexcept;
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// api/kernel/kernel_state.hpp - what weir knows of a kernel, asked once.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/kernel_state.hpp - cached facts about a kernel.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -10,22 +11,23 @@
 
 namespace weir::detail {
 
-// Stays where it is for as long as somebody has the kernel.
+// Stays at its address as long as any kernel object refers to it.
 struct kernel_state : kernel_info {
-  // Asks for the parameters, with the context current.
-  kernel_state(CUfunction handle, CUcontext in, call_site at);
+  // Queries the parameters. The context must be current.
+  kernel_state(CUfunction handle, CUcontext owner_context, call_site at);
 
   CUcontext context;
   std::vector<kernel_parameter> parameter_list;
-  std::atomic<unsigned> best_block{0};  // threads, without dynamic shared memory; 0: not asked yet
+  // Threads per block without dynamic shared memory; 0: not queried yet.
+  std::atomic<unsigned> best_block{0};
 };
 
-// Of an open kernel, on a thread where calls are allowed.
-[[nodiscard]] kernel_state& require_open(const kernel& what, const char* call, call_site at);
+// Returns the state of an open kernel. Throws if it is empty or this thread runs a host function.
+[[nodiscard]] kernel_state& require_open(const kernel& target, const char* call, call_site at);
 
-// For texts: `kernel "_Z5scalePff"`.
-[[nodiscard]] std::string describe(const kernel& what);
-// The name that the driver has for it; empty if it does not tell.
+// Returns `kernel "_Z5scalePff"`, for texts.
+[[nodiscard]] std::string describe(const kernel& target);
+// Returns the driver's name of the function; empty if the query fails.
 [[nodiscard]] std::string linker_name_of(CUfunction function) noexcept;
 
 }  // namespace weir::detail

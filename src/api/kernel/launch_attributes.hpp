@@ -1,5 +1,6 @@
-// api/kernel/launch_attributes.hpp - what a launch has beyond cuLaunchKernel's arguments, as the
-// driver is told of it.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/launch_attributes.hpp - the options of a launch beyond cuLaunchKernel's arguments, as
+// attributes of the driver.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -10,7 +11,7 @@
 
 namespace weir::detail {
 
-// Stays where it is while the driver looks at it.
+// Must stay at its address while the driver reads it.
 class launch_attributes {
  public:
   explicit launch_attributes(const launch_config& config) noexcept {

@@ -1,4 +1,5 @@
-// api/kernel/launch_failure.hpp - why a kernel cannot be launched so.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/launch_failure.hpp - determines why a kernel launch failed.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -8,24 +9,25 @@
 namespace weir::detail {
 
 [[noreturn, gnu::cold]] void throw_launch_error(errc answer, const char* call, stream_ref stream,
-                                                const launch_config& config, const kernel& what,
+                                                const launch_config& config, const kernel& target,
                                                 call_site at);
 
-// A cluster that has blocks in some directions and 0 in others: not one, and not none.
+// Throws for a cluster that is 0 in some directions only.
 [[noreturn, gnu::cold]] void throw_incomplete_cluster(const launch_config& config, const char* call,
-                                                      const kernel* what, call_site at);
+                                                      const kernel* target, call_site at);
 
-// Refuses such a one. `what` is null of a node's parameters, which know only the function.
+// Throws if the cluster is 0 in some directions only. `target` is null for the parameters of a
+// node, which only have the function.
 inline void require_complete_cluster(const launch_config& config, const char* call,
-                                     const kernel* what, call_site at) {
+                                     const kernel* target, call_site at) {
   const auto [x, y, z] = config.cluster;
   if ((x == 0 || y == 0 || z == 0) && (x | y | z) != 0) [[unlikely]]
-    throw_incomplete_cluster(config, call, what, at);
+    throw_incomplete_cluster(config, call, target, at);
 }
 
-// In captures, which a driver would break over it. With the kernel's context current, or another
-// one.
+// Checks the shape before a launch in a capture, since a refused launch would invalidate the
+// capture. Requires a current context.
 void require_valid_shape(const char* call, stream_ref stream, const launch_config& config,
-                         const kernel& what, call_site at);
+                         const kernel& target, call_site at);
 
 }  // namespace weir::detail

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/kernel/module.cpp - compiled code loaded onto a device.
 #include <weir/kernel/module.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/read_file.hpp"
 #include "api/device/make_current.hpp"
 #include "api/kernel/image_bounds.hpp"
@@ -28,7 +29,7 @@ detail::keep_alive_ref make_owner(std::unique_ptr<module_state> state) noexcept 
   return detail::keep_alive_ref{*state.release()};
 }
 
-// What the driver's compiler says about PTX.
+// The messages of the driver's PTX compiler.
 struct error_log {
   std::array<char, 8192> text{};
   [[nodiscard]] std::string trimmed() const {
@@ -46,11 +47,15 @@ struct error_log {
       case errc::invalid_image:
       case errc::no_binary_for_gpu:
         hint =
-            "it is no image for this device: a GPU takes cubins, fatbins and PTX for it, an "
-            "embedded device what "
-            "weir compiled for one; weir::program compiles source for either";
+            "the image is not for this device; load a cubin, fatbin or PTX for this GPU, "
+            "load an image that weir compiled for an embedded device, or compile source with "
+            "weir::program";
         break;
-      case errc::invalid_ptx: hint = "the driver's compiler does not take this PTX"; break;
+      case errc::invalid_ptx:
+        hint =
+            "the driver's compiler rejects this PTX; compile it to an older PTX version, or "
+            "install a newer driver";
+        break;
       default: break;
     }
   }
@@ -64,7 +69,9 @@ std::string read_image_file(const std::string& path, call_site at) {
   constexpr const char* call = "weir::module::load";
   if (path.find('\n') != std::string::npos) {
     throw_error(errc::file_not_found, call, "a file",
-                "this is text, not the name of a file: std::as_bytes(std::span{text})", at);
+                "the argument is text, not a file name; pass the text as "
+                "std::as_bytes(std::span{text})",
+                at);
   }
   return detail::read_file(path, call, at);
 }
@@ -77,13 +84,14 @@ weir::module module::load_as(context_ref context, std::span<const std::byte> ima
                              call_site at) {
   detail::require_outside_host_function(load_call, {}, at);
   if (detail::is_truncated(image)) {
-    throw_error(errc::invalid_image, load_call,
-                label.empty() ? "a module" : fmt::format("module \"{}\"", label),
-                fmt::format("of {} bytes there are fewer than the image says; it was cut short",
-                            image.size()),
-                at);
+    throw_error(
+        errc::invalid_image, load_call,
+        label.empty() ? "a module" : fmt::format("module \"{}\"", label),
+        fmt::format("the image has {} bytes, fewer than its headers say; load the complete image",
+                    image.size()),
+        at);
   }
-  // Text ends with a zero, and no driver gets to look beyond what the caller gave.
+  // Appends zeros: text must be terminated, and the driver must not read beyond the caller's data.
   std::vector<std::byte> whole(image.size() + 16);
   std::ranges::copy(image, whole.begin());
 
@@ -120,7 +128,8 @@ weir::module module::adopt(CUmod_st* handle, context_ref context, call_site at) 
   constexpr const char* call = "weir::module::adopt";
   detail::require_outside_host_function(call, {}, at);
   if (handle == nullptr)
-    throw_error(errc::invalid_handle, call, "null", "there is no module to take over", at);
+    throw_error(errc::invalid_handle, call, "null", "the module is null; pass an existing module",
+                at);
   return weir::module{make_owner(
       std::make_unique<module_state>(handle, context.get(), std::string{}, detail::name_pairs{}))};
 }
@@ -129,22 +138,23 @@ void module::close(call_site at) {
   if (closed()) return;
   constexpr const char* call = "cuModuleUnload";
   detail::require_outside_host_function(call, {}, at);
-  auto* const known = static_cast<module_state*>(state_.get());
-  if (__atomic_load_n(&known->shares, __ATOMIC_ACQUIRE) != 1) {
+  auto* const loaded = static_cast<module_state*>(state_.get());
+  if (__atomic_load_n(&loaded->shares, __ATOMIC_ACQUIRE) != 1) {
     state_ = {};
     return;
   }
-  const detail::make_current current{known->context, at};
+  const detail::make_current current{loaded->context, at};
   const detail::relaxed_capture_mode guard{at};
   static_cast<void>(state_.release());
-  const std::unique_ptr<module_state> mine{known};
-  check(driver().cuModuleUnload(mine->handle), call, {}, at);
+  const std::unique_ptr<module_state> owned_state{loaded};
+  check(driver().cuModuleUnload(owned_state->handle), call, {}, at);
 }
 
 module_state& module::state(const char* call, call_site at) const {
   detail::require_outside_host_function(call, {}, at);
   if (closed())
-    throw_error(errc::closed, call, "closed module", "keep it open while it is used", at);
+    throw_error(errc::closed, call, "closed module",
+                "the module was closed or moved from; keep it open while it is used", at);
   return *static_cast<module_state*>(state_.get());
 }
 

@@ -1,8 +1,9 @@
-// api/kernel/module_lookup.cpp - what a module has by a name: kernels and variables.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/module_lookup.cpp - finds the kernels and variables of a module by name.
 #include <weir/core/error.hpp>
 #include <weir/kernel/module.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/device/make_current.hpp"
 #include "api/kernel/module_names.hpp"
 #include "api/kernel/module_state.hpp"
@@ -25,7 +26,7 @@ namespace {
 constexpr const char* kernel_call = "cuModuleGetFunction";
 constexpr const char* variable_call = "cuModuleGetGlobal";
 
-// For texts, as people read them, and not too many.
+// Returns the demangled names for texts, at most max_names of them.
 std::string join_names(const std::vector<std::string>& names) {
   constexpr std::size_t max_names = 8;
   std::vector<std::string> some;
@@ -41,7 +42,8 @@ abi::CUresult find_function(const module_state& state, const std::string& name,
   return driver().cuModuleGetFunction(&found, state.handle, name.c_str());
 }
 
-// The one kernel that the source calls so. Throws where there is none, or there are several.
+// Returns the only kernel with this name in the source. Throws if there is none or if there are
+// several.
 abi::CUfunction find_by_source_name(const module_state& state, const std::string& name,
                                     call_site at) {
   std::vector<std::string> all;
@@ -49,30 +51,36 @@ abi::CUfunction find_by_source_name(const module_state& state, const std::string
     all = kernel_names_of(state, at);
   } catch (const error& e) {
     if (e.result() != errc::call_requires_newer_driver) throw;
-    throw_error(errc::not_found, kernel_call, describe(state),
-                fmt::format("it has no kernel that the linker knows as \"{}\"; names in the source "
-                            "need a driver of CUDA 12.4, "
-                            "or extern \"C\"",
-                            name),
-                at);
+    throw_error(
+        errc::not_found, kernel_call, describe(state),
+        fmt::format(
+            "the module has no kernel with the linker name \"{}\"; declare the kernel extern "
+            "\"C\", or use a driver for CUDA 12.4 or later to find names in the source",
+            name),
+        at);
   }
   const std::vector<std::string> found = detail::find_matching_names(name, all);
   if (found.size() > 1) {
-    throw_error(errc::not_found, kernel_call, describe(state),
-                fmt::format("\"{}\" is the name of several kernels: {}; ask for one by the "
-                            "linker's name ({}), or by a name "
-                            "expression of the program",
-                            name, join_names(found), found.front()),
-                at);
+    throw_error(
+        errc::not_found, kernel_call, describe(state),
+        fmt::format("\"{}\" is the name of several kernels: {}; use a linker name ({}), or a name "
+                    "expression of the program",
+                    name, join_names(found), found.front()),
+        at);
   }
   if (found.empty()) {
-    throw_error(errc::not_found, kernel_call, describe(state),
-                all.empty() ? fmt::format("it has no kernel \"{}\", nor any other", name)
-                            : fmt::format("it has no kernel \"{}\"; it has: {}. An instance of a "
-                                          "template is there if the source "
-                                          "names it, or program_options::name_expressions do",
-                                          name, join_names(all)),
-                at);
+    throw_error(
+        errc::not_found, kernel_call, describe(state),
+        all.empty()
+            ? fmt::format(
+                  "the module has no kernel \"{}\" and no other kernel; define a __global__ "
+                  "function in its source",
+                  name)
+            : fmt::format(
+                  "the module has no kernel \"{}\"; use one that it has: {}, or instantiate a "
+                  "template in the source or with program_options::name_expressions",
+                  name, join_names(all)),
+        at);
   }
   abi::CUfunction function = nullptr;
   check(find_function(state, found.front(), function), kernel_call, {}, at);
@@ -82,20 +90,20 @@ abi::CUfunction find_by_source_name(const module_state& state, const std::string
 }  // namespace
 
 weir::kernel module::kernel(std::string_view name, call_site at) const {
-  module_state& known = state(kernel_call, at);
+  module_state& loaded = state(kernel_call, at);
   const std::string requested{name};
-  const detail::make_current current{known.context, at};
+  const detail::make_current current{loaded.context, at};
   const detail::relaxed_capture_mode guard{at};
   abi::CUfunction function = nullptr;
-  const abi::CUresult answer = find_function(known, known.lowered(requested), function);
+  const abi::CUresult answer = find_function(loaded, loaded.lowered(requested), function);
   if (answer == abi::CUDA_ERROR_NOT_FOUND) {
-    function = find_by_source_name(known, requested, at);
+    function = find_by_source_name(loaded, requested, at);
   } else if (answer != abi::CUDA_SUCCESS) {
-    throw_error(static_cast<errc>(answer), kernel_call, describe(known),
-                requested.empty() ? "the name of the kernel is empty" : "", at);
+    throw_error(static_cast<errc>(answer), kernel_call, describe(loaded),
+                requested.empty() ? "the name of the kernel is empty; pass a name" : "", at);
   }
-  const std::lock_guard lock{known.lock};
-  const auto entry = known.kernels.try_emplace(function, function, known.context, at).first;
+  const std::lock_guard lock{loaded.lock};
+  const auto entry = loaded.kernels.try_emplace(function, function, loaded.context, at).first;
   return weir::kernel{entry->second, state_};
 }
 
@@ -105,38 +113,42 @@ std::vector<std::string> module::kernel_names(call_site at) const {
 
 detail::found_variable module::find_variable(std::string_view name, std::size_t bytes, bool exactly,
                                              call_site at) const {
-  const module_state& known = state(variable_call, at);
+  const module_state& loaded = state(variable_call, at);
   std::string requested{name};
-  std::string linker_name = known.lowered(requested);
-  if (linker_name == requested) linker_name = known.lowered("&" + requested);
+  std::string linker_name = loaded.lowered(requested);
+  if (linker_name == requested) linker_name = loaded.lowered("&" + requested);
   if (linker_name == "&" + requested) linker_name = requested;
-  const detail::make_current current{known.context, at};
+  const detail::make_current current{loaded.context, at};
   const detail::relaxed_capture_mode guard{at};
   abi::CUdeviceptr address = 0;
   std::size_t size = 0;
   const abi::CUresult answer =
-      driver().cuModuleGetGlobal_v2(&address, &size, known.handle, linker_name.c_str());
+      driver().cuModuleGetGlobal_v2(&address, &size, loaded.handle, linker_name.c_str());
   if (answer == abi::CUDA_ERROR_NOT_FOUND) {
     const std::string plain = requested.substr(requested.starts_with('&') ? 1 : 0);
-    throw_error(errc::not_found, variable_call, describe(known),
-                fmt::format("it has no variable \"{}\"; one in a namespace is found by a name "
-                            "expression of the program "
-                            "(\"&{}{}\"), or by the linker's name; one that no kernel uses may be "
-                            "left out by the compiler",
-                            requested, plain.find("::") == std::string::npos ? "ns::" : "", plain),
-                at);
+    throw_error(
+        errc::not_found, variable_call, describe(loaded),
+        fmt::format("the module has no variable \"{}\"; find a variable in a namespace by a name "
+                    "expression of the program (\"&{}{}\") or by the linker name, and use the "
+                    "variable in a kernel so that the compiler keeps it",
+                    requested, plain.find("::") == std::string::npos ? "ns::" : "", plain),
+        at);
   }
   if (answer != abi::CUDA_SUCCESS) {
-    throw_error(static_cast<errc>(answer), variable_call, describe(known),
-                fmt::format("\"{}\" is no variable of it", requested), at);
+    throw_error(
+        static_cast<errc>(answer), variable_call, describe(loaded),
+        fmt::format("\"{}\" is not a variable of the module; pass the name of a __device__ or "
+                    "__constant__ variable",
+                    requested),
+        at);
   }
   if (exactly ? size != bytes : size == 0 || size % bytes != 0) {
-    throw_error(errc::invalid_value, variable_call, describe(known),
-                fmt::format("variable \"{}\" has {} bytes, {} {}", requested, size,
-                            exactly ? "and the type that is asked for has"
-                                    : "no whole number of elements of",
-                            bytes),
-                at);
+    throw_error(
+        errc::invalid_value, variable_call, describe(loaded),
+        fmt::format(
+            "variable \"{}\" has {} bytes, {} {} bytes; use the variable's type", requested, size,
+            exactly ? "and the requested type has" : "not a whole number of elements of", bytes),
+        at);
   }
   return {reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), size};
 }

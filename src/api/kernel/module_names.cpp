@@ -1,4 +1,5 @@
-// api/kernel/module_names.cpp - names in the source, and the linker's.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/module_names.cpp - names in the source and linker names.
 #include "api/kernel/module_names.hpp"
 
 #include <cxxabi.h>
@@ -18,16 +19,16 @@ std::string without_spaces(std::string_view text) {
   return packed;
 }
 
-// Of "void ns::scale<float, (int)3>(float*, float)": "ns::scale<float, (int)3>".
+// Returns "ns::scale<float, (int)3>" for "void ns::scale<float, (int)3>(float*, float)".
 std::string_view function_name_in(std::string_view signature) {
-  int depth = 0;  // of template arguments
+  int depth = 0;  // nesting of template arguments
   std::size_t begin = 0;
   for (std::size_t i = 0; i < signature.size(); ++i) {
     const char c = signature[i];
     if (c == '<') ++depth;
     if (c == '>') --depth;
     if (depth != 0) continue;
-    if (c == ' ') begin = i + 1;  // behind the type that it returns
+    if (c == ' ') begin = i + 1;  // after the return type
     if (c == '(' && signature.substr(i).starts_with("(anonymous namespace)")) {
       i += std::string_view{"(anonymous namespace)"}.size() - 1;
       continue;
@@ -47,11 +48,11 @@ std::string demangled(const std::string& linker_name) {
 }
 
 bool matches_source_name(std::string_view source_name, const std::string& linker_name) {
-  const std::string wanted = without_spaces(source_name);
+  const std::string query = without_spaces(source_name);
   const std::string has = without_spaces(function_name_in(demangled(linker_name)));
-  if (has == wanted) return true;
-  // All instances of a template have its name.
-  return wanted.find('<') == std::string::npos && has.starts_with(wanted + "<");
+  if (has == query) return true;
+  // A template's name without arguments refers to all its instances.
+  return query.find('<') == std::string::npos && has.starts_with(query + "<");
 }
 
 std::vector<std::string> find_matching_names(std::string_view source_name,

@@ -1,4 +1,5 @@
-// api/kernel/module_names.hpp - names in the source, and the linker's.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/module_names.hpp - names in the source and linker names.
 #pragma once
 
 #include <string>
@@ -7,15 +8,16 @@
 
 namespace weir::detail {
 
-// Is that what the source calls the kernel of this linker's name? "scale" and "scale<float>" of
-// "void scale<float>(float*, float)"; "ns::fill" of "ns::fill(int*)". Spaces make no difference.
+// Returns true if the source name refers to the kernel with this linker name. Examples: "scale" and
+// "scale<float>" for "void scale<float>(float*, float)"; "ns::fill" for "ns::fill(int*)". Ignores
+// spaces.
 [[nodiscard]] bool matches_source_name(std::string_view source_name,
                                        const std::string& linker_name);
 
-// As people read it: with types, where the linker's name has them.
+// Returns the demangled name, with the parameter types if the linker name has them.
 [[nodiscard]] std::string demangled(const std::string& linker_name);
 
-// The linker's names that the source calls so.
+// Returns the linker names that the source name refers to.
 [[nodiscard]] std::vector<std::string> find_matching_names(std::string_view source_name,
                                                            const std::vector<std::string>& all);
 

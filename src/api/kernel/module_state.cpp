@@ -1,4 +1,5 @@
-// api/kernel/module_state.cpp - a loaded module, and its end.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/module_state.cpp - a loaded module, and its unloading.
 #include "api/kernel/module_state.hpp"
 
 #include "api/core/call_restrictions.hpp"
@@ -12,7 +13,8 @@
 namespace weir::detail {
 namespace {
 
-// On weir's own thread, which may wait: a driver unloads behind the work of the device.
+// Runs on the reclaimer thread, which may block: the driver waits for the device's work before it
+// unloads.
 task_result unload(deferred_task& self) noexcept {
   if (active_capture_count.load(std::memory_order_relaxed) != 0) return task_result::capture_active;
   auto& state = static_cast<module_state&>(static_cast<keep_alive&>(self));
@@ -25,7 +27,7 @@ task_result unload(deferred_task& self) noexcept {
   return task_result::done;
 }
 
-// The last share is gone, on whatever thread.
+// Called on any thread when the last reference is released.
 task_result defer_unload(deferred_task& self) noexcept {
   self.run = &unload;
   defer_task(self);
@@ -34,8 +36,12 @@ task_result defer_unload(deferred_task& self) noexcept {
 
 }  // namespace
 
-module_state::module_state(CUmodule module_handle, CUcontext in, std::string what, name_pairs names)
-    : handle{module_handle}, context{in}, label{std::move(what)}, lowered_names{std::move(names)} {
+module_state::module_state(CUmodule module_handle, CUcontext owner_context,
+                           std::string module_label, name_pairs names)
+    : handle{module_handle},
+      context{owner_context},
+      label{std::move(module_label)},
+      lowered_names{std::move(names)} {
   run = &defer_unload;
 }
 

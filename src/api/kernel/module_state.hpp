@@ -1,4 +1,5 @@
-// api/kernel/module_state.hpp - a loaded module, for as long as anybody has it, its kernels or its
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/module_state.hpp - a loaded module, shared by its module object, kernels and
 // variables.
 #pragma once
 
@@ -20,28 +21,29 @@ namespace weir::detail {
 using name_pairs = std::vector<std::pair<std::string, std::string>>;
 
 struct module_state final : keep_alive {
-  // Takes the module over when it is made, not before.
-  module_state(CUmodule handle, CUcontext in, std::string label, name_pairs lowered_names);
+  // Takes ownership of the module only if construction succeeds.
+  module_state(CUmodule handle, CUcontext owner_context, std::string label,
+               name_pairs lowered_names);
   module_state(const module_state&) = delete;
   module_state& operator=(const module_state&) = delete;
   ~module_state() = default;
 
-  // The linker's name for what a program calls so; the name itself if it does not know better.
+  // Returns the linker name of a name expression; the name itself if it is not one.
   [[nodiscard]] const std::string& lowered(const std::string& name) const noexcept;
 
   CUmodule handle;
   CUcontext context;
-  std::string label;  // for texts: a program's name, a file; empty if nobody told
+  std::string label;  // for texts: a program's name or a file; may be empty
   name_pairs lowered_names;
 
-  std::mutex lock;  // for what follows
+  std::mutex lock;  // guards `kernels`
   std::map<CUfunction, kernel_state> kernels;
 };
 
-// For texts: `module "scale.cu"`.
+// Returns `module "scale.cu"`, for texts.
 [[nodiscard]] std::string describe(const module_state& state);
 
-// The names of all its kernels, as the linker knows them.
+// Returns the linker names of all kernels of the module.
 [[nodiscard]] std::vector<std::string> kernel_names_of(const module_state& state, call_site at);
 
 }  // namespace weir::detail

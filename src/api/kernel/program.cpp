@@ -1,4 +1,5 @@
-// api/kernel/program.cpp - CUDA C source to a module, by the compiler for the device.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/program.cpp - compiles CUDA C source to a module for a device.
 #include <weir/core/to_string.hpp>
 #include <weir/kernel/program.hpp>
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr const char* compile_call = "weir::program::compile";
 
-// As NVRTC names it.
+// Returns the architecture in NVRTC's form, such as sm_90.
 std::string architecture_of(device gpu, call_site at) {
   const compute_capability has = gpu.compute_capability(at);
   return fmt::format("sm_{}{}", has.major, has.minor);
@@ -25,22 +26,22 @@ std::string architecture_of(device gpu, call_site at) {
 
 compile::request request_of(const program& what, device gpu, call_site at) {
   const program_options& o = what.options();
-  compile::request wanted;
-  wanted.source = what.source();
-  wanted.name = o.name;
-  wanted.defines = o.defines;
-  wanted.include_paths = o.include_paths;
-  wanted.headers = o.headers;
-  wanted.standard = o.standard;
-  wanted.debug = o.debug;
-  wanted.fast_math = o.fast_math;
-  wanted.line_info = o.line_info;
-  wanted.max_registers = o.max_registers;
-  wanted.architecture =
+  compile::request request;
+  request.source = what.source();
+  request.name = o.name;
+  request.defines = o.defines;
+  request.include_paths = o.include_paths;
+  request.headers = o.headers;
+  request.standard = o.standard;
+  request.debug = o.debug;
+  request.fast_math = o.fast_math;
+  request.line_info = o.line_info;
+  request.max_registers = o.max_registers;
+  request.architecture =
       o.architecture.empty() && !gpu.is_embedded() ? architecture_of(gpu, at) : o.architecture;
-  wanted.name_expressions = o.name_expressions;
-  wanted.extra = o.extra;
-  return wanted;
+  request.name_expressions = o.name_expressions;
+  request.extra = o.extra;
+  return request;
 }
 
 errc code_of(compile::obstacle why) noexcept {
@@ -65,14 +66,14 @@ errc code_of(compile::obstacle why) noexcept {
 
 compile::product product_for(const program& what, device gpu, call_site at) {
   detail::require_outside_host_function(compile_call, gpu, at);
-  const compile::request wanted = request_of(what, gpu, at);
+  const compile::request request = request_of(what, gpu, at);
   try {
     if (gpu.is_embedded()) {
-      return compile::cached(wanted, compile::host_identity(),
-                             [&] { return compile::for_host(wanted); });
+      return compile::cached(request, compile::host_identity(),
+                             [&] { return compile::for_host(request); });
     }
-    return compile::cached(wanted, compile::nvrtc_identity(),
-                           [&] { return compile::with_nvrtc(wanted); });
+    return compile::cached(request, compile::nvrtc_identity(),
+                           [&] { return compile::with_nvrtc(request); });
   } catch (const compile::failure& why) {
     throw_compile_error(what, why, at);
   }
@@ -98,9 +99,9 @@ program program::from_file(const std::string& path, program_options options, cal
 }
 
 weir::module program::compile(device gpu, call_site at) const {
-  compile::product made = product_for(*this, gpu, at);
-  return module::load_as(gpu.primary_context(at), made.image, options_.name,
-                         std::move(made.lowered_names), at);
+  compile::product compiled = product_for(*this, gpu, at);
+  return module::load_as(gpu.primary_context(at), compiled.image, options_.name,
+                         std::move(compiled.lowered_names), at);
 }
 
 std::vector<std::byte> program::image_for(device gpu, call_site at) const {

@@ -1,21 +1,27 @@
-// api/memory/buffer.cpp - device memory in the order of a stream.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/buffer.cpp - stream-ordered device memory: its allocation, its stream and its free.
 #include <weir/memory/buffer.hpp>
 
-#include "api/capture/captures.hpp"
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
+#include "api/deferred/reclaimer.hpp"
+#include "api/deferred/release_when_idle.hpp"
 #include "api/device/green_state.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 #include "api/memory/captured_memory.hpp"
 #include "api/memory/frees_in_captures.hpp"
+#include "api/memory/pending_uses.hpp"
 #include "api/memory/pool_allocation.hpp"
 #include "api/stream/host_failures.hpp"
 #include "api/stream/stream_state.hpp"
+#include "api/stream/thread_event.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace weir::detail {
@@ -30,7 +36,7 @@ stream_memory::stream_memory(const memory_pool_ref& pool, stream_ref stream, std
   allocate(&pool, stream, count, element_bytes, at);
 }
 
-// From a pool, or from the device's current one.
+// Allocates from the pool, or from the device's current pool if `pool` is null.
 void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std::size_t count,
                              std::size_t element_bytes, call_site at) {
   const char* const call = pool != nullptr ? "cuMemAllocFromPoolAsync" : "cuMemAllocAsync";
@@ -43,8 +49,8 @@ void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std
   bind_to(stream, at);
   CUdeviceptr address = 0;
   try {
-    // A copy between devices has to know where the memory is. A default stream is one of its
-    // context.
+    // A copy between devices needs the memory's device, which may differ from the stream's. A
+    // default stream belongs to the current context.
     if (pool != nullptr && !is_default(handle) &&
         context_info_of(device_context_, at).device != pool->device().ordinal()) {
       device_context_ = primary_context(pool->device(), at);
@@ -65,7 +71,7 @@ void stream_memory::allocate(const memory_pool_ref* pool, stream_ref stream, std
   bytes_ = bytes;
 }
 
-// It is made in that capture; 0 for none.
+// Sets the id of the capture in which the memory is allocated; 0 for none.
 void stream_memory::set_capture(unsigned long long id) {
   if (id != 0) add_captured_memory(id);
   capture_ = id;
@@ -76,7 +82,8 @@ stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t
   constexpr const char* call = "weir::buffer::adopt";
   require_open(stream, call, at);
   if (address == nullptr && bytes != 0) {
-    throw_error(errc::invalid_value, call, "null", "there is no memory to take over", at);
+    throw_error(errc::invalid_value, call, "null",
+                "the address is null; pass existing memory, or a size of 0", at);
   }
   stream_memory adopted;
   adopted.bind_to(stream, at);
@@ -85,20 +92,20 @@ stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t
   return adopted;
 }
 
-// Throws before anything has changed.
+// If it throws, nothing has changed.
 void stream_memory::bind_to(stream_ref stream, call_site at) {
   const CUstream handle = stream.get();
   CUcontext context = context_of(handle, at);
   if (context == nullptr) throw_error(errc::invalid_context, "cuMemAllocAsync", stream, at);
   if (!is_default(handle)) context = memory_context(context, at);
-  stream_state* const before = std::exchange(
+  stream_state* const previous = std::exchange(
       state_, is_default(handle) ? nullptr : acquire_stream_state(handle, stream_holder::user));
   stream_ = handle;
   device_context_ = context;
   untracked_streams_[0] = is_default(handle) ? closed_handle<CUstream_st>() : handle;
   untracked_default_stream_ = is_default(handle) ? handle : closed_handle<CUstream_st>();
   per_thread_owner_ = handle == CU_STREAM_PER_THREAD ? unique_thread_id() : 0;
-  if (before != nullptr) before->release_noexcept(stream_holder::user);
+  if (previous != nullptr) previous->release_noexcept(stream_holder::user);
 }
 
 stream_memory::stream_memory(stream_memory&& other) noexcept
@@ -126,23 +133,173 @@ void stream_memory::set_stream(stream_ref stream, call_site at) {
   const make_current current{where, at};
   stream.wait(reachable_stream(), at);
   bind_to(stream, at);
-  device_context_ = where;  // whatever device the stream is of, the memory stays where it is
+  // The memory stays on its device, whichever device the stream belongs to.
+  device_context_ = where;
 }
 
 void* stream_memory::release(call_site at) {
-  require_outside_host_function("weir::buffer::release", subject::memory(address_),
-                                at);  // events of its uses may have to be destroyed
+  // Releasing may destroy the events of its uses.
+  require_outside_host_function("weir::buffer::release", subject::memory(address_), at);
   if (closed()) throw_closed("weir::buffer::release", subject::memory(address_), at);
   void* const address = address_;
   release_resources();
   return address;
 }
 
-// Its own stream, or one that is as good: no other thread can name the per-thread default stream of
-// this one, but the legacy stream waits for all of them.
+// Returns the memory's stream if this thread can use it. Otherwise the memory belongs to another
+// thread's per-thread default stream, and the legacy stream is used, which waits for all of these.
 CUstream stream_memory::reachable_stream() const noexcept {
   const bool elsewhere = stream_ == CU_STREAM_PER_THREAD && per_thread_owner_ != unique_thread_id();
   return elsewhere ? CU_STREAM_LEGACY : stream_;
+}
+
+// The way to free memory while captures are open. A capture that allocated the memory records the
+// free. If that capture is invalidated, the free is unnecessary, since the memory is discarded with
+// the capture.
+enum class stream_memory::free_in_capture : unsigned char { recorded, unnecessary, must_defer };
+
+stream_memory::~stream_memory() {
+  if (closed()) return;
+  if (!can_free_now()) {
+    const free_in_capture now = current_free_in_capture();
+    if (now == free_in_capture::unnecessary) {
+      release_resources();
+      return;
+    }
+    if (now == free_in_capture::must_defer) {
+      defer([later = std::move(*this)]() mutable { const stream_memory then{std::move(later)}; });
+      return;
+    }
+  }
+  if (was_never_allocated()) {
+    release_resources();
+    return;
+  }
+  const subject object = subject::memory(address_);
+  const CUstream memory_stream = reachable_stream();
+  const first_failure failure =
+      free_on(any_capture_active() && capture_ != 0 ? stream_for_free(memory_stream, capture_)
+                                                    : memory_stream);
+  report_if_failed(failure, object);
+}
+
+stream_memory::free_in_capture stream_memory::current_free_in_capture() const noexcept {
+  const CUstream stream = reachable_stream();
+  if (capture_ == 0 || stream != stream_ || inside_host_function || inside_user_destructor ||
+      in_forked_child())
+    return free_in_capture::must_defer;
+  if (capture_id_of(stream) == capture_) return free_in_capture::recorded;
+  return is_in_capture(stream) && is_participant_of_capture(stream, capture_)
+             ? free_in_capture::unnecessary
+             : free_in_capture::must_defer;
+}
+
+void stream_memory::close(call_site at) { close(reachable_stream(), at); }
+
+void stream_memory::close(stream_ref stream, call_site at) {
+  if (closed()) return;
+  const subject object = subject::memory(address_);
+  const CUstream handle = require_open(stream, "cuMemFreeAsync", at);
+  if (was_never_allocated()) {
+    release_resources();
+    return;
+  }
+  const first_failure failure = free_on(handle);
+  check(failure, object, at);
+}
+
+// Returns true if the memory belongs to a capture of which nothing is left. Another allocation may
+// then have its address.
+bool stream_memory::was_never_allocated() const noexcept {
+  return capture_ != 0 && !may_be_allocated(capture_);
+}
+
+// Frees in the order of that stream, which first waits for all other streams that used the memory.
+// All steps are tried even if one fails. If the wait for the memory's own stream fails, frees in
+// the own stream, which needs no such wait. If another wait fails, the free is deferred.
+first_failure stream_memory::free_on(CUstream stream) noexcept {
+  first_failure failure;
+  const CUstream memory_stream = reachable_stream();
+  const bool waits_for_others = uses_ != nullptr || stream_ref{stream} != stream_ref{memory_stream};
+  if (address_ != nullptr && waits_for_others &&
+      crosses_capture_boundary(stream, memory_stream, uses_)) {
+    free_later(memory_stream);
+  } else if (address_ != nullptr) {
+    // A default stream handle refers to the current context's stream. Any other handle identifies
+    // its context.
+    bool pushed = false;
+    try {
+      pushed = (is_default(memory_stream) || is_default(stream)) &&
+               push_current(device_context_, call_site{});
+    } catch (...) {
+      failure.note_exception("cuCtxPushCurrent");
+    }
+    if (stream_ref{stream} != stream_ref{memory_stream}) {
+      const CUevent mark = record_thread_event(memory_stream, failure);
+      const CUresult answer = mark != nullptr
+                                  ? driver().cuStreamWaitEvent(stream, mark, CU_EVENT_WAIT_DEFAULT)
+                                  : CUDA_ERROR_INVALID_HANDLE;
+      failure.note(answer, "cuStreamWaitEvent");
+      if (answer != CUDA_SUCCESS) stream = memory_stream;
+    }
+    first_failure wait_failure;
+    if (uses_ != nullptr) uses_->make_wait(stream, wait_failure);
+    if (wait_failure.code == errc::success) {
+      // Destructors may run while other code captures, which the free would invalidate.
+      const relaxed_capture_mode guard{failure};
+      const CUresult answer = driver().cuMemFreeAsync(device_address(address_), stream);
+      if (refused_for_capture(answer, stream)) [[unlikely]] {
+        free_later(memory_stream);
+      } else if (!is_not_allocated(answer, capture_)) {
+        failure.note(answer, "cuMemFreeAsync");
+      }
+    } else {
+      failure.note(wait_failure.code, wait_failure.call);
+      free_later(memory_stream);
+    }
+    if (pushed) pop_current();
+  }
+  release_resources();
+  return failure;
+}
+
+// Defers the free until all uses are done and the stream captures no more. A free that does not
+// wait for a stream which still uses the memory would release it too early. The stream of the free
+// is one that every thread can name.
+void stream_memory::free_later(CUstream memory_stream) noexcept {
+  const CUstream stream = memory_stream == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : memory_stream;
+  free_when_idle(
+      std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)},
+      [address = address_, stream, context = device_context_, capture = std::exchange(capture_, 0),
+       state = std::exchange(state_, nullptr)](first_failure failure) {
+        const bool is_there = capture == 0 || may_be_allocated(capture);
+        if (is_there && is_in_capture(stream)) return task_result::capture_active;
+        if (is_there) {
+          try {
+            const make_current current{context, call_site{}};
+            const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);
+            if (refused_for_capture(answer, stream)) return task_result::capture_active;
+            if (!is_not_allocated(answer, capture)) failure.note(answer, "cuMemFreeAsync");
+          } catch (...) {
+            failure.note_exception("cuCtxPushCurrent");
+          }
+        }
+        if (state != nullptr) state->release_noexcept(stream_holder::user);
+        if (capture != 0) remove_captured_memory(capture);
+        report_if_failed(failure, subject::memory(address));
+        return task_result::done;
+      });
+}
+
+// Closes without freeing the memory.
+void stream_memory::release_resources() noexcept {
+  delete uses_;
+  stream_ = closed_handle<CUstream_st>();
+  if (stream_state* const state = std::exchange(state_, nullptr))
+    state->release_noexcept(stream_holder::user);
+  if (const unsigned long long capture = std::exchange(capture_, 0); capture != 0)
+    remove_captured_memory(capture);
+  reset();
 }
 
 }  // namespace weir::detail

@@ -1,5 +1,5 @@
-// api/memory/captured_memory.cpp - what becomes of memory that a capture has made when its buffer
-// outlives the capture.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/captured_memory.cpp - memory allocated in a capture whose buffer outlives the capture.
 #include "api/memory/captured_memory.hpp"
 
 #include "api/core/never_destroyed.hpp"
@@ -13,12 +13,13 @@ namespace {
 
 struct captured_memory {
   unsigned long long capture = 0;
-  abi::CUgraph graph =
-      nullptr;  // once it is captured, until it is destroyed; the root if that is a part of another
+  // Set from the end of the capture until the graph is destroyed. If the graph is part of another
+  // one, this is the root graph.
+  abi::CUgraph graph = nullptr;
   int buffers = 0;
-  int users = 0;                 // the graph, and executables of it
-  bool allocated = false;        // perhaps, for it was launched, or is in others' hands
-  bool never_allocated = false;  // without having been
+  int users = 0;                 // the graph and its executables
+  bool allocated = false;        // possibly: it was launched or is in other code's hands
+  bool never_allocated = false;  // all users are gone without a launch
 
   void remove_user() noexcept {
     if (--users == 0) never_allocated = !allocated;
@@ -27,7 +28,7 @@ struct captured_memory {
 
 struct captured_memory_table {
   std::mutex lock;
-  std::vector<captured_memory> all;  // few: those with a buffer that is there
+  std::vector<captured_memory> all;  // few: only captures that have a buffer
 
   [[nodiscard]] captured_memory* find(unsigned long long capture) noexcept {
     const auto found = std::ranges::find(all, capture, &captured_memory::capture);
@@ -40,22 +41,22 @@ captured_memory_table& captured_memory_registry() {
   return *registry;
 }
 
-// Calls change(it) with what is known of the memory of that capture, if any of it is there.
+// Calls change_function(entry) with the entry of that capture, if it has one.
 template <class Change>
-void change(unsigned long long capture, const Change& change) noexcept {
+void change_entry(unsigned long long capture, const Change& change_function) noexcept {
   if (!any_captured_memory()) return;
   captured_memory_table& registry = captured_memory_registry();
   const std::lock_guard lock{registry.lock};
-  if (captured_memory* const memory = registry.find(capture)) change(*memory);
+  if (captured_memory* const memory = registry.find(capture)) change_function(*memory);
 }
 
 template <class Change>
-void change_each_of(abi::CUgraph graph, const Change& change) noexcept {
+void change_each_of(abi::CUgraph graph, const Change& change_function) noexcept {
   if (!any_captured_memory()) return;
   captured_memory_table& registry = captured_memory_registry();
   const std::lock_guard lock{registry.lock};
   for (captured_memory& memory : registry.all) {
-    if (memory.graph == graph) change(memory);
+    if (memory.graph == graph) change_function(memory);
   }
 }
 
@@ -85,20 +86,21 @@ void remove_captured_memory(unsigned long long capture) noexcept {
 
 bool may_be_allocated(unsigned long long capture) noexcept {
   bool never_allocated = false;
-  change(capture, [&](const captured_memory& memory) { never_allocated = memory.never_allocated; });
+  change_entry(capture,
+               [&](const captured_memory& memory) { never_allocated = memory.never_allocated; });
   return !never_allocated;
 }
 
 void note_captured_graph(unsigned long long capture, abi::CUgraph graph) noexcept {
   const abi::CUgraph root = root_of(graph);
-  change(capture, [&](captured_memory& memory) {
+  change_entry(capture, [&](captured_memory& memory) {
     memory.graph = root;
     memory.users = 1;
   });
 }
 
 void note_nothing_captured(unsigned long long capture) noexcept {
-  change(capture, [](captured_memory& memory) { memory.never_allocated = true; });
+  change_entry(capture, [](captured_memory& memory) { memory.never_allocated = true; });
 }
 
 void note_graph_destroyed(abi::CUgraph graph) noexcept {
@@ -108,8 +110,8 @@ void note_graph_destroyed(abi::CUgraph graph) noexcept {
   });
 }
 
-void note_graph_moved(abi::CUgraph graph, abi::CUgraph into) noexcept {
-  const abi::CUgraph root = root_of(into);
+void note_graph_moved(abi::CUgraph graph, abi::CUgraph new_parent) noexcept {
+  const abi::CUgraph root = root_of(new_parent);
   change_each_of(graph, [&](captured_memory& memory) { memory.graph = root; });
 }
 
@@ -122,27 +124,27 @@ std::size_t captured_memory_use::add(abi::CUgraph graph) {
   const abi::CUgraph root = root_of(graph);
   captured_memory_table& registry = captured_memory_registry();
   const std::lock_guard lock{registry.lock};
-  const std::size_t before = captures_.size();
-  captures_.reserve(before + registry.all.size());
+  const std::size_t previous_size = captures_.size();
+  captures_.reserve(previous_size + registry.all.size());
   for (captured_memory& memory : registry.all) {
     if (memory.graph != root || std::ranges::find(captures_, memory.capture) != captures_.end())
       continue;
     captures_.push_back(memory.capture);
     ++memory.users;
   }
-  return captures_.size() - before;
+  return captures_.size() - previous_size;
 }
 
 void captured_memory_use::release(std::size_t count) noexcept {
   for (; count > 0; --count) {
-    change(captures_.back(), [](captured_memory& memory) { memory.remove_user(); });
+    change_entry(captures_.back(), [](captured_memory& memory) { memory.remove_user(); });
     captures_.pop_back();
   }
 }
 
 void captured_memory_use::track_launch() const noexcept {
   for (const unsigned long long capture : captures_) {
-    change(capture, [](captured_memory& memory) { memory.allocated = true; });
+    change_entry(capture, [](captured_memory& memory) { memory.allocated = true; });
   }
 }
 

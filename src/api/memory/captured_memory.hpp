@@ -1,5 +1,5 @@
-// api/memory/captured_memory.hpp - what becomes of memory that a capture has made when its buffer
-// outlives the capture.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/captured_memory.hpp - memory allocated in a capture whose buffer outlives the capture.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -11,36 +11,38 @@
 
 namespace weir::detail {
 
-// The memory is there from a launch of the graph on, until it is freed. Whether it is just now the
-// driver knows: freeing what is not is an error without harm, for as long as the graph or an
-// executable has the address. After that another graph may get it, and the free would hit that
-// one's memory. So it is noted which captures came to nothing, and which graphs went, with all that
-// was made of them, before anything was launched: of those nothing is ever freed. What others than
-// weir do with a graph is not known; of one that they got the driver is asked. By the ids of
-// captures, which are never given out again. Thread safety: any of it from any thread.
+// The memory exists from a launch of the graph until it is freed. The driver reports whether it
+// exists: freeing memory that does not is a harmless error while the graph or an executable owns
+// the address. Later another graph may get the address, and the free would hit its memory. So weir
+// notes which captures were discarded, and which graphs were destroyed, with all their executables,
+// before any launch. Their memory is never freed. Once other code has a graph, weir cannot track
+// its launches and relies on the driver's answer. Entries are keyed by the ids of captures, which
+// are never reused.
+// Thread safety: all may be called from any thread.
 
-// How many captures have a buffer that is there. Mostly none, which makes a look a load.
+// The number of captures that have a buffer. Usually 0, so the check costs one load.
 inline constinit std::atomic<int> captures_with_memory{0};
 [[nodiscard]] inline bool any_captured_memory() noexcept {
   return captures_with_memory.load(std::memory_order_relaxed) != 0 && !in_forked_child();
 }
 
-// One more buffer of that capture, and one less. The first throws bad_alloc.
+// Adds or removes one buffer of that capture. add_captured_memory() may throw bad_alloc.
 void add_captured_memory(unsigned long long capture);
 void remove_captured_memory(unsigned long long capture) noexcept;
-// Is a free worth trying?
+// Returns true if a launch may have allocated the memory, so that a free may succeed.
 [[nodiscard]] bool may_be_allocated(unsigned long long capture) noexcept;
 
-// The capture has ended: with that graph, or without one.
+// Records that the capture has ended with this graph, or without a graph.
 void note_captured_graph(unsigned long long capture, abi::CUgraph graph) noexcept;
 void note_nothing_captured(unsigned long long capture) noexcept;
-// weir destroys the graph, or a driver has; it is a part of another one from now on; or somebody
-// else is given it.
+// Records that the graph was destroyed, has become part of another graph, or was released to other
+// code.
 void note_graph_destroyed(abi::CUgraph graph) noexcept;
-void note_graph_moved(abi::CUgraph graph, abi::CUgraph into) noexcept;
+void note_graph_moved(abi::CUgraph graph, abi::CUgraph new_parent) noexcept;
 void note_graph_released(abi::CUgraph graph) noexcept;
 
-// An executable's share in what the graphs that it is made of allocate.
+// An executable's references to the captured memory of the graph and the child graphs from which it
+// was instantiated.
 class captured_memory_use {
  public:
   captured_memory_use() = default;
@@ -48,14 +50,15 @@ class captured_memory_use {
   captured_memory_use& operator=(const captured_memory_use&) = delete;
   ~captured_memory_use() { release_all(); }
 
-  // Of what that graph allocates, too; gives of how many more captures that is. Throws bad_alloc,
-  // and has changed nothing.
+  // Adds the captures of that graph. Returns how many were added. If it throws bad_alloc, nothing
+  // has changed.
   std::size_t add(abi::CUgraph graph);
-  // The last ones less.
+  // Removes the `count` captures added last.
   void release(std::size_t count) noexcept;
   void release_all() noexcept { release(captures_.size()); }
   [[nodiscard]] bool empty() const noexcept { return captures_.empty(); }
-  // It is launched, or somebody else may launch it: the memory is there from now on, perhaps.
+  // Notes that the executable is launched, or that other code may launch it. From then on the
+  // memory may exist.
   void track_launch() const noexcept;
 
  private:

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/memory/copy.cpp - copies in stream order.
 #include <weir/memory/copy.hpp>
 
-#include "api/capture/captures.hpp"
-#include "api/capture/throw_if_capturing.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/device/make_current.hpp"
@@ -19,21 +20,21 @@ namespace {
 [[noreturn, gnu::cold]] void throw_too_long(const region& from, const region& to, call_site at) {
   throw_error(
       errc::invalid_value, "weir::copy", fmt::format("memory at {}", to.address),
-      fmt::format("{} bytes do not fit into {}; take a part of the source (std::span::first)",
+      fmt::format("{} bytes do not fit into {}; copy a part of the source (std::span::first)",
                   from.bytes, to.bytes),
       at);
 }
 
-// Between contexts, where both are known to be.
+// Returns true if both sides are known to be in different contexts.
 [[nodiscard]] bool is_between_contexts(const region& from, const region& to) noexcept {
   return from.owner != nullptr && to.owner != nullptr && from.owner->device_context() != nullptr &&
          to.owner->device_context() != nullptr &&
          from.owner->device_context() != to.owner->device_context();
 }
 
-// A copy of a pool's memory that is captured where no context is current is recorded as one of
-// another sort: an H200 crashes in the launch of an executable that was updated from it. So while
-// it is captured the stream's context is current.
+// Makes the stream's context current while a copy is captured. Without a current context, a
+// captured copy of pool memory is recorded as another kind of copy. An H200 crashes when it
+// launches an executable that was updated from such a graph.
 class capture_context_guard {
  public:
   capture_context_guard(CUstream stream, call_site at) {
@@ -46,15 +47,15 @@ class capture_context_guard {
   std::optional<make_current> current_;
 };
 
-// A driver asks the device of the current context whether a pool lets it in, whatever the stream.
-// Where it has refused a copy in that context, it is asked again in the stream's own.
+// Retries a refused copy with the stream's own context current. The driver checks the pool's access
+// rights for the device of the current context, whatever the stream.
 [[nodiscard, gnu::cold]] CUresult copy_in_own_context(CUdeviceptr dst, CUdeviceptr src,
                                                       std::size_t bytes, CUstream stream,
                                                       call_site at) {
   const CUcontext current = current_context_handle(at);
-  const CUcontext own = current != nullptr ? context_of(stream, at) : nullptr;
-  if (own == current) return CUDA_ERROR_INVALID_VALUE;
-  const make_current there{own, at};
+  const CUcontext stream_context = current != nullptr ? context_of(stream, at) : nullptr;
+  if (stream_context == current) return CUDA_ERROR_INVALID_VALUE;
+  const make_current there{stream_context, at};
   return driver().cuMemcpyAsync(dst, src, bytes, stream);
 }
 

@@ -1,12 +1,13 @@
-// api/memory/copy_batch.cpp - many copies in one call.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/copy_batch.cpp - many copies in one driver call.
 #include <weir/memory/copy_batch.hpp>
 
-#include "api/capture/throw_if_capturing.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
-#include "api/core/location.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/device/green_state.hpp"
 #include "api/device/make_current.hpp"
+#include "api/memory/memory_location.hpp"
 #include "api/memory/operand.hpp"
 #include "api/stream/stream_state.hpp"
 
@@ -19,16 +20,16 @@
 namespace weir {
 namespace detail {
 
-// The arrays that the driver wants, kept as it wants them.
+// The arrays that the driver takes, stored in its layout.
 struct copy_list {
   std::vector<CUdeviceptr> targets;
   std::vector<CUdeviceptr> sources;
   std::vector<std::size_t> sizes;
-  // Each set of attributes holds from its first copy on, up to that of the next one.
+  // Each set of attributes applies from its first copy up to the first copy of the next set.
   std::vector<CUmemcpyAttributes> attributes;
   std::vector<std::size_t> firsts;
-  // Memory of weir's among them, which has to know the streams that use it; and its part in each
-  // copy.
+  // The weir memory among the operands, which tracks the streams that use it; one entry per copy,
+  // null for other memory.
   std::vector<const tracked_memory*> source_owners;
   std::vector<const tracked_memory*> target_owners;
   bool has_owners = false;
@@ -40,7 +41,7 @@ struct copy_list {
     return side(targets[i], i, target_owners[i]);
   }
 
-  // Room for one more, so that adding it cannot fail halfway.
+  // Reserves room for one more copy, so that adding it cannot fail halfway.
   void reserve_more() {
     if (sizes.size() < sizes.capacity()) return;
     const std::size_t capacity = sizes.empty() ? 16 : 2 * sizes.size();
@@ -50,7 +51,7 @@ struct copy_list {
     firsts.reserve(capacity);
     source_owners.reserve(capacity);
     target_owners.reserve(capacity);
-    sizes.reserve(capacity);  // last: whether there is room is seen by this one
+    sizes.reserve(capacity);  // last, since its capacity tells whether there is room
   }
 
  private:
@@ -62,7 +63,7 @@ struct copy_list {
 
 namespace {
 
-constexpr const char* call = "cuMemcpyBatchAsync";
+constexpr const char* batch_call = "cuMemcpyBatchAsync";
 
 [[nodiscard]] CUmemcpyAttributes attributes_of(copy_options options) noexcept {
   CUmemcpyAttributes attributes{};
@@ -92,8 +93,8 @@ constexpr const char* call = "cuMemcpyBatchAsync";
   throw_error(errc::invalid_value, "weir::copy_batch", "the batch", std::move(hint), at);
 }
 
-// The memory of weir's that the copies use away from its home: told before, and again after where
-// it has to be.
+// The weir memory that the copies use outside its own stream. Registered before the batch is
+// queued, and recorded afterwards if necessary.
 class batch_operands {
  public:
   batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
@@ -105,14 +106,14 @@ class batch_operands {
   void queued(call_site at) const {
     for (const tracked_memory* const owner : to_record_) owner->record_use(stream_, at);
   }
-  // Is some of it on another device than the stream?
+  // Returns true if some memory is on another device than the stream.
   [[nodiscard]] bool crosses_contexts() const noexcept { return crosses_contexts_; }
 
  private:
   void note(const std::vector<const tracked_memory*>& owners, call_site at) {
     for (const tracked_memory* const owner : owners) {
       if (owner == nullptr || owner->is_untracked_on(stream_)) continue;
-      if (owner->closed()) throw_closed(call, subject::memory(owner->address()), at);
+      if (owner->closed()) throw_closed(batch_call, subject::memory(owner->address()), at);
       crosses_contexts_ = crosses_contexts_ || (owner->device_context() != nullptr &&
                                                 owner->device_context() != context_);
       if (owner->register_use(stream_, at)) to_record_.push_back(owner);
@@ -125,19 +126,20 @@ class batch_operands {
   std::vector<const tracked_memory*> to_record_;
 };
 
-// For drivers that know no batches, and for memory that they do not take in one.
+// Queues the copies one by one: for drivers without cuMemcpyBatchAsync, and for memory that it does
+// not accept. Throws if a copy has access options that only a batch supports.
 void copy_each(const copy_list& list, stream_ref stream, call_site at) {
-  throw_if_capturing(stream.get(), call, at);
+  throw_if_capturing(stream.get(), batch_call, at);
   for (const CUmemcpyAttributes& attributes : list.attributes) {
     if (!have_same_access(attributes, attributes_of({}))) {
-      throw_error(errc::call_requires_newer_driver, call, stream, at);
+      throw_error(errc::call_requires_newer_driver, batch_call, stream, at);
     }
   }
   for (std::size_t i = 0; i < list.sizes.size(); ++i)
     copy_region(stream, list.source(i), list.target(i), at);
 }
 
-// With a guard against waits of the host: would one of the copies wait?
+// Called if a sync_guard is active. Returns true if one of the copies may block the host.
 [[nodiscard]] bool may_stage(const copy_list& list) {
   for (std::size_t i = 0; i < list.sizes.size(); ++i) {
     if (is_pageable(list.source(i)) || is_pageable(list.target(i))) return true;
@@ -160,11 +162,15 @@ std::size_t copy_batch::size() const noexcept { return list_ != nullptr ? list_-
 void copy_batch::check_pair_counts(std::size_t sources, std::size_t targets, std::size_t options,
                                    call_site at) {
   if (sources != targets)
-    detail::throw_invalid_batch(fmt::format("{} sources for {} targets", sources, targets), at);
+    detail::throw_invalid_batch(
+        fmt::format("there are {} sources for {} targets; pass one target for each source", sources,
+                    targets),
+        at);
   if (options > 1 && options != sources) {
     detail::throw_invalid_batch(
-        fmt::format("{} sets of options for {} copies; give one for all, or one for each", options,
-                    sources),
+        fmt::format("there are {} sets of options for {} copies; pass one set for all, or one for "
+                    "each",
+                    options, sources),
         at);
   }
 }
@@ -178,8 +184,8 @@ void copy_batch::add_region(const detail::region& from, const detail::region& to
   }
   if (from.bytes != to.bytes) {
     detail::throw_invalid_batch(
-        fmt::format("a source of {} bytes for a target of {}; take a part of the longer one "
-                    "(std::span::first)",
+        fmt::format("a source of {} bytes does not match a target of {}; pass a part of the longer "
+                    "one (std::span::first)",
                     from.bytes, to.bytes),
         at);
   }
@@ -216,36 +222,36 @@ void copy_batch::shrink(std::size_t to) noexcept {
 }
 
 void copy_batch::enqueue(stream_ref stream, call_site at) const {
-  CUstream_st* const handle = detail::require_open(stream, detail::call, at);
+  CUstream_st* const handle = detail::require_open(stream, detail::batch_call, at);
   if (empty()) return;
   if (detail::is_legacy(handle)) {
-    detail::throw_error(errc::invalid_value, detail::call, detail::to_text(stream),
-                        "no batch goes into the legacy default stream; use a stream of your own",
+    detail::throw_error(errc::invalid_value, detail::batch_call, detail::to_text(stream),
+                        "the legacy default stream does not accept batches; use another stream",
                         at);
   }
-  // A driver refuses a batch in a capture, too, and lets the capture live; so nothing need be asked
-  // where there is none of weir's.
+  // The driver also refuses a batch in a capture, and the capture stays valid. So no check is
+  // needed if weir has no open capture.
   if (detail::active_capture_count.load(std::memory_order_relaxed) != 0)
-    detail::throw_if_capturing(handle, detail::call, at);
+    detail::throw_if_capturing(handle, detail::batch_call, at);
 
   copy_list& list = *list_;
   if (detail::current_sync_guard != nullptr && detail::may_stage(list)) [[unlikely]] {
-    detail::require_sync_allowed(detail::call, at);
+    detail::require_sync_allowed(detail::batch_call, at);
   }
   CUctx_st* const context = detail::context_of(handle, at);
   const detail::batch_operands operands{list, stream, context, at};
-  // Memory of a pool of another device is not taken in a batch, though it can be copied.
+  // Batches do not accept pool memory of another device, although it can be copied.
   if (operands.crosses_contexts()) return detail::copy_each(list, stream, at);
 
-  // Without a current context a driver answers invalid_value, although the stream says where to
-  // copy.
+  // Without a current context the driver returns invalid_value, although the stream determines the
+  // context.
   const detail::make_current current{context, at};
   const abi::CUresult answer = detail::driver().cuMemcpyBatchAsync_v2(
       list.targets.data(), list.sources.data(), list.sizes.data(), list.sizes.size(),
       list.attributes.data(), list.firsts.data(), list.attributes.size(), handle);
   if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
     return detail::copy_each(list, stream, at);
-  detail::check(answer, detail::call, stream, at);
+  detail::check(answer, detail::batch_call, stream, at);
   operands.queued(at);
 }
 

@@ -1,12 +1,12 @@
-// api/memory/external_memory.cpp - imports, what is mapped from them, and the end of both.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/external_memory.cpp - imported memory, its mappings, and the release of both.
 #include <weir/memory/external_memory.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/duplicated_descriptor.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/deferred/reclaimer.hpp"
-#include "api/device/call_in_context.hpp"
 #include "api/device/device_wait.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
@@ -20,7 +20,7 @@
 
 namespace weir::detail {
 
-// What is shared by the owner of an import and the buffers mapped from it.
+// An import, shared by its owner and the buffers mapped from it.
 struct external_import {
   CUexternalMemory handle;
   std::size_t bytes;
@@ -30,7 +30,7 @@ struct external_import {
 
   void add_ref() noexcept { owners.fetch_add(1, std::memory_order_relaxed); }
 
-  // True for the last one, who then ends it.
+  // Returns true for the last owner, which then destroys the import.
   [[nodiscard]] bool release() noexcept {
     return owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
@@ -38,7 +38,7 @@ struct external_import {
 
 namespace {
 
-// Lets go of an import; the last one destroys it.
+// Releases one reference; the last one destroys the import.
 void release(external_import* import, first_failure& failure) noexcept {
   if (!import->release()) return;
   const std::unique_ptr<external_import> last{import};
@@ -52,26 +52,30 @@ void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
   const bool freed = call_blocking_in_context(import->context, failure, [&] {
     failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree");
   });
-  if (freed) release(import, failure);  // mappings come first
+  if (freed) release(import, failure);  // the mapping must be freed before the import
 }
 
 constexpr memory_deleter mapping_deleter{"cuMemFree", &free_mapping};
 
 }  // namespace
 
-mapped_memory::mapped_memory(const external_memory& from, std::size_t offset, std::size_t count,
+mapped_memory::mapped_memory(const external_memory& memory, std::size_t offset, std::size_t count,
                              std::size_t element_bytes, std::size_t alignment, call_site at) {
   constexpr const char* call = "cuExternalMemoryGetMappedBuffer";
-  if (from.closed()) throw_closed(call, subject{}, at);
-  external_import& import = *from.import_;
+  if (memory.closed()) throw_closed(call, subject{}, at);
+  external_import& import = *memory.import_;
   require_outside_host_function(call, import.gpu, at);
   if (count == 0 || count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes) {
     throw_error(errc::invalid_value, call, to_text(import.gpu),
-                "map at least one element, and no more than there are", at);
+                "the number of elements is 0 or too large; map at least one element, and no more "
+                "than the memory has",
+                at);
   }
   if (offset % alignment != 0) {
     throw_error(errc::invalid_value, call, to_text(import.gpu),
-                "begin at a multiple of the element's alignment", at);
+                "the offset is not aligned for the element type; use a multiple of the element's "
+                "alignment",
+                at);
   }
   CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
   part.offset = offset;

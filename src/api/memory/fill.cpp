@@ -1,4 +1,5 @@
-// api/memory/fill.cpp - memory set to one value, in stream order.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/fill.cpp - sets memory to one value, in stream order.
 #include <weir/detail/direct_call.hpp>
 #include <weir/memory/fill.hpp>
 
@@ -15,7 +16,7 @@ namespace {
                               : "cuMemsetD32Async";
 }
 
-// Ends in the driver's call, so that a direct call is a jump.
+// Ends in the driver's call, so that a direct call is a tail call.
 [[nodiscard, gnu::always_inline]] inline CUresult set(const driver_table& driver, void* address,
                                                       std::uint32_t bits, std::size_t bytes,
                                                       CUstream stream, std::size_t element_bytes) {
@@ -30,22 +31,22 @@ namespace {
 
 }  // namespace
 
-errc fill_directly(void* address, std::uint32_t bits, std::size_t bytes, CUstream stream,
-                   const tracked_memory* owner, std::size_t element_bytes) {
+direct_status fill_directly(void* address, std::uint32_t bits, std::size_t bytes, CUstream stream,
+                            const tracked_memory* owner, std::size_t element_bytes) {
   const driver_table* const driver = direct_driver();
   if (driver == nullptr || bytes == 0 || !is_open(stream)) [[unlikely]] {
-    return not_called;
+    return direct_status::not_called;
   }
   if (owner != nullptr && !owner->is_untracked_on(stream)) [[unlikely]] {
-    return not_called;
+    return direct_status::not_called;
   }
-  return static_cast<errc>(set(*driver, address, bits, bytes, stream, element_bytes));
+  return static_cast<direct_status>(set(*driver, address, bits, bytes, stream, element_bytes));
 }
 
 void fill_slow(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes,
-               errc status, call_site at) {
+               direct_status status, call_site at) {
   const char* const call = call_for(element_bytes);
-  if (status != not_called) throw_driver_error(status, call, stream, at);
+  if (status != direct_status::not_called) throw_driver_error(to_errc(status), call, stream, at);
   const CUstream handle = require_open(stream, call, at);
   const operand target{to, stream, call, at};
   if (to.bytes == 0) return;

@@ -1,4 +1,5 @@
-// api/memory/frees_in_captures.cpp - what becomes of frees in streams that capture.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/frees_in_captures.cpp - frees in streams that capture.
 #include "api/memory/frees_in_captures.hpp"
 
 #include "api/capture/capture_joins.hpp"
@@ -29,7 +30,7 @@ unsigned long long capture_id_of(CUstream stream) noexcept {
   return asked && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
 }
 
-bool is_known_in_capture(CUstream stream, unsigned long long id) noexcept {
+bool is_participant_of_capture(CUstream stream, unsigned long long id) noexcept {
   bool found = false;
   capture_registry::instance().for_each([&](const capture_record& record) {
     found |= record.capture.id == id && record.has_stream(stream);
@@ -37,31 +38,35 @@ bool is_known_in_capture(CUstream stream, unsigned long long id) noexcept {
   return found;
 }
 
-CUstream stream_for_free(CUstream own, unsigned long long id) noexcept {
+CUstream stream_for_free(CUstream memory_stream, unsigned long long id) noexcept {
   try {
-    CUstream origin = own;
+    CUstream origin = memory_stream;
     capture_registry::instance().for_each([&](const capture_record& record) {
-      // What another thread's stream comes after may change while it is looked at.
+      // For streams of other threads the dependencies may change during the query.
       if (record.capture.id == id && record.has_origin(record.capture.origin) &&
           record.capture.thread == unique_thread_id()) {
         origin = record.capture.origin;
       }
     });
     stream_capture_info info;
-    if (origin == own || try_query_capture(origin, info) != CUDA_SUCCESS) return own;
-    if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || info.id != id) return own;
-    return find_unjoined({joined_stream{own, nullptr, unique_thread_id()}}, info, call_site{})
+    if (origin == memory_stream || try_query_capture(origin, info) != CUDA_SUCCESS)
+      return memory_stream;
+    if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || info.id != id) return memory_stream;
+    return find_unjoined({joined_stream{memory_stream, nullptr, unique_thread_id()}}, info,
+                         call_site{})
                    .empty()
                ? origin
-               : own;
-  } catch (...) {  // without memory it is freed where its order is known
-    return own;
+               : memory_stream;
+  } catch (...) {  // out of memory: frees in the own stream, where the order is known
+    return memory_stream;
   }
 }
 
-bool crosses_capture_boundary(CUstream stream, CUstream own, const pending_uses* uses) noexcept {
+bool crosses_capture_boundary(CUstream stream, CUstream memory_stream,
+                              const pending_uses* uses) noexcept {
   const bool captured = is_captured(stream);
-  return is_captured(own) != captured || (uses != nullptr && uses->differs_in_capture(captured));
+  return is_captured(memory_stream) != captured ||
+         (uses != nullptr && uses->differs_in_capture(captured));
 }
 
 }  // namespace weir::detail

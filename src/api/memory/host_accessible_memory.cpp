@@ -1,8 +1,9 @@
-// api/memory/host_accessible_memory.cpp - memory that the host and devices reach: allocated, and
-// freed.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/host_accessible_memory.cpp - allocates and frees memory that both the host and devices
+// access.
 #include <weir/detail/host_accessible_memory.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/device/device_wait.hpp"

@@ -1,7 +1,8 @@
-// api/memory/ipc_buffer.cpp - memory of several processes: made or opened, freed or closed.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/ipc_buffer.cpp - interprocess memory: allocated or opened, freed or closed.
 #include <weir/memory/ipc_buffer.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/device/device_wait.hpp"
@@ -78,19 +79,21 @@ ipc_memory::ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t 
 
 ipc_memory_handle ipc_memory::handle(call_site at) const {
   constexpr const char* call = "cuIpcGetMemHandle";
-  const subject on = subject::memory(address_);
-  require_outside_host_function(call, on, at);
-  if (closed()) throw_closed(call, on, at);
+  const subject object = subject::memory(address_);
+  require_outside_host_function(call, object, at);
+  if (closed()) throw_closed(call, object, at);
   if (opened_) {
-    throw_error(errc::invalid_value, call, to_text(on),
-                "it was opened here: only the process that allocated memory gives it away", at);
+    throw_error(errc::invalid_value, call, to_text(object),
+                "the memory was opened from a handle; get the handle in the process that "
+                "allocated the memory",
+                at);
   }
   if (address_ == nullptr)
-    throw_error(errc::invalid_value, call, "an empty ipc_buffer", "there is no memory to give away",
-                at);
+    throw_error(errc::invalid_value, call, "an empty ipc_buffer",
+                "the ipc_buffer is empty, so it has no handle; allocate at least one element", at);
   const make_current current{device_context_, at};
   CUipcMemHandle raw;
-  check(driver().cuIpcGetMemHandle(&raw, device_address(address_)), call, on, at);
+  check(driver().cuIpcGetMemHandle(&raw, device_address(address_)), call, object, at);
   ipc_memory_handle exported;
   std::memcpy(exported.bytes, &raw, sizeof exported.bytes);
   return exported;

@@ -1,8 +1,8 @@
-// api/memory/ipc_pool.cpp - pools of other processes: exported, imported, and memory opened from
-// them.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/ipc_pool.cpp - interprocess pools: exported, imported, and memory opened from them.
 #include <weir/memory/ipc_pool.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/deferred/reclaimer.hpp"
@@ -31,11 +31,11 @@ constexpr memory_deleter opened_memory_deleter{"cuMemFree", &close_opened_memory
 
 }  // namespace
 
-ipc_pool_memory::ipc_pool_memory(const ipc_pool& from, const pool_memory_handle& handle,
+ipc_pool_memory::ipc_pool_memory(const ipc_pool& pool, const pool_memory_handle& handle,
                                  std::size_t element_bytes, call_site at) {
   constexpr const char* call = "cuMemPoolImportPointer";
-  if (from.closed()) throw_closed(call, subject{}, at);
-  pool_import& import = *from.import_;
+  if (pool.closed()) throw_closed(call, subject{}, at);
+  pool_import& import = *pool.import_;
   require_outside_host_function(call, import.gpu, at);
   const make_current current{import.context, at};
   const relaxed_capture_mode guard{at};
@@ -65,21 +65,21 @@ int export_fd(memory_pool_ref pool, call_site at) {
   constexpr const char* call = "cuMemPoolExportToShareableHandle";
   CUmemPoolHandle_st* const handle = require_open(pool, call, at);
   const relaxed_capture_mode guard{at};
-  int made = -1;
-  check(driver().cuMemPoolExportToShareableHandle(&made, handle,
+  int descriptor = -1;
+  check(driver().cuMemPoolExportToShareableHandle(&descriptor, handle,
                                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
         call, pool, at);
-  fcntl(made, F_SETFD, FD_CLOEXEC);
-  return made;
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  return descriptor;
 }
 
 pool_memory_handle handle_of(const void* address, call_site at) {
   constexpr const char* call = "cuMemPoolExportPointer";
-  const subject on = subject::memory(address);
-  require_outside_host_function(call, on, at);
+  const subject object = subject::memory(address);
+  require_outside_host_function(call, object, at);
   const relaxed_capture_mode guard{at};
   CUmemPoolPtrExportData exported;
-  check(driver().cuMemPoolExportPointer(&exported, device_address(address)), call, on, at);
+  check(driver().cuMemPoolExportPointer(&exported, device_address(address)), call, object, at);
   pool_memory_handle handle;
   std::memcpy(handle.bytes, &exported, sizeof handle.bytes);
   return handle;
@@ -96,28 +96,28 @@ ipc_pool ipc_pool::import_fd(int descriptor, weir::device gpu, call_site at) {
 ipc_pool::ipc_pool(ipc_pool&& other) noexcept : import_{std::exchange(other.import_, nullptr)} {}
 
 ipc_pool& ipc_pool::operator=(ipc_pool&& other) noexcept {
-  ipc_pool taken{std::move(other)};
-  std::swap(import_, taken.import_);
+  ipc_pool replacement{std::move(other)};
+  std::swap(import_, replacement.import_);
   return *this;
 }
 
 ipc_pool::~ipc_pool() {
   if (closed()) return;
   run_or_defer([import = import_]() noexcept {
-    const memory_pool_ref on{import->handle, import->gpu};
+    const memory_pool_ref object{import->handle, import->gpu};
     first_failure failure;
     pool_imports::instance().release(*import, failure);
-    report_if_failed(failure, on);
+    report_if_failed(failure, object);
   });
 }
 
 void ipc_pool::close(call_site at) {
   if (closed()) return;
-  const memory_pool_ref on{import_->handle, import_->gpu};
-  require_outside_host_function("cuMemPoolDestroy", on, at);
+  const memory_pool_ref object{import_->handle, import_->gpu};
+  require_outside_host_function("cuMemPoolDestroy", object, at);
   first_failure failure;
   pool_imports::instance().release(*std::exchange(import_, nullptr), failure);
-  check(failure, on, at);
+  check(failure, object, at);
 }
 
 weir::device ipc_pool::device() const noexcept { return closed() ? weir::device{} : import_->gpu; }

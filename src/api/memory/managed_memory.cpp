@@ -1,13 +1,12 @@
-// api/memory/managed_memory.cpp - telling a driver where managed memory will be wanted, and by
-// whom.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/managed_memory.cpp - prefetches, advice and attributes of managed memory.
 #include <weir/memory/managed_memory.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
-#include "api/capture/throw_if_capturing.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
-#include "api/core/location.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
+#include "api/memory/memory_location.hpp"
 #include "api/memory/operand.hpp"
 
 #include <fmt/format.h>
@@ -21,8 +20,8 @@
 namespace weir::detail {
 namespace {
 
-[[nodiscard]] const char* name_of(range_operation what) noexcept {
-  switch (what) {
+[[nodiscard]] const char* name_of(range_operation operation) noexcept {
+  switch (operation) {
     case range_operation::prefetch: return "cuMemPrefetchBatchAsync";
     case range_operation::discard: return "cuMemDiscardBatchAsync";
     case range_operation::discard_and_prefetch: return "cuMemDiscardAndPrefetchBatchAsync";
@@ -30,12 +29,13 @@ namespace {
   return "";
 }
 
-// What the batches of the driver take.
+// The arguments of the driver's batch functions.
 struct range_list {
   std::vector<CUdeviceptr> addresses;
   std::vector<std::size_t> sizes;
   std::vector<CUmemLocation> locations;
-  std::vector<std::size_t> firsts;  // the range from which on the location of the same place holds
+  // For each location, the index of the first range that it applies to.
+  std::vector<std::size_t> firsts;
 
   range_list(std::span<const region> ranges, std::span<const memory_location> targets) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -50,14 +50,14 @@ struct range_list {
   }
 };
 
-CUresult enqueue(range_operation what, range_list& list, CUstream stream) noexcept {
+CUresult enqueue(range_operation operation, range_list& list, CUstream stream) noexcept {
   CUdeviceptr* const addresses = list.addresses.data();
   std::size_t* const sizes = list.sizes.data();
   const std::size_t count = list.sizes.size();
   CUmemLocation* const locations = list.locations.data();
   std::size_t* const firsts = list.firsts.data();
   const std::size_t location_count = list.locations.size();
-  switch (what) {
+  switch (operation) {
     case range_operation::prefetch:
       return driver().cuMemPrefetchBatchAsync(addresses, sizes, count, locations, firsts,
                                               location_count, 0, stream);
@@ -70,7 +70,7 @@ CUresult enqueue(range_operation what, range_list& list, CUstream stream) noexce
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// Drivers of before CUDA 12.2 name a place by its device.
+// Drivers before CUDA 12.2 take a device instead of a location.
 CUresult prefetch_one(const region& range, memory_location to, CUstream stream) noexcept {
   const CUmemLocation location = location_of(to);
   const CUdeviceptr address = device_address(range.address);
@@ -99,15 +99,18 @@ void prefetch_region(stream_ref stream, const region& range, memory_location to,
   memory.queued(at);
 }
 
-void enqueue_regions(stream_ref stream, range_operation what, std::span<const region> ranges,
+void enqueue_regions(stream_ref stream, range_operation operation, std::span<const region> ranges,
                      std::span<const memory_location> targets, call_site at) {
-  const char* const call = name_of(what);
+  const char* const call = name_of(operation);
   const CUstream handle = require_open(stream, call, at);
-  if (what != range_operation::discard && targets.size() != 1 && targets.size() != ranges.size()) {
-    throw_invalid_batch(call,
-                        fmt::format("{} places for {} ranges; give one for all, or one for each",
-                                    targets.size(), ranges.size()),
-                        at);
+  if (operation != range_operation::discard && targets.size() != 1 &&
+      targets.size() != ranges.size()) {
+    throw_invalid_batch(
+        call,
+        fmt::format(
+            "there are {} locations for {} ranges; pass one location for all, or one for each",
+            targets.size(), ranges.size()),
+        at);
   }
   std::vector<operand> operands;
   for (const region& range : ranges) operands.emplace_back(range, stream, call, at);
@@ -115,11 +118,11 @@ void enqueue_regions(stream_ref stream, range_operation what, std::span<const re
   if (list.sizes.empty()) return;
   if (is_legacy(handle))
     throw_invalid_batch(
-        call, "no batch goes into the legacy default stream; use a stream of your own", at);
+        call, "the legacy default stream does not accept batches; use another stream", at);
   throw_if_capturing(handle, call, at);
 
-  const CUresult answer = enqueue(what, list, handle);
-  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER && what == range_operation::prefetch) {
+  const CUresult answer = enqueue(operation, list, handle);
+  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER && operation == range_operation::prefetch) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       prefetch_region(stream, ranges[i], targets[targets.size() > 1 ? i : 0], at);
     }
@@ -129,7 +132,7 @@ void enqueue_regions(stream_ref stream, range_operation what, std::span<const re
   for (const operand& each : operands) each.queued(at);
 }
 
-// Whichever context: the driver wants one, and the memory is of all.
+// Returns any context. The driver requires one, although managed memory belongs to none.
 [[nodiscard]] static CUcontext any_context(call_site at) {
   const CUcontext context = current_context_handle(at);
   return context != nullptr ? context : primary_context(device{}, at);
@@ -151,9 +154,9 @@ void advise_region(const region& range, memory_advice advice, memory_location lo
 
 managed_state state_of_region(const region& range, call_site at) {
   constexpr const char* call = "cuMemRangeGetAttributes";
-  const subject on = subject::memory(range.address);
-  require_outside_host_function(call, on, at);
-  if (range.owner != nullptr && range.owner->closed()) throw_closed(call, on, at);
+  const subject object = subject::memory(range.address);
+  require_outside_host_function(call, object, at);
+  if (range.owner != nullptr && range.owner->closed()) throw_closed(call, object, at);
   managed_state state;
   if (range.bytes == 0) return state;
 
@@ -164,7 +167,7 @@ managed_state state_of_region(const region& range, call_site at) {
   int read_mostly = 0;
   raw_location preferred;
   raw_location prefetched;
-  std::array<int, 257> users{};  // more devices than there can be, and the host
+  std::array<int, 257> users{};  // more than the maximum number of devices plus the host
   CUmem_range_attribute kinds[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
                                    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
                                    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID,
@@ -179,7 +182,7 @@ managed_state state_of_region(const region& range, call_site at) {
   const relaxed_capture_mode guard{at};
   check(driver().cuMemRangeGetAttributes(data, sizes, kinds, std::size(kinds),
                                          device_address(range.address), range.bytes),
-        call, on, at);
+        call, object, at);
 
   const auto to_memory_location = [](const raw_location& where) -> std::optional<memory_location> {
     switch (where.type) {

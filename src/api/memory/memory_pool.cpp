@@ -1,12 +1,14 @@
-// api/memory/memory_pool.cpp - pools: made, kept, looked at, and made a device's own.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/memory_pool.cpp - memory pools: creation, attributes, access, and a device's current
+// pool.
 #include <weir/core/deferred.hpp>
 #include <weir/memory/memory_pool.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/first_failure.hpp"
-#include "api/core/location.hpp"
 #include "api/deferred/reclaimer.hpp"
 #include "api/device/primary_context.hpp"
+#include "api/memory/memory_location.hpp"
 #include "api/memory/pool_allocation.hpp"
 #include "api/profiler/names.hpp"
 
@@ -23,26 +25,27 @@ using detail::require_open;
 namespace detail {
 namespace {
 
-// A flag of the driver's is an int, everything else has 64 bits.
+// Flags are ints in the driver; all other attributes have 64 bits.
 template <class Value>
-Value attribute(memory_pool_ref pool, CUmemPool_attribute which, call_site at) {
+Value attribute(memory_pool_ref pool, CUmemPool_attribute attribute_id, call_site at) {
   constexpr const char* call = "cuMemPoolGetAttribute";
   const CUmemoryPool handle = require_open(pool, call, at);
   const relaxed_capture_mode guard{at};
   Value value{};
-  check(driver().cuMemPoolGetAttribute(handle, which, &value), call, pool, at);
+  check(driver().cuMemPoolGetAttribute(handle, attribute_id, &value), call, pool, at);
   return value;
 }
 
 template <class Value>
-void set_attribute(memory_pool_ref pool, CUmemPool_attribute which, Value value, call_site at) {
+void set_attribute(memory_pool_ref pool, CUmemPool_attribute attribute_id, Value value,
+                   call_site at) {
   constexpr const char* call = "cuMemPoolSetAttribute";
   const CUmemoryPool handle = require_open(pool, call, at);
   const relaxed_capture_mode guard{at};
-  check(driver().cuMemPoolSetAttribute(handle, which, &value), call, pool, at);
+  check(driver().cuMemPoolSetAttribute(handle, attribute_id, &value), call, pool, at);
 }
 
-// Where a pool of such memory is; of managed memory nowhere in particular, unless told.
+// Returns the location of a pool. Managed memory has none unless the options give one.
 CUmemLocation pool_location(device gpu, const memory_pool_options& options, call_site at) {
   const auto require = [&](bool fits, const char* hint) {
     if (!fits) throw_error(errc::invalid_value, "cuMemPoolCreate", to_text(gpu), hint, at);
@@ -51,14 +54,19 @@ CUmemLocation pool_location(device gpu, const memory_pool_options& options, call
   switch (options.memory) {
     case pool_memory::device:
       require(!location || *location == memory_location{gpu},
-              "memory of a device is on that device; leave the place unset");
+              "device memory is located on its own device; leave memory_pool_options::location "
+              "unset");
       return location_of(gpu);
     case pool_memory::pinned:
       require(!location || !location->is_device(),
-              "pinned memory is on the host, or on one of its NUMA nodes");
+              "pinned memory cannot be located on a device; set memory_pool_options::location "
+              "to the host or one of its NUMA nodes");
       return location_of(location.value_or(memory_location::host()));
     case pool_memory::managed: break;
-    default: require(false, "the kind of memory is none of pool_memory");
+    default:
+      require(false,
+              "the kind of memory is not a value of weir::pool_memory; use device, pinned or "
+              "managed");
   }
   return location ? location_of(*location) : CUmemLocation{CU_MEM_LOCATION_TYPE_NONE, 0};
 }
@@ -71,9 +79,9 @@ memory_pool_ref create(device gpu, const memory_pool_options& options, call_site
   props.location = pool_location(gpu, options, at);
   props.maxSize = options.max_size;
   const relaxed_capture_mode guard{at};
-  CUmemoryPool made = nullptr;
-  check(driver().cuMemPoolCreate(&made, &props), "cuMemPoolCreate", gpu, at);
-  return {made, gpu};
+  CUmemoryPool pool = nullptr;
+  check(driver().cuMemPoolCreate(&pool, &props), "cuMemPoolCreate", gpu, at);
+  return {pool, gpu};
 }
 
 void destroy(memory_pool_ref pool, call_site at) {
@@ -111,16 +119,16 @@ void memory_pool_ref::set_release_threshold(unsigned long long bytes, call_site 
   detail::set_attribute(*this, abi::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes, at);
 }
 
-void memory_pool_ref::trim(std::size_t keep, call_site at) const {
+void memory_pool_ref::trim(std::size_t kept_bytes, call_site at) const {
   constexpr const char* call = "cuMemPoolTrimTo";
   CUmemPoolHandle_st* const handle = require_open(*this, call, at);
   const detail::relaxed_capture_mode guard{at};
-  check(driver().cuMemPoolTrimTo(handle, keep), call, *this, at);
+  check(driver().cuMemPoolTrimTo(handle, kept_bytes), call, *this, at);
 }
 
 pool_reuse memory_pool_ref::reuse(call_site at) const {
-  const auto is_on = [&](abi::CUmemPool_attribute which) {
-    return detail::attribute<int>(*this, which, at) != 0;
+  const auto is_on = [&](abi::CUmemPool_attribute attribute_id) {
+    return detail::attribute<int>(*this, attribute_id, at) != 0;
   };
   return {is_on(abi::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES),
           is_on(abi::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC),
@@ -128,8 +136,8 @@ pool_reuse memory_pool_ref::reuse(call_site at) const {
 }
 
 void memory_pool_ref::set_reuse(pool_reuse rules, call_site at) const {
-  const auto set = [&](abi::CUmemPool_attribute which, bool on) {
-    detail::set_attribute<int>(*this, which, on, at);
+  const auto set = [&](abi::CUmemPool_attribute attribute_id, bool enabled) {
+    detail::set_attribute<int>(*this, attribute_id, enabled, at);
   };
   set(abi::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, rules.follow_event_dependencies);
   set(abi::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, rules.opportunistic);
@@ -137,8 +145,8 @@ void memory_pool_ref::set_reuse(pool_reuse rules, call_site at) const {
 }
 
 pool_usage memory_pool_ref::usage(call_site at) const {
-  const auto bytes = [&](abi::CUmemPool_attribute which) {
-    return detail::attribute<unsigned long long>(*this, which, at);
+  const auto bytes = [&](abi::CUmemPool_attribute attribute_id) {
+    return detail::attribute<unsigned long long>(*this, attribute_id, at);
   };
   return {.reserved = bytes(abi::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT),
           .reserved_high = bytes(abi::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH),
@@ -154,10 +162,10 @@ void memory_pool_ref::reset_high_watermarks(call_site at) const {
 void memory_pool_ref::set_access(weir::device peer, pool_access access, call_site at) const {
   constexpr const char* call = "cuMemPoolSetAccess";
   CUmemPoolHandle_st* const handle = require_open(*this, call, at);
-  const abi::CUmemAccessDesc wanted{detail::location_of(peer),
-                                    static_cast<abi::CUmemAccess_flags>(access)};
+  const abi::CUmemAccessDesc descriptor{detail::location_of(peer),
+                                        static_cast<abi::CUmemAccess_flags>(access)};
   const detail::relaxed_capture_mode guard{at};
-  check(driver().cuMemPoolSetAccess(handle, &wanted, 1), call, *this, at);
+  check(driver().cuMemPoolSetAccess(handle, &descriptor, 1), call, *this, at);
 }
 
 pool_access memory_pool_ref::access(weir::device peer, call_site at) const {
@@ -171,17 +179,17 @@ pool_access memory_pool_ref::access(weir::device peer, call_site at) const {
 }
 
 memory_pool::memory_pool(weir::device gpu, memory_pool_options options, call_site at)
-    : ref_{detail::closed_handle<CUmemPoolHandle_st>(), gpu} {
+    : memory_pool_ref{detail::closed_handle<CUmemPoolHandle_st>(), gpu} {
   detail::require_outside_host_function("cuMemPoolCreate", gpu, at);
-  static_cast<void>(
-      detail::primary_context(gpu, at));  // the memory is of the device's, so it has to be awake
-  ref_ = detail::create(gpu, options, at);
+  // The pool's memory belongs to the device, whose primary context must be active.
+  static_cast<void>(detail::primary_context(gpu, at));
+  exchange_handle(detail::create(gpu, options, at).get());
   try {
     if (options.release_threshold != 0) set_release_threshold(options.release_threshold, at);
     if (options.reuse != pool_reuse{}) set_reuse(options.reuse, at);
     if (options.memory == pool_memory::pinned) set_access(gpu, pool_access::read_write, at);
   } catch (...) {
-    detail::destroy_noexcept(ref_);
+    detail::destroy_noexcept(*this);
     throw;
   }
 }
@@ -190,35 +198,37 @@ memory_pool memory_pool::adopt(CUmemPoolHandle_st* handle, weir::device gpu, cal
   constexpr const char* call = "weir::memory_pool::adopt";
   require_open(memory_pool_ref{handle, gpu}, call, at);
   if (handle == nullptr)
-    detail::throw_error(errc::invalid_value, call, "null", "there is no pool to take over", at);
+    detail::throw_error(errc::invalid_value, call, "null",
+                        "the pool is null; pass an existing pool", at);
   return memory_pool{memory_pool_ref{handle, gpu}};
 }
 
-memory_pool::memory_pool(memory_pool&& other) noexcept : ref_{other.ref_} { other.forget(); }
+memory_pool::memory_pool(memory_pool&& other) noexcept : memory_pool_ref{other} {
+  other.exchange_handle(detail::closed_handle<CUmemPoolHandle_st>());
+}
 
 memory_pool& memory_pool::operator=(memory_pool&& other) noexcept {
-  memory_pool taken{std::move(other)};
-  std::swap(ref_, taken.ref_);
+  memory_pool replacement{std::move(other)};
+  std::swap<memory_pool_ref>(*this, replacement);
   return *this;
 }
 
 memory_pool::~memory_pool() {
   if (closed()) return;
-  detail::run_or_defer([pool = ref_]() noexcept { detail::destroy_noexcept(pool); });
+  detail::run_or_defer([pool = ref()]() noexcept { detail::destroy_noexcept(pool); });
 }
 
 void memory_pool::close(call_site at) {
   if (closed()) return;
-  require_open(ref_, "cuMemPoolDestroy", at);
-  const memory_pool_ref pool = ref_;
-  forget();
+  require_open(*this, "cuMemPoolDestroy", at);
+  const memory_pool_ref pool = *this;
+  exchange_handle(detail::closed_handle<CUmemPoolHandle_st>());
   detail::destroy(pool, at);
 }
 
 CUmemPoolHandle_st* memory_pool::release(call_site at) {
-  CUmemPoolHandle_st* const handle = require_open(ref_, "weir::memory_pool::release", at);
-  forget();
-  return handle;
+  require_open(*this, "weir::memory_pool::release", at);
+  return exchange_handle(detail::closed_handle<CUmemPoolHandle_st>());
 }
 
 memory_pool_ref default_memory_pool(device gpu, call_site at) {
@@ -244,12 +254,12 @@ void use(memory_pool_ref pool, call_site at) {
 }
 
 memory_pool_scope::memory_pool_scope(memory_pool_ref pool, call_site at)
-    : before_{current_memory_pool(pool.device(), at)} {
+    : previous_pool_{current_memory_pool(pool.device(), at)} {
   use(pool, at);
 }
 
 memory_pool_scope::~memory_pool_scope() {
-  detail::report_failure_of(before_, "cuDeviceSetMemPool", [this] { use(before_); });
+  detail::report_failure_of(previous_pool_, "cuDeviceSetMemPool", [this] { use(previous_pool_); });
 }
 
 }  // namespace weir

@@ -1,9 +1,10 @@
-// api/memory/memory_resource.cpp - pools in the shape in which other libraries take memory.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/memory_resource.cpp - pools as memory resources of other libraries.
 #include <weir/core/error.hpp>
 #include <weir/memory/memory_resource.hpp>
 #include <weir/memory/pinned_allocator.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/device/service_stream.hpp"
 #include "api/memory/pool_allocation.hpp"
@@ -20,8 +21,8 @@ namespace {
 void require_alignment(memory_pool_ref pool, std::size_t alignment, call_site at) {
   if (std::has_single_bit(alignment) && alignment <= pool_alignment) return;
   throw_error(errc::invalid_value, "weir::memory_resource", to_text(pool),
-              fmt::format("an alignment of {} bytes; pools know powers of two up to {}", alignment,
-                          pool_alignment),
+              fmt::format("an alignment of {} bytes is not supported; use a power of two up to {}",
+                          alignment, pool_alignment),
               at);
 }
 
@@ -41,10 +42,10 @@ void* allocate_synchronously(memory_pool_ref pool, std::size_t bytes, std::size_
                              call_site at) {
   require_alignment(pool, alignment, at);
   const stream_ref service = service_stream(pool.device(), at);
-  const relaxed_capture_mode guard{at};  // the service stream is in none
+  const relaxed_capture_mode guard{at};  // the service stream takes part in no capture
   void* const address = pool.allocate(service, bytes, at);
   try {
-    // The memory may be one that another stream has freed and that this one was made to wait for.
+    // The memory may be a block that another stream has freed, and that this stream must wait for.
     service.sync(at);
   } catch (...) {
     deallocate_synchronously(pool, address);
@@ -62,8 +63,8 @@ void deallocate_synchronously(memory_pool_ref pool, void* address) noexcept {
 
 namespace {
 
-// Does the host reach it, as pinned and managed memory? On a GPU memory of a device would end the
-// program at the first touch. A driver that does not tell is believed.
+// Returns true if the host can access the memory, as with pinned and managed memory. On a GPU an
+// access to device memory would crash the program. If the query fails, returns true.
 bool is_host_accessible(void* address) noexcept {
   int type = 0;
   unsigned managed = 0;
@@ -83,10 +84,9 @@ void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes, std::size_t
     void* const address = allocate_synchronously(pool, bytes, alignment, call_site{});
     if (address == nullptr || is_host_accessible(address)) return address;
     deallocate_synchronously(pool, address);
-    throw_error(
-        errc::invalid_value, "weir::pinned_allocator", to_text(pool),
-        "its memory is a device's, which the host does not reach; give it a pool of pinned memory",
-        call_site{});
+    throw_error(errc::invalid_value, "weir::pinned_allocator", to_text(pool),
+                "the host cannot access the pool's memory; use a pool of pinned memory",
+                call_site{});
   } catch (const error& failure) {
     if (failure.result() == errc::out_of_memory) throw std::bad_alloc{};
     throw;

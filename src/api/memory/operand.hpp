@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/memory/operand.hpp - the memory of an operation while it is queued.
 #pragma once
 
@@ -7,11 +8,12 @@
 
 namespace weir::detail {
 
-// Is it memory that the driver does not know? A copy may wait then while it is staged.
+// Returns true if the driver did not allocate or register the memory. A copy may then block while
+// it is staged.
 [[nodiscard]] bool is_pageable(const region& where);
 
-// Made before the operation is queued: refuses closed memory, and notes the stream in memory of
-// weir's that is used away from its own. Nothing but a comparison for memory at home, or of others.
+// Constructed before the operation is queued. Throws if the memory is closed. Registers the stream
+// if the memory belongs to weir and to another stream. Otherwise costs only a comparison.
 class operand {
  public:
   operand(const region& where, stream_ref stream, const char* call, call_site at)
@@ -24,7 +26,7 @@ class operand {
     if (where.owner->register_use(stream, at)) to_record_ = where.owner;
   }
 
-  // After it was queued.
+  // Called after the operation was queued.
   void queued(call_site at) const {
     if (to_record_ != nullptr) to_record_->record_use(stream_, at);
   }

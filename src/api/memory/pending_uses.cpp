@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/memory/pending_uses.cpp - the streams, other than its own, that some memory was used on.
 #include "api/memory/pending_uses.hpp"
 
-#include "api/capture/captures.hpp"
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/capture_begin.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/call_restrictions.hpp"
 #include "api/core/check.hpp"
 #include "api/device/make_current.hpp"
@@ -16,7 +17,7 @@
 namespace weir::detail {
 namespace {
 
-// An event of the stream's context, without timing.
+// Creates an event in the stream's context, without timing.
 CUevent make_event(CUstream stream, call_site at) {
   const CUcontext context = context_of(stream, at);
   if (context == nullptr)
@@ -56,7 +57,8 @@ std::vector<pending_uses::use> pending_uses::take_finished(call_site at) {
     return u.state != nullptr && !u.state->has_users();
   };
   if (std::ranges::none_of(uses_, has_no_users)) return finished;
-  const relaxed_capture_mode guard{at};  // also the one that the memory is used in just now
+  // Also allows queries in the capture that uses the memory at present.
+  const relaxed_capture_mode guard{at};
   const auto is_finished = [&](const use& u) {
     return has_no_users(u) && !is_captured(u.key.stream) &&
            driver().cuStreamQuery(u.key.stream) != CUDA_ERROR_NOT_READY;
@@ -68,15 +70,16 @@ std::vector<pending_uses::use> pending_uses::take_finished(call_site at) {
   return finished;
 }
 
-// With the lock, so that a stream is home for exactly as long as it has an entry. Operations look
-// without it: one on a later stream of the same handle comes after the driver gave the handle out
-// again, and so after the move out.
-void pending_uses::add_untracked(CUstream stream, std::span<CUstream> untracked_streams) noexcept {
+// Inserts the stream at the front. The other streams move back by one slot, and the last one drops
+// out. Requires the lock, so that every stream in the slots has an entry. Operations read the slots
+// without the lock. This is safe: the stream is removed before the driver can reuse its handle.
+void pending_uses::push_front_untracked(CUstream stream,
+                                        std::span<CUstream> untracked_streams) noexcept {
   for (CUstream& untracked : untracked_streams) {
     const std::atomic_ref slot{untracked};
-    const CUstream before = slot.exchange(stream, std::memory_order_relaxed);
-    if (before == stream) return;
-    stream = before;
+    const CUstream displaced = slot.exchange(stream, std::memory_order_relaxed);
+    if (displaced == stream) return;
+    stream = displaced;
   }
 }
 
@@ -101,7 +104,7 @@ bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracke
     const std::lock_guard lock{lock_};
     if (const use* const found = find(key)) {
       if (found->state == nullptr) return entry::marked;
-      add_untracked(stream, untracked_streams);
+      push_front_untracked(stream, untracked_streams);
       return entry::holds;
     }
     if (is_default(stream)) return entry::none;
@@ -113,13 +116,13 @@ bool pending_uses::register_stream(CUstream stream, std::span<CUstream> untracke
     stream_state* const state = acquire_stream_state(stream, stream_holder::observer);
     if (state == nullptr) return entry::none;
     uses_.push_back({key, state, nullptr});
-    add_untracked(stream, untracked_streams);
+    push_front_untracked(stream, untracked_streams);
     return entry::holds;
   }();
   for (const use& u : finished) u.state->release_noexcept(stream_holder::observer);
   if (found_entry != entry::none) return found_entry == entry::holds;
-  // No lock while the driver makes an event. Two threads may make one for the same stream; one
-  // entry too many does no harm.
+  // The lock is not held while the driver creates an event. Two threads may each add an entry for
+  // one stream, which is harmless.
   const CUevent event = make_event(stream, at);
   try {
     const std::lock_guard lock{lock_};
@@ -140,15 +143,13 @@ void pending_uses::record(CUstream stream, call_site at) {
     if (found == nullptr || found->event == nullptr) return;
     event = found->event;
   }
-  // A captured operation is not work yet, and an event that is recorded in a capture can be asked
-  // nothing.
+  // A captured operation is not work yet, and an event recorded in a capture cannot be queried.
   if (is_captured(stream)) return;
   const CUresult answer = driver().cuEventRecord(event, stream);
   if (answer == CUDA_SUCCESS) [[likely]] {
     return;
   }
-  // The work is queued already, so the operation has succeeded; what cannot be marked has to be
-  // done.
+  // The operation is already queued, so it has succeeded. If its end cannot be marked, wait for it.
   first_failure ignored;
   const relaxed_capture_mode guard{ignored};
   if (driver().cuStreamSynchronize(stream) != CUDA_SUCCESS)
@@ -203,7 +204,7 @@ void pending_uses::snapshot(first_failure& failure) noexcept {
       u.event = make_event(u.key.stream, call_site{});
     } catch (...) {
       failure.note_exception("cuEventCreate");
-      continue;  // the stream itself has to be asked then
+      continue;  // done() then queries the stream itself
     }
     if (const CUresult answer = driver().cuEventRecord(u.event, u.key.stream);
         answer != CUDA_SUCCESS) {

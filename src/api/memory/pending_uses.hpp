@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/memory/pending_uses.hpp - the streams, other than its own, that some memory was used on.
 #pragma once
 
@@ -13,10 +14,11 @@
 
 namespace weir::detail {
 
-// A stream of weir's is held, so that it can be asked later how far it is: that costs one entry,
-// however often it uses the memory. Of others, which may be gone by then, and of default streams,
-// which are others in other threads and contexts, an event marks each use. Thread safety: note()
-// and mark() from any thread; the rest when nobody notes any more.
+// The list holds a reference to each stream that weir owns and queries the stream later. This costs
+// one entry, however often the stream uses the memory. Other streams may have been destroyed by
+// then, and default streams differ by thread and context. Each of their uses is marked by an event.
+// Thread safety: register_stream() and record() may be called from any thread; the other members
+// only when no thread calls these two any more.
 class pending_uses {
  public:
   pending_uses() = default;
@@ -24,61 +26,65 @@ class pending_uses {
   pending_uses& operator=(const pending_uses&) = delete;
   ~pending_uses();
 
-  // Before the work is queued: there is an entry for the stream afterwards, or nothing has changed.
-  // Is it one that holds the stream, so that later uses on it need no more? Then the stream becomes
-  // the first of `untracked_streams`, which never keep a stream that the list has let go of.
+  // Called before the work is queued. Ensures an entry for the stream; if it throws, nothing has
+  // changed. Returns true if the entry holds the stream, so that later uses need no registration.
+  // The stream then becomes the first of `untracked_streams`, which never contain a stream that the
+  // list has released.
   bool register_stream(abi::CUstream stream, std::span<abi::CUstream> untracked_streams,
                        call_site at);
-  // After it was queued. Where the driver cannot mark it this waits for it; fails only if that
-  // cannot be either.
+  // Called after the work was queued. Records the event of the entry. If that fails, waits for the
+  // work; throws only if that fails, too.
   void record(abi::CUstream stream, call_site at);
 
-  // Makes later work of `waiter` wait, on the device, for all uses so far; goes on where one fails.
+  // Makes later work of `waiter` wait on the device for all uses so far. Continues if one wait
+  // fails.
   void make_wait(abi::CUstream waiter, first_failure& failure) noexcept;
 
   // Blocks the calling thread until all uses are done.
   void sync(first_failure& failure) noexcept;
 
-  // Is a stream that the list holds in a capture now? Then snapshot() has to wait: a mark in it
-  // would be a part of the capture, and to look at that ends it.
+  // Returns true if a held stream is in a valid capture. snapshot() must then wait: an event
+  // recorded in the capture would become part of it, and querying that event would invalidate it.
   [[nodiscard]] bool any_captured() const noexcept;
 
-  // A stream that the list holds and that captures, be its capture whole or broken; null if there
-  // is none. Nobody can wait for it.
+  // Returns a held stream that is in a capture, valid or invalidated; null if there is none. No
+  // thread can wait for such a stream.
   [[nodiscard]] abi::CUstream capturing_stream() const noexcept;
 
-  // Is there a use that is captured where a stream is not, or the other way round?
+  // Returns true if some use is captured although `captured` is false, or the other way round.
   [[nodiscard]] bool differs_in_capture(bool captured) const noexcept;
 
-  // The two as one: answers whether it froze the list. No capture of weir's begins in between.
+  // Calls snapshot() unless any_captured(), and returns true if it did. No capture of weir begins
+  // in between.
   [[nodiscard]] bool snapshot_unless_captured(first_failure& failure) noexcept;
 
-  // Marks what uses the memory now with an event in every stream, and lets go of the streams, so
-  // that done() need not look at their later work; where that fails it does.
+  // Marks the uses so far with an event in each stream and releases the streams, so that done()
+  // ignores their later work. If recording an event fails, the stream is kept and queried itself.
   void snapshot(first_failure& failure) noexcept;
-  // After that: are all uses done? One that failed is.
+  // Called after snapshot(). Returns true if all uses are done; a failed use counts as done.
   [[nodiscard]] bool done() const noexcept;
 
  private:
-  // Which stream a handle means: those of the default streams are others in every context.
+  // Identifies a stream. The handle of a default stream stands for a different stream in each
+  // context.
   struct stream_key {
     abi::CUstream stream;
-    abi::CUcontext context;     // of a default stream
-    unsigned long long thread;  // of a per-thread one
+    abi::CUcontext context;     // for default streams
+    unsigned long long thread;  // for the per-thread stream
     friend bool operator==(const stream_key&, const stream_key&) noexcept = default;
   };
   struct use {
     stream_key key;
-    stream_state* state;  // of a stream of weir's; else null
-    abi::CUevent event;   // of others; ours to destroy
+    stream_state* state;  // for streams that weir owns; otherwise null
+    abi::CUevent event;   // for other streams; owned by this entry
   };
   [[nodiscard]] static stream_key key_of(abi::CUstream stream, call_site at);
   [[nodiscard]] use* find(const stream_key& key) noexcept;
-  // Takes out streams that get no more work and are done, so that memory with a long life keeps no
-  // more streams than are in use. The caller lets go of them, without the lock.
+  // Removes streams that have no users and are done, so that long-lived memory keeps no more
+  // streams than are in use. The caller releases them without the lock.
   [[nodiscard]] std::vector<use> take_finished(call_site at);
-  static void add_untracked(abi::CUstream stream,
-                            std::span<abi::CUstream> untracked_streams) noexcept;
+  static void push_front_untracked(abi::CUstream stream,
+                                   std::span<abi::CUstream> untracked_streams) noexcept;
   static void remove_untracked(const std::vector<use>& finished,
                                std::span<abi::CUstream> untracked_streams) noexcept;
 

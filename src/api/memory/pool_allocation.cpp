@@ -1,8 +1,9 @@
-// api/memory/pool_allocation.cpp - memory from a pool, with the waits of a patient one.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/pool_allocation.cpp - allocation from a pool, with the waits of a retrying pool.
 #include "api/memory/pool_allocation.hpp"
 
-#include "api/capture/captures.hpp"
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/memory/frees_in_captures.hpp"
 #include "api/stream/stream_state.hpp"
 
@@ -12,7 +13,7 @@
 namespace weir::detail {
 namespace {
 
-// Would a wait for the whole context break none of the captures that can be known of?
+// Returns true if a wait for the whole context would invalidate no capture that weir can detect.
 bool is_capture_safe(CUstream stream, call_site at) {
   if (!can_free_now()) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -21,7 +22,7 @@ bool is_capture_safe(CUstream stream, call_site at) {
   return status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// Lets everything that is freed already come back.
+// Waits for all frees that are queued or deferred and returns unused memory to the system.
 void reclaim_memory(memory_pool_ref pool, CUstream stream, call_site at) {
   drain_deferred();
   context_ref{context_of(stream, at)}.sync(at);
@@ -34,15 +35,15 @@ CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t b
                           call_site at) {
   constexpr const char* call = "cuMemAllocFromPoolAsync";
   const CUstream handle = require_open(stream, call, at);
-  const CUmemoryPool from = require_open(pool, call, at);
+  const CUmemoryPool pool_handle = require_open(pool, call, at);
   if (any_capture_active()) throw_if_memory_in_body(capture_id_of(handle), handle, call, at);
   const relaxed_mode_if_capturing guard{at};
   CUdeviceptr address = 0;
-  CUresult answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);
+  CUresult answer = driver().cuMemAllocFromPoolAsync(&address, bytes, pool_handle, handle);
   for (int left = pool.retries();
        answer == CUDA_ERROR_OUT_OF_MEMORY && left > 0 && is_capture_safe(handle, at); --left) {
     reclaim_memory(pool, handle, at);
-    answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);
+    answer = driver().cuMemAllocFromPoolAsync(&address, bytes, pool_handle, handle);
   }
   check(answer, call, pool, at);
   return address;

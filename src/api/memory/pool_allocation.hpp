@@ -1,4 +1,6 @@
-// api/memory/pool_allocation.hpp - memory from a pool, for those that look after it themselves.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/pool_allocation.hpp - allocation from a pool for callers that free the memory
+// themselves.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -9,7 +11,8 @@
 
 namespace weir::detail {
 
-// The handle to give to the driver: of an open pool, on a thread where calls are allowed.
+// Returns the handle to pass to the driver. Throws if the pool is closed or this thread runs a host
+// function.
 inline CUmemoryPool require_open(memory_pool_ref pool, const char* call, call_site at) {
   require_outside_host_function(call, pool, at);
   if (pool.get() == closed_handle<CUmemPoolHandle_st>()) [[unlikely]] {
@@ -18,7 +21,7 @@ inline CUmemoryPool require_open(memory_pool_ref pool, const char* call, call_si
   return pool.get();
 }
 
-// memory_pool_ref::allocate(), with its waits where the pool is a patient one.
+// Implements memory_pool_ref::allocate(), with the waits of a pool from retrying().
 [[nodiscard]] CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t bytes,
                                         call_site at);
 

@@ -1,5 +1,5 @@
-// api/memory/pool_imports.hpp - the pools of other processes that this one has, as often as they
-// were asked for.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/pool_imports.hpp - the imported pools of other processes, counted per import.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -15,8 +15,8 @@
 
 namespace weir::detail {
 
-// A pool as the driver has imported it: one, however often it was asked for. Changed with the lock
-// of all of them.
+// An imported pool; one object per pool, however often it is imported. Guarded by the lock of
+// pool_imports.
 struct pool_import {
   struct opened_memory {
     CUdeviceptr address;
@@ -26,28 +26,30 @@ struct pool_import {
   CUmemoryPool handle;
   weir::device gpu;
   CUcontext context;
-  int owners;  // of the import: objects, and pieces that are open
+  int owners;  // owners of the import: objects and opened allocations
   std::vector<opened_memory> open;
-  int imports;  // as the driver counts them, each to be destroyed
+  int imports;  // imports as the driver counts them; each must be destroyed
 };
 
-// The driver gives the same handle for the same pool, which ends when it was destroyed as often as
-// it was imported, and the same address for the same memory; so objects are counted here. The lock
-// is held while the driver imports or ends something: else one thread might be given what another
+// The driver returns one handle per pool and one address per allocation, however often they are
+// imported. A pool ends when it was destroyed as often as it was imported, so owners are counted
+// here. The lock is held while the driver imports or releases something. Otherwise a thread could
+// receive what another thread is about to release.
 // one is about to end.
 class pool_imports {
  public:
   [[nodiscard]] static pool_imports& instance() noexcept;
 
-  // One more owner of the pool behind the descriptor.
+  // Imports the pool behind the descriptor and adds an owner.
   [[nodiscard]] pool_import& import(int descriptor, device gpu, CUcontext context, call_site at);
 
-  // One more owner of the memory behind the handle, and of its pool.
-  [[nodiscard]] CUdeviceptr open(pool_import& from, const pool_memory_handle& handle, call_site at);
+  // Opens the memory behind the handle and adds an owner to it and to its pool.
+  [[nodiscard]] CUdeviceptr open(pool_import& imported_pool, const pool_memory_handle& handle,
+                                 call_site at);
 
-  // One less. Both go on to their end, whatever fails.
-  void close(pool_import& from, CUdeviceptr address, first_failure& failure) noexcept;
-  void release(pool_import& from, first_failure& failure) noexcept;
+  // Remove an owner. Both complete all steps even if one fails.
+  void close(pool_import& imported_pool, CUdeviceptr address, first_failure& failure) noexcept;
+  void release(pool_import& imported_pool, first_failure& failure) noexcept;
 
  private:
   void release_locked(pool_import& import, first_failure& failure) noexcept;

@@ -1,4 +1,5 @@
-// api/memory/tracked_memory.cpp - memory that remembers which streams it was used on.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/tracked_memory.cpp - memory that tracks the streams that use it.
 #include <weir/detail/tracked_memory.hpp>
 
 #include "api/core/check.hpp"
@@ -12,15 +13,15 @@
 namespace weir::detail {
 namespace {
 
-// The list, made by whichever thread needs it first.
+// Returns the list, created by the thread that needs it first.
 pending_uses& uses_of(pending_uses*& slot) {
   const std::atomic_ref<pending_uses*> shared{slot};
-  pending_uses* known = shared.load(std::memory_order_acquire);
-  if (known != nullptr) return *known;
+  pending_uses* uses = shared.load(std::memory_order_acquire);
+  if (uses != nullptr) return *uses;
   pending_uses* const created = new pending_uses;
-  if (shared.compare_exchange_strong(known, created, std::memory_order_acq_rel)) return *created;
+  if (shared.compare_exchange_strong(uses, created, std::memory_order_acq_rel)) return *created;
   delete created;
-  return *known;
+  return *uses;
 }
 
 }  // namespace
@@ -59,8 +60,8 @@ bool tracked_memory::register_use(stream_ref s, call_site at) const {
   require_open(s, "weir::used_on", at);
   if (closed()) throw_closed("weir::used_on", subject::memory(address_), at);
   if (is_untracked_on(s) || is_untracked_on_default(s, at)) return false;
-  // The first home of device memory is the stream that it belongs to; pinned memory belongs to
-  // none, and has both for the streams that use it.
+  // The first slot of device memory is reserved for the stream that it belongs to. Pinned memory
+  // belongs to none and uses both slots for its streams.
   const std::span<CUstream_st*> untracked_streams = untracked_streams_;
   return !uses_of(uses_).register_stream(
       s.get(), device_context_ != nullptr ? untracked_streams.last(1) : untracked_streams, at);

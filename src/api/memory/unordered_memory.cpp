@@ -1,12 +1,12 @@
-// api/memory/unordered_memory.cpp - memory in no stream's order, given back when nothing uses it.
+// SPDX-License-Identifier: Apache-2.0
+// api/memory/unordered_memory.cpp - memory that belongs to no stream, freed when no stream uses it.
 #include <weir/detail/unordered_memory.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
-#include "api/capture/throw_if_capturing.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/core/sync_allowed.hpp"
-#include "api/memory/free_when_idle.hpp"
+#include "api/deferred/release_when_idle.hpp"
 #include "api/memory/pending_uses.hpp"
 
 #include <memory>
@@ -39,8 +39,8 @@ unordered_memory::~unordered_memory() {
 
 void unordered_memory::close(call_site at) {
   if (closed()) return;
-  const subject on = subject::memory(address_);
-  require_outside_host_function(deleter_->call, on, at);
+  const subject object = subject::memory(address_);
+  require_outside_host_function(deleter_->call, object, at);
   require_sync_allowed(deleter_->call, at);
   if (uses_ != nullptr) {
     if (const CUstream busy = uses_->capturing_stream(); busy != nullptr)
@@ -52,7 +52,7 @@ void unordered_memory::close(call_site at) {
   if (const std::unique_ptr<pending_uses> uses{uses_}) uses->sync(failure);
   reset();
   deleter_->run(address, owner_, failure);
-  check(failure, on, at);
+  check(failure, object, at);
 }
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// api/profiler/name.cpp - names that the program gives, kept for texts and told to profilers.
+// SPDX-License-Identifier: Apache-2.0
+// api/profiler/name.cpp - names of objects, used in texts and passed to profilers.
 #include <weir/profiler/name.hpp>
 
 #include "api/core/check.hpp"
@@ -21,7 +22,7 @@ namespace weir {
 namespace detail {
 namespace {
 
-// Nothing is called while the lock is kept.
+// No function outside this file is called while the lock is held.
 struct name_table {
   std::mutex guard;
   std::map<std::pair<object_kind, std::uintptr_t>, std::string> names;
@@ -32,30 +33,30 @@ name_table& table() {
   return *the_table;
 }
 
-void store_name(object_kind what, std::uintptr_t handle, std::string_view name) {
-  name_table& all = table();
-  const std::lock_guard lock{all.guard};
+void store_name(object_kind kind, std::uintptr_t handle, std::string_view name) {
+  name_table& shared_table = table();
+  const std::lock_guard lock{shared_table.guard};
   if (name.empty()) {
-    all.names.erase({what, handle});
+    shared_table.names.erase({kind, handle});
   } else {
-    all.names.insert_or_assign({what, handle}, std::string{name});
+    shared_table.names.insert_or_assign({kind, handle}, std::string{name});
   }
-  name_count.store(static_cast<int>(all.names.size()), std::memory_order_relaxed);
+  name_count.store(static_cast<int>(shared_table.names.size()), std::memory_order_relaxed);
 }
 
-void require_not_closed(subject on, const void* handle, call_site at) {
-  if (handle == closed_handle<void>()) throw_closed("weir::set_name", on, at);
+void require_not_closed(subject object, const void* handle, call_site at) {
+  if (handle == closed_handle<void>()) throw_closed("weir::set_name", object, at);
 }
 
-// The legacy default stream has two handles.
+// The legacy default stream has two handles, null and CU_STREAM_LEGACY.
 CUstream canonical_handle(stream_ref stream) noexcept {
   return is_legacy(stream.get()) ? CU_STREAM_LEGACY : stream.get();
 }
 
 template <class Handle, class Callback>
-void assign_name(object_kind what, Handle* handle, std::string_view name,
+void assign_name(object_kind kind, Handle* handle, std::string_view name,
                  Callback profiler::*callback) {
-  store_name(what, reinterpret_cast<std::uintptr_t>(handle), name);
+  store_name(kind, reinterpret_cast<std::uintptr_t>(handle), name);
   const profiler* const tool = loaded_profiler();
   if (tool != nullptr && tool->*callback != nullptr)
     (tool->*callback)(handle, std::string{name}.c_str());
@@ -63,24 +64,24 @@ void assign_name(object_kind what, Handle* handle, std::string_view name,
 
 }  // namespace
 
-std::string find_name(object_kind what, std::uintptr_t handle) {
+std::string find_name(object_kind kind, std::uintptr_t handle) {
   if (name_count.load(std::memory_order_relaxed) == 0) return {};
-  name_table& all = table();
-  const std::lock_guard lock{all.guard};
-  const auto known = all.names.find({what, handle});
-  return known != all.names.end() ? known->second : std::string{};
+  name_table& shared_table = table();
+  const std::lock_guard lock{shared_table.guard};
+  const auto known = shared_table.names.find({kind, handle});
+  return known != shared_table.names.end() ? known->second : std::string{};
 }
 
-void erase_name(object_kind what, std::uintptr_t handle) noexcept {
+void erase_name(object_kind kind, std::uintptr_t handle) noexcept {
   if (in_forked_child()) return;
-  name_table& all = table();
-  const std::lock_guard lock{all.guard};
-  all.names.erase({what, handle});
-  name_count.store(static_cast<int>(all.names.size()), std::memory_order_relaxed);
+  name_table& shared_table = table();
+  const std::lock_guard lock{shared_table.guard};
+  shared_table.names.erase({kind, handle});
+  name_count.store(static_cast<int>(shared_table.names.size()), std::memory_order_relaxed);
 }
 
-std::string quoted_name(object_kind what, const void* handle) {
-  const std::string name = find_name(what, reinterpret_cast<std::uintptr_t>(handle));
+std::string quoted_name(object_kind kind, const void* handle) {
+  const std::string name = find_name(kind, reinterpret_cast<std::uintptr_t>(handle));
   return name.empty() ? name : fmt::format("\"{}\" ", name);
 }
 
@@ -120,7 +121,7 @@ void set_name(device gpu, std::string_view name, call_site at) {
 }
 
 void set_thread_name(std::string_view name) {
-  constexpr std::size_t most = 15;  // what Linux keeps
+  constexpr std::size_t most = 15;  // the limit of Linux
   ::pthread_setname_np(::pthread_self(), std::string{name.substr(0, most)}.c_str());
   const profiler* const tool = detail::loaded_profiler();
   if (tool != nullptr && tool->name_thread != nullptr) {

@@ -1,4 +1,5 @@
-// api/profiler/names.hpp - the names that the program has given, by handle.
+// SPDX-License-Identifier: Apache-2.0
+// api/profiler/names.hpp - the names that the program has given to objects, by handle.
 #pragma once
 
 #include <atomic>
@@ -9,21 +10,22 @@ namespace weir::detail {
 
 enum class object_kind : unsigned char { stream, event, pool, context, device };
 
-// How many names there are. None, as mostly, makes looking one up a load.
+// The number of names. While it is 0, as is usual, a lookup costs one load.
 inline constinit std::atomic<int> name_count{0};
 
-// The name of what has that handle, or, of a device, that number; empty if it has none.
-[[nodiscard]] std::string find_name(object_kind what, std::uintptr_t handle);
+// Returns the name of the object with this handle, or of the device with this ordinal. Empty if it
+// has none.
+[[nodiscard]] std::string find_name(object_kind kind, std::uintptr_t handle);
 
-// Called where weir destroys a thing: another one may get its handle.
-void erase_name(object_kind what, std::uintptr_t handle) noexcept;
-inline void forget_name(object_kind what, const void* handle) noexcept {
+// Called when weir destroys an object, because another one may get its handle.
+void erase_name(object_kind kind, std::uintptr_t handle) noexcept;
+inline void forget_name(object_kind kind, const void* handle) noexcept {
   if (name_count.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    erase_name(what, reinterpret_cast<std::uintptr_t>(handle));
+    erase_name(kind, reinterpret_cast<std::uintptr_t>(handle));
   }
 }
 
-// '"copies" ' for texts, or nothing.
-[[nodiscard]] std::string quoted_name(object_kind what, const void* handle);
+// Returns the name in quotes with a space after it, for texts; empty if there is none.
+[[nodiscard]] std::string quoted_name(object_kind kind, const void* handle);
 
 }  // namespace weir::detail

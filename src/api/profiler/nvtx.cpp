@@ -1,5 +1,6 @@
-// api/profiler/nvtx.cpp - a client of NVTX 3: finds the tool, lets it put its functions in place,
-// and calls them.
+// SPDX-License-Identifier: Apache-2.0
+// api/profiler/nvtx.cpp - an NVTX 3 client: loads the profiler, lets it register its functions, and
+// calls them.
 #include "api/profiler/nvtx.hpp"
 
 #include "api/profiler/nvtx_protocol.hpp"
@@ -15,7 +16,7 @@
 namespace weir::detail {
 namespace {
 
-// Tools expect all modules, and all places in them.
+// Profilers expect the tables of all modules, with all entries.
 template <unsigned Size>
 struct module_table {
   nvtx::function filled[Size] = {};
@@ -41,8 +42,8 @@ struct all_tables {
 };
 
 all_tables& tables() {
-  static all_tables* const all =
-      new all_tables;  // a tool keeps pointers into it for as long as the process lives
+  // Never freed, since a profiler keeps pointers into it.
+  static all_tables* const all = new all_tables;
   return *all;
 }
 
@@ -75,7 +76,7 @@ void assign(Function& to, nvtx::function from) noexcept {
   to = reinterpret_cast<Function>(from);
 }
 
-// Loads the tool. What it does not fill stays null.
+// Loads the profiler. Functions that it does not register stay null.
 const profiler* load() noexcept {
   const char* const file = std::getenv(nvtx::library_variable);
   if (file == nullptr || *file == '\0') return nullptr;
@@ -100,7 +101,7 @@ const profiler* load() noexcept {
   return &tool;
 }
 
-// Stands for "nobody has asked yet".
+// Marks that no profiler has been searched for yet.
 constinit profiler not_loaded;
 
 }  // namespace

@@ -1,11 +1,13 @@
-// api/profiler/nvtx.hpp - the tool that wants to hear of names and ranges.
+// SPDX-License-Identifier: Apache-2.0
+// api/profiler/nvtx.hpp - the profiler that receives names and ranges.
 #pragma once
 
 #include <cstdint>
 
 namespace weir::detail {
 
-// What a tool has put in place, with the signatures of NVTX 3; null where it does not care.
+// The functions that a profiler has registered, with the signatures of NVTX 3. Null for those that
+// it does not implement.
 struct profiler {
   void (*mark)(const char* name) = nullptr;
   int (*push_range)(const char* name) = nullptr;
@@ -17,8 +19,8 @@ struct profiler {
   void (*name_event)(void* event, const char* name) = nullptr;
 };
 
-// The tool that the environment names, loaded at the first call; null if there is none or it will
-// not.
+// Returns the profiler that the environment names, loaded at the first call. Null if there is none
+// or it cannot be loaded.
 [[nodiscard]] const profiler* loaded_profiler() noexcept;
 
 }  // namespace weir::detail

@@ -1,5 +1,6 @@
-// api/profiler/nvtx_protocol.hpp - what NVTX 3 and the tools that listen to it agree on: tables and
-// functions by number. A test compares it with NVTX's own headers where they are on the machine.
+// SPDX-License-Identifier: Apache-2.0
+// api/profiler/nvtx_protocol.hpp - the binary interface between NVTX 3 clients and profilers:
+// tables and function numbers. A test compares it with NVTX's headers if they are installed.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +8,15 @@
 
 namespace weir::detail::nvtx {
 
-// The environment names a tool's library, and this is how it is started: it is given a function
-// that gives tables, and answers whether it will listen.
+// The environment variable names the profiler's library. Its start function receives a function
+// that returns tables, and returns nonzero if the profiler attaches.
 inline constexpr const char* library_variable = "NVTX_INJECTION64_PATH";
 inline constexpr const char* start_symbol = "InitializeInjectionNvtx2";
 using get_export_table = const void* (*)(std::uint32_t which);
 using initialize_injection = int (*)(get_export_table);
 
-// The tables of functions that a tool fills: arrays of pointers to places, by the numbers below;
-// the first stays empty.
+// A table that a profiler fills: an array of pointers to function pointers, indexed by the numbers
+// below. Entry 0 is null.
 using function = void (*)();
 using function_table = function**;
 
@@ -27,7 +28,7 @@ enum class module : unsigned {
   core2 = 5,
   sync = 6
 };
-// One more than the highest number in each.
+// The highest function number of each module plus one.
 inline constexpr unsigned core_size = 16, cuda_size = 9, opencl_size = 15, cuda_runtime_size = 7,
                           core2_size = 16, sync_size = 7;
 
@@ -39,7 +40,7 @@ enum cuda_function : unsigned {
   name_event = 7
 };
 
-// The tables that the tool asks for at its start.
+// The numbers of the tables that a profiler requests when it starts.
 inline constexpr std::uint32_t callbacks_table_number = 1;
 inline constexpr std::uint32_t version_table_number = 3;
 inline constexpr std::uint32_t version = 3;

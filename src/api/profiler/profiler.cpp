@@ -1,11 +1,11 @@
-// api/profiler/profiler.cpp - telling a profiler which part of a program to record.
+// SPDX-License-Identifier: Apache-2.0
+// api/profiler/profiler.cpp - selects the part of a program that a profiler records.
 #include <weir/profiler/profiler.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/deferred/reclaimer.hpp"
-#include "api/device/call_in_context.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 

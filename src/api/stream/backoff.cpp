@@ -1,4 +1,5 @@
-// api/stream/backoff.cpp - waiting for something that can only be asked for, with an end.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/backoff.cpp - polling with a timeout.
 #include "api/stream/backoff.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ void backoff_pause(long long waited, long long left) noexcept {
     std::this_thread::yield();
     return;
   }
-  // An eighth of what has been waited already: the end is noticed at most that much late.
+  // Sleeps an eighth of the time waited so far, so completion is seen at most 12.5 % late.
   const long long sleep = std::min({std::clamp(waited / 8, 10 * microsecond, max_sleep), left});
   std::this_thread::sleep_for(std::chrono::nanoseconds{sleep});
 }

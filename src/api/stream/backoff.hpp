@@ -1,20 +1,22 @@
-// api/stream/backoff.hpp - waiting for something that can only be asked for, with an end.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/backoff.hpp - polling with a timeout.
 #pragma once
 
 #include <weir/core/errc.hpp>
 
 namespace weir::detail {
 
-// Calls poll() until it answers something else than not_ready or the time, in nanoseconds, is over,
-// and gives the last answer. Asks at once and again and again for a few microseconds, as work on a
-// device is short; then sleeps in between, at most a millisecond, so that a long wait costs next to
-// nothing.
+// Calls poll() until it returns something other than not_ready, or until `timeout` nanoseconds have
+// passed. Returns the last result. Polls without sleeping for the first 50 us, since device work is
+// often short. Then sleeps between polls, at most 1 ms, so that a long wait costs almost no CPU
+// time.
 template <class Poll>
 [[nodiscard]] errc poll_until(long long timeout, const Poll& poll);
 
-// The clock of all waits: nanoseconds that only go forward.
+// Returns the monotonic clock in nanoseconds, which all waits use.
 [[nodiscard]] long long steady_now() noexcept;
-// What to do after the first `waited` nanoseconds, with `left` to go: spin or sleep.
+// Yields or sleeps between two polls. `waited`: nanoseconds since the first poll. `left`:
+// nanoseconds until the timeout.
 void backoff_pause(long long waited, long long left) noexcept;
 
 template <class Poll>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/stream/current_stream.cpp - the current streams of each thread.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
@@ -24,14 +25,15 @@
 namespace weir {
 namespace {
 
-// A stream and, of those that weir owns, a share that keeps it alive.
+// A stream, with a reference to it if weir owns it.
 struct slot {
   CUstream_st* stream = nullptr;
   detail::stream_state* state = nullptr;
-  bool is_set = false;  // until then it is the default stream
+  bool is_set = false;  // false: the default stream is current
 };
 
-// By the device's number. At the end of the thread its shares go.
+// The slots of one thread, indexed by device ordinal. Their references are released when the thread
+// ends.
 class thread_slots {
  public:
   thread_slots() = default;
@@ -59,7 +61,7 @@ class thread_slots {
 
 thread_slots& slots() { return detail::thread_singleton<thread_slots>::get(); }
 
-// What the environment says, read once: a later change would make threads differ.
+// The setting of the environment. Read once, because threads would differ after a later change.
 struct default_stream_setting {
   stream_ref stream = stream_ref::legacy();
   std::string problem;
@@ -71,11 +73,11 @@ default_stream_setting read_environment() {
   if (word.empty() || word == "legacy") return {};
   if (word == "per-thread") return {stream_ref::per_thread(), {}};
   return {stream_ref::legacy(),
-          fmt::format("WEIR_DEFAULT_STREAM is '{}'; it may be legacy or per-thread", word)};
+          fmt::format("WEIR_DEFAULT_STREAM is '{}'; set it to legacy or per-thread", word)};
 }
 
-// The device that the stream is or would be current for. Refuses one whose device is not that of
-// the current context.
+// Returns the device that the stream is or becomes current for. Throws if it is not the device of
+// the current context, unless the context may be switched.
 weir::device device_for(stream_ref stream, const char* call, bool may_switch, call_site at) {
   detail::require_open(stream, call, at);
   if (stream.is_default()) return current_device(at);
@@ -84,8 +86,9 @@ weir::device device_for(stream_ref stream, const char* call, bool may_switch, ca
   if (may_switch || !now || now.device(at) == gpu) return gpu;
   detail::throw_error(
       errc::invalid_device, call, to_string(stream),
-      fmt::format("the context of device {} is current; make one of device {} current first "
-                  "(weir::context_scope), or give a stream_scope the option switch_device",
+      fmt::format("the context of device {} is current, and the stream is on device {}; make that "
+                  "device's context current first (weir::context_scope), or pass switch_device to "
+                  "stream_scope",
                   now.device(at).ordinal(), gpu.ordinal()),
       at);
 }
@@ -117,8 +120,8 @@ stream_ref default_stream(call_site at) {
 
 stream_ref current_stream(device gpu, call_site at) {
   static_cast<void>(detail::record_of(gpu, "weir::current_stream", at));
-  const slot* const mine = slots().find(gpu.ordinal());
-  return mine != nullptr && mine->is_set ? stream_ref{mine->stream} : default_stream(at);
+  const slot* const entry = slots().find(gpu.ordinal());
+  return entry != nullptr && entry->is_set ? stream_ref{entry->stream} : default_stream(at);
 }
 
 stream_ref current_stream(call_site at) { return current_stream(current_device(at), at); }
@@ -140,7 +143,8 @@ stream_scope::stream_scope(const stream_ref* stream_or_null, stream_scope_option
 void stream_scope::enter(stream_ref stream, stream_scope_options options, call_site at) {
   const weir::device gpu = device_for(stream, "weir::stream_scope", options.switch_device, at);
   slot& current = slots().of(gpu.ordinal());
-  // All that can fail comes before anything changes; the context last, as it has to be undone.
+  // Everything that can fail comes before the first change. The context comes last, since it would
+  // have to be restored.
   if (options.wait_on_entry) stream.wait(current_stream(gpu, at), at);
   if (options.switch_device) pushed_context_ = detail::push_current(stream.context(at).get(), at);
 
@@ -160,14 +164,14 @@ stream_scope::~stream_scope() {
   if (device_ < 0) return;
   if (wait_on_exit_) {
     try {
-      const stream_ref before = previous_is_set_ ? stream_ref{previous_} : default_stream();
-      before.wait(stream_ref{entered_});
+      const stream_ref previous = previous_is_set_ ? stream_ref{previous_} : default_stream();
+      previous.wait(stream_ref{entered_});
     } catch (...) {
       detail::call_unhandled_error_handler(std::current_exception());
     }
   }
   if (entered_state_ != nullptr) entered_state_->release_noexcept(detail::stream_holder::user);
-  // The slot exists since this scope began, so finding it cannot fail.
+  // The slot exists since the constructor, so this lookup cannot fail.
   replace(slots().of(device_), slot{previous_, previous_state_, previous_is_set_});
   if (pushed_context_) detail::pop_current();
 }

@@ -1,4 +1,5 @@
-// api/stream/direct_driver.hpp - may the driver be called at once, without a frame to come back to?
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/direct_driver.hpp - conditions for driver calls made as tail calls.
 #pragma once
 
 #include "api/core/call_restrictions.hpp"
@@ -8,21 +9,21 @@
 
 #include <atomic>
 
-// A direct call looks whether anything is in the way and ends in the driver's function, whose
-// answer is its own: the compiler makes a jump of that. So nothing comes after the driver's call,
-// and no direct call is noexcept. Where anything is in the way it answers not_called
-// (weir/detail/direct_call.hpp).
+// A direct call checks its conditions and ends in a tail call of the driver's function, whose
+// result it returns. Hence nothing follows the driver call, and no direct call is noexcept. If a
+// condition fails it returns not_called (weir/detail/direct_call.hpp).
 namespace weir::detail {
 
-// The driver for a call that means the same inside and outside of captures; null if it is not to be
-// called at once.
+// Returns the driver table for a call that behaves identically inside and outside of captures. Null
+// if the direct call is not possible.
 [[nodiscard, gnu::always_inline]] inline const driver_table* direct_driver() noexcept {
   if (inside_host_function) return nullptr;
   record_driver_call();
   return table_in_use.load(std::memory_order_acquire);
 }
 
-// The same for calls that captures have to do with.
+// Like direct_driver(), for calls that behave differently in captures: also null while a capture is
+// open.
 [[nodiscard, gnu::always_inline]] inline const driver_table*
 direct_driver_outside_captures() noexcept {
   return active_capture_count.load(std::memory_order_relaxed) != 0 ? nullptr : direct_driver();

@@ -1,5 +1,6 @@
-// api/stream/host_failures.cpp - exceptions of host functions on their way to the next sync() of
-// the stream.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/host_failures.cpp - exceptions of host functions, kept until the next sync() of the
+// stream.
 #include "api/stream/host_failures.hpp"
 
 #include "api/core/check.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 struct failure {
   stream_identity stream;
-  std::exception_ptr what;
+  std::exception_ptr exception;
 };
 
 struct pending_failures {
@@ -29,15 +30,16 @@ struct pending_failures {
   std::vector<failure> failures;
 };
 
-// Host functions may run while statics are destroyed.
+// Never destroyed, since host functions may run while statics are destroyed.
 pending_failures& pending() {
   static never_destroyed<pending_failures> the_list;
   return *the_list;
 }
 
-// At the end of the program nobody syncs any more: what still waits goes to the hook.
+// Called at exit, after which no thread calls sync(). Passes the remaining exceptions to the
+// unhandled error handler.
 void report_remaining() noexcept {
-  if (in_forked_child()) return;  // the parent's sync() is still to throw them
+  if (in_forked_child()) return;  // the parent's sync() throws them
   std::vector<failure> remaining;
   {
     pending_failures& list = pending();
@@ -45,10 +47,10 @@ void report_remaining() noexcept {
     remaining.swap(list.failures);
     pending_host_failures.fetch_sub(static_cast<int>(remaining.size()), std::memory_order_relaxed);
   }
-  for (failure& f : remaining) call_unhandled_error_handler(std::move(f.what));
+  for (failure& f : remaining) call_unhandled_error_handler(std::move(f.exception));
 }
 
-// Those of one stream, in the order in which they were thrown.
+// Removes and returns the exceptions of one stream, in the order in which they were thrown.
 std::vector<failure> extract(const stream_identity& stream) {
   pending_failures& list = pending();
   const std::lock_guard lock{list.lock};
@@ -79,46 +81,48 @@ stream_identity identify(CUstream stream) noexcept {
   if (stream == CU_STREAM_PER_THREAD) return {stream, unique_thread_id()};
   if (is_legacy(stream)) {
     CUcontext current = nullptr;
-    static_cast<void>(
-        driver().cuCtxGetCurrent(&current));  // a failure leaves null, which identifies as well
+    // Null after a failure, which also works as an identity.
+    static_cast<void>(driver().cuCtxGetCurrent(&current));
     return {CU_STREAM_LEGACY, device_address(current)};
   }
-  const auto known = find_stream_properties(stream);
-  return {stream, known ? known->id : 0};
+  const auto properties = find_stream_properties(stream);
+  return {stream, properties ? properties->id : 0};
 }
 
-void store_host_failure(const stream_identity& stream, std::exception_ptr what) noexcept {
+void store_host_failure(const stream_identity& stream, std::exception_ptr exception) noexcept {
   static std::once_flag once;
   std::call_once(once, [] { register_at_exit(&report_remaining); });
   try {
     pending_failures& list = pending();
     const std::lock_guard lock{list.lock};
-    // Counted before the look at the stream: a stream that is destroyed after that look sees the
-    // count, and waits for the lock to collect what is kept here.
+    // Counted before the stream is looked up. A stream destroyed after that lookup sees the count,
+    // and waits for the lock to collect the exception.
     pending_host_failures.fetch_add(1, std::memory_order_release);
     if (is_default(stream.handle) || identify(stream.handle) == stream) {
-      list.failures.push_back({stream, what});
+      list.failures.push_back({stream, exception});
       return;
     }
     pending_host_failures.fetch_sub(1, std::memory_order_relaxed);
   } catch (...) {
-    // No memory to keep it.
+    // There is no memory to keep the exception.
     pending_host_failures.fetch_sub(1, std::memory_order_relaxed);
   }
-  call_unhandled_error_handler(std::move(what));
+  call_unhandled_error_handler(std::move(exception));
 }
 
 void throw_host_failures(const stream_identity& stream) {
   std::vector<failure> own = extract(stream);
   if (own.empty()) return;
-  for (std::size_t i = 1; i < own.size(); ++i) call_unhandled_error_handler(std::move(own[i].what));
-  std::rethrow_exception(std::move(own.front().what));
+  for (std::size_t i = 1; i < own.size(); ++i)
+    call_unhandled_error_handler(std::move(own[i].exception));
+  std::rethrow_exception(std::move(own.front().exception));
 }
 
 void report_host_failures(CUstream stream, unsigned long long owner) noexcept {
   if (pending_host_failures.load(std::memory_order_acquire) == 0 || in_forked_child()) return;
   try {
-    for (failure& f : extract({stream, owner})) call_unhandled_error_handler(std::move(f.what));
+    for (failure& f : extract({stream, owner}))
+      call_unhandled_error_handler(std::move(f.exception));
   } catch (...) {
     call_unhandled_error_handler(std::current_exception());
   }

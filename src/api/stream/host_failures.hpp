@@ -1,5 +1,6 @@
-// api/stream/host_failures.hpp - exceptions of host functions on their way to the next sync() of
-// the stream.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/host_failures.hpp - exceptions of host functions, kept until the next sync() of the
+// stream.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -9,32 +10,34 @@
 
 namespace weir::detail {
 
-// Which stream a host function was given to, so that a later stream with the same handle is not
-// taken for it.
+// Identifies the stream that a host function was added to, so that a later stream with a reused
+// handle is not mistaken for it.
 struct stream_identity {
   abi::CUstream handle;
   unsigned long long owner;
   friend bool operator==(const stream_identity&, const stream_identity&) noexcept = default;
 };
 
-// Of a stream that weir owns by its id, of a default stream by its thread or current context, of
-// others by handle alone.
+// Returns the handle and the owner. The owner is the id of a stream that weir owns. For a default
+// stream it is the thread or the current context. It is 0 for other streams.
 [[nodiscard]] stream_identity identify(abi::CUstream stream) noexcept;
 
-// A number of the calling thread that no other thread ever has.
+// Returns an id of the calling thread that is never reused.
 [[nodiscard]] unsigned long long unique_thread_id() noexcept;
 
-// The system's number of the calling thread, for texts. The system is asked once a thread.
+// Returns the operating system's id of the calling thread, for texts. Queried once per thread.
 [[nodiscard]] int system_thread_id() noexcept;
 
-// How many exceptions wait for a sync(). Zero, as nearly always, makes asking for one a single
+// The number of exceptions that wait for a sync(). While it is 0, as is usual, the check costs one
 // load.
 inline constinit std::atomic<int> pending_host_failures{0};
 
-// Keeps what a host function has thrown; straight to the hook if its stream is gone.
+// Keeps an exception of a host function. Passes it to the unhandled error handler immediately if
+// the stream was destroyed.
 void store_host_failure(const stream_identity& stream, std::exception_ptr failure) noexcept;
 
-// Throws the first exception that waits for the stream; the others go to the hook.
+// Throws the first exception that waits for the stream. Passes the others to the unhandled error
+// handler.
 void throw_host_failures(const stream_identity& stream);
 
 inline void throw_host_failure_if_any(abi::CUstream stream) {
@@ -43,7 +46,8 @@ inline void throw_host_failure_if_any(abi::CUstream stream) {
   }
 }
 
-// Nobody can sync the stream any more: what waits for it goes to the hook.
+// Passes the waiting exceptions of a stream that can no longer be synchronized to the unhandled
+// error handler.
 void report_host_failures(abi::CUstream stream, unsigned long long owner) noexcept;
 
 }  // namespace weir::detail

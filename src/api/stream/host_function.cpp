@@ -1,4 +1,5 @@
-// api/stream/host_function.cpp - closures on their way through a stream.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/host_function.cpp - closures that a stream runs on the host.
 #include <weir/stream/host_function.hpp>
 
 #include "api/capture/capture_registry.hpp"
@@ -18,9 +19,8 @@ namespace weir {
 namespace detail {
 namespace {
 
-// Blocks for closures: most are of one size and come and go by the thousand, so they are kept. A
-// thread takes all that have come back at once and then has some of its own, so that no lock is
-// needed.
+// A cache of memory blocks for closures, most of which fit one size. A thread takes all returned
+// blocks at once and then allocates from its own list, so no lock is needed.
 class block_pool {
  public:
   static constexpr std::size_t block_bytes = 128;
@@ -38,16 +38,15 @@ class block_pool {
     return std::exchange(local_, local_->next);
   }
 
-  // From any thread, also while statics are destroyed.
+  // May be called from any thread, also while statics are destroyed.
   static void deallocate(void* memory) noexcept {
-    // Those that are just on their way may be counted wrongly once; the next allocate() counts
-    // anew.
+    // Blocks that are being returned may be miscounted once; the next allocate() resets the count.
     if (returned_count_.fetch_add(1, std::memory_order_relaxed) >= max_returned) {
       ::operator delete(memory);
       return;
     }
-    auto* const mine = ::new (memory) block{returned_.load(std::memory_order_relaxed)};
-    while (!returned_.compare_exchange_weak(mine->next, mine, std::memory_order_release,
+    auto* const new_block = ::new (memory) block{returned_.load(std::memory_order_relaxed)};
+    while (!returned_.compare_exchange_weak(new_block->next, new_block, std::memory_order_release,
                                             std::memory_order_relaxed)) {
     }
   }
@@ -69,14 +68,14 @@ class block_pool {
   static inline constinit thread_local bool ended_ = false;
 };
 
-// Destroys the closure here and now.
+// Destroys the closure on this thread.
 void discard(host_call& call) noexcept {
   if (call.destroy != nullptr) call.destroy(call);
   call.deallocate(call);
 }
 
-// The same, on weir's own thread: in the driver's nothing may be destroyed that could make a CUDA
-// call.
+// Destroys the closure on the reclaimer thread. On the driver's thread nothing may be destroyed
+// that could make a CUDA call.
 void discard_deferred(host_call& call) noexcept {
   if (call.destroy == nullptr) {
     call.deallocate(call);
@@ -89,7 +88,7 @@ void discard_deferred(host_call& call) noexcept {
   defer_user_destructor(call);
 }
 
-// What the driver calls. It must not be left by an exception.
+// The callback that the driver runs. No exception may leave it.
 void CUDA_CB run_once(CUstream, CUresult status, void* data) {
   host_call& call = *static_cast<host_call*>(data);
   const host_function_guard mark;
@@ -101,7 +100,7 @@ void CUDA_CB run_once(CUstream, CUresult status, void* data) {
   discard_deferred(call);
 }
 
-// The same at each launch of a graph.
+// The callback that each launch of a graph runs. No exception may leave it.
 void CUDA_CB run_captured(void* data) {
   host_call& call = *static_cast<host_call*>(data);
   const host_function_guard mark;
@@ -112,18 +111,18 @@ void CUDA_CB run_captured(void* data) {
   }
 }
 
-// When the last graph, executable and launch with it are gone.
+// The driver calls this when no graph, executable or launch refers to the closure any more.
 void CUDA_CB destroy_captured(void* data) { discard_deferred(*static_cast<host_call*>(data)); }
 
-// Adds the call to the graph that the stream is captured into. `owned` tells whether the block is
-// still the caller's when this throws.
+// Adds the call to the graph that the stream is captured into. Sets `owned` to false once the
+// caller no longer owns the block, also if it throws.
 void capture_host_call(CUstream stream, host_call& call, bool& owned, call_site at) {
-  const stream_ref on{stream};
+  const stream_ref object{stream};
   const CUgraph graph = query_capture(stream, at).graph;
   CUuserObject owner = nullptr;
   check(driver().cuUserObjectCreate(&owner, &call, &destroy_captured, 1,
                                     CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-        "cuUserObjectCreate", on, at);
+        "cuUserObjectCreate", object, at);
   owned = false;
   const char* name = "cuGraphRetainUserObject";
   CUresult answer = driver().cuGraphRetainUserObject(graph, owner, 1, CU_GRAPH_USER_OBJECT_MOVE);
@@ -133,17 +132,17 @@ void capture_host_call(CUstream stream, host_call& call, bool& owned, call_site 
     answer = driver().cuLaunchHostFunc(stream, &run_captured, &call);
     if (answer == CUDA_SUCCESS) return;
   }
-  // The closure goes here, on the thread of the caller; the block goes with the user object, which
-  // refers to it.
+  // Destroys the closure here, on the caller's thread. The block is freed with the user object,
+  // which refers to it.
   if (call.destroy != nullptr) call.destroy(call);
   call.destroy = nullptr;
   if (owned_by_graph) {
     report_if_failed(driver().cuGraphReleaseUserObject(graph, owner, 1), "cuGraphReleaseUserObject",
-                     on);
+                     object);
   } else {
-    report_if_failed(driver().cuUserObjectRelease(owner, 1), "cuUserObjectRelease", on);
+    report_if_failed(driver().cuUserObjectRelease(owner, 1), "cuUserObjectRelease", object);
   }
-  check(answer, name, on, at);
+  check(answer, name, object, at);
 }
 
 }  // namespace
@@ -158,8 +157,8 @@ void* allocate_host_call(std::size_t bytes, std::size_t alignment,
     *deallocate = [](host_call& call) noexcept { ::operator delete(&call); };
     return ::operator new(bytes);
   }
-  // Nobody needs a closure aligned to more than a page; all of these share one alignment, so that
-  // it need not be kept.
+  // All larger alignments use one page, so that the alignment need not be stored. No closure needs
+  // more than that.
   constexpr std::align_val_t page{4096};
   *deallocate = [](host_call& call) noexcept { ::operator delete(&call, page); };
   return ::operator new(bytes, page);
@@ -190,7 +189,7 @@ void enqueue_host_call(stream_ref stream, host_call& call, host_call_use use, ca
     throw;
   }
   if (verifying()) [[unlikely]] {
-    throw_host_failure_if_any(handle);  // it has run by now
+    throw_host_failure_if_any(handle);  // in verify mode the function has run by now
   }
 }
 

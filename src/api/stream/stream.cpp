@@ -1,4 +1,5 @@
-// api/stream/stream.cpp - streams of our own: made, adopted, given up.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream.cpp - owned streams: created, adopted, closed and released.
 #include <weir/core/error.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
@@ -23,7 +24,8 @@ using detail::driver;
 
 namespace {
 
-// Memory for a state, taken before the stream is made, so that nothing can fail after it.
+// Memory for a stream_state, allocated before the stream is created, so that nothing can fail
+// afterwards.
 struct state_memory_delete {
   void operator()(void* memory) const noexcept { ::operator delete(memory); }
 };
@@ -31,13 +33,15 @@ using state_memory = std::unique_ptr<void, state_memory_delete>;
 
 state_memory allocate_state() { return state_memory{::operator new(sizeof(detail::stream_state))}; }
 
-// weir counts the streams that it makes, far from where a driver would, which saves asking.
+// Returns an id for a stream that weir creates. Saves a driver call; the ids start far above those
+// that a driver assigns.
 unsigned long long next_stream_id() noexcept {
   static constinit std::atomic<unsigned long long> last{1ull << 62};
   return last.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The number of a stream that somebody else made. Drivers before 12.0 have none.
+// Returns the id of a stream that other code created. Drivers before 12.0 have no ids, so weir
+// assigns one.
 unsigned long long stream_id_of(abi::CUstream stream, call_site at) {
   unsigned long long id = 0;
   const abi::CUresult answer = driver().cuStreamGetId(stream, &id);
@@ -52,35 +56,39 @@ stream::stream(weir::device gpu, stream_options options, call_site at)
     : stream{context_ref{detail::primary_context(gpu, at)}, options, at} {}
 
 stream::stream(context_ref context, stream_options options, call_site at)
-    : handle_{detail::closed_handle<CUstream_st>()}, state_{nullptr} {
-  const detail::subject on{context.get()};
-  detail::require_outside_host_function("cuStreamCreateWithPriority", on, at);
-  if (!context) detail::throw_error(errc::invalid_context, "cuStreamCreateWithPriority", on, at);
+    : stream_ref{detail::closed_handle<CUstream_st>()}, state_{nullptr} {
+  const detail::subject object{context.get()};
+  detail::require_outside_host_function("cuStreamCreateWithPriority", object, at);
+  if (!context)
+    detail::throw_error(errc::invalid_context, "cuStreamCreateWithPriority", object, at);
   const weir::device gpu = context.device(at);
   const bool blocking = options.kind == stream_kind::blocking;
   if (!blocking && options.kind != stream_kind::non_blocking) {
-    detail::throw_error(errc::invalid_value, "cuStreamCreateWithPriority", to_string(gpu),
-                        "the kind of stream is none of stream_kind", at);
+    detail::throw_error(
+        errc::invalid_value, "cuStreamCreateWithPriority", to_string(gpu),
+        "the kind is not a value of weir::stream_kind; use blocking or non_blocking", at);
   }
   if (blocking && detail::is_green(context.get())) {
     detail::throw_error(
         errc::invalid_value, "cuStreamCreateWithPriority", "a green context",
-        "its streams take no part in the order of the legacy stream; make a non-blocking one", at);
+        "streams of a green context are not ordered with the legacy default stream; "
+        "create a non-blocking stream",
+        at);
   }
   detail::check_priority(gpu, context.get(), options.priority, "cuStreamCreateWithPriority", at);
   state_memory memory = allocate_state();
 
   const detail::make_current current{context.get(), at};
-  abi::CUstream made = nullptr;
-  check(
-      driver().cuStreamCreateWithPriority(
-          &made, blocking ? abi::CU_STREAM_DEFAULT : abi::CU_STREAM_NON_BLOCKING, options.priority),
-      "cuStreamCreateWithPriority", on, at);
+  abi::CUstream handle = nullptr;
+  check(driver().cuStreamCreateWithPriority(
+            &handle, blocking ? abi::CU_STREAM_DEFAULT : abi::CU_STREAM_NON_BLOCKING,
+            options.priority),
+        "cuStreamCreateWithPriority", object, at);
   state_ = ::new (memory.release())
-      detail::stream_state{made,
+      detail::stream_state{handle,
                            {context.get(), gpu.ordinal(), options.priority, blocking,
                             next_stream_id(), detail::acquire_green_state(context.get())}};
-  handle_ = made;
+  exchange_handle(handle);
   detail::install_exit_sentinel();
 }
 
@@ -90,18 +98,18 @@ stream stream::adopt(CUstream_st* handle, call_site at) {
   detail::require_open(borrowed, call, at);
   if (detail::is_default(handle)) {
     detail::throw_error(errc::invalid_handle, call, to_string(borrowed),
-                        "default streams are nobody's to destroy; use stream_ref::legacy() or "
+                        "default streams cannot be owned or destroyed; use stream_ref::legacy() or "
                         "stream_ref::per_thread()",
                         at);
   }
   if (detail::find_stream_properties(handle)) {
     detail::throw_error(errc::invalid_handle, call, to_string(borrowed),
-                        "a weir::stream owns it already; release() it first", at);
+                        "a weir::stream already owns this stream; release() it first", at);
   }
   state_memory memory = allocate_state();
   detail::stream_properties properties;
-  properties.blocking =
-      borrowed.is_blocking(at);  // refused here if it captures, before a question does harm
+  // Throws if the stream captures, before the other queries could invalidate the capture.
+  properties.blocking = borrowed.is_blocking(at);
   properties.id = stream_id_of(handle, at);
   properties.priority = borrowed.priority(at);
   properties.context = borrowed.context(at).get();
@@ -111,9 +119,9 @@ stream stream::adopt(CUstream_st* handle, call_site at) {
 }
 
 stream& stream::operator=(stream&& other) noexcept {
-  stream taken{std::move(other)};
-  std::swap(handle_, taken.handle_);
-  std::swap(state_, taken.state_);
+  stream replacement{std::move(other)};
+  replacement.exchange_handle(exchange_handle(replacement.get()));
+  std::swap(state_, replacement.state_);
   return *this;
 }
 
@@ -137,18 +145,17 @@ namespace {
 
 [[noreturn]] void throw_still_in_use(const char* call, stream_ref s,
                                      const detail::stream_state& state, call_site at) {
-  detail::throw_error(errc::illegal_state, call, to_string(s),
-                      state.has_other_users()
-                          ? "it is some thread's current stream, or that of a buffer or a capture; "
-                            "end that first, or close() it, "
-                            "which "
-                            "leaves the destruction to the last of them"
-                          : "memory that was used on it is still there (a buffer, pinned or "
-                            "managed memory, a word) and asks it "
-                            "when the use is done; end that first, or sync() and close() it, which "
-                            "leaves the destruction to "
-                            "the last of them",
-                      at);
+  detail::throw_error(
+      errc::illegal_state, call, to_string(s),
+      state.has_other_users()
+          ? "the stream is in use as the current stream of a thread, or by a buffer or a "
+            "capture; end that use first, or close() the stream, which defers its "
+            "destruction to the end of the last use"
+          : "memory that was used in the stream still exists (a buffer, pinned or managed "
+            "memory, a wait word) and may query the stream; destroy that memory first, or "
+            "sync() and close() the stream, which defers its destruction to the end of the "
+            "last use",
+      at);
 }
 
 }  // namespace
@@ -169,7 +176,8 @@ void stream::shutdown(call_site at) {
     }
     throw;
   } catch (...) {
-    // What a host function threw; it comes first, and destructors' rules hold for the rest.
+    // An exception of a host function. It is rethrown; failures of the close are reported like
+    // those of the destructor.
     const stream closing{std::move(*this)};
     throw;
   }
@@ -179,7 +187,7 @@ void stream::shutdown(call_site at) {
 CUstream_st* stream::release(call_site at) {
   constexpr const char* call = "weir::stream::release";
   if (closed()) detail::throw_closed(call, ref(), at);
-  CUstream_st* const handle = handle_;
+  CUstream_st* const handle = get();
   if (!state_->disown()) throw_still_in_use(call, ref(), *state_, at);
   reset();
   return handle;

@@ -1,5 +1,5 @@
-// api/stream/stream_cache.hpp - what a thread remembers of the last few streams that it has asked
-// about.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_cache.hpp - a per-thread cache of a value for the most recently used streams.
 #pragma once
 
 #include "api/stream/stream_state.hpp"
@@ -11,14 +11,14 @@
 
 namespace weir::detail {
 
-// By handle, and as plain as can be, so that a look costs a few instructions. The end of weir's own
-// streams is noticed; whoever remembers something of another sees to it that it stays right. Of
-// null, a default stream, nothing is remembered. For objects of a thread: constant-initialized,
-// trivially destroyed.
+// A direct-mapped cache keyed by stream handle; a lookup costs a few instructions. Entries become
+// invalid when weir destroys a stream of its own. Code that inserts a value for another stream must
+// ensure that it stays valid. Null, a default stream, has no entry. Constant-initialized and
+// trivially destructible, so that it can be thread-local.
 template <class Value>
 class stream_cache {
  public:
-  // Value{} if nothing is remembered.
+  // Returns Value{} if there is no valid entry.
   [[nodiscard]] Value find(abi::CUstream stream) const noexcept {
     const entry& e = entries_[index_of(stream)];
     const bool good =
@@ -26,14 +26,15 @@ class stream_cache {
     return good ? e.value : Value{};
   }
 
-  // The same, though a stream may have ended since.
+  // Like find(), but also returns entries that may be out of date because a stream was destroyed
+  // since.
   [[nodiscard]] Value find_stale(abi::CUstream stream) const noexcept {
     const entry& e = entries_[index_of(stream)];
     return e.stream == stream ? e.value : Value{};
   }
 
-  // To be called before anybody is asked for what is then remembered: forgets all if a stream has
-  // ended meanwhile.
+  // Clears the cache if a stream was destroyed since the last call. Call it before computing the
+  // values to insert.
   void invalidate_stale() noexcept {
     const std::uint32_t destroyed = streams_destroyed.load(std::memory_order_acquire);
     if (seen_destroyed_ == destroyed) return;
@@ -60,8 +61,8 @@ class stream_cache {
   }
 
   entry entries_[1u << size_bits] = {};
-  std::uint32_t seen_destroyed_ =
-      0;  // streams_destroyed when the entries were last known to be good
+  // The value of streams_destroyed at the last invalidate_stale().
+  std::uint32_t seen_destroyed_ = 0;
 };
 
 }  // namespace weir::detail

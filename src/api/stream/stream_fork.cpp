@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/stream/stream_fork.cpp - forks of streams and their joins.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
@@ -23,8 +24,8 @@ namespace {
 constexpr const char* fork_call = "weir::stream_fork";
 constexpr const char* join_call = "weir::stream_fork::join";
 
-// Which capture the stream takes part in: 0 for none. A broken one has no number any more, and is
-// an error.
+// Returns the id of the capture that the stream takes part in; 0 for none. Throws for an
+// invalidated capture, which has no id.
 abi::cuuint64_t capture_id_of(stream_ref stream, call_site at) {
   constexpr const char* call = "cuStreamGetCaptureInfo";
   abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
@@ -41,7 +42,8 @@ void require_two_streams(stream_ref origin, std::size_t count, call_site at) {
   require_open(origin, fork_call, at);
   if (count >= 2) return;
   throw_error(errc::invalid_value, fork_call, to_string(origin),
-              "a fork has at least two streams, of which the origin is the first", at);
+              "the fork has fewer than two streams; pass at least one stream besides the origin",
+              at);
 }
 
 }  // namespace
@@ -75,17 +77,20 @@ stream_fork::stream_fork(stream_ref origin, std::span<const stream_ref> others, 
   for (const stream_ref other : others) {
     require_open(other, fork_call, at);
     if (std::ranges::find(streams_, other) != streams_.end()) {
-      throw_error(errc::invalid_value, fork_call, to_string(other),
-                  other == origin ? "it is the origin, which is of the fork by itself"
-                                  : "it is named twice",
-                  at);
+      throw_error(
+          errc::invalid_value, fork_call, to_string(other),
+          other == origin
+              ? "the stream is the origin, which is part of the fork already; pass only the "
+                "other streams"
+              : "the stream is listed twice; list each stream once",
+          at);
     }
     streams_.push_back(other);
   }
   fork(at);
 }
 
-// One that fails here has no work of the fork, so that nobody has to wait for it.
+// A stream whose wait fails here has no work of the fork yet, so no join has to wait for it.
 void stream_fork::fork(call_site at) {
   const abi::cuuint64_t capture = capture_id_of(origin(), at);
   for (const stream_ref other : std::span{streams_}.subspan(1)) {
@@ -93,8 +98,10 @@ void stream_fork::fork(call_site at) {
     if (other_capture == 0 || other_capture == capture) continue;
     throw_error(
         errc::illegal_state, fork_call, to_string(other),
-        fmt::format("it takes part in another capture than {}, which lives on; end that first",
-                    to_string(origin())),
+        fmt::format(
+            "the stream takes part in another capture than {}, and that capture stays valid; "
+            "end it first",
+            to_string(origin())),
         at);
   }
   for (const stream_ref other : std::span{streams_}.subspan(1)) other.wait(origin(), at);
@@ -119,12 +126,13 @@ void stream_fork::join(call_site at) {
     if (other == origin()) return false;
     try {
       if (capture_id_of(other, at) != capture) {
-        throw_error(errc::illegal_state, join_call, to_string(other),
-                    fmt::format("it and {} are not in the same capture, as they were at the fork; "
-                                "join before a capture begins "
-                                "or ends",
-                                to_string(origin())),
-                    at);
+        throw_error(
+            errc::illegal_state, join_call, to_string(other),
+            fmt::format(
+                "the stream and {} are no longer in the same capture as at the fork; join before "
+                "a capture begins or ends",
+                to_string(origin())),
+            at);
       }
       origin().wait(other, at);
       return true;
@@ -141,10 +149,15 @@ void stream_fork::join(call_site at) {
 
 stream_ref stream_fork::at(std::size_t number, call_site where) const {
   if (number < streams_.size()) return streams_[number];
-  throw_error(errc::invalid_value, fork_call, to_string(origin()),
-              joined() ? fmt::format("there is no stream {} after the join", number)
-                       : fmt::format("there is no stream {} of {}", number, streams_.size()),
-              where);
+  throw_error(
+      errc::invalid_value, fork_call, to_string(origin()),
+      joined() ? fmt::format(
+                     "stream {} of the fork does not exist after the join; use the fork's streams "
+                     "before the join",
+                     number)
+               : fmt::format("the fork has no stream {}; use a number below {}", number,
+                             streams_.size()),
+      where);
 }
 
 }  // namespace weir

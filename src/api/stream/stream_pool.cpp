@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/stream/stream_pool.cpp - pools of streams and their leases.
 #include <weir/stream/stream_pool.hpp>
 
@@ -12,15 +13,15 @@ namespace weir {
 
 stream_lease::stream_lease(detail::stream_pool_state& state,
                            detail::stream_pool_slot& slot) noexcept
-    : ref_{slot.owner->ref()}, state_{&state}, slot_{&slot} {
+    : stream_ref{slot.owner->ref()}, state_{&state}, slot_{&slot} {
   state.add_ref();
 }
 
 stream_lease& stream_lease::operator=(stream_lease&& other) noexcept {
-  stream_lease taken{std::move(other)};
-  std::swap(ref_, taken.ref_);
-  std::swap(state_, taken.state_);
-  std::swap(slot_, taken.slot_);
+  stream_lease replacement{std::move(other)};
+  replacement.exchange_handle(exchange_handle(replacement.get()));
+  std::swap(state_, replacement.state_);
+  std::swap(slot_, replacement.slot_);
   return *this;
 }
 
@@ -39,8 +40,8 @@ stream_pool::stream_pool(weir::device gpu, std::initializer_list<stream_role> ro
     : state_{new detail::stream_pool_state{gpu, {roles.begin(), roles.size()}, at}} {}
 
 stream_pool& stream_pool::operator=(stream_pool&& other) noexcept {
-  stream_pool taken{std::move(other)};
-  std::swap(state_, taken.state_);
+  stream_pool replacement{std::move(other)};
+  std::swap(state_, replacement.state_);
   return *this;
 }
 
@@ -59,10 +60,11 @@ detail::stream_pool_state& stream_pool::open(const char* call, call_site at) con
 stream_lease stream_pool::acquire(std::string_view role, call_site at) const {
   constexpr const char* call = "weir::stream_pool::acquire";
   detail::stream_pool_state& state = open(call, at);
-  detail::stream_pool_role& from = state.role(role, call, at);
-  if (detail::stream_pool_slot* const slot = state.acquire(from, at))
+  detail::stream_pool_role& role_state = state.role(role, call, at);
+  if (detail::stream_pool_slot* const slot = state.acquire(role_state, at))
     return stream_lease{state, *slot};
-  detail::throw_error(errc::exhausted, call, from.to_text(), from.exhausted_reason(), at);
+  detail::throw_error(errc::exhausted, call, role_state.to_text(), role_state.exhausted_reason(),
+                      at);
 }
 
 std::optional<stream_lease> stream_pool::try_acquire(std::string_view role, call_site at) const {
@@ -74,10 +76,10 @@ std::optional<stream_lease> stream_pool::acquire_for_nanoseconds(long long timeo
                                                                  call_site at) const {
   constexpr const char* call = "weir::stream_pool::acquire_for";
   detail::stream_pool_state& state = open(call, at);
-  detail::stream_pool_role& from = state.role(role, call, at);
+  detail::stream_pool_role& role_state = state.role(role, call, at);
   detail::stream_pool_slot* slot = nullptr;
   const errc answer = detail::poll_until(timeout, [&] {
-    slot = state.acquire(from, at);
+    slot = state.acquire(role_state, at);
     return slot != nullptr ? errc::success : errc::not_ready;
   });
   if (answer == errc::not_ready) return std::nullopt;
@@ -87,9 +89,10 @@ std::optional<stream_lease> stream_pool::acquire_for_nanoseconds(long long timeo
 stream_ref stream_pool::next(std::string_view role, call_site at) const {
   constexpr const char* call = "weir::stream_pool::next";
   detail::stream_pool_state& state = open(call, at);
-  detail::stream_pool_role& from = state.role(role, call, at);
-  if (CUstream_st* const stream = from.next(state.device(), at)) return stream_ref{stream};
-  detail::throw_error(errc::exhausted, call, from.to_text(), from.exhausted_reason(), at);
+  detail::stream_pool_role& role_state = state.role(role, call, at);
+  if (CUstream_st* const stream = role_state.next(state.device(), at)) return stream_ref{stream};
+  detail::throw_error(errc::exhausted, call, role_state.to_text(), role_state.exhausted_reason(),
+                      at);
 }
 
 stream_pool::counts stream_pool::count(std::string_view role, call_site at) const {

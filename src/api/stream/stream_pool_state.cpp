@@ -1,7 +1,8 @@
-// api/stream/stream_pool_state.cpp - which stream of a pool is lent next.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_pool_state.cpp - chooses the stream of a pool that is leased next.
 #include "api/stream/stream_pool_state.hpp"
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 
 #include <weir/core/to_string.hpp>
@@ -22,7 +23,7 @@ namespace {
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// Of a stream that does not capture. Others may.
+// The stream must not be capturing. Other streams may be.
 [[nodiscard]] bool is_done(CUstream stream, call_site at) {
   const relaxed_capture_mode allowed{at};
   return stream_ref{stream}.done(at);
@@ -52,7 +53,7 @@ stream_pool_role::stream_pool_role(const stream_role& role)
   for (stream_pool_slot& slot : slots()) slot.role = this;
 }
 
-// There are few, so that looking at all costs less than a list that threads would contend for.
+// Searches all slots: there are few, so this costs less than a list that threads would contend for.
 stream_pool_slot* stream_pool_role::least_recently_returned(
     const slot_set& excluded) const noexcept {
   stream_pool_slot* found = nullptr;
@@ -78,8 +79,8 @@ bool stream_pool_role::reserve() noexcept {
   return false;
 }
 
-// Looking at one place after the other may miss the one that is free, where others give back and
-// take meanwhile. Whoever has reserved one knows that it is there, and looks again.
+// A search slot by slot may miss a free stream while other threads return and lease streams. A
+// reservation guarantees that a free stream exists, so the thread searches again.
 stream_pool_slot* stream_pool_role::acquire(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                             call_site at) {
   if (!reserve()) return nullptr;
@@ -101,10 +102,9 @@ void stream_pool_role::return_slot(stream_pool_slot& slot,
   reserved_.fetch_sub(1);
 }
 
-// Streams are lent, idle, in captures, or for a moment in the hands of another thread that looks at
-// one; and each of those threads has reserved the one that it will end up with. So there is one
-// left if the reserved ones, with the caller's, and those in captures are no more than there may
-// be.
+// A stream is leased, idle, in a capture, or briefly held by a thread that examines it. Each such
+// thread has a reservation for the stream that it will get. So one is left if the reservations,
+// including the caller's, and the streams in captures do not exceed the limit.
 bool stream_pool_role::may_have_free_slot(const slot_set& captured) const noexcept {
   unsigned waiting = 0;
   for (const stream_pool_slot& slot : slots()) {
@@ -115,7 +115,7 @@ bool stream_pool_role::may_have_free_slot(const slot_set& captured) const noexce
 
 stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                          call_site at) {
-  slot_set captured;  // those that this call has found in captures; no need to ask them again
+  slot_set captured;  // streams that this call has found in captures and need not query again
   for (;;) {
     stream_pool_slot* const slot = least_recently_returned(captured);
     if (slot == nullptr) {
@@ -139,7 +139,7 @@ stream_pool_slot* stream_pool_role::pick(weir::device gpu, std::atomic<std::uint
       throw;
     }
     captured.set(index_of(*slot));
-    // At the end of the row others meet it last.
+    // Moves the stream to the end of the order, so that other threads find it last.
     slot->returned_at.store(clock.fetch_add(1, std::memory_order_relaxed) + 1,
                             std::memory_order_relaxed);
     slot->state.store(slot_state::idle);
@@ -170,35 +170,35 @@ CUstream stream_pool_role::stream_of(stream_pool_slot& slot, weir::device gpu,
   if (const stream_pool_slot* const fresh = make(gpu, slot_state::idle, at)) {
     return fresh->handle.load(std::memory_order_relaxed);
   }
-  is_being_created = true;  // by another thread, just now
+  is_being_created = true;  // by another thread at this moment
   return nullptr;
 }
 
 CUstream stream_pool_role::next(weir::device gpu, call_site at) {
   for (;;) {
-    bool one_being_created = false;
+    bool creation_in_progress = false;
     for (unsigned tries = 0; tries < limit_; ++tries) {
       stream_pool_slot& slot = slots_[next_index_.fetch_add(1, std::memory_order_relaxed) % limit_];
-      if (const CUstream stream = stream_of(slot, gpu, one_being_created, at)) return stream;
+      if (const CUstream stream = stream_of(slot, gpu, creation_in_progress, at)) return stream;
     }
-    // The turns of other threads come in between, so that these may all have been of streams in
+    // Other threads advance the index as well, so these slots may all have held streams in
     // captures.
     for (stream_pool_slot& slot : slots()) {
-      if (const CUstream stream = stream_of(slot, gpu, one_being_created, at)) return stream;
+      if (const CUstream stream = stream_of(slot, gpu, creation_in_progress, at)) return stream;
     }
-    if (!one_being_created) return nullptr;
+    if (!creation_in_progress) return nullptr;
     std::this_thread::yield();
   }
 }
 
 stream_pool::counts stream_pool_role::count() const noexcept {
-  stream_pool::counts all{.limit = limit_};
+  stream_pool::counts totals{.limit = limit_};
   for (const stream_pool_slot& slot : slots()) {
     const slot_state state = slot.state.load(std::memory_order_relaxed);
-    all.created += state == slot_state::idle || state == slot_state::leased ? 1 : 0;
-    all.leased += state == slot_state::leased ? 1 : 0;
+    totals.created += state == slot_state::idle || state == slot_state::leased ? 1 : 0;
+    totals.leased += state == slot_state::leased ? 1 : 0;
   }
-  return all;
+  return totals;
 }
 
 void stream_pool_role::empty() noexcept {
@@ -214,27 +214,27 @@ std::string stream_pool_role::to_text() const {
 }
 
 std::string stream_pool_role::exhausted_reason() const {
-  const stream_pool::counts all = count();
+  const stream_pool::counts totals = count();
   return fmt::format(
-      "{} of its {} streams are lent, and the others were left in captures; give leases back, wait "
-      "with acquire_for(), "
-      "or give the role a higher limit",
-      all.leased, all.limit);
+      "{} of the role's {} streams are leased, and the others were returned during "
+      "captures; return leases, wait with acquire_for(), or set a higher limit",
+      totals.leased, totals.limit);
 }
 
 stream_pool_state::stream_pool_state(weir::device gpu, std::span<const stream_role> roles,
                                      call_site at)
     : device_{gpu} {
-  if (roles.empty()) throw_invalid_role("a pool has one role at least", at);
+  if (roles.empty()) throw_invalid_role("the list of roles is empty; pass at least one role", at);
   for (const stream_role& role : roles) {
     if (role.limit == 0 || role.limit > max_streams_per_role) {
-      throw_invalid_role(fmt::format("the limit of role '{}' is {}; it may be 1 to {}", role.name,
+      throw_invalid_role(fmt::format("the limit of role '{}' is {}; use 1 to {}", role.name,
                                      role.limit, max_streams_per_role),
                          at);
     }
     const auto same = [&](const auto& other) { return other->name() == role.name; };
     if (std::ranges::any_of(roles_, same))
-      throw_invalid_role(fmt::format("two roles have the name '{}'", role.name), at);
+      throw_invalid_role(
+          fmt::format("two roles have the name '{}'; give each role its own name", role.name), at);
     roles_.push_back(std::make_unique<stream_pool_role>(role));
   }
   for (const auto& role : roles_) static_cast<void>(role->make(gpu, slot_state::idle, at));
@@ -249,10 +249,11 @@ stream_pool_role& stream_pool_state::role(std::string_view name, const char* cal
   for (const auto& role : roles_)
     names += fmt::format("{}'{}'", names.empty() ? "" : ", ", role->name());
   throw_error(errc::invalid_value, call, "stream pool",
-              fmt::format("it has no role '{}'; it has {}", name, names), at);
+              fmt::format("the pool has no role '{}'; use one of {}", name, names), at);
 }
 
-// Either this sees that the pool is closed, or whoever closes it sees that the stream is idle.
+// Either this call sees that the pool is closed, or the closing thread sees that the stream is
+// idle.
 void stream_pool_state::return_slot(stream_pool_slot& slot) noexcept {
   slot.role->return_slot(slot, clock_);
   if (closed_.load()) close();

@@ -1,4 +1,6 @@
-// api/stream/stream_pool_state.hpp - the streams of a stream_pool, which its leases keep as well.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_pool_state.hpp - the streams of a stream_pool, shared by the pool and its
+// leases.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -20,25 +22,25 @@
 namespace weir::detail {
 
 enum class slot_state : std::uint8_t {
-  empty,     // no stream has been made
-  creating,  // somebody makes one
-  idle,      // not lent
+  empty,     // has no stream
+  creating,  // a thread is creating the stream
+  idle,      // not leased
   leased,
 };
 
 class stream_pool_role;
 
-// How many streams a role may have at most, and some of them by their places.
+// The maximum number of streams of a role, and a set of slots by index.
 inline constexpr unsigned max_streams_per_role = 1024;
 using slot_set = std::bitset<max_streams_per_role>;
 
-// The place of one stream. Whoever changes the state from idle or empty to another one has the
-// place to itself.
+// The slot of one stream. The thread that changes the state from idle or empty owns the slot
+// exclusively.
 struct stream_pool_slot {
-  stream_pool_role* role = nullptr;  // whose it is
+  stream_pool_role* role = nullptr;  // the role that the slot belongs to
   std::atomic<slot_state> state{slot_state::empty};
   std::atomic<std::uint64_t> returned_at{0};   // by the pool's clock
-  std::atomic<abi::CUstream> handle{nullptr};  // once there is a stream; null before
+  std::atomic<abi::CUstream> handle{nullptr};  // null until the stream exists
   std::optional<stream> owner;
 };
 
@@ -49,19 +51,19 @@ class stream_pool_role {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  // A stream for one holder, marked as lent; null if there is none. Throws what the driver says of
-  // it, with everything as before.
+  // Leases a stream to one holder; returns null if there is none. Throws failures of the driver,
+  // with the pool unchanged.
   [[nodiscard]] stream_pool_slot* acquire(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                           call_site at);
   void return_slot(stream_pool_slot& slot, std::atomic<std::uint64_t>& clock) noexcept;
-  // The stream whose turn it is; null if all are left in captures.
+  // Returns the next stream in round-robin order; null if all streams were left in captures.
   [[nodiscard]] abi::CUstream next(weir::device gpu, call_site at);
-  // Makes a stream where there is none yet, and leaves it in the state `initial_state`; null if the
+  // Creates a stream in an empty slot and sets its state to `initial_state`. Returns null if the
   // limit is reached.
   [[nodiscard]] stream_pool_slot* make(weir::device gpu, slot_state initial_state, call_site at);
 
   [[nodiscard]] stream_pool::counts count() const noexcept;
-  // Destroys the streams that are not lent.
+  // Destroys the streams that are not leased.
   void empty() noexcept;
   [[nodiscard]] std::string to_text() const;
   [[nodiscard]] std::string exhausted_reason() const;
@@ -78,7 +80,8 @@ class stream_pool_role {
   [[nodiscard]] bool reserve() noexcept;
   [[nodiscard]] stream_pool_slot* pick(weir::device gpu, std::atomic<std::uint64_t>& clock,
                                        call_site at);
-  // Its stream, made now if there is none; null if it captures, or somebody else makes it.
+  // Returns the slot's stream and creates it if there is none. Returns null if the stream captures
+  // or another thread is creating it.
   [[nodiscard]] abi::CUstream stream_of(stream_pool_slot& slot, weir::device gpu,
                                         bool& is_being_created, call_site at);
 
@@ -88,11 +91,11 @@ class stream_pool_role {
   unsigned limit_;
   std::unique_ptr<stream_pool_slot[]> slots_;
   std::atomic<unsigned> next_index_{0};
-  std::atomic<unsigned> reserved_{
-      0};  // streams that are lent or promised to somebody who looks for one
+  // Streams that are leased or promised to a thread that searches for one.
+  std::atomic<unsigned> reserved_{0};
 };
 
-// The pool and each lease hold it.
+// Shared by the pool and each lease, with a reference count.
 class stream_pool_state {
  public:
   stream_pool_state(weir::device gpu, std::span<const stream_role> roles, call_site at);
@@ -100,11 +103,11 @@ class stream_pool_state {
   [[nodiscard]] weir::device device() const noexcept { return device_; }
   [[nodiscard]] stream_pool_role& role(std::string_view name, const char* call, call_site at);
 
-  [[nodiscard]] stream_pool_slot* acquire(stream_pool_role& from, call_site at) {
-    return from.acquire(device_, clock_, at);
+  [[nodiscard]] stream_pool_slot* acquire(stream_pool_role& role_state, call_site at) {
+    return role_state.acquire(device_, clock_, at);
   }
   void return_slot(stream_pool_slot& slot) noexcept;
-  // Nothing is lent from here on, and what comes back is destroyed.
+  // Ends leasing. Streams that are returned later are destroyed.
   void close() noexcept;
 
   void add_ref() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }

@@ -1,5 +1,5 @@
-// api/stream/stream_protocols.cpp - streams as other languages and libraries pass them to each
-// other.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_protocols.cpp - streams exchanged with other languages and libraries.
 #include <weir/interop/stream_protocols.hpp>
 
 #include "api/core/check.hpp"
@@ -11,19 +11,25 @@
 namespace weir {
 namespace {
 
-// What is wrong with an answer that is no pair.
+// Returns what is wrong with an answer that is not a pair; null for a value outside the
+// enumeration.
 const char* protocol_error_text(protocol_answer answer) noexcept {
   switch (answer) {
     case protocol_answer::pair: return "";
-    case protocol_answer::no_method: return "it has no method __cuda_stream__, so it is no stream";
+    case protocol_answer::no_method:
+      return "the object has no method __cuda_stream__; pass an object that implements the "
+             "stream protocol";
     case protocol_answer::not_callable:
-      return "its __cuda_stream__ has to be a method, and cannot be called";
+      return "the object's __cuda_stream__ cannot be called; make it a method";
     case protocol_answer::not_a_sequence:
-      return "its __cuda_stream__() has to give a pair, and gives no sequence";
+      return "the object's __cuda_stream__() does not return a sequence; return the pair "
+             "(version, handle)";
     case protocol_answer::wrong_length:
-      return "its __cuda_stream__() has to give two elements: version and handle";
+      return "the object's __cuda_stream__() does not return two elements; return the pair "
+             "(version, handle)";
     case protocol_answer::not_integers:
-      return "both elements that its __cuda_stream__() gives have to be integers";
+      return "the object's __cuda_stream__() returns an element that is not an integer; "
+             "return two integers (version, handle)";
   }
   return nullptr;
 }
@@ -35,7 +41,7 @@ const char* protocol_error_text(protocol_answer answer) noexcept {
                       at);
 }
 
-// A handle of which only the bits are known.
+// Converts the bits of a handle to a handle.
 CUstream_st* handle_of(unsigned long long bits) noexcept {
   return reinterpret_cast<CUstream_st*>(static_cast<std::uintptr_t>(bits));
 }
@@ -46,7 +52,7 @@ stream_ref open_stream(unsigned long long bits, const char* call, call_site at) 
   return s;
 }
 
-// The bits that a stream is exported with: never 0, which means two things.
+// Returns the bits that a stream is exported with. Never 0, which could mean either default stream.
 unsigned long long exported(stream_ref s, const char* call, call_site at) {
   if (s.get() == detail::closed_handle<CUstream_st>()) detail::throw_closed(call, s, at);
   return reinterpret_cast<std::uintptr_t>(detail::is_legacy(s.get()) ? abi::CU_STREAM_LEGACY
@@ -64,15 +70,19 @@ stream_ref stream_from_protocol(protocol_answer answer, protocol_stream found, c
                                 call_site at) {
   const char* const wrong = protocol_error_text(answer);
   if (wrong == nullptr) {
-    detail::throw_error(errc::invalid_value, "stream_from_protocol",
-                        fmt::format("protocol_answer {}", static_cast<int>(answer)),
-                        "it is not one of the enumeration", at);
+    detail::throw_error(
+        errc::invalid_value, "stream_from_protocol",
+        fmt::format("protocol_answer {}", static_cast<int>(answer)),
+        "the number is not a value of weir::protocol_answer; pass one of its enumerators", at);
   }
   if (answer != protocol_answer::pair) throw_wrong_type(type, wrong, at);
   if (found.version != 0) {
     throw_wrong_type(
         type,
-        fmt::format("it speaks version {} of __cuda_stream__, and only 0 is known", found.version),
+        fmt::format(
+            "the object implements version {} of __cuda_stream__, and weir supports version "
+            "0; use version 0",
+            found.version),
         at);
   }
   return open_stream(found.handle, "stream_from_protocol", at);
@@ -88,10 +98,16 @@ std::optional<stream_ref> stream_from_dlpack(std::optional<long long> number, ca
   if (*number == -1) return std::nullopt;
   if (*number == 0)
     throw_invalid_number(
-        call, 0, "0 may mean either default stream: 1 is the legacy one, 2 the per-thread one", at);
+        call, 0,
+        "0 is ambiguous between the two default streams; use 1 for the legacy or 2 for "
+        "the per-thread default stream",
+        at);
   if (*number < -1)
-    throw_invalid_number(call, *number,
-                         "of the negative numbers DLPack knows -1 alone: no order is wanted", at);
+    throw_invalid_number(
+        call, *number,
+        "DLPack does not define this negative number; use -1 for no ordering, or the "
+        "number of a stream",
+        at);
   return open_stream(static_cast<unsigned long long>(*number), call, at);
 }
 
@@ -105,10 +121,14 @@ std::optional<stream_ref> stream_from_array_interface(std::optional<long long> n
   if (!number) return std::nullopt;
   if (*number == 0)
     throw_invalid_number(
-        call, 0, "the array interface forbids 0: 1 is the legacy stream, 2 the per-thread one", at);
+        call, 0,
+        "the array interface forbids 0; use 1 for the legacy or 2 for the per-thread "
+        "default stream",
+        at);
   if (*number < 0)
-    throw_invalid_number(call, *number, "the array interface has no negative numbers of streams",
-                         at);
+    throw_invalid_number(
+        call, *number,
+        "the array interface does not define negative numbers; use the number of a stream", at);
   return open_stream(static_cast<unsigned long long>(*number), call, at);
 }
 

@@ -1,5 +1,6 @@
-// api/stream/stream_protocols_c.cpp - the C functions for bindings: the C++ ones, with numbers for
-// exceptions.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_protocols_c.cpp - the C functions for language bindings: they call the C++
+// functions and return error numbers.
 #include <weir/interop/stream_protocols.h>
 #include <weir/interop/stream_protocols.hpp>
 
@@ -22,8 +23,8 @@ static_assert(WEIR_WRONG_TYPE == static_cast<int>(errc::wrong_type));
 static_assert(WEIR_PROTOCOL_PAIR == static_cast<int>(protocol_answer::pair));
 static_assert(WEIR_PROTOCOL_NOT_INTEGERS == static_cast<int>(protocol_answer::not_integers));
 
-// The thread's storage of a library that a running program opens is scarce, so the text is
-// elsewhere.
+// Allocated on the heap, since a library that a running program loads has little static
+// thread-local storage.
 struct last_error_message {
   std::string text;
 };
@@ -32,12 +33,13 @@ int set_last_error(errc code, std::string_view text) noexcept {
   try {
     detail::thread_singleton<last_error_message>::get().text = text;
   } catch (const std::bad_alloc&) {
-    // The number says it without the text.
+    // Returns the number alone if there is no memory for the text.
   }
   return static_cast<int>(code);
 }
 
-// Runs the body; what it throws becomes a number and the text of weir_last_error().
+// Runs the body. Returns the number of the error that it throws, whose text weir_last_error() then
+// returns.
 template <class Body>
 int catch_errors(Body&& body) noexcept {
   try {
@@ -48,18 +50,20 @@ int catch_errors(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return set_last_error(errc::out_of_memory, "out of memory");
   } catch (const std::exception& e) {
-    return set_last_error(errc::unknown, e.what());  // of a host function that the stream ran
+    // Thrown by a host function that the stream ran.
+    return set_last_error(errc::unknown, e.what());
   } catch (...) {
-    return set_last_error(errc::unknown, "an exception of no known type");
+    return set_last_error(errc::unknown, "an exception of unknown type");
   }
 }
 
-// Refuses to write to nowhere.
+// Throws if an output pointer is null.
 template <class... Pointers>
 void require_non_null(const char* call, const Pointers*... pointers) {
   const bool any_missing = ((pointers == nullptr) || ...);
   if (any_missing) {
-    detail::throw_error(errc::invalid_value, call, {}, "a place for the result is null",
+    detail::throw_error(errc::invalid_value, call, {},
+                        "a pointer for a result is null; pass the address of a variable",
                         call_site{});
   }
 }
@@ -68,9 +72,9 @@ std::optional<long long> number_at(const long long* number) noexcept {
   return number != nullptr ? std::optional{*number} : std::nullopt;
 }
 
-// Writes what was imported, or that there is nothing to wait for.
-void assign(std::optional<stream_ref> imported, weir_stream* stream, int* wanted) noexcept {
-  *wanted = imported ? 1 : 0;
+// Stores the imported stream. Without one, the consumer needs no ordering.
+void assign(std::optional<stream_ref> imported, weir_stream* stream, int* needs_ordering) noexcept {
+  *needs_ordering = imported ? 1 : 0;
   if (imported) *stream = imported->get();
 }
 
@@ -79,7 +83,7 @@ void assign(std::optional<stream_ref> imported, weir_stream* stream, int* wanted
 
 using weir::call_site;
 
-// The library exports what is marked so; the header cannot say it, as it is C for any compiler.
+// Exports the functions. The header cannot, since it is plain C for any compiler.
 #pragma GCC visibility push(default)
 
 extern "C" {
@@ -114,10 +118,11 @@ int weir_stream_to_protocol(weir_stream stream, weir_protocol_stream* pair) {
   });
 }
 
-int weir_stream_from_dlpack(const long long* number, weir_stream* stream, int* wanted) {
+int weir_stream_from_dlpack(const long long* number, weir_stream* stream, int* needs_ordering) {
   return weir::catch_errors([&] {
-    weir::require_non_null("weir_stream_from_dlpack", stream, wanted);
-    weir::assign(weir::stream_from_dlpack(weir::number_at(number), call_site{}), stream, wanted);
+    weir::require_non_null("weir_stream_from_dlpack", stream, needs_ordering);
+    weir::assign(weir::stream_from_dlpack(weir::number_at(number), call_site{}), stream,
+                 needs_ordering);
   });
 }
 
@@ -128,11 +133,12 @@ int weir_stream_to_dlpack(weir_stream stream, long long* number) {
   });
 }
 
-int weir_stream_from_array_interface(const long long* number, weir_stream* stream, int* wanted) {
+int weir_stream_from_array_interface(const long long* number, weir_stream* stream,
+                                     int* needs_ordering) {
   return weir::catch_errors([&] {
-    weir::require_non_null("weir_stream_from_array_interface", stream, wanted);
+    weir::require_non_null("weir_stream_from_array_interface", stream, needs_ordering);
     weir::assign(weir::stream_from_array_interface(weir::number_at(number), call_site{}), stream,
-                 wanted);
+                 needs_ordering);
   });
 }
 

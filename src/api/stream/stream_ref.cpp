@@ -1,9 +1,12 @@
-// api/stream/stream_ref.cpp - streams: what they do, and what they are.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_ref.cpp - operations and properties of streams.
 #include <weir/device/context.hpp>
 #include <weir/stream/stream.hpp>
 
-#include "api/capture/captures.hpp"
-#include "api/capture/throw_if_capturing.hpp"
+#include "api/capture/capture_checks.hpp"
+#include "api/capture/capture_invalidation.hpp"
+#include "api/capture/capture_registry.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/event_completion.hpp"
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
@@ -21,8 +24,8 @@ using detail::require_open;
 
 namespace {
 
-// One that would order two captures breaks both: that of the stream, and that of what it waited
-// for.
+// A wait that would order two captures invalidates both: that of the waiter and that of the awaited
+// stream or event.
 void check_wait(abi::CUresult answer, stream_ref waiter, detail::subject awaited, call_site at) {
   constexpr const char* call = "cuStreamWaitEvent";
   if (answer == abi::CUDA_ERROR_STREAM_CAPTURE_MERGE && detail::any_capture_active()) {
@@ -49,8 +52,9 @@ timed_event stream_ref::record_timed(call_site at) const {
   return mark;
 }
 
-void stream_ref::record_slow(event_ref mark, errc status, call_site at) const {
-  if (status != detail::not_called) detail::throw_driver_error(status, "cuEventRecord", *this, at);
+void stream_ref::record_slow(event_ref mark, detail::direct_status status, call_site at) const {
+  if (status != detail::direct_status::not_called)
+    detail::throw_driver_error(to_errc(status), "cuEventRecord", *this, at);
   CUstream_st* const stream = require_open(*this, "cuEventRecord", at);
   if (detail::any_capture_active()) detail::throw_if_awaited_in_capture(mark, stream, at);
   check(driver().cuEventRecord(require_open(mark, "cuEventRecord", at), stream), "cuEventRecord",
@@ -58,9 +62,9 @@ void stream_ref::record_slow(event_ref mark, errc status, call_site at) const {
   if (detail::any_capture_active()) detail::track_event_record(mark.get(), stream);
 }
 
-void stream_ref::wait_slow(event_ref mark, errc status, call_site at) const {
-  if (status != detail::not_called)
-    detail::throw_driver_error(status, "cuStreamWaitEvent", *this, at);
+void stream_ref::wait_slow(event_ref mark, detail::direct_status status, call_site at) const {
+  if (status != detail::direct_status::not_called)
+    detail::throw_driver_error(to_errc(status), "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = require_open(*this, "cuStreamWaitEvent", at);
   const abi::CUresult answer = driver().cuStreamWaitEvent(
       stream, require_open(mark, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT);
@@ -68,13 +72,14 @@ void stream_ref::wait_slow(event_ref mark, errc status, call_site at) const {
   if (detail::any_capture_active()) detail::track_join(stream);
 }
 
-void stream_ref::wait_slow(stream_ref other, errc status, call_site at) const {
-  if (status > errc::success) detail::throw_driver_error(status, "cuStreamWaitEvent", *this, at);
+void stream_ref::wait_slow(stream_ref other, detail::direct_status status, call_site at) const {
+  if (status > detail::direct_status::success)
+    detail::throw_driver_error(to_errc(status), "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = require_open(*this, "cuStreamWaitEvent", at);
   CUstream_st* const awaited = require_open(other, "cuEventRecord", at);
   if (*this == other) return;
   CUevent_st* const mark =
-      status == detail::not_called
+      status == detail::direct_status::not_called
           ? detail::record_thread_event(awaited, at)
           : detail::finish_thread_event_record(awaited, detail::thread_events.find_stale(awaited),
                                                detail::decode_record_failure(status), at);
@@ -83,8 +88,9 @@ void stream_ref::wait_slow(stream_ref other, errc status, call_site at) const {
   if (detail::any_capture_active()) detail::track_join(stream);
 }
 
-bool stream_ref::done_slow(errc status, call_site at) const {
-  if (status != detail::not_called) detail::throw_driver_error(status, "cuStreamQuery", *this, at);
+bool stream_ref::done_slow(detail::direct_status status, call_site at) const {
+  if (status != detail::direct_status::not_called)
+    detail::throw_driver_error(to_errc(status), "cuStreamQuery", *this, at);
   CUstream_st* const stream = require_open(*this, "cuStreamQuery", at);
   const detail::relaxed_capture_guard guard{*this, "cuStreamQuery", at};
   const abi::CUresult answer = driver().cuStreamQuery(stream);
@@ -118,7 +124,7 @@ void stream_ref::sync(call_site at) const {
 }
 
 bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
-  // An event, not the stream itself: another thread may go on giving the stream work.
+  // Waits for an event, since another thread may keep adding work to the stream.
   CUstream_st* const stream = require_open(*this, "cuEventRecord", at);
   detail::require_sync_allowed("weir::stream::sync_for", at);
   const detail::relaxed_capture_guard guard{*this, "weir::stream::sync_for", at};
@@ -132,7 +138,7 @@ bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
 
 unsigned long long stream_ref::id(call_site at) const {
   CUstream_st* const stream = require_open(*this, "cuStreamGetId", at);
-  if (const auto known = detail::find_stream_properties(stream)) return known->id;
+  if (const auto properties = detail::find_stream_properties(stream)) return properties->id;
   detail::throw_if_capturing(stream, "cuStreamGetId", at);
   unsigned long long id = 0;
   check(driver().cuStreamGetId(stream, &id), "cuStreamGetId", *this, at);
@@ -145,13 +151,14 @@ context_ref stream_ref::context(call_site at) const {
 
 weir::device stream_ref::device(call_site at) const {
   CUstream_st* const stream = require_open(*this, "cuStreamGetCtx", at);
-  if (const auto known = detail::find_stream_properties(stream)) return weir::device{known->device};
+  if (const auto properties = detail::find_stream_properties(stream))
+    return weir::device{properties->device};
   return context(at).device(at);
 }
 
 int stream_ref::priority(call_site at) const {
   CUstream_st* const stream = require_open(*this, "cuStreamGetPriority", at);
-  if (const auto known = detail::find_stream_properties(stream)) return known->priority;
+  if (const auto properties = detail::find_stream_properties(stream)) return properties->priority;
   int priority = 0;
   check(driver().cuStreamGetPriority(stream, &priority), "cuStreamGetPriority", *this, at);
   return priority;
@@ -160,7 +167,7 @@ int stream_ref::priority(call_site at) const {
 bool stream_ref::is_blocking(call_site at) const {
   CUstream_st* const stream = require_open(*this, "cuStreamGetFlags", at);
   if (detail::is_default(stream)) return true;
-  if (const auto known = detail::find_stream_properties(stream)) return known->blocking;
+  if (const auto properties = detail::find_stream_properties(stream)) return properties->blocking;
   detail::throw_if_capturing(stream, "cuStreamGetFlags", at);
   unsigned flags = 0;
   check(driver().cuStreamGetFlags(stream, &flags), "cuStreamGetFlags", *this, at);
@@ -168,7 +175,5 @@ bool stream_ref::is_blocking(call_site at) const {
 }
 
 bool stream_ref::is_default() const noexcept { return detail::is_default(handle_); }
-
-context_ref stream::context(call_site at) const { return ref().context(at); }
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// api/stream/stream_state.cpp - what weir knows of the streams it owns.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_state.cpp - the streams that weir owns, and their destruction.
 #include "api/stream/stream_state.hpp"
 
 #include "api/completion/completion_access.hpp"
@@ -16,8 +17,8 @@
 namespace weir::detail {
 namespace {
 
-// Small tables with a lock each, so that threads with different streams rarely meet. Neither
-// constructed nor destroyed at run time: streams may be static objects.
+// A small hash table with a lock per bucket, so that threads with different streams rarely contend.
+// Constant-initialized and never destroyed, since streams may be static objects.
 struct bucket {
   std::mutex lock;
   stream_state* first = nullptr;
@@ -55,7 +56,7 @@ stream_state* stream_state::find_in(stream_state* first, CUstream stream) noexce
 }
 
 bool stream_state::acquire_if_alive() noexcept {
-  // Zero is final: a stream that is being destroyed is not brought back.
+  // A count of 0 never increases: the stream is being destroyed.
   std::uint32_t now = holders_.load(std::memory_order_relaxed);
   while (now != 0) {
     if (holders_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed)) return true;
@@ -98,7 +99,7 @@ void remember_queue(CUstream stream, completion_queue& queue) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
   if (stream_state* const found = stream_state::find_in(b.first, stream))
-    found->lane_.store(&queue, std::memory_order_release);
+    found->queue_.store(&queue, std::memory_order_release);
 }
 
 void stream_state::unlink() noexcept {
@@ -124,12 +125,12 @@ bool stream_state::disown() noexcept {
 }
 
 errc stream_state::release(stream_holder holder, bool destroy_now) noexcept {
-  if (in_forked_child()) return errc::success;  // the stream is the parent's
+  if (in_forked_child()) return errc::success;  // the stream belongs to the parent
   if (holder == stream_holder::user) users_.fetch_sub(1, std::memory_order_release);
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
-  // Unknown before it is destroyed: the driver may give the handle out again at once.
+  // Unregistered before it is destroyed, since the driver may reuse the handle immediately.
   unlink();
-  // With a stream the capture would end that began in it, and nobody would be told.
+  // Destroying a stream would silently end a capture that began in it.
   if (destroy_now && !is_captured(handle)) return destroy();
   defer([this] {
     const CUstream stream = handle;
@@ -159,7 +160,7 @@ void stream_state::release_noexcept(stream_holder holder) noexcept {
 }
 
 CUcontext context_of(CUstream stream, call_site at) {
-  if (const auto known = find_stream_properties(stream)) return known->context;
+  if (const auto owned = find_stream_properties(stream)) return owned->context;
   if (is_default(stream)) return current_context_handle(at);
   CUcontext context = nullptr;
   check(driver().cuStreamGetCtx(stream, &context), "cuStreamGetCtx", stream_ref{stream}, at);

@@ -1,4 +1,5 @@
-// api/stream/stream_state.hpp - what weir knows of the streams it owns, found by their handles.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/stream_state.hpp - the streams that weir owns, found by their handles.
 #pragma once
 
 #include "api/core/check.hpp"
@@ -17,49 +18,49 @@ namespace weir::detail {
 class green_state;
 class completion_queue;
 
-// What never changes about a stream, but for the priority, and that by remember_priority() only.
-// Knowing it lets accessors answer without a driver call, which may break a capture.
+// Properties of a stream. All are constant except the priority, which only remember_priority()
+// changes. Accessors that find them need no driver call, which may invalidate a capture.
 struct stream_properties {
   abi::CUcontext context = nullptr;
   int device = 0;
-  mutable int priority = 0;  // with the lock of the stream's handle held
+  mutable int priority = 0;  // guarded by the lock of the stream's bucket
   bool blocking = false;
   unsigned long long id = 0;
-  green_state* green = nullptr;  // held for as long as the stream is known
+  green_state* green = nullptr;  // a reference, held as long as the stream is registered
 };
 
-// Why somebody holds a stream: to give it more work, as its owner, as a current stream, as where a
-// buffer is freed; or only to ask, some day, how far it is.
+// The kind of a reference. A user may add work: the owner, a current stream, a buffer that is freed
+// in it. An observer only queries the stream.
 enum class stream_holder : unsigned char { user, observer };
 
-// One for each stream that weir owns. Its holders keep the driver's stream alive: the owner, and
-// whoever has it as the current stream or has to free a buffer there. It is destroyed with the last
-// of them.
+// The state of one stream that weir owns, with a reference count. Its holders keep the driver's
+// stream alive: the owner, threads that have it as current stream, and buffers that are freed in
+// it. The last one destroys it.
 class stream_state {
  public:
   const abi::CUstream handle;
   const stream_properties properties;
 
-  // Makes weir know the stream; the caller is its first holder, and a user. The handle must not be
-  // known yet.
+  // Registers the stream. The caller is its first holder and a user. The handle must not be
+  // registered yet.
   stream_state(abi::CUstream stream, const stream_properties& initial_properties) noexcept;
 
-  // Gives up one holder's share. The last one destroys the stream, now or, where that may not be
-  // (`destroy_now` is false, or the stream captures), later, and answers what the driver says. The
-  // state is not to be touched afterwards.
+  // Releases one reference. The last one destroys the stream and returns the driver's result. It
+  // does so later if `destroy_now` is false or the stream captures. The state must not be used
+  // afterwards.
   [[nodiscard]] errc release(stream_holder holder, bool destroy_now) noexcept;
-  // The same for destructors: what fails goes to set_unhandled_error_handler.
+  // Like release(), for destructors: passes a failure to set_unhandled_error_handler()'s handler.
   void release_noexcept(stream_holder holder) noexcept;
-  // For a sole holder: weir forgets the stream, which goes on living. False, with nothing done, if
-  // there are others.
+  // Unregisters the stream without destroying it. Returns false and does nothing if there are other
+  // holders.
   [[nodiscard]] bool disown() noexcept;
 
-  // Null if none is known yet.
+  // Returns the stream's completion queue; null if it has none yet.
   [[nodiscard]] completion_queue* known_queue() const noexcept {
-    return lane_.load(std::memory_order_acquire);
+    return queue_.load(std::memory_order_acquire);
   }
 
-  // Without one it gets no more work.
+  // A stream without users gets no more work.
   [[nodiscard]] bool has_users() const noexcept {
     return users_.load(std::memory_order_acquire) != 0;
   }
@@ -83,42 +84,43 @@ class stream_state {
   [[nodiscard]] static stream_state* find_in(stream_state* first, abi::CUstream stream) noexcept;
 
   std::atomic<std::uint32_t> holders_{1};
-  std::atomic<std::uint32_t> users_{1};           // of them
-  stream_state* next_ = nullptr;                  // in the same bucket
-  std::atomic<completion_queue*> lane_{nullptr};  // remember_queue() says which
+  std::atomic<std::uint32_t> users_{1};            // the number of holders that are users
+  stream_state* next_ = nullptr;                   // in the same bucket
+  std::atomic<completion_queue*> queue_{nullptr};  // set by remember_queue()
 };
 
-// A share in the stream of that handle; null if weir does not own it. About 20 ns: a lock that is
-// rarely contended.
+// Returns a reference to the stream with this handle; null if weir does not own it. About 20 ns:
+// takes a lock that is rarely contended.
 [[nodiscard]] stream_state* acquire_stream_state(abi::CUstream stream,
                                                  stream_holder holder) noexcept;
 
-// What is known of the stream of that handle, if weir owns it. Costs the same.
+// Returns the properties of the stream with this handle, if weir owns it. About 20 ns.
 [[nodiscard]] std::optional<stream_properties> find_stream_properties(
     abi::CUstream stream) noexcept;
 
-// The stream of that handle has another priority from now on; nothing if weir does not own it.
+// Sets the recorded priority of the stream with this handle. Does nothing if weir does not own it.
 void remember_priority(abi::CUstream stream, int priority) noexcept;
 
-// The lane of the stream of that handle; null if weir does not own it, or it has none yet.
+// Returns the completion queue of the stream with this handle; null if weir does not own it or it
+// has none yet.
 [[nodiscard]] completion_queue* queue_of_owned(abi::CUstream stream) noexcept;
-// What is known of the stream is known of its lane, too, from now on; nothing if weir does not own
-// it.
+// Records the completion queue of the stream. Does nothing if weir does not own the stream.
 void remember_queue(abi::CUstream stream, completion_queue& queue) noexcept;
 
-// Grows whenever a stream that weir owned is destroyed: what was remembered by handle before that
-// may be of another stream now.
+// Incremented whenever a stream that weir owned is destroyed. Values cached by handle before that
+// may belong to another stream.
 inline constinit std::atomic<std::uint32_t> streams_destroyed{0};
 
-// Is the stream in a capture that is good so far? False also where the driver does not say. Harms
-// no capture.
+// Returns true if the stream is in a valid capture; false also if the query fails. Harmless to
+// captures.
 [[nodiscard]] bool is_captured(abi::CUstream stream) noexcept;
 
-// The context of any stream: known, asked for, or, of a default stream, the current one.
+// Returns the context of any stream: the recorded one, the queried one, or the current one for a
+// default stream.
 [[nodiscard]] abi::CUcontext context_of(abi::CUstream stream, call_site at);
 
-// A context's number, which is never used again; its handle may be. Older drivers have none: then
-// the handle has to do.
+// Returns an id of the context that is never reused, unlike its handle. Returns the handle for
+// older drivers, which have no ids.
 [[nodiscard]] inline unsigned long long context_id_of(abi::CUcontext context, call_site at) {
   unsigned long long number = 0;
   const abi::CUresult answer = driver().cuCtxGetId(context, &number);

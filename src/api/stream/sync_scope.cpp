@@ -1,4 +1,5 @@
-// api/stream/sync_scope.cpp - the wait at the end of a scope whose body has failed.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/sync_scope.cpp - the wait at the end of a scope whose body has thrown.
 #include <weir/core/error.hpp>
 #include <weir/stream/sync_scope.hpp>
 
@@ -14,7 +15,7 @@ void sync_after_failure(stream_ref stream, call_site at) noexcept {
     stream.sync(at);
   } catch (const error& second) {
     try {
-      std::rethrow_exception(first);  // the same object that leaves the scope afterwards
+      std::rethrow_exception(first);  // the exception object that leaves the scope afterwards
     } catch (error& body) {
       body.attach(second);
     } catch (...) {

@@ -1,4 +1,5 @@
-// api/stream/thread_event.cpp - the events that threads keep for orders between streams.
+// SPDX-License-Identifier: Apache-2.0
+// api/stream/thread_event.cpp - the events that threads keep for ordering streams.
 #include "api/stream/thread_event.hpp"
 
 #include "api/core/check.hpp"
@@ -18,7 +19,7 @@ thread_local constinit stream_cache<CUevent> thread_events;
 
 namespace {
 
-// By the context's number, which is never used again; its handle may be.
+// Keyed by the id of the context, which is never reused, unlike its handle.
 struct owned_event {
   unsigned long long context;
   CUevent event;
@@ -29,13 +30,13 @@ struct event_pool {
   std::vector<owned_event> events;
 };
 
-// Threads may end while statics are destroyed.
+// Never destroyed, since threads may end while statics are destroyed.
 event_pool& pool() {
   static never_destroyed<event_pool> the_pool;
   return *the_pool;
 }
 
-// The events of one thread; at its end they go to the pool.
+// The events of one thread. They go to the pool when the thread ends.
 class thread_event_cache {
  public:
   thread_event_cache() = default;
@@ -44,12 +45,12 @@ class thread_event_cache {
   ~thread_event_cache() {
     thread_events.clear();
     if (in_forked_child()) return;
-    event_pool& all = pool();
-    const std::lock_guard lock{all.lock};
+    event_pool& shared_pool = pool();
+    const std::lock_guard lock{shared_pool.lock};
     try {
-      all.events.insert(all.events.end(), events_.begin(), events_.end());
+      shared_pool.events.insert(shared_pool.events.end(), events_.begin(), events_.end());
     } catch (const std::bad_alloc&) {
-      // They stay behind unused; there are as many as contexts.
+      // The events are leaked; there is one per context.
     }
   }
 
@@ -59,12 +60,13 @@ class thread_event_cache {
     if (const auto found = std::ranges::find_if(events_, same); found != events_.end())
       return found->event;
     events_.reserve(events_.size() + 1);
-    event_pool& all = pool();
+    event_pool& shared_pool = pool();
     {
-      const std::lock_guard lock{all.lock};
-      if (const auto found = std::ranges::find_if(all.events, same); found != all.events.end()) {
+      const std::lock_guard lock{shared_pool.lock};
+      if (const auto found = std::ranges::find_if(shared_pool.events, same);
+          found != shared_pool.events.end()) {
         events_.push_back(*found);
-        all.events.erase(found);
+        shared_pool.events.erase(found);
         return events_.back().event;
       }
     }
@@ -80,9 +82,9 @@ class thread_event_cache {
   std::vector<owned_event> events_;
 };
 
-// Does that stream stay in its context for as long as the table remembers it? Streams of weir's do,
-// since their end is noticed; others do in a context that never ends; default streams change
-// theirs.
+// Returns true if the stream stays in its context as long as the cache holds the entry. True for
+// streams of weir, whose destruction is noticed, and for streams of a primary context, which never
+// ends. Default streams change their context.
 bool is_cacheable(CUstream stream, CUcontext context, call_site at) {
   if (is_default(stream)) return false;
   return find_stream_properties(stream) || context_info_of(context, at).is_primary;
@@ -107,8 +109,8 @@ CUevent record_thread_event(CUstream stream, call_site at) {
 
 CUevent finish_thread_event_record(CUstream stream, CUevent event, CUresult answer, call_site at) {
   if (answer == CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
-    // The stream that the table remembers under this handle is gone, and this one is of another
-    // context.
+    // The cached stream with this handle was destroyed. The stream that has the handle now belongs
+    // to another context.
     thread_events.erase(stream);
     const CUevent found = find_thread_event(stream, at);
     if (found != event) {

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/sync/external_semaphore.cpp - imported semaphores.
 #include <weir/sync/external_semaphore.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/duplicated_descriptor.hpp"
 #include "api/deferred/reclaimer.hpp"
@@ -20,7 +21,7 @@ namespace {
 using detail::check;
 using detail::driver;
 
-// Has the driver take a descriptor of its own.
+// Imports the semaphore through a duplicate of the descriptor.
 abi::CUexternalSemaphore import(device gpu, semaphore_kind kind,
                                 detail::duplicated_descriptor& duplicate, call_site at) {
   constexpr const char* call = "cuImportExternalSemaphore";
@@ -32,20 +33,20 @@ abi::CUexternalSemaphore import(device gpu, semaphore_kind kind,
   desc.handle.fd = duplicate.get();
   const detail::make_current current{detail::primary_context(gpu, at), at};
   const detail::relaxed_capture_mode guard{at};
-  abi::CUexternalSemaphore made = nullptr;
-  check(driver().cuImportExternalSemaphore(&made, &desc), call, gpu, at);
-  return made;
+  abi::CUexternalSemaphore semaphore = nullptr;
+  check(driver().cuImportExternalSemaphore(&semaphore, &desc), call, gpu, at);
+  return semaphore;
 }
 
-// The caller's descriptor goes with success.
+// Imports a semaphore and, on success, closes the caller's descriptor.
 abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, int fd, call_site at) {
   detail::duplicated_descriptor duplicate{fd};
-  const abi::CUexternalSemaphore made = import(gpu, kind, duplicate, at);
+  const abi::CUexternalSemaphore semaphore = import(gpu, kind, duplicate, at);
   if (duplicate.release_to_driver()) ::close(fd);
-  return made;
+  return semaphore;
 }
 
-// A semaphore of ours keeps its own.
+// Imports a shared_semaphore, which keeps its descriptor.
 abi::CUexternalSemaphore import(device gpu, const shared_semaphore& shared, call_site at) {
   const semaphore_kind kind = shared.kind(at);
   detail::duplicated_descriptor duplicate{shared.fd()};
@@ -53,18 +54,19 @@ abi::CUexternalSemaphore import(device gpu, const shared_semaphore& shared, call
     detail::throw_error(errc::operating_system, "fcntl", "a shared semaphore",
                         std::generic_category().message(errno), at);
   }
-  const abi::CUexternalSemaphore made = import(gpu, kind, duplicate, at);
+  const abi::CUexternalSemaphore semaphore = import(gpu, kind, duplicate, at);
   duplicate.release_to_driver();
-  return made;
+  return semaphore;
 }
 
 abi::CUexternalSemaphore require_open(abi::CUexternalSemaphore semaphore, const char* call,
-                                      stream_ref in, call_site at) {
+                                      stream_ref stream, call_site at) {
   if (semaphore == detail::closed_handle<CUextSemaphore_st>()) {
-    detail::throw_error(errc::closed, call, "an external semaphore", "it is closed or moved from",
-                        at);
+    detail::throw_error(
+        errc::closed, call, "an external semaphore",
+        "the external semaphore was closed or moved from; keep it open while it is used", at);
   }
-  detail::require_open(in, call, at);
+  detail::require_open(stream, call, at);
   return semaphore;
 }
 
@@ -80,8 +82,8 @@ external_semaphore::external_semaphore(external_semaphore&& other) noexcept
     : handle_{std::exchange(other.handle_, detail::closed_handle<CUextSemaphore_st>())} {}
 
 external_semaphore& external_semaphore::operator=(external_semaphore&& other) noexcept {
-  external_semaphore taken{std::move(other)};
-  std::swap(handle_, taken.handle_);
+  external_semaphore replacement{std::move(other)};
+  std::swap(handle_, replacement.handle_);
   return *this;
 }
 
@@ -108,20 +110,22 @@ bool external_semaphore::closed() const noexcept {
   return handle_ == detail::closed_handle<CUextSemaphore_st>();
 }
 
-void external_semaphore::signal(stream_ref in, unsigned long long value, call_site at) const {
+void external_semaphore::signal(stream_ref stream, unsigned long long value, call_site at) const {
   constexpr const char* call = "cuSignalExternalSemaphoresAsync";
-  const abi::CUexternalSemaphore semaphore = require_open(handle_, call, in, at);
+  const abi::CUexternalSemaphore semaphore = require_open(handle_, call, stream, at);
   abi::CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params{};
   params.params.fence.value = value;
-  check(driver().cuSignalExternalSemaphoresAsync(&semaphore, &params, 1, in.get()), call, in, at);
+  check(driver().cuSignalExternalSemaphoresAsync(&semaphore, &params, 1, stream.get()), call,
+        stream, at);
 }
 
-void external_semaphore::wait(stream_ref in, unsigned long long value, call_site at) const {
+void external_semaphore::wait(stream_ref stream, unsigned long long value, call_site at) const {
   constexpr const char* call = "cuWaitExternalSemaphoresAsync";
-  const abi::CUexternalSemaphore semaphore = require_open(handle_, call, in, at);
+  const abi::CUexternalSemaphore semaphore = require_open(handle_, call, stream, at);
   abi::CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS params{};
   params.params.fence.value = value;
-  check(driver().cuWaitExternalSemaphoresAsync(&semaphore, &params, 1, in.get()), call, in, at);
+  check(driver().cuWaitExternalSemaphoresAsync(&semaphore, &params, 1, stream.get()), call, stream,
+        at);
 }
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// api/sync/shared_semaphore.cpp - semaphores in shared memory: made, mapped, signalled and awaited
-// by the host.
+// SPDX-License-Identifier: Apache-2.0
+// api/sync/shared_semaphore.cpp - semaphores in shared memory, signalled and awaited by the host.
 #include <weir/sync/shared_semaphore.hpp>
 
 #include "api/core/check.hpp"
@@ -33,7 +33,7 @@ semaphore_page* map(int fd) noexcept {
   return mapped == MAP_FAILED ? nullptr : static_cast<semaphore_page*>(mapped);
 }
 
-// Closes a descriptor unless it is kept.
+// Closes a descriptor unless it is released.
 class unique_descriptor {
  public:
   explicit unique_descriptor(int fd) noexcept : fd_{fd} {}
@@ -54,22 +54,24 @@ class unique_descriptor {
 shared_semaphore::shared_semaphore(semaphore_kind kind, unsigned long long value, call_site at) {
   if (kind != semaphore_kind::timeline && kind != semaphore_kind::binary) {
     detail::throw_error(errc::invalid_value, "weir::shared_semaphore", subject_name,
-                        "its kind is none of semaphore_kind", at);
+                        "the kind is not a value of weir::semaphore_kind; use timeline or binary",
+                        at);
   }
-  unique_descriptor made{memfd_create("weir-semaphore", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  if (made.get() < 0) throw_system_error("memfd_create", at);
-  // Sealed: nobody who shares it can cut it short, which would make every touch a SIGBUS.
-  if (ftruncate(made.get(), semaphore_page::bytes) != 0 ||
-      fcntl(made.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  unique_descriptor descriptor{memfd_create("weir-semaphore", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  if (descriptor.get() < 0) throw_system_error("memfd_create", at);
+  // Sealed, so that no process that shares the file can shrink it, which would make every access a
+  // SIGBUS.
+  if (ftruncate(descriptor.get(), semaphore_page::bytes) != 0 ||
+      fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     throw_system_error("ftruncate", at);
   }
-  page_ = map(made.get());
+  page_ = map(descriptor.get());
   if (page_ == nullptr) throw_system_error("mmap", at);
   const bool is_timeline = kind == semaphore_kind::timeline;
   page_->kind = is_timeline ? semaphore_page::timeline : semaphore_page::binary;
   page_->value.store(is_timeline || value == 0 ? value : 1, std::memory_order_relaxed);
   page_->magic = semaphore_page::magic_number;
-  fd_ = made.release();
+  fd_ = descriptor.release();
 }
 
 shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
@@ -77,8 +79,8 @@ shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
   if (fstat(fd, &status) != 0) throw_system_error("fstat", at);
   const bool large =
       S_ISREG(status.st_mode) && status.st_size >= static_cast<off_t>(semaphore_page::bytes);
-  // Without the seal whoever else has it could still cut it short. Files that cannot be sealed
-  // answer -1.
+  // Without the seal another process could still shrink the file. The result is -1 for files that
+  // cannot be sealed.
   const int seals = fcntl(fd, F_GET_SEALS);
   const bool cannot_shrink = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
   semaphore_page* const page = large && cannot_shrink ? map(fd) : nullptr;
@@ -88,8 +90,8 @@ shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
   if (known) return shared_semaphore{fd, page};
   if (page != nullptr) munmap(page, semaphore_page::bytes);
   detail::throw_error(errc::invalid_handle, "weir::shared_semaphore::adopt", subject_name,
-                      "the file descriptor is of something else; only those that a "
-                      "shared_semaphore has given can be adopted",
+                      "the file descriptor does not refer to a shared semaphore; pass one that a "
+                      "shared_semaphore exported",
                       at);
 }
 
@@ -97,9 +99,9 @@ shared_semaphore::shared_semaphore(shared_semaphore&& other) noexcept
     : fd_{std::exchange(other.fd_, -1)}, page_{std::exchange(other.page_, nullptr)} {}
 
 shared_semaphore& shared_semaphore::operator=(shared_semaphore&& other) noexcept {
-  shared_semaphore taken{std::move(other)};
-  std::swap(fd_, taken.fd_);
-  std::swap(page_, taken.page_);
+  shared_semaphore replacement{std::move(other)};
+  std::swap(fd_, replacement.fd_);
+  std::swap(page_, replacement.page_);
   return *this;
 }
 
@@ -113,7 +115,9 @@ void shared_semaphore::close() noexcept {
 
 semaphore_page& shared_semaphore::open_page(const char* call, call_site at) const {
   if (closed())
-    detail::throw_error(errc::closed, call, subject_name, "it is closed or moved from", at);
+    detail::throw_error(
+        errc::closed, call, subject_name,
+        "the shared semaphore was closed or moved from; keep it open while it is used", at);
   return *page_;
 }
 
@@ -156,9 +160,9 @@ semaphore_kind shared_semaphore::kind(call_site at) const {
 
 int shared_semaphore::duplicate_fd(call_site at) const {
   static_cast<void>(open_page("weir::shared_semaphore::duplicate_fd", at));
-  const int made = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-  if (made < 0) throw_system_error("fcntl", at);
-  return made;
+  const int descriptor = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) throw_system_error("fcntl", at);
+  return descriptor;
 }
 
 }  // namespace weir

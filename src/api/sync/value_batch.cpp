@@ -1,4 +1,5 @@
-// api/sync/value_batch.cpp - several waits and writes of words in one call.
+// SPDX-License-Identifier: Apache-2.0
+// api/sync/value_batch.cpp - several waits and writes of words in one driver call.
 #include <weir/sync/value_batch.hpp>
 
 #include "api/core/check.hpp"
@@ -134,15 +135,19 @@ void value_batch::submit(stream_ref stream, call_site at) const {
   CUstream_st* const handle = detail::require_open(stream, call, at);
   if (empty()) return;
   if (size() > max_size) {
-    detail::throw_error(errc::invalid_value, call, fmt::format("a batch of {}", size()),
-                        fmt::format("a driver takes {} at once; submit it in parts", max_size), at);
+    detail::throw_error(
+        errc::invalid_value, call, fmt::format("a batch of {}", size()),
+        fmt::format(
+            "the batch has more than {} operations, the driver's maximum; submit it in parts",
+            max_size),
+        at);
   }
   bool to_record = false;
   for (const detail::tracked_memory* const owner : owners_) {
     if (owner == nullptr || owner->is_untracked_on(stream)) continue;
     to_record |= owner->register_use(stream, at);
   }
-  // The driver only reads them; its parameter is not const.
+  // The driver only reads the operations, but its parameter is not const.
   auto* const operations = const_cast<abi::CUstreamBatchMemOpParams*>(
       reinterpret_cast<const abi::CUstreamBatchMemOpParams*>(steps_.data()));
   const abi::CUresult answer =

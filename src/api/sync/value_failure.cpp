@@ -1,9 +1,9 @@
-// api/sync/value_failure.cpp - which wait for a word or write to one a driver has refused, and why:
-// looked for once it has.
+// SPDX-License-Identifier: Apache-2.0
+// api/sync/value_failure.cpp - determines which wait or write of a word the driver has refused, and
+// why.
 #include "api/sync/value_failure.hpp"
 
 #include "api/core/check.hpp"
-#include "api/core/error_part.hpp"
 #include "api/stream/stream_state.hpp"
 
 #include <weir/core/error.hpp>
@@ -22,7 +22,7 @@ using namespace abi;
 
 namespace {
 
-// What a step does with which word; 0 bytes where it has to do with none.
+// The word that a step accesses, and how. 0 bytes if the step accesses none.
 struct word_access {
   CUdeviceptr address = 0;
   unsigned bytes = 0;
@@ -44,14 +44,14 @@ word_access access_of(const CUstreamBatchMemOpParams& step) noexcept {
   }
 }
 
-// Looks at one thing a step can have wrong: what it is, or null.
+// Each of these functions checks a step for one kind of fault. Returns the reason or null.
 
 const char* malformed_reason(const CUstreamBatchMemOpParams& step) noexcept {
   const word_access use = access_of(step);
   if (use.bytes != 0 && use.address % use.bytes != 0)
-    return "the address is no multiple of the word's size";
+    return "the address is not a multiple of the word's size; align the word to its size";
   if (use.waits && (use.flags & ~CU_STREAM_WAIT_VALUE_FLUSH) > CU_STREAM_WAIT_VALUE_NOR) {
-    return "the condition is none of weir::until";
+    return "the condition is not a value of weir::until; use one of its enumerators";
   }
   return nullptr;
 }
@@ -64,23 +64,25 @@ const char* unsupported_reason(const CUstreamBatchMemOpParams& step,
   const bool nor =
       use.waits && (use.flags & ~CU_STREAM_WAIT_VALUE_FLUSH) == CU_STREAM_WAIT_VALUE_NOR;
   if (flushes && !by_device.flush)
-    return "the device has no flush, as weir::wait_word_support(device) tells";
+    return "the device does not support flush; check weir::wait_word_support(device) first";
   if (nor && !by_device.nor)
-    return "the device has no until::nor, as weir::wait_word_support(device) tells";
+    return "the device does not support until::nor; check weir::wait_word_support(device) "
+           "first";
   if (use.bytes == 8 && !by_device.bits_64)
-    return "the device has no words of 64 bits, as weir::wait_word_support(device) tells";
+    return "the device does not support 64-bit words; check weir::wait_word_support(device) "
+           "first";
   return nullptr;
 }
 
 struct memory_properties {
-  unsigned type = 0;  // none: the driver knows no memory there, or does not say
+  unsigned type = 0;  // 0: the driver knows no memory at the address
   unsigned managed = 0;
   CUmemoryPool pool = nullptr;
   CUdeviceptr start = 0;
   std::size_t bytes = 0;
 };
 
-// Harms no capture.
+// Harmless to captures.
 std::optional<memory_properties> memory_at(CUdeviceptr address) noexcept {
   memory_properties result;
   CUpointer_attribute attributes[] = {
@@ -99,8 +101,8 @@ const char* unknown_memory_reason(const CUstreamBatchMemOpParams& step) noexcept
   const std::optional<memory_properties> memory =
       use.bytes != 0 ? memory_at(use.address) : std::nullopt;
   if (!memory || memory->type != 0) return nullptr;
-  return "the driver knows no memory there; a weir::wait_word is one, and so is an element of a "
-         "pinned_buffer or ipc_buffer";
+  return "the driver knows no memory at this address; use a weir::wait_word, or an "
+         "element of a pinned_buffer or ipc_buffer";
 }
 
 const char* unsuitable_memory_reason(const CUstreamBatchMemOpParams& step) noexcept {
@@ -108,13 +110,12 @@ const char* unsuitable_memory_reason(const CUstreamBatchMemOpParams& step) noexc
   const std::optional<memory_properties> memory =
       use.bytes != 0 ? memory_at(use.address) : std::nullopt;
   if (memory && memory->managed != 0) {
-    return "managed memory has no words; a weir::wait_word is one, and so is an element of a "
+    return "managed memory cannot hold words; use a weir::wait_word, or an element of a "
            "pinned_buffer or ipc_buffer";
   }
   if (memory && memory->pool != nullptr) {
-    return "the memory of pools, as of a weir::buffer, has no words; a weir::wait_word is one, and "
-           "so is an element of a "
-           "pinned_buffer or ipc_buffer";
+    return "memory of pools, such as a weir::buffer, cannot hold words; use a "
+           "weir::wait_word, or an element of a pinned_buffer or ipc_buffer";
   }
   return nullptr;
 }
@@ -125,7 +126,7 @@ const char* out_of_bounds_reason(const CUstreamBatchMemOpParams& step) noexcept 
       use.bytes != 0 ? memory_at(use.address) : std::nullopt;
   if (!memory || memory->type == 0) return nullptr;
   return use.address - memory->start + use.bytes > memory->bytes
-             ? "the word reaches beyond the end of its memory"
+             ? "the word extends beyond the end of its memory; use an address inside the memory"
              : nullptr;
 }
 
@@ -134,8 +135,8 @@ struct fault {
   const char* reason;
 };
 
-// A driver tells of a refusal no more than that there is one. What is certainly wrong is looked for
-// first.
+// The driver only reports that it has refused a batch. The checks run in the order of their
+// certainty.
 class fault_search {
  public:
   explicit fault_search(value_steps steps) noexcept : steps_{steps} {}
@@ -154,7 +155,7 @@ class fault_search {
   std::optional<fault> found_;
 };
 
-// A driver that does not even say what its device can do leaves the step untold.
+// If the device cannot be queried, returns that everything is supported, so that no step is blamed.
 template <class Owner>
 wait_word_features support_of(Owner owner, call_site at) noexcept {
   try {
@@ -175,7 +176,7 @@ std::optional<fault> find_fault(CUresult answer, value_steps steps, stream_ref s
   if (answer != CUDA_ERROR_INVALID_VALUE) return std::nullopt;
   fault_search all{steps};
   all.check_each(malformed_reason);
-  // A capture does not look where words lie.
+  // In a capture the driver does not check the memory of the words.
   if (!is_captured(stream.get()))
     all.check_each(unknown_memory_reason)
         .check_each(unsuitable_memory_reason)
@@ -183,7 +184,7 @@ std::optional<fault> find_fault(CUresult answer, value_steps steps, stream_ref s
   return all.found();
 }
 
-// "word at 0x7f10 (byte 16 of the memory at 0x7f00)"
+// Returns "word at 0x7f10 (byte 16 of the memory at 0x7f00)".
 std::string name_of_word(const word_access& use, const tracked_memory* owner) {
   const auto address = static_cast<std::uintptr_t>(use.address);
   const auto start =
@@ -193,7 +194,7 @@ std::string name_of_word(const word_access& use, const tracked_memory* owner) {
                      start);
 }
 
-// "write to the 32-bit word at 0x7f10 (byte 16 of the memory at 0x7f00)"
+// Returns "write to the 32-bit word at 0x7f10 (byte 16 of the memory at 0x7f00)".
 std::string name_of_step(const CUstreamBatchMemOpParams& step, const tracked_memory* owner) {
   const word_access use = access_of(step);
   if (use.bytes == 0) return step.operation == CU_STREAM_MEM_OP_BARRIER ? "barrier" : "flush";

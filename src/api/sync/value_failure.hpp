@@ -1,5 +1,6 @@
-// api/sync/value_failure.hpp - which wait for a word or write to one a driver has refused, and why:
-// looked for once it has.
+// SPDX-License-Identifier: Apache-2.0
+// api/sync/value_failure.hpp - determines which wait or write of a word the driver has refused, and
+// why.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -15,7 +16,8 @@ namespace weir::detail {
 
 using value_steps = std::span<const abi::CUstreamBatchMemOpParams>;
 
-// Throws what names the word; of a batch the step that is at fault, if one can be told.
+// Throws an error that names the word. The error of a batch names the step at fault, if it can be
+// determined.
 [[noreturn, gnu::cold]] void throw_value_error(abi::CUresult answer, const char* call,
                                                stream_ref stream,
                                                const abi::CUstreamBatchMemOpParams& step,
@@ -25,8 +27,8 @@ using value_steps = std::span<const abi::CUstreamBatchMemOpParams>;
                                                      std::span<const tracked_memory* const> owners,
                                                      call_site at);
 
-// The same, as text, of steps that a node cannot have on a device of this context; empty if none
-// can be told.
+// Returns the reason why a node cannot have these steps on a device of this context. Empty if none
+// can be determined.
 [[nodiscard]] std::string invalid_step_reason(abi::CUresult answer, value_steps steps,
                                               abi::CUcontext context, call_site at);
 

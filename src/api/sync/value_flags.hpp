@@ -1,4 +1,5 @@
-// api/sync/value_flags.hpp - the condition of a wait for a word, as the driver takes it.
+// SPDX-License-Identifier: Apache-2.0
+// api/sync/value_flags.hpp - the condition of a wait for a word, as flags of the driver.
 #pragma once
 
 #include "driver/abi.hpp"

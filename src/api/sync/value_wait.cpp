@@ -1,4 +1,5 @@
-// api/sync/value_wait.cpp - one wait for a word, one write to it.
+// SPDX-License-Identifier: Apache-2.0
+// api/sync/value_wait.cpp - one wait for a word, or one write to it.
 #include <weir/sync/value_wait.hpp>
 
 #include "api/core/check.hpp"
@@ -12,7 +13,7 @@ namespace {
 using detail::device_address;
 using detail::driver;
 
-// The memory of an operation on a word, noted while it is queued.
+// Registers the memory of an operation on a word. Throws if the word is closed.
 template <class T>
 [[nodiscard]] detail::operand operand_of(wait_word_ref<T> word, stream_ref stream, const char* call,
                                          call_site at) {
@@ -22,7 +23,7 @@ template <class T>
   return detail::operand{detail::region{word.get(), sizeof(T), word.owner()}, stream, call, at};
 }
 
-// What a driver refuses is told as a step of a batch.
+// Throws the error for an operation that the driver has refused, described as a step of a batch.
 template <class T>
 [[noreturn, gnu::cold]] void throw_for_word(abi::CUresult answer, const char* call,
                                             stream_ref stream, wait_word_ref<T> word,

@@ -1,12 +1,13 @@
-// api/sync/wait_word.cpp - where words of weir's are.
+// SPDX-License-Identifier: Apache-2.0
+// api/sync/wait_word.cpp - the memory of wait words.
 #include <weir/sync/wait_word.hpp>
 
-#include "api/capture/relaxed_capture_mode.hpp"
+#include "api/capture/relaxed_capture_guard.hpp"
 #include "api/core/check.hpp"
 #include "api/core/never_destroyed.hpp"
+#include "api/deferred/release_when_idle.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
-#include "api/memory/free_when_idle.hpp"
 #include "os/forked_child.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,8 @@ namespace weir {
 namespace detail {
 namespace {
 
-// A line of the cache in pinned memory, and which streams use it. Neither is ever given back.
+// A cache line of pinned memory for one word, and the streams that use it. Slots are reused, never
+// freed.
 class wait_word_slot final : public tracked_memory {
  public:
   static constexpr std::size_t bytes = 64;
@@ -36,13 +38,14 @@ class wait_word_slot final : public tracked_memory {
     return std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)};
   }
 
-  // Where its page was made, which is gone if the device's context has been reset since.
+  // Records the device whose context the page belongs to. A reset of that context destroys the
+  // page.
   void set_device(device_record& its_device) noexcept {
     device_ = &its_device;
     resets_ = its_device.resets.load(std::memory_order_acquire);
   }
-  // Nobody may have noticed yet: where there is a page, a word needs no call that would be answered
-  // with it.
+  // Returns true if a reset of the context has destroyed the page. Checks for an unnoticed reset,
+  // since words of an existing page need no driver call that would report it.
   [[nodiscard]] bool is_invalid() const noexcept {
     const auto reset_since = [this] {
       return device_->resets.load(std::memory_order_acquire) != resets_;
@@ -52,7 +55,7 @@ class wait_word_slot final : public tracked_memory {
     return reset_since();
   }
 
-  wait_word_slot* next = nullptr;  // among the free ones
+  wait_word_slot* next = nullptr;  // in the list of free slots
 
  private:
   device_record* device_ = nullptr;
@@ -61,7 +64,7 @@ class wait_word_slot final : public tracked_memory {
 
 constexpr std::size_t slots_per_page = 256;
 
-// Words end while statics are destroyed.
+// Never destroyed, since words may be destroyed while statics are.
 class wait_word_pages {
  public:
   static wait_word_pages& instance() noexcept {
@@ -71,7 +74,7 @@ class wait_word_pages {
 
   wait_word_slot& allocate(device gpu, call_site at) {
     const std::lock_guard lock{lock_};
-    // Of a page that is gone its slots stay behind: words that were made there may still look at
+    // Slots of a destroyed page are leaked, since words that were created there may still refer to
     // them.
     while (free_ != nullptr && free_->is_invalid()) free_ = free_->next;
     if (free_ == nullptr) add_page(gpu, at);
@@ -84,7 +87,7 @@ class wait_word_pages {
   }
 
  private:
-  // With the lock held: a thread that finds no free word would have to make a page as well.
+  // Requires the lock, since another thread that finds no free slot would create a page as well.
   void add_page(device gpu, call_site at) {
     std::unique_ptr<wait_word_slot[]> slots{new wait_word_slot[slots_per_page]};
     void* page = nullptr;
@@ -114,7 +117,7 @@ tracked_memory& allocate_wait_word(device gpu, call_site at) {
 }
 
 void free_wait_word(tracked_memory& slot) noexcept {
-  if (in_forked_child()) return;  // a word of the parent's
+  if (in_forked_child()) return;  // the word belongs to the parent
   auto& own_slot = static_cast<wait_word_slot&>(slot);
   std::unique_ptr<pending_uses> uses = own_slot.take_uses();
   if (uses == nullptr) {
@@ -133,7 +136,8 @@ void throw_closed_wait_word(const char* call, call_site at) {
 
 void throw_index_out_of_range(std::size_t index, std::size_t size, call_site at) {
   throw_error(errc::invalid_value, "weir::wait_word_ref", fmt::format("word {}", index),
-              fmt::format("the memory has {} words, counted from 0", size), at);
+              fmt::format("the memory has {} words, counted from 0; use a smaller number", size),
+              at);
 }
 
 }  // namespace detail

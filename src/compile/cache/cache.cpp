@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/cache.cpp - what was compiled once, kept on disk.
 #include "compile/cache/cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/cache.hpp - what was compiled once, kept on disk.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/image_file.cpp - sections and symbols.
 #include "compile/cache/image_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/image_file.hpp - reads, and mends, what a linker made: an ELF file of this
 // machine's class.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/included_files.cpp - the files that a source includes, as far as a cache has to
 // know them.
 #include "compile/cache/included_files.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/product_file.cpp - a product as the text of a file: a checksum, and every part
 // behind its length.
 #include "compile/cache/product_file.hpp"

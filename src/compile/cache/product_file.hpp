@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/product_file.hpp - a product as the text of a file, which tells whether it is
 // whole.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/sha256.cpp - SHA-256, as FIPS 180-4 says it.
 #include "compile/cache/sha256.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/cache/sha256.hpp - a name for any content, which no other content has: SHA-256, as FIPS
 // 180-4 says it.
 #pragma once

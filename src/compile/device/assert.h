@@ -1,5 +1,6 @@
-// assert.h - an assertion that fails ends the launch with CUDA_ERROR_ASSERT. As the standard's, it
-// may be included again with another NDEBUG.
+// SPDX-License-Identifier: Apache-2.0
+// assert.h - an assertion that fails ends the launch with CUDA_ERROR_ASSERT. As the standard's, it may be included again
+// with another NDEBUG.
 #undef assert
 #if defined(NDEBUG)
 #define assert(condition) ((void)0)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cooperative_groups.h - groups of threads that wait for and tell each other.
 #pragma once
 
@@ -10,9 +11,7 @@ class weir_lanes {
  public:
   WEIR_GROUP unsigned size() const { return (unsigned)__builtin_popcount(mask_); }
   WEIR_GROUP unsigned num_threads() const { return size(); }
-  WEIR_GROUP unsigned thread_rank() const {
-    return (unsigned)__builtin_popcount(mask_ & ((1u << weir_lane()) - 1));
-  }
+  WEIR_GROUP unsigned thread_rank() const { return (unsigned)__builtin_popcount(mask_ & ((1u << weir_lane()) - 1)); }
   WEIR_GROUP void sync() const { __syncwarp(mask_); }
   WEIR_GROUP unsigned weir_mask() const { return mask_; }
 
@@ -37,9 +36,7 @@ class weir_lanes {
   }
   WEIR_GROUP int any(int predicate) const { return __any_sync(mask_, predicate); }
   WEIR_GROUP int all(int predicate) const { return __all_sync(mask_, predicate); }
-  WEIR_GROUP unsigned ballot(int predicate) const {
-    return packed(__ballot_sync(mask_, predicate));
-  }
+  WEIR_GROUP unsigned ballot(int predicate) const { return packed(__ballot_sync(mask_, predicate)); }
   template <class T>
   WEIR_GROUP unsigned match_any(T value) const {
     return packed(__match_any_sync(mask_, value));
@@ -91,8 +88,7 @@ class coalesced_group : public weir_lanes {
   WEIR_GROUP unsigned meta_group_rank() const { return 0; }
   WEIR_GROUP unsigned meta_group_size() const { return 1; }
 };
-WEIR_HD coalesced_group coalesced_threads(const char* file = __builtin_FILE(),
-                                          unsigned line = __builtin_LINE()) {
+WEIR_HD coalesced_group coalesced_threads(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   return coalesced_group(__activemask(file, line));
 }
 
@@ -154,13 +150,10 @@ class thread_group {
     else
       __syncwarp(mask_);
   }
-  WEIR_GROUP unsigned size() const {
-    return mask_ == 0 ? weir_block_threads() : (unsigned)__builtin_popcount(mask_);
-  }
+  WEIR_GROUP unsigned size() const { return mask_ == 0 ? weir_block_threads() : (unsigned)__builtin_popcount(mask_); }
   WEIR_GROUP unsigned num_threads() const { return size(); }
   WEIR_GROUP unsigned thread_rank() const {
-    return mask_ == 0 ? weir_linear_thread()
-                      : (unsigned)__builtin_popcount(mask_ & ((1u << weir_lane()) - 1));
+    return mask_ == 0 ? weir_linear_thread() : (unsigned)__builtin_popcount(mask_ & ((1u << weir_lane()) - 1));
   }
 
  private:
@@ -191,9 +184,7 @@ class grid_group {
   WEIR_GROUP void sync() const { weir_sync_grid(); }
   WEIR_GROUP arrival_token barrier_arrive() const { return 0; }
   WEIR_GROUP void barrier_wait(arrival_token) const { weir_sync_grid(); }
-  WEIR_GROUP static unsigned long long num_blocks() {
-    return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
-  }
+  WEIR_GROUP static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
   WEIR_GROUP static unsigned long long block_rank() {
     return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   }
@@ -233,9 +224,7 @@ class cluster_group {
   }
   WEIR_GROUP static unsigned num_threads() { return num_blocks() * weir_block_threads(); }
   WEIR_GROUP static unsigned size() { return num_threads(); }
-  WEIR_GROUP static unsigned thread_rank() {
-    return block_rank() * weir_block_threads() + weir_linear_thread();
-  }
+  WEIR_GROUP static unsigned thread_rank() { return block_rank() * weir_block_threads() + weir_linear_thread(); }
   template <class T>
   WEIR_GROUP static T* map_shared_rank(T* address, unsigned rank) {
     return (T*)weir_driver->cluster_address((const void*)address, rank);

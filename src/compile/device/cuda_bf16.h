@@ -1,11 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuda_bf16.h - __nv_bfloat16 and __nv_bfloat162.
 #pragma once
 
 #include <weir/narrowing.h>
 
-WEIR_HD float weir_from_bfloat16(unsigned short bits) {
-  return weir_cast<float>((unsigned)bits << 16);
-}
+WEIR_HD float weir_from_bfloat16(unsigned short bits) { return weir_cast<float>((unsigned)bits << 16); }
 WEIR_HD unsigned short weir_to_bfloat16(float f) {
   const unsigned bits = weir_cast<unsigned>(f);
   return f != f ? 0x7fff : (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuda_fp16.h - __half and __half2.
 #pragma once
 
@@ -6,9 +7,7 @@
 #if defined(__F16C__)
 typedef float weir_4_floats __attribute__((vector_size(16)));
 typedef short weir_8_shorts __attribute__((vector_size(16)));
-WEIR_HD float weir_from_half(unsigned short bits) {
-  return __builtin_ia32_vcvtph2ps((weir_8_shorts){(short)bits})[0];
-}
+WEIR_HD float weir_from_half(unsigned short bits) { return __builtin_ia32_vcvtph2ps((weir_8_shorts){(short)bits})[0]; }
 WEIR_HD unsigned short weir_to_half(float f) {
   return (unsigned short)__builtin_ia32_vcvtps2ph((weir_4_floats){f, 0, 0, 0}, 0)[0];
 }
@@ -16,13 +15,11 @@ WEIR_HD unsigned short weir_to_half(float f) {
 WEIR_HD float weir_from_half(unsigned short bits) {
   const unsigned sign = (unsigned)(bits & 0x8000) << 16, rest = bits & 0x7fff;
   if (rest >= 0x7c00) return weir_cast<float>(sign | 0x7f800000 | rest << 13);
-  const float f =
-      weir_cast<float>(rest << 13) * 0x1p112f;  // the bias of the exponent, and numbers below it
+  const float f = weir_cast<float>(rest << 13) * 0x1p112f;  // the bias of the exponent, and numbers below it
   return weir_cast<float>(sign | weir_cast<unsigned>(f));
 }
 WEIR_HD unsigned short weir_to_half(float f) {
-  const unsigned bits = weir_cast<unsigned>(f), sign = bits >> 16 & 0x8000,
-                 rest = bits & 0x7fffffff;
+  const unsigned bits = weir_cast<unsigned>(f), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
   if (rest > 0x7f800000) return (unsigned short)(sign | 0x7fff);
   if (rest >= 0x477ff000) return (unsigned short)(sign | 0x7c00);
   if (rest < 0x38800000) {  // below the smallest normal number: the addition rounds

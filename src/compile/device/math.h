@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // math.h - the constants. The functions are there without an include.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // math_constants.h - CUDA's names of constants.
 #pragma once
 

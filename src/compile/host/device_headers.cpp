@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/device_headers.cpp - their hash, by FNV-1a.
 #include "compile/host/device_headers.hpp"
 

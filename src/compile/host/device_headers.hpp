@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/device_headers.hpp - the text of the headers that kernels for the host's processor
 // are compiled with. They are part of the library, so that it needs no files of its own at run
 // time.

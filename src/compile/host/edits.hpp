@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/edits.hpp - changes to a text, made all at once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission.cpp - statements of a kernel's own body, and of the uniform loops and
 // conditions there.
 #include "compile/host/fission.hpp"

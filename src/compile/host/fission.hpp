@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission.hpp - a kernel with barriers as loops over the threads between them, so that
 // its threads need no stacks of their own and the compiler may make vector instructions of it.
 #pragma once

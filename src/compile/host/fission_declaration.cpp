@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission_declaration.cpp - specifiers, then declarators with commas between.
 #include "compile/host/fission_declaration.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission_declaration.hpp - a declaration of local variables, taken apart.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission_tokens.cpp - by what stands before and behind.
 #include "compile/host/fission_tokens.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission_tokens.hpp - questions about the tokens of a kernel's body: where statements
 // end, what a name is used for.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission_variables.cpp - what is known of each, and how it is written in the loops.
 #include "compile/host/fission_variables.hpp"
 

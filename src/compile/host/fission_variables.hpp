@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/fission_variables.hpp - the variables of a kernel that becomes loops over its
 // threads. Which are the same for all threads, which each thread can compute again behind a
 // barrier, and which need room for one a thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/headers_folder.cpp - without a lock, which a fork could leave locked.
 #include "compile/host/headers_folder.hpp"
 

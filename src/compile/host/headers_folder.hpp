@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/headers_folder.hpp - the device's headers as files, which compilers want.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/host_compiler.cpp - asks the host's compiler twice: to preprocess, and to compile
 // what the scanner made of it.
 #include <algorithm>
@@ -104,10 +105,11 @@ class compilation {
   void write_header(const std::string& name, const std::string& text) {
     const fs::path file = inside(name);
     if (file.empty() || name.starts_with('/') || std::ranges::count(fs::path{name}, "..") != 0)
-      throw failure(obstacle::source,
-                    "header \"" + name +
-                        "\" cannot be given as a text: its name is a relative path without \"..\"",
-                    {}, compiler_);
+      throw failure(
+          obstacle::source,
+          "header \"" + name +
+              "\" cannot be passed as text; use a relative path without \"..\" as its name",
+          {}, compiler_);
     folder_.write(fs::path(users_headers) / file, text);
   }
 
@@ -246,9 +248,9 @@ class compilation {
     }
     if (!other.empty()) return std::string(other);
     return compiler_ + " failed on " + name_ +
-           (log_.empty()
-                ? " and said nothing: is it a C++ compiler, and every option one of its own?"
-                : "");
+           (log_.empty() ? " without an error message; check that it is a C++ compiler and accepts "
+                           "every option"
+                         : "");
   }
 
   [[nodiscard]] std::string with_users_paths(std::string log) const {

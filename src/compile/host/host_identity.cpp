@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/host_identity.cpp - the compiler by its file, the processor by what it says of
 // itself. No program is started: a module that is in the cache has to be found in less time than
 // that takes.

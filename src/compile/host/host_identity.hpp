@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/host_identity.hpp - which compiler of this machine is asked.
 #pragma once
 

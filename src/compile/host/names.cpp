@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/names.cpp - from name to name, until nothing more is reached.
 #include "compile/host/names.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/names.hpp - what may wait because a name leads to a wait: a kernel that calls a
 // function that calls another, an object of a class with a barrier in it. Names are taken as they
 // stand, whatever scope they have.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/private_folder.cpp - mkdtemp, and everything below it removed.
 #include "compile/host/private_folder.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/private_folder.hpp - a temporary folder that only this user may enter, gone with the
 // object.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/process.cpp - posix_spawn, and a pipe that is read until the program has closed it.
 #include "compile/host/process.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/process.hpp - another program, run to its end.
 #pragma once
 

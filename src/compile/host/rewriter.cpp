@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/rewriter.cpp - CUDA's words become those of g++ and clang.
 #include "compile/host/rewriter.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/rewriter.hpp - from a preprocessed source to one that a C++ compiler takes, with the
 // module's table behind it.
 #pragma once

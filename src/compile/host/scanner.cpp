@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/scanner.cpp - walks the declarations of namespaces and classes. One class, and
 // longer than others here: a declaration is told from another only while it is read, so that all
 // kinds of them share the head that has been read so far.

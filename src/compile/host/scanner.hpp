@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/scanner.hpp - what a source holds that a module has to know: kernels, variables of
 // the device, and whether threads of a kernel may wait for each other. It reads declarations, not
 // expressions, and no templates are resolved: where it has to guess, it says that a kernel waits.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/spinning.cpp - by the look of loops.
 #include "compile/host/spinning.hpp"
 

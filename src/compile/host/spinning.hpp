@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/spinning.hpp - loops in which a thread waits for another one by looking at memory.
 #pragma once
 

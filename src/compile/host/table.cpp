@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/table.cpp - C++ that uses the templates of device/weir/module.h.
 #include "compile/host/table.hpp"
 

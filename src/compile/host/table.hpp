@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/table.hpp - the text behind a source that makes a module of it: weir_module and what
 // it points to.
 #pragma once

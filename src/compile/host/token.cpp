@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/token.cpp - from characters to tokens.
 #include "compile/host/token.hpp"
 

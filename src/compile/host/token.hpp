@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/token.hpp - the user's tokens of a preprocessed source, with the file and line that
 // each comes from.
 #pragma once

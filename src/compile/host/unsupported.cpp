@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/unsupported.cpp - by their names.
 #include "compile/host/unsupported.hpp"
 

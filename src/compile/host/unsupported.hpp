@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/unsupported.hpp - what a source uses that kernels on the host's processor cannot
 // have, named before the compiler stumbles over it.
 #pragma once

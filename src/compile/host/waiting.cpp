@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/waiting.cpp - names, in alphabetical order.
 #include "compile/host/waiting.hpp"
 

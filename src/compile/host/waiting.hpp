@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/host/waiting.hpp - the functions of the device's headers in which a thread may wait for
 // others.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/nvrtc/nvrtc.cpp - CUDA C source to an image for a GPU.
 #include "compile/nvrtc/nvrtc_library.hpp"
 #include "compile/request.hpp"
@@ -25,7 +26,7 @@ class source_program {
     const nvrtc_result answer = nvrtc().nvrtcCreateProgram(
         &program_, what.source.c_str(), name_.c_str(), static_cast<int>(what.headers.size()),
         texts.data(), names.data());
-    if (answer != 0) fail("does not take " + name_, answer);
+    if (answer != 0) fail("cannot read " + name_, answer);
     try {
       for (const std::string& expression : what.name_expressions) {
         check(nvrtc().nvrtcAddNameExpression(program_, expression.c_str()), expression);
@@ -45,7 +46,7 @@ class source_program {
     for (const std::string& option : options) each.push_back(option.c_str());
     const nvrtc_result answer =
         nvrtc().nvrtcCompileProgram(program_, static_cast<int>(each.size()), each.data());
-    if (answer != 0) fail("does not compile " + name_, answer);
+    if (answer != 0) fail("cannot compile " + name_, answer);
   }
 
   [[nodiscard]] std::string log() const {
@@ -77,7 +78,7 @@ class source_program {
     return text;
   }
   void check(nvrtc_result answer, const std::string& what) const {
-    if (answer != 0) fail("fails over " + what, answer);
+    if (answer != 0) fail("failed on " + what, answer);
   }
   [[noreturn]] void fail(const std::string& what, nvrtc_result answer) const {
     int major = 0;

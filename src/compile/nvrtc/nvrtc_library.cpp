@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/nvrtc/nvrtc_library.cpp - the vendor's run-time compiler: where it is, and its functions.
 #include "compile/nvrtc/nvrtc_library.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile/nvrtc/nvrtc_library.hpp - the vendor's run-time compiler: where it is, and its functions.
 #pragma once
 

@@ -1,4 +1,5 @@
-// driver/abi/constants.hpp - what <cuda.h> defines as macros, as constants with a type.
+// SPDX-License-Identifier: Apache-2.0
+// driver/abi/constants.hpp - the macros of <cuda.h> as typed constants.
 #pragma once
 
 #include "driver/abi/enums.hpp"
@@ -10,8 +11,8 @@ namespace weir::abi {
 #include "driver/abi/constants.def"
 #undef WEIR_CONSTANT
 
-// The two default streams, and the words that mark the entries of `extra` in a kernel launch. They
-// are small numbers in the place of addresses, which no constant expression can hold.
+// The two default streams, and the markers of the entries of `extra` in a kernel launch. They are
+// small numbers cast to pointers, which is not allowed in a constant expression.
 inline const CUstream CU_STREAM_LEGACY = reinterpret_cast<CUstream>(std::uintptr_t{1});
 inline const CUstream CU_STREAM_PER_THREAD = reinterpret_cast<CUstream>(std::uintptr_t{2});
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver/abi/external_memory_structs.hpp - memory that another interface allocated.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver/abi/graph_structs.hpp - the parameters of a graph's nodes, edges, instantiation and
 // update.
 #pragma once
@@ -10,8 +11,8 @@
 
 namespace weir::abi {
 
-// Parameters by kind of node. The numbered ones are those of CUgraphNodeParams; the plain ones are
-// those of the kind's own functions (cuGraphAddKernelNode_v2, ...).
+// The parameters of each kind of node. The numbered structures are members of CUgraphNodeParams.
+// The others are for the functions of one kind of node (cuGraphAddKernelNode_v2, ...).
 
 struct CUDA_KERNEL_NODE_PARAMS {
   CUfunction func;
@@ -108,7 +109,7 @@ struct CUDA_CONDITIONAL_NODE_PARAMS {
   CUcontext ctx;
 };
 
-// Any node: `type` says which member.
+// The parameters of any node. `type` selects the member.
 struct CUgraphNodeParams {
   CUgraphNodeType type;
   int reserved0[3];
@@ -131,7 +132,7 @@ struct CUgraphNodeParams {
   long long reserved2;
 };
 
-// An edge's ports and kind; all zero is an ordinary edge.
+// The ports and the kind of an edge. All bytes zero is an ordinary edge.
 struct CUgraphEdgeData {
   unsigned char from_port, to_port, type;
   unsigned char reserved[5];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // driver/abi/launch_structs.hpp - kernel launches and their attributes.
 #pragma once
 
@@ -17,7 +18,7 @@ struct CUlaunchMemSyncDomainMap {
   unsigned char default_, remote;
 };
 
-// One attribute's value; CUlaunchAttributeID says which member.
+// The value of an attribute. CUlaunchAttributeID selects the member.
 union CUlaunchAttributeValue {
   struct extent {
     unsigned x, y, z;
@@ -55,7 +56,7 @@ union CUlaunchAttributeValue {
 using CUstreamAttrValue = CUlaunchAttributeValue;
 using CUkernelNodeAttrValue = CUlaunchAttributeValue;
 
-// How much dynamic shared memory a block of so many threads needs.
+// Returns how many bytes of dynamic shared memory a block of `threads` threads needs.
 using CUoccupancyB2DSize = size_t (*)(int threads);
 
 struct CUlaunchAttribute {

@@ -1,4 +1,5 @@
-// driver/abi/memory_structs.hpp - copies, arrays, places, pools.
+// SPDX-License-Identifier: Apache-2.0
+// driver/abi/memory_structs.hpp - copies, arrays, locations, pools.
 #pragma once
 
 #include "driver/abi/enums.hpp"
@@ -44,7 +45,7 @@ struct CUDA_MEMCPY3D {
   size_t WidthInBytes, Height, Depth;
 };
 
-// CUDA_MEMCPY3D with a context on each side instead of the reserved words.
+// Like CUDA_MEMCPY3D, with a context on each side in place of the reserved members.
 struct CUDA_MEMCPY3D_PEER {
   size_t srcXInBytes, srcY, srcZ, srcLOD;
   CUmemorytype srcMemoryType;
@@ -77,7 +78,7 @@ struct CUDA_ARRAY3D_DESCRIPTOR {
   unsigned NumChannels, Flags;
 };
 
-// A place: `id` is a device's ordinal or a NUMA node, and means nothing for the other types.
+// A location. `id` is a device ordinal or a NUMA node; the other types ignore it.
 struct CUmemLocation {
   CUmemLocationType type;
   int id;

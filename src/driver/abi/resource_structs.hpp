@@ -1,4 +1,5 @@
-// driver/abi/resource_structs.hpp - the parts of a device, and semaphores that others made.
+// SPDX-License-Identifier: Apache-2.0
+// driver/abi/resource_structs.hpp - resources of a device, and external semaphores.
 #pragma once
 
 #include "driver/abi/enums.hpp"
@@ -6,14 +7,14 @@
 
 namespace weir::abi {
 
-// Multiprocessors of a device.
+// The multiprocessors in a resource.
 struct CUdevSmResource {
   unsigned smCount;
   unsigned minSmPartitionSize;
   unsigned smCoscheduledAlignment;
 };
 
-// A part of a device. What it consists of is the driver's own business, in the padding.
+// A resource of a device. The driver keeps its private data in the padding.
 struct CUdevResource {
   CUdevResourceType type;
   unsigned char _internal_padding[92];
@@ -23,7 +24,7 @@ struct CUdevResource {
   };
 };
 
-// What cuImportExternalSemaphore is told.
+// The description of a semaphore for cuImportExternalSemaphore.
 struct CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC {
   CUexternalSemaphoreHandleType type;
   union {
@@ -38,7 +39,7 @@ struct CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC {
   unsigned reserved[16];
 };
 
-// What a semaphore is signalled with.
+// The value with which a semaphore is signalled.
 struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS {
   struct {
     struct {
@@ -57,7 +58,7 @@ struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS {
   unsigned reserved[16];
 };
 
-// What of a semaphore is waited for.
+// The value of a semaphore that is waited for.
 struct CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS {
   struct {
     struct {

@@ -1,4 +1,5 @@
-// driver/abi/scalars.hpp - the driver API's handles and numbers.
+// SPDX-License-Identifier: Apache-2.0
+// driver/abi/scalars.hpp - the driver API's handles and scalar types.
 #pragma once
 
 #include <weir/core/handle.hpp>
@@ -6,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// A function that the driver calls.
+// The calling convention of functions that the driver calls; empty on Linux.
 #define CUDA_CB
 
 namespace weir::abi {
@@ -17,8 +18,8 @@ using cuuint32_t = std::uint32_t;
 using cuuint64_t = std::uint64_t;
 
 using CUdevice = int;
-using CUdeviceptr =
-    unsigned long long;  // an address, never a pointer: the host may not look behind it
+// An address in device memory. It is an integer because the host must not dereference it.
+using CUdeviceptr = unsigned long long;
 using CUmemGenericAllocationHandle = unsigned long long;
 using CUgraphConditionalHandle = cuuint64_t;
 

@@ -1,4 +1,5 @@
-// driver/abi/stream_structs.hpp - what streams, contexts and the functions they call are given.
+// SPDX-License-Identifier: Apache-2.0
+// driver/abi/stream_structs.hpp - the parameters of streams, contexts and host functions.
 #pragma once
 
 #include "driver/abi/enums.hpp"
@@ -6,12 +7,12 @@
 
 namespace weir::abi {
 
-// Functions that the driver calls, on a thread of its own.
+// Functions that the driver calls on a thread of its own.
 using CUhostFn = void (*)(void* userData);
 using CUstreamCallback = void (*)(CUstream hStream, CUresult status, void* userData);
 
-// One operation of cuStreamBatchMemOp. Every member begins with `operation`, which says which of
-// them it is.
+// An operation of cuStreamBatchMemOp. Every member begins with `operation`, which selects the
+// member.
 union CUstreamBatchMemOpParams {
   struct wait_value {
     CUstreamBatchMemOpType operation;
@@ -37,7 +38,7 @@ union CUstreamBatchMemOpParams {
   cuuint64_t pad[6];
 };
 
-// What cuDeviceGetProperties answers.
+// The result of cuDeviceGetProperties.
 struct CUdevprop {
   int maxThreadsPerBlock;
   int maxThreadsDim[3];
@@ -51,7 +52,7 @@ struct CUdevprop {
   int textureAlign;
 };
 
-// What cuCtxCreate_v4 may be told. Null is the usual argument.
+// Optional parameters of cuCtxCreate_v4. Null is the usual argument.
 struct CUexecAffinitySmCount {
   unsigned val;
 };

@@ -1,4 +1,6 @@
-// engine/biased_lock.cpp - giving the right to enter, and taking it away.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/biased_lock.cpp - assigns and revokes the
+// bias.
 #include "embedded/engine/biased_lock.hpp"
 
 #include <linux/membarrier.h>
@@ -17,7 +19,7 @@ namespace {
 
 long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
 
-// It has to be asked for once, before it is used.
+// Registers the process for membarrier, which must happen once before its use.
 bool has_process_barrier() noexcept {
   static const bool is_registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
   return is_registered;
@@ -28,18 +30,18 @@ bool has_process_barrier() noexcept {
 constinit thread_local biased_lock::thread_record* biased_lock::thread_record::of_this_thread =
     nullptr;
 
-// The marks of all threads. One that has ended leaves its mark to another, and with it the rights
-// that it had: who takes the mark comes after everything that its last owner did.
+// The records of all threads. When a thread exits, another thread may reuse its record and its
+// biases. Everything that the previous owner did happens before the new owner uses the record.
 class biased_lock::thread_records {
  public:
-  // Null where there is no memory for one.
+  // Returns null if there is no memory.
   static thread_record* of_this_thread() noexcept {
     thread_record*& current = thread_record::of_this_thread;
     if (current != nullptr) return current;
     thread_record* const record = take();
     if (record == nullptr) return nullptr;
-    // As in thread_state.cpp: such a key's destructor runs after thread_local objects, and again
-    // when one of them came back here.
+    // As in thread_state.cpp: the destructor of such a key runs after thread_local objects are
+    // destroyed, and again if one of them used this function.
     static const key exit_key;
     if (!exit_key.is_created || pthread_setspecific(exit_key.value, record) != 0) {
       release(*record);
@@ -57,9 +59,9 @@ class biased_lock::thread_records {
     const bool is_created;
   };
   static constinit bool
-      in_forked_child;  // of a fork, where the lock of the spare ones may be held for ever
+      in_forked_child;  // after fork() the lock of the spare records may never be released
   struct spare {
-    spin_lock lock;
+    detail::spin_lock lock;
     thread_record* first = nullptr;
   };
 
@@ -112,7 +114,7 @@ biased_lock::slot* biased_lock::enter_slow() noexcept {
   return own_slot;
 }
 
-// With the spin lock held, which whoever comes now waits for.
+// Called with the spin lock held, on which other threads wait.
 void biased_lock::revoke_bias(thread_record& owner) noexcept {
   bias_owner_.store(nullptr, std::memory_order_relaxed);
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
@@ -120,7 +122,7 @@ void biased_lock::revoke_bias(thread_record& owner) noexcept {
   for (int polls = 0; std::any_of(owner.sections.begin(), owner.sections.end(), is_inside);
        ++polls) {
     if (polls < 64) {
-      pause();
+      detail::pause();
     } else {
       sched_yield();
     }

@@ -1,4 +1,5 @@
-// engine/deterministic_scheduler.cpp - the deterministic schedules.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/deterministic_scheduler.cpp - the deterministic schedules.
 #include "embedded/engine/deterministic_scheduler.hpp"
 
 #include <chrono>
@@ -18,17 +19,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long a step waits for a host function, or for work that may take long, which run on threads
-// of their own. What takes longer goes on while the schedule does, because it may itself wait for
-// what the program, or a stream, does next.
+// How long a step waits for a host function or long work, which run on other threads. After that
+// the schedule continues, because the operation may wait for the program or for another stream.
 constexpr std::chrono::milliseconds host_function_timeout = 20ms;
 constexpr std::chrono::milliseconds long_work_timeout = 50ms;
 constexpr auto idle_time_before_steps = 4ms;
-// A thread that looks at memory has run for so long by then, or has had so many turns, if it yields
-// in each. One that was given none could not have called.
+// A program thread that polls memory has used this much processor time by then, or was scheduled
+// this often if it yields in each iteration. A thread that was not scheduled cannot have made a
+// call.
 constexpr auto cpu_time_before_steps = 2ms;
 constexpr long timeslices_before_steps = 3;
-// So often in a row there may be no silence; then there are steps for so long.
+// After this many intervals in a row with activity, the background thread makes steps for this time
+// anyway.
 constexpr int max_busy_intervals = 5;
 constexpr auto busy_step_time = 1ms;
 
@@ -38,7 +40,7 @@ constinit thread_local bool is_background_thread = false;
 
 deterministic_scheduler::deterministic_scheduler(schedule config)
     : schedule_{config}, random_{config.seed} {
-  // For more streams than programs have: where memory runs out, a step still needs none.
+  // More streams than programs have, because a step must not need memory if none is left.
   constexpr std::size_t initial_capacity = 1024;
   active_.reserve(initial_capacity);
 }
@@ -53,29 +55,28 @@ void deterministic_scheduler::on_submit(timeline& line) noexcept {
     start_driver_thread("weir-patience", [this] { make_background_steps(); });
   }
   if (schedule_.kind != schedule_kind::random) return;
-  // A submission that comes out of a step, or from another thread beside one, makes none of its
-  // own.
+  // A submission from within a step, or concurrent with a step, runs no steps.
   const std::unique_lock lock{step_mutex_, std::try_to_lock};
   if (!lock.owns_lock()) return;
   for (auto steps = random_() % 3; steps > 0 && step() != step_result::nothing; --steps) {
   }
-  record_activity(
-      submissions_);  // a step may have taken long: before the patient thread can have the lock
+  // Records the activity of a long step before the background thread can lock the mutex.
+  record_activity(submissions_);
 }
 
 void deterministic_scheduler::run_until(point target, on_failure policy) noexcept {
   while (!target.reached()) {
     if (step_for(target) != step_result::nothing || target.reached()) continue;
     if (policy == on_failure::give_up && device_failure() != abi::CUDA_SUCCESS) return;
-    std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
+    std::this_thread::sleep_for(100us);  // depends on other threads or on a value
   }
 }
 
 step_result deterministic_scheduler::step_for(point target) noexcept {
   auto result = step_result::nothing;
   ++waits_in_progress_;
-  // A thread that makes one step after the other would have the lock again before the patient one
-  // has woken up.
+  // A thread that makes steps in a loop would take the mutex again before the background thread
+  // wakes.
   while (background_step_pending_.load(std::memory_order_relaxed))
     std::this_thread::sleep_for(20us);
   {
@@ -83,14 +84,14 @@ step_result deterministic_scheduler::step_for(point target) noexcept {
     const bool any_timeline = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
     result = any_timeline ? step() : step_towards(target);
     if (result == step_result::nothing) result = any_timeline ? step_towards(target) : step();
-    record_activity(waits_);  // before the patient thread can have the lock
+    record_activity(waits_);  // before the background thread can take the mutex
   }
   --waits_in_progress_;
   return result;
 }
 
 step_result deterministic_scheduler::step() noexcept {
-  notify_all_written();  // also by the host, since the last step
+  notify_any_memory_written();  // the host, too, may have written since the last step
   scan_state scan{.position = random_()};
   while (timeline* const line = next_to_run(scan)) {
     if (const step_result result = run_one(*line); result != step_result::nothing) return result;
@@ -98,9 +99,9 @@ step_result deterministic_scheduler::step() noexcept {
   return step_result::nothing;
 }
 
-// The next that can perhaps be run, from a place on and once around. Those that are drained are
-// taken out. In such a place comes the last, which may have had its turn: so the number of looks
-// stays what it was.
+// Returns the next timeline that may be runnable, scanning once around from a position. Removes a
+// drained timeline by moving the last timeline of the list to its position. The moved timeline may
+// be scanned twice, so the number of scanned timelines does not change.
 timeline* deterministic_scheduler::next_to_run(scan_state& scan) noexcept {
   const std::lock_guard lock{active_lock_};
   if (!std::exchange(scan.started, true)) scan.remaining = active_.size();
@@ -122,7 +123,7 @@ timeline* deterministic_scheduler::next_to_run(scan_state& scan) noexcept {
 
 step_result deterministic_scheduler::step_towards(point target) noexcept {
   constexpr int max_chain = 256;
-  notify_all_written();
+  notify_any_memory_written();
   for (int links = 0; links < max_chain; ++links) {
     if (const step_result result = run_one(*target.line); result != step_result::nothing)
       return result;
@@ -149,7 +150,7 @@ step_result deterministic_scheduler::run_one(timeline& line) noexcept {
   return step_result::long_work;
 }
 
-// What this thread submits within a patient step is no activity of the program's.
+// Submissions from within a background step do not count as activity of the program.
 void deterministic_scheduler::record_activity(std::atomic<std::uint64_t>& counter) noexcept {
   if (is_background_thread) return;
   counter.fetch_add(1, std::memory_order_relaxed);
@@ -165,14 +166,15 @@ bool deterministic_scheduler::has_active() noexcept {
   return !active_.empty();
 }
 
-// Each step by itself: other threads go on in between. A run with one thread is repeated exactly
-// where that waits by calls.
+// Makes steps while the program is inactive. Takes the mutex for each step separately, so that
+// other threads can make steps in between. A run of a single-threaded program is repeatable exactly
+// if the program waits only by driver calls.
 void deterministic_scheduler::make_background_steps() noexcept {
   using clock = std::chrono::steady_clock;
   is_background_thread = true;
   std::uint64_t seen_submissions = 0;
   std::uint64_t seen_waits = 0;
-  thread_stopwatch program_thread;  // since the last activity; where it has one thread
+  thread_stopwatch program_thread;  // since the last activity; used if the program has one thread
   long timeslices_before = 0;
   auto last_activity = clock::now();
   int busy_intervals = 0;
@@ -184,9 +186,9 @@ void deterministic_scheduler::make_background_steps() noexcept {
     const bool is_idle = submissions == std::exchange(seen_submissions, submissions) && no_waits;
     if (is_idle && !multiple_threads_ && has_active()) {
       const long timeslices = timeslices_run(first_thread_);
+      // 0: the kernel does not report it
       const bool had_timeslices =
-          timeslices == 0 ||
-          timeslices - timeslices_before >= timeslices_before_steps;  // 0: the kernel does not say
+          timeslices == 0 || timeslices - timeslices_before >= timeslices_before_steps;
       if (!had_timeslices &&
           program_thread.unpreempted_time(clock::now() - last_activity) < cpu_time_before_steps)
         continue;

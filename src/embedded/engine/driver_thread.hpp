@@ -1,4 +1,5 @@
-// engine/driver_thread.hpp - starting the driver's own threads.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/driver_thread.hpp - starts the driver's own threads.
 #pragma once
 
 #include <bit>
@@ -16,8 +17,8 @@
 
 namespace weir::embedded::engine {
 
-// The number of an error, or 0. The body is a pointer's worth of captures: a std::thread would need
-// memory for it.
+// Starts a thread; returns an error number, or 0. The captures of the body fit into a pointer, so
+// that no memory is needed, unlike for a std::thread.
 template <class Body>
 int create_thread(const Body& body, pthread_t& thread) noexcept {
   static_assert(sizeof(Body) == sizeof(void*) && std::is_trivially_copyable_v<Body>);
@@ -28,9 +29,9 @@ int create_thread(const Body& body, pthread_t& thread) noexcept {
   return pthread_create(&thread, nullptr, run, std::bit_cast<void*>(body));
 }
 
-// Also where the machine has no thread to give just now. There is no way on without: work would
-// stand for ever, and those who wait for it. So the program ends, and says why, when there still is
-// none after half a second.
+// Like create_thread(), but retries for half a second if the system has no thread available, and
+// then ends the program with a message. Without the thread, work would never complete and threads
+// that wait for it would hang.
 template <class Body>
 int create_thread_with_retry(const Body& body, pthread_t& thread) noexcept {
   for (std::chrono::milliseconds delay{1};; delay *= 2) {
@@ -47,12 +48,12 @@ int create_thread_with_retry(const Body& body, pthread_t& thread) noexcept {
   }
 }
 
-// Is there a way on where no thread is to be had?
+// Whether the driver can continue without the thread.
 enum class thread_requirement : std::uint8_t { required, optional };
 
-// Starts a thread. It takes no signals, which are the program's, but for those that come of what
-// the thread itself does wrong: blocked, they would end the process past the handlers of the
-// program; and SIGURG, by which kernels are interrupted. False where there is none to be had.
+// Starts a detached thread. It blocks all signals, which are the program's, except two kinds:
+// signals caused by its own faults, which would otherwise bypass the program's handlers, and
+// SIGURG, which interrupts kernels. Returns false if no thread is available.
 template <class Body>
 bool start_driver_thread(const char* name, Body body,
                          thread_requirement requirement = thread_requirement::required) noexcept {

@@ -1,10 +1,12 @@
-// engine/failure_hook.hpp - telling those who have to know at once that the device has failed.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/failure_hook.hpp - functions to call when the device fails.
 #pragma once
 
 namespace weir::embedded::engine {
 
-// Is called once, by the thread that lets the device fail, after it has. There is room for a few
-// such functions, which are never taken away; naming one again changes nothing.
+// Registers a function that is called once, by the thread that makes the device fail, after the
+// failure is set. There is room for four functions, which are never removed; registering one again
+// has no effect.
 void add_failure_hook(void (*hook)() noexcept) noexcept;
 
 }  // namespace weir::embedded::engine

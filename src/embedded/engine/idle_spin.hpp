@@ -1,27 +1,27 @@
-// engine/idle_spin.hpp - how long a thread of the driver looks for more work before it sleeps.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/idle_spin.hpp - how long a driver thread looks for more work before it sleeps.
 #pragma once
 
 #include <sched.h>
 
-#include "embedded/engine/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
-// Rounds of about a microsecond: long enough that a thread that looks does not fight over cache
-// lines with those who submit, short enough not to be noticed. Waking a sleeping thread costs some
-// 5 to 25 us, so looking for about twice that is the cheaper way, and an idle process still uses no
-// processor.
+// Each round takes about a microsecond: long enough not to contend for cache lines with submitting
+// threads, short enough not to delay work. Waking a sleeping thread costs some 5 to 25 us, so
+// spinning for about twice that is cheaper. An idle process still uses no processor.
 class idle_spin {
  public:
   void reset() noexcept { rounds_ = 0; }
 
-  // Passes a round's time. False when it is time to sleep.
+  // Spins for one round. Returns false if the thread should sleep.
   [[nodiscard]] bool spin_once() noexcept {
     if (++rounds_ > max_rounds) return false;
     if (rounds_ % rounds_between_yields == 0) {
       sched_yield();
     } else {
-      for (int i = 0; i < pauses; ++i) pause();
+      for (int i = 0; i < pauses; ++i) detail::pause();
     }
     return true;
   }

@@ -1,9 +1,10 @@
-// engine/offloaded_operation.cpp - what runs elsewhere.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/offloaded_operation.cpp - waits for an operation that runs on another thread.
 #include "embedded/engine/offloaded_operation.hpp"
 
-#include "embedded/engine/futex.hpp"
-#include "embedded/engine/spin_lock.hpp"
 #include "embedded/engine/thread_stopwatch.hpp"
+#include "os/futex.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
@@ -16,16 +17,16 @@ void offloaded_operation::expect(const timeline& line) noexcept {
 
 void offloaded_operation::wait(offload_target target, std::chrono::nanoseconds timeout) noexcept {
   constexpr int max_spins = 200;  // some 10 us
-  for (int spins = 0; spins < max_spins && stage_ != finished; ++spins) pause();
-  // It may be looking at a word, and yield, which the kernel does not tell from work, and for which
-  // there is little time on a busy machine.
+  for (int spins = 0; spins < max_spins && stage_ != finished; ++spins) detail::pause();
+  // The operation may poll a word and yield, which the kernel reports as running. On a busy machine
+  // it then gets little processor time, so the total wait is limited, too.
   const auto max_elapsed = 10 * timeout;
   const auto start = std::chrono::steady_clock::now();
   for (std::chrono::nanoseconds unpreempted{}, elapsed{};
        unpreempted < timeout && elapsed < max_elapsed;) {
     if (wait_for(timeout / 4)) return;
-    const bool is_next =
-        running(target) == 0;  // asked first: a thread counts before it says that it has begun
+    // Must be read before `stage_`: a thread counts as running before it sets `started`.
+    const bool is_next = running(target) == 0;
     elapsed = std::chrono::steady_clock::now() - start;
     if (stage_ == not_started) {
       unpreempted = is_next ? 0ns : elapsed;
@@ -35,15 +36,15 @@ void offloaded_operation::wait(offload_target target, std::chrono::nanoseconds t
   }
 }
 
-// True if it has run.
+// Returns true if the operation has run.
 bool offloaded_operation::wait_for(std::chrono::nanoseconds limit) noexcept {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
-    const std::uint32_t seen = stage_;
-    if (seen == finished) return true;
+    const std::uint32_t observed_stage = stage_;
+    if (observed_stage == finished) return true;
     const auto remaining = end - std::chrono::steady_clock::now();
     if (remaining <= 0ns) return false;
-    futex_wait_for(stage_, seen, remaining);
+    detail::futex_wait_for(stage_, observed_stage, remaining);
   }
 }
 
@@ -59,7 +60,7 @@ void offloaded_operation::on_finish(const timeline& line, offload_target target)
   --running(target);
   if (line_ != &line) return;
   stage_ = finished;
-  futex_wake(stage_, 1);
+  detail::futex_wake(stage_, 1);
 }
 
 }  // namespace weir::embedded::engine

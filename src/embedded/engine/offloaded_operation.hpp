@@ -1,5 +1,6 @@
-// engine/offloaded_operation.hpp - an operation that a step leaves to a thread of its own, and for
-// how long the step waits for it.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/offloaded_operation.hpp - an operation that a scheduling step passes to another
+// thread, and how long the step waits for it.
 #pragma once
 
 #include <sys/types.h>
@@ -14,20 +15,21 @@ namespace weir::embedded::engine {
 
 class timeline;
 
-// The threads to which steps pass on timelines.
+// The threads to which a step can pass a timeline.
 enum class offload_target : std::uint8_t { host_thread, long_work_threads };
 
-// One step at a time passes something on. What it has given up waiting for goes on, and is not
-// taken for what comes later.
+// Tracks the operation that the current step has passed on; one step runs at a time. An operation
+// whose wait timed out continues, and is not confused with later ones.
 class offloaded_operation {
  public:
-  // Of the step: it may pass this timeline on now.
+  // Called by the step before it may pass on this timeline.
   void expect(const timeline& line) noexcept;
-  // Returns when the operation has run and its thread has let go of the timeline; or when it has
-  // had so much time, in which it was not kept from its processor.
+  // Returns when the operation has run and its thread has released the timeline, or when the
+  // operation has had `timeout` of processor time. Time in which it was preempted does not count.
   void wait(offload_target target, std::chrono::nanoseconds timeout) noexcept;
 
-  // Of the thread: it begins with an operation of this timeline; it has let go.
+  // Called by the other thread when it starts an operation of the timeline, and when it has
+  // released it.
   void on_start(const timeline& line, offload_target target) noexcept;
   void on_finish(const timeline& line, offload_target target) noexcept;
 
@@ -40,10 +42,11 @@ class offloaded_operation {
   }
 
   std::atomic<const timeline*> line_{nullptr};
-  std::atomic<std::uint32_t> stage_{not_started};  // slept on
-  std::atomic<pid_t> thread_{0};                   // that has begun
+  std::atomic<std::uint32_t> stage_{not_started};  // the futex word of wait()
+  std::atomic<pid_t> thread_{0};                   // the thread that has started the operation
   std::atomic<std::chrono::nanoseconds> cpu_time_before_{};
-  std::array<std::atomic<int>, 2> running_{};  // operations, those that were given up included
+  // Running operations, including those whose wait timed out.
+  std::array<std::atomic<int>, 2> running_{};
 };
 
 }  // namespace weir::embedded::engine

@@ -1,4 +1,5 @@
-// engine/operation.hpp - one unit of work of a stream, in one cache line.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/operation.hpp - one unit of work of a stream, in one cache line.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@ namespace weir::embedded::engine {
 
 class timeline;
 
-// A place in a timeline: reached once that many of its operations have completed. Timelines are
-// immortal and their counts never go back, so a point may be kept and copied without care and never
+// A position in a timeline, reached when `count` of its operations have completed. Timelines are
+// never destroyed and their counts never decrease, so a point can be copied freely and never
 // dangles.
 struct point {
   timeline* line = nullptr;  // null: nothing to wait for
@@ -21,35 +22,36 @@ struct point {
   [[nodiscard]] bool reached() const noexcept;
 };
 
-// What the engine has to know about an operation before it runs it.
+// How the engine runs an operation.
 enum class operation_kind : std::uint8_t {
-  work,        // runs wherever its timeline runs
-  long_work,   // the same, but not on the thread of the host functions, which others wait for; it
-               // may take for ever
-  host,        // runs only on the thread of the host functions
-  wait_point,  // holds the timeline until a point is reached
-  wait_value,  // holds the timeline until its body says that a word of memory has the value; its
-               // work begins with the address of the word, 4 or 8 bytes that are aligned
+  work,  // runs on any thread that runs its timeline
+  // Like `work`, but may take very long. Does not run on the host thread, which other streams need.
+  long_work,
+  host,        // runs only on the host thread
+  wait_point,  // blocks the timeline until a point is reached
+  // Blocks the timeline until its body returns true. Its payload begins with the address of an
+  // aligned word of 4 or 8 bytes.
+  wait_value,
 };
 
-// The kind of work that touches so many bytes: above 16 KiB it takes so long that others should not
-// wait behind it.
+// Returns the kind of work that accesses `bytes` bytes. Other work should not wait behind an
+// operation on more than 16 KiB.
 [[nodiscard]] constexpr operation_kind kind_of(std::size_t bytes) noexcept {
   return bytes > 16 * 1024 ? operation_kind::long_work : operation_kind::work;
 }
 
-// An operation: a function and up to 48 bytes for it, copied in when it is enqueued. Larger work is
-// boxed by its owner and freed by its body.
+// A function and up to 48 bytes of payload, copied when it is enqueued. A larger payload is
+// allocated by the submitter and freed by the body.
 struct alignas(64) operation {
-  // Does the work. Returns false for wait_value: not yet; else only where it failed the device.
-  // Must not throw.
+  // Does the work; must not throw. Returns false for wait_value if the value is not reached yet,
+  // otherwise only if it made the device fail.
   using body_fn = bool (*)(operation&) noexcept;
 
   static constexpr std::size_t payload_size = 48;
 
   body_fn body = nullptr;
   operation_kind kind = operation_kind::work;
-  bool runs_after_failure = false;  // also once the device has failed: callbacks, releases
+  bool runs_after_failure = false;  // runs even after the device has failed: callbacks, releases
   alignas(8) std::byte payload[payload_size];
 
   template <class Work>
@@ -60,8 +62,8 @@ struct alignas(64) operation {
 
 static_assert(sizeof(operation) == 64);
 
-// Makes an operation of a small trivially copyable object with `bool run() noexcept` or `void run()
-// noexcept`.
+// Makes an operation from a small trivially copyable object with `bool run() noexcept` or `void
+// run() noexcept`.
 template <class Work>
 operation make_operation(const Work& work, operation_kind kind = operation_kind::work,
                          bool runs_after_failure = false) noexcept {

@@ -1,7 +1,8 @@
-// engine/operation_queue.cpp - chunks of operations and the pool that they go round in.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/operation_queue.cpp - chunks of operations, and the pool that recycles them.
 #include "embedded/engine/operation_queue.hpp"
 
-#include "embedded/engine/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 
 #include <mutex>
 #include <type_traits>
@@ -9,14 +10,14 @@
 namespace weir::embedded::engine {
 
 struct operation_queue::chunk {
-  static constexpr int capacity = 63;  // with the link, 4 KiB
+  static constexpr int capacity = 63;  // 4 KiB with the link
 
   std::atomic<chunk*> next{nullptr};
   operation operations[capacity];
 };
 
-// Drained chunks of all queues. Never shrinks: it holds what the deepest backlog of the process
-// needed.
+// Drained chunks of all queues. The pool never shrinks: it keeps as many chunks as the longest
+// backlog of the process needed.
 class operation_queue::chunk_pool {
  public:
   chunk* take() {
@@ -37,13 +38,13 @@ class operation_queue::chunk_pool {
   }
 
  private:
-  spin_lock lock_;
+  detail::spin_lock lock_;
   chunk* free_ = nullptr;
 };
 
 operation_queue::chunk_pool& operation_queue::pool() noexcept {
   static constinit chunk_pool
-      instance;  // without a destructor: it outlives everything that may still run at exit
+      instance;  // has no destructor, because operations may still run at exit
   static_assert(std::is_trivially_destructible_v<chunk_pool>);
   return instance;
 }
@@ -61,8 +62,8 @@ void operation_queue::next_write_chunk() {
   write_end_ = next->operations + chunk::capacity;
 }
 
-// A spare chunk stays until the writer takes it: the reader gives back the one that its own takes
-// the place of.
+// Keeps a spare chunk for the writer. When the reader drains another chunk, it puts that one in the
+// spare's place and returns the old spare to the pool.
 void operation_queue::make_more_room() {
   if (write_ == write_end_) {
     next_write_chunk();

@@ -1,9 +1,10 @@
-// engine/parallel_task.cpp - offering work, and waiting for those who came.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/parallel_task.cpp - publishes tasks, and waits for the workers that joined.
 #include "embedded/engine/parallel_task.hpp"
 
 #include <mutex>
 
-#include "embedded/engine/futex.hpp"
+#include "os/futex.hpp"
 
 namespace weir::embedded::engine {
 
@@ -20,7 +21,7 @@ void parallel_task_list::remove(parallel_task& work) noexcept {
   for (slot& p : slots_) {
     if (p.work.load(std::memory_order_relaxed) != &work) continue;
     published_.fetch_sub(1);
-    const std::lock_guard lock{p.lock};  // nobody is just about to enter
+    const std::lock_guard lock{p.lock};  // no worker is entering
     p.work.store(nullptr, std::memory_order_relaxed);
     break;
   }
@@ -29,9 +30,9 @@ void parallel_task_list::remove(parallel_task& work) noexcept {
   for (std::uint32_t participants = work.participants_.load(std::memory_order_acquire);
        participants != 0; participants = work.participants_.load(std::memory_order_acquire)) {
     if (++spins < max_spins) {
-      pause();
+      detail::pause();
     } else {
-      futex_wait(work.participants_, participants);
+      detail::futex_wait(work.participants_, participants);
     }
   }
 }
@@ -59,11 +60,12 @@ parallel_task* parallel_task_list::enter() noexcept {
   return nullptr;
 }
 
-// Nothing of it may be touched afterwards but the address of the count, where the system looks who
-// sleeps.
+// After this the task may be destroyed. Only the address of the counter is used, as the key of the
+// futex.
 void parallel_task_list::leave(parallel_task& work) noexcept {
   std::atomic<std::uint32_t>& participants = work.participants_;
-  if (participants.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake(participants, 1);
+  if (participants.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    detail::futex_wake(participants, 1);
 }
 
 }  // namespace weir::embedded::engine

@@ -1,20 +1,20 @@
-// engine/parallel_task.hpp - an operation that is under way, and that workers with nothing else to
-// do take part in.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/parallel_task.hpp - a running operation in which idle workers can take part.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 
-#include "embedded/engine/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
-// What is taken part in. It belongs to the thread that runs the operation, which offers it, does
-// its own share, and withdraws it before it ends (scheduler::publish, withdraw).
+// Owned by the thread that runs the operation. The owner publishes it, does its own share, and
+// retracts it before the operation ends (scheduler::publish, retract).
 class parallel_task {
  public:
-  // How a thread does a share. Returns when nothing is left to take, or other work waits
+  // Does a share of the work. Returns when nothing is left, or when other work waits
   // (scheduler::has_other_work).
   using body_fn = void (*)(parallel_task&) noexcept;
 
@@ -25,7 +25,7 @@ class parallel_task {
   // Does a share on the calling thread.
   void participate() noexcept { body_(*this); }
 
-  // Nothing is left: nobody need come any more.
+  // Nothing is left: no more workers need to join.
   void close() noexcept { open_.store(false, std::memory_order_relaxed); }
 
  private:
@@ -33,31 +33,30 @@ class parallel_task {
 
   body_fn body_;
   std::atomic<bool> open_{true};
-  std::atomic<std::uint32_t> participants_{0};  // threads that take part; they are waited for
+  std::atomic<std::uint32_t> participants_{0};  // threads that take part; remove() waits for them
 };
 
-// What is offered just now. Where there is no room for more, the work stays with its owner.
+// The published tasks. If the list is full, the owner does all the work.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class parallel_task_list {
  public:
-  // Is there something to take part in? Sequentially consistent, against those who offer and then
-  // look who is awake.
+  // Returns true if there is an open task. Sequentially consistent: pairs with threads that publish
+  // and then check which workers are awake.
   [[nodiscard]] bool has_open() noexcept;
 
   void add(parallel_task& work) noexcept;
 
-  // Returns when nobody takes part any more.
+  // Returns when no worker takes part any more.
   void remove(parallel_task& work) noexcept;
 
-  // Something that is open; the caller takes part in it, and then leaves it. Null where there is
-  // none.
+  // Joins an open task, which the caller must leave afterwards. Returns null if there is none.
   [[nodiscard]] parallel_task* enter() noexcept;
   static void leave(parallel_task& work) noexcept;
 
  private:
   struct slot {
-    spin_lock lock;
+    detail::spin_lock lock;
     std::atomic<parallel_task*> work{nullptr};
   };
 

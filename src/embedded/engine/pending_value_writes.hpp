@@ -1,4 +1,6 @@
-// engine/pending_value_writes.hpp - which stream was last told to write a word of memory.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/pending_value_writes.hpp - the stream to which the last write of a word was
+// submitted.
 #pragma once
 
 #include <array>
@@ -10,12 +12,12 @@
 
 namespace weir::embedded::engine {
 
-// A stream that waits for a value depends on whoever writes it, and a thread that helps the one
-// wants to know the other. So the submitters of writes leave word here. Only a hint: what is
-// written here may be of an older write, or gone, for words that share an entry; what it says is
-// checked by those who follow it, and what it does not say is left to the workers.
+// A stream that waits for a value depends on the stream that writes it, and a thread that runs work
+// for the first needs to find the second. Submitters of writes therefore record them here. The
+// table is only a hint: an entry may describe an older write or be overwritten, because words share
+// entries. Readers verify what they find; for what is missing, the workers run the write.
 //
-// Thread safety: all of it, from any thread. No lock.
+// Thread safety: all functions may be called from any thread. No lock.
 namespace pending_value_writes {
 
 struct alignas(64) entry {
@@ -31,7 +33,7 @@ inline constinit std::array<entry, 64> entries{};
   return entries[static_cast<std::size_t>((address >> 2) * 0x9e37'79b9'7f4a'7c15u >> 58)];
 }
 
-// A write to the word was submitted, and is complete at the point.
+// Records that a write to the word was submitted, which is complete at the point.
 inline void record(const void* word, point target) noexcept {
   entry& e = entry_of(word);
   e.line.store(target.line, std::memory_order_relaxed);
@@ -39,7 +41,7 @@ inline void record(const void* word, point target) noexcept {
   e.word.store(word, std::memory_order_release);
 }
 
-// Where the last one that is known of is complete; a null line where none is.
+// Returns the point at which the last known write is complete; a null line if no write is known.
 [[nodiscard]] inline point last_write(const void* word) noexcept {
   const entry& e = entry_of(word);
   if (e.word.load(std::memory_order_acquire) != word) return {};

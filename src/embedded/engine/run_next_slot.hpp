@@ -1,4 +1,5 @@
-// engine/run_next_slot.hpp - the timeline that a thread has let go on, and runs itself next.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/run_next_slot.hpp - the timeline that a thread has unparked and runs next.
 #pragma once
 
 #include <utility>
@@ -7,12 +8,12 @@ namespace weir::embedded::engine {
 
 class timeline;
 
-// A chain of streams that wait for each other runs fastest on one thread. So a thread that runs
-// operations keeps the first timeline that they unpark, instead of listing it for the others, and
-// takes it when it is through with its own. One a thread; used by its own thread only.
+// A chain of streams that wait for each other runs fastest on one thread. A thread that runs
+// operations therefore keeps the first timeline that they unpark, instead of queueing it, and runs
+// it after its current one. One per thread, used by its own thread only.
 class run_next_slot {
  public:
-  // What the thread keeps from here on: any timeline, or only the one that it knows it needs next.
+  // Sets which timelines the thread keeps: any, only the next timeline that it needs, or none.
   void accept_any() noexcept { accepted_ = accepted::any; }
   void accept_only(timeline* line) noexcept {
     accepted_ = accepted::one;
@@ -20,7 +21,7 @@ class run_next_slot {
   }
   void accept_none() noexcept { accepted_ = accepted::none; }
 
-  // Offered an unparked timeline: does the thread keep it?
+  // Offers an unparked timeline. Returns true if the thread keeps it.
   [[nodiscard]] bool try_store(timeline& line) noexcept {
     if (accepted_ == accepted::none || stored_ != nullptr ||
         (accepted_ == accepted::one && only_ != &line))
@@ -29,7 +30,7 @@ class run_next_slot {
     return true;
   }
 
-  // The one that it kept, if any; it is the caller's now, to run or to announce.
+  // Returns the kept timeline, or null. The caller must run it or make it ready.
   [[nodiscard]] timeline* take() noexcept { return std::exchange(stored_, nullptr); }
 
   static run_next_slot& of_this_thread() noexcept {

@@ -1,4 +1,5 @@
-// engine/scheduler.cpp - workers and the thread of the host functions.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/scheduler.cpp - workers, the watchdog, and the thread of the host functions.
 #include "embedded/engine/scheduler.hpp"
 
 #include <algorithm>
@@ -9,9 +10,9 @@
 
 #include "embedded/engine/deterministic_scheduler.hpp"
 #include "embedded/engine/driver_thread.hpp"
-#include "embedded/engine/futex.hpp"
 #include "embedded/engine/idle_spin.hpp"
 #include "embedded/engine/run_next_slot.hpp"
+#include "os/futex.hpp"
 
 namespace weir::embedded::engine {
 
@@ -21,24 +22,24 @@ using namespace std::chrono_literals;
 
 #if defined(__SANITIZE_THREAD__)
 constexpr unsigned max_useful_workers =
-    4;  // it takes each fiber for a thread, and knows 8128 of them
+    4;  // TSan counts each fiber as a thread, and supports 8128 of them
 #else
 constexpr unsigned max_useful_workers = 16;
 #endif
 
-// How long all workers are busy with what they have before it is said that one is held up. Serial,
-// where the order should not depend on time, nothing goes past work that ends within a longer one.
+// How long all workers must be busy without finding new work before they count as blocked. Under
+// the serial schedule, whose order should not depend on time, the limit is longer.
 constexpr auto stall_timeout = 4ms;
 constexpr auto serial_stall_timeout = 30ms;
 
 }  // namespace
 
-// The timelines that a worker ran last, still marked as listed: while the worker spins, it looks at
-// them itself, and who submits to them need not list them again. Kept to a few, because each is
-// looked at in every round.
+// The timelines that a worker ran last, still marked as queued. A spinning worker checks them
+// itself, so submitters need not queue them again. Limited to a few, because each is checked in
+// every round.
 class scheduler::recent_timelines {
  public:
-  // Keeps a drained timeline; the oldest goes.
+  // Keeps a drained timeline in place of the oldest one.
   void add(timeline& line, scheduler& owner) noexcept {
     if (!line.mark_queued()) return;
     slot& oldest = slots_[oldest_++ % slots_.size()];
@@ -46,9 +47,9 @@ class scheduler::recent_timelines {
     oldest = {&line, line.completed(), 0};
   }
 
-  // One that has work and that nobody runs; the caller owns it. What is new is left alone for a few
-  // looks: a thread that waits for it runs it itself, and faster, because the work is in its own
-  // cache.
+  // Returns a timeline with work, owned by the caller; null if there is none. New work is left
+  // alone for a few rounds: a thread that waits for it runs it faster, because the work is in its
+  // own cache.
   [[nodiscard]] timeline* own_runnable() noexcept {
     for (slot& p : slots_) {
       if (p.line == nullptr || p.line->drained()) continue;
@@ -61,7 +62,7 @@ class scheduler::recent_timelines {
     return nullptr;
   }
 
-  // Leaves them to whoever comes; those that have got work are listed for the others.
+  // Releases all timelines, and queues timelines with work for other workers.
   void release_all(scheduler& owner) noexcept {
     for (slot& p : slots_) release(p, owner);
   }
@@ -71,8 +72,8 @@ class scheduler::recent_timelines {
 
   struct slot {
     timeline* line = nullptr;
-    std::uint64_t completed = 0;  // when it was looked at last
-    int polls = 0;                // since then, with work and without progress
+    std::uint64_t completed = 0;  // at the last check
+    int polls = 0;                // checks since then with work but without progress
   };
 
   static void release(slot& from, scheduler& owner) noexcept {
@@ -116,7 +117,7 @@ void scheduler::enqueue(timeline& line) noexcept {
   wake_or_start_worker();
 }
 
-// There is something in the list of those that are ready.
+// Call after an addition to the ready list.
 void scheduler::wake_or_start_worker() noexcept {
   switch (workers_.on_added(max_workers_ + spare_workers_.size())) {
     case worker_parking::action::none: return;
@@ -133,15 +134,15 @@ void scheduler::start_worker() noexcept {
           "weir-worker", [this] { worker_main(); }, requirement))
     return;
   workers_.on_start_failed();
-  start_watchdog();  // which tries again
+  start_watchdog();  // tries again later
 }
 
-// All workers are busy, and there is more to do: sees to it that somebody looks after a while
-// whether they still are.
+// Starts the watchdog: all workers are busy, and there is more work. After a while it checks
+// whether they are blocked.
 void scheduler::start_watchdog() noexcept {
   if (watching_.load() != 0 || watching_.exchange(1) != 0) return;
   if (watchdog_started_.exchange(true)) {
-    futex_wake(watching_, 1);
+    detail::futex_wake(watching_, 1);
   } else {
     start_driver_thread("weir-watch", [this] { watchdog_main(); });
   }
@@ -151,7 +152,7 @@ void scheduler::watchdog_main() noexcept {
   const auto period =
       schedule_.kind == schedule_kind::serial ? serial_stall_timeout : stall_timeout;
   for (;;) {
-    while (watching_.load() == 0) futex_wait(watching_, 0);
+    while (watching_.load() == 0) detail::futex_wait(watching_, 0);
     std::uint64_t found_count = workers_.found_count();
     do {
       std::this_thread::sleep_for(period);
@@ -162,19 +163,19 @@ void scheduler::watchdog_main() noexcept {
       wake_or_start_worker();
     } while (!ready_.empty());
     watching_.store(0);
-    if (!ready_.empty()) watching_.store(1);  // added in the meantime
+    if (!ready_.empty()) watching_.store(1);  // added since the check
   }
 }
 
-// A timeline to run, owned; null where there is none. The worker no longer counts as searching when
-// it has one.
+// Returns a timeline to run, owned by the worker, which then no longer counts as searching; null if
+// there is none.
 timeline* scheduler::take(recent_timelines& recent) noexcept {
   timeline* line = recent.own_runnable();
   while (line == nullptr) {
     line = ready_.pop();
     if (line == nullptr) return nullptr;
     line->clear_queued();
-    if (!line->try_own()) line = nullptr;  // somebody else has run it, or it was parked
+    if (!line->try_own()) line = nullptr;  // run by another thread, or parked
   }
   workers_.on_found();
   if (!ready_.empty()) wake_or_start_worker();
@@ -192,7 +193,7 @@ void scheduler::publish(parallel_task& work) noexcept {
   wake_or_start_worker();
 }
 
-// Takes part in what another thread runs, if there is something; others may then come, too.
+// Takes part in an operation of another thread, if one is published. Wakes a further worker first.
 bool scheduler::participate(recent_timelines& recent) noexcept {
   parallel_task* const work = parallel_tasks_.enter();
   if (work == nullptr) return false;
@@ -204,10 +205,10 @@ bool scheduler::participate(recent_timelines& recent) noexcept {
   return true;
 }
 
-// Runs a timeline and then those that it lets go on, one after the other. The last one, if it ended
-// drained.
+// Runs a timeline and then those that it unparks, one after the other. Returns the last one if it
+// is drained, else null.
 timeline* scheduler::run_chain(timeline& first) noexcept {
-  constexpr int max_chain = 64;  // then the others that are ready have their turn
+  constexpr int max_chain = 64;  // then other ready timelines have their turn
   run_next_slot& next = run_next_slot::of_this_thread();
   timeline* line = &first;
   for (int links = 0;; ++links) {

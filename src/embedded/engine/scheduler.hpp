@@ -1,4 +1,5 @@
-// engine/scheduler.hpp - the driver's threads, and which timeline they run next.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/scheduler.hpp - the driver's threads, and the timeline that each runs next.
 #pragma once
 
 #include <atomic>
@@ -7,9 +8,7 @@
 
 #include "embedded/engine/offloaded_operation.hpp"
 #include "embedded/engine/parallel_task.hpp"
-#include "embedded/engine/ready_list.hpp"
 #include "embedded/engine/schedule.hpp"
-#include "embedded/engine/spare_workers.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/worker_parking.hpp"
 
@@ -17,12 +16,13 @@ namespace weir::embedded::engine {
 
 class deterministic_scheduler;
 
-// Workers run what is listed; one more thread runs all host functions, as on a GPU. Threads are
-// started when there is first something for them to do, and sleep when there is nothing. Where all
-// workers are held up, by kernels that spin until others have done something, there are more of
-// them. One scheduler a process, never destroyed.
+// Workers run the timelines in the ready list. One more thread runs all host functions, as on a
+// GPU. Threads start when they first have something to do, and sleep when idle. If all workers are
+// blocked, by kernels that spin until other work is done, more are started. One scheduler per
+// process, never destroyed.
 //
-// Thread safety: all members, from any thread; configure() before the first operation.
+// Thread safety: all members may be called from any thread; configure() only before the first
+// operation.
 class scheduler {
  public:
   static scheduler& instance() noexcept;
@@ -32,18 +32,20 @@ class scheduler {
   [[nodiscard]] schedule_kind kind() const noexcept { return schedule_.kind; }
   [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
 
-  // Do deterministic steps take the place of workers (schedule_kind::random and late)?
+  // Returns true if deterministic steps replace the workers (schedule_kind::random and late).
   [[nodiscard]] bool is_deterministic() const noexcept { return deterministic_ != nullptr; }
-  void on_submit(timeline& line) noexcept;  // stepping: there is something to run
-  void run_until(point target,
-                 on_failure policy) noexcept;   // stepping: makes steps until the point is reached
-  step_result step_for(point target) noexcept;  // stepping: makes one of these steps
+  // For deterministic schedules only. on_submit() reports submitted work, run_until() makes steps
+  // until the point is reached, and step_for() makes one of these steps.
+  void on_submit(timeline& line) noexcept;
+  void run_until(point target, on_failure policy) noexcept;
+  step_result step_for(point target) noexcept;
 
-  // Takes a timeline that is marked as listed, and sees to it that a worker is awake.
+  // Adds a timeline that is marked as queued to the ready list, and ensures that a worker is awake.
   void enqueue(timeline& line) noexcept;
 
-  // Lets workers with nothing else to do take part in an operation that the calling thread runs;
-  // and ends that, when those who came have done their share. Only where the schedule is parallel.
+  // publish() lets idle workers take part in an operation that the calling thread runs. retract()
+  // ends that, and returns when the workers that joined have finished their share. For the parallel
+  // schedule only.
   void publish(parallel_task& work) noexcept;
   void retract(parallel_task& work) noexcept { parallel_tasks_.remove(work); }
   [[nodiscard]] bool has_other_work() const noexcept { return !ready_.empty(); }
@@ -51,13 +53,13 @@ class scheduler {
   // Takes a parked timeline whose next operation is a host function.
   void offload_to_host_thread(timeline& line) noexcept;
 
-  // Stepping: takes a parked timeline whose next operation may take long, or for ever.
+  // Deterministic: takes a parked timeline whose next operation may take long, or may never end.
   void offload_to_long_work_thread(timeline& line) noexcept;
 
  private:
   class recent_timelines;
 
-  // Threads that are given timelines of which they run the next operation.
+  // Threads that take timelines and run the next operation of each.
   struct offload_threads {
     const char* name;
     runner_kind role;
@@ -83,13 +85,15 @@ class scheduler {
 
   schedule schedule_;
   unsigned max_workers_;
-  std::uint32_t slice_;  // operations of one timeline before the next has its turn
-  std::unique_ptr<deterministic_scheduler> deterministic_;  // null unless stepping
+  std::uint32_t slice_;  // operations of a timeline before the next timeline's turn
+  // Null unless the schedule is deterministic.
+  std::unique_ptr<deterministic_scheduler> deterministic_;
 
   alignas(64) ready_list ready_;
   worker_parking workers_;
   spare_workers spare_workers_;
-  std::atomic<std::uint32_t> watching_{0};  // 1: a thread looks whether workers are held up
+  // 1: the watchdog checks whether all workers are blocked.
+  std::atomic<std::uint32_t> watching_{0};
   std::atomic<bool> watchdog_started_{false};
   parallel_task_list parallel_tasks_;
 

@@ -1,5 +1,6 @@
-// engine/seqlock.hpp - a few words that one thread changes together, and that others read together
-// without a lock.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/seqlock.hpp - a small value that one thread writes and others read without a
+// lock.
 #pragma once
 
 #include <array>
@@ -9,11 +10,12 @@
 #include <cstring>
 #include <type_traits>
 
-#include "embedded/engine/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
-// Thread safety: store() by one thread at a time, the others from any thread at any time.
+// A sequence lock. Thread safety: store() by one thread at a time; all other members from any
+// thread at any time.
 template <class T>
 class seqlock {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>);
@@ -26,14 +28,14 @@ class seqlock {
     std::memcpy(copy.data(), &value, sizeof value);
     const std::uint32_t version = version_.load(std::memory_order_relaxed);
     version_.store(version + 1, std::memory_order_relaxed);
-    // Each behind the odd version, and each read before the version is looked at again: without
-    // fences, which TSan does not know.
+    // Release stores keep each word after the odd version; acquire loads keep each read before the
+    // second check of the version. Fences would do, but TSan does not support them.
     for (std::size_t i = 0; i < copy.size(); ++i)
       words_[i].store(copy[i], std::memory_order_release);
     version_.store(version + 2, std::memory_order_release);
   }
 
-  // False where a change is under way, or came in between.
+  // Returns false if a store is in progress or happened during the read.
   [[nodiscard]] bool try_load(T& value) const noexcept {
     const std::uint32_t version = version_.load(std::memory_order_acquire);
     words copy;
@@ -46,7 +48,7 @@ class seqlock {
 
   [[nodiscard]] T load() const noexcept {
     T value{};
-    while (!try_load(value)) pause();
+    while (!try_load(value)) detail::pause();
     return value;
   }
 
@@ -54,7 +56,7 @@ class seqlock {
   using words =
       std::array<std::uint64_t, (sizeof(T) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t)>;
 
-  std::atomic<std::uint32_t> version_{0};  // odd while it changes
+  std::atomic<std::uint32_t> version_{0};  // odd during a store
   std::array<std::atomic<std::uint64_t>, std::tuple_size_v<words>> words_{};
 };
 

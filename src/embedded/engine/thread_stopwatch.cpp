@@ -1,4 +1,6 @@
-// engine/thread_stopwatch.cpp - what the kernel says of a thread.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/thread_stopwatch.cpp - reads scheduling information about a thread from the
+// kernel.
 #include "embedded/engine/thread_stopwatch.hpp"
 
 #include <fcntl.h>
@@ -24,8 +26,8 @@ struct proc_line {
   [[nodiscard]] std::string_view text() const noexcept { return {bytes.data(), size}; }
 };
 
-// Without memory and without streams. Nothing where there is no such thread, or no descriptor to be
-// had.
+// Reads the start of a file of /proc/self/task without allocating memory. Returns an empty text if
+// the thread has exited or no descriptor is available.
 proc_line read_proc_file(pid_t thread, const char* file) noexcept {
   proc_line read;
   std::array<char, 64> path{};
@@ -38,10 +40,10 @@ proc_line read_proc_file(pid_t thread, const char* file) noexcept {
   return read;
 }
 
-// Does it run, or would if it had a processor?
+// Returns true if the thread is running or waiting for a processor.
 bool is_runnable(pid_t thread) noexcept {
-  const proc_line stat = read_proc_file(
-      thread, "stat");  // number, (name), state, and so on; the name may hold parentheses
+  const proc_line stat =
+      read_proc_file(thread, "stat");  // id, (name), state, ...; the name may contain parentheses
   const std::size_t name_ends = stat.text().rfind(") ");
   return name_ends != std::string_view::npos && stat.text().substr(name_ends + 2, 1) == "R";
 }
@@ -54,8 +56,8 @@ pid_t this_thread_id() noexcept {
 }
 
 std::chrono::nanoseconds thread_cpu_time(pid_t thread) noexcept {
-  // The kernel's name of a thread's clock, which pthread_getcpuclockid makes as well, but only of a
-  // thread that is there.
+  // The kernel's encoding of a thread's CPU clock. pthread_getcpuclockid() computes it too, but
+  // only for a thread that has not exited.
   constexpr clockid_t thread_cpu_clock = 6;
   timespec cpu_time{};
   const auto clock =
@@ -65,8 +67,8 @@ std::chrono::nanoseconds thread_cpu_time(pid_t thread) noexcept {
 }
 
 long timeslices_run(pid_t thread) noexcept {
-  const proc_line schedstat =
-      read_proc_file(thread, "schedstat");  // nanoseconds run, nanoseconds kept, turns
+  // Nanoseconds run, nanoseconds waited, number of timeslices.
+  const proc_line schedstat = read_proc_file(thread, "schedstat");
   const std::string_view text = schedstat.text();
   const std::size_t last_space = text.rfind(' ');
   if (last_space == std::string_view::npos) return 0;
@@ -78,7 +80,7 @@ long timeslices_run(pid_t thread) noexcept {
 std::chrono::nanoseconds thread_stopwatch::unpreempted_time(
     std::chrono::nanoseconds elapsed) const noexcept {
   const std::chrono::nanoseconds cpu_time = thread_cpu_time(thread_);
-  // It has run less than before if the number is another thread's by now.
+  // Less CPU time than before means that the kernel has reused the thread id.
   if (cpu_time == 0ns || cpu_time < cpu_time_before_ || cpu_time - cpu_time_before_ >= elapsed ||
       !is_runnable(thread_))
     return elapsed;

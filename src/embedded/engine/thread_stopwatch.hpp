@@ -1,4 +1,5 @@
-// engine/thread_stopwatch.hpp - is a thread slow, or has it been kept from its processor?
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/thread_stopwatch.hpp - distinguishes a slow thread from a preempted one.
 #pragma once
 
 #include <chrono>
@@ -7,26 +8,28 @@
 
 namespace weir::embedded::engine {
 
-// Threads of this process, by the kernel's numbers.
+// Returns the kernel's ID of the calling thread. The functions below accept IDs of threads of this
+// process.
 [[nodiscard]] pid_t this_thread_id() noexcept;
 
-// So far on a processor; zero for a thread that is gone.
+// Returns the CPU time that the thread has used; zero if it has exited.
 [[nodiscard]] std::chrono::nanoseconds thread_cpu_time(pid_t thread) noexcept;
 
-// So often it has been given one; zero where the kernel does not say.
+// Returns the number of times that the thread was scheduled; zero if the kernel does not report it.
 [[nodiscard]] long timeslices_run(pid_t thread) noexcept;
 
-// For who waits for a thread only as long as it would take on an idle machine.
+// Lets a caller limit a wait for a thread by the time that the thread would need on an idle
+// machine.
 class thread_stopwatch {
  public:
   thread_stopwatch() = default;
-  // From when the thread had run for so long.
+  // Starts when the thread had used `cpu_time_before` of CPU time.
   thread_stopwatch(pid_t thread, std::chrono::nanoseconds cpu_time_before) noexcept
       : thread_{thread}, cpu_time_before_{cpu_time_before} {}
 
-  // Of the time that has passed since then, what the thread has had. That is all of it, unless it
-  // would go on now if it had a processor: then, what it had one for. Where the kernel says nothing
-  // it is all. Opens a descriptor for a moment.
+  // The part of `elapsed`, the time since the start, for which the thread was not preempted: its
+  // CPU time if it is runnable now, else all of `elapsed`; all of it if /proc is not available.
+  // Opens a file descriptor temporarily.
   [[nodiscard]] std::chrono::nanoseconds unpreempted_time(
       std::chrono::nanoseconds elapsed) const noexcept;
 

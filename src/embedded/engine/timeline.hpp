@@ -1,5 +1,6 @@
-// engine/timeline.hpp - a stream's work as a count that only grows: operations in order, and how
-// many are complete.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/timeline.hpp - the operations of a stream in order, and the count of completed
+// ones.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,8 @@
 #include "embedded/engine/biased_lock.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/operation_queue.hpp"
-#include "embedded/engine/spin_lock.hpp"
 #include "embedded/engine/wait_log.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
@@ -22,33 +23,34 @@ struct sleeper;
 // Why a thread stopped running a timeline.
 enum class stop_reason : std::uint8_t {
   drained,  // nothing is left
-  limit,    // as far as was asked for
-  blocked,  // on a point or on a value; whoever brings it about lists the timeline again
-  host,  // the next operation is for the thread of the host functions, which has it now; or is not
-         // for that one
-  offloaded,  // a step left the next operation to a thread of its own
+  limit,    // the limit is reached
+  // Blocked on a point or value. The thread that reaches it makes the timeline ready again.
+  blocked,
+  // The next operation is not for the calling thread: a host function was passed to the host
+  // thread, long work to the workers.
+  host,
+  offloaded,  // a step passed the next operation to another thread
 };
 
-// Who runs a timeline: host functions run on one thread of the driver, which in turn leaves long
-// work to the others. A step of a deterministic schedule leaves both to others, and waits for them;
-// it does not wait for ever.
+// Which thread runs a timeline. All host functions run on one thread of the driver, which leaves
+// long work to other threads. A step of a deterministic schedule leaves both to other threads and
+// waits for them for a limited time.
 enum class runner_kind : std::uint8_t { worker, helper, host_thread, step };
 
-// Operations that run in order, and the count of those that are complete.
+// Operations that run in order, and the count of completed ones.
 //
-// A timeline is run by one thread at a time, its owner: a worker, the host thread, or a thread that
-// waits. What its state says decides who may become the owner next:
-//   queued  the scheduler will look at it (scheduler.hpp)
-//   owned   somebody runs it
-//   parked  its next operation cannot run yet; the one who makes it possible clears this and lists
-//   it
+// One thread at a time runs a timeline, its owner: a worker, the host thread, or a thread that
+// waits. The state decides which thread may become the owner next:
+// - queued: the scheduler will look at it (scheduler.hpp)
+// - owned: a thread runs it
+// - parked: its next operation cannot run yet; the thread that makes it possible calls unpark()
 //
-// Timelines are pooled and immortal. One that is given back when it is drained goes on counting in
-// its next life, so that every point in it stays true.
+// Timelines are pooled and never destroyed. A reused timeline continues to count, so every point
+// stays valid.
 class alignas(64) timeline {
  public:
-  // Adds operations as one step: they become visible when it ends, and until then no other thread
-  // adds any.
+  // Adds operations as a transaction: they become visible when it ends. Until then no other thread
+  // can add operations.
   class [[nodiscard]] submission {
    public:
     explicit submission(timeline& line) noexcept : line_{line} { lock_.emplace(line.submitting_); }
@@ -56,24 +58,24 @@ class alignas(64) timeline {
     submission& operator=(const submission&) = delete;
     ~submission();
 
-    // Throws std::bad_alloc, and then nothing was added by this call.
+    // Throws std::bad_alloc without adding anything.
     void add(const operation& op) { line_.queue_.push(op); }
 
-    // The next two operations are added without fail, whatever this call throws: for what others
-    // rely on once it is begun.
+    // Reserves room for two operations: adding them afterwards cannot fail. May throw
+    // std::bad_alloc.
     void make_room() { line_.queue_.make_room(); }
 
-    // Waits for a point of another timeline, if it is not reached.
+    // Adds a wait for a point of another timeline, unless it is reached.
     void add_wait(point target);
 
-    // Was an event recorded here already, behind all that was added? mark_recorded() says that one
-    // is.
+    // Returns true if an event was recorded after the last operation. mark_recorded() notes such a
+    // record.
     [[nodiscard]] bool is_recorded() const noexcept {
       return line_.recorded_ == line_.queue_.pushed();
     }
     void mark_recorded() noexcept { line_.recorded_ = line_.queue_.pushed(); }
 
-    // Where everything added so far is complete.
+    // Returns the point after everything added so far.
     [[nodiscard]] point end() const noexcept { return {&line_, line_.queue_.pushed()}; }
 
    private:
@@ -81,10 +83,10 @@ class alignas(64) timeline {
     std::optional<biased_lock::section> lock_;
   };
 
-  // A drained timeline from the pool. Throws std::bad_alloc.
+  // Takes a drained timeline from the pool, or creates one. Throws std::bad_alloc.
   static timeline& acquire();
 
-  // Gives it back for reuse, at once or when it is drained. Nothing may be submitted afterwards.
+  // Returns the timeline to the pool when it is drained. Nothing may be submitted afterwards.
   void release_when_drained();
 
   [[nodiscard]] std::uint64_t submitted() const noexcept {
@@ -96,76 +98,80 @@ class alignas(64) timeline {
   [[nodiscard]] bool drained() const noexcept { return completed() >= submitted(); }
   [[nodiscard]] point submitted_point() noexcept { return {this, submitted()}; }
 
-  // The waits that submissions have added.
+  // Returns the waits that submissions have added.
   [[nodiscard]] const wait_log& waits() const noexcept { return waits_; }
 
-  // How much of it a thread of the host has waited for, and so knows to be complete.
+  // Raises the count up to which a host thread has waited. The program then knows that this work is
+  // complete, and is_known_to_host() returns true for it.
   void mark_known_to_host(std::uint64_t count) noexcept;
   [[nodiscard]] bool is_known_to_host(std::uint64_t count) const noexcept {
     return known_to_host_.load(std::memory_order_acquire) >= count;
   }
 
-  // Becomes the owner, if there is something to run and nobody else does.
+  // Makes the calling thread the owner. Returns false if there is nothing to run, or another thread
+  // owns the timeline, or it is parked.
   [[nodiscard]] bool try_own() noexcept;
 
-  // Runs operations, as the owner, until `limit` of them are complete or one of the other reasons
-  // to stop; then at most `extra` short ones more, if they are there. The ownership ends with the
-  // call.
+  // Runs operations until `limit` of them are complete or another stop reason applies; then up to
+  // `extra` more short ones that are already submitted. The caller must be the owner; ownership
+  // ends with the call.
   stop_reason run(runner_kind role, std::uint64_t limit, std::uint32_t extra = 0) noexcept;
 
-  // What it is parked on; a null line where it is not. Where it waits for a value in memory, the
-  // last write to that word that was submitted, as far as is known (pending_value_writes.hpp).
+  // Returns the point on which the timeline is parked; a null line if it is not parked. For a wait
+  // for a value, the last known submitted write to the word (pending_value_writes.hpp).
   [[nodiscard]] point blocked_on() const noexcept;
 
-  // Sees to it that somebody runs it, if there is something to run and nobody does.
+  // Passes the timeline to the scheduler, unless it is drained, owned, parked or queued.
   void make_ready() noexcept;
 
-  // Lets it go on: what it was parked on has come about.
+  // Continues a parked timeline after its wait has ended.
   void unpark() noexcept;
 
-  // Wakes a thread at `count`. False, and not entered, if that is reached. Throws std::bad_alloc.
+  // Registers a thread to be woken at `count`. Returns false, without registering it, if the count
+  // is reached. Throws std::bad_alloc.
   bool add_sleeper(sleeper& thread, std::uint64_t count);
   void remove_sleeper(sleeper& thread) noexcept;
 
-  // Tells somebody that `count` is reached. False, and not entered, if it is. Throws
-  // std::bad_alloc. Taken back: true if it was not told and will not be.
+  // Registers a callback for `count`. Returns false, without registering it, if the count is
+  // reached. Throws std::bad_alloc. remove_notice() returns true if the callback was not called and
+  // will not be.
   bool add_notice(detail::engine_callback& notice, std::uint64_t count);
   bool remove_notice(detail::engine_callback& notice) noexcept;
   [[nodiscard]] static bool has_notices() noexcept {
     return notices_.load(std::memory_order_relaxed) > 0;
   }
 
-  // For the value watch, of a timeline that is parked on a value: is it there, and which word is
-  // it?
+  // For value_waiters and a timeline that is parked on a value. Return true if the value is
+  // reached, and the address of the word.
   [[nodiscard]] bool value_reached() noexcept;
   [[nodiscard]] const void* watched_word() const noexcept {
     return watched_word_.load(std::memory_order_relaxed);
   }
-  timeline* next_value_waiter = nullptr;  // guarded by the watch's lock
+  timeline* next_value_waiter = nullptr;  // guarded by the lock of value_waiters
 
-  // For the scheduler's lists.
+  // State bits, and the scheduler's lists.
   static constexpr std::uint32_t queued = 1;
   static constexpr std::uint32_t owned = 2;
   static constexpr std::uint32_t parked = 4;
-  [[nodiscard]] bool
-  mark_queued() noexcept;  // true if it was not, and is nobody's: the caller lists it
-  [[nodiscard]] bool
-  unmark_queued() noexcept;  // true if it must be listed again, because there is something to run
+  // Returns true if the caller must add it to a list: it was not queued, owned or parked.
+  [[nodiscard]] bool mark_queued() noexcept;
+  // Returns true if the caller must add it to a list again, because it has work.
+  [[nodiscard]] bool unmark_queued() noexcept;
   void clear_queued() noexcept { state_.fetch_and(~queued); }
   [[nodiscard]] std::uint32_t state() const noexcept {
     return state_.load(std::memory_order_acquire);
   }
-  timeline* next_ready = nullptr;  // the ready list's
-  timeline* next_host = nullptr;   // the host list's
-  void own_parked() noexcept;      // for the thread that it was passed to
-  bool in_active_list = false;     // the conductor's, under its lock: does it know of the timeline?
+  timeline* next_ready = nullptr;  // link of the ready list
+  timeline* next_host = nullptr;   // link of the host list
+  void own_parked() noexcept;      // makes the thread that took a parked timeline its owner
+  bool in_active_list = false;     // of the deterministic scheduler, guarded by its lock
 
  private:
   struct waiter {
     std::uint64_t count;
-    timeline* line;                             // either this
-    sleeper* thread;                            // or that
-    detail::engine_callback* notice = nullptr;  // or that
+    timeline* line;  // exactly one of these three is set
+    sleeper* thread;
+    detail::engine_callback* notice = nullptr;
   };
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
@@ -182,14 +188,14 @@ class alignas(64) timeline {
   void disown() noexcept;
   void recycle_if_drained() noexcept;
 
-  // Written by those who submit.
+  // Written by submitting threads.
   biased_lock submitting_;
   operation_queue queue_;
   wait_log waits_;
   std::uint64_t recorded_ = 0;  // where an event was recorded last
   alignas(64) std::atomic<std::uint64_t> submitted_{0};
 
-  // Written by the owner.
+  // Written by the thread that runs the timeline, its owner.
   alignas(64) std::atomic<std::uint64_t> completed_{0};
   std::atomic<timeline*> blocked_line_{nullptr};
   std::atomic<std::uint64_t> blocked_count_{0};
@@ -198,12 +204,12 @@ class alignas(64) timeline {
   alignas(64) std::atomic<std::uint32_t> state_{0};
   std::atomic<bool> release_when_drained_{false};
 
-  // Written by those who wait.
-  alignas(64) std::atomic<std::uint64_t> wake_at_{
-      never};  // the lowest count that somebody waits for
+  // Written by waiting threads.
+  // The lowest count that a waiter waits for.
+  alignas(64) std::atomic<std::uint64_t> wake_at_{never};
   std::atomic<std::uint64_t> known_to_host_{0};
-  spin_lock waiters_lock_;
-  static constinit std::atomic<long> notices_;  // of all timelines
+  detail::spin_lock waiters_lock_;
+  static constinit std::atomic<long> notices_;  // registered callbacks of all timelines
   std::vector<waiter> waiters_;
 };
 

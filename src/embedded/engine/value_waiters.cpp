@@ -1,5 +1,6 @@
-// engine/value_waiters.cpp - finding those who wait for a word, by the word; and looking for what
-// nobody tells of.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/value_waiters.cpp - finds the timelines that wait for a word by its address, and
+// polls for writes of the host.
 #include "embedded/engine/value_waiters.hpp"
 
 #include <algorithm>
@@ -8,10 +9,10 @@
 #include <mutex>
 
 #include "embedded/engine/driver_thread.hpp"
-#include "embedded/engine/futex.hpp"
 #include "embedded/engine/idle_spin.hpp"
 #include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/scheduler.hpp"
+#include "os/futex.hpp"
 
 namespace weir::embedded::engine {
 
@@ -27,19 +28,19 @@ value_waiters& value_waiters::instance() noexcept {
 }
 
 bool value_waiters::add(timeline& line) noexcept {
-  bucket& in = buckets_[reinterpret_cast<std::uintptr_t>(line.watched_word()) / line_bytes %
-                        buckets_.size()];
+  bucket& target_bucket = buckets_[reinterpret_cast<std::uintptr_t>(line.watched_word()) /
+                                   line_bytes % buckets_.size()];
   {
-    const std::lock_guard lock{in.lock};
+    const std::lock_guard lock{target_bucket.lock};
     value_waiter_count.fetch_add(1, std::memory_order_relaxed);
-    timeline* const others = in.first.load(std::memory_order_relaxed);
+    timeline* const others = target_bucket.first.load(std::memory_order_relaxed);
     line.next_value_waiter = others;
-    in.first.store(&line, std::memory_order_relaxed);
-    // Either this look sees what was written, or the one who writes sees the line
+    target_bucket.first.store(&line, std::memory_order_relaxed);
+    // Either this read sees the written value, or the writer sees the timeline
     // (notify_written_ordered).
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (line.value_reached()) {
-      in.first.store(others, std::memory_order_relaxed);
+      target_bucket.first.store(others, std::memory_order_relaxed);
       value_waiter_count.fetch_sub(1, std::memory_order_relaxed);
       return false;
     }
@@ -49,7 +50,7 @@ bool value_waiters::add(timeline& line) noexcept {
   if (!thread_started_.load(std::memory_order_relaxed) && !thread_started_.exchange(true)) {
     start_driver_thread("weir-values", [this] { poll_loop(); });
   } else if (sleeping_.load() != 0 && sleeping_.exchange(0) != 0) {
-    futex_wake(sleeping_, 1);
+    detail::futex_wake(sleeping_, 1);
   }
   return true;
 }
@@ -65,24 +66,25 @@ void value_waiters::notify(const void* address, std::size_t bytes) noexcept {
 
 bool value_waiters::notify_all() noexcept {
   bool found_any = false;
-  for (bucket& in : buckets_)
-    found_any |= notify_bucket(in, 0, std::numeric_limits<std::size_t>::max());
+  for (bucket& target_bucket : buckets_)
+    found_any |= notify_bucket(target_bucket, 0, std::numeric_limits<std::size_t>::max());
   return found_any;
 }
 
-bool value_waiters::notify_bucket(bucket& in, std::uintptr_t from, std::size_t bytes) noexcept {
-  if (in.first.load(std::memory_order_relaxed) == nullptr) return false;
+bool value_waiters::notify_bucket(bucket& target_bucket, std::uintptr_t from,
+                                  std::size_t bytes) noexcept {
+  if (target_bucket.first.load(std::memory_order_relaxed) == nullptr) return false;
   timeline* ready = nullptr;
   std::uint32_t count = 0;
   {
-    const std::lock_guard lock{in.lock};
+    const std::lock_guard lock{target_bucket.lock};
     timeline* before = nullptr;
-    for (timeline* line = in.first.load(std::memory_order_relaxed); line != nullptr;) {
+    for (timeline* line = target_bucket.first.load(std::memory_order_relaxed); line != nullptr;) {
       timeline* const next = line->next_value_waiter;
       if (reinterpret_cast<std::uintptr_t>(line->watched_word()) - from < bytes &&
           line->value_reached()) {
         if (before == nullptr) {
-          in.first.store(next, std::memory_order_relaxed);
+          target_bucket.first.store(next, std::memory_order_relaxed);
         } else {
           before->next_value_waiter = next;
         }
@@ -97,8 +99,8 @@ bool value_waiters::notify_bucket(bucket& in, std::uintptr_t from, std::size_t b
   }
   if (count == 0) return false;
   value_waiter_count.fetch_sub(count, std::memory_order_relaxed);
-  // Without the lock: this may start a worker. The list was the newest first; so those who have
-  // waited longest go on first.
+  // Without the lock, because unparking may start a worker. `ready` reverses the list, so the
+  // oldest waiter is unparked first.
   while (ready != nullptr) {
     timeline& line = *ready;
     ready = line.next_value_waiter;
@@ -107,23 +109,23 @@ bool value_waiters::notify_bucket(bucket& in, std::uintptr_t from, std::size_t b
   return true;
 }
 
-// Sleeps. True if it was woken because somebody new waits.
+// Sleeps for an interval, and doubles the next one. Returns true if a new waiter woke the thread.
 bool value_waiters::sleep(std::uint32_t& microseconds) noexcept {
-  constexpr std::uint32_t max_unwoken_interval = 80;  // a sleep so short that nobody need end it
+  constexpr std::uint32_t max_unwoken_interval = 80;  // sleeps up to this length need no wake-up
   constexpr std::uint32_t max_interval = 1000;
   const std::chrono::microseconds length{microseconds};
   const bool indefinite = microseconds == max_interval && value_waiter_count.load() == 0;
   microseconds = std::min(2 * microseconds, max_interval);
   if (length.count() <= max_unwoken_interval) {
-    futex_wait_for(sleeping_, 0, length);
+    detail::futex_wait_for(sleeping_, 0, length);
     return false;
   }
   sleeping_.store(1);
   if (!has_new_.load()) {
     if (indefinite) {
-      futex_wait(sleeping_, 1);
+      detail::futex_wait(sleeping_, 1);
     } else {
-      futex_wait_for(sleeping_, 1, length);
+      detail::futex_wait_for(sleeping_, 1, length);
     }
   }
   return sleeping_.exchange(0) == 0;
@@ -136,7 +138,7 @@ void value_waiters::poll_loop() noexcept {
   for (;;) {
     const bool is_new = has_new_.exchange(false);
     const bool found = notify_all();
-    if (found) spin.reset();  // where the host writes one value, it soon writes another
+    if (found) spin.reset();  // after one value the host often writes another soon
     if (is_new || found) microseconds = min_interval;
     if (spin.spin_once()) continue;
     if (sleep(microseconds)) spin.reset();

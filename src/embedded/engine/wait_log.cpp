@@ -1,4 +1,5 @@
-// engine/wait_log.cpp - following waits from timeline to timeline.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/wait_log.cpp - follows logged waits from timeline to timeline.
 #include "embedded/engine/wait_log.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace weir::embedded::engine {
 
 std::uint64_t known_to_precede(const timeline& earlier, const timeline& later) noexcept {
-  // Breadth first, over as many places as streams are usually ordered through.
+  // Breadth-first search. It visits 32 timelines at most, which is enough for most programs.
   struct node {
     const timeline* line;
     std::uint64_t end;

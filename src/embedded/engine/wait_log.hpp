@@ -1,4 +1,6 @@
-// engine/wait_log.hpp - which waits a timeline has behind it: what its later work comes after.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/wait_log.hpp - the recent waits of a timeline, which order its later work after
+// other timelines.
 #pragma once
 
 #include <array>
@@ -11,23 +13,23 @@
 
 namespace weir::embedded::engine {
 
-// The last waits of a timeline, each with its place: operations behind that place come after the
-// point. Kept for those who ask whether one stream is ordered behind another although neither is
-// there yet (memory_pool.hpp). Older waits are forgotten, so "not ordered" may be said too often,
-// never too seldom.
+// The last 16 waits of a timeline with their positions: operations after a position run after its
+// point. Used to find out whether one stream is ordered after another before either has run
+// (memory_pool.hpp). Older waits are forgotten, so the answer may wrongly be "not ordered", but
+// never wrongly "ordered".
 //
-// One thread writes at a time; any may read at any time, without a lock.
+// Thread safety: one thread writes at a time; any thread may read at any time, without a lock.
 class wait_log {
  public:
-  // Waits are noted from the first time on that somebody will ask.
+  // Waits are logged from the first time that a caller needs the log.
   static inline constinit std::atomic<bool> enabled{false};
 
-  // Operations from `position` on come after the point.
+  // Operations from `position` on run after the point.
   void add(std::uint64_t position, point target) noexcept {
     entries_[next_++ % entries_.size()].store({position, target});
   }
 
-  // Visits the points of the waits that lie before `end`.
+  // Visits the points of all waits at positions up to `end`.
   template <class Visitor>
   void for_each_before(std::uint64_t end, Visitor&& visit) const noexcept {
     for (const seqlock<entry>& e : entries_) {
@@ -47,13 +49,14 @@ class wait_log {
   std::uint32_t next_ = 0;
 };
 
-// How much of `earlier` comes before what is submitted to `later` from now on, by the waits that
-// are on record, directly or through further timelines: so many of its operations, at least.
+// Returns a count of operations of `earlier` that run before all work submitted to `later` from now
+// on, according to the logged waits, directly or through other timelines. The true count may be
+// higher.
 [[nodiscard]] std::uint64_t known_to_precede(const timeline& earlier,
                                              const timeline& later) noexcept;
 
-// The host has waited for the point, and so knows it to be reached, and with it what is on record
-// to come before it.
+// Records that the host has waited for the point: the point, and all points that the log orders
+// before it, are known to the host to be reached.
 void mark_known_to_host(point target) noexcept;
 
 }  // namespace weir::embedded::engine

@@ -1,4 +1,6 @@
-// engine/waiting.cpp - threads of the program that wait, and help.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/waiting.cpp - program threads that wait for
+// work, and run operations while they wait.
 #include "embedded/engine/waiting.hpp"
 
 #include <sched.h>
@@ -9,9 +11,9 @@
 #include <new>
 
 #include "embedded/engine/failure_hook.hpp"
-#include "embedded/engine/futex.hpp"
 #include "embedded/engine/run_next_slot.hpp"
 #include "embedded/engine/scheduler.hpp"
+#include "os/futex.hpp"
 
 namespace weir::embedded::engine {
 
@@ -20,23 +22,23 @@ namespace {
 std::atomic<abi::CUresult> failure{abi::CUDA_SUCCESS};
 std::array<std::atomic<void (*)() noexcept>, 4> failure_hooks{};
 
-// Who waits for one operation of a stream most often waits for its next ones soon: so many short
-// ones are run with it.
+// A thread that waits for one operation of a stream usually waits for the next ones soon. Up to
+// this many short ones are therefore run with it.
 constexpr std::uint32_t max_extra_operations = 64;
 
-// Runs what stands between now and the point, following what blocks it from timeline to timeline
-// and back again. False if there was nothing that this thread could run.
+// Runs the operations that must complete before the point, following blocked timelines to the
+// timelines that block them. Returns false if there was nothing that this thread could run.
 bool help(point target) noexcept {
-  std::array<point, 64>
-      path;  // each blocked on the next; of a longer chain, the end nearest to what can run
+  // path[i] is blocked on path[i + 1]. A full path keeps only the end nearest to runnable work.
+  std::array<point, 64> path;
   std::size_t depth = 0;
-  // Streams that wait for values may wait for each other in a circle, where the host has yet to
-  // write.
+  // Streams that wait for values can form a cycle until the host writes a value. This bounds the
+  // search.
   constexpr int max_path_steps = 4096;
-  int steps = 0;  // since something was run
+  int steps = 0;  // since an operation was run
   path[0] = target;
   run_next_slot& next = run_next_slot::of_this_thread();
-  timeline* unparked = nullptr;  // unparked by us, and not yet run or announced
+  timeline* unparked = nullptr;  // unparked by this thread, not yet run or made ready
   bool ran_any = false;
   for (;;) {
     const point current = path[depth];
@@ -45,14 +47,14 @@ bool help(point target) noexcept {
       --depth;
     } else if (current.line->try_own()) {
       if (unparked != nullptr && unparked != current.line)
-        unparked->make_ready();  // the way has led elsewhere
+        unparked->make_ready();  // the search continues with another timeline
       timeline* const waiting = depth == 0 ? nullptr : path[depth - 1].line;
       next.accept_only(waiting);
       current.line->run(runner_kind::helper, current.count, depth == 0 ? 0 : max_extra_operations);
       unparked = next.take();
       ran_any = true;
       steps = 0;
-      if (unparked != nullptr) --depth;  // a value may be there before the last write to its word
+      if (unparked != nullptr) --depth;  // a value may be reached before the last write to its word
     } else {
       const point blocker = current.line->blocked_on();
       if ((current.line->state() & timeline::parked) == 0 || blocker.line == nullptr ||
@@ -75,17 +77,17 @@ void sleep_until(point target) noexcept {
     try {
       if (!target.line->add_sleeper(self, target.count)) return;
     } catch (const std::bad_alloc&) {
-      futex_wait_for(self.woken, 0,
-                     retry_delay);  // without memory to be noted down nobody wakes it
+      // The thread could not be registered for a wake-up, so it polls.
+      detail::futex_wait_for(self.woken, 0, retry_delay);
       continue;
     }
-    while (self.woken.load(std::memory_order_acquire) == 0) futex_wait(self.woken, 0);
+    while (self.woken.load(std::memory_order_acquire) == 0) detail::futex_wait(self.woken, 0);
     target.line->remove_sleeper(self);
     self.woken.store(0, std::memory_order_relaxed);
   }
 }
 
-// Runs what has to run for it, and spins. True if it is reached.
+// Runs the operations that the point needs, and spins. Returns true if the point is reached.
 bool try_wait(point target, on_failure policy) noexcept {
   if (target.reached()) return true;
   scheduler& s = scheduler::instance();
@@ -94,9 +96,10 @@ bool try_wait(point target, on_failure policy) noexcept {
     return target.reached();
   }
   const bool may_help = s.kind() == schedule_kind::parallel;
-  constexpr int max_spins = 200;  // some 10 us: what another thread runs now is mostly done by then
-  constexpr int spins_between_yields =
-      16;  // that thread may have been given this thread's processor
+  // Some 10 us: an operation that runs on another thread has usually ended by then.
+  constexpr int max_spins = 200;
+  // The other thread may be waiting for this thread's processor.
+  constexpr int spins_between_yields = 16;
   for (int spins = 0; spins < max_spins;) {
     if (target.reached()) return true;
     if (may_help && help(target)) {
@@ -104,7 +107,7 @@ bool try_wait(point target, on_failure policy) noexcept {
     } else if (++spins % spins_between_yields == 0) {
       sched_yield();
     } else {
-      pause();
+      detail::pause();
     }
   }
   return false;
@@ -120,7 +123,8 @@ bool help_once(point target) noexcept {
   constexpr int max_steps = 64;
   scheduler& s = scheduler::instance();
   if (s.is_deterministic()) {
-    // As many as the program's calls decide, and not the clock: the order is the same in each run.
+    // The number of steps follows from the program's calls, not from the clock, so the order is
+    // repeatable.
     for (int steps = 0;
          steps < max_steps && !target.reached() && s.step_for(target) == step_result::short_work;
          ++steps) {

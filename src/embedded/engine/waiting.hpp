@@ -1,4 +1,5 @@
-// engine/waiting.hpp - how a thread of the program waits for work, and what has become of the
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/waiting.hpp - how a program thread waits for work, and the failure state of the
 // device.
 #pragma once
 
@@ -10,33 +11,33 @@
 
 namespace weir::embedded::engine {
 
-// A thread that sleeps until a timeline has come far enough.
+// A thread that sleeps until a timeline reaches a count.
 struct sleeper {
   std::atomic<std::uint32_t> woken{0};
 };
 
-// Returns once the point is reached. The calling thread runs what has to run for that, as far as it
-// may (host functions belong to the driver's own thread), and sleeps only where others are at work
-// on it.
+// Returns when the point is reached. The calling thread runs the operations that this needs, except
+// host functions, which belong to the driver's own thread. It sleeps only while other threads run
+// the remaining ones.
 void wait(point target) noexcept;
 
-// The same for a call by which the host asks to know: from now on it is known to it
-// (timeline::is_known_to_host).
+// Like wait(), for a call whose return tells the program that work is complete: also marks the
+// point as known to the host (timeline::is_known_to_host).
 void wait_for_host(point target) noexcept;
 
-// The same, up to where the thread would have to sleep or the device has failed. True if the point
-// is reached.
+// Like wait_for_host(), but returns instead of sleeping, and when the device fails. Returns true if
+// the point is reached.
 bool try_wait_for_host(point target) noexcept;
 
-// Runs what there is to run for it now, where the schedule lets waiting threads help, and does not
-// wait. True where it leaves everything to them.
+// Runs operations that the point needs and that are ready now, if the schedule lets waiting threads
+// run operations; does not wait. Returns true if the schedule runs operations only in such calls.
 bool help_once(point target) noexcept;
 
-// What the device failed with, CUDA_SUCCESS while it is well. As on a GPU, a failure ends every
-// context of the process for good.
+// Returns the device's failure; CUDA_SUCCESS if there is none. As on a GPU, a failure makes every
+// context of the process permanently unusable.
 [[nodiscard]] abi::CUresult device_failure() noexcept;
 
-// Lets the device fail. The first failure stands.
+// Makes the device fail. The first failure is kept.
 void fail_device(abi::CUresult code) noexcept;
 
 }  // namespace weir::embedded::engine

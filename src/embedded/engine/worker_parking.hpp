@@ -1,33 +1,89 @@
-// engine/worker_parking.hpp - how many threads of a group look for work, and waking one more only
-// where it is needed.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/engine/worker_parking.hpp - the scheduler's lists of timelines, and which of its threads
+// are awake.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <utility>
 
-#include "embedded/engine/futex.hpp"
+#include "embedded/engine/timeline.hpp"
+#include "os/futex.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
-// A thread is searching (awake, looks at the list soon), busy, or asleep. As long as one searches,
-// an addition to the list wakes nobody: a burst of work costs one wake-up.
+// A FIFO list of timelines, linked through the timelines. push() takes no lock. A timeline is in a
+// list at most once at a time.
 //
-// Whoever adds to the list calls on_added() afterwards. Whoever stops searching looks at the list
-// once more afterwards, and if there is something calls on_added() like one who has put it there.
-// So nothing is left to sleepers, and no lock is needed.
+// Thread safety: all members may be called from any thread.
+template <timeline* timeline::*Next>
+class timeline_list {
+ public:
+  void push(timeline& line) noexcept {
+    timeline* last = pushed_.load(std::memory_order_relaxed);
+    do {
+      line.*Next = last;
+    } while (!pushed_.compare_exchange_weak(last, &line));
+  }
+
+  // Removes the oldest timeline. Returns null if the list is empty or another thread is taking its
+  // last entry.
+  [[nodiscard]] timeline* pop() noexcept {
+    if (empty()) return nullptr;
+    const std::lock_guard lock{pop_lock_};
+    timeline* line = first_.load(std::memory_order_relaxed);
+    if (line == nullptr) line = reverse(pushed_.exchange(nullptr));
+    if (line != nullptr) first_.store(line->*Next);
+    return line;
+  }
+
+  // Sequentially consistent: pairs with threads that add and then check which workers are awake
+  // (worker_parking). Excludes entries that another thread is moving to its list: that thread
+  // checks the list again when it has taken one.
+  [[nodiscard]] bool empty() const noexcept {
+    return first_.load() == nullptr && pushed_.load() == nullptr;
+  }
+
+ private:
+  static timeline* reverse(timeline* last) noexcept {
+    timeline* first = nullptr;
+    while (last != nullptr) {
+      timeline* const before = std::exchange(last->*Next, first);
+      first = std::exchange(last, before);
+    }
+    return first;
+  }
+
+  std::atomic<timeline*> pushed_{nullptr};  // the newest first
+  alignas(64) detail::spin_lock pop_lock_;
+  std::atomic<timeline*> first_{nullptr};
+};
+
+using ready_list = timeline_list<&timeline::next_ready>;
+using host_list = timeline_list<&timeline::next_host>;
+
+// Counts the threads of a group. A thread is searching (awake, about to look at the list), busy, or
+// asleep. While a thread is searching, an addition wakes no other thread: a burst of work costs one
+// wake-up.
 //
-// Thread safety: all members, from any thread.
+// A thread that adds to the list calls on_added() afterwards. A thread that stops searching looks
+// at the list once more afterwards, and calls on_added() if it is not empty. Entries are therefore
+// never left to sleeping threads, and no lock is needed.
+//
+// Thread safety: all members may be called from any thread.
 class worker_parking {
  public:
-  // What the one who added to the list has to do.
+  // The next step of a thread that has added to the list.
   enum class action : std::uint8_t {
-    none,   // somebody looks for it
-    wake,   // one that sleeps
-    start,  // one more
-    busy,   // nothing: there are as many as there may be, and all have other work
+    none,   // nothing: a thread is searching
+    wake,   // call wake()
+    start,  // start a thread
+    busy,   // nothing: all threads are busy, and no more may be started
   };
 
-  // Something was added.
+  // Call after an addition.
   [[nodiscard]] action on_added(unsigned max_threads) noexcept {
     std::uint64_t current = counts_.load();
     for (;;) {
@@ -45,35 +101,36 @@ class worker_parking {
   }
   void wake() noexcept {
     permits_.fetch_add(1, std::memory_order_release);
-    futex_wake(permits_, 1);
+    detail::futex_wake(permits_, 1);
   }
 
-  // Does nobody search, or sleep?
+  // Returns true if no thread is searching or asleep.
   [[nodiscard]] bool all_busy() const noexcept {
     const std::uint64_t current = counts_.load();
     return searching(current) == 0 && asleep(current) == 0;
   }
 
-  // A number that is another one whenever a thread has found something.
+  // Returns a counter that changes whenever a thread has found work.
   [[nodiscard]] std::uint64_t found_count() const noexcept { return counts_.load() >> (3 * bits); }
 
-  // The calling thread has found something, has finished with it, gives up.
+  // State changes of the calling thread: it has found work, has finished it, or is about to sleep.
   void on_found() noexcept { counts_.fetch_add(one_found - one_searching); }
   void on_finished() noexcept { counts_.fetch_add(one_searching); }
   void prepare_sleep() noexcept { counts_.fetch_add(one_asleep - one_searching); }
 
-  // Instead of on_finished(): it ends. And one that was to be started could not be.
+  // on_exit() replaces on_finished() for a thread that exits. on_start_failed() reverts
+  // action::start.
   void on_exit() noexcept { counts_.fetch_sub(one_started); }
   void on_start_failed() noexcept { counts_.fetch_sub(one_started + one_searching); }
 
-  // After prepare_sleep(): sleeps until woken, and is searching again.
+  // Sleeps until woken; call after prepare_sleep(). Afterwards the thread is searching.
   void sleep() noexcept {
     for (;;) {
       std::uint32_t permits = permits_.load(std::memory_order_acquire);
       while (permits != 0) {
         if (permits_.compare_exchange_weak(permits, permits - 1, std::memory_order_acq_rel)) return;
       }
-      futex_wait(permits_, 0);
+      detail::futex_wait(permits_, 0);
     }
   }
 
@@ -82,8 +139,9 @@ class worker_parking {
   static constexpr std::uint64_t one_searching = 1;
   static constexpr std::uint64_t one_asleep = std::uint64_t{1} << bits;
   static constexpr std::uint64_t one_started = std::uint64_t{1} << (2 * bits);
-  static constexpr std::uint64_t one_found = std::uint64_t{1}
-                                             << (3 * bits);  // the rest, for which it may overflow
+  static constexpr std::uint64_t one_found =
+      std::uint64_t{1}  // the remaining bits, so it may overflow
+      << (3 * bits);
   static constexpr std::uint64_t mask = one_asleep - 1;
   static std::uint64_t searching(std::uint64_t counts) noexcept { return counts & mask; }
   static std::uint64_t asleep(std::uint64_t counts) noexcept { return counts >> bits & mask; }
@@ -93,6 +151,49 @@ class worker_parking {
 
   alignas(64) std::atomic<std::uint64_t> counts_{0};
   alignas(64) std::atomic<std::uint32_t> permits_{0};
+};
+
+// Additional workers while workers are blocked. A kernel may spin until the program or another
+// stream writes memory, and occupies its worker until then. If there is work but no worker has
+// found any for a while, a spare worker is added. The blocked worker ends when its operation is
+// done.
+//
+// Thread safety: all members may be called from any thread.
+class spare_workers {
+ public:
+  // The number of kernels that a GPU runs concurrently.
+  static constexpr unsigned max_count = 128;
+
+  // Returns the current number of additional workers.
+  [[nodiscard]] unsigned size() const noexcept { return size_.load(std::memory_order_relaxed); }
+
+  // Adds a worker, up to max_count. Called by one thread only.
+  void add_one() noexcept {
+    if (size() >= max_count) return;
+    size_.fetch_add(1, std::memory_order_relaxed);
+    generation_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Returns the number of workers added so far. If it has changed while a worker ran an operation,
+  // that operation blocked the worker.
+  [[nodiscard]] std::uint32_t generation() const noexcept {
+    return generation_.load(std::memory_order_relaxed);
+  }
+
+  // Returns true if the calling worker must end because a spare worker has replaced it.
+  [[nodiscard]] bool try_retire(std::uint32_t seen_generation) noexcept {
+    if (generation() == seen_generation) [[likely]]
+      return false;
+    unsigned expected = size();
+    while (expected != 0 &&
+           !size_.compare_exchange_weak(expected, expected - 1, std::memory_order_relaxed)) {
+    }
+    return expected != 0;
+  }
+
+ private:
+  std::atomic<unsigned> size_{0};
+  std::atomic<std::uint32_t> generation_{0};
 };
 
 }  // namespace weir::embedded::engine

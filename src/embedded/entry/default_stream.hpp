@@ -1,19 +1,21 @@
-// embedded/entry/default_stream.hpp - what a null stream means on this thread, in the call that is
-// being made.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/default_stream.hpp - which default stream a null stream argument means in the
+// current call.
 #pragma once
 
 namespace weir::embedded::entry {
 
-// Set while a per-thread variant (cuStreamQuery_ptsz, ...) runs. A variant has the parameters of
-// its plain function and calls its entry; only the meaning of null differs, so it travels beside
-// the arguments.
+// True while a per-thread variant (cuStreamQuery_ptsz, ...) runs on this thread. A variant has the
+// parameters of its plain function and calls the plain entry point. Only the meaning of a null
+// stream differs, so that meaning is passed in this variable.
 inline constinit thread_local bool null_means_per_thread = false;
 
-// Does a null stream, or the stream that a call without one uses, mean this thread's own default
-// stream?
+// Returns true if a null stream, or the implicit stream of a call without a stream argument, is the
+// calling thread's own default stream. Otherwise it is the legacy stream.
 [[nodiscard]] inline bool null_is_per_thread() noexcept { return null_means_per_thread; }
 
-// Makes it so until the end of the scope.
+// Selects the per-thread default stream until the end of the scope, then restores the previous
+// setting.
 class per_thread_default_scope {
  public:
   per_thread_default_scope() noexcept : before_{null_means_per_thread} {

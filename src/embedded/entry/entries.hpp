@@ -1,4 +1,6 @@
-// embedded/entry/entries.hpp - the embedded driver's functions as a constant table without gaps.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/entries.hpp - the embedded driver's functions as a constant table without null
+// entries.
 #pragma once
 
 #include "driver/table.hpp"
@@ -9,7 +11,7 @@
 
 namespace weir::embedded::entry {
 
-// Is the function one that the embedded driver does not have yet?
+// Returns true if the embedded driver does not implement the function yet (later.def).
 constexpr bool is_unsupported(std::string_view symbol) {
 #define WEIR_LATER(later) \
   if (symbol == #later) return true;
@@ -26,7 +28,7 @@ struct stub<CUresult (*)(Arguments...)> {
   static CUresult not_supported(Arguments...) noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
 };
 
-// A constant, so that a call through it is a direct one.
+// A constant expression, so that the compiler turns a call through the table into a direct call.
 inline constexpr detail::driver_table entries = [] {
   detail::driver_table table;
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
@@ -39,8 +41,8 @@ inline constexpr detail::driver_table entries = [] {
   return table;
 }();
 
-// The per-thread variant of a function: the same entry, called where null means the thread's own
-// default stream.
+// The per-thread variant of a function: calls the plain entry point with null meaning the calling
+// thread's own default stream.
 template <auto Plain, class Function = decltype(Plain)>
 struct per_thread;
 

@@ -1,5 +1,6 @@
-// embedded/entry/entry.hpp - the embedded driver's face: one function for every line of
-// functions.def.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/entry.hpp - declarations of the embedded driver's entry points, one for every line
+// of functions.def.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -8,8 +9,8 @@ namespace weir::embedded {
 
 using namespace abi;
 
-// Each is defined in the file of its family beside this one, but for those that later.def lists.
-// None throws.
+// Each function is defined in the file of its family below this folder, except those that later.def
+// lists. None throws.
 namespace entry {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
   CUresult symbol parameters;

@@ -1,4 +1,5 @@
-// entry/guard.cpp - from handles to what they stand for.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/guard.cpp - looks up streams and events by their handles.
 #include "embedded/entry/guard.hpp"
 
 #include "embedded/model/capture/capture.hpp"
@@ -14,7 +15,8 @@ CUresult find_default_stream(bool per_thread, bool for_query, model::stream*& ou
   if (thread.in_host_function) return CUDA_ERROR_NOT_PERMITTED;
   model::context* context = nullptr;
   if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-  if (per_thread && context->green()) return CUDA_ERROR_INVALID_HANDLE;  // threads have none there
+  // A green context has no per-thread default streams.
+  if (per_thread && context->green()) return CUDA_ERROR_INVALID_HANDLE;
   out = per_thread ? &thread.default_stream(*context) : &context->legacy();
   return per_thread ? CUDA_SUCCESS : model::check_legacy_stream_usable(*context, !for_query);
 }

@@ -1,10 +1,12 @@
-// entry/guard.hpp - what every entry point checks before it does anything, and how it finds what
-// its handles stand for.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/guard.hpp - checks that every entry point makes first, and the lookup of handles.
 #pragma once
 
+#include <algorithm>
 #include <new>
 
 #include "driver/abi.hpp"
+#include "embedded/engine/waiting.hpp"
 #include "embedded/entry/default_stream.hpp"
 #include "embedded/model/capture/capture.hpp"
 #include "embedded/model/core/process.hpp"
@@ -13,8 +15,9 @@
 
 namespace weir::embedded::entry {
 
-// Runs the body of an entry point that a host function may call, too: one that names its stream or
-// event, or needs no state. Nothing is thrown through the C face.
+// Runs the body of an entry point that a host function may call: one that names its stream or
+// event, or needs no state. Converts exceptions to result codes, because none may leave a C
+// function.
 template <class Body>
 abi::CUresult guarded(Body&& body) noexcept {
   model::process& p = model::this_process();
@@ -28,7 +31,8 @@ abi::CUresult guarded(Body&& body) noexcept {
   }
 }
 
-// The same for one that a host function may not call: CUDA_ERROR_NOT_PERMITTED there.
+// Like guarded(), for an entry point that a host function may not call: returns
+// CUDA_ERROR_NOT_PERMITTED there.
 template <class Body>
 abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
   return guarded([&](model::process& p) -> abi::CUresult {
@@ -37,7 +41,8 @@ abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
   });
 }
 
-// The same for one that is unsafe while a stream captures, for it makes, ends or counts memory.
+// Like guarded_outside_host_functions(), for a call that is unsafe during a capture because it
+// allocates, frees or counts memory.
 template <class Body>
 abi::CUresult guarded_outside_captures(Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) -> abi::CUresult {
@@ -47,7 +52,14 @@ abi::CUresult guarded_outside_captures(Body&& body) noexcept {
   });
 }
 
-// The calling thread's current context, ready for use; or the code that says why there is none.
+// Returns the result of a call that releases an object: the device's failure if the device has
+// failed, else `call_status`, the status of the call. The object is released in both cases.
+inline abi::CUresult device_failure_or(abi::CUresult call_status) noexcept {
+  const abi::CUresult failure = engine::device_failure();
+  return failure != abi::CUDA_SUCCESS ? failure : call_status;
+}
+
+// Stores the calling thread's current context if it is usable; otherwise returns the reason.
 inline abi::CUresult current_context(model::context*& out) {
   model::context* top = model::this_thread().current();
   if (top == nullptr) return abi::CUDA_ERROR_INVALID_CONTEXT;
@@ -56,56 +68,104 @@ inline abi::CUresult current_context(model::context*& out) {
   return abi::CUDA_SUCCESS;
 }
 
-// The stream behind a handle, ready for use. Null and the two default handles are resolved in the
-// current context of the calling thread; inside a host function they are refused.
+// Looks up a stream and checks that its context is usable. Null and the two default handles refer
+// to the current context of the calling thread; inside a host function they are refused.
 abi::CUresult find_stream(model::process& p, abi::CUstream handle, model::stream*& out);
 
-// The same for work: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, before any other argument is looked at,
-// where the stream is in a capture that is broken.
+// Like find_stream(), for submitting work. If the stream's capture is invalidated, returns
+// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED before any other argument is checked.
 inline abi::CUresult find_stream_for_work(model::process& p, abi::CUstream handle,
                                           model::stream*& out) {
   const abi::CUresult status = find_stream(p, handle, out);
   return status != abi::CUDA_SUCCESS ? status : model::check_capture_valid(*out);
 }
 
-// The same for a question that is not a use of the stream: while a blocking stream captures, the
-// legacy stream may not be used, which would break the capture, but be asked about, which only
-// fails.
+// Like find_stream(), for a query that does not count as a use of the stream. While a blocking
+// stream captures, using the legacy stream invalidates the capture, but querying it only fails.
 abi::CUresult find_stream_for_query(model::process& p, abi::CUstream handle, model::stream*& out);
 
-// When work that is submitted to a stream uses its memory.
+// When work that is submitted to the stream will access its memory: now, or when the captured graph
+// runs.
 inline model::access_time access_time_of(const model::stream& s) {
   return s.capture() == nullptr ? model::access_time::now : model::access_time::in_graph;
 }
 
-// The context whose device has to reach the memory that work in a stream uses: the stream's. A
-// capture does not ask.
+// Returns the context whose device must be able to access the memory of work in a stream: the
+// context of the stream. A capture does not check access.
 inline model::memory_user memory_user_for(const model::process& p, const model::stream& s) {
   return !p.has_several_devices() || s.capture() != nullptr ? model::memory_user{}
                                                             : model::memory_user{&s.owner(), false};
 }
 
-// The same for copies: the current one's, whatever the stream, and the stream's where there is
-// none.
+// Like memory_user_for(), for copies: the current context, whichever stream is used; without a
+// current context, the stream's.
 inline model::memory_user copy_user_for(const model::process& p, const model::stream& s) {
   if (!p.has_several_devices()) return {};
   model::context* const current = model::this_thread().current();
   return {current != nullptr ? current : &s.owner(), true};
 }
 
-// Is there memory at an address, as a context's device sees it?
-inline bool is_accessible(const model::process& p, model::context& by, const model::allocation& in,
-                          std::uintptr_t address) {
+// Returns true if the address lies in memory that the context's device can read.
+inline bool is_accessible(const model::process& p, model::context& user_context,
+                          const model::allocation& in, std::uintptr_t address) {
   if (!in.allows(model::read_access)) return false;
   return !p.has_several_devices() ||
-         model::can_access({&by, false}, in, address, 1, model::read_access);
+         model::can_access({&user_context, false}, in, address, 1, model::read_access);
 }
 
-// The event behind a handle, ready for use.
+// Looks up an event and checks that its context is usable.
 abi::CUresult find_event(model::process& p, abi::CUevent handle, model::event*& out);
 
-// The null stream's stand-in for calls without a stream argument (cuMemcpyHtoD): the legacy stream,
-// or the thread's own in the per-thread variants of the entry points.
+// Finds the stream of a call without a stream argument (cuMemcpyHtoD): the legacy stream, or the
+// thread's own default stream in a per-thread variant.
 abi::CUresult find_null_stream(model::process& p, model::stream*& out);
+
+// Creates a stream with validated CU_STREAM_* flags; clamps the priority to the valid range. Throws
+// std::bad_alloc.
+[[nodiscard]] inline abi::CUstream open_stream(model::process& p, model::context& in,
+                                               unsigned flags, int priority) {
+  if (in.green()) flags = abi::CU_STREAM_NON_BLOCKING;  // a green context has no blocking streams
+  const auto role = flags == abi::CU_STREAM_NON_BLOCKING ? model::stream_role::non_blocking
+                                                         : model::stream_role::blocking;
+  model::stream* const made = p.streams.acquire();
+  try {
+    made->open(in, role, flags,
+               std::clamp(priority, model::highest_priority, model::lowest_priority));
+  } catch (...) {
+    p.streams.recycle(made);
+    throw;
+  }
+  return static_cast<abi::CUstream>(p.streams.publish(made));
+}
+
+// Takes a free event, calls `open(event)` and publishes a handle for it. If `open` fails or throws,
+// the event is recycled and the failure is passed on.
+template <class Open>
+abi::CUresult open_event(model::process& p, abi::CUevent* out, Open&& open) {
+  model::event* made = p.events.acquire();
+  abi::CUresult status;
+  try {
+    status = open(*made);
+  } catch (...) {
+    p.events.recycle(made);
+    throw;
+  }
+  if (status != abi::CUDA_SUCCESS) {
+    p.events.recycle(made);
+    return status;
+  }
+  *out = static_cast<abi::CUevent>(p.events.publish(made));
+  return abi::CUDA_SUCCESS;
+}
+
+// Calls body(device) with the device of that ordinal, outside of host functions. Returns
+// CUDA_ERROR_INVALID_DEVICE if there is none.
+template <class Body>
+abi::CUresult with_device(abi::CUdevice ordinal, Body&& body) noexcept {
+  return guarded_outside_host_functions([&](model::process& p) -> abi::CUresult {
+    model::device* const device = p.find_device(ordinal);
+    return device != nullptr ? body(*device) : abi::CUDA_ERROR_INVALID_DEVICE;
+  });
+}
 
 }  // namespace weir::embedded::entry

@@ -1,4 +1,5 @@
-// entry/initialization.cpp - cuInit, the driver's version, the names and texts of results.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/initialization.cpp - cuInit, cuDriverGetVersion, cuGetErrorName, cuGetErrorString.
 #include "driver/results.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/model/core/process.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 using detail::result_text;
 
-// Null for a number that is no result.
+// Stores null and returns CUDA_ERROR_INVALID_VALUE for an unknown result code.
 CUresult describe(CUresult result, const char* result_text::*word, const char** out) noexcept {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = detail::known_result_text_of(result).*word;

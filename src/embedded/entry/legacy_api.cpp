@@ -1,10 +1,12 @@
-// entry/legacy_api.cpp - what later functions have replaced and older programs still call.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/legacy_api.cpp - older versions of functions, which existing programs still call.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 
 namespace weir::embedded::entry {
 
-// Without a status to say why, nothing found is an error, and the result is left alone.
+// This form has no status argument. A symbol that is not found is therefore an error, and the
+// result is left unchanged.
 CUresult cuGetProcAddress(const char* symbol, void** found, int version, cuuint64_t flags) {
   void* address = nullptr;
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -31,9 +33,9 @@ CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
     const model::device* const found = p.find_device(device);
     if (found == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const auto attribute = [&](CUdevice_attribute which) {
+    const auto attribute = [&](CUdevice_attribute attribute_id) {
       int value = 0;
-      return found->attribute(which, value) ? value : 0;
+      return found->attribute(attribute_id, value) ? value : 0;
     };
     *properties = {
         .maxThreadsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
@@ -69,7 +71,7 @@ CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int a
   return cuCtxCreate_v4(context, &params, flags, device);
 }
 
-// The whole device: a context cannot be confined.
+// Always the whole device, because a context cannot be restricted to some of its multiprocessors.
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (affinity == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -86,7 +88,7 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType 
   });
 }
 
-// Banks have had four bytes on every device of the last years, whatever they are set to.
+// Recent devices always use banks of four bytes, so setting the size has no effect.
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     model::context* context = nullptr;
@@ -106,7 +108,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   });
 }
 
-// Edges without data, which is all that there are.
+// Edges never carry data, so these forms lose nothing.
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count) {
   return cuGraphGetEdges_v2(graph, from, to, nullptr, count);
 }
@@ -134,7 +136,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dep
   return cuGraphAddNode_v2(node, graph, dependencies, nullptr, count, params);
 }
 
-// Nothing is kept in a cache on purpose, so nothing has to be let go.
+// The embedded driver keeps no lines persistent in a cache, so there is nothing to reset.
 CUresult cuCtxResetPersistingL2Cache() {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     model::context* context = nullptr;

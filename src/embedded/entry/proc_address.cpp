@@ -1,17 +1,18 @@
-// entry/proc_address.cpp - cuGetProcAddress: checks what it was asked, and looks it up
-// (proc_table.hpp); cuGetExportTable.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/proc_address.cpp - cuGetProcAddress, which searches proc_table.hpp, and
+// cuGetExportTable.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/proc_table.hpp"
 
 namespace weir::embedded::entry {
 
-// Needs no cuInit, and a host function may call it. The query's status is optional.
+// Needs no cuInit. A host function may call it. `status` is optional.
 CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
-  constexpr cuuint64_t known =
+  constexpr cuuint64_t valid_flags =
       CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   if (symbol == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (version > CUDA_VERSION || (flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (version > CUDA_VERSION || (flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   const found_proc answer = find_proc(symbol, version < 0 ? CUDA_VERSION : version, per_thread);
   *found = const_cast<void*>(answer.address);
@@ -19,7 +20,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuui
   return CUDA_SUCCESS;
 }
 
-// No table of functions behind an id is known here; the ids are those of one vendor's libraries.
+// Always fails: export tables have ids that only one vendor's libraries use.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table != nullptr) *table = nullptr;
   return CUDA_ERROR_INVALID_VALUE;

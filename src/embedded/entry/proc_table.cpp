@@ -1,5 +1,6 @@
-// embedded/entry/proc_table.cpp - the search, and the functions of a driver in the program's own
-// process.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/proc_table.cpp - the search, and the functions of an embedded driver without the
+// drop-in.
 #include "embedded/entry/proc_table.hpp"
 
 #include "embedded/entry/entries.hpp"
@@ -16,7 +17,7 @@ const void* address(Function* function) noexcept {
 
 CUresult not_supported() noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
 
-// A function without a variant serves both default streams.
+// A function without a per-thread variant serves both default streams.
 #define WEIR_PER_THREAD_none(symbol) address(entries.symbol)
 #define WEIR_PER_THREAD_ptsz(symbol) address(&per_thread<entries.symbol>::call)
 #define WEIR_PER_THREAD_ptds(symbol) address(&per_thread<entries.symbol>::call)
@@ -39,19 +40,19 @@ constinit std::span<const proc> published;
 found_proc find_proc(const char* base, int version, bool per_thread) noexcept {
   const std::span<const proc> procs = published.empty() ? std::span{default_procs} : published;
   const proc* best = nullptr;
-  bool known = false;
+  bool name_found = false;
   for (const proc& p : procs) {
     if (std::strcmp(p.base, base) != 0) continue;
-    known = true;
+    name_found = true;
     if (p.version <= version && (best == nullptr || p.version > best->version)) best = &p;
   }
-  // There are per-thread variants since 7.0, of older functions, too.
+  // Per-thread variants exist since CUDA 7.0, also of functions that are older.
   if (best != nullptr && per_thread && best->per_thread != best->plain && version < 7000)
     best = nullptr;
   if (best != nullptr)
     return {per_thread ? best->per_thread : best->plain, CU_GET_PROC_ADDRESS_SUCCESS};
-  return {nullptr, known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                         : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
+  return {nullptr, name_found ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                              : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
 }
 
 void publish_procs(std::span<const proc> procs) noexcept { published = procs; }

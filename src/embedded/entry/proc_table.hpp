@@ -1,4 +1,5 @@
-// embedded/entry/proc_table.hpp - what cuGetProcAddress finds: every function by base name, version
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/proc_table.hpp - the table that cuGetProcAddress searches by base name, version
 // and default stream.
 #pragma once
 
@@ -8,28 +9,28 @@
 
 namespace weir::embedded::entry {
 
-// One version of one function.
+// A version of a function.
 struct proc {
-  const char* base;   // the name that cuGetProcAddress is asked for
-  int version;        // the first version of CUDA that has the function in this form
-  const void* plain;  // null is the legacy default stream
-  const void*
-      per_thread;  // null is the thread's own; the same address where a function knows no stream
+  const char* base;   // the name to pass to cuGetProcAddress
+  int version;        // the first CUDA version that has the function in this form
+  const void* plain;  // a null stream means the legacy default stream
+  // a null stream means the thread's own default stream; equals `plain` if the function uses no
+  // stream
+  const void* per_thread;
 };
 
-// The address found, and the status that cuGetProcAddress gives with it; the address is null unless
-// the status is CU_GET_PROC_ADDRESS_SUCCESS.
+// The result of a lookup. The address is null unless the status is CU_GET_PROC_ADDRESS_SUCCESS.
 struct found_proc {
   const void* address;
   abi::CUdriverProcAddressQueryResult status;
 };
 
-// The newest form of a function that is not newer than `version`.
+// Finds the newest form of a function that is not newer than `version`.
 [[nodiscard]] found_proc find_proc(const char* base, int version, bool per_thread) noexcept;
 
-// Makes find_proc answer from another list. The drop-in gives its exported functions when it is
-// loaded, since a program may compare what it finds with what it linked against; in a program's own
-// process the entries themselves are found. The list must outlive the process.
+// Replaces the list that find_proc() searches. The drop-in publishes its exported functions when it
+// is loaded, because a program may compare a found address with the one it linked against. Without
+// the drop-in, the entry points themselves are found. The list must outlive the process.
 void publish_procs(std::span<const proc> procs) noexcept;
 
 }  // namespace weir::embedded::entry

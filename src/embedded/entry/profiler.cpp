@@ -1,4 +1,6 @@
-// entry/profiler.cpp - where a profiler's recording begins and ends: there is none here to be told.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/profiler.cpp - cuProfilerStart and cuProfilerStop. There is no profiler to notify,
+// so they only check.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/condition_values.cpp - which handle is which value's.
 #include "embedded/kernel/condition_values.hpp"
 

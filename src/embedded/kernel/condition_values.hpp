@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/condition_values.hpp - the conditions of graphs, for kernels to set.
 #pragma once
 

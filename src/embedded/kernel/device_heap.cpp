@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/device_heap.cpp - the host's heap, counted and marked.
 #include "embedded/kernel/device_heap.hpp"
 

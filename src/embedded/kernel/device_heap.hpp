@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/device_heap.hpp - malloc() and free() in kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/device_print.cpp - formatting on the kernel's account, writing on the driver's.
 #include "embedded/kernel/device_print.hpp"
 

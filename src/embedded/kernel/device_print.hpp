@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/device_print.hpp - printf() in kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/launch.hpp - what is run: a kernel, over how many threads, with which arguments.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/run.cpp - the way in which a launch is run.
 #include "embedded/kernel/run.hpp"
 

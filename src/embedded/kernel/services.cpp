@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/services.cpp - what the driver offers to kernels that run.
 #include "embedded/kernel/services.hpp"
 
@@ -10,12 +11,12 @@
 #include <x86intrin.h>
 #endif
 
-#include "embedded/engine/spin_lock.hpp"
 #include "embedded/kernel/blocks/block_runner.hpp"
 #include "embedded/kernel/blocks/cooperative_grid.hpp"
 #include "embedded/kernel/condition_values.hpp"
 #include "embedded/kernel/device_heap.hpp"
 #include "embedded/kernel/device_print.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -128,7 +129,7 @@ void sleep(unsigned time) {
   if (time >= too_short_to_sleep) {
     std::this_thread::sleep_for(std::chrono::nanoseconds{time});
   } else {
-    while (nanoseconds() < until) engine::pause();
+    while (nanoseconds() < until) weir::detail::pause();
   }
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/services.hpp - what the driver offers to kernels that run.
 #pragma once
 

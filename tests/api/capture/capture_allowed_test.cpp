@@ -1,5 +1,6 @@
-// capture_allowed_test.cpp - what the table of docs/guide/capture.md says weir allows: it is done,
-// and the capture lives on.
+// SPDX-License-Identifier: Apache-2.0
+// capture_allowed_test.cpp - calls that docs/guide/capture.md allows during a capture: they
+// succeed, and the capture stays valid.
 #include <weir/device/green_context.hpp>
 #include <weir/device/peer_access.hpp>
 #include <weir/event/timer.hpp>
@@ -32,7 +33,7 @@ using test::result_of;
 
 class CaptureAllowed : public test::capture_fixture {
  protected:
-  // In a capture of each mode, in its thread and in another.
+  // Makes the call during a capture of each mode, on the capturing thread and on another one.
   void expect_capture_stays_valid(const std::function<void()>& call) {
     for (const auto mode :
          {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
@@ -72,8 +73,7 @@ TEST_F(CaptureAllowed, APoolCanLeaseAStreamDuringACapture) {
   expect_capture_stays_valid([&] {
     const stream_lease leased = pool.acquire();
     buffer<int> own{
-        leased,
-        100};  // the next lease may be another stream, which this one's work is not ordered with
+        leased, 100};  // a later lease may be another stream, which is not ordered after this one
     fill(leased, own, 1);
   });
 }
@@ -140,10 +140,10 @@ TEST_F(CaptureAllowed, OtherGraphsCanBeEditedUpdatedAndLaunchedDuringACapture) {
     run.upload(t);
     run.launch(t);
   });
-  t.sync();  // nobody knows that the launches use y
+  t.sync();  // weir does not track that the launches use y
 }
 
-// What the table leaves to the driver is refused without harm.
+// A call that docs/guide/capture.md leaves to the driver is refused, and the capture stays valid.
 TEST_F(CaptureAllowed, RemovingANodeOfTheCapturedGraphIsRefused) {
   const graph g = capture(s, [&](capture_scope& scope) {
     fill(s, x, 1);

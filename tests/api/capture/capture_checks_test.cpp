@@ -1,5 +1,6 @@
-// capture_checks_test.cpp - what a capture refuses while it is open, and what goes on in it and
-// beside it without harm.
+// SPDX-License-Identifier: Apache-2.0
+// capture_checks_test.cpp - calls that an open capture refuses, and calls that are allowed in it
+// and beside it.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -17,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/capture/captures.hpp"
+#include "api/capture/capture_registry.hpp"
 #include "capture_fixture.hpp"
 #include "driver/table.hpp"
 #include "support/errors.hpp"
@@ -62,8 +63,7 @@ TEST_F(CaptureChecks, QueriesOfACapturedStreamAreRefusedAndTheCaptureContinues) 
   expect_not_capturing();
 }
 
-// Rule 99: of other streams and events everything may be asked, in every mode, and from every
-// thread.
+// Rule 99: other streams and events can be queried in every mode and from every thread.
 TEST_F(CaptureChecks, QueriesOfOtherStreamsAreAllowedDuringACapture) {
   const event before = t.record();
   for (const auto mode : {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
@@ -89,7 +89,7 @@ TEST_F(CaptureChecks, QueriesOfOtherStreamsAreAllowedDuringACapture) {
   }
 }
 
-// An event is part of a capture for as long as its last record is.
+// An event belongs to a capture only while its last record does.
 TEST_F(CaptureChecks, AnEventRecordedAgainOutsideTheCaptureCanBeQueried) {
   const event mark{gpu};
   const graph g = capture(s, [&] {
@@ -102,7 +102,7 @@ TEST_F(CaptureChecks, AnEventRecordedAgainOutsideTheCaptureCanBeQueried) {
   EXPECT_EQ(g.node_count(), 0u);
 }
 
-// Another event may get the handle of one that is gone.
+// A new event may get the handle of a destroyed one.
 TEST_F(CaptureChecks, ADestroyedEventIsNoLongerACapturedEvent) {
   const graph g = capture(s, [&] {
     CUevent_st* handle = nullptr;
@@ -154,7 +154,7 @@ TEST_F(CaptureChecks, DestroyingObjectsDuringACaptureIsDeferredToItsEnd) {
     other_pinned.reset();
     drain_deferred();
     EXPECT_EQ(capture_status_of(s), capture_status::active);
-    EXPECT_GT(deferred_count(), 0u) << "frees wait for the capture";
+    EXPECT_GT(deferred_count(), 0u) << "frees are deferred to the end of the capture";
     EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }),
               fails ? errc::stream_capture_unjoined : errc::success);
     drain_deferred();
@@ -195,7 +195,7 @@ TEST_F(CaptureChecks, OtherGraphsCanBeLaunchedOutsideTheCapturedStreamOnly) {
   EXPECT_EQ(host[0], 9);
 }
 
-// Rule 170: what is made meanwhile harms none.
+// Rule 170: allocating host memory during a capture leaves the capture valid.
 TEST_F(CaptureChecks, HostMemoryCanBeAllocatedDuringACapture) {
   for (const auto mode : {capture_mode::global, capture_mode::own_thread}) {
     const graph g = capture(s,

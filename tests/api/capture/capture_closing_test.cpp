@@ -1,5 +1,6 @@
-// capture_closing_test.cpp - memory closed, imports made and ended, profilers started and stopped,
-// in a capture and beside it: none of it harms one, in whichever mode and thread.
+// SPDX-License-Identifier: Apache-2.0
+// capture_closing_test.cpp - closing memory, imports and profiler scopes during a capture: the
+// capture stays valid in every mode and on every thread.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -33,8 +34,8 @@ using test::shared_allocation;
 
 class CaptureClosing : public test::capture_fixture {
  protected:
-  // Makes something with make(), and calls use(it) in the thread of a capture, and in another one
-  // beside it.
+  // Creates an object with make() and calls use(object) on a capturing thread, and on another
+  // thread during a capture.
   template <class Make, class Use>
   void expect_capture_stays_valid(const Make& make, const Use& use) {
     for (const auto mode :
@@ -42,20 +43,20 @@ class CaptureClosing : public test::capture_fixture {
       SCOPED_TRACE(testing::Message() << "mode " << static_cast<unsigned>(mode));
       auto used_in_capture = make();
       auto used_on_other_thread = make();
-      const graph g = capture(s,
-                              [&] {
-                                fill(s, x, 1);
-                                use(used_in_capture);
-                                EXPECT_EQ(capture_status_of(s), capture_status::active) << "in it";
-                                std::thread{[&] { use(used_on_other_thread); }}.join();
-                                EXPECT_EQ(capture_status_of(s), capture_status::active)
-                                    << "beside it";
-                              },
-                              {.mode = mode});
+      const graph g = capture(
+          s,
+          [&] {
+            fill(s, x, 1);
+            use(used_in_capture);
+            EXPECT_EQ(capture_status_of(s), capture_status::active) << "on the capturing thread";
+            std::thread{[&] { use(used_on_other_thread); }}.join();
+            EXPECT_EQ(capture_status_of(s), capture_status::active) << "on another thread";
+          },
+          {.mode = mode});
       EXPECT_EQ(g.node_count(), 1u);
     }
   }
-  // The same with a capture that was started directly through the driver.
+  // Like expect_capture_stays_valid(), for a capture that was started directly through the driver.
   template <class Make, class Use>
   void expect_external_capture_stays_valid(const Make& make, const Use& use) {
     for (const auto mode :
@@ -68,10 +69,10 @@ class CaptureClosing : public test::capture_fixture {
       EXPECT_TRUE(foreign.end());
     }
   }
-  // Memory with a use to wait for.
+  // Returns the memory with a pending use that its close has to wait for.
   template <class Memory>
   [[nodiscard]] Memory with_pending_use(Memory memory) const {
-    gpu.sync();  // it is there
+    gpu.sync();  // the use has been queued and finished
     fill(t, memory, 1);
     return memory;
   }
@@ -153,7 +154,7 @@ TEST_F(CaptureClosing, ImportingMemoryBreaksNoCapture) {
   };
   expect_capture_stays_valid(nothing, import);
   expect_external_capture_stays_valid(nothing, import);
-  if (!gpu.is_embedded()) return;  // on a GPU somebody else has to make a semaphore
+  if (!gpu.is_embedded()) return;  // on a GPU, only another interface can create a semaphore
   const shared_semaphore shared;
   const auto import_semaphore = [&](int) {
     EXPECT_EQ(result_of([&] {
@@ -186,8 +187,8 @@ TEST_F(CaptureClosing, StartingAProfilerBreaksNoCapture) {
   expect_external_capture_stays_valid(nothing, profile);
 }
 
-// Nobody can wait for the work of a capture, so memory that it uses is not closed meanwhile, and
-// nothing is lost.
+// The host cannot wait for captured work, so memory that a capture uses cannot be closed before the
+// capture ends.
 TEST_F(CaptureClosing, MemoryThatACaptureUsesCannotBeClosedBeforeTheCaptureEnds) {
   pinned_buffer<int> pinned{100};
   managed_buffer<int> managed{100};
@@ -196,7 +197,7 @@ TEST_F(CaptureClosing, MemoryThatACaptureUsesCannotBeClosedBeforeTheCaptureEnds)
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_unsupported);
     EXPECT_STREQ(failure->call(), call);
-    EXPECT_TRUE(message_contains(*failure, "lives on")) << failure->what();
+    EXPECT_TRUE(message_contains(*failure, "stays valid")) << failure->what();
     EXPECT_FALSE(memory.closed());
   };
   for (const auto mode : {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {

@@ -1,4 +1,5 @@
-// capture_ended_test.cpp - captures by hand of which other threads see that they are over.
+// SPDX-License-Identifier: Apache-2.0
+// capture_ended_test.cpp - manual captures whose end is observed by other threads.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -31,8 +32,8 @@ class CaptureEnded : public ::testing::Test {
   stream t{gpu};
 };
 
-// A thread that begins a capture, ends it directly through the driver, and goes on living without
-// another.
+// A thread that begins a capture and ends it directly through the driver. The thread keeps running
+// without another capture.
 class thread_with_directly_ended_capture {
  public:
   explicit thread_with_directly_ended_capture(const stream& on) {
@@ -77,7 +78,7 @@ TEST_F(CaptureEnded, ACaptureCanBeginAfterAnotherIsEndedDirectlyThroughTheDriver
   const graph g = capture(s, [] {});
 }
 
-// Whoever asks about a capture of another thread keeps nothing from that thread.
+// A query from another thread about a capture takes no share in the capturing thread's stream.
 TEST_F(CaptureEnded, AThreadOwnsItsStreamAloneOnceItsCaptureHasEnded) {
   std::atomic<bool> over{false};
   std::thread other{[&] {

@@ -1,5 +1,6 @@
-// capture_failure_test.cpp - captures that end with no graph, and who is to blame: streams not
-// joined, and calls that broke them.
+// SPDX-License-Identifier: Apache-2.0
+// capture_failure_test.cpp - captures that yield no graph, and the cause that the error names:
+// streams that were not joined, and calls that broke the capture.
 #include <weir/capture/capture.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/event/event.hpp>
@@ -51,7 +52,7 @@ TEST_F(CaptureFailure, StreamsThatWereNotJoinedAreNamed) {
       joined.wait(s);
       fill(joined, x, 1);
       s.wait(joined);
-      fill(s, x, 2);  // what was joined is behind the end, but not directly
+      fill(s, x, 2);  // the end comes after the joined stream's work, but not directly
     }));
   });
   ASSERT_TRUE(failure);
@@ -89,7 +90,7 @@ TEST_F(CaptureFailure, TheJoinForksOptionJoinsForkedStreams) {
   EXPECT_EQ(host[0], 5);
 }
 
-// H27: the first call that broke it, with its line.
+// H27: the error names the first call that broke the capture, with its line.
 TEST_F(CaptureFailure, ABrokenCaptureNamesTheFirstCallThatBrokeIt) {
   const event outside = t.record();
   begin_capture(s, {.mode = capture_mode::relaxed});
@@ -97,7 +98,7 @@ TEST_F(CaptureFailure, ABrokenCaptureNamesTheFirstCallThatBrokeIt) {
   const unsigned line = __LINE__ - 1;
   EXPECT_EQ(capture_status_of(s), capture_status::invalidated);
   EXPECT_EQ(result_of([&] { fill(s, x, 1); }), errc::stream_capture_invalidated)
-      << "a later one, which is not to blame";
+      << "this later call is not named";
   EXPECT_EQ(s.try_done(), errc::stream_capture_invalidated);
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
@@ -121,8 +122,8 @@ TEST_F(CaptureFailure, ACallMadeDirectlyThroughTheDriverIsReportedAsTheBreakingC
   expect_not_capturing();
 }
 
-// A call directly through the driver has broken it; what fails afterwards, in it or elsewhere, is
-// not to blame.
+// If a call directly through the driver broke the capture, later failures in the capture or
+// elsewhere are not named as the cause.
 TEST_F(CaptureFailure, CallsThatFailAfterTheCaptureBrokeAreNotNamed) {
   const stream u{gpu};
   const event outside = u.record();
@@ -148,7 +149,7 @@ TEST_F(CaptureFailure, CallsThatFailAfterTheCaptureBrokeAreNotNamed) {
     EXPECT_EQ(result_of([&] { launch_host_once(s, [] {}); }), errc::stream_capture_invalidated);
   });
   fails_after([&](const event& captured) {
-    // The driver's answer to a stream outside.
+    // The driver refuses the wait of a stream outside the capture.
     EXPECT_EQ(result_of([&] { u.wait(captured); }), errc::invalid_value);
   });
   expect_not_capturing();
@@ -165,7 +166,7 @@ TEST_F(CaptureFailure, AHostFunctionErrorIsNotNamedAsTheBreakingCall) {
   EXPECT_TRUE(message_contains(*failure, "directly through the driver")) << failure->what();
 }
 
-// Nor is a question that does no harm, about an event of which nothing is known.
+// A query that does not break the capture is not named either, here for an event of unknown state.
 TEST_F(CaptureFailure, ARefusedElapsedTimeQueryIsNotNamedAsTheBreakingCall) {
   const timed_event mark{gpu};
   begin_capture(s, {.mode = capture_mode::relaxed});
@@ -179,7 +180,7 @@ TEST_F(CaptureFailure, ARefusedElapsedTimeQueryIsNotNamedAsTheBreakingCall) {
   EXPECT_TRUE(message_contains(*failure, "directly through the driver")) << failure->what();
 }
 
-// Two captures: each tells of the call that broke it.
+// The error of each of two captures names the call that broke that capture.
 TEST_F(CaptureFailure, ACallThatBreaksOneCaptureIsNotNamedByAnother) {
   const stream u{gpu};
   const event outside = u.record();
@@ -219,8 +220,8 @@ TEST_F(CaptureFailure, AMergeIsNamedByTheTwoMergedCapturesOnly) {
   expect_not_capturing();
 }
 
-// Of an event that was recorded directly through the driver nothing is known; the look at it breaks
-// the capture, and says so.
+// weir does not track an event that was recorded directly through the driver. Querying it breaks
+// the capture, and the error says so.
 TEST_F(CaptureFailure, ABreakingQueryThatDoesNotThrowIsNamed) {
   const event mark{gpu};
   begin_capture(s);
@@ -232,8 +233,8 @@ TEST_F(CaptureFailure, ABreakingQueryThatDoesNotThrowIsNamed) {
   expect_not_capturing();
 }
 
-// An event of a capture that is over joins nothing to the next one, and breaks it if its stream
-// waits for it.
+// An event of an earlier capture joins no stream to the next capture, and breaks it if its stream
+// waits for the event.
 TEST_F(CaptureFailure, AnEventOfAnEarlierCaptureJoinsNoStream) {
   const event mark{gpu};
   for (const bool past_weir : {false, true}) {
@@ -266,8 +267,8 @@ TEST_F(CaptureFailure, AnEventOfAnEarlierCaptureJoinsNoStream) {
   expect_not_capturing();
 }
 
-// Of a capture that was ended directly through the driver nothing is told by the next one of the
-// stream, whoever began that.
+// If a capture was ended directly through the driver, the error of the stream's next capture does
+// not name the call that began the earlier one.
 TEST_F(CaptureFailure, ACaptureDoesNotReportTheBeginOfAnEarlierCapture) {
   begin_capture(s, {.mode = capture_mode::relaxed});
   const unsigned line = __LINE__ - 1;
@@ -276,7 +277,7 @@ TEST_F(CaptureFailure, ACaptureDoesNotReportTheBeginOfAnEarlierCapture) {
   EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &ended), abi::CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_RELAXED),
             abi::CUDA_SUCCESS);
-  const event mark = s.record();  // where weir sees that it is another
+  const event mark = s.record();  // here weir sees that this is another capture
   EXPECT_EQ(result_of([&] { mark.sync(); }), errc::captured_event);
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);

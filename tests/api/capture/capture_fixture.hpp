@@ -1,4 +1,5 @@
-// capture_fixture.hpp - two streams to capture, and memory to see by what has run.
+// SPDX-License-Identifier: Apache-2.0
+// capture_fixture.hpp - two streams to capture, and memory whose contents show which work has run.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -23,7 +24,7 @@ class capture_fixture : public ::testing::Test {
     s.sync();
     return host[0];
   }
-  // Nobody captures, and the streams take work.
+  // Expects that no stream captures and that the streams accept work.
   void expect_not_capturing() {
     EXPECT_EQ(capture_status_of(s), capture_status::none);
     EXPECT_EQ(capture_status_of(t), capture_status::none);
@@ -31,20 +32,21 @@ class capture_fixture : public ::testing::Test {
     EXPECT_EQ(first_element(), 77);
     t.sync();
   }
-  // t joins the capture of s and has work of its own.
+  // Joins t to the capture of s and queues work of its own on t.
   void fork() {
     t.wait(s);
     fill(t, y, 5);
   }
-  // Calls use(node, named) with nodes that the graph of a capture does not have; a refusal says
-  // `named` of each.
+  // Calls use(node, named) with nodes that do not belong to the captured graph. The error for each
+  // contains `named`.
   template <class Use>
   static void for_each_foreign_node(const Use& use) {
     graph other;
     const graph_node foreign = other.add(empty_parameters{});
     other.tag(foreign, "theirs");
     use(foreign, "theirs");
-    use(graph_node{foreign.get()}, "is no node of it");  // nobody says of which graph it is
+    use(graph_node{foreign.get()},
+        "is not a node of the captured graph");  // nothing tells which graph it belongs to
     use(graph_node{}, "no node");
   }
   [[nodiscard]] static bool message_contains(const error& e, const std::string& what) {

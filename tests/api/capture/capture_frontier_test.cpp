@@ -1,5 +1,6 @@
-// capture_frontier_test.cpp - what the next operation of a stream that captures comes after,
-// changed by hand.
+// SPDX-License-Identifier: Apache-2.0
+// capture_frontier_test.cpp - manual changes of a capturing stream's frontier: the nodes that its
+// next operation depends on.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -60,7 +61,7 @@ TEST_F(CaptureFrontier, UpdateCaptureDependenciesExtendsOrReplacesTheFrontier) {
   EXPECT_EQ(g.roots().size(), 3u);
 }
 
-// A node added by hand comes between two operations of the stream (rule of H7).
+// A manually added node can stand between two operations of the stream (rule of H7).
 TEST_F(CaptureFrontier, AManuallyAddedNodeCanJoinTheStreamOrder) {
   const graph g = capture(s, [&](capture_scope& scope) {
     fill(s, x, 1);
@@ -109,7 +110,7 @@ TEST_F(CaptureFrontier, UpdatingDependenciesOfANonCapturingStreamIsRefused) {
   expect_not_capturing();
 }
 
-// Rule 109: refused by name, and the capture is what it was.
+// Rule 109: a foreign node is refused by name, and the frontier does not change.
 TEST_F(CaptureFrontier, NodesOfOtherGraphsAreRefusedByName) {
   const graph g = capture(s, [&] {
     fill(s, x, 1);

@@ -1,4 +1,5 @@
-// capture_participant_test.cpp - functions that take part in a capture of somebody else's.
+// SPDX-License-Identifier: Apache-2.0
+// capture_participant_test.cpp - functions that take part in a capture that other code began.
 #include <weir/capture/capture_exec.hpp>
 #include <weir/capture/capture_participant.hpp>
 #include <weir/core/deferred.hpp>
@@ -16,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/capture/captures.hpp"
+#include "api/capture/capture_checks.hpp"
 #include "capture_fixture.hpp"
 #include "support/closure_probe.hpp"
 #include "support/errors.hpp"
@@ -30,7 +31,7 @@ using test::result_of;
 
 class CaptureParticipant : public test::capture_fixture {};
 
-// Rule 114: joined, never begun nor ended.
+// Rule 114: a participant joins the capture and neither begins nor ends it.
 TEST_F(CaptureParticipant, ACaptureParticipantJoinsACaptureWithoutEndingIt) {
   test::foreign_capture theirs{s};
   {
@@ -42,7 +43,7 @@ TEST_F(CaptureParticipant, ACaptureParticipantJoinsACaptureWithoutEndingIt) {
     const auto refused = failure_of([&] { static_cast<void>(end_capture(s)); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::illegal_state);
-    EXPECT_TRUE(message_contains(*refused, "whoever began it ends it")) << refused->what();
+    EXPECT_TRUE(message_contains(*refused, "end it in the code that began it")) << refused->what();
   }
   EXPECT_EQ(capture_status_of(s), capture_status::active);
   const graph g = graph::adopt(theirs.take());
@@ -66,7 +67,8 @@ TEST_F(CaptureParticipant, ACaptureParticipantOfABrokenCaptureIsRefused) {
   EXPECT_FALSE(theirs.end());
 }
 
-// What the driver would punish is refused first, as in captures of weir's own.
+// Calls that would break the capture are refused before the driver sees them, as in weir's own
+// captures.
 TEST_F(CaptureParticipant, CallsThatWouldBreakTheJoinedCaptureAreRefused) {
   test::foreign_capture theirs{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   {
@@ -75,7 +77,7 @@ TEST_F(CaptureParticipant, CallsThatWouldBreakTheJoinedCaptureAreRefused) {
     const auto refused = failure_of([&] { s.sync(); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::stream_capture_unsupported);
-    EXPECT_TRUE(message_contains(*refused, "started directly through the driver, and entered at"))
+    EXPECT_TRUE(message_contains(*refused, "started directly through the driver and joined at"))
         << refused->what();
     EXPECT_EQ(result_of([&] { static_cast<void>(s.done()); }), errc::stream_capture_unsupported);
     EXPECT_EQ(result_of([&] { mark.sync(); }), errc::captured_event);
@@ -121,7 +123,8 @@ TEST_F(CaptureParticipant, CaptureParticipantsOfOneCaptureMayEndInAnyOrder) {
   std::optional<capture_participant> third{s};
   second.reset();
   first.reset();
-  EXPECT_EQ(result_of([&] { s.sync(); }), errc::stream_capture_unsupported) << "the third is there";
+  EXPECT_EQ(result_of([&] { s.sync(); }), errc::stream_capture_unsupported)
+      << "the third participant is still open";
   const auto refused = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->result(), errc::illegal_state);
@@ -130,7 +133,7 @@ TEST_F(CaptureParticipant, CaptureParticipantsOfOneCaptureMayEndInAnyOrder) {
   EXPECT_TRUE(theirs.end());
 }
 
-// Whoever is there knows of it, and in the end nobody does.
+// All participating threads see the capture, and weir forgets it when the last one leaves.
 TEST_F(CaptureParticipant, SeveralThreadsCanEnterAndLeaveOneCaptureConcurrently) {
   constexpr int threads = 4;
   constexpr int rounds = 1000;
@@ -167,7 +170,7 @@ TEST_F(CaptureParticipant, ACaptureParticipantCanJoinACaptureThatWeirBegan) {
       fill(outer, x, 1);
     }
     EXPECT_EQ(result_of([&] { s.sync(); }), errc::stream_capture_unsupported)
-        << "it is known all the same";
+        << "weir still tracks the capture";
   });
   EXPECT_EQ(g.node_count(), 1u);
 }
@@ -180,7 +183,7 @@ TEST_F(CaptureParticipant, EndCaptureIsRefusedWhileACaptureParticipantTakesPart)
     const auto refused = failure_of([&] { static_cast<void>(end_capture(s)); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::illegal_state);
-    EXPECT_TRUE(message_contains(*refused, "capture_participant takes part")) << refused->what();
+    EXPECT_TRUE(message_contains(*refused, "still has a capture_participant")) << refused->what();
     fill(**last, x, 1);
     last->reset();
   }
@@ -188,7 +191,7 @@ TEST_F(CaptureParticipant, EndCaptureIsRefusedWhileACaptureParticipantTakesPart)
   EXPECT_FALSE(detail::any_capture_active());
 }
 
-// One that its owner ends too early leaves nothing behind.
+// If the capture ends before its participant, weir keeps no record of it.
 TEST_F(CaptureParticipant, ACaptureParticipantThatEndedEarlyRefusesNoFurtherCalls) {
   test::foreign_capture theirs{s};
   const capture_participant outer{s};

@@ -1,4 +1,5 @@
-// capture_test.cpp - captures begun and ended: what they record, what they tell, what they keep.
+// SPDX-License-Identifier: Apache-2.0
+// capture_test.cpp - beginning and ending captures: what they record, report and keep alive.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -55,7 +56,7 @@ TEST_F(Capture, TheBodyReceivesTheStreamAndTheGraph) {
 // Rule 111.
 TEST_F(Capture, AnExceptionFromTheBodyIsRethrownAndTheCaptureIsEnded) {
   test::closure_stats f;
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   EXPECT_THROW(static_cast<void>(capture(s,
                                          [&](capture_scope& scope) {
                                            scope.keep(test::closure_probe{f});
@@ -64,7 +65,7 @@ TEST_F(Capture, AnExceptionFromTheBodyIsRethrownAndTheCaptureIsEnded) {
                                          })),
                std::runtime_error);
   EXPECT_TRUE(test::is_destroyed_once(f));
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
@@ -97,7 +98,7 @@ TEST_F(Capture, ASecondBeginIsRefusedAndTheFirstCaptureContinues) {
   EXPECT_TRUE(message_contains(*again, "capture_test.cpp:" + std::to_string(line)))
       << again->what();
   EXPECT_EQ(result_of([&] { static_cast<void>(capture(t, [] {})); }), errc::illegal_state)
-      << "t has joined";
+      << "t has joined the capture";
   s.wait(t);
   EXPECT_EQ(end_capture(s).node_count(), 1u);
   expect_not_capturing();
@@ -113,7 +114,7 @@ TEST_F(Capture, EndingACaptureOnAnotherStreamIsRefusedAndTheCaptureContinues) {
   s.wait(t);
   EXPECT_EQ(end_capture(s).node_count(), 1u);
   EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }), errc::illegal_state)
-      << "it has ended";
+      << "the capture has ended";
 }
 
 TEST_F(Capture, ACaptureScopeCannotBeEndedFromItsBody) {
@@ -163,7 +164,8 @@ TEST_F(Capture, CaptureInfoReportsTheCaptureAndItsFrontier) {
   static_cast<void>(end_capture(s));
 }
 
-// Rule 113: whatever becomes of the owner, the scope ends on the stream that it began on.
+// Rule 113: the scope ends the capture on the stream on which it began, even if the stream's owner
+// is destroyed.
 TEST_F(Capture, TheStreamOwnerMayBeDestroyedInsideTheBody) {
   auto owner = std::make_unique<stream>(gpu);
   const graph g = capture(*owner, [&](capture_scope& scope) {
@@ -183,7 +185,7 @@ TEST_F(Capture, ACaptureStartedDirectlyThroughTheDriverCanBeEnded) {
 
 // Rule 119.
 TEST_F(Capture, ObjectsKeptByACaptureScopeLiveUntilTheLastLaunchIsDone) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   test::closure_stats f;
   std::optional<buffer<int>> kept{std::in_place, s, 100};
   std::optional<graph> g{capture(s, [&](capture_scope& scope) {
@@ -208,7 +210,7 @@ TEST_F(Capture, ObjectsKeptByACaptureScopeLiveUntilTheLastLaunchIsDone) {
   EXPECT_EQ(f.destructions_in_host_functions, 0);
   EXPECT_NE(f.destroyed_by.load(), std::this_thread::get_id());
   drain_deferred();
-  EXPECT_EQ(unraised.count(), 0u) << "it is destroyed where CUDA calls are allowed";
+  EXPECT_EQ(unhandled.count(), 0u) << "the closure is destroyed where CUDA calls are allowed";
 }
 
 TEST_F(Capture, BeginningACaptureInAHostFunctionIsRefused) {

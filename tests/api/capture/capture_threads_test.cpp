@@ -1,5 +1,6 @@
-// capture_threads_test.cpp - captures and threads: who may end one, several at once, and the mode
-// that is a thread's own.
+// SPDX-License-Identifier: Apache-2.0
+// capture_threads_test.cpp - captures and threads: which thread may end a capture, concurrent
+// captures, and the capture mode of a thread.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -59,8 +60,8 @@ TEST_F(CaptureThreads, TwoThreadsCanCaptureConcurrently) {
   EXPECT_EQ(other->node_count(), 20u);
 }
 
-// The same often, with forks, marks, looks and destructions beside each other: nobody disturbs
-// anybody.
+// Repeats concurrent captures with forks, records, queries and destructions: no thread affects
+// another one's capture.
 TEST_F(CaptureThreads, ManyThreadsCanCaptureConcurrently) {
   constexpr int threads = 4;
   constexpr int captures = 50;
@@ -96,8 +97,8 @@ TEST_F(CaptureThreads, ManyThreadsCanCaptureConcurrently) {
   for (int i = 0; i < threads; ++i) all.emplace_back(work, i);
   for (std::thread& thread : all) thread.join();
   EXPECT_EQ(whole, threads * captures);
-  // What the graphs keep goes when the driver has done with their last launches, and not into the
-  // next test.
+  // The graphs' kept objects are destroyed when their last launches have finished: wait here, so
+  // that this does not happen in the next test.
   for (const std::weak_ptr<int> last = std::exchange(in_use, nullptr); !last.expired();)
     std::this_thread::yield();
   drain_deferred();

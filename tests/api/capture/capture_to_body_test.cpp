@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // capture_to_body_test.cpp - bodies of conditional nodes that are filled by captures.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/capture/capture_to.hpp>
@@ -44,7 +45,7 @@ TEST_F(CaptureToBody, ACaptureAddsNodesToAConditionalBody) {
   EXPECT_EQ(first_element(), 2);
 }
 
-// Rule 128: with the operation at fault, and the body as it was.
+// Rule 128: the error names the operation, and the body does not change.
 TEST_F(CaptureToBody, AnOperationThatABodyCannotContainIsNamed) {
   graph g;
   const auto node = g.add(if_parameters{condition{g, 1u}});
@@ -64,7 +65,8 @@ TEST_F(CaptureToBody, AnOperationThatABodyCannotContainIsNamed) {
   EXPECT_EQ(first_element(), 3);
 }
 
-// Drivers take no memory nodes out again: once recorded, one would spoil the body for good.
+// Drivers cannot remove memory nodes: once recorded, such a node would make the body permanently
+// unusable.
 TEST_F(CaptureToBody, AnAllocationInABodyIsRefusedBeforeItIsRecorded) {
   graph g;
   const auto node = g.add(if_parameters{condition{g, 1u}});
@@ -85,7 +87,7 @@ TEST_F(CaptureToBody, AnAllocationInABodyIsRefusedBeforeItIsRecorded) {
       const auto refused = failure_of(allocate);
       ASSERT_TRUE(refused) << &allocate - allocations;
       EXPECT_EQ(refused->result(), errc::not_supported);
-      EXPECT_TRUE(message_contains(*refused, "no memory of its own")) << refused->what();
+      EXPECT_TRUE(message_contains(*refused, "cannot contain allocations")) << refused->what();
       s.wait(t);
     });
     EXPECT_EQ(result_of([&] { capture_to(s, node.body(), allocations[0]); }), errc::not_supported);
@@ -109,7 +111,7 @@ TEST_F(CaptureToBody, TheParentGraphCannotBeUsedWhileItsBodyIsCapturedInto) {
       const auto refused = failure_of(use);
       ASSERT_TRUE(refused) << &use - uses;
       EXPECT_EQ(refused->result(), errc::illegal_state);
-      EXPECT_TRUE(message_contains(*refused, "lives on")) << refused->what();
+      EXPECT_TRUE(message_contains(*refused, "stays valid")) << refused->what();
     }
     const graph_node other = g.add(empty_parameters{});
     g.remove(other);
@@ -121,7 +123,7 @@ TEST_F(CaptureToBody, TheParentGraphCannotBeUsedWhileItsBodyIsCapturedInto) {
   EXPECT_EQ(first_element(), 4);
 }
 
-// A body is filled while the graph that it is in is captured.
+// A body can be captured into while its parent graph is being captured.
 TEST_F(CaptureToBody, ABodyCanBeCapturedIntoWhileItsParentGraphIsCaptured) {
   const graph g = capture(s, [&](capture_scope& scope) {
     const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
@@ -134,9 +136,9 @@ TEST_F(CaptureToBody, ABodyCanBeCapturedIntoWhileItsParentGraphIsCaptured) {
   EXPECT_EQ(host[0], 4);
 }
 
-// That one is lost, too, and nobody destroys it, whatever comes out of its own capture.
+// The graph under capture is invalid too, and is not destroyed, whatever its own capture returns.
 TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheGraphUnderCapture) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   for (const bool throws : {true, false}) {
     const detail::fault_table calls;
     const auto failure = failure_of([&] {
@@ -158,12 +160,12 @@ TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheGraphUnderCapture) {
     EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
     expect_not_capturing();
   }
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
-// Neither is anything taken out of it, or asked.
+// The graph is not queried, and no node is removed from it.
 TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesAGraphThatIsCapturedInto) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const detail::fault_table calls;
   int asked = 0;
   for (const bool of_the_whole : {true, false}) {
@@ -184,12 +186,12 @@ TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesAGraphThatIsCapturedInto) {
     EXPECT_EQ(result_of([&] { static_cast<void>(g.nodes()); }), errc::illegal_state);
   }
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
 TEST_F(CaptureToBody, AManualBodyCaptureMayOutliveTheCaptureOfTheParentGraph) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const detail::fault_table calls;
   EXPECT_THROW(
       static_cast<void>(capture(
@@ -200,15 +202,16 @@ TEST_F(CaptureToBody, AManualBodyCaptureMayOutliveTheCaptureOfTheParentGraph) {
             throw std::runtime_error{"the body's"};
           })),
       std::runtime_error);
-  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0) << "the body is captured into";
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0)
+      << "a capture into the body is open";
   static_cast<void>(end_capture_to(t));
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
 TEST_F(CaptureToBody, AParentGraphWithoutAnOwnerIsDestroyedAfterTheLastBodyCapture) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const detail::fault_table calls;
   graph g;
   const auto node = g.add(if_else_parameters{condition{g, 1u}});
@@ -218,10 +221,10 @@ TEST_F(CaptureToBody, AParentGraphWithoutAnOwnerIsDestroyedAfterTheLastBodyCaptu
   fill(s, x, 4);
   static_cast<void>(end_capture_to(s));
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0)
-      << "the other body is captured into";
+      << "a capture into the other body is open";
   static_cast<void>(end_capture_to(t));
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
@@ -239,10 +242,10 @@ TEST_F(CaptureToBody, AnExceptionLeavesTheConditionalBodyUnchanged) {
   s.sync();
 }
 
-// An H200 destroys the body of a capture that broke, and crashes when its graph is used, or
-// destroyed, afterwards.
+// An H200 destroys the body of a broken capture. Using or destroying the parent graph afterwards
+// crashes it.
 TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheParentGraph) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const detail::fault_table calls;
   for (const bool closes : {false, true}) {
     graph g;
@@ -252,7 +255,7 @@ TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheParentGraph) {
     const fill_node beside = g.add(fill_parameters{x, 2});
     g.tag(beside, "beside");
     graph_exec before = g.instantiate();
-    graph other;  // made before: a driver may give a new graph the handle of the body that is gone
+    graph other;  // created before: a new graph may get the handle of the destroyed body
     const auto failure = failure_of([&] {
       capture_to(s, body,
                  [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); });
@@ -282,16 +285,17 @@ TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheParentGraph) {
       const auto refused = failure_of(use);
       ASSERT_TRUE(refused) << &use - uses;
       EXPECT_EQ(refused->result(), errc::illegal_state) << refused->what();
-      EXPECT_TRUE(message_contains(*refused, "capture into a body")) << refused->what();
+      EXPECT_TRUE(message_contains(*refused, "a body or child graph")) << refused->what();
     }
     if (closes) g.close();
     EXPECT_EQ(g.closed(), closes);
     EXPECT_EQ(calls.count_all() - asked, 0);
     before.launch(s);
-    s.sync();  // what was made of it before needs it no more
+    s.sync();  // the executable does not need its graph any more
   }
-  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2) << "the other one, twice";
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2)
+      << "only `other`, once in each round";
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 

@@ -1,4 +1,5 @@
-// capture_to_test.cpp - captures into graphs that are there.
+// SPDX-License-Identifier: Apache-2.0
+// capture_to_test.cpp - captures into existing graphs.
 #include <weir/capture/capture_to.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -28,7 +29,7 @@ using test::result_of;
 
 class CaptureTo : public test::capture_fixture {
  protected:
-  // The graph has its one node again, and nobody captures.
+  // Expects that the graph has its one node again and that no stream captures.
   void expect_unchanged() {
     EXPECT_EQ(g.node_count(), 1u);
     EXPECT_EQ(g.nodes().at(0), a);
@@ -72,7 +73,7 @@ TEST_F(CaptureTo, CaptureToWithoutNodesAddsARootAndCanBeRepeated) {
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
-// Mixed: what is added by hand meanwhile, and afterwards, is seen by the next instantiate.
+// Nodes that are added by hand during and after the capture are part of the next executable.
 TEST_F(CaptureTo, NodesCanBeAddedManuallyDuringAndAfterTheCapture) {
   capture_to(
       s, g,
@@ -121,7 +122,7 @@ TEST_F(CaptureTo, ACaptureThatCannotBeginLeavesTheGraphWithItsOwner) {
   expect_unchanged();
 }
 
-// Rule 109: each is refused first, by name, with nothing begun.
+// Rule 109: each invalid argument is refused by name, before a capture begins.
 TEST_F(CaptureTo, InvalidArgumentsOfCaptureToAreRefusedByName) {
   for_each_foreign_node([&](graph_node node, const char* named) {
     const auto refused = failure_of([&] { capture_to(s, g, [] { FAIL(); }, {a, node}); });
@@ -161,7 +162,7 @@ TEST_F(CaptureTo, AGraphCannotBeClosedWhileItIsCapturedInto) {
         const auto refused = failure_of([&] { g.close(); });
         ASSERT_TRUE(refused);
         EXPECT_EQ(refused->result(), errc::illegal_state);
-        EXPECT_TRUE(message_contains(*refused, "end that first")) << refused->what();
+        EXPECT_TRUE(message_contains(*refused, "end that capture first")) << refused->what();
       },
       a);
   ASSERT_FALSE(g.closed());
@@ -172,7 +173,7 @@ TEST_F(CaptureTo, AGraphCannotBeClosedWhileItIsCapturedInto) {
 TEST_F(CaptureTo, AGraphWithoutAnOwnerIsDestroyedAtTheEndOfTheCapture) {
   enum class way : unsigned char { in_the_body, by_hand, thrown };
   for (const way how : {way::in_the_body, way::by_hand, way::thrown}) {
-    const test::unhandled_errors unraised;
+    const test::unhandled_errors unhandled;
     const detail::fault_table calls;
     test::closure_stats f;
     auto own = std::make_unique<graph>();
@@ -194,13 +195,13 @@ TEST_F(CaptureTo, AGraphWithoutAnOwnerIsDestroyedAtTheEndOfTheCapture) {
     }
     EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
     EXPECT_TRUE(test::is_destroyed_once(f));
-    EXPECT_EQ(unraised.count(), 0u);
+    EXPECT_EQ(unhandled.count(), 0u);
     expect_not_capturing();
   }
 }
 
 TEST_F(CaptureTo, AGraphWithoutAnOwnerIsNotDestroyedTwiceWhenTheCaptureBreaks) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const detail::fault_table calls;
   auto own = std::make_unique<graph>();
   EXPECT_EQ(result_of([&] {
@@ -211,13 +212,13 @@ TEST_F(CaptureTo, AGraphWithoutAnOwnerIsNotDestroyedTwiceWhenTheCaptureBreaks) {
             }),
             errc::stream_capture_invalidated);
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
 // Rule 111.
 TEST_F(CaptureTo, AnExceptionFromTheBodyIsRethrownAndTheGraphIsUnchanged) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   EXPECT_THROW(capture_to(
                    s, g,
                    [&] {
@@ -227,7 +228,7 @@ TEST_F(CaptureTo, AnExceptionFromTheBodyIsRethrownAndTheGraphIsUnchanged) {
                    },
                    a),
                std::runtime_error);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_unchanged();
 }
 
@@ -247,9 +248,9 @@ TEST_F(CaptureTo, TheJoinForksOptionJoinsForkedStreams) {
   expect_not_capturing();
 }
 
-// The driver destroys the graph of a capture that broke: nobody does so a second time.
+// The driver destroys the graph of a broken capture, so weir must not destroy it again.
 TEST_F(CaptureTo, ABrokenCaptureClosesTheGraph) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   test::closure_stats f;
   g.keep(test::closure_probe{f});
   const auto failure = failure_of([&] {
@@ -262,13 +263,13 @@ TEST_F(CaptureTo, ABrokenCaptureClosesTheGraph) {
   EXPECT_TRUE(g.closed());
   drain_deferred();
   EXPECT_TRUE(test::is_destroyed_once(f));
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
-// weir has no way to know who owns it by then.
+// weir cannot find the graph's owner after the graph was moved.
 TEST_F(CaptureTo, AGraphMovedAwayByTheBodyIsNotClosedWhenTheCaptureBreaks) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const detail::fault_table calls;
   std::optional<graph> elsewhere;
   EXPECT_EQ(result_of([&] {
@@ -279,18 +280,18 @@ TEST_F(CaptureTo, AGraphMovedAwayByTheBodyIsNotClosedWhenTheCaptureBreaks) {
               });
             }),
             errc::stream_capture_invalidated);
-  EXPECT_FALSE(g.closed()) << "another one by now";
+  EXPECT_FALSE(g.closed()) << "g is another graph now";
   ASSERT_TRUE(elsewhere);
   EXPECT_FALSE(elsewhere->closed());
   static_cast<void>(elsewhere->release());
   elsewhere.reset();
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
 TEST_F(CaptureTo, ABrokenCaptureWhoseBodyThrowsClosesTheGraph) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   EXPECT_THROW(capture_to(s, g,
                           [&] {
                             break_capture();
@@ -298,13 +299,14 @@ TEST_F(CaptureTo, ABrokenCaptureWhoseBodyThrowsClosesTheGraph) {
                           }),
                std::runtime_error);
   EXPECT_TRUE(g.closed());
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
-// Nobody can tell any more whether the graph is still there: what the driver left is left.
+// weir cannot tell whether the graph still exists, so the graph keeps the nodes that the driver
+// left in it.
 TEST_F(CaptureTo, ACaptureEndedDirectlyThroughTheDriverLeavesItsNodesInTheGraph) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const auto end_past_weir = [&] {
     fill(s, x, 2);
     abi::CUgraph ended = nullptr;
@@ -314,7 +316,8 @@ TEST_F(CaptureTo, ACaptureEndedDirectlyThroughTheDriverLeavesItsNodesInTheGraph)
   const auto failure = failure_of([&] { capture_to(s, g, end_past_weir, a); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::illegal_state);
-  EXPECT_TRUE(message_contains(*failure, "has what that end left in it")) << failure->what();
+  EXPECT_TRUE(message_contains(*failure, "its graph may be incomplete or destroyed"))
+      << failure->what();
   ASSERT_FALSE(g.closed());
   EXPECT_EQ(g.node_count(), 2u);
   EXPECT_THROW(capture_to(s, g,
@@ -323,13 +326,13 @@ TEST_F(CaptureTo, ACaptureEndedDirectlyThroughTheDriverLeavesItsNodesInTheGraph)
                             throw std::runtime_error{"the body's"};
                           }),
                std::runtime_error);
-  ASSERT_FALSE(g.closed()) << "the same, whatever comes out";
+  ASSERT_FALSE(g.closed()) << "the body's exception changes nothing";
   EXPECT_EQ(g.node_count(), 3u);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   expect_not_capturing();
 }
 
-// Nor is a capture of somebody else's ended in its place.
+// A capture that other code began on the stream is not ended instead.
 TEST_F(CaptureTo, AnotherCaptureBegunOnTheStreamIsNotEnded) {
   const auto begin_another = [&] {
     abi::CUgraph ended = nullptr;

@@ -1,4 +1,6 @@
-// completion_beside_poller_test.cpp - threads that block leave to others what others are to resume.
+// SPDX-License-Identifier: Apache-2.0
+// completion_beside_poller_test.cpp - blocked threads that leave continuations to other threads
+// which may run them.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/reactor.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -37,14 +39,14 @@ void wait_for(const std::atomic<bool>& condition) {
   while (!condition) std::this_thread::yield();
 }
 
-// The work is done, and whoever would tell of it has time to.
+// Gives pollers time to resume a continuation of finished work.
 void give_time(const stream& s) {
   for (int i = 0; i < 2000; ++i) s.sync();
 }
 
 class CompletionBesidePoller : public test::completion_modes {
  protected:
-  // On a thread of the reactor's, until the gate is opened.
+  // Blocks a reactor thread in wait() until the gate opens.
   template <class Wait>
   void block_the_reactor(Wait wait) {
     [](completion c, Wait blocks, std::atomic<bool>& begun, std::atomic<bool>& ended) -> detached {
@@ -98,7 +100,7 @@ TEST_P(CompletionBesidePoller, ABlockedReactorThreadResumesOtherCoroutinesInSync
   wait_for(unblocked);
 }
 
-// It may hold a lock.
+// The blocked thread may hold a lock, so it must not run continuations.
 TEST_P(CompletionBesidePoller, AReactorThreadThatWaitsForACompletionResumesNoCoroutine) {
   gate held{t};
   block_the_reactor([c = t.completion()] { sync_wait(c); });
@@ -150,7 +152,7 @@ TEST_P(CompletionBesidePollerOfTwoDevices, APollerOfOneDeviceDoesNotResumeWorkOf
   held.open();
 }
 
-// Both are the loop's, which ends when they are due.
+// Both completions are polled by the run loop, which ends when both are due.
 TEST_P(CompletionBesidePollerOfTwoDevices, ResumptionsLeftByARunLoopGoToThePollerOfTheirDevice) {
   const device other{1};
   const stream t{other};
@@ -163,7 +165,7 @@ TEST_P(CompletionBesidePollerOfTwoDevices, ResumptionsLeftByARunLoopGoToThePolle
     sync_wait([&]() -> task<void> {
       await(s.completion(), first);
       await(t.completion(), result);
-      bool told = false;  // of the second's end, after the loop
+      bool told = false;  // set when the second stream's work ends, after the loop
       t.completion().then([&] { told = true; });
       of_first.open();
       of_second.open();

@@ -1,4 +1,6 @@
-// completion_capture_test.cpp - completions beside captures, and where there are none.
+// SPDX-License-Identifier: Apache-2.0
+// completion_capture_test.cpp - completions of capturing streams, and captures that completions
+// must not break.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
 #include <weir/device/context.hpp>
@@ -45,8 +47,8 @@ TEST_P(CompletionCapture, ACompletionIsRefusedWhenTheCaptureIsForeign) {
             errc::stream_capture_unsupported);
 }
 
-// To ask a driver for the id of a stream would break its capture, and weir has to know who a
-// foreign stream is.
+// Querying a driver for a stream's id would break its capture, but weir has to identify a foreign
+// stream.
 TEST_P(CompletionCapture, ACompletionOfACapturingForeignStreamIsRefusedAndTheCaptureContinues) {
   CUstream_st* const handle = s.release();
   const stream_ref r{handle};
@@ -59,13 +61,14 @@ TEST_P(CompletionCapture, ACompletionOfACapturingForeignStreamIsRefusedAndTheCap
 
 TEST_P(CompletionCapture, ACompletionOfABrokenCaptureIsRefusedAsInvalidated) {
   begin_capture(s);
-  static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it
+  static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks the capture
   EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }),
             errc::stream_capture_invalidated);
   EXPECT_THROW(static_cast<void>(end_capture(s)), error);
 }
 
-// It waits for blocking streams, which cannot be while one captures. The capture lives on.
+// The legacy stream waits for blocking streams, which is impossible while one of them captures. The
+// capture stays valid.
 TEST_P(CompletionCapture, ACompletionOfTheLegacyStreamIsRefusedWhileABlockingStreamCaptures) {
   const auto current = gpu.primary_context();
   detail::driver().cuCtxSetCurrent(current.get());
@@ -95,8 +98,7 @@ TEST_P(CompletionCapture, AwaitingACompletionBreaksNoCaptureOfAnotherStream) {
   static_cast<void>(end_capture(s));
 }
 
-// A GPU is asked about the event, and a question about one that is captured would break the
-// capture.
+// On a GPU the event is polled, and polling a captured event would break the capture.
 TEST_P(CompletionCapture, AnAwaitedEventIsNotRecordedInACapture) {
   event e{gpu};
   stream t{gpu};

@@ -1,5 +1,6 @@
-// completion_continuation_test.cpp - what goes on when work has ended: coroutines and functions,
-// here or where an executor says.
+// SPDX-License-Identifier: Apache-2.0
+// completion_continuation_test.cpp - coroutines and functions that continue when work has ended, on
+// a thread of weir or on an executor.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/resume_on.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -165,7 +166,7 @@ TEST_P(CompletionContinuation, AContinuationCanWaitAndAwait) {
     co_await other.completion();
     const int seen = x.data()[0];
     fill(other, x, 6);
-    other.completion().wait();  // it blocks a thread of the reactor's, and still ends
+    other.completion().wait();  // blocks a reactor thread, and must still return
     told.set_value(seen * 10 + x.data()[0]);
   }(c, t, answer);
   first.open();

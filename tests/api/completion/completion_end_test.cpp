@@ -1,4 +1,5 @@
-// completion_end_test.cpp - awaits that end otherwise: by a fault, or with their context.
+// SPDX-License-Identifier: Apache-2.0
+// completion_end_test.cpp - awaits that end because of a fault or because their context ends.
 #include <weir/completion/completion.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
@@ -67,13 +68,14 @@ detached await_with_long_timeout(completion c, recorded_outcome& to) {
   to.record(how);
 }
 
-// A kernel with a bad address, while a thousand wait in all ways, in its own stream and in others.
+// Runs a kernel that writes to an invalid address while a thousand awaits of all kinds are pending,
+// in its stream and in others.
 bool all_awaits_fail(bool asked) {
   const device gpu;
   std::optional<fault_table> calls;
   const kernel store = program{faulty}.compile(gpu).kernel("store");
   if (asked) calls.emplace();
-  constexpr int streams = 4;  // more that wait for the host may stand in each other's way on a GPU
+  constexpr int streams = 4;  // on a GPU, more streams that wait for the host may block each other
   constexpr int awaits = 250;
   std::vector<stream> all;
   std::vector<event> marks;
@@ -114,7 +116,7 @@ bool all_awaits_fail(bool asked) {
   for (const completion& c : points) {
     if (!WEIR_HOLDS(c.status() == errc::illegal_address)) return false;
   }
-  // Later ones are refused, or settled with the same.
+  // Later completions are refused, or fail with the fault's code.
   if (!WEIR_HOLDS(result_of([&] { all.back().completion().wait(); }) == errc::illegal_address))
     return false;
   held.clear();
@@ -130,8 +132,8 @@ TEST(CompletionEnd, AFaultFailsAllAwaitsOfPolledCompletions) {
   test::in_a_fresh_process([] { return all_awaits_fail(true); });
 }
 
-// A thread that waits without a limit is told at once, and not when what runs in its stream has
-// ended.
+// A wait without a timeout ends when the fault is detected. It does not wait for the function that
+// is running in its stream.
 TEST(CompletionEnd, AFaultEndsAWaitWhileAHostFunctionRuns) {
   for (const bool asked : {false, true}) {
     test::in_a_fresh_process([asked] {
@@ -160,15 +162,15 @@ TEST(CompletionEnd, AFaultEndsAWaitWhileAHostFunctionRuns) {
       }
       ends = true;
       const bool good = WEIR_HOLDS(outcome == errc::illegal_address);
-      std::_Exit(good ? 0
-                      : 1);  // a GPU's driver may never come back from a context that has failed
+      std::_Exit(good ? 0 : 1);  // a GPU's driver may never return from a call in a failed context
       return good;
     });
   }
 }
 
-// What is known stays true; what is pending is settled, one way or the other. A GPU's driver must
-// not be asked while another thread resets the context, so there nobody awaits.
+// Completed waits keep their status, and pending ones complete with success or an error. A GPU's
+// driver must not be called while another thread resets the context, so on a GPU this test awaits
+// nothing.
 TEST(CompletionEnd, AContextResetSettlesPendingCompletions) {
   for (const bool asked : {false, true}) {
     test::in_a_fresh_process([asked] {
@@ -191,7 +193,7 @@ TEST(CompletionEnd, AContextResetSettlesPendingCompletions) {
       const bool good = WEIR_HOLDS(before.status() == errc::success) &&
                         WEIR_HOLDS(end != errc::not_ready) &&
                         WEIR_HOLDS(!awaited || end == outcome);
-      std::_Exit(good ? 0 : 1);  // what is left is of the context before
+      std::_Exit(good ? 0 : 1);  // the remaining objects belong to the destroyed context
       return good;
     });
   }

@@ -1,4 +1,5 @@
-// completion_failure_test.cpp - what a driver answers to a completion that is made or asked.
+// SPDX-License-Identifier: Apache-2.0
+// completion_failure_test.cpp - errors of the driver when a completion is created or polled.
 #include <weir/completion/completion.hpp>
 #include <weir/device/device.hpp>
 #include <weir/stream/stream.hpp>
@@ -44,7 +45,7 @@ TEST(CompletionFailure, AFailedEventQuerySettlesTheCompletion) {
   EXPECT_EQ(result_of([&] { c.wait(); }), errc::launch_failed);
   held.open();
   s.sync();
-  EXPECT_EQ(c.status(), errc::launch_failed);  // it keeps to its answer
+  EXPECT_EQ(c.status(), errc::launch_failed);  // the outcome is final
 }
 
 }  // namespace

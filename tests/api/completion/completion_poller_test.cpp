@@ -1,4 +1,5 @@
-// completion_poller_test.cpp - loops of the program that poll, and threads that wait beside them.
+// SPDX-License-Identifier: Apache-2.0
+// completion_poller_test.cpp - threads that poll completions, and threads that wait beside them.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/reactor.hpp>
@@ -36,7 +37,7 @@ class CompletionPoller : public test::completion_modes {};
 INSTANTIATE_TEST_SUITE_P(Ways, CompletionPoller, ::testing::Values(false, true),
                          test::name_of_mode);
 
-// Opens a gate once whoever waits has gone to sleep, most likely.
+// Opens a gate after 2 ms, when the waiting thread is most likely asleep.
 class late_opener {
  public:
   explicit late_opener(gate& held)
@@ -50,7 +51,7 @@ class late_opener {
   std::jthread thread_;
 };
 
-// Nobody else drives then; whoever does may not rely on being woken.
+// No other thread polls meanwhile, so the waiting thread must poll and not only sleep.
 TEST_P(CompletionPoller, AThreadWithAPollerCanWait) {
   const completion_poller poller{gpu};
   {
@@ -95,7 +96,8 @@ TEST_P(CompletionPoller, APollingLoopResumesOnItsOwnThread) {
   EXPECT_EQ(there, std::this_thread::get_id());
 }
 
-// Told by those only who may run the program's code, although the thread itself is in sync_wait().
+// A continuation for an executor that runs inline: only threads that may run the program's code may
+// call it.
 task<void> resumed_by_any_poller(completion c) {
   co_await c.on([](continuation work) { work(); });
 }
@@ -134,7 +136,7 @@ detached then_open(completion awaited, gate& held) {
   held.open();
 }
 
-// Of whatever it is: what is awaited here ends only when something else has been resumed here.
+// The wait, of any kind, ends only after another coroutine has been resumed on this thread.
 TEST_P(CompletionPoller, AThreadInSyncWaitResumesOtherCoroutines) {
   const stream t{gpu};
   const completion_poller poller{gpu};
@@ -151,7 +153,7 @@ TEST_P(CompletionPoller, AThreadInSyncWaitResumesOtherCoroutines) {
   waits_for_another([&] { sync_wait(when_all(t.completion(), t.completion())); });
 }
 
-// One wait for who asks, and the failure is that of the work.
+// The guard reports one wait, and the exception is that of the work.
 TEST_P(CompletionPoller, SyncWaitOfACompletionIsReportedAsOneWait) {
   const completion_poller poller{gpu};
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });

@@ -1,4 +1,5 @@
-// completion_process_test.cpp - awaits that are under way when the process ends, or forks.
+// SPDX-License-Identifier: Apache-2.0
+// completion_process_test.cpp - awaits that are pending when the process exits or forks.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/executor.hpp>
 #include <weir/completion/resume_on.hpp>
@@ -35,15 +36,15 @@ using test::recorded_outcome;
 using test::result_of;
 using namespace std::chrono_literals;
 
-// Lets the work go on while statics are destroyed, when nobody is told any more. What it names
-// stays for the rest of the process.
+// Opens the gate while statics are destroyed: no continuation may run then. What it points to is
+// never destroyed.
 struct opened_at_exit {
   opened_at_exit() = default;
   opened_at_exit(const opened_at_exit&) = delete;
   opened_at_exit& operator=(const opened_at_exit&) = delete;
   ~opened_at_exit() {
     held->open();
-    for (int i = 0; i < 2000; ++i) s->sync();  // who would tell has time to
+    for (int i = 0; i < 2000; ++i) s->sync();  // time for a notification that must not come
     if (answers.deliveries != 0) std::_Exit(1);
   }
 
@@ -53,7 +54,7 @@ struct opened_at_exit {
   recorded_outcome answers;
 };
 
-// Whoever waits at the end of the process is not told, and does not hold it up.
+// An await that is pending at exit is not completed and does not delay exit.
 TEST(CompletionProcess, TheProcessEndsWhileACompletionIsAwaited) {
   for (const bool asked : {false, true}) {
     test::in_a_fresh_process([asked] {
@@ -68,8 +69,8 @@ TEST(CompletionProcess, TheProcessEndsWhileACompletionIsAwaited) {
   }
 }
 
-// A thread that sleeps until work is done, which a static object's destructor joins once it has let
-// the work go on.
+// A static object that opens the gate in its destructor and then joins the thread that sleeps until
+// the work is done.
 struct joined_at_exit {
   joined_at_exit() = default;
   joined_at_exit(const joined_at_exit&) = delete;
@@ -80,7 +81,7 @@ struct joined_at_exit {
     if (outcome != errc::success) std::_Exit(1);
   }
 
-  fault_table* calls = nullptr;  // for the rest of the process, as the stream and its gate
+  fault_table* calls = nullptr;  // never destroyed, like the stream and its gate
   stream* held_up = nullptr;
   gate* held = nullptr;
   errc outcome = errc::not_ready;
@@ -90,7 +91,7 @@ struct joined_at_exit {
 
 task<void> await_in_a_task(completion c) { co_await c; }
 
-// The thread that sleeps has waited for nothing itself by then.
+// The blocked thread itself waits for nothing: an executor's thread awaits.
 task<void> await_on_another_thread(completion c) {
   co_await resume_on([](continuation work) { std::thread{work}.detach(); });
   co_await c;
@@ -111,8 +112,8 @@ TEST(CompletionProcess, AWaitingThreadCanBeJoinedWhileTheProcessEnds) {
     for (const auto way : ways) {
       test::in_a_fresh_process([asked, way] {
         static const device gpu;
-        // The driver is in use by now, and ends after this; whoever finds out about ends begins
-        // with the wait, and ends before.
+        // The driver is initialized already, so it shuts down after this object. weir notices exit
+        // when the wait begins, and therefore before this object is destroyed.
         static joined_at_exit last;
         if (asked) last.calls = new fault_table;
         last.held_up = new stream{gpu};
@@ -144,7 +145,7 @@ TEST(CompletionProcess, AForkedChildSeesNotInitializedForEveryWait) {
       recorded_outcome called;
       c.then([&](errc outcome) {
         called.record(outcome);
-      });  // at once, as no thread of weir's is there
+      });  // inside the call, as the child has no reactor thread
       const bool good =
           awaited.outcome == errc::not_initialized && called.outcome == errc::not_initialized &&
           c.status() == errc::not_initialized &&

@@ -1,4 +1,5 @@
-// completion_source_test.cpp - the ends of what an event marks, and of a launched graph.
+// SPDX-License-Identifier: Apache-2.0
+// completion_source_test.cpp - completions of events and of launched graphs.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
@@ -81,7 +82,7 @@ TEST_P(CompletionSource, LaunchAsyncReturnsACompletionOfTheLaunch) {
   EXPECT_EQ(x.data()[0], 3);
 }
 
-// In a capture that goes on, and in one that is broken; of which nothing is left behind.
+// Both a valid and a broken capture refuse the launch, and nothing is recorded.
 TEST_P(CompletionSource, LaunchAsyncIntoACapturingStreamIsRefused) {
   const graph g = capture(s, [](capture_scope&) {});
   const graph_exec run = g.instantiate();
@@ -94,14 +95,14 @@ TEST_P(CompletionSource, LaunchAsyncIntoACapturingStreamIsRefused) {
   const graph nothing = end_capture(captured);
   EXPECT_TRUE(nothing.nodes().empty());
   begin_capture(captured);
-  static_cast<void>(detail::driver().cuStreamQuery(captured.get()));  // breaks it
+  static_cast<void>(detail::driver().cuStreamQuery(captured.get()));  // breaks the capture
   EXPECT_EQ(result_of(launch), errc::stream_capture_invalidated);
   EXPECT_EQ(result_of(upload), errc::stream_capture_invalidated);
   EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(captured)); }),
             errc::stream_capture_invalidated);
 }
 
-// Such an event marks no work that would ever run.
+// A captured event marks no work that runs.
 TEST_P(CompletionSource, ACompletionOfACapturedEventIsRefused) {
   stream captured{gpu};
   const event e{gpu};
@@ -131,7 +132,7 @@ task<void> await_in_all_ways(stream_ref s) {
   static_cast<void>(co_await s.enqueue_async([] { return 1; }));
 }
 
-// Both would hold up the stream.
+// Host functions and callbacks would delay the stream.
 TEST(CompletionSourceCalls, CompletionsNeverUseHostFunctionsOrCallbacks) {
   const detail::fault_table counted;
   const stream s{device{}};

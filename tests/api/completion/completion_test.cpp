@@ -1,5 +1,6 @@
-// completion_test.cpp - the end of work: asked for and waited for, by the engine's news and by
-// questions.
+// SPDX-License-Identifier: Apache-2.0
+// completion_test.cpp - completions, queried and waited for, with notifications of the engine and
+// with polling.
 #include <weir/completion/completion.hpp>
 #include <weir/core/sync_guard.hpp>
 #include <weir/device/context.hpp>
@@ -111,7 +112,7 @@ TEST_P(Completion, DroppedCompletionsDoNotAffectLaterOnes) {
   last.wait();
 }
 
-// Rules 84 and 89: the stream's end does not end what was asked of it.
+// Rules 84 and 89: destroying the stream does not end its completions.
 TEST_P(Completion, ACompletionOutlivesItsStream) {
   std::optional<stream> t{gpu};
   auto held = std::make_unique<gate>(*t);
@@ -125,7 +126,8 @@ TEST_P(Completion, ACompletionOutlivesItsStream) {
   c.wait();
 }
 
-// A lane serves another stream afterwards; what it told of the one before stays true.
+// A completion queue is reused by another stream, and completions of the earlier stream keep their
+// status.
 TEST_P(Completion, CompletionsStayValidWhenStreamsAreCreatedAndDestroyed) {
   std::vector<completion> all;
   for (int i = 0; i < 200; ++i) {
@@ -213,12 +215,12 @@ TEST_P(Completion, AWaitRethrowsAHostFunctionException) {
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
   const completion c = s.completion();
   held.open();
-  while (!c.done()) std::this_thread::yield();  // leaves it to who waits
+  while (!c.done()) std::this_thread::yield();  // a query leaves the exception for a wait
   EXPECT_THROW(c.wait(), std::runtime_error);
-  c.wait();  // once
+  c.wait();  // the exception is thrown once
 }
 
-// The thread that goes on is not the one whose default stream it is.
+// The resumed thread is not the thread whose default stream it is.
 TEST_P(Completion, AnAwaitRethrowsAHostFunctionExceptionOfADefaultStream) {
   const auto current = gpu.primary_context();
   detail::driver().cuCtxSetCurrent(current.get());

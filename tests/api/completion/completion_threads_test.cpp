@@ -1,6 +1,8 @@
-// completion_threads_test.cpp - several threads await, wait, drop, take back and destroy at once:
-// each await goes on exactly once. WEIR_TEST_AWAITS says how many there are; the sanitizer for
-// threads judges it, too.
+// SPDX-License-Identifier: Apache-2.0
+// completion_threads_test.cpp - several threads await, wait, drop, cancel and destroy concurrently:
+// each await is resumed exactly once.
+//
+// WEIR_TEST_AWAITS sets the number of awaits. The test also runs under ThreadSanitizer.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/reactor.hpp>
@@ -53,12 +55,12 @@ std::size_t awaits_wanted() {
   return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 40'000;
 }
 
-// Which awaits have gone on, and how often.
+// Counts which awaits were resumed, and how often.
 class tally {
  public:
   explicit tally(std::size_t awaits) : times_(awaits) {}
 
-  // The next one, none when all have begun.
+  // Starts the next await; empty if all have been started.
   [[nodiscard]] std::optional<std::size_t> start() {
     const std::size_t mine = started_++;
     return mine < times_.size() ? std::optional{mine} : std::nullopt;
@@ -83,7 +85,7 @@ class tally {
   std::atomic<std::size_t> resumed_{0};
 };
 
-// An executor: whoever comes by runs what is there.
+// An executor: any thread that calls it runs the queued continuations.
 class run_queue {
  public:
   void add(continuation what) {
@@ -106,7 +108,7 @@ class run_queue {
   std::deque<continuation> waiting_;
 };
 
-// Waits that somebody else may stop.
+// Stop sources of waits that any thread may stop.
 class stop_sources {
  public:
   void put(std::stop_source source) {
@@ -129,7 +131,6 @@ class stop_sources {
   std::vector<std::stop_source> sources_;
 };
 
-// A stream and memory for its work.
 struct stream_and_buffer {
   explicit stream_and_buffer(device gpu) : s{gpu} {}
   stream s;
@@ -149,7 +150,7 @@ detached await(completion c, tally& results, std::size_t me) {
   results.record_resumption(me);
 }
 
-// Again where it goes on, and then it may be the last owner of the stream, which ends there.
+// Awaits twice; the second await may make this coroutine the last owner of the stream.
 detached await_twice(std::shared_ptr<stream_and_buffer> owner, tally& results, std::size_t me) {
   co_await owner->s.completion();
   co_await owner->s.completion();
@@ -186,7 +187,7 @@ task<void> as_task(completion c, completion d) {
   co_await d;
 }
 
-// A waiter that is taken back, or told meanwhile.
+// Cancels a waiter that may be completed at the same time.
 void cancel_or_complete(const completion& c, tally& results, std::size_t me) {
   struct cancellable_waiter : detail::completion_waiter {
     std::atomic<bool> resumed{false};
@@ -202,7 +203,7 @@ void cancel_or_complete(const completion& c, tally& results, std::size_t me) {
   results.record_resumption(me);
 }
 
-// What one thread does.
+// One thread's random sequence of operations.
 class worker {
  public:
   worker(shared& all, unsigned seed) : all_{all}, random_{seed} {}
@@ -216,7 +217,7 @@ class worker {
       if (random_below(2) == 0) fill(s, here.x, static_cast<int>(*me));
       do_something(s, *me);
       do_something_else(s);
-      // A stream has no room for any number of things to do.
+      // A stream's queue is limited, so the gate is opened now and then.
       if (random_below(20) == 0 || ++steps_ % 100 == 0) held_.reset();
       while (all_.awaits.pending() > 2'000) make_progress();
     }
@@ -233,7 +234,7 @@ class worker {
     return random_below(2) == 0 ? 1h : std::chrono::microseconds{random_below(50)};
   }
 
-  // The stream ends with all that is awaited there.
+  // Replaces the stream while awaits on it are pending.
   void renew_stream() {
     own_ = std::make_shared<stream_and_buffer>(random_device());
     held_.reset();
@@ -315,11 +316,11 @@ class worker {
   unsigned steps_ = 0;
 };
 
-// Once as it comes, and once with points that are asked.
+// Runs with the engine's notifications, and with polled completions.
 class CompletionThreads : public ::testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompletionThreads, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& tested) { return tested.param ? "Asked" : "AsItComes"; });
 
 TEST_P(CompletionThreads, EachAwaitIsResumedExactlyOnce) {
   std::optional<fault_table> calls;

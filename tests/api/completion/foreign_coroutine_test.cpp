@@ -1,5 +1,6 @@
-// foreign_coroutine_test.cpp - coroutines of other libraries' types, which see what is awaited
-// before the compiler does.
+// SPDX-License-Identifier: Apache-2.0
+// foreign_coroutine_test.cpp - coroutine types of other libraries, whose await_transform() sees the
+// awaited object first.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/resume_on.hpp>
@@ -34,7 +35,7 @@ struct eager_promise {
   void unhandled_exception() noexcept { std::terminate(); }
 };
 
-// Hands it on as it is.
+// Its await_transform() forwards the awaited object.
 struct forwarding_coroutine {
   struct promise_type : eager_promise {
     forwarding_coroutine get_return_object() noexcept { return {}; }
@@ -45,7 +46,7 @@ struct forwarding_coroutine {
   };
 };
 
-// Keeps it as a value.
+// Its await_transform() returns a copy of the awaited object.
 struct copying_coroutine {
   struct promise_type : eager_promise {
     copying_coroutine get_return_object() noexcept { return {}; }
@@ -56,7 +57,7 @@ struct copying_coroutine {
   };
 };
 
-// Awaits all that there is to await, once each, and gives how much of it was done.
+// Awaits each kind of awaitable once and sets the number of them that succeeded.
 template <class Coroutine>
 Coroutine await_all(stream_ref s, std::promise<int>& done_promise) {
   const completion c = s.completion();
@@ -80,7 +81,7 @@ Coroutine await_all(stream_ref s, std::promise<int>& done_promise) {
   done_promise.set_value(done);
 }
 
-// One of them to suspend in, as the first has to end before the second begins.
+// Each call awaits one object on a blocked stream, so that each await suspends.
 template <class Coroutine, class Begin>
 void expect_await_succeeds(stream_ref s, const Begin& begin) {
   gate held{s};

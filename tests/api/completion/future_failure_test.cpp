@@ -1,5 +1,6 @@
-// future_failure_test.cpp - futures that are refused, and values that stay where they are because
-// something throws.
+// SPDX-License-Identifier: Apache-2.0
+// future_failure_test.cpp - futures that are refused, and values that stay in place because an
+// operation throws.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -53,7 +54,7 @@ TEST_P(FutureFailure, EnqueueAsyncIsRefusedBeforeTheCallIfTheStreamCaptures) {
 TEST_P(FutureFailure, EnqueueAsyncIsRefusedAsInvalidatedIfTheCaptureIsBroken) {
   bool called = false;
   begin_capture(s);
-  static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it
+  static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks the capture
   EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
             errc::stream_capture_invalidated);
   EXPECT_FALSE(called);
@@ -100,7 +101,7 @@ TEST_P(FutureFailure, AFutureKeepsItsValueIfAwaitingItThrows) {
   EXPECT_FALSE(f.valid());
 }
 
-// Throws when it is moved, until that is allowed.
+// Its move constructor throws until that is allowed.
 struct throwing_move {
   throwing_move() = default;
   throwing_move(throwing_move&& from) : move_allowed{from.move_allowed} {
@@ -120,7 +121,7 @@ TEST_P(FutureFailure, AFutureKeepsItsValueIfMovingItThrows) {
   EXPECT_FALSE(f.valid());
 }
 
-// If the end of the work cannot be told, the value still is not destroyed before it.
+// If the completion cannot be recorded, the value is still destroyed only after the work.
 TEST(FutureFault, EnqueueAsyncWaitsForTheWorkIfItCannotRecordACompletion) {
   const device gpu;
   const stream s{gpu};

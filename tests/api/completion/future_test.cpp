@@ -1,4 +1,5 @@
-// future_test.cpp - values that are there when the work of a stream is done.
+// SPDX-License-Identifier: Apache-2.0
+// future_test.cpp - values that become available when the work of a stream is done.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
@@ -48,7 +49,7 @@ static_assert(std::convertible_to<const future<int>&, completion> &&
 class Future : public test::completion_modes {};
 INSTANTIATE_TEST_SUITE_P(Ways, Future, ::testing::Values(false, true), test::name_of_mode);
 
-// What the work writes to, and who is told when it is destroyed.
+// Memory that the work writes to. Sets `told` in its destructor.
 struct result {
   explicit result(std::promise<void>* told = nullptr) : gone{told} {}
   result(result&& other) noexcept
@@ -97,7 +98,8 @@ TEST_P(Future, AFutureWithoutAValueReportsClosed) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->where().line(), line);
   EXPECT_STREQ(failure->call(), "weir::future::get");
-  EXPECT_EQ(failure->hint(), "its value was given away, or it was moved from: valid() tells");
+  EXPECT_EQ(failure->hint(),
+            "the future's value was taken, or the future was moved from; check valid() first");
   static_cast<void>(std::move(moved).get());
   // NOLINTNEXTLINE(bugprone-use-after-move)
   const auto used_up =
@@ -112,7 +114,7 @@ TEST_P(Future, AFutureWithoutAValueReportsClosed) {
   EXPECT_STREQ(joined->call(), "weir::when_all");
 }
 
-// The line of a co_await is not known: none is better than one of weir's own.
+// The source line of a co_await is not available. No line is better than a line inside weir.
 task<> awaits(future<result>& f) { co_await f; }
 task<> awaits_the_value(future<result>& f) { co_await std::move(f); }
 task<> awaits_with_another(future<result>& f) {
@@ -147,7 +149,7 @@ TEST_P(Future, AFutureCanBeAwaited) {
   EXPECT_EQ(sync_wait(seven(s)).x.data()[0], 7);
 }
 
-// Whether there was a value to take.
+// Returns true if there was a value to take.
 task<bool> takes(future<result>& f) {
   try {
     co_return (co_await std::move(f)).x.data()[0] == 7;
@@ -190,7 +192,7 @@ TEST_P(Future, AFutureOfVoidWaitsForTheWork) {
   EXPECT_EQ(s.enqueue_async([] { return 3; }).get(), 3);
 }
 
-// Rule 90: dropped, its value stays for as long as the work needs it, and no longer.
+// Rule 90: the value of a dropped future is destroyed when the work is done.
 TEST_P(Future, ADroppedFutureKeepsTheValueUntilTheWorkIsDone) {
   std::promise<void> gone;
   std::future<void> told = gone.get_future();
@@ -223,13 +225,13 @@ TEST_P(Future, AnAssignedFutureKeepsItsOldValueUntilTheWorkIsDone) {
   EXPECT_EQ(f.get().x.data()[0], 7);
 }
 
-// One element that is a list of two is no list of that list.
+// A list of two elements stays a list of two elements.
 TEST_P(Future, AFutureDoesNotWrapItsValueInAList) {
   future<std::vector<std::any>> f = s.enqueue_async([] { return std::vector<std::any>{1, 2}; });
   EXPECT_EQ(std::move(f).get().size(), 2U);
 }
 
-// The thread that calls the function is the one that is to let go of the value later.
+// The thread that runs the continuation is also the one that later destroys the value.
 TEST_P(Future, AFutureCanBeDroppedInAContinuationWhileItsWorkIsPending) {
   const stream t{gpu};
   std::promise<void> gone;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stop_test.cpp - awaits that a stop token ends.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/stop.hpp>
@@ -47,7 +48,8 @@ TEST_P(Stop, AStopEndsTheWaitAndNotTheWork) {
   EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), 0U);
 }
 
-// Of what has been already when a wait begins the work comes first, then the stop, then the time.
+// If several of them have happened before the wait begins, the finished work takes precedence over
+// the stop, and the stop over the deadline.
 TEST_P(Stop, AnEarlierStopTakesPrecedenceOverAPassedDeadline) {
   gate held{s};
   const completion c = s.completion();
@@ -61,7 +63,7 @@ TEST_P(Stop, AnEarlierStopTakesPrecedenceOverAPassedDeadline) {
   EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), wait_status::done);
 }
 
-// What is awaited is a value: each await is one of its own.
+// An awaitable is a value: each co_await begins a new wait.
 TEST_P(Stop, AWaitWithADeadlineCanBeAwaitedAgain) {
   gate held{s};
   const completion c = s.completion();

@@ -1,4 +1,5 @@
-// sync_wait_test.cpp - threads that block for a coroutine, and resume what it waits for.
+// SPDX-License-Identifier: Apache-2.0
+// sync_wait_test.cpp - threads that block for a coroutine and meanwhile resume what it waits for.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
 #include <weir/completion/resume_on.hpp>
@@ -185,7 +186,7 @@ TEST_P(SyncWait, SyncWaitIsRefusedInAHostFunction) {
   EXPECT_EQ(answer, errc::not_permitted);
 }
 
-// On a thread of the reactor's, which is the only one to hand what an executor waits for on.
+// The reactor thread is blocked here, although only it can pass a continuation to an executor.
 TEST_P(SyncWait, SyncWaitCanRunInAContinuationOnTheReactorThread) {
   stream t{gpu};
   gate first{s};

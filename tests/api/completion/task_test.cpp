@@ -1,4 +1,5 @@
-// task_test.cpp - coroutines that give values.
+// SPDX-License-Identifier: Apache-2.0
+// task_test.cpp - coroutines that return values.
 #include <weir/completion/awaitable.hpp>
 #include <weir/completion/completion.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -89,7 +90,7 @@ TEST(Task, ATaskCanBeAwaitedOnlyOnce) {
   const auto failure = test::failure_of([&] { static_cast<void>(sync_wait(std::move(once))); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::closed);
-  EXPECT_EQ(failure->hint(), "it was awaited before, or moved from: a task is awaited once");
+  EXPECT_EQ(failure->hint(), "the task was awaited before or moved from; await each task once");
 }
 
 TEST(Task, ATaskDestroysItsParameters) {
@@ -104,7 +105,7 @@ TEST(Task, ATaskDestroysItsParameters) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
-// One that does not suspend leaves the stack as it was, in builds without optimisation, too.
+// An await that does not suspend uses no stack space, also in builds without optimisation.
 TEST(Task, ALongLoopOfAwaitsDoesNotGrowTheStack) {
   const auto all = []() -> task<long> {
     long sum = 0;

@@ -1,5 +1,6 @@
-// wait_beside_work_test.cpp - waits end, and continuations run, whatever other threads queue
-// meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// wait_beside_work_test.cpp - waits and continuations that end although other threads keep queueing
+// work.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
@@ -19,7 +20,7 @@
 namespace weir {
 namespace {
 
-// Queues work from its beginning to its end, without a wait.
+// A thread that queues work without a pause during its lifetime.
 class busy_thread {
  public:
   explicit busy_thread(device gpu) : s_{gpu}, x_{s_, 1} {

@@ -1,4 +1,5 @@
-// when_all_values_test.cpp - futures and tasks as one wait, which gives their values.
+// SPDX-License-Identifier: Apache-2.0
+// when_all_values_test.cpp - one wait for several futures and tasks that returns their values.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/sync_wait.hpp>

@@ -1,4 +1,5 @@
-// when_deadline_test.cpp - awaits with a deadline, by whatever clock.
+// SPDX-License-Identifier: Apache-2.0
+// when_deadline_test.cpp - awaits with a deadline, with any clock.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/sync_wait.hpp>
 #include <weir/completion/task.hpp>
@@ -68,7 +69,7 @@ TEST_P(WhenDeadline, AWaitWithADeadlineRethrowsAHostFunctionException) {
   }
 }
 
-// Whichever of the points brings the news.
+// Either completion may be the one that notifies the wait.
 TEST_P(WhenDeadline, AWaitForAllResumesOnTheBlockedThreadWhenTheDeadlinePasses) {
   for (int i = 0; i < 20; ++i) {
     gate ends{s};
@@ -105,7 +106,7 @@ TEST_P(WhenDeadline, ManyDeadlinesCanExpireInAnyOrder) {
   c.wait();
 }
 
-// Deadlines about when the work ends: each wait ends once, in one way or the other.
+// If the deadline and the end of the work coincide, each wait still ends exactly once.
 TEST_P(WhenDeadline, ADeadlineMayRaceWithTheEndOfTheWork) {
   for (int i = 0; i < 200; ++i) {
     gate held{s};
@@ -117,7 +118,7 @@ TEST_P(WhenDeadline, ADeadlineMayRaceWithTheEndOfTheWork) {
   }
 }
 
-// A clock that a test sets.
+// A clock whose time the test sets.
 struct set_clock {
   using duration = std::chrono::hours;
   using rep = duration::rep;

@@ -1,4 +1,5 @@
-// when_test.cpp - several ends of work as one wait.
+// SPDX-License-Identifier: Apache-2.0
+// when_test.cpp - one wait for several completions.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -54,7 +55,7 @@ class When : public test::completion_modes {
 };
 INSTANTIATE_TEST_SUITE_P(Ways, When, ::testing::Values(false, true), test::name_of_mode);
 
-// Awaits it without a thread that waits.
+// Starts an await without blocking a thread.
 template <class A>
 std::future<await_result_t<A>> begin(A awaited) {
   auto given = std::make_unique<std::promise<await_result_t<A>>>();
@@ -115,7 +116,7 @@ TEST_P(When, WhenAnyOfNoCompletionsIsRefused) {
   EXPECT_EQ(result_of([&] { static_cast<void>(when_any(none)); }), errc::invalid_value);
 }
 
-// Few streams: those that wait for the host stand in a GPU's queues before others.
+// Uses few streams: on a GPU, streams that wait for the host may block other streams.
 TEST_P(When, WhenAllAndWhenAnyAcceptManyCompletions) {
   constexpr int many = 30;
   const stream third{gpu};
@@ -159,7 +160,8 @@ TEST_P(When, FuturesPassedByReferenceCountAsCompletions) {
   EXPECT_EQ(a.get(), 1);
 }
 
-// Deadlines are looked after where the wait began, whatever becomes of the lanes meanwhile.
+// The reactor on which the wait began keeps its deadline, whatever happens to the completion
+// queues.
 TEST_P(When, WhenAllAndWhenAnyWaitAcrossDevices) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   for (int i = 0; i < 50; ++i) {

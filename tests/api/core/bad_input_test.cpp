@@ -1,5 +1,6 @@
-// bad_input_test.cpp - handles that name nothing: each a clear error with code, call, object and a
-// way out.
+// SPDX-License-Identifier: Apache-2.0
+// bad_input_test.cpp - handles that refer to no object: each is an error with code, call, object
+// and hint.
 #include <weir/core/driver.hpp>
 #include <weir/core/error.hpp>
 #include <weir/device/context.hpp>
@@ -38,8 +39,7 @@ class BadInput : public ::testing::Test {
   stream s{gpu};
 };
 
-// A vendor's driver may crash on a handle that is gone, so only the embedded one is asked about
-// those.
+// A vendor's driver may crash on a destroyed handle, so only the embedded driver gets them.
 class StaleHandle : public BadInput {
  protected:
   void SetUp() override {
@@ -77,7 +77,7 @@ TEST_F(StaleHandle, EveryUseOfADestroyedStreamIsAnError) {
   EXPECT_EQ(result_of([&] { fill(stale, word, 1u); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { const buffer<int> x{stale, 4}; }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { static_cast<void>(stream::adopt(gone)); }), errc::invalid_handle);
-  s.sync();  // the good one is as before
+  s.sync();  // the valid stream still works
 }
 
 // Rule 81.
@@ -102,7 +102,7 @@ TEST_F(StaleHandle, EveryUseOfADestroyedEventIsAnError) {
   EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(timed, timed)); }), errc::invalid_handle);
 }
 
-// Rule 17: a remembered event of a dead stream does not serve the stream that has its handle now.
+// Rule 17: the kept event of a destroyed stream is not used for the stream that has its handle now.
 TEST_F(StaleHandle, WaitingForADestroyedStreamIsAlwaysRefused) {
   for (int i = 0; i < 50; ++i) {
     CUstream_st* raw = nullptr;
@@ -115,8 +115,8 @@ TEST_F(StaleHandle, WaitingForADestroyedStreamIsAlwaysRefused) {
   }
 }
 
-// Objects that somebody destroyed behind weir's back are told by close(), and the object is closed
-// all the same.
+// If an object was destroyed directly through the driver, close() reports it and still closes the
+// object.
 TEST_F(StaleHandle, ClosingADestroyedStreamReportsItOnce) {
   stream owner{gpu};
   ASSERT_EQ(driver().cuStreamDestroy_v2(owner.get()), abi::CUDA_SUCCESS);
@@ -133,12 +133,12 @@ TEST_F(StaleHandle, TheErrorNamesTheCallTheObjectAndTheLine) {
   ASSERT_TRUE(failure);
   EXPECT_STREQ(failure->call(), "cuStreamSynchronize");
   EXPECT_EQ(failure->object().rfind("stream ", 0), 0u) << failure->object();
-  EXPECT_NE(failure->hint().find("gone"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("was destroyed"), std::string::npos) << failure->what();
   EXPECT_NE(std::string{failure->where().file_name()}.find("bad_input_test.cpp"),
             std::string::npos);
 }
 
-// Addresses that no driver gave out.
+// Passes addresses that no driver returned.
 TEST_F(StaleHandle, AnAddressThatIsNotAHandleIsAnError) {
   int local = 0;
   const stream_ref stack{reinterpret_cast<CUstream_st*>(&local)};
@@ -168,7 +168,8 @@ TEST_F(BadInput, NullMemoryIsRefused) {
   s.sync();
 }
 
-// Rule 14: without a current context a default stream is of no device, and every operation says so.
+// Rule 14: without a current context a default stream belongs to no device, and every operation
+// reports that.
 TEST_F(BadInput, DefaultStreamsNeedACurrentContext) {
   std::thread{[&] {
     for (const stream_ref any : {stream_ref::legacy(), stream_ref::per_thread()}) {
@@ -189,7 +190,8 @@ TEST_F(BadInput, AnEventWithoutAContextCannotBeAdopted) {
   ASSERT_EQ(driver().cuEventCreate(&raw, abi::CU_EVENT_DEFAULT), abi::CUDA_SUCCESS);
   EXPECT_EQ(result_of([&] { static_cast<void>(event::adopt(raw, context_ref{nullptr})); }),
             errc::invalid_context);
-  EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS) << "still the caller's";
+  EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS)
+      << "the caller still owns the event";
 }
 
 TEST(BadEnumerators, InvalidEnumeratorsAreRefused) {

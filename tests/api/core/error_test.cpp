@@ -1,5 +1,6 @@
-// error_test.cpp - what errors say, what is attached to them, and where those go that nobody can
-// throw.
+// SPDX-License-Identifier: Apache-2.0
+// error_test.cpp - messages of errors, errors attached to them, and the handler of errors that
+// cannot be thrown.
 #include <weir/core/error.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/stream/stream.hpp>
@@ -57,7 +58,7 @@ TEST(Error, AnErrorNamesTheLineOfTheCaller) {
   EXPECT_EQ(failure->where().line(), here);
 }
 
-// Code that wraps weir passes its own caller's line on.
+// A wrapper of weir passes its own caller's line.
 TEST(Error, AnErrorNamesTheCallSiteThatAWrapperPasses) {
   const auto wrapper = [](stream_ref s, call_site at = call_site::current()) { s.sync(at); };
   stream s{device{}};
@@ -90,7 +91,7 @@ TEST(Error, AnUnknownErrorNumberIsKept) {
 TEST(Error, WeirErrorCodesHaveMessages) {
   for (const errc code : {errc::closed, errc::not_recorded, errc::timing_disabled, errc::wrong_type,
                           errc::exhausted}) {
-    EXPECT_LT(static_cast<int>(code), 0) << "the driver has no negative numbers";
+    EXPECT_LT(static_cast<int>(code), 0) << "the driver has no negative error numbers";
     EXPECT_EQ(make_error_code(code).message().rfind(to_string(code) + ": ", 0), 0u);
   }
 }
@@ -119,11 +120,11 @@ TEST(Error, AttachedErrorsAreKeptInOrderAndDescribed) {
   EXPECT_EQ(first.attached()[1].result(), errc::out_of_memory);
   EXPECT_EQ(first.result(), errc::launch_failed);
   EXPECT_NE(std::string{first.what()}.find("event 8"), std::string::npos);
-  EXPECT_TRUE(same.attached().empty()) << "what is shared never changes";
+  EXPECT_TRUE(same.attached().empty()) << "a copy of an error does not change";
   EXPECT_EQ(std::string{same.what()}.find("event 8"), std::string::npos);
 }
 
-// Neither is kept alive by the other: each holds what the other was.
+// Neither error keeps the other alive: each holds a copy of the other.
 TEST(Error, ErrorsAttachedToEachOtherFormNoCycle) {
   error a = example(errc::launch_failed, "one");
   error b = example(errc::out_of_memory, "two");
@@ -167,7 +168,7 @@ TEST(Error, AssignmentCopiesTheWholeError) {
   EXPECT_EQ(e.object(), "another");
 }
 
-// Rule 160: the hook is replaceable, and null restores weir's own.
+// Rule 160: the handler can be replaced, and null restores weir's default handler.
 TEST(UnhandledError, TheUnhandledErrorHandlerIsReplaceable) {
   const unhandled_error_handler nothing = [](std::exception_ptr) noexcept {};
   const unhandled_error_handler original = set_unhandled_error_handler(nothing);

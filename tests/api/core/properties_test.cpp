@@ -1,5 +1,6 @@
-// properties_test.cpp - random programs: several streams with all the waits that the program needs
-// give what one thread gives that does it all in order.
+// SPDX-License-Identifier: Apache-2.0
+// properties_test.cpp - random programs on several streams: with the necessary waits they compute
+// what one thread computes in program order.
 #include <weir/core/deferred.hpp>
 #include <weir/event/event.hpp>
 #include <weir/memory/buffer.hpp>
@@ -33,15 +34,15 @@ constexpr std::size_t elements = 64;
 
 enum class action { fill, copy, add };
 
-// One step: does something to a cell, in a stream, ordered behind earlier steps in one of the ways
-// that there are.
+// One step: changes a cell on a stream, ordered after earlier steps by an event or by a wait for a
+// stream.
 struct step {
   action what;
   std::size_t from;
   std::size_t to;
   std::size_t where;
   std::uint32_t value;
-  bool by_event;  // else stream waits for stream
+  bool by_event;  // otherwise the stream waits for the other stream
 };
 
 void showValue(const step& s, std::ostream& os) {  // NOLINT: the name that RapidCheck looks for
@@ -60,7 +61,7 @@ rc::Gen<step> any_step() {
       rc::gen::set(&step::by_event, rc::gen::arbitrary<bool>()));
 }
 
-// The program on streams. Each step is made to wait for the last one that had to do with its cells.
+// The program on streams. Each step waits for the last steps that used its cells.
 class program {
  public:
   program() {
@@ -87,7 +88,7 @@ class program {
     if (s.what != action::fill) touched(s.from, s.where);
   }
 
-  // The value of each cell, all of whose elements have to be equal.
+  // The value of each cell. All elements of a cell must be equal.
   [[nodiscard]] std::vector<std::uint32_t> result() {
     for (const stream& s : streams_) s.sync();
     std::vector<std::uint32_t> values;
@@ -101,7 +102,7 @@ class program {
  private:
   std::uint32_t* word(std::size_t cell) { return words_.data() + cell * elements; }
 
-  // Behind the last access of the cell, which was behind all the earlier ones.
+  // Orders the step after the last access of the cell, which is ordered after all earlier ones.
   void order(const step& s, std::size_t cell) {
     const auto& last = last_access_[cell];
     if (!last) return;
@@ -140,13 +141,13 @@ RC_GTEST_PROP(Properties, StreamsWithWaitsProduceTheResultOfSequentialExecution,
   RC_ASSERT(p.result() == in_order(steps));
 }
 
-// Buffers are made, used on whichever stream, and destroyed while all of it is still queued. Each
-// use copies the buffer's pattern out; a buffer whose memory was given to another one too early
-// shows the other's pattern.
+// Buffers are created, used on any stream, and destroyed while all of the work is still queued.
+// Each use copies the buffer's pattern out. If a buffer's memory was reused too early, the copy
+// shows another buffer's pattern.
 struct use {
   std::size_t slot;
   std::size_t where;
-  int what;  // 0 make anew, 1 destroy, else read
+  int what;  // 0: create, 1: destroy, otherwise read
 };
 
 void showValue(const use& u, std::ostream& os) {  // NOLINT: the name that RapidCheck looks for
@@ -165,7 +166,7 @@ rc::Gen<use> any_use() {
 RC_GTEST_PROP(Properties, NoBufferIsFreedWhileAStreamUsesIt, ()) {
   constexpr std::size_t size = 4096;
   const auto uses = *rc::gen::container<std::vector<use>>(any_use());
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   const device gpu;
   std::vector<stream> all;
   for (std::size_t i = 0; i < streams; ++i) all.emplace_back(gpu);
@@ -186,7 +187,7 @@ RC_GTEST_PROP(Properties, NoBufferIsFreedWhileAStreamUsesIt, ()) {
       at.pattern = next++;
       fill(here, *at.memory, at.pattern);
     } else {
-      here.wait(at.memory->stream());  // the first use elsewhere is ordered by the caller
+      here.wait(at.memory->stream());  // the caller orders the first use on another stream
       pinned_buffer<std::uint32_t> out{size};
       copy(here, *at.memory, out);
       read.emplace_back(std::move(out), at.pattern);
@@ -197,7 +198,7 @@ RC_GTEST_PROP(Properties, NoBufferIsFreedWhileAStreamUsesIt, ()) {
   for (const auto& [out, pattern] : read) {
     for (const std::uint32_t word : out) RC_ASSERT(word == pattern);
   }
-  RC_ASSERT(unraised.count() == 0u);
+  RC_ASSERT(unhandled.count() == 0u);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// allow_sync_test.cpp - blocks of code in which the host must not wait.
+// SPDX-License-Identifier: Apache-2.0
+// sync_guard_test.cpp - blocks of code in which the host must not wait.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -45,7 +46,7 @@ TEST_F(SyncGuard, ASyncGuardRefusesEveryWait) {
   done.wait();
   {
     const sync_guard none{false};
-    EXPECT_EQ(result_of([&] { done.wait(); }), errc::not_permitted) << "whatever it would find";
+    EXPECT_EQ(result_of([&] { done.wait(); }), errc::not_permitted) << "although the work is done";
     EXPECT_EQ(result_of([&] { static_cast<void>(done.wait_for(std::chrono::seconds{1})); }),
               errc::not_permitted);
     EXPECT_EQ(result_of([&] { sync_wait(done); }), errc::not_permitted);
@@ -60,14 +61,15 @@ TEST_F(SyncGuard, ASyncGuardRefusesEveryWait) {
     EXPECT_EQ(result_of([&] { gpu.primary_context().sync(); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { pinned.close(); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { closing.shutdown(); }), errc::not_permitted);
-    EXPECT_FALSE(closing.closed()) << "with nothing done";
+    EXPECT_FALSE(closing.closed()) << "the refused shutdown() changes nothing";
     EXPECT_FALSE(pinned.closed());
   }
   s.sync();
   closing.shutdown();
 }
 
-// Where lent memory would be gone without the wait, nothing has begun yet.
+// The body does not run, because the memory that it lends could be gone before the work without the
+// wait.
 TEST_F(SyncGuard, ASyncScopeIsRefusedBeforeItsBody) {
   const sync_guard none{false};
   bool ran = false;
@@ -85,7 +87,7 @@ TEST_F(SyncGuard, QueriesAndQueuedWorkAreNotWaits) {
   static_cast<void>(s.try_done());
 }
 
-// A driver stages pageable memory, and the caller waits for that.
+// The driver stages pageable memory, and the caller waits for that.
 TEST_F(SyncGuard, CopiesOfPageableMemoryCountAsWaits) {
   buffer<int> x{s, 10};
   pinned_buffer<int> pinned{10};
@@ -174,7 +176,7 @@ TEST_F(SyncGuard, ValuesOfCompletedFuturesAreTakenWithoutAWait) {
   EXPECT_EQ(sum, 123);
 }
 
-// On the heap they may end in any order.
+// Guards on the heap may be destroyed in any order.
 TEST_F(SyncGuard, SyncGuardsMayBeDestroyedInAnyOrder) {
   auto outer = std::make_unique<sync_guard>(true);
   auto inner = std::make_unique<sync_guard>(false);

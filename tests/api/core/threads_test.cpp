@@ -1,5 +1,6 @@
-// threads_test.cpp - many threads on the same streams, events and buffers at once. The sanitizer
-// for threads judges it too.
+// SPDX-License-Identifier: Apache-2.0
+// threads_test.cpp - many threads share streams, events and buffers. The test also runs under
+// ThreadSanitizer.
 #include <weir/core/deferred.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
@@ -38,7 +39,7 @@ class Threads : public ::testing::Test {
   static constexpr std::size_t threads = 6;
   static constexpr int rounds = 40;
 
-  // Runs body(i) on as many threads, which start together.
+  // Runs body(i) for each i below `threads`, on threads that start together.
   template <class Body>
   static void at_once(const Body& body) {
     std::latch start{threads};
@@ -54,10 +55,10 @@ class Threads : public ::testing::Test {
 
   ~Threads() override {
     drain_deferred();
-    EXPECT_EQ(unraised.count(), 0u);
+    EXPECT_EQ(unhandled.count(), 0u);
   }
 
-  unhandled_errors unraised;
+  unhandled_errors unhandled;
   device gpu;
   std::vector<stream> streams = [this] {
     std::vector<stream> made;
@@ -86,7 +87,7 @@ TEST_F(Threads, ThreadsCanRecordWaitAndQueryOnTheSameStreams) {
   for (const stream& s : streams) s.sync();
 }
 
-// One event, recorded and waited for by all: each wait binds to some record, and none is lost.
+// All threads record one event and wait for it: each wait binds to some record, and none is lost.
 TEST_F(Threads, ThreadsCanShareOneEvent) {
   const event shared{gpu};
   at_once([&](std::size_t me) {
@@ -102,7 +103,7 @@ TEST_F(Threads, ThreadsCanShareOneEvent) {
   EXPECT_TRUE(shared.done());
 }
 
-// What each thread queues stays in its order, and nothing of it is lost.
+// Each thread's work runs in the thread's order, and all of it runs.
 TEST_F(Threads, ThreadsCanQueueOnOneStreamInTheirOwnOrder) {
   constexpr std::uint32_t last = 100;
   pinned_buffer<std::uint32_t> words{threads};
@@ -115,7 +116,7 @@ TEST_F(Threads, ThreadsCanQueueOnOneStreamInTheirOwnOrder) {
 }
 
 TEST_F(Threads, HostFunctionsOfOneStreamNeverRunConcurrently) {
-  int count = 0;  // of one stream, so never at once
+  int count = 0;  // functions of one stream never run concurrently
   at_once([&](std::size_t) {
     for (int round = 0; round < rounds; ++round) launch_host(streams[0], [&] { ++count; });
   });
@@ -123,7 +124,6 @@ TEST_F(Threads, HostFunctionsOfOneStreamNeverRunConcurrently) {
   EXPECT_EQ(count, static_cast<int>(threads) * rounds);
 }
 
-// Streams, buffers and events come and go while others do the same.
 TEST_F(Threads, ThreadsCanCreateAndDestroyObjectsConcurrently) {
   at_once([&](std::size_t me) {
     for (int round = 0; round < rounds; ++round) {
@@ -144,7 +144,6 @@ TEST_F(Threads, ThreadsCanCreateAndDestroyObjectsConcurrently) {
   });
 }
 
-// Copies from one buffer may be queued in several threads.
 TEST_F(Threads, ThreadsCanCopyFromOneBufferConcurrently) {
   std::optional<buffer<std::uint32_t>> shared{std::in_place, streams[0], 512};
   fill(streams[0], *shared, 42u);
@@ -171,10 +170,10 @@ TEST_F(Threads, EachThreadHasItsOwnCurrentStream) {
   });
 }
 
-// One thread is held by the device; the others are not.
+// The device blocks one thread and no other thread.
 TEST_F(Threads, AWaitingThreadDoesNotBlockOtherThreads) {
   std::vector<event>
-      marks;  // made before: memory for more of them a driver may get only from an idle device
+      marks;  // created before the gate: a driver may allocate events on an idle device only
   for (std::size_t i = 0; i < threads; ++i) marks.emplace_back(gpu);
   gate held{streams[0]};
   std::atomic<int> free{0};
@@ -188,7 +187,7 @@ TEST_F(Threads, AWaitingThreadDoesNotBlockOtherThreads) {
       marks[me].sync();
       EXPECT_FALSE(streams[0].done());
     }
-    // The last of the others lets the first go on.
+    // The last of the other threads opens the first one's gate.
     if (++free == static_cast<int>(threads) - 1) held.open();
   });
 }

@@ -1,4 +1,5 @@
-// verify_test.cpp - verify mode: the operation that fails is the one that is named.
+// SPDX-License-Identifier: Apache-2.0
+// verify_test.cpp - verify mode: the error names the operation that failed.
 #include <weir/core/verify.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
@@ -33,7 +34,7 @@ using detail::fault_table;
 using test::failure_of;
 using test::result_of;
 
-// On for a test, with the patience of a test.
+// Turns verify mode on for one test, with a short timeout.
 class verify_mode {
  public:
   verify_mode() : before_{verify_operations(true)} {
@@ -85,7 +86,7 @@ TEST_F(Verify, SeveralThreadsCanTurnVerifyModeOnAndOff) {
 TEST_F(Verify, VerifyModeLeavesTheDriverTableUnchangedAfterwards) {
   const driver_table* const before = detail::table_in_use;
   { const verify_mode on; }
-  EXPECT_EQ(detail::table_in_use, before) << "no table lies over the driver's";
+  EXPECT_EQ(detail::table_in_use, before) << "the driver's own table is in use";
 }
 
 TEST_F(Verify, AnOperationIsCompleteWhenItReturns) {
@@ -97,9 +98,9 @@ TEST_F(Verify, AnOperationIsCompleteWhenItReturns) {
   EXPECT_GT(calls.count(&driver_table::cuStreamQuery), 0);
 }
 
-// Only a later look at the stream tells it, and verify mode is that look.
+// Only a later query of the stream reports this failure, and verify mode makes that query.
 TEST_F(Verify, TheOperationThatFailsIsNamed) {
-  s.sync();  // so that the question before the fill is one call
+  s.sync();  // so that only one driver call precedes the fill
   fault_table faults;
   const verify_mode on;
   faults.fail(&driver_table::cuStreamQuery, 2, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -124,7 +125,7 @@ TEST_F(Verify, AnEarlierFailureIsReportedAsEarlier) {
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 0);
 }
 
-// A lost context answers every question with what lost it, also the first one, which is whether the
+// In a lost context every query returns the error, and verify mode's first call asks whether the
 // stream captures.
 TEST_F(Verify, AnAlreadyLostContextIsReportedAsAnEarlierFailure) {
   fault_table faults;
@@ -147,21 +148,21 @@ TEST_F(Verify, AnOperationThatLosesTheContextAtOnceIsNamed) {
   EXPECT_NE(failure->hint().find("was queued and then failed"), std::string::npos);
 }
 
-// Where nothing can be thrown the hook is told.
+// A destructor cannot throw, so the error reaches the error handler.
 TEST_F(Verify, AFailureInADestructorReachesTheErrorHandler) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   fault_table faults;
   const verify_mode on;
   {
     buffer<int> y{s, 10};
     faults.fail(&driver_table::cuStreamQuery, 2, abi::CUDA_ERROR_LAUNCH_FAILED);
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemFreeAsync");
-  EXPECT_NE(unraised.errors()[0].hint().find("was queued and then failed"), std::string::npos);
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuMemFreeAsync");
+  EXPECT_NE(unhandled.errors()[0].hint().find("was queued and then failed"), std::string::npos);
 }
 
-// A later error of something else does not carry the words of an earlier one.
+// An error of another kind does not carry the hint of an earlier one.
 TEST_F(Verify, ARefusedCallIsReportedWithoutVerifyModeAdvice) {
   fault_table faults;
   const verify_mode on;
@@ -175,23 +176,24 @@ TEST_F(Verify, VerifyModeBreaksNoCapture) {
   const verify_mode on;
   const stream other{gpu};
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
-  fill(s, x, 3u);                              // a node, not work
-  write_value(other, wait_word_ref{x, 0}, 4);  // beside the capture, in the mode that forbids most
+  fill(s, x, 3u);                              // records a node and runs nothing
+  write_value(other, wait_word_ref{x, 0}, 4);  // beside the global-mode capture
   EXPECT_TRUE(foreign.end());
   other.sync();
   EXPECT_EQ(x[0], 4u);
 }
 
-// A stream that is held does not hold the program, and is waited for again when it has caught up.
+// Verify mode does not wait for a blocked stream, and waits for it again when its work has
+// finished.
 TEST_F(Verify, VerifyModeOnlyQueriesABlockedStream) {
   const stream t{gpu};
   wait_word<std::uint32_t> w;
   const verify_mode on;
   set_verify_timeout(std::chrono::minutes{10});
   wait_value(s, w, until::geq, 1);
-  fill(s, x, 5u);  // ten minutes are not waited for: it is known to be held
+  fill(s, x, 5u);  // not waited for, as this stream is known to be blocked
   set_verify_timeout(std::chrono::milliseconds{1});
-  t.wait(s);  // this one is found to be held
+  t.wait(s);  // finds that this stream is blocked, too
   write_value(t, wait_word_ref{x, 1}, 6);
   w.store(1);
   t.sync();
@@ -207,7 +209,7 @@ TEST_F(Verify, AHostFunctionExceptionIsThrownAtOnce) {
   s.sync();
 }
 
-// Closures are destroyed once whatever the wait for them finds.
+// A closure is destroyed once, whatever the wait for it returns.
 TEST_F(Verify, AClosureIsDestroyedOnceEvenIfTheWaitFails) {
   fault_table faults;
   int runs = 0;
@@ -225,9 +227,10 @@ struct failing_work {
   void run() noexcept { embedded::engine::fail_device(abi::CUDA_ERROR_ILLEGAL_ADDRESS); }
 };
 
-// The same with work that truly fails: without verify mode the fill passes, and the sync is blamed.
+// Here the earlier work really fails: without verify mode the fill succeeds, and the sync gets the
+// error.
 TEST_F(Verify, FailedEarlierWorkIsNotBlamedOnTheOperation) {
-  if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU's context is not lost on request";
+  if (!gpu.is_embedded()) GTEST_SKIP() << "needs a device that fails on request";
   test::in_a_fresh_process([] {
     const stream mine{device{}};
     pinned_buffer<std::uint32_t> memory{64};

@@ -1,4 +1,5 @@
-// deferred_exit_test.cpp - what is left to weir's own thread when the process ends.
+// SPDX-License-Identifier: Apache-2.0
+// deferred_exit_test.cpp - tasks that are left to the reclaimer thread when the process exits.
 #include <weir/core/deferred.hpp>
 #include <weir/device/device.hpp>
 #include <weir/device/green_context.hpp>
@@ -32,10 +33,11 @@ using detail::driver_table;
 using detail::fault_table;
 using test::gate;
 
-// A process that hangs at its end is killed, and its test fails.
+// Kills a process that hangs at exit, so that its test fails.
 constexpr unsigned exit_timeout_seconds = 30;
 
-// Keeps its device busy for the rest of the process. Tools that look for leaks find them here.
+// Keeps the device busy for the rest of the process. The pointers are global so that leak checkers
+// reach the objects.
 stream* volatile held_up = nullptr;
 gate* volatile held = nullptr;
 void hold_for_ever(device gpu) {
@@ -51,7 +53,7 @@ void use(device gpu, pinned_memory& memory) {
   s.sync();
 }
 
-// Whose destructors make calls of the driver.
+// Objects whose destructors call the driver.
 struct belongings {
   explicit belongings(device gpu) : s{gpu}, mark{s.record()}, memory{s, 10} {}
 
@@ -60,8 +62,8 @@ struct belongings {
   buffer<int> memory;
 };
 
-// A driver gives such memory back when its device has nothing left to do, which here is never, and
-// may answer nobody else meanwhile.
+// Some drivers free pinned memory only on an idle device and block other calls meanwhile. This
+// device is never idle.
 TEST(DeferredExit, ExitDoesNotWaitForADeviceThatTheReclaimerThreadWaitsFor) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);
@@ -93,12 +95,12 @@ TEST(DeferredExit, ExitDoesNotWaitForADeviceWhenMemoryIsDroppedLast) {
   });
 }
 
-// Another thread waits in the driver for what never ends.
+// Another thread blocks in the driver and never returns.
 TEST(DeferredExit, ExitDoesNotWaitForADeviceThatAnotherThreadWaitsFor) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);
     static const device gpu;
-    // What is never destroyed is reached from a static: for tools that look for leaks.
+    // A static pointer, so that leak checkers reach what is never destroyed.
     static const fault_table* volatile calls = new fault_table;
     static pinned_memory dropped_at_exit;
     use(gpu, dropped_at_exit);
@@ -133,7 +135,8 @@ TEST(DeferredExit, ExitDoesNotWaitForADeviceWhenAGreenContextIsDropped) {
   });
 }
 
-// Nor for a device where objects of the program's are ended all the while.
+// Exit does not wait for a busy device either if other threads keep deferring the destruction of
+// objects.
 TEST(DeferredExit, ExitDoesNotWaitForADeviceWhileThreadsDropClosures) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);
@@ -146,7 +149,7 @@ TEST(DeferredExit, ExitDoesNotWaitForADeviceWhileThreadsDropClosures) {
           s.sync();
         }
       } catch (const std::exception&) {
-        // The driver has gone.
+        // The driver has shut down.
       }
     }}.detach();
     hold_for_ever(gpu);
@@ -158,7 +161,7 @@ TEST(DeferredExit, ExitDoesNotWaitForADeviceWhileThreadsDropClosures) {
   });
 }
 
-// Destroyed after all that anything of weir leaves for the end of the process.
+// Destroyed after everything that weir runs at exit.
 struct freed_by_now {
   freed_by_now() = default;
   freed_by_now(const freed_by_now&) = delete;
@@ -172,7 +175,7 @@ struct freed_by_now {
 };
 freed_by_now last_of_all;
 
-// For tools that look for leaks: what nothing uses is given back, however late it was dropped.
+// For leak checkers: unused memory is freed, however late it was dropped.
 TEST(DeferredExit, ExitFreesMemoryThatNothingUses) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);
@@ -187,11 +190,10 @@ TEST(DeferredExit, ExitFreesMemoryThatNothingUses) {
   });
 }
 
-// Threads that nobody stops go on dropping memory, and leaving that to weir's, while the process
-// ends.
+// Threads that are never stopped keep dropping memory during exit, and its frees are deferred.
 TEST(DeferredExit, ExitDoesNotWaitForTasksDeferredDuringExit) {
   test::in_a_fresh_process([] {
-    alarm(4 * exit_timeout_seconds);  // all that there is may be a lot where processors are few
+    alarm(4 * exit_timeout_seconds);  // draining all tasks may take long on few processors
     static const device gpu;
     static std::atomic<int> rounds{0};
     for (int i = 0; i < 2; ++i) {
@@ -199,7 +201,7 @@ TEST(DeferredExit, ExitDoesNotWaitForTasksDeferredDuringExit) {
         try {
           for (pinned_memory memory;; ++rounds) use(gpu, memory);
         } catch (const std::exception&) {
-          // The driver has gone.
+          // The driver has shut down.
         }
       }}.detach();
     }

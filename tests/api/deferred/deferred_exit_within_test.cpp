@@ -1,4 +1,5 @@
-// deferred_exit_within_test.cpp - the end of the process, called on weir's own thread by what a
+// SPDX-License-Identifier: Apache-2.0
+// deferred_exit_within_test.cpp - exit() called on the reclaimer thread, by a destructor of what a
 // closure holds.
 #include <weir/core/deferred.hpp>
 #include <weir/device/device.hpp>
@@ -26,7 +27,7 @@
 namespace weir {
 namespace {
 
-// A process that hangs at its end is killed, and its test fails.
+// Kills a process that hangs at exit, so that its test fails.
 constexpr unsigned own_exit_timeout_seconds = 30;
 
 using std::chrono::milliseconds;
@@ -49,7 +50,7 @@ struct exits_at_its_end {
   int status;
 };
 
-// A process ends once: this thread does not end it too.
+// A process exits once, so this thread only waits.
 [[noreturn]] void exit_on_weirs_thread() {
   const stream s{device{}};
   launch_host(s, [held = std::make_shared<exits_at_its_end>(0)] {});
@@ -57,7 +58,7 @@ struct exits_at_its_end {
   for (;;) ::pause();
 }
 
-// A static whose thread drains, and is joined at the end of the process.
+// A static object whose thread runs the body and is joined at exit.
 template <class Body>
 struct joins {
   explicit joins(Body body) : other{body} {}
@@ -67,7 +68,7 @@ struct joins {
   std::thread other;
 };
 
-// There is something to wait for.
+// Returns once there is a deferred task.
 void await_left() {
   while (deferred_count() == 0) std::this_thread::yield();
 }
@@ -127,7 +128,7 @@ struct newest_static {
   ~newest_static() { may_exit = true; }
 };
 
-// The main thread comes to its own end meanwhile.
+// The main thread returns from main() meanwhile.
 TEST(DeferredExitWithin, TheMainThreadDoesNotStartASecondExit) {
   test::in_a_fresh_process([] {
     alarm(own_exit_timeout_seconds);
@@ -142,21 +143,21 @@ TEST(DeferredExitWithin, TheMainThreadDoesNotStartASecondExit) {
   });
 }
 
-// Newer C libraries do not let a second exit() begin at all.
+// Since glibc 2.41 a second exit() blocks.
 bool is_exit_locked() {
   int minor = 0;
   return std::sscanf(::gnu_get_libc_version(), "2.%d", &minor) == 1 && minor >= 41;
 }
 
-// Statics are destroyed by one thread, and with its status.
+// One thread destroys the statics, and its exit status is the process's.
 TEST(DeferredExitWithin, ExitInADeferredTaskIsLeftToAnExitInProgress) {
-  if (is_exit_locked()) GTEST_SKIP() << "the C library hangs, whatever weir does";
+  if (is_exit_locked()) GTEST_SKIP() << "this C library blocks a second exit()";
   test::in_a_fresh_process([] {
     alarm(own_exit_timeout_seconds);
     const stream s{device{}};
     launch_host(s, [held = std::make_shared<int>(1)] {});
     s.sync();
-    drain_deferred();  // weir's thread is there before all statics
+    drain_deferred();  // so that the reclaimer thread starts before the statics are constructed
     static const older_static older;
     static const newer_static newer;
     static const newest_static newest;

@@ -1,5 +1,5 @@
-// deferred_test.cpp - destruction that waits for a better moment: in host functions, in captures,
-// in use.
+// SPDX-License-Identifier: Apache-2.0
+// deferred_test.cpp - deferred destruction: in host functions, in captures, and of memory in use.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -45,7 +45,7 @@ TEST_F(Deferred, DrainingReturnsAtOnceWithoutDeferredTasks) {
   EXPECT_EQ(deferred_count(), 0u);
 }
 
-// Rule 75: a destruction in a host function makes its driver call elsewhere.
+// Rule 75: an object that is destroyed in a host function makes its driver call on another thread.
 TEST_F(Deferred, DestructionsInHostFunctionsAreDeferred) {
   auto mark = std::make_unique<event>(gpu);
   auto memory = std::make_unique<buffer<int>>(s, 10);
@@ -53,12 +53,12 @@ TEST_F(Deferred, DestructionsInHostFunctionsAreDeferred) {
   const fault_table calls;
   std::size_t left = 0;
   launch_host(s, [&] {
-    const detail::scoped_active_capture capture;  // keeps the frees from being done meanwhile
+    const detail::scoped_active_capture capture;  // so that the frees are not done meanwhile
     memory.reset();
     left = deferred_count();
     mark.reset();
     owner.reset();
-    drain_deferred();  // does nothing here, and does not wait
+    drain_deferred();  // returns at once in a host function
   });
   s.sync();
   drain_deferred();
@@ -69,7 +69,7 @@ TEST_F(Deferred, DestructionsInHostFunctionsAreDeferred) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-// Rule 115: frees would break a capture; they wait until it has ended.
+// Rule 115: a free would break the capture, so it is deferred to the end of the capture.
 TEST_F(Deferred, FreesAreDeferredToTheEndOfTheCapture) {
   std::optional<buffer<int>> memory{std::in_place, s, 10};
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
@@ -81,7 +81,7 @@ TEST_F(Deferred, FreesAreDeferredToTheEndOfTheCapture) {
     pinned.reset();
     kept.reset();
     EXPECT_EQ(deferred_count(), 3u);
-    drain_deferred();  // returns: these wait for the capture
+    drain_deferred();  // returns, as the frees are deferred until the capture ends
     EXPECT_EQ(deferred_count(), 3u);
     EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 0);
     EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
@@ -94,7 +94,7 @@ TEST_F(Deferred, FreesAreDeferredToTheEndOfTheCapture) {
   EXPECT_EQ(calls.count(&driver_table::cuDevicePrimaryCtxRelease_v2), 1);
 }
 
-// Streams and events are no frees: a capture does not mind them.
+// Destroying a stream or an event does not break a capture.
 TEST_F(Deferred, StreamsAndEventsAreDestroyedAtOnceDuringACapture) {
   const detail::scoped_active_capture capture;
   const fault_table calls;
@@ -105,8 +105,7 @@ TEST_F(Deferred, StreamsAndEventsAreDestroyedAtOnceDuringACapture) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-// What weir's own thread does harms no capture that was started directly through the driver, in any
-// mode.
+// The reclaimer thread breaks no capture that was started directly through the driver, in any mode.
 TEST_F(Deferred, FreesOnTheReclaimerThreadBreakNoCapture) {
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   stream t{gpu};
@@ -120,7 +119,8 @@ TEST_F(Deferred, FreesOnTheReclaimerThreadBreakNoCapture) {
   EXPECT_TRUE(foreign.end());
 }
 
-// A mark in a stream that captures would be a part of the capture, and a look at it its end.
+// An event recorded on a capturing stream would belong to the capture, and querying it would break
+// the capture.
 TEST_F(Deferred, MemoryUsedByACapturingStreamIsFreedAfterTheCapture) {
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   fill(s, *pinned, 1);
@@ -136,7 +136,7 @@ TEST_F(Deferred, MemoryUsedByACapturingStreamIsFreedAfterTheCapture) {
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
 }
 
-// N9: with the stream that it began in a capture would end unheard.
+// N9: destroying the stream that began a capture would end the capture without an error.
 TEST_F(Deferred, ACapturingStreamIsDestroyedAfterItsCapture) {
   for (const bool by_close : {false, true}) {
     std::optional<stream> owner{std::in_place, gpu};
@@ -145,7 +145,7 @@ TEST_F(Deferred, ACapturingStreamIsDestroyedAfterItsCapture) {
     const fault_table calls;
     if (by_close) owner->close();
     owner.reset();
-    drain_deferred();  // returns: it waits for the capture
+    drain_deferred();  // returns, as the stream is destroyed after the capture
     EXPECT_EQ(deferred_count(), 1u);
     EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
     EXPECT_TRUE(foreign.end());
@@ -154,8 +154,7 @@ TEST_F(Deferred, ACapturingStreamIsDestroyedAfterItsCapture) {
   }
 }
 
-// One that has joined and been joined may end its scope while the capture goes on; what it captured
-// stays.
+// The captured nodes of the destroyed stream stay in the graph.
 TEST_F(Deferred, AStreamThatJoinedACaptureMayBeDestroyedBeforeItsEnd) {
   test::foreign_capture foreign{s};
   const fault_table calls;
@@ -175,7 +174,7 @@ TEST_F(Deferred, AStreamThatJoinedACaptureMayBeDestroyedBeforeItsEnd) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-// Nothing can be saved of a capture that is broken: the stream goes at once.
+// A broken capture yields no graph, so its stream is destroyed at once.
 TEST_F(Deferred, AStreamInABrokenCaptureIsDestroyedAtOnce) {
   std::optional<stream> owner{std::in_place, gpu};
   ASSERT_EQ(
@@ -187,19 +186,19 @@ TEST_F(Deferred, AStreamInABrokenCaptureIsDestroyedAtOnce) {
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
-// A capture takes the memory for none that it could free, so the free waits for its end; also that
-// of memory which another stream has used, for which the capturing stream would have to wait.
+// The capture did not allocate this memory and cannot free it, so the free is deferred to its end.
+// The capturing stream cannot wait for another stream that has used the memory either.
 TEST_F(Deferred, ABufferOfACapturingStreamIsFreedAfterTheCapture) {
   const memory_pool pool{gpu};
   const stream t{gpu};
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   for (const bool used_elsewhere : {false, true}) {
     std::optional<buffer<int>> memory{std::in_place, pool, s, 1000};
     if (used_elsewhere) fill(t, *memory, 1);
     gpu.sync();
     test::foreign_capture foreign{s};
     memory.reset();
-    drain_deferred();  // returns: it waits for the capture
+    drain_deferred();  // returns, as the free is deferred until the capture ends
     EXPECT_EQ(deferred_count(), 1u);
     EXPECT_TRUE(foreign.end());
     drain_deferred();
@@ -207,13 +206,13 @@ TEST_F(Deferred, ABufferOfACapturingStreamIsFreedAfterTheCapture) {
     EXPECT_EQ(deferred_count(), 0u);
     EXPECT_EQ(pool.usage().used, 0u);
   }
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
-// Nothing of it is in the graph, where the capture has not made it.
+// A free in the capture would be a node for memory that the graph did not allocate.
 TEST_F(Deferred, ABufferAllocatedOutsideTheCaptureIsFreedAfterIt) {
   const memory_pool pool{gpu};
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   std::optional<buffer<int>> memory{std::in_place, pool, s, 10};
   const graph g = capture(s, [&] {
     memory.reset();
@@ -223,15 +222,15 @@ TEST_F(Deferred, ABufferAllocatedOutsideTheCaptureIsFreedAfterIt) {
   drain_deferred();
   s.sync();
   EXPECT_EQ(pool.usage().used, 0u);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
-// Nothing is put off there, for weir knows of no such capture; and a driver ends one beside which
-// memory is freed, unless the thread says that it knows what it does.
+// weir does not track this capture and defers nothing. The driver would break the capture, unless
+// the freeing thread is in relaxed capture mode.
 TEST_F(Deferred, FreeingABufferBreaksNoCaptureStartedDirectlyThroughTheDriver) {
   const memory_pool pool{gpu};
   stream t{gpu};
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   for (const auto mode :
        {abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, abi::CU_STREAM_CAPTURE_MODE_GLOBAL}) {
     std::optional<buffer<int>> memory{std::in_place, pool, t, 1000};
@@ -246,7 +245,7 @@ TEST_F(Deferred, FreeingABufferBreaksNoCaptureStartedDirectlyThroughTheDriver) {
     t.sync();
     EXPECT_EQ(pool.usage().used, 0u);
   }
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
 TEST_F(Deferred, DrainingWaitsForPinnedMemoryInUse) {
@@ -264,7 +263,7 @@ TEST_F(Deferred, DrainingWaitsForPinnedMemoryInUse) {
 }
 
 TEST_F(Deferred, ManyThreadsCanDeferAndDrainConcurrently) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   gate held{s};
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
@@ -282,7 +281,7 @@ TEST_F(Deferred, ManyThreadsCanDeferAndDrainConcurrently) {
   for (int i = 0; i < 4; ++i) threads.emplace_back([] { drain_deferred(); });
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(deferred_count(), 0u);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
 }  // namespace

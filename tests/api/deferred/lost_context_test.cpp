@@ -1,6 +1,9 @@
-// lost_context_test.cpp - what is left when the device has failed: codes, callbacks, closures,
-// destructors. A process loses its device once, so each test has its own; and only the embedded
-// driver's can be made to fail on request.
+// SPDX-License-Identifier: Apache-2.0
+// lost_context_test.cpp - the state after a device has failed: codes, callbacks, closures,
+// destructors.
+//
+// A process loses its device once, so each test has its own process. Only the embedded driver's
+// device can be made to fail on request.
 #include <weir/core/deferred.hpp>
 #include <weir/core/error.hpp>
 #include <weir/device/context.hpp>
@@ -44,7 +47,7 @@ struct failing_work {
   void run() noexcept { embedded::engine::fail_device(abi::CUDA_ERROR_ILLEGAL_ADDRESS); }
 };
 
-// Work of the stream that fails as a kernel with a bad pointer does.
+// Queues work that fails like a kernel with an invalid pointer.
 void queue_failure(const stream& s) {
   embedded::model::this_process().streams.find(s.get())->submit(
       embedded::engine::make_operation(failing_work{}));
@@ -53,11 +56,11 @@ void queue_failure(const stream& s) {
 class LostContext : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!device{}.is_embedded()) GTEST_SKIP() << "a GPU's context is not lost on request";
+    if (!device{}.is_embedded()) GTEST_SKIP() << "needs a device that fails on request";
   }
 };
 
-// Rules 41 and 43: an error is told by every look at the stream, and never taken for "not done".
+// Rules 41 and 43: every query of the stream reports the error, and never "not done".
 TEST_F(LostContext, EveryQueryReportsTheErrorOfALostContext) {
   test::in_a_fresh_process([] {
     const stream s{device{}};
@@ -81,7 +84,7 @@ TEST_F(LostContext, EveryQueryReportsTheErrorOfALostContext) {
   });
 }
 
-// Nothing new can be made or queued, and nothing half-made stays.
+// Nothing can be created or queued any more, and no partly constructed object is left.
 TEST_F(LostContext, LaterCallsReportTheLostContext) {
   test::in_a_fresh_process([] {
     const device gpu;
@@ -103,8 +106,8 @@ TEST_F(LostContext, LaterCallsReportTheLostContext) {
   });
 }
 
-// Rule 65: a callback comes exactly once, with the status; rule 66: a host function does not run,
-// and its closure is destroyed exactly once.
+// Rule 65: a callback is called exactly once, with the status. Rule 66: a host function does not
+// run, and its closure is destroyed exactly once.
 TEST_F(LostContext, CallbacksRunAndHostFunctionsDoNotAfterAFailure) {
   test::in_a_fresh_process([] {
     const stream s{device{}};
@@ -122,7 +125,7 @@ TEST_F(LostContext, CallbacksRunAndHostFunctionsDoNotAfterAFailure) {
     launch_host_once(s, [w = closure_probe{once}] { w.record_run(); });
     held.open();
     static_cast<void>(result_of([&] { s.sync(); }));
-    // Which does not wait for what comes behind the failure.
+    // The sync returns at the failure, before the closures behind it are destroyed.
     while (callback.destructions + function.destructions + once.destructions < 3)
       std::this_thread::yield();
     return WEIR_HOLDS(callback.runs == 1) &&
@@ -133,10 +136,10 @@ TEST_F(LostContext, CallbacksRunAndHostFunctionsDoNotAfterAFailure) {
   });
 }
 
-// Rule 160: all that is left can be destroyed, and no destructor throws, hangs or ends the process.
+// Rule 160: all objects can be destroyed, and no destructor throws, hangs or ends the process.
 TEST_F(LostContext, ObjectsOfALostContextCanBeDestroyed) {
   test::in_a_fresh_process([] {
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     const device gpu;
     std::optional<stream> s{std::in_place, gpu};
     std::optional<stream> t{std::in_place, gpu};
@@ -155,14 +158,15 @@ TEST_F(LostContext, ObjectsOfALostContextCanBeDestroyed) {
     e.reset();
     kept.reset();
     drain_deferred();
-    for (const error& each : unraised.errors()) {
+    for (const error& each : unhandled.errors()) {
       if (!WEIR_HOLDS(each.result() == errc::illegal_address)) return false;
     }
     return WEIR_HOLDS(deferred_count() == 0);
   });
 }
 
-// Rule 162: shutdown closes even if the wait failed, and reports what the work failed with.
+// Rule 162: shutdown() closes the stream even if the wait failed, and reports the error of the
+// work.
 TEST_F(LostContext, ShutdownReportsTheErrorOfTheWorkAndCloses) {
   test::in_a_fresh_process([] {
     stream s{device{}};
@@ -173,7 +177,7 @@ TEST_F(LostContext, ShutdownReportsTheErrorOfTheWorkAndCloses) {
   });
 }
 
-// Only the far end of the array is touched, which is beyond the page that ends the stack.
+// The kernel touches only the far end of the array, beyond the guard page of the stack.
 TEST_F(LostContext, AKernelArrayLargerThanItsStackIsAnIllegalAddress) {
   test::in_a_fresh_process([] {
     const device gpu;

@@ -1,4 +1,5 @@
-// statics_test.cpp - objects that end with the program.
+// SPDX-License-Identifier: Apache-2.0
+// statics_test.cpp - objects that are destroyed at exit.
 #include <weir/core/error.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
@@ -17,7 +18,7 @@
 namespace weir {
 namespace {
 
-// Rule 168: objects that outlive main() end well, in whatever order.
+// Rule 168: objects that outlive main() are destroyed safely in any order.
 TEST(Statics, StaticObjectsAreDestroyedSafelyInAnyOrder) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler([](std::exception_ptr) noexcept { std::_Exit(3); });
@@ -36,7 +37,7 @@ TEST(Statics, StaticObjectsAreDestroyedSafelyInAnyOrder) {
   });
 }
 
-// The same for those of the main thread, which end before the statics.
+// The main thread's thread_local objects are destroyed before the statics.
 TEST(Statics, ThreadLocalObjectsAreDestroyedSafely) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler([](std::exception_ptr) noexcept { std::_Exit(3); });

@@ -1,5 +1,6 @@
-// context_test.cpp - contexts: the primary one, keeping one, making one current and the caller's
-// own again.
+// SPDX-License-Identifier: Apache-2.0
+// context_test.cpp - contexts: the primary context, keeping it, making one current and restoring
+// the caller's.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
@@ -21,7 +22,7 @@ namespace {
 
 using test::result_of;
 
-// Runs on a thread of its own, where nothing is current at first.
+// Runs the body on a new thread, on which no context is current.
 template <class Body>
 void on_a_new_thread(const Body& body) {
   std::thread{body}.join();
@@ -34,7 +35,7 @@ TEST(Context, APrimaryContextIsUniqueAndKnowsItsDevice) {
     EXPECT_EQ(primary, gpu.primary_context());
     EXPECT_EQ(primary.device(), gpu);
     EXPECT_EQ(primary.status(), errc::success);
-    EXPECT_EQ(context{gpu}.get(), primary.get()) << "the one of the CUDA runtime";
+    EXPECT_EQ(context{gpu}.get(), primary.get()) << "the context that the CUDA runtime uses";
   }
 }
 
@@ -72,7 +73,7 @@ TEST(Context, AContextScopeRestoresTheContextAfterAnException) {
   });
 }
 
-// Rules 15 and 23: of several devices each scope restores the one before.
+// Rules 15 and 23: with several devices, each scope restores the previous context.
 TEST(Context, ContextScopesOfSeveralDevicesCanBeNested) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   on_a_new_thread([] {
@@ -90,7 +91,7 @@ TEST(Context, ContextScopesOfSeveralDevicesCanBeNested) {
   });
 }
 
-// Rule 13: what a stream was made on is its own for good.
+// Rule 13: a stream always belongs to the context that it was created in.
 TEST(Context, AStreamKeepsTheContextItWasCreatedIn) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream s{device{0}};
@@ -144,7 +145,7 @@ TEST(Context, ContextSyncWaitsForTheStreamsOfTheContext) {
   EXPECT_TRUE(s.done());
 }
 
-// Rule 44: a stream is waited for in its own context, whatever is current.
+// Rule 44: a wait for a stream works in the stream's context, whichever context is current.
 TEST(Context, AStreamNeedsNoCurrentContext) {
   const stream s{device{}};
   on_a_new_thread([&] {
@@ -158,7 +159,7 @@ TEST(Context, AStreamNeedsNoCurrentContext) {
   });
 }
 
-// A context that the program made itself serves like the primary one.
+// A context that the program created works like the primary one.
 TEST(Context, StreamsWorkOnAnyContext) {
   on_a_new_thread([] {
     const device gpu;
@@ -176,7 +177,7 @@ TEST(Context, StreamsWorkOnAnyContext) {
     elsewhere.wait(s);
     s.wait(elsewhere);
     EXPECT_EQ(result_of([&] { elsewhere.record(here); }),
-              errc::invalid_handle);  // rule 36, by context
+              errc::invalid_handle);  // rule 36 compares contexts
     s.sync();
     elsewhere.sync();
     EXPECT_FALSE(current_context());

@@ -1,4 +1,5 @@
-// device_test.cpp - what devices there are and what they say of themselves.
+// SPDX-License-Identifier: Apache-2.0
+// device_test.cpp - the list of devices, and queries of their properties.
 #include <weir/core/driver.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
@@ -32,7 +33,7 @@ TEST(Device, DevicesAreNumberedFromZero) {
   EXPECT_EQ(device{}, device{0});
 }
 
-// A number alone is no mistake; asking is.
+// Constructing a device with an invalid ordinal is no error; querying it is.
 TEST(Device, AMissingDeviceIsReportedByTheFirstQuery) {
   for (const int ordinal : {-1, device::count(), 100'000}) {
     const device none{ordinal};
@@ -56,7 +57,7 @@ TEST(Device, AMissingDeviceIsReportedByTheFirstQuery) {
 TEST(Device, ADeviceReportsItsNameBusIdAndUuid) {
   for (const device gpu : device::all()) {
     EXPECT_GT(std::strlen(gpu.name()), 0u);
-    EXPECT_EQ(gpu.name(), gpu.name()) << "the text lives as long as the program";
+    EXPECT_EQ(gpu.name(), gpu.name()) << "the text is never freed";
     EXPECT_EQ(std::count(gpu.pci_bus_id(), gpu.pci_bus_id() + std::strlen(gpu.pci_bus_id()), ':'),
               2);
     EXPECT_EQ(gpu.pci_bus_id(), gpu.pci_bus_id());
@@ -126,7 +127,7 @@ TEST(Device, DeviceSyncWaitsForAllStreams) {
   EXPECT_EQ(words[1], 2u);
 }
 
-// Rule 15: asking changes nothing for the caller.
+// Rule 15: a query does not change the caller's current context.
 TEST(Device, DeviceQueriesDoNotChangeTheCurrentContext) {
   const auto ask_all = [] {
     for (const device gpu : device::all()) {
@@ -145,7 +146,7 @@ TEST(Device, DeviceQueriesDoNotChangeTheCurrentContext) {
   }}.join();
 }
 
-// Rule 46: a device that nobody has used is not made ready for the sake of waiting for it.
+// Rule 46: waiting for an unused device creates no context on it.
 TEST(Device, SyncOfAnUnusedDeviceCreatesNoContext) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   test::in_a_fresh_process([] {

@@ -1,4 +1,5 @@
-// green_context_fixture.hpp - a device to take parts of.
+// SPDX-License-Identifier: Apache-2.0
+// green_context_fixture.hpp - a device whose multiprocessors can be divided.
 #pragma once
 
 #include <weir/device/green_context.hpp>

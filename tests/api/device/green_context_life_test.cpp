@@ -1,5 +1,6 @@
-// green_context_life_test.cpp - what keeps a green context alive: its streams, graphs and
-// executables of them; and what outlives it.
+// SPDX-License-Identifier: Apache-2.0
+// green_context_life_test.cpp - lifetime of a green context: its streams, graphs and executables
+// keep it alive; other objects outlive it.
 #include <weir/capture/capture.hpp>
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/capture/capture_to.hpp>
@@ -47,7 +48,7 @@ TEST_F(GreenContextLife, AStreamKeepsItsGreenContextAlive) {
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
 }
 
-// A graph is instantiated in the context that it was captured in, and its nodes are of that.
+// A graph is instantiated in the context of its capture, and its nodes belong to that context.
 TEST_F(GreenContextLife, ACapturedGraphKeepsItsGreenContextAlive) {
   const stream s{gpu};
   int runs = 0;
@@ -71,8 +72,8 @@ TEST_F(GreenContextLife, ACapturedGraphKeepsItsGreenContextAlive) {
   drain_deferred();
 }
 
-// And so does an executable, which an update makes let go of what its graph keeps: it may have to
-// be made anew there.
+// An executable keeps the context too, even after an update has released the graph's objects, as
+// the executable may have to be reinstantiated there.
 TEST_F(GreenContextLife, AnExecutableGraphKeepsItsGreenContextAlive) {
   const stream s{gpu};
   int runs = 0;
@@ -103,7 +104,7 @@ TEST_F(GreenContextLife, AnExecutableGraphKeepsItsGreenContextAlive) {
   drain_deferred();
 }
 
-// What is added to it in another context's stream changes nothing of that.
+// Nodes that are captured later on a stream of another context do not change the graph's context.
 TEST_F(GreenContextLife, AGraphKeepsItsFirstContextWhenItIsCapturedIntoAgain) {
   const stream s{gpu};
   int runs = 0;

@@ -1,4 +1,6 @@
-// green_context_marks_test.cpp - all streams of a part marked, waited for, and held.
+// SPDX-License-Identifier: Apache-2.0
+// green_context_marks_test.cpp - recording and waiting for events on all streams of a green
+// context.
 #include <weir/capture/capture.hpp>
 #include <weir/device/green_context.hpp>
 
@@ -61,7 +63,7 @@ TEST_F(GreenContextMarks, ADeviceSyncWaitsForStreamsOfAGreenContext) {
   EXPECT_TRUE(mark.done());
 }
 
-// Marks of all of its streams would break the capture of one.
+// Recording all streams of the context would break the capture of one of them.
 TEST_F(GreenContextMarks, AGreenContextRecordIsRefusedWhileOneOfItsStreamsCaptures) {
   const green_context half{some()};
   const stream s{half};
@@ -73,7 +75,7 @@ TEST_F(GreenContextMarks, AGreenContextRecordIsRefusedWhileOneOfItsStreamsCaptur
   EXPECT_EQ(g.node_count(), 0u);
 }
 
-// An event is part of a capture until it is recorded again, also by all streams of a part.
+// An event belongs to a capture until it is recorded again, also by a record of a green context.
 TEST_F(GreenContextMarks, AGreenContextRecordRemovesAnEventFromACapture) {
   const green_context half{some()};
   const stream s{gpu};

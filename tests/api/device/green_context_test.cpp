@@ -1,4 +1,6 @@
-// green_context_test.cpp - a device divided, and contexts that have a part of it.
+// SPDX-License-Identifier: Apache-2.0
+// green_context_test.cpp - dividing a device's multiprocessors, and contexts that own a part of
+// them.
 #include <weir/device/green_context.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
@@ -78,7 +80,7 @@ TEST_F(GreenContext, AnImpossibleMultiprocessorSplitIsRefused) {
             errc::invalid_value);
 }
 
-// Only what a context has can be divided again.
+// Only the multiprocessors of a context can be divided further.
 TEST_F(GreenContext, AGroupCanBeSplitOnlyThroughItsContext) {
   const sm_resource group = some(32);
   EXPECT_EQ(result_of([&] { static_cast<void>(group.split(1, 8)); }),
@@ -97,7 +99,7 @@ TEST_F(GreenContext, AGreenContextHasTheMultiprocessorsOfItsResource) {
   EXPECT_EQ(sm_resource::of(green.context()).count(), group.count());
   EXPECT_EQ(sm_resource::of(s).count(), group.count());
   EXPECT_EQ(sm_resource::of(gpu).count(), sm_resource::of(gpu.primary_context()).count())
-      << "the device is as it was";
+      << "the device keeps all multiprocessors";
 }
 
 TEST_F(GreenContext, SeveralResourcesFormOneGreenContext) {
@@ -124,7 +126,7 @@ TEST_F(GreenContext, GreenContextStreamsShareTheMemoryOfTheDevice) {
   EXPECT_TRUE(called);
 }
 
-// Rule: helpers without a context must not fall back to the primary one.
+// Rule: functions without a context argument must not fall back to the primary context.
 TEST_F(GreenContext, AStreamReportsItsGreenContext) {
   const green_context green{some()};
   const stream s{green, {.priority = gpu.priorities().greatest}};
@@ -165,7 +167,7 @@ TEST_F(GreenContext, AGreenContextCanBeMadeCurrent) {
   legacy.sync();
   EXPECT_EQ(sm_resource::of(legacy).count(), green.multiprocessors().count());
   EXPECT_EQ(result_of([] { stream_ref::per_thread().sync(); }), errc::invalid_handle)
-      << "threads have none there";
+      << "a green context has no per-thread streams";
 }
 
 TEST_F(GreenContext, MovedFromAndClosedGreenContextsReportClosed) {

@@ -1,4 +1,5 @@
-// peer_access_test.cpp - access from device to device: while anybody wants it, and no longer.
+// SPDX-License-Identifier: Apache-2.0
+// peer_access_test.cpp - access between devices: enabled while an owner exists, and no longer.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/peer_access.hpp>
@@ -53,7 +54,7 @@ class PeerAccess : public ::testing::Test {
     if (!here.can_access(there)) GTEST_SKIP() << "the devices cannot reach each other";
   }
 
-  // Is it on? Asked by switching it on, and off again.
+  // Returns true if access is on: enabling it again fails.
   [[nodiscard]] bool is_on() const {
     const context_scope current{here};
     const auto answer = driver().cuCtxEnablePeerAccess(there.primary_context().get(), 0);
@@ -87,7 +88,7 @@ TEST_F(PeerAccess, ADeviceCanUseThePeerMemory) {
   }
   const stream s{here};
   const std::span words{reinterpret_cast<std::uint32_t*>(memory), 1024};
-  fill(s, words, 7u);  // a set by one device in the memory of the other
+  fill(s, words, 7u);  // a memset by one device in the memory of the other
   buffer<std::uint32_t> x{s, 1024};
   copy(s, words, x);
   EXPECT_EQ(contents(s, x).back(), 7u);

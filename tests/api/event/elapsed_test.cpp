@@ -1,4 +1,5 @@
-// elapsed_test.cpp - the time between two records, and the four ways in which there is none.
+// SPDX-License-Identifier: Apache-2.0
+// elapsed_test.cpp - the time between two records, and the four errors when there is none.
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
 #include <weir/memory/fill.hpp>
@@ -73,7 +74,7 @@ TEST_F(Elapsed, ElapsedUsesTheLastRecord) {
   const timed_event b = s.record_timed();
   s.record(a);
   s.sync();
-  EXPECT_LE(elapsed(a, b), 0.0f);  // a is the later one now
+  EXPECT_LE(elapsed(a, b), 0.0f);  // a was recorded again and is the later one now
 }
 
 TEST_F(Elapsed, ElapsedWorksAcrossStreams) {

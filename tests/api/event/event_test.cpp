@@ -1,4 +1,5 @@
-// event_test.cpp - making, recording, asking, waiting for and ending events.
+// SPDX-License-Identifier: Apache-2.0
+// event_test.cpp - creating, recording, querying, waiting for and destroying events.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
@@ -30,7 +31,7 @@ class Event : public ::testing::Test {
 
 static_assert(!std::is_constructible_v<event_ref, int> && !std::is_default_constructible_v<event>);
 static_assert(!std::is_copy_constructible_v<event> && std::is_nothrow_move_constructible_v<event>);
-// Asking a plain event for its time does not compile.
+// elapsed() of an event without timing does not compile.
 template <class A, class B>
 concept has_elapsed = requires(const A& a, const B& b) {
   elapsed(a, b);
@@ -52,7 +53,7 @@ TEST_F(Event, ARecordedEventIsDoneWhenTheEarlierWorkIs) {
   const event e = s.record();
   EXPECT_FALSE(e.done());
   EXPECT_EQ(e.try_done(), errc::not_ready);
-  gate later{s};  // work after the record is not part of it
+  gate later{s};  // work after the record is not part of the record
   held.open();
   e.sync();
   EXPECT_TRUE(e.done());
@@ -73,7 +74,7 @@ TEST_F(Event, ARecordReplacesThePreviousRecord) {
   e.sync();
 }
 
-// Rule 55 asks for sleep; what can be seen of it is that it works.
+// Rule 55 requires a wait that sleeps; the test can only check that the wait works.
 TEST_F(Event, AnEventWithBlockingSyncWaitsForTheWork) {
   const event e{gpu, {.blocking_sync = true}};
   EXPECT_TRUE(e.blocking_sync());
@@ -155,7 +156,7 @@ TEST_F(Event, APendingEventIsDestroyedWithoutWaiting) {
   EXPECT_FALSE(s.done());
 }
 
-// Rule 36: a record needs the event's own context.
+// Rule 36: an event can be recorded only in its own context.
 TEST_F(Event, ARecordOnAStreamOfAnotherDeviceIsRefused) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
@@ -163,7 +164,7 @@ TEST_F(Event, ARecordOnAStreamOfAnotherDeviceIsRefused) {
   EXPECT_EQ(result_of([&] { other.record(e); }), errc::invalid_handle);
   gate held{s};
   s.record(e);
-  other.wait(e);  // but waiting is fine
+  other.wait(e);  // waiting for it on another device is allowed
   EXPECT_FALSE(other.done());
   held.open();
   other.sync();

@@ -1,4 +1,5 @@
-// ipc_event_test.cpp - events of two processes.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_event_test.cpp - events that two processes share.
 #include <weir/event/ipc_event.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -20,20 +21,20 @@ using test::failure_of;
 using test::gate;
 using test::result_of;
 
-// There is no timing between processes: such an event is not one of those whose time can be asked
-// for (rule 49).
+// Rule 49: a shared event has no timing, so it does not convert to timed_event_ref.
 static_assert(!std::is_convertible_v<ipc_event, timed_event_ref>);
 static_assert(std::is_convertible_v<ipc_event, event_ref>);
 static_assert(!std::is_copy_constructible_v<ipc_event> &&
               std::is_nothrow_move_constructible_v<ipc_event>);
 
-// Makes an event and gives its name; then, as it is asked: 'r' records it behind a held stream, 'o'
-// opens that, 's' waits for the event, 'd' says whether it is done. Each is answered.
+// Creates an event, sends its handle and obeys commands. 'r' records the event behind a gate, 'o'
+// opens the gate, 's' waits for the event, 'd' returns whether it is done. Each command is
+// answered.
 WEIR_PEER_ROLE(event_maker) {
   const stream s{device{}};
   const ipc_event made{device{}};
   test.send(made.handle());
-  gate held{s};  // only now: a GPU's driver makes such an event when the device has no work
+  gate held{s};  // only now: a GPU's driver creates such an event on an idle device only
   for (char ask = 0; test.try_receive(ask);) {
     bool answer = true;
     if (ask == 'r') s.record(made);
@@ -87,7 +88,7 @@ TEST_F(IpcEvent, AnIpcEventCanBeRecordedByEitherProcess) {
   EXPECT_TRUE(ask('d'));
 }
 
-// A wait binds to the record that there is when it is made (rule 35).
+// Rule 35: a wait binds to the record that exists when the wait is queued.
 TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
   const stream s{gpu_};
   s.wait(opened_);

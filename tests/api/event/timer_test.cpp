@@ -1,4 +1,5 @@
-// timer_test.cpp - sections of streams and how long they took.
+// SPDX-License-Identifier: Apache-2.0
+// timer_test.cpp - timed sections of streams.
 #include <weir/device/context.hpp>
 #include <weir/device/green_context.hpp>
 #include <weir/event/timer.hpp>
@@ -65,7 +66,7 @@ TEST_F(Timer, ATimerCollectsTimesByName) {
   EXPECT_EQ(times.of("a")->count, 3u);
 }
 
-// The time of a section is at least that of a section inside of it.
+// The time of an outer section is at least that of a section inside it.
 TEST_F(Timer, TimerSectionsCanBeNested) {
   {
     const timer outer{times, "outer", s};
@@ -91,7 +92,7 @@ TEST_F(Timer, ATimerDoesNotWaitUntilItsTimingsAreSynchronized) {
   EXPECT_EQ(times.of("a")->count, 1u);
 }
 
-// Its events are kept for the next sections.
+// The timings keep a section's events for later sections.
 TEST_F(Timer, ATimerReusesItsEvents) {
   take("a");
   times.sync();
@@ -129,9 +130,10 @@ TEST_F(Timer, ClearRemovesPendingTimedSections) {
   EXPECT_EQ(times.of("a")->count, 1u);
 }
 
-// A captured event has no time: refused before the driver sees it, and the capture lives on.
+// A captured event has no time, so the timer is refused before the driver sees it. The capture
+// stays valid.
 TEST_F(Timer, ATimerInACaptureIsRefused) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   std::optional<timer> open;
   open.emplace(times, "open", s);
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
@@ -139,11 +141,11 @@ TEST_F(Timer, ATimerInACaptureIsRefused) {
   EXPECT_EQ(result_of([&] { open->stop(); }), errc::stream_capture_unsupported);
   const stream other{gpu};
   { const timer beside{times, "beside", other}; }
-  EXPECT_EQ(times.of("open")->count, 0u);  // asking is allowed
+  EXPECT_EQ(times.of("open")->count, 0u);  // the query is allowed
   EXPECT_TRUE(foreign.end());
   times.sync();
   EXPECT_EQ(times.of("beside")->count, 1u);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
 TEST_F(Timer, ATimerMayOutliveItsTimings) {
@@ -183,14 +185,12 @@ TEST_F(Timer, SeveralThreadsCanTimeTheirOwnStreams) {
   EXPECT_EQ(times.of("odd")->count, 100u);
 }
 
-// Events are kept by context, and those of one that has ended are of no use to the next, which may
-// have its handle, as the primary contexts of a device have. They went with their context, and
-// nobody destroys them again.
+// Events are kept per context and destroyed with their context. A later context may get the handle
+// of the old one, as primary contexts do, and must not reuse or destroy them.
 TEST_F(Timer, EventsOfADestroyedContextAreNotReused) {
-  if (!gpu.is_embedded())
-    GTEST_SKIP() << "on a GPU nobody has looked yet whether the numbers of the two differ";
+  if (!gpu.is_embedded()) GTEST_SKIP() << "not verified on GPUs: the context ids must differ";
   test::in_a_fresh_process([] {
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     const device first;
     std::optional<timings> mine{std::in_place};
     const abi::CUcontext ended = first.primary_context().get();
@@ -216,13 +216,13 @@ TEST_F(Timer, EventsOfADestroyedContextAreNotReused) {
     const fault_table calls;
     mine.reset();
     return good && WEIR_HOLDS(calls.count(&driver_table::cuEventDestroy_v2) == 2) &&
-           WEIR_HOLDS(unraised.count() == 0);
+           WEIR_HOLDS(unhandled.count() == 0);
   });
 }
 
-// A green context ends with the last of its streams and of the timings that have events of it.
+// A green context lives as long as its streams and the timings that keep events of it.
 TEST_F(Timer, TimingsKeepTheirGreenContextAlive) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   const fault_table calls;
   {
     std::optional<green_context> part{std::in_place, sm_resource::of(gpu)};
@@ -236,7 +236,7 @@ TEST_F(Timer, TimingsKeepTheirGreenContextAlive) {
   EXPECT_EQ(times.of("a")->count, 1u);
   times = timings{};
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
 TEST_F(Timer, ATimerInAHostFunctionIsRefused) {
@@ -246,7 +246,7 @@ TEST_F(Timer, ATimerInAHostFunctionIsRefused) {
   EXPECT_EQ(result, errc::not_permitted);
 }
 
-// Whoever never asks makes no two events for every section.
+// A program that never queries its timings must not create two events for each section.
 TEST_F(Timer, EventsAreReusedEvenIfTimingsAreNeverQueried) {
   take("a");
   s.sync();

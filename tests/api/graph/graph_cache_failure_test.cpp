@@ -1,5 +1,6 @@
-// graph_cache_failure_test.cpp - bodies that cannot be captured run as they are; what they throw
-// comes out.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_failure_test.cpp - bodies that cannot be captured run eagerly, and their exceptions
+// are passed on.
 #include <weir/event/event.hpp>
 #include <weir/graph/graph_cache.hpp>
 #include <weir/memory/fill.hpp>
@@ -20,7 +21,7 @@ using test::result_of;
 
 class GraphCacheFailure : public test::graph_cache_fixture {
  protected:
-  // One that asks what a capture refuses.
+  // A body that makes a query which a capture refuses.
   auto querying_body(int value) {
     return [this, value](stream_ref in) {
       ++calls;
@@ -30,7 +31,7 @@ class GraphCacheFailure : public test::graph_cache_fixture {
   }
 };
 
-// Attempts are the first use, the second after that, then the third, the fifth, the ninth.
+// A failed attempt is followed by the next one 2, 3, 5 and 9 uses later.
 TEST_F(GraphCacheFailure, ABodyThatCannotBeCapturedRunsEagerlyAndCaptureIsRetriedWithBackoff) {
   std::vector<int> attempts;
   for (int use = 1; use <= 20; ++use) {
@@ -56,7 +57,7 @@ TEST_F(GraphCacheFailure, InvalidatingAKeyRetriesItsCaptureAtOnce) {
   EXPECT_EQ(first_element(), 2);
 }
 
-// A version that cannot be captured leaves the executable of the one before.
+// If a new version cannot be captured, the previous version's executable is kept.
 TEST_F(GraphCacheFailure, ABrokenCaptureRunsTheBodyEagerly) {
   cache.run(s, 1, 1, fill_body(1));
   EXPECT_EQ(cache.run(s, 1, 2, querying_body(2)), cache_use::eager);
@@ -98,11 +99,11 @@ TEST_F(GraphCacheFailure, AnExceptionOfTheBodyIsRethrownAndNothingIsCachedOrQueu
   EXPECT_EQ(first_element(), 9);
   EXPECT_EQ(cache.run(s, 1, fill_body(2)), cache_use::captured);
   EXPECT_THROW(cache.run(s, 1, 1, failing), std::runtime_error);
-  EXPECT_EQ(cache.run(s, 1, fill_body(2)), cache_use::replayed) << "what there was is still there";
+  EXPECT_EQ(cache.run(s, 1, fill_body(2)), cache_use::replayed) << "the earlier executable is kept";
   EXPECT_EQ(first_element(), 2);
 }
 
-// Nor is it made up for: it would fail again.
+// The body is not repeated eagerly either, as it would fail again.
 TEST_F(GraphCacheFailure, ErrorsUnrelatedToCaptureAreThrownAndNotRetried) {
   fill(s, x, 9);
   buffer<int> small{s, 1};
@@ -110,7 +111,7 @@ TEST_F(GraphCacheFailure, ErrorsUnrelatedToCaptureAreThrownAndNotRetried) {
               cache.run(s, 1, [&](stream_ref in) {
                 ++calls;
                 fill(in, x, 1);
-                copy(in, x, small);  // more than fits
+                copy(in, x, small);  // larger than the target
               });
             }),
             errc::invalid_value);

@@ -1,4 +1,5 @@
-// graph_cache_fixture.hpp - a cache, and bodies that count their calls.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_fixture.hpp - a graph cache, and bodies that count their calls.
 #pragma once
 
 #include <weir/graph/graph_cache.hpp>
@@ -17,7 +18,7 @@ class graph_cache_fixture : public graph_fixture {
       fill(in, x, value);
     };
   }
-  // One that has another number of nodes, and ends with the same.
+  // A body that fills twice, so that it has one node more, and counts its calls.
   [[nodiscard]] auto two_fills_body(int value) {
     return [this, value](stream_ref in) {
       ++calls;

@@ -1,4 +1,6 @@
-// graph_cache_keep_test.cpp - what bodies of a cache keep lives as long as their work may need it.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_keep_test.cpp - objects that a cache's body keeps live as long as the work may use
+// them.
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_cache.hpp>
 
@@ -71,7 +73,7 @@ TEST_F(GraphCacheKeep, AnEagerRunKeepsTheObjectUntilItsWorkIsDone) {
                           ++asked;
                         }),
               cache_use::eager);
-    EXPECT_EQ(f.destructions, 0) << "the work waits";
+    EXPECT_EQ(f.destructions, 0) << "the work is still pending";
   }
   s.sync();
   EXPECT_TRUE(is_destroyed_once(f));
@@ -88,7 +90,7 @@ TEST_F(GraphCacheKeep, AnOpenCaptureGivesTheKeptObjectToItsGraph) {
   EXPECT_TRUE(is_destroyed_once(f));
 }
 
-// What an attempt has kept that came to nothing goes.
+// Objects that a failed attempt has kept are destroyed.
 TEST_F(GraphCacheKeep, ABrokenCaptureReleasesItsKeptObjects) {
   closure_stats f;
   int runs = 0;

@@ -1,5 +1,6 @@
-// graph_cache_properties_test.cpp - random programs: through a cache they leave in memory what they
-// leave without one.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_properties_test.cpp - random programs: with a cache they leave the memory contents
+// that they leave without one.
 #include <weir/graph/graph_cache.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
@@ -23,12 +24,11 @@ namespace {
 constexpr int keys = 4;
 constexpr std::size_t words = 3;
 
-// One step of a program: the use of a key, a change of what its body does, or something done to the
-// cache.
+// One step of a program: a use of a key, a change of its body, or an operation on the cache.
 struct step {
   enum class action { use, change_version, change_and_invalidate, erase, clear, throws } what;
   int key;
-  std::uint32_t value;  // of a change: what the body does from then on
+  std::uint32_t value;  // for a change: what the body does from then on
   bool second_stream;
 };
 
@@ -53,8 +53,8 @@ rc::Gen<step> arbitrary_step() {
                               rc::gen::set(&step::second_stream, rc::gen::arbitrary<bool>()));
 }
 
-// What a body does: so many operations, of kinds that follow from the value. Neither order nor
-// number can be changed without another result.
+// A body's operations follow from its value, in number and kind. Any other order or number of them
+// changes the result.
 std::uint32_t mix(std::uint32_t before, std::uint32_t with) { return before * 31 + with; }
 std::size_t operations(std::uint32_t content) { return content % 4; }
 bool cannot_be_captured(std::uint32_t content) { return content % 5 == 3; }
@@ -93,7 +93,7 @@ struct thrown {};
 
 RC_GTEST_PROP(GraphCacheProperties, ACacheLeavesTheSameMemoryContentsAsEagerRuns, ()) {
   const auto steps = *rc::gen::container<std::vector<step>>(arbitrary_step());
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const device gpu;
   const stream s{gpu};
   const stream t{gpu};
@@ -138,7 +138,7 @@ RC_GTEST_PROP(GraphCacheProperties, ACacheLeavesTheSameMemoryContentsAsEagerRuns
   s.wait(t);
   s.sync();
   RC_ASSERT(std::equal(memory.begin(), memory.end(), expected.begin()));
-  RC_ASSERT(unraised.count() == 0u);
+  RC_ASSERT(unhandled.count() == 0u);
   RC_ASSERT(cache.counts().size <= 3u);
 }
 

@@ -1,4 +1,5 @@
-// graph_cache_test.cpp - work that is captured at its first use and replayed later; keys, versions,
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_test.cpp - work that is captured at its first use and then replayed; keys, versions,
 // contexts.
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_cache.hpp>
@@ -28,7 +29,7 @@ class GraphCache : public test::graph_cache_fixture {};
 
 TEST_F(GraphCache, TheFirstUseCapturesAndLaunchesAndLaterUsesReplay) {
   EXPECT_EQ(cache.run(s, 1, fill_body(5)), cache_use::captured);
-  EXPECT_EQ(first_element(), 5) << "the first use runs, too";
+  EXPECT_EQ(first_element(), 5) << "the first use also runs the work";
   for (int i = 0; i < 3; ++i) {
     fill(s, x, 0);
     EXPECT_EQ(cache.run(s, 1, fill_body(5)), cache_use::replayed);
@@ -38,7 +39,7 @@ TEST_F(GraphCache, TheFirstUseCapturesAndLaunchesAndLaterUsesReplay) {
   EXPECT_EQ(cache.run(s, 2, fill_body(6)), cache_use::captured);
   EXPECT_EQ(first_element(), 6);
   EXPECT_EQ(cache.run(t, 1, fill_body(5)), cache_use::replayed)
-      << "streams of one context have the same";
+      << "streams of one context share entries";
   t.sync();
   const graph_cache_counts counts = cache.counts();
   EXPECT_EQ(counts.captured, 2u);
@@ -115,7 +116,8 @@ TEST_F(GraphCache, AUseInAnOpenCaptureIsRecordedIntoThatCapture) {
   EXPECT_EQ(first_element(), 2);
 }
 
-// Of streams that weir does not own captures begun past it are known, too.
+// On a stream that weir does not own, a capture started directly through the driver is detected at
+// every use.
 TEST_F(GraphCache, AForeignCaptureOfAForeignStreamIsDetected) {
   CUstream_st* const foreign = stream{gpu}.release();
   EXPECT_EQ(cache.run(foreign, 1, fill_body(1)), cache_use::captured);
@@ -126,7 +128,8 @@ TEST_F(GraphCache, AForeignCaptureOfAForeignStreamIsDetected) {
   stream::adopt(foreign).shutdown();
 }
 
-// Of weir's own a replay does not ask.
+// On a stream that weir owns, a replay makes no query, so only the first use detects such a
+// capture.
 TEST_F(GraphCache, AForeignCaptureOfAWeirStreamIsDetectedAtTheFirstUse) {
   test::foreign_capture foreign{s};
   EXPECT_EQ(cache.run(s, 1, fill_body(1)), cache_use::recorded);
@@ -134,12 +137,12 @@ TEST_F(GraphCache, AForeignCaptureOfAWeirStreamIsDetectedAtTheFirstUse) {
   EXPECT_EQ(cache.counts().size, 0u);
 }
 
-// A body may use the cache itself: that is a part of what it records.
+// A body may use the cache itself; the nested use is recorded as a part of the body.
 TEST_F(GraphCache, UsesOfACacheNest) {
   const auto outer = [&](stream_ref in) {
     EXPECT_EQ(cache.run(in, 2, fill_body(1)), cache_use::recorded);
     EXPECT_EQ(cache.run(in, 1, fill_body(2)), cache_use::recorded)
-        << "also of the key that is in the making";
+        << "also for the key that is being captured";
   };
   EXPECT_EQ(cache.run(s, 1, outer), cache_use::captured);
   EXPECT_EQ(first_element(), 2);
@@ -177,7 +180,8 @@ TEST_F(GraphCache, TheLeastRecentlyUsedKeyIsEvictedAndItsLaunchesComplete) {
   EXPECT_EQ(small.counts().evicted, 1u);
   EXPECT_EQ(small.counts().size, 2u);
   EXPECT_EQ(small.run(s, 1, fill_body(1)), cache_use::replayed);
-  EXPECT_EQ(small.run(s, 2, fill_body(2)), cache_use::captured) << "it was used longest ago";
+  EXPECT_EQ(small.run(s, 2, fill_body(2)), cache_use::captured)
+      << "the least recently used entry is evicted";
   EXPECT_EQ(small.run(s, 3, fill_body(3)), cache_use::captured);
   EXPECT_EQ(small.run(s, 2, fill_body(2)), cache_use::replayed);
   held.open();
@@ -212,14 +216,14 @@ TEST_F(GraphCache, EachContextHasItsOwnExecutable) {
     EXPECT_EQ(cache.counts().size, 2u);
     EXPECT_EQ(cache.run(s, 1, fill_body(1)), cache_use::replayed);
     cache.erase(1);
-    EXPECT_EQ(cache.counts().size, 0u) << "in every context";
+    EXPECT_EQ(cache.counts().size, 0u) << "erase() covers all contexts";
   }
   EXPECT_EQ(cache.run(s, 1, fill_body(2)), cache_use::captured);
   EXPECT_EQ(first_element(), 2);
 }
 
-// Memory that the body allocates and closes is the graph's; such a graph has one executable at a
-// time.
+// Memory that the body allocates and frees belongs to the graph. Such a graph has one executable at
+// a time.
 TEST_F(GraphCache, ABodyMayAllocateMemory) {
   const auto body = [&](int value) {
     return [&, value](stream_ref in) {

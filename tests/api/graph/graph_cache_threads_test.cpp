@@ -1,4 +1,5 @@
-// graph_cache_threads_test.cpp - one cache in many threads: each use does its work once.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_threads_test.cpp - several threads use one cache: each use does its work once.
 #include <weir/graph/graph_cache.hpp>
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/stream.hpp>
@@ -22,7 +23,7 @@ TEST(GraphCacheThreads, EachUseRunsItsWorkOnce) {
   std::atomic<int> done[keys] = {};
   std::atomic<int> asked[keys] = {};
   {
-    graph_cache<int> cache{{.capacity = 2}};  // so that keys have to make room for each other
+    graph_cache<int> cache{{.capacity = 2}};  // fewer than keys, so that entries are evicted
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
@@ -33,7 +34,7 @@ TEST(GraphCacheThreads, EachUseRunsItsWorkOnce) {
           cache.run(s, key, version, [&done, key](cache_scope& scope) {
             launch_host(scope.stream(), [&done, key] { ++done[key]; });
             if (key == 2 && scope.capturing())
-              static_cast<void>(scope.stream().done());  // it cannot be captured
+              static_cast<void>(scope.stream().done());  // cannot be captured
           });
           ++asked[key];
           if (i % 40 == 39) cache.invalidate(key);

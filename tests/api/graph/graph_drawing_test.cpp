@@ -1,5 +1,6 @@
-// graph_drawing_test.cpp - graphs as pictures: what is said of nodes, their lines, frames, what is
-// folded, texts.
+// SPDX-License-Identifier: Apache-2.0
+// graph_drawing_test.cpp - drawings of graphs: node texts, source lines, clusters, folding,
+// escaping.
 #include <weir/capture/capture.hpp>
 #include <weir/event/event.hpp>
 #include <weir/graph/graph_drawing.hpp>
@@ -46,12 +47,12 @@ std::size_t count_of(const std::string& text, std::string_view part) {
   return count;
 }
 
-// How a drawing names a line of this file.
+// A line of this file as a drawing shows it.
 std::string this_line(call_site at = call_site::current()) {
   return "graph_drawing_test.cpp:" + std::to_string(at.line());
 }
 
-// Stands for a disk that is full: no file may get longer than some bytes.
+// Limits the size of files, to simulate a full disk.
 class limited_file_size {
  public:
   limited_file_size() : handler_{std::signal(SIGXFSZ, SIG_IGN)} {
@@ -73,7 +74,7 @@ class limited_file_size {
 
 class GraphDrawing : public test::graph_fixture {
  protected:
-  // One after the other.
+  // Adds fills, each after the previous one.
   void add_fills(graph_ref to, int count) {
     graph_node last;
     for (int i = 0; i < count; ++i) {
@@ -152,11 +153,10 @@ TEST_F(GraphDrawing, ABoxShowsTheLineThatAddedItsNode) {
   expect_in(both, ">plugin.cpp:12<");
   expect_not_in(both, "/folder");
   EXPECT_EQ(g.add(fill_parameters{x, 3}, {}, call_site{}).parameters().value(), 3u);
-  EXPECT_EQ(count_of(drawing_of(g), ".cpp:"), 2u) << "no line was told";
+  EXPECT_EQ(count_of(drawing_of(g), ".cpp:"), 2u) << "an unknown line is not drawn";
 }
 
-// The name of the file is the program's only until the call returns: it may be of a library that is
-// unloaded.
+// The file name of a call site may belong to a library that is unloaded later, so it is copied.
 TEST_F(GraphDrawing, TheFileNameOfACallSiteIsCopied) {
   std::string path = "/folder/gone.cpp";
   g.add(fill_parameters{x, 1}, {}, call_site::current(path.c_str(), 5));
@@ -174,9 +174,10 @@ TEST_F(GraphDrawing, ANodeDoesNotInheritTheLineOfARemovedNode) {
   const std::string text = drawing_of(g, {.fold_above = never});
   expect_not_in(text, "gone.cpp");
   EXPECT_EQ(count_of(text, "there.cpp:2"), 20u);
-  EXPECT_EQ(detail::get_call_sites(g.get()).size(), 40u) << "what is gone is forgotten";
+  EXPECT_EQ(detail::get_call_sites(g.get()).size(), 40u)
+      << "call sites of removed nodes are dropped";
   g.close();
-  for (int i = 0; i < 20; ++i) {  // handles come again
+  for (int i = 0; i < 20; ++i) {  // handles are reused
     const graph captured = fill_graph(1);
     expect_not_in(drawing_of(captured), ".cpp:");
   }
@@ -238,7 +239,7 @@ TEST_F(GraphDrawing, ChildGraphsAndBodiesAreDrawnAsFrames) {
   g.add(switch_parameters{condition{g, 1}, 2}, {loop});
   const std::string text = drawing_of(g);
   EXPECT_EQ(count_of(text, "subgraph cluster_"), 9u)
-      << text;  // 2 children, 3 conditions, 4 of several bodies
+      << text;  // 2 child graphs, 3 conditional nodes, 4 bodies of nodes with several bodies
   EXPECT_EQ(count_of(text, "{"), count_of(text, "}")) << text;
   expect_in(text, "child graph<");
   expect_in(text, "if, else<");
@@ -253,9 +254,9 @@ TEST_F(GraphDrawing, ChildGraphsAndBodiesAreDrawnAsFrames) {
 
 TEST_F(GraphDrawing, RepeatedNodesOfLongGraphsAreFolded) {
   add_fills(g, 40);
-  EXPECT_EQ(count_of(drawing_of(g), "fill 400 bytes"), 40u) << "not above 40";
+  EXPECT_EQ(count_of(drawing_of(g), "fill 400 bytes"), 40u) << "40 is not above the limit";
   EXPECT_EQ(count_of(drawing_of(g, {.fold_above = 39}), "fill 400 bytes"), 1u);
-  add_fills(g, 3);  // of their own, too short
+  add_fills(g, 3);  // a separate chain, too short to fold
   const std::string text = drawing_of(g);
   expect_in(text, "<B>40 times</B><BR/>fill 400 bytes<");
   EXPECT_EQ(count_of(text, "fill 400 bytes"), 4u) << text;
@@ -284,9 +285,9 @@ TEST_F(GraphDrawing, ARepeatedSequenceIsFoldedIntoOneBox) {
   }
   const std::string text = drawing_of(g, {.fold_above = 0});
   expect_in(text, "<B>5 times</B>");
-  expect_in(text, ">fill<");  // of different sizes
+  expect_in(text, ">fill<");  // for different sizes
   EXPECT_EQ(count_of(text, "copy 400 bytes, device to host"), 1u) << text;
-  expect_in(text, " ... graph_drawing_test.cpp:");  // of three lines the first and the last
+  expect_in(text, " ... graph_drawing_test.cpp:");  // of three lines, the first and the last
   EXPECT_EQ(count_of(text, "->"), 1u) << text;
 }
 
@@ -334,9 +335,9 @@ TEST_F(GraphDrawing, TextsOfTheProgramAreEscaped) {
   EXPECT_EQ(drawn_tag(longest + "m"), std::string(40, 'l') + "..." + std::string(23, 'l') + "m");
 }
 
-// Where Graphviz is installed it draws whatever weir writes, without a word.
+// If Graphviz is installed, it accepts every drawing without a warning.
 TEST_F(GraphDrawing, GraphvizAcceptsTheDrawing) {
-  if (std::system("command -v dot >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no Graphviz";
+  if (std::system("command -v dot >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs Graphviz";
   add_fills(g, 10);
   const condition c{g, 1};
   g.add(if_else_parameters{c}).body().add(child_graph_parameters{fill_chain_graph(1, 2)});
@@ -346,7 +347,7 @@ TEST_F(GraphDrawing, GraphvizAcceptsTheDrawing) {
     FILE* const dot = ::popen("dot -Tsvg -o /dev/null 2>&1 | (! grep .)", "w");
     ASSERT_NE(dot, nullptr);
     std::fputs(drawing_of(g, {.direction = direction, .fold_above = 5}).c_str(), dot);
-    EXPECT_EQ(::pclose(dot), 0) << "it complains";
+    EXPECT_EQ(::pclose(dot), 0) << "dot has printed a warning";
   }
 }
 
@@ -374,7 +375,7 @@ TEST_F(GraphDrawing, AFileHoldsTheCompleteDrawingOrIsNotCreated) {
     EXPECT_EQ(result_of([&] { write_drawing(g, folder / "other.dot"); }), errc::operating_system);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{folder}, {}), 1);
-  EXPECT_EQ(text_of_file(), drawing_of(g, {.legend = false})) << "what was there before";
+  EXPECT_EQ(text_of_file(), drawing_of(g, {.legend = false})) << "the old file is unchanged";
 }
 
 TEST_F(GraphDrawing, ClosedGraphsAndHostFunctionsAreRefused) {

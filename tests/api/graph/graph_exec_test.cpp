@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // graph_exec_test.cpp - executables: instantiated, launched, uploaded, closed.
 #include <weir/capture/capture.hpp>
 #include <weir/device/context.hpp>
@@ -58,7 +59,7 @@ TEST_F(GraphExec, ALaunchIsOneOperationOfItsStream) {
   gate held{s};
   fill(s, x, 100);
   exec.launch(s);
-  EXPECT_FALSE(s.done()) << "a launch does not overtake, and does not block";
+  EXPECT_FALSE(s.done()) << "a launch runs in stream order and does not block";
   held.open();
   EXPECT_EQ(first_element(), 10);
 }
@@ -110,7 +111,7 @@ TEST_F(GraphExec, OptionsAreCheckedAndReadBack) {
   EXPECT_TRUE(g.instantiate({.node_priorities = true}).options().node_priorities);
 }
 
-// The driver wants a context to instantiate in; the caller's own is not the question.
+// Instantiation uses the context of the capture, whatever the caller's current context is.
 TEST_F(GraphExec, AGraphIsInstantiatedInTheContextOfItsCapture) {
   static abi::CUcontext where = nullptr;
   static const detail::driver_table* real = nullptr;
@@ -135,7 +136,8 @@ TEST_F(GraphExec, AGraphIsInstantiatedInTheContextOfItsCapture) {
   std::thread{[&] {
     EXPECT_EQ(instantiated_in(g), there.context());
     EXPECT_EQ(instantiated_in(copy), there.context());
-    EXPECT_EQ(instantiated_in(by_hand), gpu.primary_context()) << "none is current in a new thread";
+    EXPECT_EQ(instantiated_in(by_hand), gpu.primary_context())
+        << "a new thread has no current context";
     EXPECT_FALSE(current_context());
   }}.join();
   detail::table_in_use = real;

@@ -1,4 +1,6 @@
-// graph_fixture.hpp - graphs to ask, launch and update, and memory to see by what has run.
+// SPDX-License-Identifier: Apache-2.0
+// graph_fixture.hpp - graphs for queries, launches and updates, and memory whose contents show what
+// has run.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -22,7 +24,7 @@ class graph_fixture : public ::testing::Test {
   [[nodiscard]] graph fill_graph(int value) {
     return capture(s, [&] { fill(s, x, value); });
   }
-  // Each a node after all of the one before.
+  // A chain of fills, each after the previous one.
   [[nodiscard]] graph fill_chain_graph(int first, int count) {
     return capture(s, [&] {
       for (int i = 0; i < count; ++i) fill(s, x, first + i);

@@ -1,4 +1,5 @@
-// graph_node_test.cpp - nodes built by hand: added, ordered, asked, taken out.
+// SPDX-License-Identifier: Apache-2.0
+// graph_node_test.cpp - nodes that are added by hand, ordered, queried and removed.
 #include <weir/capture/capture.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -64,13 +65,13 @@ TEST_F(GraphNode, ANodeHasItsKindAndItsGraph) {
   EXPECT_EQ(graph_node{a}.kind(), node_kind::empty);
   EXPECT_EQ(a.graph(), g.ref());
   EXPECT_EQ(g.nodes().at(0).graph(), g.ref());
-  EXPECT_EQ(graph_node{a.get()}, graph_node{a}) << "told by whom or not, it is the same";
+  EXPECT_EQ(graph_node{a.get()}, graph_node{a}) << "equality compares the handles only";
   EXPECT_EQ(graph_node{a.get()}.graph().get(), nullptr);
   EXPECT_FALSE(graph_node{});
   EXPECT_FALSE(fill_node{});
 }
 
-// I8: a node found by listing comes back as its real type.
+// I8: a node from a list can be cast to its own type only.
 TEST_F(GraphNode, ANodeIsCastToItsOwnTypeOnly) {
   static_cast<void>(g.add(fill_parameters{x, 7}));
   const graph_node found = g.nodes().at(0);
@@ -101,7 +102,7 @@ TEST_F(GraphNode, VisitCallsTheOverloadForTheTypeOfTheNode) {
   EXPECT_EQ(result_of([&] { visit(graph_node{}, [](graph_node) {}); }), errc::invalid_value);
 }
 
-// I2: failure adds nothing.
+// I2: a failed add leaves the graph unchanged.
 TEST_F(GraphNode, InvalidDependenciesAreNamedAndAddNothing) {
   graph other;
   const empty_node a = empty();
@@ -114,7 +115,7 @@ TEST_F(GraphNode, InvalidDependenciesAreNamedAndAddNothing) {
               static_cast<void>(empty({a, graph_node{theirs.get()}}));
             }),
             errc::invalid_value)
-      << "of one that nobody told the graph of, the driver tells";
+      << "the driver finds the graph of a plain handle";
   const auto twice = failure_of([&] { static_cast<void>(empty({a, a})); });
   EXPECT_TRUE(hint_contains(twice, "twice"));
   EXPECT_EQ(result_of([&] { static_cast<void>(empty({a, graph_node{}})); }), errc::invalid_value);
@@ -131,7 +132,7 @@ TEST_F(GraphNode, ANodeMayHaveManyDependencies) {
   EXPECT_EQ(empty(all).dependencies().size(), 20u);
 }
 
-// I9: the join of one node is that node.
+// I9: joining one node returns that node.
 TEST_F(GraphNode, JoinAddsAnEmptyNodeUnlessThereIsOneDependency) {
   const empty_node a = empty();
   const empty_node b = empty();
@@ -171,32 +172,32 @@ TEST_F(GraphNode, InvalidEdgesAreNamedAndChangeNothing) {
   const auto adding = [&](graph_node from, graph_node to, edge_data data = {}) {
     return failure_of([&] { g.add_dependency(from, to, data); });
   };
-  EXPECT_TRUE(hint_contains(adding(a, b), "there already"));
+  EXPECT_TRUE(hint_contains(adding(a, b), "already exists"));
   EXPECT_TRUE(hint_contains(adding(a, a), "itself"));
   EXPECT_TRUE(hint_contains(adding(a, theirs), "is a node of"));
-  EXPECT_TRUE(
-      hint_contains(adding(graph_node{theirs.get()}, a), "not between nodes of this graph"));
+  EXPECT_TRUE(hint_contains(adding(graph_node{theirs.get()}, a),
+                            "does not connect two nodes of this graph"));
   EXPECT_TRUE(hint_contains(adding(b, c, {.type = 1}), "kernels"));
   EXPECT_EQ(adding(a, graph_node{})->result(), errc::invalid_value);
   const std::vector<graph_edge> twice{{b, c, {}}, {b, c, {}}};
-  EXPECT_TRUE(hint_contains(failure_of([&] { g.add_dependencies(twice); }), "named twice"));
+  EXPECT_TRUE(hint_contains(failure_of([&] { g.add_dependencies(twice); }), "listed twice"));
   const std::vector<graph_edge> half{{b, c, {}}, {a, b, {}}};
-  EXPECT_TRUE(hint_contains(failure_of([&] { g.add_dependencies(half); }), "there already"));
+  EXPECT_TRUE(hint_contains(failure_of([&] { g.add_dependencies(half); }), "already exists"));
   EXPECT_EQ(g.edges().size(), 1u);
 
   const auto removing = [&](graph_node from, graph_node to) {
     return failure_of([&] { g.remove_dependency(from, to); });
   };
-  EXPECT_TRUE(hint_contains(removing(b, c), "not there"));
-  EXPECT_TRUE(hint_contains(removing(b, a), "not there"));
+  EXPECT_TRUE(hint_contains(removing(b, c), "does not exist"));
+  EXPECT_TRUE(hint_contains(removing(b, a), "does not exist"));
   EXPECT_TRUE(hint_contains(removing(a, theirs), "is a node of"));
   const std::vector<graph_edge> same{{a, b, {}}, {a, b, {}}};
-  EXPECT_TRUE(hint_contains(failure_of([&] { g.remove_dependencies(same); }), "named twice"));
+  EXPECT_TRUE(hint_contains(failure_of([&] { g.remove_dependencies(same); }), "listed twice"));
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
 TEST_F(GraphNode, AnErrorNamesTheRemovedNode) {
-  if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU's driver need not survive a stale handle";
+  if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU's driver may crash on a stale handle";
   const graph_node a = empty();
   g.remove(a);
   const std::function<void()> uses[] = {
@@ -204,7 +205,7 @@ TEST_F(GraphNode, AnErrorNamesTheRemovedNode) {
       [&] { static_cast<void>(a.dependents()); }, [&] { g.remove(a); }};
   for (const auto& use : uses) {
     const auto failure = failure_of(use);
-    ASSERT_TRUE(hint_contains(failure, "gone")) << &use - uses;
+    ASSERT_TRUE(hint_contains(failure, "was destroyed")) << &use - uses;
     EXPECT_EQ(failure->result(), errc::invalid_value);
     EXPECT_EQ(failure->object(), to_string(a));
   }
@@ -231,7 +232,7 @@ TEST_F(GraphNode, AnErrorListsTheNodesOfACycleInAChildGraph) {
   EXPECT_TRUE(hint_contains(failure, " -> ")) << failure->what();
 }
 
-// A cycle can be built, and whoever instantiates it is told the way around.
+// A cycle can be built; the error of instantiate() lists its nodes.
 TEST_F(GraphNode, AnErrorListsTheNodesOfACycle) {
   const empty_node a = empty();
   const empty_node b = empty(a);
@@ -249,7 +250,7 @@ TEST_F(GraphNode, AnErrorListsTheNodesOfACycle) {
   EXPECT_EQ(std::count(way.begin(), way.end(), '>'), 3) << text;
 }
 
-// I6: later use of it is an error, as far as the driver tells.
+// I6: later use of the node is an error, as far as the driver detects it.
 TEST_F(GraphNode, ARemovedNodeTakesItsEdgesWithIt) {
   const empty_node a = empty();
   const empty_node b = empty(a);
@@ -260,13 +261,13 @@ TEST_F(GraphNode, ARemovedNodeTakesItsEdgesWithIt) {
   graph other;
   EXPECT_EQ(result_of([&] { other.remove(a); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { g.remove(graph_node{}); }), errc::invalid_value);
-  if (!gpu.is_embedded()) return;  // a GPU's driver need not survive a node that is gone
+  if (!gpu.is_embedded()) return;  // a GPU's driver may crash on a removed node
   EXPECT_EQ(result_of([&] { static_cast<void>(graph_node{b}.kind()); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { g.remove(b); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { static_cast<void>(empty(b)); }), errc::invalid_value);
 }
 
-// I11: as the driver allows it.
+// I11: nodes may be added by hand where the driver allows it.
 TEST_F(GraphNode, ANodeIsAddedToAGraphDuringItsCapture) {
   std::optional<fill_node> added;
   const graph captured = capture(s, [&](capture_scope& scope) {

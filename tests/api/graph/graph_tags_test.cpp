@@ -1,4 +1,6 @@
-// graph_tags_test.cpp - names of nodes: told, found, copied with their graphs, gone with them.
+// SPDX-License-Identifier: Apache-2.0
+// graph_tags_test.cpp - names of nodes: set, found, copied with their graphs, removed with their
+// nodes.
 #include <weir/capture/capture.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -76,7 +78,9 @@ TEST_F(GraphTags, NodesOfOtherGraphsCannotBeTagged) {
 }
 
 // I10: handles do not survive cloning; tags do.
-// Whether it was added through weir or captured; what another one of that handle would be called.
+//
+// A removed node is refused, whether it was added by hand or captured, so a new node with its
+// handle gets no wrong tag.
 TEST_F(GraphTags, ARemovedNodeCannotBeTagged) {
   const empty_node added = empty();
   const graph captured = capture(s, [&] { fill(s, x, 1); });
@@ -87,7 +91,7 @@ TEST_F(GraphTags, ARemovedNodeCannotBeTagged) {
     const auto refused = failure_of([&] { gone.graph().tag(gone, "gone"); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::invalid_value);
-    EXPECT_TRUE(hint_contains(refused, "or gone")) << refused->what();
+    EXPECT_TRUE(hint_contains(refused, "or was destroyed")) << refused->what();
     EXPECT_FALSE(gone.graph().find("gone"));
   }
 }
@@ -100,7 +104,7 @@ TEST_F(GraphTags, TagsSurviveCloningAndInstantiating) {
   EXPECT_EQ(found, copied.find_clone_of(a));
   EXPECT_NE(found, graph_node{a});
   graph_exec exec = g.instantiate();
-  g.tag(a, "later");  // not the executable's
+  g.tag(a, "later");  // the executable keeps its own tag
   EXPECT_EQ(exec.find("fill"), graph_node{a});
   EXPECT_FALSE(exec.find("later"));
   const graph_exec moved = std::move(exec);
@@ -108,7 +112,7 @@ TEST_F(GraphTags, TagsSurviveCloningAndInstantiating) {
   EXPECT_EQ(result_of([&] { static_cast<void>(exec.find("fill")); }), errc::closed);
 }
 
-// What is noted of nodes that were taken out directly through the driver concerns no copy.
+// A clone ignores tags of nodes that were removed directly through the driver.
 TEST_F(GraphTags, ANodeRemovedThroughTheDriverIsNotSearchedForInClones) {
   const empty_node stays = empty();
   graph inner;
@@ -124,23 +128,23 @@ TEST_F(GraphTags, ANodeRemovedThroughTheDriverIsNotSearchedForInClones) {
   }
 }
 
-// A later graph, or node, that gets the handle has no tag.
+// A later graph or node that gets the handle has no tag.
 TEST_F(GraphTags, AReusedHandleHasNoTag) {
   std::vector<CUgraph_st*> graphs;
   for (int i = 0; i < 100; ++i) {
     graph one;
     const empty_node a = one.add(empty_parameters{});
-    EXPECT_EQ(one.tag_of(a), "") << "the handle of a graph before";
+    EXPECT_EQ(one.tag_of(a), "") << "the handle of an earlier graph";
     one.tag(a, "a");
     one.remove(a);
     const empty_node b = one.add(empty_parameters{});
-    EXPECT_EQ(one.tag_of(b), "") << "the handle of a node before";
+    EXPECT_EQ(one.tag_of(b), "") << "the handle of an earlier node";
     EXPECT_FALSE(one.find("a"));
     one.tag(b, "b");
   }
 }
 
-// The same where the graph goes directly through the driver: with it go its notes.
+// A graph that is destroyed directly through the driver loses its tags, too.
 TEST_F(GraphTags, TagsEndWithAForeignGraph) {
   for (int i = 0; i < 100; ++i) {
     abi::CUgraph raw = nullptr;
@@ -151,7 +155,7 @@ TEST_F(GraphTags, TagsEndWithAForeignGraph) {
     foreign.tag(a, "a");
     EXPECT_EQ(foreign.tag_of(a), "a");
     ASSERT_EQ(driver().cuGraphDestroy(raw), abi::CUDA_SUCCESS);
-    // The driver says when a graph goes, in its own time.
+    // The driver reports the destruction of a graph asynchronously.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     while (!foreign.tag_of(a).empty() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::yield();

@@ -1,4 +1,5 @@
-// graph_test.cpp - graphs: asked, copied, drawn, adopted, closed.
+// SPDX-License-Identifier: Apache-2.0
+// graph_test.cpp - graphs: queried, cloned, drawn, adopted, closed.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/core/to_string.hpp>
@@ -82,7 +83,7 @@ TEST_F(Graph, NodesAreListedInTopologicalOrder) {
       1);
 }
 
-// I5: whatever order the driver lists them in.
+// I5: in whatever order the driver lists them.
 TEST_F(Graph, NodesAddedInReverseAreListedInTopologicalOrder) {
   const graph g;
   constexpr std::size_t count = 20;
@@ -101,7 +102,8 @@ TEST_F(Graph, NodesAddedInReverseAreListedInTopologicalOrder) {
   for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(nodes[i].get(), added[count - 1 - i]);
 }
 
-// Rule 130's twin: what cannot be instantiated says why; a cycle can be built, and listed.
+// Like rule 130: the error of a graph that cannot be instantiated says why. A cycle can be built
+// and listed.
 TEST_F(Graph, ACycleIsNamedWhereItIsInstantiated) {
   const graph g;
   abi::CUgraphNode a = nullptr;
@@ -144,7 +146,7 @@ TEST_F(Graph, ACloneSharesTheKeptObjects) {
 // Rule 151.
 TEST_F(Graph, DotLeavesNoFileOpen) {
   const graph g = diamond();
-  static_cast<void>(g.dot());  // what a driver opens for good, it opens now
+  static_cast<void>(g.dot());  // files that a driver keeps open are opened now
   const auto open_files = [] {
     return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"},
                          std::filesystem::directory_iterator{});
@@ -152,7 +154,7 @@ TEST_F(Graph, DotLeavesNoFileOpen) {
   const auto before = open_files();
   const std::string text = g.dot();
   EXPECT_NE(text.find("digraph"), std::string::npos) << text;
-  EXPECT_GE(std::ranges::count(text, '>'), 4) << text;  // an arrow an edge
+  EXPECT_GE(std::ranges::count(text, '>'), 4) << text;  // each edge contains one '>'
   EXPECT_GT(g.dot(dot_detail::verbose | dot_detail::handles).size(), text.size());
   EXPECT_EQ(open_files(), before);
 }
@@ -179,13 +181,13 @@ TEST_F(Graph, AFileHoldsTheCompleteDescriptionOrIsNotCreated) {
   EXPECT_EQ(text_of(path), g.dot(dot_detail::topology));
   std::filesystem::permissions(path, std::filesystem::perms{0600});
   std::filesystem::create_symlink(path, folder / "link.dot");
-  g.write_dot(folder / "link.dot");  // what it leads to is written, and keeps its permissions
+  g.write_dot(folder / "link.dot");  // the link's target is written and keeps its permissions
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.dot"));
   EXPECT_EQ(text_of(path), g.dot());
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0600});
   EXPECT_EQ(files(), 2);
   std::filesystem::remove(path);
-  g.write_dot(folder / "link.dot");  // also where there was nothing
+  g.write_dot(folder / "link.dot");  // also if the target does not exist
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.dot"));
   EXPECT_EQ(text_of(path), g.dot());
   EXPECT_EQ(files(), 2);

@@ -1,5 +1,6 @@
-// graph_update_test.cpp - executables updated to another graph: what they become, what cannot be,
-// and what lives until then.
+// SPDX-License-Identifier: Apache-2.0
+// graph_update_test.cpp - executables that are updated to another graph: results, refusals, and
+// lifetimes of kept objects.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph.hpp>
@@ -30,7 +31,7 @@ TEST_F(GraphUpdate, AnUpdateChangesTheParametersOfLaterLaunches) {
   EXPECT_TRUE(exec.update(fill_graph(2)));
   held.open();
   s.sync();
-  EXPECT_EQ(host[0], 1) << "a launch that is queued stays what it was";
+  EXPECT_EQ(host[0], 1) << "a queued launch does not change";
   exec.launch(s);
   EXPECT_EQ(first_element(), 2);
 }
@@ -51,7 +52,7 @@ TEST_F(GraphUpdate, AnImpossibleUpdateReturnsTheReasonAndChangesNothing) {
   EXPECT_EQ(first_element(), 1);
 }
 
-// Rule 149: what the old parameters need lives until no launch can use them.
+// Rule 149: objects that the old parameters need live until no launch can use them.
 TEST_F(GraphUpdate, AnUpdateTakesOverTheKeptObjects) {
   test::closure_stats old_one;
   test::closure_stats new_one;
@@ -90,7 +91,7 @@ TEST_F(GraphUpdate, AnExecutableThatCannotBeUpdatedIsReinstantiated) {
   EXPECT_TRUE(exec.options().auto_free_on_launch);
   held.open();
   s.sync();
-  EXPECT_EQ(host[0], 2) << "what was launched runs to its end";
+  EXPECT_EQ(host[0], 2) << "the earlier launch runs to its end";
   exec.launch(s);
   EXPECT_EQ(first_element(), 7);
 }

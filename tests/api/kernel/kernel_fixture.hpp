@@ -1,5 +1,5 @@
-// api/kernel/kernel_fixture.hpp - a few kernels and variables, compiled for the device that there
-// is.
+// SPDX-License-Identifier: Apache-2.0
+// api/kernel/kernel_fixture.hpp - a few kernels and variables, compiled for the device of the test.
 #pragma once
 
 #include <weir/kernel/launch.hpp>
@@ -20,7 +20,7 @@
 
 namespace weir::test {
 
-// As the kernel take_all() knows it.
+// Laid out as in the source of the kernel take_all().
 struct mixed {
   char a;
   double b;
@@ -72,7 +72,7 @@ __global__ void twice_there(int* x) { *x = 1; }
 __global__ void twice_there(float* x) { *x = 1; }
 )";
 
-// Products are kept for the other tests, but not with the user's own.
+// Products are cached for the other tests, in a folder separate from the user's cache.
 inline void keep_products_of_tests() {
   static const std::string folder = testing::TempDir() + "weir-tests-cache";
   ::setenv("WEIR_CACHE", folder.c_str(), 0);

@@ -1,4 +1,5 @@
-// kernel_test.cpp - what kernels tell of themselves, and what is set of them.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_test.cpp - attributes of kernels that can be read and set.
 #include <weir/kernel/kernel.hpp>
 #include <weir/stream/host_function.hpp>
 

@@ -1,4 +1,5 @@
-// launch_argument_test.cpp - what kernels are given: as it is, checked first.
+// SPDX-License-Identifier: Apache-2.0
+// launch_argument_test.cpp - kernel arguments: passed unchanged, and checked first.
 #include <weir/kernel/launch_argument.hpp>
 #include <weir/memory/managed_buffer.hpp>
 #include <weir/memory/pinned_buffer.hpp>
@@ -22,7 +23,7 @@ using test::result_of;
 
 using LaunchArgument = test::Kernels;
 
-// What the type of an argument says, for whoever orders accesses.
+// The access that an argument's type implies, for code that orders accesses.
 template <class T>
 constexpr memory_access access_of = detail::argument_for<T>::shape.access;
 static_assert(access_of<int> == memory_access::unknown);
@@ -38,7 +39,7 @@ static_assert(access_of<decltype(inout(std::declval<std::span<int>>()))> ==
 static_assert(access_of<decltype(in(std::declval<int*>(), 5))> == memory_access::read);
 static_assert(access_of<std::shared_ptr<buffer<int>>&> == memory_access::read_write);
 
-// Nothing is allocated for the usual ones, nor is anything kept but what they are.
+// The usual arguments allocate nothing and store only their value.
 static_assert(sizeof(detail::argument_for<float>) == sizeof(void*));
 static_assert(sizeof(detail::argument_for<buffer<int>&>) == sizeof(detail::region));
 
@@ -98,7 +99,7 @@ TEST_F(LaunchArgument, PinnedAndManagedMemoryIsPassed) {
   EXPECT_EQ(managed[999], 2);
 }
 
-// A null pointer has no bytes of its own that could be told.
+// A std::nullptr_t object has no defined bytes, so an address is passed instead.
 TEST_F(LaunchArgument, ANullPointerIsPassedAsAnAddress) {
   const module made =
       program{"extern \"C\" __global__ void is_null(const void* p, int* x) { *x = p == nullptr; }"}
@@ -113,7 +114,7 @@ TEST_F(LaunchArgument, ANullPointerIsPassedAsAnAddress) {
   }
 }
 
-// It is freed behind the launch, in the order of its stream.
+// The free is queued behind the launch on its stream.
 TEST_F(LaunchArgument, TemporaryBuffersAreFreedAfterTheLaunch) {
   const kernel fill = code->kernel("fill");
   stream other{gpu};
@@ -122,7 +123,7 @@ TEST_F(LaunchArgument, TemporaryBuffersAreFreedAfterTheLaunch) {
     buffer<int> made{other, 1000};
     s.wait(other);
     launch(s, grid(1000), fill, std::move(made), i, 1000);
-    EXPECT_FALSE(made.closed()) << "only a capture takes it";
+    EXPECT_FALSE(made.closed()) << "only a capture takes the buffer over";
   }
   s.sync();
 }

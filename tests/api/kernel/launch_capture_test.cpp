@@ -1,5 +1,6 @@
-// launch_capture_test.cpp - launches in captures, and as nodes: what the graph keeps, what is
-// checked.
+// SPDX-License-Identifier: Apache-2.0
+// launch_capture_test.cpp - launches in captures and as nodes: what the graph keeps, and which
+// checks apply.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -45,7 +46,7 @@ TEST_F(LaunchCapture, ACapturedLaunchBecomesANode) {
   expect_filled(3);
 }
 
-// The module goes with the last of graph and executables.
+// The module is unloaded with the last graph or executable that uses it.
 TEST_F(LaunchCapture, ACapturedLaunchKeepsItsModule) {
   drain_deferred();
   fault_table calls;
@@ -85,7 +86,7 @@ TEST_F(LaunchCapture, ACapturedLaunchKeepsItsMovedAndSharedArguments) {
   EXPECT_FALSE(watched.expired());
 }
 
-// Their uses are noted before the graph has them, and nowhere afterwards.
+// weir tracks the uses until the graph keeps the arguments, and not afterwards.
 TEST_F(LaunchCapture, ACaptureOfAPerThreadStreamKeepsItsArguments) {
   const context_scope current{gpu};
   const stream_ref mine = stream_ref::per_thread();
@@ -98,7 +99,6 @@ TEST_F(LaunchCapture, ACaptureOfAPerThreadStreamKeepsItsArguments) {
   expect_filled(5);
 }
 
-// A refused one leaves the capture as it is.
 TEST_F(LaunchCapture, ARefusedLaunchLeavesTheCaptureValid) {
   const kernel fill_ints = code->kernel("fill");
   const graph g = capture(s, [&] {
@@ -128,7 +128,7 @@ TEST_F(LaunchCapture, KernelNodesTakeTheArgumentsOfLaunches) {
   exec.set(node, parameters(8));
   exec.launch(s);
   expect_filled(8);
-  const kernel_parameters named = parameters(9);  // its arguments are its own
+  const kernel_parameters named = parameters(9);  // the node keeps its own arguments
   node.set(named);
   g.instantiate().launch(s);
   expect_filled(9);
@@ -178,7 +178,7 @@ TEST_F(LaunchCapture, KernelNodesKeepTheirModuleAndArguments) {
   EXPECT_FALSE(watched.expired());
 }
 
-// They are the parameters', whatever else of the node is changed.
+// The parameters keep the arguments, whatever else of the node is changed.
 TEST_F(LaunchCapture, ChangedAttributesDoNotReleaseTheArgumentsOfANode) {
   const auto mine = [&] {
     return kernel_parameters{grid(10), code->kernel("fill"), buffer<int>{s, 10}, 1, 10};

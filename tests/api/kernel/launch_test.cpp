@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // launch_test.cpp - kernels in stream order: shapes, streams, refusals.
 #include <weir/capture/capture.hpp>
 #include <weir/device/context.hpp>
@@ -63,7 +64,7 @@ TEST_F(Launch, AGridOfElementsCoversAllElements) {
   }
 }
 
-// The arguments are checked all the same.
+// The arguments are checked although nothing is launched.
 TEST_F(Launch, AGridOfNoElementsLaunchesNothing) {
   const kernel fill_ints = code->kernel("fill");
   fault_table calls;
@@ -72,7 +73,7 @@ TEST_F(Launch, AGridOfNoElementsLaunchesNothing) {
   EXPECT_EQ(result_of([&] { launch(s, grid(0), fill_ints, x, 8); }), errc::invalid_value);
 }
 
-// One driver call, whatever the arguments are.
+// A launch is one driver call for all kinds of arguments.
 TEST_F(Launch, ALaunchIsOneDriverCall) {
   const kernel fill_ints = code->kernel("fill");
   launch(s, grid(1000), fill_ints, x, 1, 1000);
@@ -95,7 +96,7 @@ TEST_F(Launch, BuffersRememberALaunchOnAnotherStream) {
     launch(other, grid(1000), fill_ints, mine, 4, 1000);
     copy(other, mine, x);
     held.open();
-  }  // freed in s, behind what `other` does with it
+  }  // freed on s, after the work of `other` that uses it
   other.sync();
   EXPECT_EQ(values_of(x)[999], 4);
 }
@@ -165,8 +166,8 @@ TEST_F(Launch, ALaunchMayHaveClusters) {
   }));
 }
 
-// Neither a cluster nor none, wherever the 0 is: the driver, which breaks captures over it, is not
-// asked.
+// A cluster with some dimensions 0 is refused before the driver sees it: the driver would break a
+// capture.
 TEST_F(Launch, AClusterSetsAllDimensionsOrNone) {
   const kernel fill_ints = code->kernel("fill");
   const auto refused = [&](const auto& ask) {

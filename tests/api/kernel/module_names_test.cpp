@@ -1,4 +1,5 @@
-// module_names_test.cpp - what the source calls a kernel of a linker's name.
+// SPDX-License-Identifier: Apache-2.0
+// module_names_test.cpp - linker names of kernels, matched with the names in the source.
 #include "api/kernel/module_names.hpp"
 
 #include <string>

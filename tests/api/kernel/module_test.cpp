@@ -1,4 +1,5 @@
-// module_test.cpp - compiled code that is loaded: what is in it, and when it goes.
+// SPDX-License-Identifier: Apache-2.0
+// module_test.cpp - loaded modules: their contents, and when they are unloaded.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/kernel/module.hpp>
@@ -42,7 +43,7 @@ TEST_F(Module, KernelsAreFoundByTheirSourceNames) {
   EXPECT_EQ(code->kernel("fill"), code->kernel("fill"));
   EXPECT_NE(code->kernel("fill"), code->kernel("store"));
 
-  // In an image name expressions are not known, and instances are found all the same.
+  // An image has no list of name expressions; template instances are found nevertheless.
   const module loaded = module::load(gpu, source.image_for(gpu));
   EXPECT_EQ(loaded.kernel("scale<double>").parameters()[1].size, sizeof(double));
   EXPECT_EQ(loaded.kernel("scale< double >").parameters()[1].size, sizeof(double));
@@ -87,15 +88,15 @@ TEST_F(Module, VariablesAreUsableAsMemory) {
   copy(s, code->global<int>("counter"), now);
   s.sync();
   EXPECT_EQ(now[0], 18);
-  // As an argument it is memory.
+  // A variable can be passed as an argument, as memory.
   launch(s, {}, code->kernel("store"), code->global<int>("counter"), 99);
   copy(s, counter, now);
   s.sync();
   EXPECT_EQ(now[0], 99);
 }
 
-// What the language calls const lies in memory that the host may write to. Whether kernels see it
-// is the compiler's choice.
+// A const variable lies in memory that the host can write. Whether kernels see the change depends
+// on the compiler.
 TEST_F(Module, ConstantsAreMemory) {
   const program constants{
       "__constant__ const int limits[2] = {5, 6};\n"
@@ -203,7 +204,7 @@ TEST_F(Module, KernelsAndVariablesKeepTheModuleLoaded) {
   EXPECT_EQ(calls.count(&driver_table::cuModuleUnload), 1);
 }
 
-// What it has queued runs to its end.
+// Queued kernels run to their end.
 TEST_F(Module, AModuleIsUnloadedAfterItsWork) {
   launch(s, grid(x.size()), code->kernel("fill"), x, 5, 1000);
   code.reset();
@@ -211,8 +212,8 @@ TEST_F(Module, AModuleIsUnloadedAfterItsWork) {
   EXPECT_EQ(values_of(x)[999], 5);
 }
 
-// Unloading would break a capture (kernel.module_load_in_capture), and has to wait; loading need
-// not.
+// Unloading would break a capture (kernel.module_load_in_capture) and is deferred. Loading is
+// allowed.
 TEST_F(Module, AModuleIsUnloadedAfterTheCapture) {
   drain_deferred();
   fault_table calls;

@@ -1,4 +1,5 @@
-// program_test.cpp - source that is compiled while the program runs.
+// SPDX-License-Identifier: Apache-2.0
+// program_test.cpp - source that is compiled at run time.
 #include <weir/kernel/program.hpp>
 
 #include <filesystem>
@@ -18,7 +19,7 @@ using test::result_of;
 
 class Program : public test::Kernels {
  protected:
-  // What the kernel `store_it` of that source stores.
+  // The value that the kernel `store_it` of the source stores.
   [[nodiscard]] int stored(const program& what) {
     const module made = what.compile(gpu);
     launch(s, {}, made.kernel("store_it"), x);
@@ -54,7 +55,7 @@ TEST_F(Program, AProgramFileFindsTheHeadersBesideIt) {
   std::ofstream{folder.path() / "store.cu"} << "#include \"value.h\"\n" << store_it;
   std::ofstream{folder.path() / "value.h"} << "#define VALUE 7\n";
   EXPECT_EQ(stored(program::from_file(folder.path() / "store.cu")), 7);
-  // What is included is part of what a product is kept for.
+  // A cached product depends on the included files, too.
   std::ofstream{folder.path() / "value.h"} << "#define VALUE 8\n";
   EXPECT_EQ(stored(program::from_file(folder.path() / "store.cu")), 8);
 
@@ -67,7 +68,7 @@ TEST_F(Program, AProgramFileFindsTheHeadersBesideIt) {
             errc::file_not_found);
 }
 
-// The lines are those of the source as it was given, whatever the compiler is made to read.
+// The lines are those of the program's source, although the compiler reads more.
 TEST_F(Program, CompilerErrorsNameTheLinesOfTheSource) {
   const auto failure = compile_failure(
       program{"\n\n__global__ void f(int* x) { *x = undefined_name; }\n", {.name = "my.cu"}});
@@ -109,7 +110,7 @@ TEST_F(Program, AProgramReturnsItsWarnings) {
   EXPECT_EQ(clean.warnings(gpu), "");
 }
 
-// Two loads of one product have variables of their own.
+// Two modules of one product have separate variables.
 TEST_F(Program, EachCompileReturnsAModuleOfItsOwn) {
   const module other = source.compile(gpu);
   launch(s, {}, code->kernel("read_variables"), x);
@@ -138,14 +139,14 @@ TEST_F(Program, CompiledProgramsAreCached) {
   EXPECT_EQ(files().size(), 1u);
   EXPECT_GE(std::filesystem::last_write_time(files()[0]), written);
   std::filesystem::resize_file(files()[0], 100);
-  EXPECT_EQ(stored(what), 10) << "what was cut short is made anew";
+  EXPECT_EQ(stored(what), 10) << "a truncated product is compiled again";
   EXPECT_GT(std::filesystem::file_size(files()[0]), 100u);
   ::setenv("WEIR_CACHE", before.c_str(), 1);
 }
 
 TEST(ProgramWithoutACompiler, AnErrorSaysWhatToInstall) {
   const device gpu;
-  if (!gpu.is_embedded()) GTEST_SKIP() << "NVRTC is opened once for all";
+  if (!gpu.is_embedded()) GTEST_SKIP() << "NVRTC is loaded only once";
   const char* const before = std::getenv("WEIR_CXX");
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("WEIR_CXX", "/no/such/compiler", 1);
@@ -156,7 +157,7 @@ TEST(ProgramWithoutACompiler, AnErrorSaysWhatToInstall) {
   EXPECT_NE(failure->hint().find("WEIR_CXX"), std::string::npos) << failure->what();
 }
 
-// A compiler that cannot work is not one that is missing.
+// A compiler that fails is not reported as missing.
 TEST(ProgramWithoutACompiler, ACompilerWithoutTemporarySpaceIsNotReportedAsMissing) {
   const device gpu;
   if (!gpu.is_embedded()) GTEST_SKIP() << "NVRTC needs no files";

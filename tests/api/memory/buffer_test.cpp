@@ -1,4 +1,5 @@
-// buffer_test.cpp - device memory in stream order: made, moved, given up.
+// SPDX-License-Identifier: Apache-2.0
+// buffer_test.cpp - device memory in stream order: allocated, moved, freed.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -100,10 +101,10 @@ TEST_F(Buffer, AClosedBufferThrowsClosed) {
   EXPECT_EQ(result_of([&] { x.used_on(t); }), errc::closed);
   EXPECT_EQ(result_of([&] { x.set_stream(t); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(x.release()); }), errc::closed);
-  EXPECT_EQ(result_of([&] { x.close(t); }), errc::success);  // there is nothing left to do
+  EXPECT_EQ(result_of([&] { x.close(t); }), errc::success);  // closing again does nothing
 }
 
-// Rule 158, the other way round.
+// Rule 158, for a closed stream.
 TEST_F(Buffer, AClosedStreamAllocatesNoBuffer) {
   stream gone{gpu};
   gone.close();
@@ -124,7 +125,7 @@ TEST_F(Buffer, AnOversizedRequestThrowsOutOfMemory) {
   EXPECT_EQ(failure->result(), errc::out_of_memory);
   EXPECT_STREQ(failure->call(), "cuMemAllocAsync");
   EXPECT_FALSE(failure->hint().empty());
-  const buffer<char> small{s, 16};  // the stream is as good as before
+  const buffer<char> small{s, 16};  // the stream still works
   s.sync();
 }
 
@@ -142,8 +143,7 @@ TEST_F(Buffer, AdoptTakesOwnershipAndReleaseGivesItUp) {
             errc::invalid_value);
 }
 
-// Each takes more than a third of what there is, so that the fourth needs what the first has given
-// back.
+// Each buffer takes 2/5 of the free memory, so a later one needs the memory of an earlier one.
 TEST_F(Buffer, FreedMemoryIsAvailableAgain) {
   const std::size_t much = static_cast<std::size_t>(gpu.memory().free) / 5 * 2;
   for (int round = 0; round < 4; ++round) {

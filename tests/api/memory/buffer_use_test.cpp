@@ -1,5 +1,6 @@
-// buffer_use_test.cpp - buffers that are used on other streams than their own: what is remembered,
-// and what their free waits for.
+// SPDX-License-Identifier: Apache-2.0
+// buffer_use_test.cpp - buffers that are used on other streams than their own: which uses are
+// tracked, and what the free waits for.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -35,8 +36,8 @@ class BufferUse : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1 << 14;
 
-  // Is later work of the stream held? Where it is, that is certain; where it is not, it ends long
-  // before the time.
+  // Returns true if later work of the stream is blocked. A blocked stream always gives true; an
+  // unblocked one finishes long before the timeout.
   static bool is_held(stream_ref stream) { return !stream.sync_for(std::chrono::milliseconds{5}); }
 
   device gpu;
@@ -45,7 +46,7 @@ class BufferUse : public ::testing::Test {
   pinned_buffer<std::uint32_t> host{size};
 };
 
-// It costs nothing when the buffer stayed on its stream.
+// Tracking costs nothing if the buffer stays on its stream.
 TEST_F(BufferUse, UseOnTheBuffersOwnStreamRecordsNoEvent) {
   const fault_table calls;
   {
@@ -60,7 +61,8 @@ TEST_F(BufferUse, UseOnTheBuffersOwnStreamRecordsNoEvent) {
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
 }
 
-// The bug behind record_stream: a buffer freed while another stream still reads it.
+// The problem that PyTorch's record_stream() solves: a buffer is freed while another stream still
+// reads it.
 TEST_F(BufferUse, TheFreeWaitsForTheStreamsThatUsedTheBuffer) {
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
   fill(s, *x, 7u);
@@ -68,7 +70,7 @@ TEST_F(BufferUse, TheFreeWaitsForTheStreamsThatUsedTheBuffer) {
   gate held{t};
   copy(t, *x, host);
   x.reset();
-  buffer<std::uint32_t> y{s, size};  // may well be the same memory
+  buffer<std::uint32_t> y{s, size};  // probably the same memory
   fill(s, y, 8u);
   EXPECT_TRUE(is_held(s));
   held.open();
@@ -83,13 +85,13 @@ TEST_F(BufferUse, ClosingDoesNotBlockTheHost) {
   t.wait(s);
   gate held{t};
   copy(t, x, host);
-  x.close();  // returns
+  x.close();  // returns without blocking
   EXPECT_TRUE(is_held(s));
   held.open();
   s.sync();
 }
 
-// Work that weir did not queue is told.
+// used_on() reports work that weir did not queue.
 TEST_F(BufferUse, UsedOnCoversForeignWork) {
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
   fill(s, *x, 7u);
@@ -108,20 +110,21 @@ TEST_F(BufferUse, UsedOnCoversForeignWork) {
   EXPECT_EQ(host[size - 1], 7u);
 }
 
-// For a stream that weir owns once is enough: later uses count too.
+// One call is enough for a stream that weir owns: later uses count, too.
 TEST_F(BufferUse, TheFreeCoversUsesAfterTheFirst) {
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
   t.wait(s);
   x->used_on(t);
   t.sync();
-  gate held{t};  // work that weir is not told of again
+  gate held{t};  // later work that is not reported again
   x.reset();
   EXPECT_TRUE(is_held(s));
   held.open();
   s.sync();
 }
 
-// A stream that weir does not own is marked at each use, since it may be gone later.
+// A use on a stream that weir does not own is recorded at once, since the stream may be destroyed
+// later.
 TEST_F(BufferUse, AForeignStreamMayBeDestroyedBeforeTheFree) {
   abi::CUstream raw = nullptr;
   {
@@ -141,7 +144,7 @@ TEST_F(BufferUse, AForeignStreamMayBeDestroyedBeforeTheFree) {
   EXPECT_EQ(host[0], 7u);
 }
 
-// Rules 1 and 167: owner and buffer go in any order.
+// Rules 1 and 167: a stream and its buffer may be destroyed in any order.
 TEST_F(BufferUse, TheStreamOfABufferLivesUntilTheFree) {
   auto owner = std::make_unique<stream>(gpu);
   std::optional<buffer<std::uint32_t>> x{std::in_place, *owner, size};
@@ -177,7 +180,7 @@ TEST_F(BufferUse, ABufferMayBeFreedOnAnotherStream) {
   fill(s, x, 3u);
   x.close(t);
   EXPECT_TRUE(x.closed());
-  EXPECT_TRUE(is_held(t)) << "the other stream waits for the work of its own";
+  EXPECT_TRUE(is_held(t)) << "t waits for the work of the buffer's stream";
   held.open();
   t.sync();
 }
@@ -193,7 +196,7 @@ TEST_F(BufferUse, SetStreamMakesTheNewStreamWaitForTheOldStream) {
   EXPECT_EQ(contents(t, x).front(), 3u);
 }
 
-// Afterwards the new stream is home, and the old one is one that used it.
+// Afterwards the buffer belongs to the new stream, and the old stream counts as one that used it.
 TEST_F(BufferUse, AfterSetStreamTheFreeWaitsForTheOldStream) {
   std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
   x->set_stream(t);
@@ -205,7 +208,8 @@ TEST_F(BufferUse, AfterSetStreamTheFreeWaitsForTheOldStream) {
   t.sync();
 }
 
-// The default streams have buffers too; per-thread ones are another stream in each thread.
+// Buffers may belong to default streams. A per-thread default stream is another stream on each
+// thread.
 TEST_F(BufferUse, ABufferOfADefaultStreamIsFreedFromAnyThread) {
   const context_scope current{gpu};
   for (const stream_ref home : {stream_ref::legacy(), stream_ref::per_thread()}) {
@@ -213,13 +217,13 @@ TEST_F(BufferUse, ABufferOfADefaultStreamIsFreedFromAnyThread) {
     fill(home, *x, 6u);
     EXPECT_EQ(contents(home, *x).back(), 6u);
     const fault_table calls;
-    std::thread{[&] { x.reset(); }}.join();  // where no context is current
+    std::thread{[&] { x.reset(); }}.join();  // on a thread without a current context
     EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
     home.sync();
   }
 }
 
-// A fork makes streams of its own for each capture.
+// A fork creates new streams for each capture.
 TEST_F(BufferUse, CapturesOfManyStreamsKeepOnlyStreamsInUse) {
   buffer<std::uint32_t> x{s, size};
   const fault_table calls;
@@ -236,7 +240,7 @@ TEST_F(BufferUse, CapturesOfManyStreamsKeepOnlyStreamsInUse) {
   EXPECT_LE(made - calls.count(&driver_table::cuStreamDestroy_v2), 10);
 }
 
-// Of another device: used there through a peer copy.
+// The other device uses the buffer in a peer copy.
 TEST_F(BufferUse, TheFreeWaitsForAStreamOfAnotherDevice) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};

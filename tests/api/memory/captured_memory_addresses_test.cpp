@@ -1,5 +1,6 @@
-// captured_memory_addresses_test.cpp - a buffer that a capture has made never frees what others
-// have at its address by then.
+// SPDX-License-Identifier: Apache-2.0
+// captured_memory_addresses_test.cpp - a captured buffer never frees later memory at its
+// address.
 #include <weir/capture/capture_to.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
@@ -29,8 +30,8 @@ class CapturedMemoryAddresses : public test::captured_memory_fixture {
     const char* what;
     std::function<void(optional_buffer&)> make;
   };
-  // Of each way: makes a buffer of whose memory nothing is left, and lets it go when another
-  // graph's memory may be where that was.
+  // For each way: creates a buffer whose memory is gone, and destroys it when another graph's
+  // memory may be at the same address.
   void expect_own_memory_freed_only(const std::vector<way>& ways) {
     int at_the_same_address = 0;
     for (const way& each : ways) {
@@ -47,16 +48,17 @@ class CapturedMemoryAddresses : public test::captured_memory_fixture {
       x.reset();
       drain_deferred();
       EXPECT_EQ(first_of(*y), 6);
-      EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value) << "not freed yet";
+      EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value)
+          << "the memory has not been freed yet";
     }
-#if !defined(__SANITIZE_ADDRESS__)  // where the embedded driver gives no address out again
-    EXPECT_GT(at_the_same_address, 0) << "or this tests nothing";
+#if !defined(__SANITIZE_ADDRESS__)  // with it the embedded driver does not reuse addresses
+    EXPECT_GT(at_the_same_address, 0) << "no address was reused, so nothing was tested";
 #endif
   }
 };
 
-// A driver gives the addresses of a graph that is gone to the next one, so that a free would hit
-// that one's memory.
+// A driver reuses the addresses of a destroyed graph, so a late free would hit another graph's
+// memory.
 TEST_F(CapturedMemoryAddresses, AFreeOfAnUnlaunchedCaptureSparesReusedAddresses) {
   expect_own_memory_freed_only({
       {"a capture that broke",
@@ -151,8 +153,8 @@ TEST_F(CapturedMemoryAddresses, AFreeOfACaptureIntoADestroyedGraphSparesReusedAd
   });
 }
 
-// Its free has to wait for the capture, started directly through the driver, of a stream that used
-// it.
+// The free is deferred: a stream that used the buffer is in a capture that was started directly
+// through the driver.
 TEST_F(CapturedMemoryAddresses, ADeferredFreeOfADestroyedGraphSparesReusedAddresses) {
   const stream t{gpu};
   optional_buffer x;
@@ -176,7 +178,8 @@ TEST_F(CapturedMemoryAddresses, ADeferredFreeOfADestroyedGraphSparesReusedAddres
   EXPECT_EQ(driver().cuGraphDestroy(raw), abi::CUDA_SUCCESS);
   drain_deferred();
   EXPECT_EQ(first_of(*y), 6);
-  EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value) << "not freed yet";
+  EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value)
+      << "the memory has not been freed yet";
 }
 
 TEST_F(CapturedMemoryAddresses, ALaunchedChildGraphOwnsItsAddresses) {
@@ -188,7 +191,7 @@ TEST_F(CapturedMemoryAddresses, ALaunchedChildGraphOwnsItsAddresses) {
   EXPECT_EQ(first_of(*x), 5);
 }
 
-// An executable that is updated again and again from one graph has one share in its memory.
+// An executable counts a graph once, however often it is updated from it.
 TEST_F(CapturedMemoryAddresses, AnExecutableCountsAGraphOnce) {
   optional_buffer x;
   const graph g = capture_memory(x, 1);

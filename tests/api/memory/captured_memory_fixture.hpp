@@ -1,4 +1,5 @@
-// captured_memory_fixture.hpp - graphs that allocate, and nothing left of them in the end.
+// SPDX-License-Identifier: Apache-2.0
+// captured_memory_fixture.hpp - graphs that allocate memory, and a check that none of it is left.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -19,8 +20,7 @@
 
 namespace weir::test {
 
-// Whatever becomes of a buffer, nothing is reported, nothing is left for later, and no graph's
-// memory stays behind.
+// Expects that no error was reported, no task is deferred, and no graph memory is left.
 class captured_memory_fixture : public ::testing::Test {
  protected:
   captured_memory_fixture() { drain_deferred(); }
@@ -28,14 +28,14 @@ class captured_memory_fixture : public ::testing::Test {
     drain_deferred();
     s.sync();
     EXPECT_EQ(deferred_count(), 0u);
-    EXPECT_EQ(unraised.count(), 0u);
-    trim_graph_memory(gpu);  // an H200 counts what is free as used until then
+    EXPECT_EQ(unhandled.count(), 0u);
+    trim_graph_memory(gpu);  // an H200 counts free graph memory as used until then
     EXPECT_EQ(graph_memory_of(gpu).used, used_before);
   }
 
   using optional_buffer = std::optional<buffer<int>>;
 
-  // A graph whose launch leaves memory behind, full of that value.
+  // A graph whose launch allocates memory that it does not free, filled with the value.
   [[nodiscard]] graph capture_memory(optional_buffer& made, int value) {
     return capture(s, [&] {
       made.emplace(s, size);
@@ -48,14 +48,14 @@ class captured_memory_fixture : public ::testing::Test {
     return host[0];
   }
 
-  // So much that an address which is free is the next one's.
+  // Large enough that a freed address is the next one to be used.
   static constexpr std::size_t size = 1 << 18;
 
   device gpu;
   stream s{gpu};
   pinned_buffer<int> host{size};
   unsigned long long used_before = graph_memory_of(gpu).used;
-  unhandled_errors unraised;
+  unhandled_errors unhandled;
 };
 
 }  // namespace weir::test

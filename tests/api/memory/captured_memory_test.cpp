@@ -1,5 +1,6 @@
-// captured_memory_test.cpp - buffers that a capture makes: freed in it, or later, and what there is
-// to free then.
+// SPDX-License-Identifier: Apache-2.0
+// captured_memory_test.cpp - buffers that a capture allocates: freed in the capture or later, and
+// what is freed then.
 #include <weir/capture/capture.hpp>
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -26,8 +27,8 @@ using test::result_of;
 
 using CapturedMemory = test::captured_memory_fixture;
 
-// Memory of the capture's own is freed in it, as by close(): its graph may be launched again and
-// again.
+// Memory that the capture allocated is freed in it, as by close(), so the graph can be launched
+// repeatedly.
 TEST_F(CapturedMemory, ABufferDestroyedInACaptureIsFreedByTheGraph) {
   const stream t{gpu};
   const graph g = capture(s, [&] {
@@ -51,7 +52,8 @@ TEST_F(CapturedMemory, ABufferDestroyedInACaptureIsFreedByTheGraph) {
                int);
 }
 
-// A stream that was joined already is not left with work that would have to be joined again.
+// The free is not queued on a stream that has been joined already, as the stream would need another
+// join.
 TEST_F(CapturedMemory, ABufferOfAJoinedStreamIsFreedOnTheOriginOfTheCapture) {
   const stream t{gpu};
   const stream u{gpu};
@@ -63,7 +65,7 @@ TEST_F(CapturedMemory, ABufferOfAJoinedStreamIsFreedOnTheOriginOfTheCapture) {
       {
         buffer<int> early{u, 10};
         fill(u, early, 3);
-      }  // in u, which nobody has joined yet
+      }  // freed on u, which has not been joined yet
       fill(t, x, 3);
       s.wait(t);
       s.wait(u);
@@ -91,14 +93,16 @@ TEST_F(CapturedMemory, ABufferOfABrokenCaptureNeedsNoFree) {
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
 }
 
-// What a launch has left is the buffer's, and freed with it; the next launch makes it again.
+// The buffer owns the memory that a launch allocated and frees it. The next launch allocates it
+// again.
 TEST_F(CapturedMemory, ABufferThatOutlivesItsCaptureOwnsTheMemoryOfALaunch) {
   optional_buffer x;
   const graph g = capture_memory(x, 4);
   const graph_exec run = g.instantiate();
   run.launch(s);
   EXPECT_EQ(first_of(*x), 4);
-  EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value) << "not freed yet";
+  EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value)
+      << "the memory has not been freed yet";
   x.reset();
   run.launch(s);
   auto again =
@@ -152,13 +156,13 @@ TEST_F(CapturedMemory, ABufferKeptByItsGraphIsNotFreedBeforeALaunch) {
   optional_buffer x;
   {
     const graph g = capture_memory(x, 1);
-    g.keep(std::pair{test::closure_probe{f}, std::move(*x)});  // which goes after the buffer
+    g.keep(std::pair{test::closure_probe{f}, std::move(*x)});  // destroyed after the buffer
     const graph_exec run = g.instantiate();
   }
   EXPECT_TRUE(test::is_destroyed_once(f));
 }
 
-// An owner that the graph keeps goes with the last launch that can use it.
+// An owner that the graph keeps is destroyed after the last launch that can use it.
 TEST_F(CapturedMemory, ABufferKeptByItsGraphIsFreedAfterTheLastLaunch) {
   test::closure_stats f;
   optional_buffer x;
@@ -172,7 +176,7 @@ TEST_F(CapturedMemory, ABufferKeptByItsGraphIsFreedAfterTheLastLaunch) {
   EXPECT_TRUE(test::is_destroyed_once(f));
 }
 
-// weir does not know what others launch.
+// weir does not see launches that are made directly through the driver.
 TEST_F(CapturedMemory, ABufferOfAReleasedGraphIsFreedIfItsMemoryExists) {
   optional_buffer x;
   graph g = capture_memory(x, 8);

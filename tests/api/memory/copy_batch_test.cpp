@@ -1,5 +1,6 @@
-// copy_batch_test.cpp - many copies in one call: what is copied, what is refused, and what stays as
-// it was.
+// SPDX-License-Identifier: Apache-2.0
+// copy_batch_test.cpp - many copies in one call: what is copied, what is refused, and what stays
+// unchanged.
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy_batch.hpp>
@@ -40,7 +41,7 @@ using test::result_of;
 static_assert(!std::is_copy_constructible_v<copy_batch> &&
               std::is_nothrow_move_constructible_v<copy_batch>);
 
-// What a batch refers to does not go with the expression that names it.
+// A batch refers to its arguments, so temporaries that own memory do not compile.
 template <class Sources, class Targets>
 concept can_add_each = requires(copy_batch& b, Sources&& sources, Targets&& targets) {
   b.add_each(std::forward<Sources>(sources), std::forward<Targets>(targets));
@@ -138,7 +139,7 @@ TEST_F(CopyBatch, AMovedFromBatchIsEmpty) {
   EXPECT_EQ(batch.size(), 1u);
 }
 
-// L7: sizes match pairwise.
+// L7: the sizes of each pair must be equal.
 TEST_F(CopyBatch, SizesThatDifferAreRefused) {
   copy_batch batch;
   const std::span<std::uint32_t> part{x.data(), size - 1};
@@ -171,7 +172,7 @@ TEST_F(CopyBatch, ListsOfCopiesAreAddedCompletelyOrNotAtAll) {
   EXPECT_EQ(batch.size(), 2u);
 }
 
-// Hints come to the driver, each with its own copies, and change nothing that is copied.
+// Each hint reaches the driver with its copies and does not change what is copied.
 TEST_F(CopyBatch, LocationHintsReachTheDriverWithTheirCopies) {
   if (gpu.attribute(device_attribute::concurrent_managed_access) == 0)
     GTEST_SKIP() << "no concurrent access";
@@ -192,7 +193,7 @@ TEST_F(CopyBatch, LocationHintsReachTheDriverWithTheirCopies) {
   }
 }
 
-// L7: options hold for all, or pair by place.
+// L7: one option applies to all copies, or each copy has its own.
 TEST_F(CopyBatch, OptionsHoldForAllCopiesOrOneForEach) {
   std::vector<std::vector<std::uint32_t>> sources{std::vector<std::uint32_t>(10, 1),
                                                   std::vector<std::uint32_t>(20, 2),
@@ -206,7 +207,7 @@ TEST_F(CopyBatch, OptionsHoldForAllCopiesOrOneForEach) {
   copy_batch paired;
   paired.add_each(sources, targets, each);
   paired.enqueue(s);
-  for (std::uint32_t& n : sources[1]) n = 9;  // was read during the call
+  for (std::uint32_t& n : sources[1]) n = 9;  // this source was read during the call
   EXPECT_EQ(contents(s, x)[119], 2u);
   EXPECT_EQ(contents(s, y)[29], 3u);
 
@@ -233,7 +234,7 @@ TEST_F(CopyBatch, TheLegacyStreamIsRefused) {
   stream_ref::per_thread().sync();
 }
 
-// Rule 121, and the capture lives on.
+// Rule 121: the capture stays valid.
 TEST_F(CopyBatch, ACapturingStreamIsRefused) {
   copy_batch batch;
   batch.add(host, x);
@@ -261,7 +262,7 @@ TEST_F(CopyBatch, HostFunctionsMayNotEnqueueABatch) {
   EXPECT_EQ(enqueueing, errc::not_permitted);
 }
 
-// Memory away from its stream knows of it, as with copy().
+// As with copy(), a buffer tracks its use on another stream.
 TEST_F(CopyBatch, AFreeWaitsForTheBatch) {
   std::optional<buffer<std::uint32_t>> z{std::in_place, s, size};
   fill(s, *z, 6u);
@@ -293,7 +294,7 @@ TEST_F(CopyBatch, ClosedMemoryIsRefused) {
   EXPECT_EQ(result_of([&] { batch.enqueue(gone); }), errc::closed);
 }
 
-// L7: a driver that has no batches copies one by one, and keeps what it can keep.
+// L7: with a driver that has no batches, weir copies one by one and keeps the options that it can.
 TEST_F(CopyBatch, ADriverWithoutBatchesCopiesOneByOne) {
   fault_table faults;
   faults.fail_from(&driver_table::cuMemcpyBatchAsync_v2, 1,
@@ -307,7 +308,7 @@ TEST_F(CopyBatch, ADriverWithoutBatchesCopiesOneByOne) {
 
   batch.add(host, x, {.source_access = source_access_order::during_call});
   EXPECT_EQ(result_of([&] { batch.enqueue(s); }), errc::call_requires_newer_driver);
-  EXPECT_EQ(faults.count(&driver_table::cuMemcpyAsync), 3) << "one was for contents()";
+  EXPECT_EQ(faults.count(&driver_table::cuMemcpyAsync), 3) << "contents() has made one copy";
   batch.clear();
   batch.add(host, x);
   test::foreign_capture foreign{s};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // copy_test.cpp - copies between any two memories, in stream order.
 #include <weir/capture/capture.hpp>
 #include <weir/core/to_string.hpp>
@@ -35,7 +36,7 @@ using test::failure_of;
 using test::gate;
 using test::result_of;
 
-// Elements are of one trivially copyable type, and the target can be written.
+// Both sides have one trivially copyable element type, and the target is writable.
 template <class From, class To>
 concept can_copy = requires(stream_ref s, From& from, To& to) {
   copy(s, from, to);
@@ -164,14 +165,14 @@ TEST_F(Copy, AnEmptyCopyQueuesNothing) {
 TEST_F(Copy, ACopyRunsInStreamOrderAndReturnsAtOnce) {
   pinned_buffer<int> word{1};
   pinned_buffer<int> result{1};
-  buffer<int> there{s, 1};  // a GPU's driver makes the caller wait for a copy from host to host
+  buffer<int> there{s, 1};  // a GPU's driver blocks the caller for a copy from host to host
   word[0] = 1;
   result[0] = 0;
   gate held{s};
   copy(s, word, there);
   copy(s, there, result);
   EXPECT_FALSE(s.done());
-  word[0] = 2;  // read when the stream comes there
+  word[0] = 2;  // read when the stream reaches the copy
   held.open();
   s.sync();
   EXPECT_EQ(result[0], 2);
@@ -199,7 +200,7 @@ TEST_F(Copy, ACopyBetweenDevicesIsAPeerCopy) {
   EXPECT_EQ(contents(other, y), in);
 }
 
-// The memory of a pool is open to its own device, whichever is current.
+// The memory of a pool is accessible to its own device, whichever device is current.
 TEST_F(Copy, ACopyWorksWhileAnotherDeviceIsCurrent) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const device second{1};
@@ -216,7 +217,7 @@ TEST_F(Copy, ACopyWorksWhileAnotherDeviceIsCurrent) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-// A driver takes no copies between devices in a capture, and drops the capture for one.
+// The driver refuses a copy between devices in a capture, and breaks the capture.
 TEST_F(Copy, ACaptureRefusesCopiesBetweenDevices) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
@@ -228,7 +229,7 @@ TEST_F(Copy, ACaptureRefusesCopiesBetweenDevices) {
     EXPECT_EQ(failure->result(), errc::stream_capture_unsupported);
     EXPECT_STREQ(failure->call(), "cuMemcpyPeerAsync");
     for (const std::string& said :
-         {to_string(s), capture, std::string{"before it begins or after it ends"}}) {
+         {to_string(s), capture, std::string{"before the capture begins or after it ends"}}) {
       EXPECT_NE(std::string{failure->what()}.find(said), std::string::npos) << failure->what();
     }
   };

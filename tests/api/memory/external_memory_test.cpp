@@ -1,5 +1,6 @@
-// external_memory_test.cpp - memory of others: imported once, mapped in parts, given back when
-// nobody uses it.
+// SPDX-License-Identifier: Apache-2.0
+// external_memory_test.cpp - memory of other interfaces: imported once, mapped in parts, released
+// when unused.
 #include <weir/core/deferred.hpp>
 #include <weir/core/sync_guard.hpp>
 #include <weir/memory/buffer.hpp>
@@ -42,7 +43,7 @@ static_assert(std::is_nothrow_move_constructible_v<mapped_buffer<int>>);
 
 class ExternalMemory : public ::testing::Test {
  protected:
-  // The words of a buffer, which covers a piece.
+  // The number of words of a buffer of one piece.
   [[nodiscard]] std::size_t words() const { return theirs.piece() / sizeof(std::uint32_t); }
   [[nodiscard]] external_memory import() const {
     return external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
@@ -161,7 +162,7 @@ TEST_F(ExternalMemory, OnlyWholeElementsAreMapped) {
             errc::invalid_value);
 }
 
-// Destroying it neither waits for the work that uses it nor takes the memory away.
+// Destroying the mapping does not block, and the memory stays until the work is done.
 TEST_F(ExternalMemory, AMappingIsReleasedWhenItsWorkIsDone) {
   const fault_table calls;
   {
@@ -180,7 +181,7 @@ TEST_F(ExternalMemory, AMappingIsReleasedWhenItsWorkIsDone) {
   EXPECT_EQ(word_at(0), 9u);
 }
 
-// Closing waits for its users.
+// Closing waits for the work that uses the mapping.
 TEST_F(ExternalMemory, AMappingIsNotClosedWhereTheHostMustNotWait) {
   mapped_buffer<std::uint32_t> x{import(), 0, 1};
   {
@@ -191,8 +192,8 @@ TEST_F(ExternalMemory, AMappingIsNotClosedWhereTheHostMustNotWait) {
   x.close();
 }
 
-// The driver holds the end of an import to be unsafe in a capture; it harms none, so it may come at
-// any time.
+// Releasing an import is an unsafe call in a capture, but breaks none, so weir allows it at any
+// time.
 TEST_F(ExternalMemory, ClosingTheImportBreaksNoCapture) {
   for (const auto mode :
        {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
@@ -205,8 +206,8 @@ TEST_F(ExternalMemory, ClosingTheImportBreaksNoCapture) {
   }
 }
 
-// Nobody can wait for what captures, so memory that it uses is not closed meanwhile, and nothing is
-// lost.
+// The host cannot wait for captured work, so memory that a capture uses cannot be closed, and
+// nothing is lost.
 TEST_F(ExternalMemory, AMappingUsedByACaptureIsNotClosedDuringIt) {
   const stream captured{gpu};
   mapped_buffer<std::uint32_t> ours{import(), 0, words()};
@@ -239,7 +240,7 @@ TEST_F(ExternalMemory, HostFunctionsMayNotImportOrMap) {
   EXPECT_EQ(mapped, errc::not_permitted);
 }
 
-// Without a GPU any shared memory of the system is a device's as well.
+// An embedded device also imports any shared memory of the operating system.
 TEST_F(ExternalMemory, AnEmbeddedDeviceImportsAMemfd) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU takes memory that a driver allocated";
   constexpr std::size_t bytes = 10'000;
@@ -259,8 +260,8 @@ TEST_F(ExternalMemory, AnEmbeddedDeviceImportsAMemfd) {
   munmap(host, bytes);
 }
 
-// Memory that is cut short while the device works on it would end the process: an import sees to it
-// that nobody can.
+// A file that is truncated while the device uses it would raise SIGBUS, so the import seals it
+// against shrinking.
 TEST_F(ExternalMemory, AnEmbeddedDeviceImportsOnlyFilesSealedAgainstShrinking) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU takes memory that a driver allocated";
   constexpr std::size_t bytes = 1 << 20;

@@ -1,4 +1,5 @@
-// fill_test.cpp - memory set to one value, in stream order.
+// SPDX-License-Identifier: Apache-2.0
+// fill_test.cpp - fills of memory with one value, in stream order.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>

@@ -1,4 +1,5 @@
-// ipc_buffer_test.cpp - device memory of two processes.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_buffer_test.cpp - device memory that two processes share.
 #include <weir/event/ipc_event.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -32,9 +33,9 @@ static_assert(!std::is_copy_constructible_v<ipc_buffer<int>> &&
 
 constexpr std::size_t size = 1000;
 
-// Makes memory that counts up from 100 and gives its name; then sends the sum of it each time that
-// it is asked. The memory ends with the process: to free what the test may have open would be
-// undefined.
+// Creates memory that counts up from 100 and sends its handle, then sends the memory's sum on each
+// request. The memory lives until the process exits: freeing it while the test may have it open
+// would be undefined.
 WEIR_PEER_ROLE(memory_maker) {
   const stream s{device{}};
   ipc_buffer<std::uint32_t> made{size};
@@ -51,8 +52,8 @@ WEIR_PEER_ROLE(memory_maker) {
   std::_Exit(EXIT_SUCCESS);
 }
 
-// Opens what it is given, memory and event; for each number fills the memory with it behind what
-// the event comes after, and records the event again.
+// Opens the given memory and event. For each number, waits for the event, fills the memory with the
+// number and records the event again.
 WEIR_PEER_ROLE(filler) {
   const stream s{device{}};
   auto memory = ipc_buffer<std::uint32_t>::open(test.receive<ipc_memory_handle>());
@@ -93,7 +94,8 @@ TEST_F(IpcBuffer, TwoProcessesShareOneMemory) {
   EXPECT_EQ(maker.receive<std::uint32_t>(), 7 * size);
 }
 
-// Each process waits, on the device, for what the other has queued; no host waits in between.
+// Each process waits on the device for the work of the other, and the host does not wait in
+// between.
 TEST_F(IpcBuffer, IpcEventsOrderTheUsesOfTwoProcesses) {
   ipc_buffer<std::uint32_t> made{size};
   const ipc_event turn{gpu_};

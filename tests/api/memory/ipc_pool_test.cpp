@@ -1,4 +1,5 @@
-// ipc_pool_test.cpp - pools of two processes.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_pool_test.cpp - memory pools that two processes share.
 #include <weir/core/deferred.hpp>
 #include <weir/event/ipc_event.hpp>
 #include <weir/memory/copy.hpp>
@@ -42,9 +43,9 @@ static_assert(std::is_nothrow_move_constructible_v<ipc_pool> &&
 constexpr std::size_t elements = 1000;
 constexpr memory_pool_options shared{.sharing = pool_sharing::file_descriptor};
 
-// Makes a pool and memory of it that counts up from 100, gives the pool's descriptor, the handle of
-// the memory, and an event that comes after its making; then sends the sum of the memory each time
-// that it is asked.
+// Creates a pool and memory that counts up from 100. Sends the pool's descriptor, the memory's
+// handle and an event recorded behind the initialization, then sends the memory's sum on each
+// request.
 WEIR_PEER_ROLE(pool_maker) {
   const device gpu;
   const stream s{gpu};
@@ -65,13 +66,13 @@ WEIR_PEER_ROLE(pool_maker) {
     s.sync();
     test.send(std::accumulate(values.begin(), values.end(), std::uint32_t{0}));
   }
-  // It ends without a free: what is freed here before the other process has let go of it is
-  // undefined there.
+  // The process exits without a free: freeing memory that the other process still imports is
+  // undefined.
   static_cast<void>(memory.release());
   static_cast<void>(pool.release());
 }
 
-// The other process, and what it gave away.
+// The other process, and the handles that it sent.
 struct maker {
   maker()
       : line{std::make_unique<test::peer>("pool_maker")}, descriptor{line->receive_descriptor()} {
@@ -137,8 +138,8 @@ TEST_F(IpcPool, TheCallerKeepsTheDescriptor) {
   EXPECT_EQ(close(again), 0);
 }
 
-// One pool and one address, of which the driver counts the imports only: each is ended, when
-// nothing is open any more.
+// Both imports have one pool handle and one address, whose imports the driver counts. Each import
+// is released when none of its memory is open.
 TEST_F(IpcPool, MemoryImportedTwiceIsReleasedWithTheLastImport) {
   const maker other;
   ipc_event::open(other.made, gpu).sync();
@@ -164,7 +165,7 @@ TEST_F(IpcPool, MemoryImportedTwiceIsReleasedWithTheLastImport) {
   drain_deferred();
 }
 
-// Destroying it neither waits for the work that uses it nor takes the memory away.
+// Destroying the import does not block, and the memory stays until the work is done.
 TEST_F(IpcPool, AnImportIsReleasedWhenItsWorkIsDone) {
   const maker other;
   const fault_table calls;
@@ -196,7 +197,7 @@ TEST_F(IpcPool, PoolsThatAreNotSharedAreRefused) {
   const memory_pool pool{gpu, shared};
   buffer<int> x{pool, s, elements};
   EXPECT_EQ(result_of([&] { static_cast<void>(handle_of(x)); }), errc::invalid_value)
-      << "the pool comes first";
+      << "the pool must be exported first";
   close(export_fd(pool));
   static_cast<void>(handle_of(x));
   EXPECT_EQ(result_of([&] { static_cast<void>(handle_of(x.data() + 1)); }), errc::invalid_value);

@@ -1,5 +1,6 @@
-// managed_memory_test.cpp - managed memory: an array for everybody, moved ahead, attached, advised
-// on, thrown away.
+// SPDX-License-Identifier: Apache-2.0
+// managed_memory_test.cpp - managed memory: host and device access, prefetch, attach, advice,
+// discard.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
@@ -36,7 +37,7 @@ using test::result_of;
 static_assert(!std::is_copy_constructible_v<managed_buffer<int>>);
 static_assert(std::is_nothrow_move_constructible_v<managed_buffer<int>>);
 
-// What is only read is not thrown away.
+// Read-only memory cannot be discarded.
 template <class R>
 concept can_discard = requires(stream_ref s, R& r) {
   discard(s, r);
@@ -53,7 +54,7 @@ class ManagedMemory : public ::testing::Test {
       GTEST_SKIP() << "no concurrent access";
   }
 
-  // Runs the call while the stream captures, and looks whether the capture lives on.
+  // Calls the function while the stream captures, and expects that the capture stays valid.
   template <class Call>
   errc in_capture(Call&& call) {
     test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
@@ -123,7 +124,6 @@ TEST_F(ManagedMemory, AClosedBufferThrowsClosed) {
   EXPECT_EQ(result_of([&] { x.used_on(s); }), errc::closed);
 }
 
-// What was told comes back.
 TEST_F(ManagedMemory, StateOfReturnsTheAdvice) {
   managed_buffer<std::uint32_t> x{size};
   managed_state state = state_of(x);
@@ -158,7 +158,7 @@ TEST_F(ManagedMemory, StateOfReturnsTheAdvice) {
   EXPECT_EQ(state.last_prefetch, memory_location::host());
 }
 
-// What holds for a part of it only is not told of the whole.
+// Advice for a part of the memory is not reported for the whole.
 TEST_F(ManagedMemory, StateOfReturnsOnlyAdviceForTheWholeRange) {
   constexpr std::size_t page = 1 << 16;
   managed_buffer<unsigned char> x{4 * page};
@@ -183,7 +183,7 @@ TEST_F(ManagedMemory, StateOfRefusesOtherMemory) {
   EXPECT_EQ(calls.count(&driver_table::cuMemRangeGetAttributes), 0);
 }
 
-// As of pinned memory: freed when the work that uses it is done, and nobody waits for that.
+// Like pinned memory: freed when the work that uses it is done, and the destructor does not wait.
 TEST_F(ManagedMemory, ABufferInUseIsFreedWhenItsWorkIsDone) {
   const fault_table calls;
   std::optional<managed_buffer<std::uint32_t>> x{std::in_place, size};
@@ -247,7 +247,7 @@ TEST_F(ManagedMemory, DiscardedMemoryCanBeWrittenAgain) {
   EXPECT_EQ(x[size - 1], 5u);
 }
 
-// A driver of before CUDA 13 has no batches, and one of before 12.2 another prefetch.
+// A driver before CUDA 13 has no batches, and one before CUDA 12.2 has the older prefetch.
 TEST_F(ManagedMemory, OlderDriversPrefetchOneByOne) {
   managed_buffer<std::uint32_t> x{size};
   managed_buffer<std::uint32_t> y{size};
@@ -270,7 +270,7 @@ TEST_F(ManagedMemory, OlderDriversPrefetchOneByOne) {
   s.sync();
 }
 
-// The capture lives on.
+// The capture stays valid.
 TEST_F(ManagedMemory, ACaptureRefusesPrefetchesAndDiscards) {
   managed_buffer<std::uint32_t> x{size};
   const std::array<std::span<std::uint32_t>, 1> ranges{std::span{x.data(), size}};
@@ -291,7 +291,7 @@ TEST_F(ManagedMemory, TheLegacyStreamRefusesBatches) {
   const fault_table calls;
   EXPECT_EQ(result_of([&] { discard(stream_ref::legacy(), x); }), errc::invalid_value);
   EXPECT_EQ(calls.count(&driver_table::cuMemDiscardBatchAsync), 0);
-  prefetch(stream_ref::legacy(), x, gpu);  // one alone does
+  prefetch(stream_ref::legacy(), x, gpu);  // a single prefetch is no batch
   stream_ref::legacy().sync();
 }
 
@@ -323,7 +323,7 @@ TEST_F(ManagedMemory, MemoryIsAttachedInStreamOrder) {
               attach(s, std::span{x.data() + 1, 1}, attachment::global);
             }),
             errc::invalid_value)
-      << "a whole allocation is attached";
+      << "only a whole allocation can be attached";
 }
 
 TEST_F(ManagedMemory, OtherMemoryIsRefused) {

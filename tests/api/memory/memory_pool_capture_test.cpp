@@ -1,4 +1,5 @@
-// memory_pool_capture_test.cpp - pools while something is captured.
+// SPDX-License-Identifier: Apache-2.0
+// memory_pool_capture_test.cpp - memory pools during captures.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/memory_pool.hpp>
 
@@ -29,7 +30,7 @@ class MemoryPoolCapture : public ::testing::Test {
   stream t{gpu};
 };
 
-// A wait would break captures.
+// The retry waits for frees, and the wait would break captures.
 TEST_F(MemoryPoolCapture, AnAllocationIsNotRetriedDuringACapture) {
   const memory_pool pool{gpu, {.max_size = 64 * mebibyte}};
   fault_table calls;
@@ -43,10 +44,10 @@ TEST_F(MemoryPoolCapture, AnAllocationIsNotRetriedDuringACapture) {
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, size)); }),
             errc::out_of_memory);
   EXPECT_EQ(calls.count(&driver_table::cuCtxSynchronize), 0);
-  EXPECT_TRUE(foreign.end()) << "it lives on";
+  EXPECT_TRUE(foreign.end()) << "the capture stays valid";
 }
 
-// Rule 170: what a driver holds to be unsafe breaks no capture, in any mode.
+// Rule 170: calls that a driver considers unsafe break no capture, in any mode.
 TEST_F(MemoryPoolCapture, PoolOperationsBreakNoCapture) {
   for (const auto mode :
        {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
@@ -67,7 +68,7 @@ TEST_F(MemoryPoolCapture, PoolOperationsBreakNoCapture) {
   }
 }
 
-// Rule 170: on a stream beside a capture that weir began, memory comes and goes.
+// Rule 170: another stream can allocate and free memory during a capture that weir began.
 TEST_F(MemoryPoolCapture, AllocatingBesideAWeirCaptureDoesNotBreakIt) {
   const memory_pool pool{gpu};
   for (const auto mode :
@@ -83,7 +84,7 @@ TEST_F(MemoryPoolCapture, AllocatingBesideAWeirCaptureDoesNotBreakIt) {
   }
 }
 
-// In one that was begun elsewhere the driver's answer stands: what the manual of allocate() says.
+// If the capture was begun elsewhere, the driver decides, as documented for allocate().
 TEST_F(MemoryPoolCapture, AllocatingBesideAForeignCaptureFollowsTheDriver) {
   const memory_pool pool{gpu};
   const auto capture_while = [&](abi::CUstreamCaptureMode mode, auto work) {
@@ -108,7 +109,7 @@ TEST_F(MemoryPoolCapture, AllocatingBesideAForeignCaptureFollowsTheDriver) {
   EXPECT_EQ(result, errc::success);
 }
 
-// The thread's own capture mode is what it was, also when a call fails.
+// The thread's own capture mode does not change, even if a call fails.
 TEST_F(MemoryPoolCapture, TheCaptureModeOfTheThreadIsUnchanged) {
   abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
   ASSERT_EQ(driver().cuThreadExchangeStreamCaptureMode(&mode), abi::CUDA_SUCCESS);

@@ -1,4 +1,6 @@
-// memory_pool_device_test.cpp - the pool that a device uses, and the devices that may use a pool.
+// SPDX-License-Identifier: Apache-2.0
+// memory_pool_device_test.cpp - the current pool of a device, and the devices that may access a
+// pool.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -73,7 +75,7 @@ TEST_F(MemoryPoolDevice, APeerDeviceHasAccessAfterSetAccess) {
   pool.set_access(peer, pool_access::read_write);
   EXPECT_EQ(pool.access(peer), pool_access::read_write);
 
-  // A stream of the other device, with memory of this one.
+  // A stream of the other device, with memory of this device.
   const stream other{peer};
   buffer<std::uint32_t> x{pool, other, size};
   fill(other, x, 6u);

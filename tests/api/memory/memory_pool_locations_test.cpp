@@ -1,4 +1,5 @@
-// memory_pool_places_test.cpp - pools of the host's memory and of managed memory.
+// SPDX-License-Identifier: Apache-2.0
+// memory_pool_locations_test.cpp - pools of host memory and of managed memory.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -45,7 +46,7 @@ TEST_F(MemoryPoolPlaces, TheHostAndDevicesUsePinnedMemory) {
   pool.deallocate(s, words);
 }
 
-// Pinned pools of one of the host's nodes. Every machine has node 0.
+// A pinned pool may be on one NUMA node of the host. Every machine has node 0.
 TEST_F(MemoryPoolPlaces, APinnedPoolMayNameItsNumaNode) {
   const memory_pool pool{
       gpu, {.memory = pool_memory::pinned, .location = memory_location::host_node(0)}};
@@ -73,7 +74,7 @@ TEST_F(MemoryPoolPlaces, TheHostAndDevicesUseManagedMemory) {
     EXPECT_GE(pool.usage().used, x.size_bytes());
     fill(s, x, 3u);
     s.sync();
-    const std::span<std::uint32_t> here{x.data(), x.size()};  // the host's address, too
+    const std::span<std::uint32_t> here{x.data(), x.size()};  // also the address for the host
     EXPECT_EQ(here[size - 1], 3u);
     here[0] = 4;
     EXPECT_EQ(contents(s, x).front(), 4u);
@@ -83,7 +84,7 @@ TEST_F(MemoryPoolPlaces, TheHostAndDevicesUseManagedMemory) {
   }
 }
 
-// What such memory cannot be.
+// Combinations of options that such memory does not support.
 TEST_F(MemoryPoolPlaces, InvalidManagedAndPinnedOptionsAreRefused) {
   const auto result = [&](const memory_pool_options& options) {
     return result_of([&] { const memory_pool none{gpu, options}; });
@@ -96,7 +97,7 @@ TEST_F(MemoryPoolPlaces, InvalidManagedAndPinnedOptionsAreRefused) {
       errc::invalid_value);
   EXPECT_EQ(result({.location = memory_location{gpu}}), errc::success);
 
-  // Refused before the driver sees them: it would make a pool of another kind.
+  // Refused before the driver sees them: it would create a pool of another kind.
   const fault_table calls;
   EXPECT_EQ(result({.location = memory_location::host()}), errc::invalid_value);
   EXPECT_EQ(result({.location = memory_location{device{gpu.ordinal() + 1}}}), errc::invalid_value);

@@ -1,4 +1,5 @@
-// memory_pool_test.cpp - pools: what comes from them, and who owns them.
+// SPDX-License-Identifier: Apache-2.0
+// memory_pool_test.cpp - memory pools: allocation and ownership.
 #include <weir/core/deferred.hpp>
 #include <weir/core/to_string.hpp>
 #include <weir/memory/buffer.hpp>
@@ -84,7 +85,7 @@ TEST_F(MemoryPool, ABufferIsAllocatedFromAPool) {
   EXPECT_EQ(empty.data(), nullptr);
 }
 
-// It may go before its memory, which works on.
+// A pool may be destroyed before its memory, which stays valid.
 TEST_F(MemoryPool, MemoryOutlivesItsPool) {
   std::optional<memory_pool> pool{std::in_place, gpu};
   buffer<std::uint32_t> x{*pool, s, size};
@@ -156,7 +157,7 @@ TEST_F(MemoryPool, AdoptTakesOwnershipAndReleaseGivesItUp) {
             errc::invalid_value);
 }
 
-// Rule 75, and 115.
+// Rules 75 and 115.
 TEST_F(MemoryPool, DestructionIsDeferredInHostFunctionsAndCaptures) {
   const fault_table calls;
   std::optional<memory_pool> inside{std::in_place, gpu};

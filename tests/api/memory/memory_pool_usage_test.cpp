@@ -1,5 +1,6 @@
-// memory_pool_usage_test.cpp - what pools keep, count and reuse, and what becomes of those who ask
-// for more than there is.
+// SPDX-License-Identifier: Apache-2.0
+// memory_pool_usage_test.cpp - what pools keep, count and reuse, and what a request for too much
+// memory does.
 #include <weir/core/to_string.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
@@ -33,7 +34,7 @@ class MemoryPoolUsage : public ::testing::Test {
   static constexpr std::size_t size = 1 << 14;
   static constexpr std::size_t mebibyte = 1 << 20;
 
-  // A pool that runs out soon, and gives nothing to other streams before it is free.
+  // A small pool that gives a stream's memory to other streams only after the free has completed.
   static memory_pool_options small() {
     return {.max_size = 64 * mebibyte,
             .reuse = {.follow_event_dependencies = false,
@@ -132,7 +133,7 @@ TEST_F(MemoryPoolUsage, AnOversizedRequestThrowsOutOfMemory) {
               const buffer<std::uint64_t> x{pool, s, most / 4};
             }),
             errc::out_of_memory);
-  const buffer<char> small_one{pool, s, 16};  // the pool is as good as before
+  const buffer<char> small_one{pool, s, 16};  // the pool still works
   s.sync();
 }
 

@@ -1,5 +1,5 @@
-// memory_resource_test.cpp - pools in the shapes of other libraries: resources, allocators,
-// std::pmr.
+// SPDX-License-Identifier: Apache-2.0
+// memory_resource_test.cpp - pools in the form of other libraries: resources, allocators, std::pmr.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -24,8 +24,7 @@
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
-// Properties as they are in CCCL, behind a version of its own, and some that are not what they look
-// like.
+// Properties as in CCCL, in a versioned namespace, and some with similar names that must not match.
 namespace theirs::mr {
 inline namespace version_4 {
 struct device_accessible {};
@@ -44,13 +43,14 @@ using test::contents;
 using test::gate;
 using test::result_of;
 
-// Somebody else's stream.
+// A stream type of another library.
 struct their_stream {
   CUstream_st* handle;
   [[nodiscard]] CUstream_st* get() const { return handle; }
 };
 
-// cuda::mr::synchronous_resource and resource of CCCL 3.1 and later; RMM asks for the same.
+// The concepts cuda::mr::synchronous_resource and resource of CCCL 3.1 and later, which RMM
+// requires too.
 template <class R>
 concept synchronous_resource = std::equality_comparable<R> && std::copy_constructible<R> &&
     requires(R& r, void* p, std::size_t n, std::size_t a) {
@@ -116,7 +116,7 @@ TEST_F(MemoryResource, TheAsyncNamesAreAliases) {
   EXPECT_EQ(pool.usage().used, 0u);
 }
 
-// Usable by every stream at once, even where the memory was some other stream's a moment ago.
+// The memory can be used on every stream at once, even if another stream used it just before.
 TEST_F(MemoryResource, MemoryAllocatedWithoutAStreamIsReadyWhenTheCallReturns) {
   const pinned_pool_resource resource{pinned};
   auto* const words =
@@ -128,7 +128,7 @@ TEST_F(MemoryResource, MemoryAllocatedWithoutAStreamIsReadyWhenTheCallReturns) {
   resource.deallocate_sync(words, size * sizeof(std::uint32_t));
 }
 
-// It takes a stream that nobody captures.
+// The resource uses a stream that does not capture.
 TEST_F(MemoryResource, AllocatingWithoutAStreamBreaksNoCapture) {
   const device_pool_resource resource{pool};
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
@@ -158,7 +158,7 @@ TEST_F(MemoryResource, AnUnsupportedAlignmentIsRefused) {
 TEST_F(MemoryResource, StandardContainersUsePinnedMemory) {
   std::vector<std::uint32_t, pinned_allocator<std::uint32_t>> numbers(size, 7u, pinned);
   EXPECT_GE(pinned.usage().used, size * sizeof(std::uint32_t));
-  fill(s, numbers, 8u);  // the device reaches it where it is
+  fill(s, numbers, 8u);  // the device accesses the memory in place
   s.sync();
   EXPECT_EQ(numbers.back(), 8u);
   auto copied = numbers;
@@ -203,7 +203,7 @@ TEST_F(MemoryResource, OutOfMemoryIsThrownAsBadAlloc) {
                std::bad_array_new_length);
 }
 
-// On a GPU the first store would end the program.
+// On a GPU, the first store of the host would crash the program.
 TEST(PinnedAllocator, AnAllocatorRefusesAPoolOfDeviceMemory) {
   const memory_pool far{device{}};
   EXPECT_EQ(test::result_of([&] { static_cast<void>(pinned_allocator<int>{far}.allocate(10)); }),

@@ -1,4 +1,5 @@
-// pinned_buffer_test.cpp - pinned memory: an array for the host, freed when no copy uses it.
+// SPDX-License-Identifier: Apache-2.0
+// pinned_buffer_test.cpp - pinned memory: a host array that is freed when no copy uses it.
 #include <weir/core/deferred.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
@@ -43,13 +44,12 @@ class PinnedBuffer : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1 << 12;
 
-  // Deferred destructions are begun in order: when a later one is done, each before it has been
-  // looked at.
+  // The reclaimer begins deferred tasks in order: when a later one is done, all earlier ones have
+  // been tried.
   void let_deferred_begin(const fault_table& calls) {
     const stream other{gpu};
     const int before = calls.count(&driver_table::cuEventDestroy_v2);
-    launch_host_once(other,
-                     [mark = event{gpu}] {});  // whose closure owns something, and so is deferred
+    launch_host_once(other, [mark = event{gpu}] {});  // owns an object, so its end is deferred
     other.sync();
     const auto enough = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     const auto has_begun = [&] {
@@ -142,7 +142,7 @@ TEST_F(PinnedBuffer, MovingMakesNoDriverCall) {
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-// Destroying it while a copy is under way neither waits nor takes the memory away.
+// Destroying the buffer during a copy does not block, and the memory stays until the copy is done.
 TEST_F(PinnedBuffer, ABufferInUseIsFreedWhenItsCopiesAreDone) {
   drain_deferred();
   buffer<std::uint32_t> x{s, size};
@@ -152,7 +152,7 @@ TEST_F(PinnedBuffer, ABufferInUseIsFreedWhenItsCopiesAreDone) {
     pinned_buffer<std::uint32_t> source{size};
     std::ranges::fill(source, 77u);
     copy(s, source, x);
-  }  // returns
+  }  // returns without blocking
   EXPECT_FALSE(s.done());
   let_deferred_begin(calls);
   EXPECT_EQ(deferred_count(), 1u);
@@ -164,7 +164,7 @@ TEST_F(PinnedBuffer, ABufferInUseIsFreedWhenItsCopiesAreDone) {
   EXPECT_EQ(contents(s, x), std::vector<std::uint32_t>(size, 77u));
 }
 
-// Keeps the thread that destroys it until it is told to go on.
+// Its destructor blocks until the flag is set.
 struct keeper {
   std::atomic<bool>* go_on;
   explicit keeper(std::atomic<bool>& flag) : go_on{&flag} {}
@@ -175,11 +175,11 @@ struct keeper {
   }
 };
 
-// A driver may wait for its whole device in that call, so it is another thread that makes it.
+// A driver may wait for the whole device in cuMemFreeHost, so another thread calls it.
 TEST_F(PinnedBuffer, AnIdleBufferIsFreedByAnotherThread) {
   const fault_table calls;
   std::atomic<bool> go_on{false};
-  launch_host_once(s, [kept = keeper{go_on}] {});  // what destroys closures frees memory as well
+  launch_host_once(s, [kept = keeper{go_on}] {});  // keeps the reclaimer thread busy
   s.sync();
   { const pinned_buffer<int> x{size}; }
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
@@ -204,7 +204,7 @@ TEST_F(PinnedBuffer, ClosingABufferWaitsForItsCopies) {
   EXPECT_EQ(contents(s, x).back(), 78u);
 }
 
-// Work that weir did not queue is told.
+// used_on() reports work that weir did not queue.
 TEST_F(PinnedBuffer, UsedOnCoversForeignWork) {
   drain_deferred();
   buffer<std::uint32_t> x{s, size};

@@ -1,4 +1,5 @@
-// name_test.cpp - names: given, shown in texts and errors, and gone with what they name.
+// SPDX-License-Identifier: Apache-2.0
+// name_test.cpp - names of objects: set, shown in texts and errors, and removed with the object.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
@@ -50,7 +51,7 @@ TEST_F(Name, ANameIsPartOfTheText) {
   EXPECT_EQ(to_string(gpu), "device 0 \"left\"");
 }
 
-// Of the legacy default stream there are two handles and one name.
+// The legacy default stream has two handles and one name.
 TEST_F(Name, DefaultStreamsHaveNames) {
   set_name(stream_ref::legacy(), "old");
   set_name(stream_ref::per_thread(), "mine");
@@ -86,7 +87,7 @@ TEST_F(Name, ALaterNameReplacesAnEarlierName) {
   EXPECT_EQ(name_of(s), "");
 }
 
-// A driver gives handles out again.
+// A driver reuses handles.
 TEST_F(Name, ANameEndsWithItsObject) {
   const int before = detail::name_count;
   stream_ref was{s};

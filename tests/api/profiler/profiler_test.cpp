@@ -1,4 +1,5 @@
-// profiler_test.cpp - telling a profiler where to begin and to end.
+// SPDX-License-Identifier: Apache-2.0
+// profiler_test.cpp - starting and stopping a profiler's recording.
 #include <weir/core/deferred.hpp>
 #include <weir/profiler/profiler.hpp>
 #include <weir/stream/host_function.hpp>
@@ -44,7 +45,7 @@ TEST(Profiler, HostFunctionsMayNotStartTheProfiler) {
   EXPECT_EQ(started, errc::not_permitted);
 }
 
-// A recording ends where its scope does, in a capture too: what came after it is not in it.
+// The recording stops at the end of the scope even in a capture, so it contains no later work.
 TEST(Profiler, AScopeEndsAtOnceInACapture) {
   const fault_table calls;
   std::optional<profiler_scope> scope{std::in_place};
@@ -71,14 +72,14 @@ TEST(Profiler, AScopeThatCannotStartDoesNotStop) {
 }
 
 TEST(Profiler, AFailureAtTheEndOfAScopeReachesTheErrorHook) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   {
     fault_table faults;
     faults.fail(&driver_table::cuProfilerStop, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     const profiler_scope scope;
   }
-  ASSERT_EQ(unraised.count(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+  ASSERT_EQ(unhandled.count(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::system_not_ready);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // child_graph_node_test.cpp - nodes that are graphs: copied in, moved in, replaced.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
@@ -93,11 +94,12 @@ TEST_F(ChildGraphNode, AChildGraphIsReplacedInAnExecutable) {
   const auto shape = failure_of([&] { exec.set(node, child_graph_parameters{other}); });
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->result(), errc::graph_exec_update_failure);
-  EXPECT_NE(shape->hint().find("same shape"), std::string::npos) << shape->what();
+  EXPECT_NE(shape->hint().find("keep its shape"), std::string::npos) << shape->what();
   EXPECT_EQ(launched(exec), std::vector{2});
 }
 
-// The driver's executable takes over what the nodes do, not what their graph keeps.
+// The driver copies the replacement's nodes into the executable; weir has to keep the objects of
+// its graph.
 TEST_F(ChildGraphNode, AnExecutableKeepsTheObjectsOfAReplacementGraph) {
   closure_stats first;
   closure_stats second;
@@ -143,7 +145,7 @@ TEST_F(ChildGraphNode, AChildGraphSharesTheObjectsKeptByTheOriginal) {
   EXPECT_TRUE(is_destroyed_once(f));
 }
 
-// A driver crashes on a graph in itself.
+// A driver crashes if a graph contains itself.
 TEST_F(ChildGraphNode, AGraphCannotContainItself) {
   EXPECT_EQ(result_of([&] { static_cast<void>(g.add(child_graph_parameters{g})); }),
             errc::invalid_value);
@@ -172,7 +174,7 @@ TEST_F(ChildGraphNode, InvalidChildGraphsAreRefused) {
   EXPECT_EQ(captured.node_count(), 1u);
 }
 
-// Rule 129, through nested children, and named.
+// Rule 129: also for nested child graphs, and the error names the node.
 TEST_F(ChildGraphNode, AChildGraphThatAllocatesIsMovedAndNotCopied) {
   graph inner;
   const allocation_node a = inner.add(allocation_parameters{gpu, 400});
@@ -187,8 +189,7 @@ TEST_F(ChildGraphNode, AChildGraphThatAllocatesIsMovedAndNotCopied) {
 
   const child_graph_node moved = add_moved_child(g, std::move(inner));
   EXPECT_TRUE(inner.closed());
-  EXPECT_EQ(moved.child().find("scratch"), graph_node{a})
-      << "its nodes and tags are what they were";
+  EXPECT_EQ(moved.child().find("scratch"), graph_node{a}) << "the move keeps nodes and tags";
   const auto nested = failure_of([&] { static_cast<void>(child.add(child_graph_parameters{g})); });
   ASSERT_TRUE(nested);
   EXPECT_NE(nested->hint().find("\"scratch\""), std::string::npos) << nested->what();
@@ -218,7 +219,7 @@ TEST_F(ChildGraphNode, ARefusedMoveLeavesTheGraphUnchanged) {
   EXPECT_EQ(launched(child.instantiate()), std::vector{1});
 }
 
-// Tags go along, of every depth, and name the copies.
+// The tags of all levels are copied and name the copied nodes.
 TEST_F(ChildGraphNode, TagsAreCopiedWithTheChildGraph) {
   graph innermost;
   const host_function_node deep = put(innermost, 5);
@@ -242,7 +243,7 @@ TEST_F(ChildGraphNode, TagsAreCopiedWithTheChildGraph) {
   check(copied);
 }
 
-// What is in an executable is set by its tag.
+// A node of an executable can be set by its tag.
 TEST_F(ChildGraphNode, AnExecutableFindsNodesByTag) {
   const host_function_node a = put(g, 1);
   g.tag(a, "step");

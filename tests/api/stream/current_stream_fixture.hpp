@@ -1,5 +1,5 @@
-// current_stream_fixture.hpp - threads without a current stream of their own, and two streams to
-// make current there.
+// SPDX-License-Identifier: Apache-2.0
+// current_stream_fixture.hpp - threads without a current stream, and two streams to make current.
 #pragma once
 
 #include <weir/device/context.hpp>

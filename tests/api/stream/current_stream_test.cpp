@@ -1,4 +1,5 @@
-// current_stream_test.cpp - which stream is current, for which thread and device.
+// SPDX-License-Identifier: Apache-2.0
+// current_stream_test.cpp - the current stream of each thread and device.
 #include <weir/device/context.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
@@ -110,7 +111,7 @@ TEST_F(CurrentStream, ACurrentStreamOutlivesItsOwner) {
   });
 }
 
-// Rule 28, to the end of the thread.
+// Rule 28, until the thread ends.
 TEST_F(CurrentStream, ACurrentStreamIsDestroyedWithTheLastThreadThatUsesIt) {
   const fault_table calls;
   on_a_new_thread([&] {
@@ -195,7 +196,7 @@ TEST(DefaultStream, TheEnvironmentMayNameTheLegacyStream) {
 TEST(DefaultStream, AnInvalidEnvironmentValueIsReported) {
   test::in_a_fresh_process([] {
     ::setenv("WEIR_DEFAULT_STREAM", "1per-thread", 1);
-    for (int i = 0; i < 2; ++i) {  // at every call
+    for (int i = 0; i < 2; ++i) {  // on every call
       const auto failure = failure_of([] { static_cast<void>(default_stream()); });
       if (!WEIR_HOLDS(failure && failure->result() == errc::invalid_value)) return false;
       if (!WEIR_HOLDS(failure->hint().find("1per-thread") != std::string::npos)) return false;

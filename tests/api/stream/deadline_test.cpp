@@ -1,4 +1,5 @@
-// deadline_test.cpp - waits of the host that end in time.
+// SPDX-License-Identifier: Apache-2.0
+// deadline_test.cpp - waits of the host with a timeout or deadline.
 #include <weir/event/event.hpp>
 #include <weir/stream/stream.hpp>
 
@@ -54,7 +55,6 @@ TEST_F(Deadline, AnExpiredDeadlineDoesNotWait) {
   s.sync();
 }
 
-// It waits at least as long as it was told.
 TEST_F(Deadline, AWaitDoesNotEndBeforeItsDeadline) {
   gate held{s};
   const auto begin = std::chrono::steady_clock::now();
@@ -74,7 +74,7 @@ TEST_F(Deadline, AWaitReturnsTrueWhenTheWorkEndsInTime) {
   opener.join();
 }
 
-// Every duration has an end that can be waited for, or none at all.
+// Extreme durations neither overflow nor become zero.
 TEST_F(Deadline, ExtremeAndFractionalDurationsAreAccepted) {
   gate held{s};
   std::thread opener{[&] { held.open(); }};
@@ -87,7 +87,7 @@ TEST_F(Deadline, ExtremeAndFractionalDurationsAreAccepted) {
   EXPECT_TRUE(s.sync_for(std::chrono::duration<float>{1e30f}));
 }
 
-// Another thread may go on giving the stream work: the wait is for what it had.
+// The wait covers the work that was queued when it began, even if another thread keeps queueing.
 TEST_F(Deadline, LaterWorkDoesNotExtendTheWait) {
   gate first{s};
   const event behind = s.record();

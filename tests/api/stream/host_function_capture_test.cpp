@@ -1,5 +1,6 @@
-// host_function_capture_test.cpp - host functions in captures: which are taken, how often they run,
-// how long they live.
+// SPDX-License-Identifier: Apache-2.0
+// host_function_capture_test.cpp - host functions in captures: which are accepted, how often they
+// run, how long they live.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/stream/host_function.hpp>
@@ -51,12 +52,12 @@ class HostFunctionCapture : public ::testing::Test {
   }
 
   device gpu;
-  context_scope current{gpu};  // to instantiate graphs
+  context_scope current{gpu};  // needed to instantiate graphs
   stream s{gpu};
   stream t{gpu};
 };
 
-// Rules 67 and 70: refused before the driver sees it, so that the capture lives on.
+// Rules 67 and 70: the function is refused before the driver sees it, so the capture stays valid.
 TEST_F(HostFunctionCapture, ACaptureRefusesFunctionsThatRunOnce) {
   closure_stats once;
   closure_stats callback;
@@ -112,7 +113,7 @@ TEST_F(HostFunctionCapture, AStreamThatJoinedTheCaptureCapturesFunctions) {
   EXPECT_TRUE(is_destroyed_once(f));
 }
 
-// Rule 71: a launch that is under way keeps the closure.
+// Rule 71: a launch in flight keeps the closure alive.
 TEST_F(HostFunctionCapture, AClosureOutlivesALaunchInFlight) {
   closure_stats f;
   begin();
@@ -131,25 +132,25 @@ TEST_F(HostFunctionCapture, AClosureOutlivesALaunchInFlight) {
   EXPECT_TRUE(is_destroyed_once(f));
 }
 
-// Rule 73: no one stream stands for all launches, so it reaches the hook.
+// Rule 73: a launch belongs to no single stream, so the exception reaches the handler.
 TEST_F(HostFunctionCapture, AnExceptionInALaunchReachesTheErrorHook) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   begin();
   launch_host(s, [] { throw std::runtime_error{"in a graph"}; });
   const abi::CUgraph graph = end();
   const abi::CUgraphExec exec = instantiate(graph);
   launch(exec);
   s.sync();
-  EXPECT_EQ(unraised.count(), 1u);
+  EXPECT_EQ(unhandled.count(), 1u);
   destroy(exec);
   destroy(graph);
 }
 
-// A capture that is broken is told apart, and nothing is queued.
+// The error names the broken capture, and nothing is queued.
 TEST_F(HostFunctionCapture, ABrokenCaptureRefusesFunctions) {
   closure_stats f;
   begin();
-  EXPECT_NE(driver().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS);  // breaks it
+  EXPECT_NE(driver().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS);  // breaks the capture
   EXPECT_EQ(result_of([&] { launch_host(s, [w = closure_probe{f}] { w.record_run(); }); }),
             errc::stream_capture_invalidated);
   EXPECT_EQ(f.destructions, 1);
@@ -159,8 +160,8 @@ TEST_F(HostFunctionCapture, ABrokenCaptureRefusesFunctions) {
   s.sync();
 }
 
-// What a stream of weir's is, is known; asking in a capture does no harm. Of a foreign one the
-// question is refused.
+// weir stores the properties of its own streams, so queries do not break a capture. Queries of a
+// foreign stream are refused.
 TEST_F(HostFunctionCapture, QueriesOfAStreamDoNotBreakItsCapture) {
   begin();
   static_cast<void>(s.id());

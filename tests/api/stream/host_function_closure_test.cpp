@@ -1,4 +1,5 @@
-// host_function_closure_test.cpp - what a host function carries along: taken in, kept, destroyed
+// SPDX-License-Identifier: Apache-2.0
+// host_function_closure_test.cpp - closures of host functions: copied or moved in, kept, destroyed
 // once.
 #include <weir/core/deferred.hpp>
 #include <weir/memory/buffer.hpp>
@@ -37,7 +38,7 @@ class HostFunctionClosure : public ::testing::Test {
   stream s{gpu};
 };
 
-// Rule 82: the closure is copied or moved in; the caller's own is free at once.
+// Rule 82: the closure is copied or moved in, so the caller may destroy its own at once.
 TEST_F(HostFunctionClosure, AClosureIsCopiedAndOutlivesTheCaller) {
   gate held{s};
   std::string got;
@@ -87,9 +88,9 @@ TEST_F(HostFunctionClosure, AClosureIsDestroyedOnceAndOutsideOfHostFunctions) {
   }
 }
 
-// Rules 75 and 89: a closure may own whatever weir has, also the last owner of its own stream.
+// Rules 75 and 89: a closure may own any object of weir, even the last owner of its own stream.
 TEST_F(HostFunctionClosure, AClosureMayOwnStreamsEventsAndBuffers) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   auto own = std::make_unique<stream>(gpu);
   const stream_ref on = *own;
   gate held{on};
@@ -104,10 +105,10 @@ TEST_F(HostFunctionClosure, AClosureMayOwnStreamsEventsAndBuffers) {
   behind.sync();
   drain_deferred();
   EXPECT_EQ(runs, 1);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
-// A closure that cannot even be moved in leaves nothing behind.
+// If the closure's move constructor throws, nothing is queued and nothing is leaked.
 TEST_F(HostFunctionClosure, AClosureWhoseCopyThrowsIsNotQueued) {
   struct refuses {
     refuses() = default;
@@ -119,7 +120,7 @@ TEST_F(HostFunctionClosure, AClosureWhoseCopyThrowsIsNotQueued) {
   s.sync();
 }
 
-// Rule 81: refused calls destroy it on the calling thread.
+// Rule 81: a refused call destroys the closure on the calling thread.
 TEST_F(HostFunctionClosure, ARefusedClosureIsDestroyedOnTheCallingThread) {
   stream gone{gpu};
   gone.close();

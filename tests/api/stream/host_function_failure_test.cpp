@@ -1,5 +1,6 @@
-// host_function_failure_test.cpp - exceptions of host functions on their way to the next sync() of
-// the stream.
+// SPDX-License-Identifier: Apache-2.0
+// host_function_failure_test.cpp - exceptions of host functions, thrown by the next sync() of the
+// stream.
 #include <weir/core/deferred.hpp>
 #include <weir/event/event.hpp>
 #include <weir/memory/fill.hpp>
@@ -26,7 +27,7 @@ using test::unhandled_errors;
 
 class HostFunctionFailure : public ::testing::Test {
  protected:
-  // The message of the std::runtime_error that the call throws; empty if it throws none.
+  // Returns the message of the std::runtime_error that the call throws; empty if it throws none.
   template <class Call>
   static std::string thrown_by(const Call& call) {
     try {
@@ -49,8 +50,8 @@ TEST_F(HostFunctionFailure, TheNextSyncThrowsTheExceptionOnce) {
   launch_host(s, [] { throw std::runtime_error{"thrown inside"}; });
   fill(s, word, 1u);
   EXPECT_EQ(thrown_by([&] { s.sync(); }), "thrown inside");
-  EXPECT_EQ(word[0], 1u) << "later work ran";
-  EXPECT_EQ(thrown_by([&] { s.sync(); }), "") << "once";
+  EXPECT_EQ(word[0], 1u) << "later work has run";
+  EXPECT_EQ(thrown_by([&] { s.sync(); }), "") << "the exception is thrown once";
 }
 
 TEST_F(HostFunctionFailure, OnlyASyncOfItsOwnStreamThrowsTheException) {
@@ -62,13 +63,13 @@ TEST_F(HostFunctionFailure, OnlyASyncOfItsOwnStreamThrowsTheException) {
 }
 
 TEST_F(HostFunctionFailure, TheFirstExceptionIsThrownAndLaterOnesReachTheErrorHook) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   launch_host(s, [] { throw std::runtime_error{"first"}; });
   add_callback(s, [](errc) { throw std::runtime_error{"second"}; });
-  launch_host_once(s, [] { throw 3; });  // not even a std::exception
+  launch_host_once(s, [] { throw 3; });  // not derived from std::exception
   EXPECT_EQ(thrown_by([&] { s.sync(); }), "first");
-  ASSERT_EQ(unraised.count(), 2u);
-  EXPECT_EQ(thrown_by([&] { std::rethrow_exception(unraised.all()[0]); }), "second");
+  ASSERT_EQ(unhandled.count(), 2u);
+  EXPECT_EQ(thrown_by([&] { std::rethrow_exception(unhandled.all()[0]); }), "second");
 }
 
 TEST_F(HostFunctionFailure, AWaitWithADeadlineThrowsTheException) {
@@ -77,31 +78,31 @@ TEST_F(HostFunctionFailure, AWaitWithADeadlineThrowsTheException) {
 }
 
 TEST_F(HostFunctionFailure, AnUncollectedExceptionReachesTheErrorHook) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   stream gone{gpu};
   launch_host(gone, [] { throw std::runtime_error{"nobody's"}; });
   const event behind = gone.record();
   behind.sync();
   gone.close();
-  ASSERT_EQ(unraised.count(), 1u);
-  EXPECT_EQ(thrown_by([&] { std::rethrow_exception(unraised.all()[0]); }), "nobody's");
+  ASSERT_EQ(unhandled.count(), 1u);
+  EXPECT_EQ(thrown_by([&] { std::rethrow_exception(unhandled.all()[0]); }), "nobody's");
 }
 
-// Rule 17: a stream that gets the handle of a dead one is not confused with it.
+// Rule 17: a stream that gets the handle of a destroyed one is a different stream.
 TEST_F(HostFunctionFailure, ALaterStreamDoesNotInheritAnException) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   for (int i = 0; i < 20; ++i) {
     stream gone{gpu};
     gate held{gone};
     launch_host(gone, [] { throw std::runtime_error{"of the dead"}; });
     const event behind = gone.record();
     gone.close();
-    stream next{gpu};  // perhaps under the same handle
+    stream next{gpu};  // may have the old handle
     held.open();
     behind.sync();
     EXPECT_EQ(thrown_by([&] { next.sync(); }), "");
   }
-  EXPECT_EQ(unraised.count(), 20u);
+  EXPECT_EQ(unhandled.count(), 20u);
 }
 
 TEST_F(HostFunctionFailure, ShutdownThrowsTheExceptionAndClosesTheStream) {

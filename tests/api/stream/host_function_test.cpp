@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // host_function_test.cpp - host functions and callbacks: when they run, what they may do, and how
 // they end.
 #include <weir/core/deferred.hpp>
@@ -78,7 +79,7 @@ TEST_F(HostFunction, QueueingDoesNotBlock) {
 }
 
 TEST_F(HostFunction, FunctionsRunOnceAndInOrder) {
-  std::vector<int> order;  // of one stream, so never at once
+  std::vector<int> order;  // functions of one stream never run concurrently
   for (int i = 0; i < 200; ++i) launch_host(s, [&order, i] { order.push_back(i); });
   s.sync();
   ASSERT_EQ(order.size(), 200u);
@@ -98,7 +99,7 @@ TEST_F(HostFunction, AFunctionRunsOnAThreadOfTheDriver) {
   EXPECT_FALSE(in_host_function());
 }
 
-// Rule 78: streams joined before it are synchronised as well.
+// Rule 78: streams that were joined before the function are synchronized, too.
 TEST_F(HostFunction, WorkOfJoinedStreamsIsDoneBeforeTheFunctionRuns) {
   pinned_buffer<std::uint32_t> word{1};
   word[0] = 0;
@@ -134,7 +135,7 @@ TEST_F(HostFunction, LaunchHostOnceCallsAnRvalue) {
   EXPECT_EQ(calls, 1);
 }
 
-// Rule 65, where all is well.
+// Rule 65, for work that succeeds.
 TEST_F(HostFunction, ACallbackReceivesTheStatusOnce) {
   std::vector<errc> got;
   add_callback(s, [&](errc status) { got.push_back(status); });
@@ -151,9 +152,9 @@ TEST_F(HostFunction, ACFunctionRunsWithItsData) {
   EXPECT_EQ(result_of([&] { launch_host(s, nullptr, &calls); }), errc::invalid_value);
 }
 
-// Destroyed inside, they are handed to another thread.
+// Objects that are destroyed in a host function are left to another thread.
 TEST_F(HostFunction, HostFunctionsMayDestroyObjects) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   auto device_memory = std::make_unique<buffer<int>>(t, 100);
   auto pinned = std::make_unique<pinned_buffer<int>>(100);
   auto mark = std::make_unique<event>(gpu);
@@ -171,7 +172,7 @@ TEST_F(HostFunction, HostFunctionsMayDestroyObjects) {
   s.sync();
   drain_deferred();
   EXPECT_EQ(deferred_count(), 0u);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
 // Rule 74.
@@ -222,10 +223,10 @@ TEST_F(HostFunction, HostFunctionsMayNotCallWeir) {
   EXPECT_EQ(answers.size(), 31u);
   for (const auto& [what, answer] : answers) EXPECT_EQ(answer, errc::not_permitted) << what;
   EXPECT_FALSE(other.closed());
-  t.sync();  // nothing is harmed
+  t.sync();  // the stream still works
 }
 
-// Rule 76: independent streams need nothing of each other, except that functions may take turns.
+// Rule 76: functions of independent streams have no order and may run one at a time.
 TEST_F(HostFunction, ManyStreamsRunFunctions) {
   std::vector<stream> streams;
   for (int i = 0; i < 16; ++i) streams.emplace_back(gpu);

@@ -1,6 +1,8 @@
-// interop_test.cpp - streams of other libraries, known by their shape alone. The types here have
-// the shapes of cuda::stream_ref, rmm::cuda_stream_view and their like; tests/interop/cccl_test.cpp
-// has the real ones.
+// SPDX-License-Identifier: Apache-2.0
+// interop_test.cpp - streams of other libraries, which weir recognizes by their members alone.
+//
+// The types here have the members of cuda::stream_ref, rmm::cuda_stream_view and similar types.
+// tests/interop/cccl_test.cpp uses the real ones.
 #include <weir/memory/fill.hpp>
 #include <weir/memory/pinned_buffer.hpp>
 #include <weir/stream/shared_stream.hpp>
@@ -20,7 +22,7 @@ namespace {
 
 using test::gate;
 
-namespace like_cuda {  // get(), implicit from the handle, traps for 0 and null
+namespace like_cuda {  // get(); implicit from the handle; deleted for 0 and null
 class stream_ref {
  public:
   stream_ref(CUstream_st* handle) noexcept : handle_{handle} {}
@@ -38,7 +40,7 @@ class stream : public stream_ref {  // an owner
 };
 }  // namespace like_cuda
 
-namespace like_rmm {  // value(), converts to the handle
+namespace like_rmm {  // value(); converts to the handle
 class cuda_stream_view {
  public:
   constexpr cuda_stream_view() noexcept = default;
@@ -57,7 +59,7 @@ struct like_nothing {
   [[nodiscard]] int get() const { return 0; }
 };
 
-// What gives a stream is a source; what also takes one is a reference type.
+// A type that returns a stream is a source. A type that also accepts one is a reference type.
 static_assert(stream_source<like_cuda::stream_ref> && foreign_stream<like_cuda::stream_ref>);
 static_assert(stream_source<like_cuda::stream>);
 static_assert(stream_source<like_rmm::cuda_stream_view> &&
@@ -65,12 +67,12 @@ static_assert(stream_source<like_rmm::cuda_stream_view> &&
 static_assert(!stream_source<like_nothing> && !stream_source<std::string> && !stream_source<int>);
 static_assert(!stream_source<stream> && !stream_source<stream_ref> &&
               !stream_source<shared_stream>);
-// A smart pointer would own what it is made from.
+// A smart pointer would own the handle that it is constructed from.
 static_assert(!foreign_stream<std::shared_ptr<CUstream_st>> &&
               !foreign_stream<std::unique_ptr<CUstream_st>>);
 static_assert(!std::is_convertible_v<stream, std::unique_ptr<CUstream_st>>);
 
-// Implicit in both directions, from every one of weir's.
+// Conversions are implicit in both directions, from each of weir's stream types.
 static_assert(std::is_convertible_v<like_cuda::stream_ref, stream_ref>);
 static_assert(std::is_convertible_v<like_cuda::stream, stream_ref>);
 static_assert(std::is_convertible_v<like_rmm::cuda_stream_view, stream_ref>);
@@ -80,14 +82,14 @@ static_assert(std::is_convertible_v<stream_ref, like_cuda::stream_ref>);
 static_assert(std::is_convertible_v<stream, like_cuda::stream_ref>);
 static_assert(std::is_convertible_v<stream, like_rmm::cuda_stream_view>);
 static_assert(std::is_convertible_v<shared_stream, like_rmm::cuda_stream_view>);
-// But nobody becomes an owner by accident.
+// No conversion creates an owner implicitly.
 static_assert(!std::is_convertible_v<like_cuda::stream_ref, stream> &&
               !std::is_convertible_v<CUstream_st*, stream>);
 
 CUstream_st* through_cuda(like_cuda::stream_ref s) { return s.get(); }
 CUstream_st* through_rmm(like_rmm::cuda_stream_view s) { return s.value(); }
 CUstream_st* through_weir(stream_ref s) { return s.get(); }
-CUstream_st* through_runtime(CUstream_st* s) { return s; }  // cudaStream_t, CUstream, <<<>>>
+CUstream_st* through_runtime(CUstream_st* s) { return s; }  // for cudaStream_t, CUstream and <<<>>>
 
 class Interop : public ::testing::Test {
  protected:
@@ -112,7 +114,7 @@ TEST_F(Interop, ForeignTypesConvertToStreams) {
   EXPECT_EQ(through_weir(s.get()), s.get());
 }
 
-// Rules 2 and 16: there and back it is the same stream, and nobody has come to own it.
+// Rules 2 and 16: a round trip yields an equal stream and creates no owner.
 TEST_F(Interop, ARoundTripYieldsTheSameStream) {
   {
     const like_rmm::cuda_stream_view view = s;
@@ -138,7 +140,7 @@ TEST_F(Interop, WorkOfAForeignStreamIsOrderedByWaits) {
   EXPECT_EQ(word[0], 3u);
 }
 
-// The default streams keep their names: a null view is the legacy stream.
+// Default streams stay default streams: a null view is the legacy stream.
 TEST_F(Interop, DefaultStreamsConvertToDefaultStreams) {
   EXPECT_EQ(stream_ref{like_rmm::cuda_stream_view{}}, stream_ref::legacy());
   EXPECT_TRUE(stream_ref{like_rmm::cuda_stream_view{}}.is_default());

@@ -1,4 +1,5 @@
-// kept_stream_test.cpp - a borrowed stream together with what keeps it alive.
+// SPDX-License-Identifier: Apache-2.0
+// shared_stream_test.cpp - a borrowed stream together with the object that keeps it alive.
 #include <weir/stream/shared_stream.hpp>
 
 #include <memory>
@@ -36,7 +37,7 @@ TEST_F(KeptStream, TheOwnerLivesUntilTheLastCopyIsGone) {
   EXPECT_TRUE(watched.expired());
 }
 
-struct foreign_owner {  // as of another library: copied, not shared
+struct foreign_owner {  // an owner of another library, which is copied and not shared
   std::shared_ptr<int> resource;
 };
 

@@ -1,4 +1,5 @@
-// stream_attributes_test.cpp - what can be set on a stream after it is made.
+// SPDX-License-Identifier: Apache-2.0
+// stream_attributes_test.cpp - attributes of a stream that can be set after its creation.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
@@ -49,7 +50,7 @@ TEST_F(StreamAttributes, EverySyncPolicyIsSetAndReadBack) {
   EXPECT_EQ(of_s.sync_policy(), sync_policy::block);
 }
 
-// The priority that weir knows follows, so that asking for it still needs no driver call.
+// weir updates its stored priority, so a query still makes no driver call.
 TEST_F(StreamAttributes, APriorityIsReportedByStreamAndAttributes) {
   const priority_range range = gpu.priorities();
   of_s.set_priority(range.greatest);
@@ -59,7 +60,7 @@ TEST_F(StreamAttributes, APriorityIsReportedByStreamAndAttributes) {
   EXPECT_EQ(calls.count_all(), 0);
 }
 
-// A driver would take the nearest one.
+// A driver would use the nearest valid priority.
 TEST_F(StreamAttributes, APriorityOutOfRangeNamesTheRange) {
   const priority_range range = gpu.priorities();
   const auto failure = failure_of([&] { of_s.set_priority(range.least + 1); });
@@ -107,10 +108,11 @@ TEST_F(StreamAttributes, SeveralAttributesAreSetAtOnce) {
   EXPECT_EQ(s.priority(), gpu.priorities().greatest);
   EXPECT_EQ(of_s.sync_policy(), sync_policy::yield);
   EXPECT_EQ(of_s.sync_domain(), sync_domain::remote);
-  EXPECT_EQ(of_s.sync_domain_map(), (sync_domain_map{0, 1})) << "what is not there stays as it was";
+  EXPECT_EQ(of_s.sync_domain_map(), (sync_domain_map{0, 1}))
+      << "attributes without a value do not change";
 }
 
-// All or nothing.
+// Either all attributes are set or none.
 TEST_F(StreamAttributes, ARefusedAttributeRestoresTheOthers) {
   of_s.set_sync_policy(sync_policy::spin);
   EXPECT_EQ(result_of([&] {
@@ -124,7 +126,7 @@ TEST_F(StreamAttributes, ARefusedAttributeRestoresTheOthers) {
   EXPECT_EQ(of_s.sync_policy(), sync_policy::spin);
 }
 
-// Nobody can set this one back, so it is not set before the others are.
+// The sync policy cannot be unset again, so it is set after the other attributes.
 TEST_F(StreamAttributes, ARefusedAttributeLeavesTheSyncPolicyUnset) {
   EXPECT_EQ(
       result_of([&] {
@@ -134,7 +136,7 @@ TEST_F(StreamAttributes, ARefusedAttributeLeavesTheSyncPolicyUnset) {
   EXPECT_EQ(of_s.sync_policy(), sync_policy::unset);
 }
 
-// Which of several, on which stream, and what it can be.
+// The error names the attribute, the stream and the allowed values.
 TEST_F(StreamAttributes, AnErrorNamesTheAttribute) {
   const auto expect = [&](const stream_settings& wrong, const char* name, const char* hint) {
     const auto failure = failure_of([&] {

@@ -1,4 +1,6 @@
-// stream_fork_test.cpp - work divided over streams and joined again, in captures and outside.
+// SPDX-License-Identifier: Apache-2.0
+// stream_fork_test.cpp - work divided over several streams and joined again, in captures and
+// outside.
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/stream/host_function.hpp>
@@ -24,7 +26,7 @@ using test::result_of;
 
 class StreamFork : public test::capture_fixture {};
 
-// Rule 122: the original is the first.
+// Rule 122: the original stream is the first one.
 TEST_F(StreamFork, TheOriginIsTheFirstStream) {
   stream_fork own{s, 3};
   ASSERT_EQ(own.size(), 3u);
@@ -67,7 +69,7 @@ TEST_F(StreamFork, BranchesFollowTheOriginAndTheJoinFollowsTheBranches) {
   EXPECT_EQ(seen_after, 2);
 }
 
-// Rule 122: the join closes the others.
+// Rule 122: the join releases the other streams.
 TEST_F(StreamFork, TheJoinReleasesTheBranches) {
   const stream_pool pool{gpu, {.limit = 2}};
   stream_fork f{s, 3, pool};
@@ -101,7 +103,7 @@ TEST_F(StreamFork, ACaptureIsForkedAndJoined) {
   EXPECT_EQ(first_element(), 3);
 }
 
-// The end of the block is the join, so that the capture ends well.
+// The destructor joins, so the capture ends without an error.
 TEST_F(StreamFork, TheDestructorJoins) {
   const graph g = capture(s, [&] {
     const stream_fork f{s, {t}};
@@ -139,7 +141,7 @@ TEST_F(StreamFork, ForksNest) {
   EXPECT_EQ(g.edges().size(), 1u);
 }
 
-// A wait would break both captures.
+// A wait between streams of two captures would break both.
 TEST_F(StreamFork, AStreamOfAnotherCaptureIsRefusedAndBothCapturesStayValid) {
   test::foreign_capture other{t};
   const graph g = capture(s, [&] {
@@ -170,7 +172,7 @@ TEST_F(StreamFork, TheJoinIsRefusedInACaptureBegunAfterTheFork) {
 }
 
 TEST_F(StreamFork, ABrokenCaptureRefusesForksAndReportsItsFailure) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   const auto failure = failure_of([&] {
     static_cast<void>(capture(s, [&] {
       const stream_fork f{s, {t}};
@@ -180,7 +182,7 @@ TEST_F(StreamFork, ABrokenCaptureRefusesForksAndReportsItsFailure) {
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-  EXPECT_EQ(unraised.count(), 0u) << "the end of the capture has told";
+  EXPECT_EQ(unhandled.count(), 0u) << "the end of the capture has reported it";
   expect_not_capturing();
 }
 

@@ -1,5 +1,6 @@
-// stream_order_test.cpp - what runs after what: within a stream, between streams, and with the
-// default streams.
+// SPDX-License-Identifier: Apache-2.0
+// stream_order_test.cpp - the order of work: within a stream, between streams, and with the default
+// streams.
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
 #include <weir/memory/buffer.hpp>
@@ -30,7 +31,7 @@ using test::share_hardware_queue;
 
 class StreamOrder : public ::testing::Test {
  protected:
-  // Sets one word when the stream comes there; the host sees it without a call.
+  // Sets one word when the stream reaches this operation. The host reads it without a driver call.
   void mark(stream_ref s, std::size_t which, std::uint32_t value = 1) {
     fill(s, words.data() + which, 1, value);
   }
@@ -48,8 +49,7 @@ class StreamOrder : public ::testing::Test {
 };
 
 TEST_F(StreamOrder, WorkSubmittedByAnyThreadRunsInStreamOrder) {
-  buffer<std::uint32_t> there{
-      a, 1};  // a GPU's driver makes the caller wait for a copy from host to host
+  buffer<std::uint32_t> there{a, 1};  // a GPU's driver blocks for host-to-host copies
   gate held{a};
   mark(a, 0, 1);
   std::thread{[&] { mark(a, 0, 2); }}.join();
@@ -72,7 +72,7 @@ TEST_F(StreamOrder, IndependentStreamsDoNotWaitForEachOther) {
   EXPECT_FALSE(a.done());
 }
 
-// Rule 33: the host is not held; rule 36's second half: what comes after the wait is.
+// Rule 33: the wait does not block the host. It blocks later work of the stream.
 TEST_F(StreamOrder, AWaitBlocksLaterWorkAndNotTheHost) {
   gate held{a};
   const event e = a.record();
@@ -87,7 +87,7 @@ TEST_F(StreamOrder, AWaitBlocksLaterWorkAndNotTheHost) {
   EXPECT_EQ(seen(1), 1u);
 }
 
-// Rule 42: "done" means as much as a wait.
+// Rule 42: done() makes the results visible to the host like a wait.
 TEST_F(StreamOrder, DoneMakesTheResultsVisibleToTheHost) {
   for (std::uint32_t round = 1; round <= 20; ++round) {
     mark(a, 0, round);
@@ -102,13 +102,13 @@ TEST_F(StreamOrder, AWaitForAnUnrecordedEventDoesNotBlock) {
   const event never{gpu};
   b.wait(never);
   gate held{a};
-  a.record(never);  // later records do not reach back
+  a.record(never);  // a later record does not change earlier waits
   mark(b, 0);
   b.sync();
   EXPECT_EQ(seen(0), 1u);
 }
 
-// Rules 35 and 56: a wait binds to the record that the event had when it was made.
+// Rules 35 and 56: a wait binds to the record that the event held when the wait was enqueued.
 TEST_F(StreamOrder, ALaterRecordDoesNotExtendAnEarlierWait) {
   stream c{gpu};
   gate first{a};
@@ -154,7 +154,7 @@ TEST_F(StreamOrder, AStreamThatWaitsForItselfDoesNotBlock) {
   EXPECT_EQ(seen(0), 1u);
 }
 
-// Rule 39: threads that wait for the same stream at once do not disturb each other.
+// Rule 39: threads may wait for one stream concurrently.
 TEST_F(StreamOrder, ThreadsMayWaitForOneStreamAtOnce) {
   constexpr std::size_t threads = 4;
   constexpr int rounds = 50;
@@ -177,10 +177,10 @@ TEST_F(StreamOrder, ThreadsMayWaitForOneStreamAtOnce) {
   EXPECT_EQ(early, 0);
 }
 
-// Rule 45, one way: a non-blocking stream and the legacy stream ignore each other.
+// Rule 45, first part: a non-blocking stream and the legacy stream do not wait for each other.
 TEST_F(StreamOrder, NonBlockingStreamsAreNotOrderedByTheLegacyStream) {
   const stream_ref legacy = stream_ref::legacy();
-  // The legacy stream is an old one, and may share its queue with a new one.
+  // The legacy stream already has a hardware queue, which a new stream may share.
   std::vector<stream> made;
   do {
     made.emplace_back(gpu);
@@ -201,7 +201,7 @@ TEST_F(StreamOrder, NonBlockingStreamsAreNotOrderedByTheLegacyStream) {
   legacy.sync();
 }
 
-// Rule 45, the other: a blocking stream and the legacy stream wait for each other.
+// Rule 45, second part: a blocking stream and the legacy stream wait for each other.
 TEST_F(StreamOrder, BlockingStreamsAndTheLegacyStreamWaitForEachOther) {
   const stream blocking{gpu, {.kind = stream_kind::blocking}};
   const stream_ref legacy = stream_ref::legacy();
@@ -224,12 +224,13 @@ TEST_F(StreamOrder, BlockingStreamsAndTheLegacyStreamWaitForEachOther) {
   EXPECT_EQ(seen(1), 1u);
 }
 
-// Each thread's default stream is another stream behind one name.
+// One handle stands for another stream on each thread.
 TEST_F(StreamOrder, EachThreadHasItsOwnPerThreadStream) {
   const stream_ref mine = stream_ref::per_thread();
   gate held{mine};
   unsigned long long other_id = 0;
-  // Threads whose streams share a queue with this one's live on, so that the next gets another.
+  // Threads whose stream shares a hardware queue with this thread's keep running, so that the next
+  // thread's stream gets another queue.
   std::atomic<bool> is_apart{false};
   std::latch has_ended{1};
   std::vector<std::jthread> others;
@@ -254,7 +255,7 @@ TEST_F(StreamOrder, EachThreadHasItsOwnPerThreadStream) {
   has_ended.count_down();
 }
 
-// Rule 59, and events outlive their streams.
+// Rule 59: a wait stays valid when its event and the recorded stream are destroyed.
 TEST_F(StreamOrder, AWaitOutlivesItsEventAndTheRecordedStream) {
   auto gone = std::make_unique<stream>(gpu);
   gate held{*gone};
@@ -290,12 +291,12 @@ TEST_F(StreamOrder, DestroyingAnIdleStreamAddsNoWorkToTheLegacyStream) {
   for (int i = 0; i < 20; ++i) {
     stream idle{gpu, {.kind = stream_kind::blocking}};
     idle.close();
-    ASSERT_TRUE(legacy.done()) << "it had nothing to do";
+    ASSERT_TRUE(legacy.done()) << "an idle stream adds no work";
     stream busy{gpu, {.kind = stream_kind::blocking}};
     mark(busy, 0);
     busy.close();
     legacy.sync();
-    ASSERT_TRUE(legacy.done()) << "its work is done";
+    ASSERT_TRUE(legacy.done()) << "all work is done";
   }
 }
 

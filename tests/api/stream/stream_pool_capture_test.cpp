@@ -1,5 +1,6 @@
-// stream_pool_capture_test.cpp - streams that capture when they come back, or while others are
-// lent.
+// SPDX-License-Identifier: Apache-2.0
+// stream_pool_capture_test.cpp - pooled streams that are returned while they capture, or lent
+// during a capture.
 #include <weir/stream/stream_pool.hpp>
 
 #include <atomic>
@@ -38,7 +39,7 @@ TEST_F(StreamPoolCapture, ACapturingStreamIsNotLent) {
     EXPECT_NE(pool.next(), captured);
     EXPECT_NE(pool.next(), captured);
   }
-  EXPECT_TRUE(foreign.end()) << "asking harmed the capture";
+  EXPECT_TRUE(foreign.end()) << "a query broke the capture";
   const stream_lease b = pool.acquire();
   const stream_lease c = pool.acquire();
   EXPECT_TRUE(b.ref() == captured || c.ref() == captured);
@@ -54,8 +55,8 @@ TEST_F(StreamPoolCapture, APoolWhoseStreamsAllCaptureIsExhausted) {
   EXPECT_EQ(pool.next(), only);
 }
 
-// With one stream in a capture there is one for each thread, whatever the others take, look at and
-// give back.
+// One stream captures, and each thread still gets a stream, whatever the other threads acquire,
+// query and return.
 TEST_F(StreamPoolCapture, ACapturingStreamLeavesTheOtherStreamsAvailable) {
   constexpr unsigned many = 3;
   const stream_pool pool{gpu, {.limit = many + 1}};
@@ -77,8 +78,8 @@ TEST_F(StreamPoolCapture, ACapturingStreamLeavesTheOtherStreamsAvailable) {
   EXPECT_TRUE(foreign.end());
 }
 
-// Somebody else takes a turn whenever this thread looks at a stream, so that its own turns are all
-// of the captured one.
+// Another caller takes a turn whenever this thread queries a stream, so that this thread only meets
+// the captured one.
 TEST_F(StreamPoolCapture, ConcurrentCallersDoNotHideAFreeStream) {
   const stream_pool pool{gpu, {.limit = 2}};
   const stream_ref free = pool.next();
@@ -106,7 +107,7 @@ TEST_F(StreamPoolCapture, ConcurrentCallersDoNotHideAFreeStream) {
   EXPECT_TRUE(foreign.end());
 }
 
-// A capture of somebody else's stream survives whatever the pool asks.
+// A capture of a stream outside the pool stays valid during all calls of the pool.
 TEST_F(StreamPoolCapture, LendingBreaksNoCapture) {
   const stream_pool pool{gpu, {.limit = 2}};
   const stream other{gpu};

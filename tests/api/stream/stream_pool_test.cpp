@@ -1,4 +1,5 @@
-// stream_pool_test.cpp - streams that are lent and come back.
+// SPDX-License-Identifier: Apache-2.0
+// stream_pool_test.cpp - streams that are lent and returned.
 #include <weir/stream/host_function.hpp>
 #include <weir/stream/stream_pool.hpp>
 
@@ -55,7 +56,7 @@ TEST_F(StreamPool, AReturnedStreamIsLentAgain) {
   for (int i = 0; i < 10; ++i) seen.insert(pool.acquire().get());
   EXPECT_EQ(seen.size(), 1u);
   EXPECT_EQ(calls.count(&driver_table::cuStreamCreateWithPriority), 0)
-      << "the first one is made with the pool";
+      << "the pool creates the first stream";
 }
 
 TEST_F(StreamPool, TheLeastRecentlyReturnedStreamIsLentFirst) {
@@ -80,11 +81,11 @@ TEST_F(StreamPool, ABusyStreamIsLentOnlyAtTheLimit) {
   gate held{a};
   a.close();
   stream_lease b = pool.acquire();
-  EXPECT_NE(b.get(), first) << "it is still busy";
+  EXPECT_NE(b.get(), first) << "the first stream is still busy";
   stream_lease c = pool.acquire();
   EXPECT_EQ(c.get(), first) << "the limit is reached";
   const event behind = c->record();
-  EXPECT_FALSE(behind.done()) << "it comes with its work";
+  EXPECT_FALSE(behind.done()) << "the stream still has its work";
   held.open();
   behind.sync();
 }
@@ -100,7 +101,7 @@ TEST_F(StreamPool, AnExhaustedPoolThrowsExhausted) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::exhausted);
   EXPECT_NE(failure->object().find("few"), std::string::npos);
-  EXPECT_NE(failure->hint().find("2 of its 2"), std::string::npos);
+  EXPECT_NE(failure->hint().find("2 of the role's 2 streams"), std::string::npos);
   b.reset();
   EXPECT_TRUE(pool.try_acquire());
 }
@@ -133,7 +134,7 @@ TEST_F(StreamPool, RolesAreNeverMixed) {
   EXPECT_EQ(copies->priority(), high);
   EXPECT_TRUE(copies->is_blocking());
   EXPECT_FALSE(work->is_blocking());
-  EXPECT_FALSE(pool.try_acquire("work")) << "the first role is the one without a name";
+  EXPECT_FALSE(pool.try_acquire("work")) << "the first role has no name";
   EXPECT_FALSE(pool.try_acquire("copies"));
   const stream_pool::counts counts = pool.count("work");
   EXPECT_EQ(counts.limit, 2u);
@@ -189,7 +190,8 @@ TEST_F(StreamPool, ALeaseMayOutliveItsPool) {
     const stream_lease back = pool.acquire();
     kept = pool.acquire();
   }
-  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1) << "the one that came back";
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1)
+      << "only the returned stream is destroyed";
   kept->ref().sync();
   kept.reset();
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 2);
@@ -213,7 +215,7 @@ TEST_F(StreamPool, AClosedPoolThrowsClosed) {
   EXPECT_EQ(result_of([&] { static_cast<void>(moved.device()); }), errc::closed);
 }
 
-// A lease may end in a host function, where none may begin.
+// A host function may end a lease, but may not begin one.
 TEST_F(StreamPool, HostFunctionsMayEndALeaseAndNotBeginOne) {
   const stream_pool pool{gpu, {.limit = 2}};
   std::optional<stream_lease> lease = pool.acquire();

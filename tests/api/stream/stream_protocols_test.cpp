@@ -1,5 +1,6 @@
-// stream_protocols_test.cpp - streams as other languages pass them: what is taken, what is refused,
-// and who waits.
+// SPDX-License-Identifier: Apache-2.0
+// stream_protocols_test.cpp - streams as other languages pass them: accepted and refused values,
+// and which stream waits.
 #include <weir/interop/stream_protocols.h>
 #include <weir/device/context.hpp>
 #include <weir/interop/stream_protocols.hpp>
@@ -59,7 +60,7 @@ TEST_F(StreamProtocols, DefaultStreamsAreExportedAsOneAndTwo) {
   EXPECT_EQ(stream_from_protocol(protocol_answer::pair, {0, 2}), stream_ref::per_thread());
 }
 
-// Rule 156, and the same for __cuda_stream__: null is exported as 1.
+// Rule 156, also for __cuda_stream__: null is exported as 1.
 TEST_F(StreamProtocols, ZeroIsNeverExported) {
   const stream_ref null{static_cast<CUstream_st*>(nullptr)};
   EXPECT_EQ(stream_to_array_interface(null), 1);
@@ -67,7 +68,7 @@ TEST_F(StreamProtocols, ZeroIsNeverExported) {
   EXPECT_EQ(stream_to_protocol(null).handle, 1u);
 }
 
-// Rule 154: wrong version, wrong shape, wrong types, missing method, each with a text of its own.
+// Rule 154: a wrong version, shape or type and a missing method each have their own message.
 TEST_F(StreamProtocols, EachInvalidShapeHasItsOwnMessage) {
   std::set<std::string> texts;
   const auto refused = [&](protocol_answer answer, protocol_stream found) {
@@ -113,7 +114,7 @@ TEST_F(StreamProtocols, ArrayInterfaceNumbersFollowTheProtocol) {
   }
 }
 
-// A closed stream is neither exported nor taken for a number that means something else.
+// A closed stream is refused and never exported as another number.
 TEST_F(StreamProtocols, ClosedStreamsAreRefused) {
   stream gone{gpu};
   gone.close();
@@ -125,8 +126,6 @@ TEST_F(StreamProtocols, ClosedStreamsAreRefused) {
             }),
             errc::closed);
 }
-
-// The C functions.
 
 TEST_F(StreamProtocols, TheCFunctionsReturnTheSameResults) {
   weir_stream got = nullptr;
@@ -180,7 +179,7 @@ TEST_F(StreamProtocols, TheCFunctionsReturnErrorNumbersAndAMessagePerThread) {
   std::thread{[] { EXPECT_STREQ(weir_last_error(), ""); }}.join();
   EXPECT_EQ(weir_last_error(), last);
   EXPECT_EQ(weir_stream_sync(s), WEIR_SUCCESS);
-  EXPECT_EQ(weir_last_error(), last) << "success says nothing";
+  EXPECT_EQ(weir_last_error(), last) << "success writes no message";
 }
 
 TEST_F(StreamProtocols, TheCFunctionsRefuseNullPointers) {
@@ -198,7 +197,7 @@ TEST_F(StreamProtocols, TheCFunctionsRefuseNullPointers) {
   EXPECT_EQ(weir_stream_to_array_interface(s, nullptr), WEIR_INVALID_VALUE);
 }
 
-// Rule 157: the consumer's stream waits for the producer's, and the host does not.
+// Rule 157: the consumer's stream waits for the producer's, and the host does not wait.
 TEST_F(StreamProtocols, TheConsumerWaitsForTheProducer) {
   stream producer{gpu};
   pinned_buffer<std::uint32_t> words{2};
@@ -229,14 +228,14 @@ TEST_F(StreamProtocols, TheCFunctionsRefuseClosedStreamsAndHostFunctions) {
   int exported = -1;
   launch_host_once(s, [&] {
     inside = weir_stream_wait(s.get(), nullptr);
-    exported = weir_stream_to_protocol(s.get(), &pair);  // asks no driver
+    exported = weir_stream_to_protocol(s.get(), &pair);  // makes no driver call
   });
   s.sync();
   EXPECT_EQ(inside, static_cast<int>(errc::not_permitted));
   EXPECT_EQ(exported, WEIR_SUCCESS);
 }
 
-// What a host function threw comes out of the sync, as a number with its text.
+// The sync returns the exception of a host function as an error number with its text.
 TEST_F(StreamProtocols, TheCFunctionsReturnTheExceptionOfAHostFunction) {
   launch_host_once(s, [] { throw std::runtime_error{"the reason"}; });
   EXPECT_EQ(weir_stream_sync(s), static_cast<int>(errc::unknown));

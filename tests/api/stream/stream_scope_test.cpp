@@ -1,4 +1,6 @@
-// stream_scope_test.cpp - scopes in which a stream is current: what they restore, and their waits.
+// SPDX-License-Identifier: Apache-2.0
+// stream_scope_test.cpp - scopes that make a stream current: what they restore, and which waits
+// they queue.
 #include <weir/device/context.hpp>
 #include <weir/stream/current_stream.hpp>
 
@@ -57,7 +59,7 @@ TEST_F(StreamScope, ScopesUnwindWithExceptions) {
   });
 }
 
-// Rules 24 to 26, any nesting: what is current is what a stack of the same shape says.
+// Rules 24 to 26: for any nesting, the current stream is the top of a stack.
 RC_GTEST_PROP(StreamScopeProperty, AnyNestingRestoresTheCurrentStream, ()) {
   const device gpu;
   static const auto* const streams = [] {
@@ -119,12 +121,12 @@ TEST_F(StreamScope, EntryAndExitWaitOnTheDeviceOnlyIfTheOptionsRequestIt) {
     {
       gate held{a};
       const stream_scope scope{b};
-      b.sync();  // nothing holds it
+      b.sync();  // nothing blocks it
     }
     {
       gate held{a};
       {
-        const stream_scope scope{b, {.wait_on_entry = true}};  // returns: the host is not held
+        const stream_scope scope{b, {.wait_on_entry = true}};  // returns, as the host does not wait
         EXPECT_FALSE(b.done());
       }
       held.open();

@@ -1,4 +1,5 @@
-// stream_test.cpp - making, adopting, borrowing, asking and ending streams.
+// SPDX-License-Identifier: Apache-2.0
+// stream_test.cpp - creating, adopting, borrowing, querying and destroying streams.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/fill.hpp>
@@ -28,7 +29,7 @@ using test::result_of;
 
 class Stream : public ::testing::Test {
  protected:
-  // A stream that the test owns itself.
+  // Creates a stream directly through the driver, which the test owns.
   CUstream_st* make_raw(unsigned flags = abi::CU_STREAM_NON_BLOCKING) {
     const context_scope current{gpu};
     abi::CUstream raw = nullptr;
@@ -42,7 +43,7 @@ class Stream : public ::testing::Test {
   device gpu;
 };
 
-// The default streams are had by name only, and an owner is never a plain number.
+// Default streams are available by name only, and no plain number converts to a stream.
 static_assert(!std::is_constructible_v<stream_ref, int> &&
               !std::is_constructible_v<stream_ref, decltype(nullptr)>);
 static_assert(!std::is_default_constructible_v<stream_ref> &&
@@ -63,7 +64,7 @@ TEST_F(Stream, AStreamHasItsKindPriorityAndDevice) {
   EXPECT_EQ(urgent.priority(), gpu.priorities().greatest);
 }
 
-// Rule 7: the smaller number is the higher priority.
+// Rule 7: a smaller number is a higher priority.
 TEST_F(Stream, PrioritiesRunFromLeastDownToGreatest) {
   const priority_range range = gpu.priorities();
   EXPECT_LE(range.greatest, range.least);
@@ -168,7 +169,7 @@ TEST_F(Stream, AnOwnedStreamCannotBeAdopted) {
   EXPECT_TRUE(s.done());
 }
 
-// Rules 158 and 159: closed means closed, and never the default stream.
+// Rules 158 and 159: a closed stream reports closed and never becomes the default stream.
 TEST_F(Stream, AClosedStreamThrowsClosed) {
   stream s{gpu};
   const event e{gpu};
@@ -185,7 +186,7 @@ TEST_F(Stream, AClosedStreamThrowsClosed) {
   EXPECT_EQ(result_of([&] { static_cast<void>(s.id()); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(s.priority()); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(s.device()); }), errc::closed);
-  EXPECT_EQ(result_of([&] { s.shutdown(); }), errc::success);  // there is nothing left to do
+  EXPECT_EQ(result_of([&] { s.shutdown(); }), errc::success);  // closing again does nothing
   EXPECT_EQ(to_string(s), "closed stream");
   const stream open{gpu};
   EXPECT_EQ(result_of([&] { open.wait(s); }), errc::closed);
@@ -215,7 +216,7 @@ TEST_F(Stream, AnErrorNamesTheCallTheObjectTheLineAndTheRemedy) {
   EXPECT_EQ(failure->code().category(), driver_category());
 }
 
-// Rule 41: pending is no error, an error is not pending.
+// Rule 41: pending work is no error, and an error is not reported as pending.
 TEST_F(Stream, APollReturnsDoneNotReadyOrAnError) {
   const stream s{gpu};
   EXPECT_EQ(s.try_done(), errc::success);
@@ -227,7 +228,7 @@ TEST_F(Stream, APollReturnsDoneNotReadyOrAnError) {
   EXPECT_TRUE(s.done());
 }
 
-// Rule 162, the good case: shutdown waits and then closes.
+// Rule 162: if all work succeeds, shutdown() waits and then closes.
 TEST_F(Stream, ShutdownWaitsForTheWork) {
   stream s{gpu};
   test::gate held{s};
@@ -238,8 +239,8 @@ TEST_F(Stream, ShutdownWaitsForTheWork) {
   EXPECT_TRUE(behind.done());
 }
 
-// Memory that was used on a stream asks it at its end how far the use is; the refusal says so, and
-// close() does.
+// When memory that was used on a stream is destroyed, it queries the stream. So shutdown() is
+// refused with a hint, and close() is allowed.
 TEST_F(Stream, ShutdownIsRefusedWhileMemoryUsedOnTheStreamExists) {
   stream s{gpu};
   pinned_buffer<int> pinned{4};
@@ -267,7 +268,7 @@ TEST_F(Stream, DefaultStreamsAreRecognizedByTheirHandles) {
   EXPECT_EQ(to_string(stream_ref::per_thread()), "per-thread default stream");
 }
 
-// Rule 14: a default stream is that of the context that is current at the call.
+// Rule 14: a default stream belongs to the context that is current at the call.
 TEST_F(Stream, ADefaultStreamWithoutACurrentContextIsAnErrorWithAHint) {
   std::thread{[&] {
     const auto failure = failure_of([] { stream_ref::legacy().sync(); });

@@ -1,4 +1,5 @@
-// sync_scope_test.cpp - a block of work that is done when the block ends.
+// SPDX-License-Identifier: Apache-2.0
+// sync_scope_test.cpp - a block of code whose queued work is done when the block ends.
 #include <weir/core/error.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy.hpp>
@@ -36,7 +37,7 @@ class SyncScope : public ::testing::Test {
   stream s{gpu};
 };
 
-// Rule 48: memory of the block around it can be lent to copies.
+// Rule 48: copies in the block may use memory of the enclosing function.
 TEST_F(SyncScope, TheWorkOfAScopeIsDoneWhenItReturns) {
   buffer<int> x{s, 1000};
   std::vector<int> host(1000);
@@ -72,7 +73,7 @@ TEST_F(SyncScope, AScopeWaitsIfItsBodyThrows) {
   EXPECT_EQ(thrown, "the body's");
 }
 
-// Rules 47 and 165: the body's error first, the sync's attached.
+// Rules 47 and 165: the body's error is thrown, with the error of the sync attached.
 TEST_F(SyncScope, TheSyncErrorIsAttachedToTheErrorOfTheBody) {
   fault_table faults;
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
@@ -90,13 +91,13 @@ TEST_F(SyncScope, TheSyncErrorIsAttachedToTheErrorOfTheBody) {
 }
 
 TEST_F(SyncScope, ASyncErrorAfterAForeignExceptionReachesTheErrorHook) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   fault_table faults;
   faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THROW(sync_scope(s, [](stream_ref) { throw std::logic_error{"the body's"}; }),
                std::logic_error);
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::launch_failed);
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::launch_failed);
 }
 
 TEST_F(SyncScope, ASyncErrorIsThrownAfterASuccessfulBody) {

@@ -1,4 +1,5 @@
-// external_semaphore_test.cpp - semaphores of others, signalled and awaited by streams.
+// SPDX-License-Identifier: Apache-2.0
+// external_semaphore_test.cpp - imported semaphores that streams signal and wait for.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/fill.hpp>
 #include <weir/stream/host_function.hpp>
@@ -18,11 +19,11 @@ namespace {
 
 using test::result_of;
 
-// On a GPU somebody else has to make a semaphore, which takes a graphics library.
+// A GPU's semaphores come from a graphics library, so these tests run on the embedded device.
 class ExternalSemaphore : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!gpu.is_embedded()) GTEST_SKIP() << "needs a semaphore of Vulkan's";
+    if (!gpu.is_embedded()) GTEST_SKIP() << "needs a Vulkan semaphore";
   }
 
   device gpu;
@@ -66,7 +67,7 @@ TEST_F(ExternalSemaphore, StreamsWaitForEachOther) {
   behind.sync();
 }
 
-// A binary one is taken by each wait.
+// Each wait consumes one signal of a binary semaphore.
 TEST_F(ExternalSemaphore, EachSignalReleasesOneWait) {
   const shared_semaphore shared{semaphore_kind::binary};
   const external_semaphore semaphore{gpu, shared};
@@ -83,7 +84,7 @@ TEST_F(ExternalSemaphore, EachSignalReleasesOneWait) {
   EXPECT_EQ(shared.value(), 0u);
 }
 
-// Streams that wait take no thread from those that do not.
+// Streams that wait do not occupy the threads that other streams need.
 TEST_F(ExternalSemaphore, WaitingStreamsDoNotBlockOtherStreams) {
   const shared_semaphore shared;
   const external_semaphore semaphore{gpu, shared};
@@ -128,7 +129,7 @@ TEST_F(ExternalSemaphore, AWrongKindIsRefused) {
   const shared_semaphore shared;
   const int fd = shared.duplicate_fd();
   EXPECT_EQ(result_of([&] { external_semaphore(gpu, semaphore_kind::binary, fd); }), errc::unknown);
-  EXPECT_EQ(close(fd), 0) << "it is still ours";
+  EXPECT_EQ(close(fd), 0) << "the caller still owns the descriptor";
 }
 
 TEST_F(ExternalSemaphore, HostFunctionsMayDestroyASemaphoreAndNotSignalIt) {
@@ -157,7 +158,7 @@ TEST_F(ExternalSemaphore, MovedFromAndClosedSemaphoresThrowClosed) {
   EXPECT_EQ(result_of([&] { semaphore.wait(s, 1); }), errc::closed);
 }
 
-// On every driver.
+// This test runs on every driver.
 TEST(ExternalSemaphores, AForeignDescriptorIsRefusedAndStaysOpen) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -1,4 +1,5 @@
-// shared_semaphore_test.cpp - semaphores in shared memory, among threads and processes.
+// SPDX-License-Identifier: Apache-2.0
+// shared_semaphore_test.cpp - semaphores in shared memory, used by threads and processes.
 #include <weir/sync/shared_semaphore.hpp>
 
 #include <chrono>
@@ -36,7 +37,7 @@ TEST(SharedSemaphore, ATimelineReleasesAllWaitsUpToItsValue) {
 TEST(SharedSemaphore, ABinarySemaphoreReleasesOneWait) {
   const shared_semaphore s{semaphore_kind::binary, 9};
   EXPECT_EQ(s.kind(), semaphore_kind::binary);
-  EXPECT_EQ(s.value(), 1u) << "signalled or not";
+  EXPECT_EQ(s.value(), 1u) << "the value of a binary semaphore is 0 or 1";
   s.wait();
   EXPECT_EQ(s.value(), 0u);
   EXPECT_FALSE(s.wait_for(0ms));
@@ -80,7 +81,7 @@ TEST(SharedSemaphore, ADescriptorIsAdoptedAsASemaphore) {
   EXPECT_EQ(s.value(), 4u);
 }
 
-// What another process has spoilt is not taken over.
+// Shared memory with invalid contents is refused.
 TEST(SharedSemaphore, AnInvalidKindIsRefused) {
   EXPECT_EQ(result_of([] { shared_semaphore{static_cast<semaphore_kind>(9)}; }),
             errc::invalid_value);
@@ -107,8 +108,8 @@ TEST(SharedSemaphore, OtherDescriptorsAreRefused) {
   EXPECT_EQ(close(ends[1]), 0);
 }
 
-// What could be cut short later would be a SIGBUS for everybody, so only what is sealed against it
-// is adopted.
+// Memory that is truncated later would raise SIGBUS, so only memory that is sealed against
+// shrinking is adopted.
 TEST(SharedSemaphore, MemoryThatMayShrinkIsRefused) {
   const shared_semaphore s{semaphore_kind::timeline, 3};
   char page[4096];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // value_batch_test.cpp - waits for words and writes of words that are submitted together.
 #include <weir/core/deferred.hpp>
 #include <weir/core/to_string.hpp>
@@ -93,7 +94,7 @@ TEST_F(ValueBatch, ABatchIsAsLongAsTheDriverAllows) {
   EXPECT_NE(failure->hint().find("255"), std::string::npos);
 }
 
-// All or nothing.
+// Either all steps are queued or none.
 TEST_F(ValueBatch, ARefusedStepRefusesTheBatch) {
   wait_word<std::uint32_t> w;
   std::uint32_t pageable = 0;
@@ -104,7 +105,7 @@ TEST_F(ValueBatch, ARefusedStepRefusesTheBatch) {
   EXPECT_EQ(w.load(), 0u);
 }
 
-// The driver says no more than that it dislikes one of them.
+// The driver does not report which step is invalid, so weir finds it.
 TEST_F(ValueBatch, AnErrorNamesTheInvalidStep) {
   wait_word<std::uint32_t> w;
   pinned_buffer<std::uint64_t> counters{4};
@@ -121,7 +122,7 @@ TEST_F(ValueBatch, AnErrorNamesTheInvalidStep) {
   };
   batch.write(wait_word_ref<std::uint32_t>{&pageable}, 1).write(w, 2);
   fails("step 3 (of 0 to 4), a write to the 32-bit word at " + text_of(&pageable),
-        "knows no memory there");
+        "knows no memory at this address");
   batch.clear();
   batch.write(w, 1).wait(wait_word_ref{counters, 2}, static_cast<until>(4), 0);
   fails("step 1 (of 0 to 1), a wait for the 64-bit word at " + text_of(counters.data() + 2) +
@@ -130,13 +131,13 @@ TEST_F(ValueBatch, AnErrorNamesTheInvalidStep) {
   if (!wait_word_support(gpu).flush) {
     batch.clear();
     batch.write(w, 1).flush();
-    fails("step 1 (of 0 to 1), a flush", "no flush");
+    fails("step 1 (of 0 to 1), a flush", "does not support flush");
   }
   s.sync();
   EXPECT_EQ(w.load(), 0u);
 }
 
-// A capture looks at less: what it accepts is not blamed.
+// In a capture the driver checks less, so a step that it accepts is not named.
 TEST_F(ValueBatch, AnErrorInACaptureNamesTheMisalignedStep) {
   pinned_buffer<unsigned char> bytes{64};
   std::uint32_t pageable = 0;
@@ -145,7 +146,7 @@ TEST_F(ValueBatch, AnErrorInACaptureNamesTheMisalignedStep) {
   batch.write(wait_word_ref<std::uint32_t>{reinterpret_cast<std::uint32_t*>(bytes.data() + 1)}, 1);
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL};
   const auto failure = failure_of([&] { batch.submit(s); });
-  static_cast<void>(foreign.end());  // whether it is whole is the driver's affair
+  static_cast<void>(foreign.end());  // the driver decides whether the capture is still valid
   ASSERT_TRUE(failure);
   EXPECT_NE(failure->object().find("step 1 (of 0 to 1)"), std::string::npos) << failure->what();
 }

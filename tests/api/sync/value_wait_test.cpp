@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // value_wait_test.cpp - streams that wait for a word, and streams that write one.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
@@ -42,8 +43,8 @@ class ValueWait : public ::testing::Test {
     bool goes_on;
   };
 
-  // Each on a stream of its own. Those that are held are looked at when the others, which were
-  // queued after them too, are through.
+  // Each trial has its own stream. The blocked streams are checked after the others have finished,
+  // although those were queued later.
   template <class T>
   void expect_of(const std::vector<trial<T>>& trials) {
     std::vector<wait_word<T>> words;
@@ -79,7 +80,7 @@ TEST_F(ValueWait, GreaterOrEqualIsCyclic) {
       {0x8000'0000, until::geq, 0, false},
       {0x7fff'ffff, until::geq, 0, true},
       {4, until::geq, 3, true},
-      {0, until::geq, 0xffff'ffff, true},  // a counter that ran over
+      {0, until::geq, 0xffff'ffff, true},  // a counter that overflowed
   });
   expect_of<std::uint64_t>({
       {1, until::geq, std::uint64_t{1} << 32, false},
@@ -116,7 +117,7 @@ TEST_F(ValueWait, AWriteInOneStreamReleasesAWaitInAnother) {
   EXPECT_EQ(w.load(), 1u);
 }
 
-// Who sees the value sees what was written before it.
+// A wait that sees the value also sees the host's earlier writes.
 TEST_F(ValueWait, HostWritesBeforeAStoreAreVisible) {
   pinned_buffer<std::uint32_t> from{1000};
   buffer<std::uint32_t> there{s, from.size()};
@@ -149,7 +150,7 @@ TEST_F(ValueWait, PageableAndMisalignedMemoryIsRefused) {
   s.sync();
 }
 
-// Beside the stream: its address and, in memory of weir's, how far in it lies.
+// The error names the stream, the word's address and, in weir's memory, the offset.
 TEST_F(ValueWait, AnErrorNamesTheWord) {
   pinned_buffer<unsigned char> bytes{64};
   const auto expect = [&](const std::optional<error>& failure, const char* call,
@@ -163,12 +164,12 @@ TEST_F(ValueWait, AnErrorNamesTheWord) {
   const wait_word_ref<std::uint32_t> crooked{reinterpret_cast<std::uint32_t*>(bytes.data() + 2)};
   const wait_word_ref<std::uint64_t> crooked64{reinterpret_cast<std::uint64_t*>(bytes.data() + 4)};
   expect(failure_of([&] { wait_value(s, crooked, until::eq, 0); }), "cuStreamWaitValue32",
-         text_of(bytes.data() + 2), "no multiple");
+         text_of(bytes.data() + 2), "not a multiple");
   expect(failure_of([&] { write_value(s, crooked64, 0); }), "cuStreamWriteValue64",
-         text_of(bytes.data() + 4), "no multiple");
+         text_of(bytes.data() + 4), "not a multiple");
   std::uint32_t pageable = 0;
   expect(failure_of([&] { write_value(s, wait_word_ref<std::uint32_t>{&pageable}, 1); }),
-         "cuStreamWriteValue32", text_of(&pageable), "knows no memory there");
+         "cuStreamWriteValue32", text_of(&pageable), "knows no memory at this address");
   buffer<std::uint64_t> x{s, 4};
   expect(failure_of([&] { wait_value(s, wait_word_ref<std::uint64_t>{x.data()}, until::eq, 1); }),
          "cuStreamWaitValue64", text_of(x.data()), "pools");
@@ -188,18 +189,18 @@ TEST_F(ValueWait, AnErrorNamesManagedMemory) {
   const auto failure =
       failure_of([&] { write_value(s, wait_word_ref<std::uint32_t>{x.data()}, 1); });
   ASSERT_TRUE(failure);
-  EXPECT_NE(failure->hint().find("managed memory has no words"), std::string::npos)
+  EXPECT_NE(failure->hint().find("managed memory cannot hold words"), std::string::npos)
       << failure->what();
 }
 
-// What the device cannot do, too.
+// The error also names a feature that the device lacks.
 TEST_F(ValueWait, AnErrorNamesTheUnsupportedFeature) {
-  if (wait_word_support(gpu).flush) GTEST_SKIP() << "nothing that is not supported";
+  if (wait_word_support(gpu).flush) GTEST_SKIP() << "the device supports all features";
   wait_word<std::uint32_t> w;
   const auto failure = failure_of([&] { wait_value(s, w, until::eq, 0, {.flush = true}); });
   ASSERT_TRUE(failure);
   EXPECT_NE(failure->object().find(", word at "), std::string::npos);
-  EXPECT_NE(failure->hint().find("no flush"), std::string::npos) << failure->what();
+  EXPECT_NE(failure->hint().find("does not support flush"), std::string::npos) << failure->what();
 }
 
 TEST_F(ValueWait, AFlushNeedsASupportingDevice) {
@@ -221,7 +222,7 @@ TEST_F(ValueWait, ClosedStreamsAndHostFunctionsAreRefused) {
   EXPECT_EQ(inside, errc::not_permitted);
 }
 
-// The driver makes a node of it; the graph waits and writes at each launch.
+// A captured wait or write is a node that runs at each launch.
 TEST_F(ValueWait, CapturedWaitsAndWritesRunAtEachLaunch) {
   wait_word<std::uint32_t> w{1};
   wait_word<std::uint64_t> out;

@@ -1,4 +1,5 @@
-// word_test.cpp - words: what they hold, who remembers their use, and when they are used again.
+// SPDX-License-Identifier: Apache-2.0
+// wait_word_test.cpp - words: their values, the tracking of their uses, and their reuse.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
@@ -67,7 +68,7 @@ TEST_F(Word, AWordHoldsTheValueWrittenByAStream) {
   EXPECT_EQ(w.load(), std::uint64_t{1} << 40);
 }
 
-// Making one costs a driver call for a page of them only.
+// Words come from pages, so a driver call is made only for each new page.
 TEST_F(Word, WordsAreAllocatedFromPages) {
   const wait_word<std::uint32_t> first;
   const fault_table calls;
@@ -77,7 +78,7 @@ TEST_F(Word, WordsAreAllocatedFromPages) {
   std::set<std::uintptr_t> lines;
   for (const wait_word<std::uint32_t>& w : many)
     lines.insert(reinterpret_cast<std::uintptr_t>(w.get()) / 64);
-  EXPECT_EQ(lines.size(), many.size()) << "each has a cache line of its own";
+  EXPECT_EQ(lines.size(), many.size()) << "each word has its own cache line";
 }
 
 TEST_F(Word, AReferenceStaysValidWhenTheWordIsMoved) {
@@ -107,18 +108,18 @@ TEST_F(Word, AClosedWordThrowsClosed) {
   EXPECT_EQ(result_of([&] { write_value(s, w, 1); }), errc::closed);
 }
 
-// Destroying a word that a stream has still to write neither waits nor lets another word be where
-// that write goes.
+// A destroyed word that a stream has still to write is not reused before the write, and the
+// destructor does not block.
 TEST_F(Word, AWordInUseIsReusedWhenItsStreamsAreDone) {
   drain_deferred();
-  // A GPU's driver may wait for its device when it is asked for pinned memory, so there are enough
-  // words before.
+  // A GPU's driver may wait for its device when it allocates pinned memory, so the words are
+  // allocated before.
   std::vector<wait_word<std::uint32_t>>(301).clear();
   gate held{s};
   std::optional<wait_word<std::uint32_t>> w{std::in_place};
   const std::uint32_t* const place = w->get();
   write_value(s, *w, 99);
-  w.reset();  // returns
+  w.reset();  // returns without blocking
   EXPECT_FALSE(s.done());
   std::vector<wait_word<std::uint32_t>> others;
   for (int i = 0; i < 300; ++i) {
@@ -130,11 +131,10 @@ TEST_F(Word, AWordInUseIsReusedWhenItsStreamsAreDone) {
   s.sync();
   for (std::uint32_t i = 0; i < others.size(); ++i) EXPECT_EQ(others[i].load(), i);
   const wait_word<std::uint32_t> next;
-  EXPECT_EQ(next.get(), place) << "the last one given back is the first one taken";
+  EXPECT_EQ(next.get(), place) << "the word freed last is reused first";
 }
 
-// In the order of two streams that take turns the uses of a word are remembered without a look at
-// the list.
+// A word caches the last two streams that used it, so alternating uses need no search in its list.
 TEST_F(Word, AWordCachesItsLastTwoStreams) {
   const stream t{gpu};
   wait_word<std::uint32_t> w;
@@ -145,12 +145,12 @@ TEST_F(Word, AWordCachesItsLastTwoStreams) {
   write_value(u, w, 2);
   EXPECT_TRUE(w.ref().owner()->is_untracked_on(u));
   EXPECT_TRUE(w.ref().owner()->is_untracked_on(t));
-  EXPECT_FALSE(w.ref().owner()->is_untracked_on(s)) << "it has two homes";
+  EXPECT_FALSE(w.ref().owner()->is_untracked_on(s)) << "the cache has two entries";
   for (const stream_ref each : {s.ref(), t.ref(), u.ref()}) each.sync();
 }
 
-// A stream that is gone is no home: its handle may be another stream's by now. The list lets go of
-// such streams when it would have to grow, so with many of them that comes to pass.
+// A destroyed stream must not stay in the cache, as its handle may be reused. The list removes such
+// streams only before it grows, so the test uses many of them.
 TEST_F(Word, DestroyedStreamsLeaveTheCache) {
   wait_word<std::uint32_t> w;
   CUstream_st* before = s.get();
@@ -162,7 +162,7 @@ TEST_F(Word, DestroyedStreamsLeaveTheCache) {
     short_lived.sync();
     before = short_lived.get();
   }
-  EXPECT_GT(moved_out, 1) << "the first time it had not been used there";
+  EXPECT_GT(moved_out, 1) << "the first round always counts";
 }
 
 TEST_F(Word, ElementsOfPinnedBuffersAreWords) {
@@ -179,8 +179,8 @@ TEST_F(Word, ElementsOfPinnedBuffersAreWords) {
   EXPECT_EQ(result_of([&] { static_cast<void>(wait_word_ref{here, 0}); }), errc::closed);
 }
 
-// Memory without words: what its type tells does not compile, and an address is refused by the
-// driver.
+// Memory that cannot hold words: a wrong type does not compile, and the driver refuses a wrong
+// address.
 template <class Memory>
 concept has_words = requires(Memory& m) {
   wait_word_ref{m, std::size_t{0}};
@@ -212,7 +212,7 @@ TEST_F(Word, ElementsOfIpcBuffersAreWords) {
   s.sync();
 }
 
-// A further page is asked for in a way that harms no capture, in any mode and of any thread.
+// Allocating another page breaks no capture, in any mode and on any thread.
 TEST_F(Word, AllocatingWordsBreaksNoCapture) {
   for (const auto mode :
        {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
@@ -223,7 +223,7 @@ TEST_F(Word, AllocatingWordsBreaksNoCapture) {
       many.emplace_back();
     EXPECT_EQ(calls.count(&driver_table::cuMemHostAlloc), 1);
     static auto* const kept =
-        new std::vector<wait_word<std::uint32_t>>;  // so that the next round needs a page as well
+        new std::vector<wait_word<std::uint32_t>>;  // so that the next round needs a page too
     for (wait_word<std::uint32_t>& each : many) kept->push_back(std::move(each));
     EXPECT_TRUE(foreign.end());
   }
@@ -244,7 +244,7 @@ TEST_F(Word, ADeviceReportsItsValueOperations) {
             errc::invalid_device);
 }
 
-// cudaDeviceReset: the page is gone with the context, and both can be had anew.
+// cudaDeviceReset() destroys the page with the context, and both are created again.
 TEST(WordAndReset, ANewWordAfterAResetLiesInANewPage) {
   test::in_a_fresh_process([] {
     const device gpu;
@@ -269,7 +269,8 @@ TEST(WordAndReset, ANewWordAfterAResetLiesInANewPage) {
   });
 }
 
-// The word itself is the first to notice: the old page may be read no more.
+// The allocation of the word is the first call that notices the reset. The old page must not be
+// read.
 TEST(WordAndReset, AWordAllocatedFirstAfterAResetLiesInANewPage) {
   test::in_a_fresh_process([] {
     const device gpu;
@@ -284,7 +285,7 @@ TEST(WordAndReset, AWordAllocatedFirstAfterAResetLiesInANewPage) {
   });
 }
 
-// A call that throws tells of the reset, too.
+// An error also makes weir notice the reset.
 TEST(WordAndReset, StreamsCanBeCreatedAfterTheFirstErrorOfAReset) {
   test::in_a_fresh_process([] {
     const device gpu;

@@ -1,4 +1,5 @@
-// probe/cases.cpp - the list of cases, and how a case gets onto it.
+// SPDX-License-Identifier: Apache-2.0
+// probe/cases.cpp - the list of cases, and how cases register.
 #include "probe/cases.hpp"
 
 #include "probe/process/child.hpp"

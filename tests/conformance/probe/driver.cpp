@@ -1,4 +1,6 @@
-// probe/driver.cpp - the driver under test, loaded at run time: each function under its own name.
+// SPDX-License-Identifier: Apache-2.0
+// probe/driver.cpp - the driver under test, loaded at run time, with each function under its own
+// name.
 #include "probe/driver.hpp"
 
 #include <dlfcn.h>
@@ -10,7 +12,8 @@ namespace {
 
 void* g_library = nullptr;
 
-// The exported symbol first, else what the driver's own look-up knows under the plain name.
+// Returns the exported symbol if there is one, else what cuGetProcAddress finds under the plain
+// name.
 void* find(const char* symbol, const char* name) {
   if (void* p = exported(symbol)) return p;
   using Lookup =

@@ -1,4 +1,6 @@
-// probe/driver.hpp - the driver under test, loaded at run time: each function under its own name.
+// SPDX-License-Identifier: Apache-2.0
+// probe/driver.hpp - the driver under test, loaded at run time, with each function under its own
+// name.
 #pragma once
 
 #include "probe/names.hpp"
@@ -13,7 +15,7 @@ constexpr int kCudaVersion = 13000;
 template <class F>
 struct Fn;
 
-// A function of the library. One that it does not have answers kMissing.
+// A function of the library. If the library lacks it, calls return kMissing.
 template <class... A>
 struct Fn<CUresult(A...)> {
   CUresult (*p)(A...) = nullptr;
@@ -24,18 +26,18 @@ struct Fn<CUresult(A...)> {
 #include "probe/functions.def"
 #undef PROBE_FUNCTION
 
-// The file named by WEIR_LIBCUDA, else libcuda.so.1.
+// Returns the file named by WEIR_LIBCUDA, else libcuda.so.1.
 std::string library_name();
 
-// Opens the library and looks every function up, once in a process. False, with the reason, if it
-// cannot be opened.
+// Opens the library and looks up every function, once in a process. Returns false, with the reason,
+// if it cannot be opened.
 bool load_library(std::string* why = nullptr);
 
-// A symbol that the library exports, or nullptr.
+// Returns a symbol that the library exports, or nullptr.
 void* exported(const char* symbol);
 
-// A function of the same type under another exported name: the variants for the per-thread default
-// stream.
+// Returns a function of the given type under another exported name: the variants for the per-thread
+// default stream.
 template <class F>
 F other_name(const F&, const char* symbol) {
   F f;

@@ -1,4 +1,6 @@
-// probe/gates.cpp - holding a stream until the test lets it go, and seeing whether a call blocks.
+// SPDX-License-Identifier: Apache-2.0
+// probe/gates.cpp - blocking a stream until the test opens a gate, and detecting whether a call
+// blocks.
 #include "probe/gates.hpp"
 
 #include "probe/driver.hpp"

@@ -1,4 +1,6 @@
-// probe/gates.hpp - holding a stream until the test lets it go, and seeing whether a call blocks.
+// SPDX-License-Identifier: Apache-2.0
+// probe/gates.hpp - blocking a stream until the test opens a gate, and detecting whether a call
+// blocks.
 #pragma once
 
 #include "probe/time_limits.hpp"
@@ -11,8 +13,8 @@ namespace weir::conformance {
 
 class Rec;
 
-// Makes a stream busy with a host function that waits until the gate opens. Declare a gate after
-// the streams that it holds: it then opens first.
+// Blocks a stream with a host function that waits until the gate opens. Declare a gate after the
+// streams that it blocks, so that it opens before they are destroyed.
 class HostGate {
  public:
   HostGate();
@@ -24,7 +26,7 @@ class HostGate {
   CUresult try_arm(CUstream s);
   void open();
 
-  // Have n of its host functions begun, or ended, within ms?
+  // Returns true if n of its host functions have started (entered) or ended (left) within ms.
   bool entered(int n = 1, int ms = kMustHappenMs);
   bool left(int n = 1, int ms = kMustHappenMs);
   int entered_count();
@@ -37,8 +39,8 @@ class HostGate {
   Shared* shared_;  // never freed: a host function may outlive the gate
 };
 
-// Makes a stream busy with a wait on a word of pinned memory. Unlike a blocked host function it
-// holds no thread of the driver, so it shows which streams really wait for each other.
+// Blocks a stream with a wait for a word of pinned memory. Unlike a blocked host function it
+// occupies no thread of the driver, so it shows which streams really wait for each other.
 class ValueGate {
  public:
   ValueGate();
@@ -55,7 +57,7 @@ class ValueGate {
   Cell cell_;
 };
 
-// What a call answered, and whether it stayed until it was released.
+// A call's result, and whether it blocked until it was released.
 struct BlockingResult {
   CUresult res;
   bool blocked;
@@ -66,11 +68,11 @@ struct BlockingResult {
 BlockingResult blocking(const std::function<void()>& release, const std::function<CUresult()>& f,
                         int ms = kBlockedMs);
 
-// Records both. With '~' before the key only the result is compared: whether the call blocks is
-// left free.
+// Records both. With '~' before the key only the result is compared, and whether the call blocks is
+// not.
 void record_blocking(Rec& r, const std::string& key, const BlockingResult& b);
 
-// Runs f on a new thread, by default with the context of the case current, and waits for it.
+// Runs f on a new thread, by default with the case's context current, and waits for it.
 void on_thread(const std::function<void()>& f, bool with_ctx = true);
 
 }  // namespace weir::conformance

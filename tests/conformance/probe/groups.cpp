@@ -1,5 +1,6 @@
-// probe/groups.cpp - where the cases come from: one function a file of cases, in the order in which
-// they are run and printed.
+// SPDX-License-Identifier: Apache-2.0
+// probe/groups.cpp - calls the function of each file of cases, in the order in which cases run and
+// are printed.
 #include "probe/groups.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// probe/images.cpp - modules for drivers that take no PTX.
+// SPDX-License-Identifier: Apache-2.0
+// probe/images.cpp - modules for drivers that do not accept PTX.
 #include "probe/images.hpp"
 
 #include "probe/record.hpp"
@@ -13,7 +14,7 @@
 namespace weir::conformance {
 namespace {
 
-constexpr const char* kFolder = "WEIR_PROBE_IMAGES";  // in the environment
+constexpr const char* kFolder = "WEIR_PROBE_IMAGES";  // environment variable
 
 std::string file_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

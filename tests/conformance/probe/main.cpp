@@ -1,4 +1,5 @@
-// probe/main.cpp - records what a CUDA driver does for every rule of streams, events, capture,
+// SPDX-License-Identifier: Apache-2.0
+// probe/main.cpp - records the answers of a CUDA driver for every rule of streams, events, capture,
 // graphs and memory. See README.md for the format and rules.md for the rules.
 #include "probe/driver.hpp"
 #include "probe/groups.hpp"
@@ -50,7 +51,7 @@ int list_groups(const Options& options) {
   return 0;
 }
 
-// Values go to stdout as they come; no time limit, no isolation.
+// Prints values as they are recorded; no time limit, no isolation.
 int run_in_process(const Options& options) {
   child_environment(false);
   protocol_to(STDOUT_FILENO);

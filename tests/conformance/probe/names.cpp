@@ -1,4 +1,5 @@
-// probe/names.cpp - values of the driver API as the recording spells them.
+// SPDX-License-Identifier: Apache-2.0
+// probe/names.cpp - names of driver API values in the recording.
 #include "probe/names.hpp"
 
 #include <cctype>

@@ -1,4 +1,5 @@
-// probe/names.hpp - values of the driver API as the recording spells them.
+// SPDX-License-Identifier: Apache-2.0
+// probe/names.hpp - names of driver API values in the recording.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -8,10 +9,10 @@
 
 namespace weir::conformance {
 
-// A function that the library under test does not export answers with this; no driver does.
+// The result of a function that the library under test does not export; no driver returns it.
 constexpr CUresult kMissing = static_cast<CUresult>(1023);
 
-// "CUDA_SUCCESS", "CUDA_ERROR_...", "CUresult_<n>" for a number without a name, or
+// Returns "CUDA_SUCCESS", "CUDA_ERROR_...", "CUresult_<n>" for a number without a name, or
 // "MISSING_FUNCTION".
 std::string result_name(CUresult r);
 
@@ -23,17 +24,17 @@ struct NamedResult {
 // Every result code of CUDA 13.0.
 const std::vector<NamedResult>& all_results();
 
-// nullptr for a number without a name.
+// Returns nullptr for a number without a name.
 const char* result_name_or_null(CUresult r);
 
-// Enumerators without their prefix; "<kind>_<n>" for a number without a name.
+// Returns the enumerator without its prefix; "<kind>_<n>" for a number without a name.
 std::string name_of(CUstreamCaptureStatus s);
 std::string name_of(CUstreamCaptureMode m);
 std::string name_of(CUgraphNodeType t);
 std::string name_of(CUgraphExecUpdateResult r);
 std::string name_of(CUgraphInstantiateResult r);
 
-// In lower case, as parts of case names are.
+// Returns the text in lower case, for parts of case names.
 std::string lower(std::string text);
 
 }  // namespace weir::conformance

@@ -1,4 +1,5 @@
-// probe/options.cpp - what the command line asks for.
+// SPDX-License-Identifier: Apache-2.0
+// probe/options.cpp - parses the command line.
 #include "probe/options.hpp"
 
 #include "probe/images.hpp"
@@ -60,7 +61,7 @@ bool Options::selects(const std::string& name) const {
 bool parse(int argc, char** argv, Options* options, int* status) {
   Options& o = *options;
   using Mode = Options::Mode;
-  // A name that ends in '=' takes a value.
+  // An option whose name ends in '=' takes a value.
   const std::vector<std::pair<std::string, std::function<void(const char*)>>> known = {
       {"--list", [&](const char*) { o.mode = Mode::list; }},
       {"--groups", [&](const char*) { o.mode = Mode::groups; }},
@@ -79,7 +80,7 @@ bool parse(int argc, char** argv, Options* options, int* status) {
       {"--no-device", [&](const char*) { o.device = o.keeper = false; }},
       {"--no-keeper", [&](const char*) { o.keeper = false; }},
       {"--verbose", [&](const char*) { o.verbose = true; }},
-      // What the probe says to itself.
+      // These options are for the probe's own child processes.
       {"--keeper", [&](const char*) { o.mode = Mode::keeper; }},
       {"--ipc-peer", [&](const char*) { o.mode = Mode::ipc_peer; }},
       {"--patience=", [&](const char* v) { o.watchdog_limit = atof(v); }},

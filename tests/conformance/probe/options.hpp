@@ -1,4 +1,5 @@
-// probe/options.hpp - what the command line asks for.
+// SPDX-License-Identifier: Apache-2.0
+// probe/options.hpp - the options of the command line.
 #pragma once
 
 #include "probe/time_limits.hpp"
@@ -20,23 +21,23 @@ struct Options {
   double case_limit = 10;  // seconds
   double budget = 290;     // seconds
   int jobs = 1;
-  bool device = true;  // do all processes share one device?
+  bool device = true;  // all processes share one device
   bool keeper = true;
   bool verbose = false;
 
-  // Of a child.
+  // For a child process.
   std::vector<size_t> cases;
   double watchdog_limit = kWatchdogLimit;
 
-  // Is the case one of those that filter, skip and exact leave?
+  // Returns true if the options filter, skip and exact select the case.
   bool selects(const std::string& name) const;
 };
 
-// False, after printing the usage, where an argument is not understood or help is asked for;
-// *status is then the exit status.
+// Returns false, after printing the usage, if an argument is invalid or help is requested; *status
+// is then the exit status.
 bool parse(int argc, char** argv, Options* options, int* status);
 
-// The parts of a text between separators; empty parts are dropped.
+// Splits a text at the separators; drops empty parts.
 std::vector<std::string> split(const std::string& text, char separator = ',');
 
 }  // namespace weir::conformance

@@ -1,4 +1,5 @@
-// probe/owners.cpp - driver objects that live as long as a case.
+// SPDX-License-Identifier: Apache-2.0
+// probe/owners.cpp - driver objects that are destroyed at the end of a case.
 #include "probe/owners.hpp"
 
 #include "probe/driver.hpp"

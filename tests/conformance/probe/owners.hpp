@@ -1,5 +1,6 @@
-// probe/owners.hpp - driver objects that live as long as a case. They never throw when they are
-// destroyed.
+// SPDX-License-Identifier: Apache-2.0
+// probe/owners.hpp - driver objects that are destroyed at the end of a case. Their destructors
+// never throw.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -8,7 +9,7 @@
 
 namespace weir::conformance {
 
-// Ends a capture that the case left open.
+// A stream. Its destructor ends a capture that the case left open.
 class Stream {
  public:
   CUstream s = nullptr;
@@ -65,11 +66,11 @@ class DevMem {
   operator CUdeviceptr() const { return p; }
 };
 
-// A context of its own; the current one stays as it was.
+// Creates a context; the current context does not change.
 CUcontext make_context(unsigned flags = 0);
 
-// The second context on the same device. It takes long to make and to destroy, so it is made once
-// in a process, outside the time of any case (flag TWO), and shared by the cases of that process.
+// The second context on the device. Creating and destroying it is slow, so each process creates it
+// once, outside the time of any case (flag SECOND_CONTEXT), and its cases share it.
 class OtherCtx {
  public:
   CUcontext c;
@@ -77,7 +78,7 @@ class OtherCtx {
   OtherCtx(const OtherCtx&) = delete;
   OtherCtx& operator=(const OtherCtx&) = delete;
   operator CUcontext() const { return c; }
-  CUresult destroy() const;  // only in a case that has a process of its own
+  CUresult destroy() const;  // only in a case that runs in its own process
 };
 
 // Makes a context current for a scope.

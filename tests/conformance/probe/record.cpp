@@ -1,4 +1,5 @@
-// probe/record.cpp - what a case writes down, and how a child process tells its parent.
+// SPDX-License-Identifier: Apache-2.0
+// probe/record.cpp - what a case records, and how a child process sends it to its parent.
 #include "probe/record.hpp"
 
 #include <unistd.h>

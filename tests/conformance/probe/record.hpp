@@ -1,4 +1,5 @@
-// probe/record.hpp - what a case writes down, and how a child process tells its parent.
+// SPDX-License-Identifier: Apache-2.0
+// probe/record.hpp - what a case records, and how a child process sends it to its parent.
 #pragma once
 
 #include "probe/names.hpp"
@@ -19,12 +20,11 @@ namespace weir::conformance {
 void protocol_to(int file_descriptor);
 void protocol(std::string_view line);
 
-// A value without blanks, so that it is one word of a line.
+// Returns the value without blanks, so that it is one word of a line.
 std::string clean(std::string_view value);
 
-// Records the values of one case, in the order of the calls. A key that begins with '~' is what a
-// driver happens to do where the documentation leaves it free: it is not compared. Each k() returns
-// the value it was given.
+// Records the values of one case, in the order of the calls. A key that begins with '~' is for
+// behavior that the documentation leaves open: it is not compared. Each k() returns its value.
 class Rec {
  public:
   CUresult k(std::string_view key, CUresult value);
@@ -45,7 +45,7 @@ class Rec {
   void k(std::string_view key, const void* value) = delete;  // an address is never recorded
 };
 
-// Ends a case whose set-up could not be made.
+// Ends a case whose set-up failed.
 struct Abort {
   std::string what;
 };

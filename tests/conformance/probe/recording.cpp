@@ -1,4 +1,5 @@
-// probe/recording.cpp - the lines of an earlier run, and how this one differs from them.
+// SPDX-License-Identifier: Apache-2.0
+// probe/recording.cpp - the lines of an earlier run, and the differences to them.
 #include "probe/recording.hpp"
 
 #include "probe/cases.hpp"
@@ -23,7 +24,7 @@ Values compared_values(const std::vector<std::string>& words) {
   return v;
 }
 
-// One line for each value that differs.
+// Returns one line for each value that differs.
 std::vector<std::string> differences(Values want, const Values& have) {
   std::map<std::string, std::string> got(have.begin(), have.end()),
       expected(want.begin(), want.end());

@@ -1,4 +1,6 @@
-// probe/second_device.cpp - the second device: its primary context, and what a case finds there.
+// SPDX-License-Identifier: Apache-2.0
+// probe/second_device.cpp - the second device: its primary context, and the objects of a case
+// there.
 #include "probe/second_device.hpp"
 
 #include "probe/driver.hpp"
@@ -12,7 +14,7 @@ void retain_second_device() {
   if (g.device1 || cuDeviceGetCount(&devices) != CUDA_SUCCESS || devices < 2) return;
   CUcontext made = nullptr;
   if (cuDevicePrimaryCtxRetain(&made, SecondDevice::dev) != CUDA_SUCCESS) return;
-  // Each kind of work once, as in the near context.
+  // Uses each kind of work once, as in the first device's context.
   const Current current(made);
   CUdeviceptr p = 0;
   if (cuMemAlloc(&p, kSecondDeviceBytes) == CUDA_SUCCESS) {

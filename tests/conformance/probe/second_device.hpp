@@ -1,4 +1,6 @@
-// probe/second_device.hpp - the second device: its primary context, and what a case finds there.
+// SPDX-License-Identifier: Apache-2.0
+// probe/second_device.hpp - the second device: its primary context, and the objects of a case
+// there.
 #pragma once
 
 #include "probe/gates.hpp"
@@ -10,13 +12,12 @@ namespace weir::conformance {
 
 constexpr size_t kSecondDeviceBytes = 64 << 10;
 
-// Takes the primary context of device 1 for as long as the process lives, if there is such a
-// device: g.far.
+// Retains the primary context of device 1, if there is one, until the process ends: g.device1.
 void retain_second_device();
 
-// What a case of flag FAR has there: a non-blocking stream and memory, all 0. The current context
-// stays device 0's. At the end of the case neither device's primary context has peer access to the
-// other one's any more.
+// The objects of a case with flag SECOND_DEVICE on that device: a non-blocking stream, and memory
+// set to 0. Device 0's context stays current. The destructor disables peer access between the two
+// primary contexts.
 class SecondDevice {
  public:
   static constexpr CUdevice dev = 1;
@@ -29,15 +30,16 @@ class SecondDevice {
   SecondDevice& operator=(const SecondDevice&) = delete;
   ~SecondDevice();
 
-  CUresult enable_access_from_first() const;  // lets device 0's context reach what is in this one
-  CUresult enable_access_to_first() const;    // and the other way round
+  // gives device 0's context access to this one's memory
+  CUresult enable_access_from_first() const;
+  CUresult enable_access_to_first() const;  // gives this context access to device 0's memory
 };
 
 // Arms the gate while the stream's own context is current.
 void hold(ValueGate& gate, CUstream s);
 
-// 64 bytes of one word each, written and read by synchronous calls in the context that has them.
-// They abort the case if refused.
+// Write and read 64 bytes of one repeated word with synchronous calls in the owner's context. They
+// abort the case on failure.
 void put_words(CUcontext owner, CUdeviceptr at, uint32_t value);
 uint32_t get_word(CUcontext owner, CUdeviceptr at);
 

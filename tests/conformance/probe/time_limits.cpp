@@ -1,4 +1,5 @@
-// probe/time_limits.cpp - how long the probe waits for what, and what it opens when a case is over.
+// SPDX-License-Identifier: Apache-2.0
+// probe/time_limits.cpp - the probe's time limits, and what it releases at the end of a case.
 #include "probe/time_limits.hpp"
 
 #include <algorithm>

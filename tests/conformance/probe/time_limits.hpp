@@ -1,4 +1,5 @@
-// probe/time_limits.hpp - how long the probe waits for what, and what it opens when a case is over.
+// SPDX-License-Identifier: Apache-2.0
+// probe/time_limits.hpp - the probe's time limits, and what it releases at the end of a case.
 #pragma once
 
 #include <chrono>
@@ -13,25 +14,25 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point t);
 void sleep_ms(int ms);
 
-constexpr int kMustNotHappenMs = 120;  // "it has not happened" is watched for so long
-constexpr int kMustHappenMs = 2500;    // "it must happen" may take so long
-constexpr int kBlockedMs = 350;        // a call that stays longer counts as blocking
+constexpr int kMustNotHappenMs = 120;  // how long "it has not happened" is observed
+constexpr int kMustHappenMs = 2500;    // how long "it must happen" may take
+constexpr int kBlockedMs = 350;        // a call that takes longer counts as blocking
 constexpr double kWatchdogLimit =
-    7;  // seconds that a case may take before the watchdog lets it go, unless options say otherwise
-constexpr int kSlowFactor =
-    3;  // a case that makes or destroys contexts gets so many times the usual limit
+    7;  // seconds until the watchdog releases a case, unless options say otherwise
+constexpr int kSlowFactor = 3;  // factor of the limit for a case that creates or destroys contexts
 
-// A gate opens by itself after this: longer than the watchdog waits, shorter than the parent does.
+// Returns the time after which a gate opens by itself: longer than the watchdog waits, shorter than
+// the parent does.
 int gate_limit_ms();
 
-// The time of a thread that looks again and again, as it passes on a machine that does nothing
-// else. Where others run for most of a look, those that are looked at run as little: so no look
-// counts for more than a millisecond, until all of them have taken a second too long.
+// The time budget of a polling thread, corrected for a busy machine. If other processes run during
+// most of a poll, so they do instead of the polled threads. So each poll counts for at most a
+// millisecond, until all of them together are a second late.
 class PollTimer {
  public:
   static constexpr std::chrono::milliseconds kPollInterval{1};
   explicit PollTimer(int ms);
-  bool is_expired();  // after each look: is the time over?
+  bool is_expired();  // call after each poll; returns true if the time is over
 
  private:
   Clock::duration left_;
@@ -39,10 +40,11 @@ class PollTimer {
   Clock::time_point end_;
 };
 
-// Does f become true within ms? Asked every tenth of a millisecond.
+// Returns true if f becomes true within ms. Polls every 0.1 ms.
 bool wait_for(const std::function<bool()>& f, int ms);
 
-// Does f, under the lock, become true within ms? Asked whenever `changed` says so.
+// Returns true if f, called under the lock, becomes true within ms. Polls on each notification of
+// `changed`.
 template <class F>
 bool wait_for(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, int ms, F f) {
   for (PollTimer timer(ms); !changed.wait_for(lock, PollTimer::kPollInterval, f);)
@@ -50,13 +52,13 @@ bool wait_for(std::condition_variable& changed, std::unique_lock<std::mutex>& lo
   return true;
 }
 
-// Registers what lets the work of this case go on; it may be called more than once. All of them are
-// called when the case ends, however it ends, and when the watchdog's patience does.
+// Registers a function that releases blocked work of this case; it may be called more than once.
+// All are called at the end of the case, and when the watchdog expires.
 void on_release(std::function<void()> f);
 void release_all();
 
-// The limits of the case that begins: the watchdog's, and longer ones. Forgets the releases of the
-// case before.
+// Sets the limits of the next case: the watchdog's, and longer ones. Drops the previous case's
+// release functions.
 void begin_case_limits(double seconds);
 
 }  // namespace weir::conformance

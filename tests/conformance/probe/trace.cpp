@@ -1,4 +1,5 @@
-// probe/trace.cpp - host functions that note that they ran.
+// SPDX-License-Identifier: Apache-2.0
+// probe/trace.cpp - host functions that record that they ran.
 #include "probe/trace.hpp"
 
 #include "probe/driver.hpp"

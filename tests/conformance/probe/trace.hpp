@@ -1,4 +1,5 @@
-// probe/trace.hpp - host functions that note that they ran.
+// SPDX-License-Identifier: Apache-2.0
+// probe/trace.hpp - host functions that record that they ran.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -12,13 +13,13 @@
 
 namespace weir::conformance {
 
-// Things that driver threads may touch after a case is over are never freed.
+// Creates an object that is never freed, because driver threads may use it after the case.
 template <class T, class... A>
 T* leak(A&&... a) {
   return new T(std::forward<A>(a)...);
 }
 
-// Names in the order in which they were noted. Thread safe.
+// Names in the order in which they were recorded. Thread safe.
 class Trace {
  public:
   void add(const std::string& name);
@@ -26,7 +27,7 @@ class Trace {
   size_t size();
   bool has(const std::string& name);
   std::string str();                 // "a,b,c", or "-" for none
-  bool wait_size(size_t n, int ms);  // are there n within ms?
+  bool wait_size(size_t n, int ms);  // returns true if there are n within ms
 
  private:
   std::mutex mutex_;
@@ -36,15 +37,14 @@ class Trace {
 
 Trace& new_trace();
 
-// The user data of every host function and host node that the probe makes: a name, and where to
-// note it.
+// The user data of every host function and host node of the probe: a name, and where to record it.
 struct Label {
   std::string name;
   Trace* trace;
 };
 
 Label* new_label(const std::string& name, Trace* trace = nullptr);
-const Label* as_label(const void* user_data);  // nullptr if it is no label
+const Label* as_label(const void* user_data);  // nullptr if it is not a label
 
 // The host function of a label.
 void label_fn(void* label);
@@ -53,7 +53,7 @@ void label_fn(void* label);
 using Closure = std::function<void()>;
 void closure_fn(void* closure);
 
-// Enqueue a label that notes its name in a trace, or nowhere.
+// Enqueue a host function that records its name in a trace, or nowhere.
 CUresult try_hf(CUstream s, Trace& t, const std::string& name);
 void hf(CUstream s, Trace& t, const std::string& name);
 void lab(CUstream s, const std::string& name);

@@ -1,5 +1,6 @@
-// probe/world.cpp - what every case finds in its process: a device, its primary context, and
-// scratch memory.
+// SPDX-License-Identifier: Apache-2.0
+// probe/world.cpp - the initial state of every case: a device, its primary context, and scratch
+// memory.
 #include "probe/world.hpp"
 
 #include "probe/driver.hpp"

@@ -1,5 +1,6 @@
-// probe/world.hpp - what every case finds in its process: a device, its primary context, and
-// scratch memory.
+// SPDX-License-Identifier: Apache-2.0
+// probe/world.hpp - the initial state of every case: a device, its primary context, and scratch
+// memory.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -16,24 +17,24 @@ constexpr size_t kCellBytes = 16;
 
 struct State {
   CUdevice dev = 0;
-  CUcontext ctx = nullptr;         // the primary context of dev, current on the thread of the cases
-  unsigned char* cells = nullptr;  // kCells words in pinned memory that both sides see
+  CUcontext ctx = nullptr;         // the primary context of dev, current on the case's thread
+  unsigned char* cells = nullptr;  // kCells words in pinned memory, accessible to host and device
   CUdeviceptr cells_dev = 0;
   std::atomic<size_t> cell_next{0};
   CUdeviceptr dbuf = 0;           // kScratch bytes of device memory
   unsigned char* pin = nullptr;   // kScratch bytes of pinned memory
   unsigned char* page = nullptr;  // kScratch bytes of pageable memory
   CUevent unrecorded = nullptr;   // never recorded: its query shows whether a capture is still open
-  CUcontext other = nullptr;      // a second context, made before the first case that asks for it
+  CUcontext other = nullptr;      // a second context, created before the first case that needs it
   CUcontext device1 =
-      nullptr;  // the primary context of device 1, held from the first case that asks for it on
+      nullptr;  // the primary context of device 1, retained by the first case that needs it
 };
 extern State g;
 
-// Initializes the driver and takes its first device: for a case that begins with nothing.
+// Initializes the driver and gets its first device, for a case that starts uninitialized.
 void init_device();
 
-// Short names for what nearly every case says.
+// Short names for frequent constants.
 inline constexpr unsigned NB = CU_STREAM_NON_BLOCKING;
 inline constexpr unsigned BL = CU_STREAM_DEFAULT;
 inline const CUstream LEGACY = CU_STREAM_LEGACY;
@@ -42,7 +43,7 @@ inline constexpr CUstreamCaptureMode GLOBAL = CU_STREAM_CAPTURE_MODE_GLOBAL;
 inline constexpr CUstreamCaptureMode LOCAL = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
 inline constexpr CUstreamCaptureMode RELAXED = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-// A 32- or 64-bit word of pinned memory that a stream writes or waits on and the test reads or
+// A 32- or 64-bit word of pinned memory that a stream writes or waits for and the test reads or
 // writes.
 struct Cell {
   unsigned char* h = nullptr;
@@ -60,14 +61,15 @@ struct Cell {
 };
 
 Cell new_cell(uint64_t value = 0);
-void clear_cells();  // before a case: all are free again, and 0
+void clear_cells();  // before a case: frees all cells and sets them to 0
 
-// Does the cell get the value within ms? early(): before anybody could say it waits. late(): ever.
+// wait_cell() returns true if the cell has the value within ms. early() waits kMustNotHappenMs,
+// late() waits kMustHappenMs.
 bool wait_cell(const Cell& c, uint32_t v, int ms);
 bool early(const Cell& c, uint32_t v = 1);
 bool late(const Cell& c, uint32_t v = 1);
 
-// A piece of work whose completion the host can see without any call: a memset of one pinned word.
+// Enqueues work whose completion the host sees without a driver call: a memset of one pinned word.
 void mark(CUstream s, const Cell& c, uint32_t v = 1);
 
 }  // namespace weir::conformance

@@ -1,4 +1,5 @@
-// What docs/coming-from/cuda-core.md shows beside cuda.core.
+// SPDX-License-Identifier: Apache-2.0
+// cuda_core_test.cpp - the code that docs/coming-from/cuda-core.md shows beside cuda.core.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -46,8 +47,8 @@ TEST(ComingFromCudaCore, AStreamReturnsItsProperties) {
 TEST(ComingFromCudaCore, AScopeSetsTheCurrentContext) {
   const weir::device dev;
   // [core-set-current]
-  // No set_current(): an object that names its device needs no current
-  // context. Where other code wants one:
+  // A stream names its device, so weir has no set_current(). A scope makes a context current for
+  // other code:
   weir::context_scope current{dev};
   EXPECT_EQ(weir::current_device(), dev);
   // [/core-set-current]
@@ -59,7 +60,7 @@ TEST(ComingFromCudaCore, AStreamWaitsForAnEventOrAStream) {
   // [core-wait]
   weir::event e = s.record();
   t.wait(e);  // an event,
-  t.wait(s);  // or all that s has been given so far
+  t.wait(s);  // or all work queued on s so far
   t.sync();
   // [/core-wait]
   EXPECT_TRUE(e.done());
@@ -111,7 +112,7 @@ TEST(ComingFromCudaCore, AClosedStreamThrowsClosed) {
   weir::stream s{dev};
   // [core-close]
   s.close();
-  s.close();  // nothing, the second time
+  s.close();  // a second close does nothing
   EXPECT_TRUE(s.closed());
   try {
     s.sync();

@@ -1,4 +1,5 @@
-// What docs/coming-from/cupy.md shows beside CuPy.
+// SPDX-License-Identifier: Apache-2.0
+// cupy_test.cpp - the code that docs/coming-from/cupy.md shows beside CuPy.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,7 +40,7 @@ TEST(ComingFromCupy, AScopeReplacesTheWithStatement) {
     weir::copy(weir::current_stream(), host, a);  // runs on s
     EXPECT_EQ(weir::current_stream(), s);
   }
-  // what was current before is current again
+  // the previous stream is current again
   // [/cupy-with]
   EXPECT_EQ(weir::current_stream(), weir::default_stream());
   std::vector<long> back(host.size());
@@ -54,7 +55,7 @@ TEST(ComingFromCupy, UseSetsTheCurrentStream) {
   const weir::stream_scope restore{weir::current_stream()};
   // [cupy-use]
   weir::stream s{gpu};
-  weir::use(s);  // until further notice, in this thread
+  weir::use(s);  // until the next use(), on this thread
   EXPECT_EQ(weir::current_stream(), s);
   weir::use(weir::stream_ref::legacy());
   EXPECT_EQ(weir::current_stream(), weir::stream_ref::legacy());
@@ -99,7 +100,7 @@ TEST(ComingFromCupy, EventsOrderTwoStreams) {
   // [cupy-events]
   weir::event e1{gpu};  // never recorded: complete
   s.record(e1);
-  weir::event e2 = s.record();  // made and recorded
+  weir::event e2 = s.record();  // created and recorded
   t.wait(e2);                   // the device waits
   weir::fill(t, word, 7);
   weir::event e3 = t.record();
@@ -149,7 +150,7 @@ TEST(ComingFromCupy, TheDefaultStreamsHaveNames) {
   EXPECT_TRUE(first.is_default());
 }
 
-// Stands for a stream of a foreign library that somebody else owns.
+// Stands for a stream of another library, which owns it.
 class their_stream {
  public:
   explicit their_stream(CUstream_st* handle) : handle_{handle} {}
@@ -170,7 +171,7 @@ TEST(ComingFromCupy, ForeignStreamsAreBorrowedOrKept) {
   weir::stream_ref also{theirs};          // anything with get()
   weir::shared_stream kept{raw, shared};  // keeps its owner alive
   EXPECT_EQ(borrowed.get(), also.get());  // .ptr
-  EXPECT_EQ(borrowed.device(), gpu);      // known, not -1
+  EXPECT_EQ(borrowed.device(), gpu);      // the real device, never -1
   EXPECT_EQ(kept.ref(), borrowed);
   // [/cupy-external]
   EXPECT_EQ(shared.use_count(), 2);
@@ -185,7 +186,7 @@ TEST(ComingFromCupy, HostFunctionsAndCallbacksRun) {
 
   weir::errc result = weir::errc::unknown;
   weir::add_callback(s, [&](weir::errc status) { result = status; });
-  s.sync();  // also throws what a host function has thrown
+  s.sync();  // also throws exceptions of host functions
   // [/cupy-host-functions]
   EXPECT_EQ(heard, "copied");
   EXPECT_EQ(result, weir::errc::success);
@@ -201,7 +202,7 @@ TEST(ComingFromCupy, ABufferUsedOnTwoStreamsIsFreedAfterBoth) {
     weir::fill(s, x, 1.5f);
     t.wait(s);
     weir::copy(t, x, host);
-  }  // freed on s, once the copy on t is done
+  }  // freed on s, after the copy on t
   t.sync();
   // [/cupy-memory]
   EXPECT_EQ(host[999], 1.5f);

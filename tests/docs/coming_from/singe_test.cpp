@@ -1,4 +1,5 @@
-// What docs/coming-from/singe-cuda.md shows beside singe-cuda.
+// SPDX-License-Identifier: Apache-2.0
+// singe_test.cpp - the code that docs/coming-from/singe-cuda.md shows beside singe-cuda.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -22,8 +23,8 @@ TEST(ComingFromSinge, AQueryThrowsOrReturnsACode) {
   weir::stream s{gpu};
   // [singe-query]
   s.sync();
-  bool done = s.done();              // an error is thrown
-  weir::errc status = s.try_done();  // or told as a code
+  bool done = s.done();              // throws on errors
+  weir::errc status = s.try_done();  // or returns a code
   // [/singe-query]
   EXPECT_TRUE(done);
   EXPECT_EQ(status, weir::errc::success);
@@ -52,7 +53,7 @@ TEST(ComingFromSinge, AScopeWaitsForItsWork) {
   std::vector<int> host(100);
   weir::sync_scope(s, [&](weir::stream_ref inside) {
     weir::copy(inside, x, host);
-  });  // host is filled here, or an exception is on its way
+  });  // host is filled here, unless an exception is thrown
   // [/singe-sync-scope]
   EXPECT_EQ(host[99], 4);
 }
@@ -81,7 +82,7 @@ TEST(ComingFromSinge, ACoroutineAwaitsStreamsAndFutures) {
   const auto add_up = [](weir::stream_ref on, weir::buffer<int>& into) { weir::fill(on, into, 3); };
   weir::sync_wait([&]() -> weir::task<> {
     // [singe-futures]
-    co_await s.completion();  // throws what the work failed with
+    co_await s.completion();  // throws the error of the work
     weir::buffer<int> sum = co_await s.enqueue_async([&](weir::stream_ref on) {
       weir::buffer<int> result{on, 1};
       add_up(on, result);

@@ -1,4 +1,5 @@
-// What docs/coming-from/warp.md shows beside NVIDIA Warp.
+// SPDX-License-Identifier: Apache-2.0
+// warp_test.cpp - the code that docs/coming-from/warp.md shows beside NVIDIA Warp.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -50,7 +51,7 @@ TEST(ComingFromWarp, UseSetsTheCurrentStream) {
   const weir::stream_scope restore{weir::current_stream()};
   // [warp-set-stream]
   weir::stream s{gpu};
-  weir::use(s);  // orders nothing
+  weir::use(s);  // adds no ordering
   weir::stream_ref now = weir::current_stream(gpu);
   // [/warp-set-stream]
   EXPECT_EQ(now, s);
@@ -64,7 +65,7 @@ TEST(ComingFromWarp, EventsAreRecordedAgain) {
   s2.wait(e);
 
   weir::event kept{gpu};
-  s1.record(kept);  // again and again: a wait keeps the record it saw
+  s1.record(kept);  // may be recorded again: a wait keeps its record
   s2.wait(kept);
   // [/warp-events]
   s2.sync();
@@ -75,7 +76,7 @@ TEST(ComingFromWarp, AStreamWaitsForAStream) {
   const weir::device gpu;
   weir::stream s1{gpu}, s2{gpu};
   // [warp-wait-stream]
-  s2.wait(s1);  // from any number of threads at once
+  s2.wait(s1);  // thread-safe
   // [/warp-wait-stream]
   s2.sync();
   EXPECT_TRUE(s1.done());
@@ -132,7 +133,7 @@ TEST(ComingFromWarp, PinnedMemoryIsCopiedAsynchronously) {
   // [warp-pinned]
   weir::pinned_buffer<float> host{1000, gpu};
   for (float& number : host) number = 1.0f;
-  weir::copy(s, host, a);  // the host goes on at once
+  weir::copy(s, host, a);  // the host does not wait
   s.sync();
   // [/warp-pinned]
   std::vector<float> back(a.size());
@@ -157,7 +158,7 @@ TEST(ComingFromWarp, AReferenceBorrowsAForeignStream) {
   const weir::stream owner{gpu};
   CUstream_st* const handle = owner.get();
   // [warp-external]
-  weir::stream_ref s{handle};  // as many references as you like
+  weir::stream_ref s{handle};  // may be copied freely
   weir::stream_ref again{handle};
   // [/warp-external]
   EXPECT_EQ(s, again);

@@ -1,4 +1,5 @@
-// What docs/guide/capture.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// capture_test.cpp - the code that docs/guide/capture.md shows.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -23,7 +24,7 @@ TEST_F(CapturePage, AScopedCaptureBecomesAGraph) {
     weir::fill(s, x, 1.0f);
     t.wait(s);  // t joins the capture
     weir::fill(t, y, 2.0f);
-    s.wait(t);                 // and has to be waited for
+    s.wait(t);                 // and must be joined
     scope.keep(std::move(y));  // y lives as long as the graph can run
   });
   // [/capture-scoped]
@@ -80,7 +81,7 @@ TEST_F(CapturePage, UpdatedDependenciesOrderALaterNode) {
     // [capture-frontier]
     const auto by_hand = scope.graph().add(weir::fill_parameters{x, 2.0f});
     weir::update_capture_dependencies(scope,
-                                      by_hand);  // what follows in the stream comes after it, too
+                                      by_hand);  // later work of the stream comes after it, too
     // [/capture-frontier]
     weir::fill(s, y, 2.0f);
   });

@@ -1,4 +1,5 @@
-// What docs/guide/completion.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// completion_test.cpp - the code that docs/guide/completion.md shows.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,10 +20,10 @@ TEST(CompletionPage, ACompletionIsPolledAndWaitedFor) {
   // [completion-ways]
   weir::completion c = s.completion();
 
-  bool done = c.done();           // looks; throws what the work failed with
-  weir::errc how = c.status();    // the same as a code: success, not_ready, or the failure
-  c.wait();                       // blocks; throws what the work failed with
-  bool in_time = c.wait_for(5s);  // false: the time passed first, and the work goes on
+  bool done = c.done();           // queries; throws the error of the work
+  weir::errc how = c.status();    // returns a code: success, not_ready or the error
+  c.wait();                       // blocks; throws the error of the work
+  bool in_time = c.wait_for(5s);  // false on timeout; the work continues
   // [/completion-ways]
   EXPECT_TRUE(in_time && c.done());
   static_cast<void>(done);
@@ -37,7 +38,7 @@ TEST(CompletionPage, AContinuationRunsAfterTheWork) {
   const auto pool = [](weir::continuation c) { c(); };
   // [completion-then]
   s.completion().then([&](weir::errc outcome) { finished.set_value(outcome); });
-  s.completion().then(pool, [&] { also.set_value(); });  // where an executor says
+  s.completion().then(pool, [&] { also.set_value(); });  // calls the function on an executor
   // [/completion-then]
   EXPECT_EQ(finished.get_future().get(), weir::errc::success);
   also.get_future().get();
@@ -49,7 +50,7 @@ TEST(CompletionPage, AProgramMayPollTheReactor) {
   std::atomic<bool> resumed{false};
   s.completion().then([&] { resumed = true; });
   // [completion-poll]
-  weir::completion_poller poller{gpu};  // the reactor's thread stands back
+  weir::completion_poller poller{gpu};  // the reactor thread leaves polling to the caller
   while (!resumed) poller.poll();       // resumes what is due, on this thread
   // [/completion-poll]
 }
@@ -57,7 +58,7 @@ TEST(CompletionPage, AProgramMayPollTheReactor) {
 // [completion-task]
 weir::task<int> last_of(weir::stream_ref s, weir::pinned_buffer<int>& x) {
   weir::fill(s, x, 7);
-  co_await s.completion();  // goes on about 4 us after the end of the work on a GPU
+  co_await s.completion();  // resumes about 4 us after the work on a GPU
   co_return x.data()[x.size() - 1];
 }
 // [/completion-task]
@@ -78,8 +79,8 @@ TEST(CompletionPage, ACoroutineResumesOnAnExecutor) {
   const auto at_once = [](weir::continuation c) { c(); };
   weir::sync_wait([](weir::stream_ref s, auto pool) -> weir::task<> {
     // [completion-executor]
-    co_await s.completion().on(pool);  // if it has to wait, it goes on there
-    co_await weir::resume_on(pool);    // from here on there, up to the next wait
+    co_await s.completion().on(pool);  // resumes on the pool if it has to wait
+    co_await weir::resume_on(pool);    // continues on the pool, until the next wait
     // [/completion-executor]
   }(of_gpu, at_once));
 }
@@ -113,7 +114,7 @@ TEST(CompletionPage, WhenAllAndWhenAnyCombineCompletions) {
     co_await weir::when_all(s.completion(), t.completion());
     co_await weir::when_all(many);  // a vector, array or span
     std::size_t first = co_await weir::when_any(s.completion(), t.completion());
-    auto [a, b] = co_await weir::when_all(part(s, 1), part(t, 2));  // tasks, beside each other
+    auto [a, b] = co_await weir::when_all(part(s, 1), part(t, 2));  // runs the tasks concurrently
     // [/completion-when]
     EXPECT_LT(first, 2U);
     EXPECT_EQ(a + b, 3);

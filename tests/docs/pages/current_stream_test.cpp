@@ -1,4 +1,5 @@
-// What docs/guide/current-stream.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// current_stream_test.cpp - the code that docs/guide/current-stream.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>
@@ -15,7 +16,7 @@ TEST(CurrentStreamPage, AScopeRestoresTheCurrentStream) {
   {
     weir::stream_scope current{s};
     weir::fill(weir::current_stream(), x, 1);  // on s
-  }                                            // current again: exactly what was
+  }                                            // the previous stream is current again
   // [/current-scope]
   EXPECT_EQ(weir::current_stream(), before);
   s.sync();
@@ -32,7 +33,7 @@ TEST(CurrentStreamPage, AScopeWaitsOnEntryAndExit) {
     weir::stream_scope current{s, {.wait_on_entry = true, .wait_on_exit = true}};
     weir::fill(weir::current_stream(), x, 2);
   }
-  weir::current_stream().sync();  // s too: what was current waits for it
+  weir::current_stream().sync();  // also for s: the previous stream waits for it
   // [/current-ordered]
   EXPECT_EQ(x[9], 2);
 }

@@ -1,4 +1,5 @@
-// What docs/guide/errors.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// errors_test.cpp - the code that docs/guide/errors.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -44,7 +45,7 @@ TEST(ErrorsPage, AHookReceivesUnraisedErrors) {
 TEST(ErrorsPage, ErrorCodesCompareToStandardConditions) {
   // [errors-codes]
   std::error_code code = weir::errc::out_of_memory;
-  bool memory = code == std::errc::not_enough_memory;  // true, of any driver
+  bool memory = code == std::errc::not_enough_memory;  // true, with any driver
   // [/errors-codes]
   EXPECT_TRUE(memory);
 }

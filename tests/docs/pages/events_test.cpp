@@ -1,4 +1,5 @@
-// What docs/guide/events.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// events_test.cpp - the code that docs/guide/events.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>
@@ -11,10 +12,10 @@ TEST(EventsPage, AWaitKeepsTheRecordItSaw) {
   // [events-record]
   weir::event e = s.record();  // a new event that marks the work queued so far
 
-  weir::event kept{gpu};  // or one that is kept and recorded again
+  weir::event kept{gpu};  // or an event that is kept and recorded again
   s.record(kept);
   t.wait(kept);    // this wait is for the record above,
-  s.record(kept);  // whatever is recorded later
+  s.record(kept);  // even if the event is recorded later
   // [/events-record]
   t.sync();
   s.sync();

@@ -1,4 +1,5 @@
-// What docs/guide/external-memory.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// external_memory_test.cpp - the code that docs/guide/external-memory.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -16,9 +17,9 @@ TEST(ExternalMemoryPage, ForeignMemoryIsImportedAndMapped) {
   const int fd = theirs.descriptor();
   const std::size_t bytes = theirs.bytes();
   // [external-memory-import]
-  auto memory = weir::external_memory::import_fd(fd, bytes, gpu);      // fd is the driver's now
+  auto memory = weir::external_memory::import_fd(fd, bytes, gpu);      // the driver owns fd now
   weir::mapped_buffer<float> frame{memory, 0, bytes / sizeof(float)};  // all of it, as floats
-  weir::fill(s, frame, 0.5f);                                          // the exporter sees it, too
+  weir::fill(s, frame, 0.5f);                                          // the exporter sees it
   memory.close();  // frame keeps the import alive
   // [/external-memory-import]
   EXPECT_EQ(weir::test::contents(s, frame)[7], 0.5f);
@@ -31,7 +32,7 @@ TEST(ExternalMemoryPage, ARefusedImportThrows) {
   try {
     auto memory = weir::external_memory::import_fd(fd, 1 << 20, gpu);
   } catch (const weir::error& e) {
-    std::puts(e.what());  // and fd is as it was: the caller\'s to close
+    std::puts(e.what());  // the caller still owns fd
   }
   // [/external-memory-refusal]
 }

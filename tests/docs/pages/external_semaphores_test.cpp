@@ -1,4 +1,5 @@
-// What docs/guide/external-semaphores.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// external_semaphores_test.cpp - the code that docs/guide/external-semaphores.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>
@@ -7,18 +8,18 @@ namespace {
 
 TEST(ExternalPage, AStreamWaitsForAndSignalsSemaphores) {
   const weir::device gpu;
-  if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU imports semaphores of Vulkan's";
+  if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU needs a Vulkan semaphore";
   const weir::stream s{gpu};
   weir::buffer<int> x{s, 1000};
   // [external-semaphore]
   weir::shared_semaphore ready, done;  // in memory that processes share
   weir::external_semaphore ready_here{gpu, ready}, done_here{gpu, done};
 
-  ready_here.wait(s, 1);  // the stream waits until somebody signals 1
+  ready_here.wait(s, 1);  // the stream waits until 1 is signalled
   weir::fill(s, x, 7);
-  done_here.signal(s, 1);  // and says when it is through
+  done_here.signal(s, 1);  // and signals when it is done
 
-  ready.signal(1);  // here: this thread, or another process
+  ready.signal(1);  // from this thread; another process works as well
   done.wait(1);
   // [/external-semaphore]
   s.sync();

@@ -1,4 +1,5 @@
-// What docs/guide/graph-cache.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_test.cpp - the code that docs/guide/graph-cache.md shows.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -29,7 +30,7 @@ TEST_F(GraphCachePage, AnEqualShapeIsReplayed) {
   for (const int shape : shapes) {
     steps.run(s, shape, [&](weir::stream_ref in) {
       queue_step(in, shape);
-    });  // the first of a shape captures it
+    });  // the first use of a shape captures it
   }
   // [/graph-cache-use]
   EXPECT_EQ(first(), 1.0f);
@@ -45,13 +46,13 @@ TEST_F(GraphCachePage, ANewVersionUpdatesTheExecutable) {
   steps.run(s, shape, version, step);
   // [graph-cache-version]
   rate = 0.25f;
-  ++version;                           // whatever the body depends on, as a number
+  ++version;                           // a number for all that the body depends on
   steps.run(s, shape, version, step);  // captured again; the executable is updated
   steps.run(s, shape, version, step);  // replayed
   // [/graph-cache-version]
   EXPECT_EQ(first(), 0.25f);
   // [graph-cache-invalidate]
-  steps.invalidate(shape);  // or, where there is no number: its next use captures it again
+  steps.invalidate(shape);  // or, without a number: the next use captures again
   // [/graph-cache-invalidate]
   EXPECT_EQ(steps.run(s, shape, version, step), weir::cache_use::updated);
 }
@@ -63,7 +64,7 @@ TEST_F(GraphCachePage, AnEntryKeepsItsMemory) {
   // [graph-cache-keep]
   steps.run(s, shape, [&](weir::cache_scope& scope) {
     weir::fill(scope, *weights, 1.0f);
-    scope.keep(weights);  // as long as the work may need it, however it is run
+    scope.keep(weights);  // as long as the work may need it, however it runs
   });
   // [/graph-cache-keep]
   EXPECT_EQ(weights.use_count(), 2);
@@ -79,7 +80,7 @@ TEST_F(GraphCachePage, ABodyAllocatesMemory) {
       weir::buffer<float> own{in, size};
       weir::fill(in, own, 2.0f);
       weir::copy(in, own, x);
-    });  // its end, too, is a part of the graph
+    });  // its free is a part of the graph, too
     // [/graph-cache-memory]
   };
   use();

@@ -1,4 +1,5 @@
-// What docs/guide/graph-nodes.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// graph_nodes_test.cpp - the code that docs/guide/graph-nodes.md shows.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -33,10 +34,10 @@ TEST_F(GraphNodesPage, AGraphIsBuiltAndChanged) {
   // [graph-nodes-set]
   weir::graph_exec run = g.instantiate();
   for (float value = 0; value < 3; ++value) {
-    run.set(a, weir::fill_parameters{x, value});  // launches that are queued stay what they were
+    run.set(a, weir::fill_parameters{x, value});  // queued launches do not change
     run.launch(s);
   }
-  run.disable(b);  // keeps its place in the order, and does nothing
+  run.disable(b);  // keeps its place in the order, but does nothing
   // [/graph-nodes-set]
   s.sync();
   EXPECT_EQ(rounds, 3);
@@ -50,7 +51,7 @@ TEST_F(GraphNodesPage, AGraphIsBuiltAndChanged) {
         [&](weir::copy_node n) { bytes += n.parameters().width_bytes(); },  //
         [](weir::graph_node) {});                                           // all others
   }
-  const auto first = g.nodes().front().as<weir::fill_node>();  // of another kind: wrong_type
+  const auto first = g.nodes().front().as<weir::fill_node>();  // throws wrong_type for another kind
   // [/graph-nodes-visit]
   EXPECT_EQ(elements, 200u);
   EXPECT_EQ(bytes, 400u);
@@ -63,7 +64,7 @@ TEST_F(GraphNodesPage, ANodeKeepsItsMemory) {
   table[0] = 4.0f;
   // [graph-nodes-keep]
   g.add(weir::copy_parameters{std::move(table),
-                              x});  // a pinned_buffer: gone with the last launch that can read it
+                              x});  // a pinned_buffer, kept until the last launch is done
   // [/graph-nodes-keep]
   g.instantiate().launch(s);
   EXPECT_EQ(result(), 4.0f);
@@ -87,7 +88,7 @@ TEST_F(GraphNodesPage, AConditionChoosesABody) {
     GTEST_SKIP() << "a driver of before CUDA 12.8";
   weir::graph g;
   // [graph-nodes-conditions]
-  const weir::condition c{g, 1};  // 1 at the beginning of each launch
+  const weir::condition c{g, 1};  // 1 at the start of each launch
   const weir::conditional_node choice = g.add(weir::if_else_parameters{c});
   choice.body(0).add(weir::fill_parameters{x, 1.0f});
   choice.body(1).add(weir::fill_parameters{x, 2.0f});

@@ -1,4 +1,5 @@
-// What docs/guide/graphs.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// graphs_test.cpp - the code that docs/guide/graphs.md shows.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -40,7 +41,7 @@ TEST_F(GraphsPage, AnExecutableIsUpdated) {
     std::printf("reason %u, at a node of kind %u\n", static_cast<unsigned>(answer.reason),
                 answer.node ? static_cast<unsigned>(answer.node.kind()) : 0u);
   }
-  run.update_or_reinstantiate(changed);  // or this, which cannot answer "no"
+  run.update_or_reinstantiate(changed);  // or this, which never refuses
   // [/graphs-update]
   run.launch(s);
   weir::copy(s, x, home);
@@ -52,7 +53,7 @@ TEST_F(GraphsPage, AGraphListsItsNodes) {
   const weir::graph g = record(1.0f);
   std::size_t fills = 0;
   // [graphs-questions]
-  for (const weir::graph_node node : g.nodes()) {  // each after all that it depends on
+  for (const weir::graph_node node : g.nodes()) {  // in topological order
     if (node.kind() == weir::node_kind::fill) ++fills;
   }
   // [/graphs-questions]

@@ -1,4 +1,5 @@
-// What docs/guide/green-contexts.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// green_contexts_test.cpp - the code that docs/guide/green-contexts.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>
@@ -20,8 +21,8 @@ TEST(GreenContextsPage, ADeviceIsDividedIntoGreenContexts) {
             whole.count());
   // [green-events]
   weir::event mark{gpu};
-  urgent.record(mark);  // behind everything in all streams of the context
-  ordinary.wait(mark);  // before all later work of all streams of the other one
+  urgent.record(mark);  // after all work of all streams of the context
+  ordinary.wait(mark);  // before all later work of the other context's streams
   // [/green-events]
   training.sync();
   EXPECT_TRUE(mark.done());

@@ -1,4 +1,5 @@
-// What docs/guide/host-functions.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// host_functions_test.cpp - the code that docs/guide/host-functions.md shows.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,5 @@
-// What docs/guide/interop.md shows about Asio.
+// SPDX-License-Identifier: Apache-2.0
+// interop_asio_test.cpp - the code that docs/guide/interop.md shows about Asio.
 #include <gtest/gtest.h>
 
 #include <asio/awaitable.hpp>
@@ -24,7 +25,7 @@ using namespace std::chrono_literals;
 asio::awaitable<int> answer(weir::stream_ref s, weir::pinned_buffer<int>& x) {
   weir::fill(s, x, 42);
   co_await weir::async_wait(s.completion(),
-                            asio::use_awaitable);  // throws what the work failed with
+                            asio::use_awaitable);  // throws the error of the work
   co_return x.data()[0];
 }
 // [/interop-asio]
@@ -52,7 +53,7 @@ asio::awaitable<bool> done_in_time(weir::stream_ref s, asio::io_context& io) {
   asio::steady_timer limit{io, 1ms};
   auto first = co_await (weir::async_wait(s.completion(), asio::use_awaitable) ||
                          limit.async_wait(asio::use_awaitable));
-  bool in_time = first.index() == 0;  // if not, the work goes on, and its end may be awaited again
+  bool in_time = first.index() == 0;  // if false, the work continues and can be awaited again
   // [/interop-asio-deadline]
   co_return in_time;
 }

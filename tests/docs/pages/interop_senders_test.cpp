@@ -1,4 +1,5 @@
-// What docs/guide/interop.md shows about senders.
+// SPDX-License-Identifier: Apache-2.0
+// interop_senders_test.cpp - the code that docs/guide/interop.md shows about senders.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -25,7 +26,7 @@ TEST(InteropPage, CompletionsAreSenders) {
   // [interop-schedulers]
   weir::stream_scheduler on_stream{s};
   auto after = stdexec::schedule(on_stream) | stdexec::then([&] { return sum(x); });
-  weir::fill(s, x, 4);  // before the start: so it comes before `after`, too
+  weir::fill(s, x, 4);  // before the start, so it runs before `after`, too
   auto [forty] = stdexec::sync_wait(std::move(after)).value();
   // [/interop-schedulers]
   EXPECT_EQ(forty, 40);

@@ -1,4 +1,5 @@
-// What docs/guide/interop.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// interop_test.cpp - the code that docs/guide/interop.md shows.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace {
 
-// As cuda::stream_ref and rmm::cuda_stream_view: made from a handle, gives it back.
+// Like cuda::stream_ref and rmm::cuda_stream_view: made from a handle and returns it.
 class their_stream {
  public:
   explicit their_stream(CUstream_st* handle) : handle_{handle} {}
@@ -41,15 +42,15 @@ TEST(InteropPage, OwnershipIsReleasedAdoptedAndShared) {
   weir::stream s{gpu};
   const auto pool = std::make_shared<int>(0);
   // [interop-ownership]
-  CUstream_st* given = s.release();                 // no longer weir's to destroy
-  weir::stream taken = weir::stream::adopt(given);  // weir's again
-  weir::shared_stream kept{taken.get(), pool};      // borrowed, with a share in its owner
+  CUstream_st* given = s.release();                 // weir no longer destroys it
+  weir::stream taken = weir::stream::adopt(given);  // weir destroys it again
+  weir::shared_stream kept{taken.get(), pool};      // borrowed, and keeps its owner alive
   // [/interop-ownership]
   EXPECT_TRUE(s.closed());
   EXPECT_EQ(kept.get(), taken.get());
 }
 
-// What a binding is given by its language.
+// An object that a language passes to a binding.
 struct foreign_object {
   weir::protocol_stream pair;
 };
@@ -61,11 +62,12 @@ TEST(InteropPage, StreamsPassThroughPythonProtocols) {
   const foreign_object thing{weir::stream_to_protocol(theirs)};
   const std::optional<long long> argument = weir::stream_to_dlpack(theirs);
   // [interop-bindings]
-  // A stream of Python's, from what its __cuda_stream__() gave:
+  // A Python stream, from what its __cuda_stream__() returned:
   const weir::stream_ref foreign =
       weir::stream_from_protocol(weir::protocol_answer::pair, pair_of(thing), "Stream");
 
-  // In __dlpack__(stream=argument): s has made the data, and the consumer's stream waits for it.
+  // In __dlpack__(stream=argument): s has produced the data, and the consumer's stream waits for
+  // it.
   if (const auto consumer = weir::stream_from_dlpack(argument)) consumer->wait(s);
   // [/interop-bindings]
   EXPECT_EQ(foreign, theirs);

@@ -1,4 +1,5 @@
-// What docs/guide/interprocess.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// interprocess_test.cpp - the code that docs/guide/interprocess.md shows.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 
 namespace {
 
-// The process that makes them.
+// The process that creates them.
 WEIR_PEER_ROLE(interprocess_maker) {
   const weir::test::peer_channel& line = test;
   const weir::device gpu;
@@ -23,7 +24,7 @@ WEIR_PEER_ROLE(interprocess_maker) {
 
   weir::fill(s, shared, 2.0f);
   s.record(ready);
-  line.send('!');  // so that the other one waits for this record, not for one before
+  line.send('!');  // the other process waits for this record, not an earlier one
   // [/interprocess-maker]
   char end = 0;
   static_cast<void>(line.try_receive(end));
@@ -45,7 +46,7 @@ WEIR_PEER_ROLE(interprocess_pool_maker) {
   weir::buffer<float> x{pool, s, 1000};  // a buffer like any other
   weir::fill(s, x, 3.0f);
   s.record(ready);
-  line.send(weir::handle_of(x));  // before the stream has come to it
+  line.send(weir::handle_of(x));  // before the stream has run it
   // [/interprocess-pool-maker]
   char end = 0;
   static_cast<void>(line.try_receive(end));
@@ -80,9 +81,8 @@ TEST(InterprocessPage, ABufferIsSharedWithAProcess) {
   auto shared = weir::ipc_buffer<float>::open(line.receive<weir::ipc_memory_handle>());
   const auto ready = weir::ipc_event::open(line.receive<weir::ipc_event_handle>(), gpu);
 
-  static_cast<void>(
-      line.receive<char>());  // the record is queued there, which is not to say complete
-  t.wait(ready);              // on the device, for work of the other process
+  static_cast<void>(line.receive<char>());  // the record is queued, not necessarily complete
+  t.wait(ready);                            // on the device, for work of the other process
   weir::copy(t, shared, here);
   // [/interprocess-opener]
   t.sync();

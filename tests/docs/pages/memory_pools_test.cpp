@@ -1,4 +1,5 @@
-// What docs/guide/memory-pools.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// memory_pools_test.cpp - the code that docs/guide/memory-pools.md shows.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -16,10 +17,10 @@ TEST_F(MemoryPoolsPage, APoolAllocatesBuffersAndMemory) {
   // [pools-own]
   const weir::memory_pool pool{gpu, {.max_size = 256 << 20, .release_threshold = weir::keep_all}};
   weir::buffer<float> x{pool, s, 1000};  // a buffer like any other
-  void* raw = pool.allocate(s, 4096);    // or by hand
-  pool.deallocate(s, raw);               // in the order of s: later work there must not use it
-  weir::pool_usage now = pool.usage();   // bytes reserved and used, and the most of each
-  pool.trim();                           // what lies idle goes back to the device
+  void* raw = pool.allocate(s, 4096);    // or without a buffer
+  pool.deallocate(s, raw);               // in the order of s: later work must not use it
+  weir::pool_usage now = pool.usage();   // bytes reserved and used, with their maxima
+  pool.trim();                           // returns idle memory to the device
   // [/pools-own]
   EXPECT_GE(now.used, x.size_bytes());
   EXPECT_GE(now.used_high, x.size_bytes() + 4096);
@@ -34,9 +35,9 @@ TEST_F(MemoryPoolsPage, APoolNamesItsLocation) {
   const weir::memory_pool shared{gpu, {.memory = weir::pool_memory::managed, .location = gpu}};
   weir::buffer<int> x{shared, s, 1000};
   weir::fill(s, x, 2);
-  weir::prefetch(s, x, weir::memory_location::host());  // as of any managed memory
+  weir::prefetch(s, x, weir::memory_location::host());  // like any managed memory
   s.sync();
-  int first = x.data()[0];  // the host has the same address
+  int first = x.data()[0];  // valid on the host, too
   // [/pools-places]
   EXPECT_EQ(first, 2);
 }
@@ -45,7 +46,7 @@ TEST_F(MemoryPoolsPage, ARetryingPoolAllocates) {
   const weir::memory_pool pool{gpu};
   // [pools-patience]
   weir::buffer<float> x{pool.retrying(), s,
-                        1000};  // may block the host, for all work of the context
+                        1000};  // may block the host until the context's work is done
   // [/pools-patience]
   EXPECT_NE(x.data(), nullptr);
 }
@@ -57,7 +58,7 @@ TEST_F(MemoryPoolsPage, APeerDeviceHasAccess) {
   weir::device peer{1};
   if (peer.can_access(gpu)) {
     pool.set_access(peer, weir::pool_access::read_write);  // memory of this pool
-    const weir::peer_access access{peer, gpu};             // memory of cudaMalloc, while this lives
+    const weir::peer_access access{peer, gpu};             // cudaMalloc memory, until its end
   }
   // [/pools-peers]
 }
@@ -70,7 +71,7 @@ TEST_F(MemoryPoolsPage, StandardContainersUseAPool) {
   void* memory = resource.allocate(s, 4096, 16);
   resource.deallocate(s, memory, 4096, 16);
   std::vector<float, weir::pinned_allocator<float>> numbers(1000, 1.0f, pool);
-  weir::fill(s, numbers, 2.0f);  // the device writes it where it is
+  weir::fill(s, numbers, 2.0f);  // the device writes it in place
   s.sync();
   // [/pools-resources]
   EXPECT_EQ(numbers.back(), 2.0f);
@@ -83,7 +84,7 @@ TEST_F(MemoryPoolsPage, AScopeSetsTheCurrentPool) {
   {
     const weir::memory_pool_scope current{pool};
     const weir::buffer<float> x{s, 1000};  // from pool
-  }                                        // and from here on from where it was before
+  }                                        // the previous pool is current again
   // [/pools-current]
   EXPECT_EQ(weir::current_memory_pool(gpu), weir::default_memory_pool(gpu));
   EXPECT_GT(pool.usage().used_high, 0u);

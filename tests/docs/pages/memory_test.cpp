@@ -1,4 +1,5 @@
-// What docs/guide/memory.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// memory_test.cpp - the code that docs/guide/memory.md shows.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -8,7 +9,7 @@
 
 namespace {
 
-void launch_of_somebody_else(CUstream_st*, const int*) {}
+void launch_elsewhere(CUstream_st*, const int*) {}
 
 TEST(MemoryPage, DeviceAndHostMemoryAreCopied) {
   const weir::device gpu;
@@ -34,11 +35,11 @@ TEST(MemoryPage, ABufferUsedOnTwoStreamsIsFreedAfterBoth) {
   {
     weir::buffer<int> x{s, 1000};
     weir::fill(s, x, 3);
-    t.wait(s);  // the first use elsewhere is ordered by the caller
+    t.wait(s);  // the caller orders the first use elsewhere
     weir::copy(t, x, host);
-    launch_of_somebody_else(t, x.data());
-    x.used_on(t);  // weir did not queue that one
-  }                // freed in the order of s, which waits for t on the device
+    launch_elsewhere(t, x.data());
+    x.used_on(t);  // for work that weir did not queue
+  }                // freed on s, which waits for t on the device
   // [/memory-other-streams]
   t.sync();
   EXPECT_EQ(host[999], 3);
@@ -50,7 +51,7 @@ TEST(MemoryPage, ManagedMemoryIsPrefetched) {
   // [memory-managed]
   weir::managed_buffer<int> x{1000};
   for (int& n : x) n = 1;     // as an array
-  weir::prefetch(s, x, gpu);  // to where the next work will want it
+  weir::prefetch(s, x, gpu);  // to where the next work uses it
   weir::fill(s, std::span{x.data(), 10}, 2);
   weir::prefetch(s, x, weir::memory_location::host());
   s.sync();  // the host reads it after the work
@@ -81,9 +82,9 @@ TEST(MemoryPage, SetStreamMovesABuffer) {
   const weir::stream s{gpu}, t{gpu};
   // [memory-set-stream]
   weir::buffer<int> x{s, 1000};
-  x.set_stream(t);  // t waits for the work of s; x is t's from here on
+  x.set_stream(t);  // t waits for the work of s, and x belongs to t
   weir::fill(t, x, 0);
-  x.close();  // freed in the order of t, and what fails is thrown here
+  x.close();  // freed in the order of t; throws on failure
   // [/memory-set-stream]
   EXPECT_TRUE(x.closed());
 }

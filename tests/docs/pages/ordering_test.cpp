@@ -1,4 +1,5 @@
-// What docs/guide/ordering.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// ordering_test.cpp - the code that docs/guide/ordering.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>
@@ -11,7 +12,7 @@ TEST(OrderingPage, WaitsForkAndJoinStreams) {
   weir::pinned_buffer<int> a{1000, gpu}, b{1000, gpu};
   // [ordering-fork-join]
   weir::fill(s, a, 1);
-  t.wait(s);  // t goes on after the fill
+  t.wait(s);  // t continues after the fill
   weir::copy(t, a, b);
   s.wait(t);  // and s after the copy
   weir::fill(s, a, 2);
@@ -25,7 +26,7 @@ TEST(OrderingPage, BlockingStreamsAreOrderedByTheLegacyStream) {
   const weir::device gpu;
   weir::pinned_buffer<int> a{100, gpu};
   // [ordering-default]
-  weir::context_scope current{gpu};  // a default stream is one of the current context
+  weir::context_scope current{gpu};  // a default stream belongs to the current context
   weir::stream blocking{gpu, {.kind = weir::stream_kind::blocking}};
   weir::fill(blocking, a, 1);
   weir::fill(weir::stream_ref::legacy(), a, 2);  // after the first, without a wait

@@ -1,4 +1,5 @@
-// What docs/guide/profiler.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// profiler_test.cpp - the code that docs/guide/profiler.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>
@@ -12,7 +13,7 @@ TEST(ProfilerPage, AScopeLimitsTheProfile) {
   {
     weir::profiler_scope recorded;  // begins here
     weir::fill(s, x, 1);
-    s.sync();  // what is still queued at the end may be missing
+    s.sync();  // work still queued at the end may be missing
   }            // ends here
   // [/profiler-scope]
   EXPECT_TRUE(s.done());

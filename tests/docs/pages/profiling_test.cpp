@@ -1,4 +1,5 @@
-// What docs/guide/profiling.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// profiling_test.cpp - the code that docs/guide/profiling.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

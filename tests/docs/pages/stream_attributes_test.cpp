@@ -1,4 +1,5 @@
-// What docs/guide/stream-attributes.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// stream_attributes_test.cpp - the code that docs/guide/stream-attributes.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>
@@ -14,8 +15,8 @@ TEST(StreamAttributesPage, AttributesAreSetAndCopied) {
   attributes.set_priority(gpu.priorities().greatest);
 
   weir::stream t =
-      weir::make_stream(gpu, {}, {.sync_policy = weir::sync_policy::spin});  // from the beginning
-  weir::stream_attributes{t}.copy_from(s);                                   // all of them
+      weir::make_stream(gpu, {}, {.sync_policy = weir::sync_policy::spin});  // set at creation
+  weir::stream_attributes{t}.copy_from(s);                                   // all attributes
   // [/stream-attributes-first]
   EXPECT_EQ(weir::stream_attributes{t}.sync_policy(), weir::sync_policy::block);
   EXPECT_EQ(t.priority(), gpu.priorities().greatest);

@@ -1,4 +1,5 @@
-// What docs/guide/stream-pools.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// stream_pools_test.cpp - the code that docs/guide/stream-pools.md shows.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,20 +15,19 @@ TEST(StreamPoolsPage, APoolLendsStreams) {
   weir::stream_pool pool{
       gpu, {{.name = "work", .limit = 4}, {.name = "copies", .streams = {.priority = 0}}}};
 
-  weir::stream_lease s = pool.acquire("work");  // mine, until it is destroyed
+  weir::stream_lease s = pool.acquire("work");  // for exclusive use, until it is destroyed
   weir::buffer<float> x{s, 100};
   weir::fill(s, x, 1.0f);  // an operation takes a lease for a stream
-  s->sync();               // and -> is the stream
+  s->sync();               // and -> accesses the stream
 
-  weir::stream_ref t = pool.next("copies");  // everybody's, in turn
+  weir::stream_ref t = pool.next("copies");  // shared: the pool's streams in turn
   // [/stream-pools-first]
   EXPECT_NE(t, s.ref());
   // [stream-pools-exhausted]
-  std::optional<weir::stream_lease> at_once = pool.try_acquire("work");  // nothing if all are lent
-  std::optional<weir::stream_lease> later =
-      pool.acquire_for(10ms, "work");  // nothing if none came back in time
+  std::optional<weir::stream_lease> at_once = pool.try_acquire("work");  // empty if all are lent
+  std::optional<weir::stream_lease> later = pool.acquire_for(10ms, "work");  // empty on timeout
   // [/stream-pools-exhausted]
-  EXPECT_TRUE(at_once && later);  // two of the four
+  EXPECT_TRUE(at_once && later);  // two of the pool's four streams
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What docs/guide/streams.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// streams_test.cpp - the code that docs/guide/streams.md shows.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,7 +28,7 @@ TEST(StreamsPage, AReferenceSurvivesAMoveOfItsOwner) {
   weir::stream_ref s = owner;  // a pointer; pass it by value
   library_function(owner);     // takes a stream_ref
   weir::stream moved = std::move(owner);
-  s.sync();  // the same stream: its owner is `moved` now
+  s.sync();  // valid: the stream belongs to `moved` now
   // [/streams-reference]
   EXPECT_EQ(s, moved);
   EXPECT_TRUE(
@@ -38,7 +39,7 @@ TEST(StreamsPage, ShutdownClosesAStream) {
   weir::device gpu;
   // [streams-end]
   weir::stream s{gpu};
-  s.shutdown();  // waits, destroys, and reports the first thing that failed
+  s.shutdown();  // waits, destroys, and throws the first error
   // [/streams-end]
   EXPECT_TRUE(s.closed());
 }
@@ -47,7 +48,7 @@ TEST(StreamsPage, AStreamReturnsItsProperties) {
   weir::device gpu;
   weir::stream s{gpu};
   // [streams-ask]
-  unsigned long long id = s.id();  // never used again in this process
+  unsigned long long id = s.id();  // never reused in this process
   weir::device where = s.device();
   int priority = s.priority();
   bool blocking = s.is_blocking();

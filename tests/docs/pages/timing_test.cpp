@@ -1,4 +1,5 @@
-// What docs/guide/timing.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// timing_test.cpp - the code that docs/guide/timing.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -18,7 +19,7 @@ TEST(TimingPage, ATimerMeasuresEachSection) {
     weir::copy(s, host, x);
   }
 
-  times.sync();  // nobody waits before this
+  times.sync();  // the first wait
   for (const weir::timing& t : times.all()) {
     std::printf("%s: %zu times, %.3f ms each\n", t.name.c_str(), t.count, t.mean());
   }

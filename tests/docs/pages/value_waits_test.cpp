@@ -1,4 +1,5 @@
-// What docs/guide/value-waits.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// value_waits_test.cpp - the code that docs/guide/value-waits.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdint>

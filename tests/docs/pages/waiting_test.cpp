@@ -1,4 +1,5 @@
-// What docs/guide/waiting.md shows.
+// SPDX-License-Identifier: Apache-2.0
+// waiting_test.cpp - the code that docs/guide/waiting.md shows.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,9 +18,9 @@ TEST(WaitingPage, TheHostWaitsAndPolls) {
   // [waiting-ways]
   s.sync();                        // all work queued so far
   e.sync();                        // the work before the last record
-  bool in_time = s.sync_for(10s);  // false: the time passed first
+  bool in_time = s.sync_for(10s);  // false on timeout
   bool reached = e.sync_until(deadline);
-  bool done = s.done();  // looks, and does not wait
+  bool done = s.done();  // queries without waiting
   gpu.sync();            // all streams of the device's primary context
   // [/waiting-ways]
   EXPECT_TRUE(in_time && reached && done);
@@ -47,7 +48,7 @@ TEST(WaitingPage, AScopeWaitsForItsWork) {
   // [waiting-scope]
   std::vector<float> host(100);
   weir::sync_scope(s, [&](weir::stream_ref inside) { weir::copy(inside, x, host); });
-  float last = host.back();  // certainly there
+  float last = host.back();  // the copy has finished
   // [/waiting-scope]
   EXPECT_EQ(last, 2.0f);
 }
@@ -59,9 +60,9 @@ TEST(WaitingPage, AGuardForbidsWaits) {
   weir::pinned_buffer<float> pinned{100};
   {
     // [waiting-guard]
-    weir::sync_guard none{false};  // until the end of the block, in this thread
-    weir::copy(s, x, pinned);      // queued as ever
-    // s.sync() would throw not_permitted, with its own line and the line of the guard
+    weir::sync_guard none{false};  // until the end of the block, on this thread
+    weir::copy(s, x, pinned);      // allowed, as it only queues
+    // s.sync() would throw not_permitted, naming its own line and the guard's
     // [/waiting-guard]
     EXPECT_THROW(s.sync(), weir::error);
   }

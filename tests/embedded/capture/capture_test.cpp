@@ -1,5 +1,6 @@
-// capture_test.cpp - capture: forks and joins, what breaks a capture and what does not, and streams
-// that end in one.
+// SPDX-License-Identifier: Apache-2.0
+// capture_test.cpp - capture: forks and joins, calls that invalidate a capture, and streams that
+// are destroyed during one.
 #include "embedded/graph/graph_fixture.hpp"
 
 #include <thread>
@@ -40,7 +41,7 @@ class Capture : public memory_test {
   static void set(CUstream s, const test_words& words, std::size_t i) {
     EXPECT_EQ(driver.cuMemsetD32Async(words.at(i), 1, 1, s), CUDA_SUCCESS);
   }
-  // Lets `to` go on behind `from`.
+  // Makes `to` wait for the work captured in `from` so far.
   void link(CUstream from, CUstream to, std::size_t by) const {
     EXPECT_EQ(driver.cuEventRecord(events[by], from), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamWaitEvent(to, events[by], 0), CUDA_SUCCESS);
@@ -49,7 +50,7 @@ class Capture : public memory_test {
   CUevent events[2]{};
 };
 
-// Programs of CUDA 11.3 to 12.2 call the form without data of edges.
+// Programs built for CUDA 11.3 to 12.2 call the form without edge data.
 TEST_F(Capture, TheOlderCallSetsDependencies) {
   test_stream s;
   test_words words{2};
@@ -69,7 +70,7 @@ TEST_F(Capture, TheOlderCallSetsDependencies) {
   EXPECT_EQ(driver.cuStreamUpdateCaptureDependencies(s, nullptr, 0, 0), CUDA_ERROR_ILLEGAL_STATE);
 }
 
-// A fork and a join make a diamond; nothing runs before the launch, and everything in it.
+// Nothing runs before the launch; the launch runs every captured operation.
 TEST_F(Capture, AForkAndAJoinMakeADiamond) {
   test_stream s;
   test_stream t;
@@ -94,7 +95,7 @@ TEST_F(Capture, AForkAndAJoinMakeADiamond) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(words[i], 1u);
 }
 
-// A stream that was not joined back costs the graph, not the streams.
+// An unjoined fork invalidates the graph; the streams stay usable.
 TEST_F(Capture, AnUnjoinedForkIsAnError) {
   test_stream s;
   test_stream t;
@@ -108,8 +109,8 @@ TEST_F(Capture, AnUnjoinedForkIsAnError) {
   EXPECT_EQ(words[0], 1u);
 }
 
-// What a capture may not do breaks it, in every stream of it; its end says so, and everything is
-// usable again.
+// A call that is not permitted invalidates the capture in all its streams. Ending the capture
+// reports the error and makes the streams usable again.
 TEST_F(Capture, AQueryBreaksACapture) {
   test_stream s;
   test_stream t;
@@ -123,7 +124,7 @@ TEST_F(Capture, AQueryBreaksACapture) {
   EXPECT_EQ(driver.cuStreamQuery(t), CUDA_SUCCESS);
 }
 
-// Another thread's unsafe call breaks a capture begun global, not one begun for its own thread.
+// An unsafe call of another thread invalidates a global capture, but not a thread-local one.
 TEST_F(Capture, TheModeDecidesWhichThreadsMakeUnsafeCalls) {
   test_stream s;
   test_stream other;
@@ -142,7 +143,7 @@ TEST_F(Capture, TheModeDecidesWhichThreadsMakeUnsafeCalls) {
   EXPECT_EQ(end_for_nothing(s), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-// A thread in relaxed mode may do what it likes beside its own captures.
+// A thread in relaxed mode may make any call that does not involve its own captures.
 TEST_F(Capture, ARelaxedThreadMayMakeUnsafeCalls) {
   test_stream s;
   test_stream other;
@@ -157,7 +158,7 @@ TEST_F(Capture, ARelaxedThreadMayMakeUnsafeCalls) {
   EXPECT_EQ(test_graph{made}.size(), 0u);
 }
 
-// A captured event is none to the host; recorded again outside, it is one.
+// The host cannot query a captured event; recording it outside the capture makes it usable again.
 TEST_F(Capture, ACapturedEventCannotBeQueried) {
   test_stream s;
   begin(s);
@@ -169,8 +170,8 @@ TEST_F(Capture, ACapturedEventCannotBeQueried) {
   EXPECT_EQ(driver.cuEventSynchronize(events[0]), CUDA_SUCCESS);
 }
 
-// The stream that a capture began in ends, and the capture with it; one that joined ends, and its
-// work must still be joined.
+// Destroying the origin stream ends the capture. A joined stream may be destroyed, but its work
+// must still be joined.
 TEST_F(Capture, StreamsMayEndDuringACapture) {
   test_words words{1};
   test_stream t;
@@ -189,7 +190,7 @@ TEST_F(Capture, StreamsMayEndDuringACapture) {
   EXPECT_EQ(end_for_nothing(t), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 }
 
-// A thread ends, and with it its own default stream and the capture that began there.
+// The end of a thread destroys its default stream, and with it the capture that began there.
 TEST_F(Capture, AThreadMayEndDuringACapture) {
   const CUcontext context = current_context();
   std::thread{[&] {
@@ -199,7 +200,7 @@ TEST_F(Capture, AThreadMayEndDuringACapture) {
   EXPECT_EQ(driver.cuEventQuery(events[0]), CUDA_SUCCESS);
 }
 
-// Work that was captured while another thread ended the capture is not lost: it runs.
+// Work submitted while another thread ends the capture is either captured or run.
 TEST_F(Capture, WorkIsEitherCapturedOrRun) {
   test_stream s;
   test_words words{1};

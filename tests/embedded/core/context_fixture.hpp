@@ -1,4 +1,5 @@
-// context_fixture.hpp - contexts for tests, which leave none behind.
+// SPDX-License-Identifier: Apache-2.0
+// context_fixture.hpp - contexts that a test creates and destroys.
 #pragma once
 
 #include <gmock/gmock.h>

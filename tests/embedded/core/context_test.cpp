@@ -1,4 +1,5 @@
-// context_test.cpp - the lives of contexts, the stacks of threads, and what a context is told.
+// SPDX-License-Identifier: Apache-2.0
+// context_test.cpp - lifetime of contexts, the context stack of a thread, and context attributes.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -18,8 +19,8 @@ struct late_caller {
   CUresult* result = nullptr;
 };
 
-// A thread that has found a stream or an event and comes too late to destroy it: the context has
-// ended it. It is not ended twice, which would give what it had to two others.
+// A thread that destroys a stream or an event after its context has destroyed it must not destroy
+// it twice: the freed entry would be handed out to two owners.
 TEST_F(Context, AContextEndsObjectsThatALateThreadDestroys) {
   model::process& p = model::this_process();
   ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);
@@ -42,7 +43,7 @@ TEST_F(Context, AContextEndsObjectsThatALateThreadDestroys) {
   other.release_when_drained();
 }
 
-// The end of a thread and the end of a context both close the thread's default stream, whichever
+// A thread's default stream is closed once, by the end of the thread or of the context, whichever
 // comes first.
 TEST_F(Context, AContextAndItsThreadsCloseADefaultStreamOnce) {
   const CUcontext primary = retain();
@@ -67,7 +68,7 @@ TEST_F(Context, AContextAndItsThreadsCloseADefaultStreamOnce) {
   EXPECT_EQ(streams(), before);
 }
 
-// Of several places in the stack only the top goes.
+// Destroying a context pops it only if it is on top of the calling thread's stack.
 TEST_F(Context, ADestroyedContextIsRemovedOnlyFromTheTopOfTheStack) {
   const CUcontext a = make();
   const CUcontext b = make();
@@ -85,7 +86,7 @@ TEST_F(Context, ADestroyedContextIsRemovedOnlyFromTheTopOfTheStack) {
   EXPECT_EQ(driver.cuCtxDestroy_v2(b), CUDA_SUCCESS);
 }
 
-// One thread destroys it; the others are told that it is destroyed.
+// A single thread destroys the context; the others get CUDA_ERROR_CONTEXT_IS_DESTROYED.
 TEST_F(Context, AContextIsDestroyedOnce) {
   const CUcontext made = make();
   std::atomic<int> destroyed{0};
@@ -103,7 +104,7 @@ TEST_F(Context, AContextIsDestroyedOnce) {
   EXPECT_EQ(refused, 7);
 }
 
-// What is no context is found out, not followed.
+// A handle that is not a context is detected without being dereferenced.
 TEST_F(Context, AForeignHandleIsAnInvalidContext) {
   int place = 0;
   for (const auto bits :
@@ -135,7 +136,7 @@ TEST_F(Context, AContextKeepsTheFlagsSetAtCreation) {
   EXPECT_EQ(driver.cuCtxDestroy_v2(plain), CUDA_SUCCESS);
 }
 
-// As an H200 rounds, clamps and refuses.
+// The driver of an H200 rounds, clamps and refuses these values in this way.
 TEST_F(Context, LimitsAreRoundedAndClamped) {
   const CUcontext made = make();
   const struct {
@@ -195,7 +196,7 @@ TEST_F(Context, AContextIsCurrentInThreadLocalDestructors) {
   const CUcontext primary = retain();
   CUresult result = CUDA_ERROR_UNKNOWN;
   std::thread{[&] {
-    thread_local late_caller last;  // made before the thread's first call
+    thread_local late_caller last;  // created before the thread's first call
     last.result = &result;
     EXPECT_EQ(driver.cuCtxSetCurrent(primary), CUDA_SUCCESS);
   }}.join();

@@ -1,5 +1,6 @@
-// device_access_test.cpp - memory of another device: who may use it. tests/conformance (two.) holds
-// what two H200s answer.
+// SPDX-License-Identifier: Apache-2.0
+// device_access_test.cpp - which devices may use another device's memory. tests/conformance (two.)
+// records the answers of two H200s.
 #include <array>
 #include <cstddef>
 
@@ -46,7 +47,7 @@ class DeviceAccess : public memory_test {
   CUstream far_stream = nullptr;
 };
 
-// Where no context is current, it is the stream's device that copies.
+// Without a current context, the stream's device makes the copy.
 TEST_F(DeviceAccess, TheDeviceOfTheStreamCopiesWithoutACurrentContext) {
   const test_stream near;
   const pinned_block host{bytes};
@@ -63,7 +64,7 @@ TEST_F(DeviceAccess, TheDeviceOfTheStreamCopiesWithoutACurrentContext) {
   EXPECT_EQ(driver.cuStreamSynchronize(far_stream), CUDA_SUCCESS);
 }
 
-// What lies in two mappings is within reach where both are.
+// A range that spans two mappings is accessible only if both are.
 TEST_F(DeviceAccess, EachMappingOfARangeIsChecked) {
   CUmemAllocationProp wanted{};
   wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -84,7 +85,7 @@ TEST_F(DeviceAccess, EachMappingOfARangeIsChecked) {
   EXPECT_EQ(driver.cuMemsetD8_v2(across, 2, 128), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuMemsetD8_v2(across, 3, 64), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSynchronize(),
-            CUDA_SUCCESS);  // another context's sets are not ordered after these
+            CUDA_SUCCESS);  // memsets of another context are not ordered after these
   enter(there);
   EXPECT_EQ(driver.cuMemsetD8_v2(across, 4, 128), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
@@ -95,8 +96,8 @@ TEST_F(DeviceAccess, EachMappingOfARangeIsChecked) {
   EXPECT_EQ(driver.cuMemRelease(memory), CUDA_SUCCESS);
 }
 
-// A set that is in an executable keeps the device of its memory, and a graph with one that is out
-// of reach makes none.
+// A memset in an executable keeps access to the device of its memory. A graph with a memset of
+// inaccessible memory cannot be instantiated.
 TEST_F(DeviceAccess, AGraphIsNotInstantiatedAfterAccessIsRevoked) {
   CUmemoryPool pool = nullptr;
   ASSERT_EQ(driver.cuDeviceGetDefaultMemPool(&pool, 1), CUDA_SUCCESS);
@@ -125,7 +126,7 @@ TEST_F(DeviceAccess, AGraphIsNotInstantiatedAfterAccessIsRevoked) {
   EXPECT_EQ(driver.cuStreamSynchronize(far_stream), CUDA_SUCCESS);
 }
 
-// What a node frees, a later one has only where the same devices may use it.
+// A later node reuses memory that a node freed only if the same devices have access to both.
 TEST_F(DeviceAccess, NodesShareMemoryOnlyForEqualAccess) {
   CUgraph graph = nullptr;
   ASSERT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);

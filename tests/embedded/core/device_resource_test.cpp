@@ -1,4 +1,5 @@
-// device_resource_test.cpp - how multiprocessors are divided and put together.
+// SPDX-License-Identifier: Apache-2.0
+// device_resource_test.cpp - how multiprocessors are split into groups and combined.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,7 +37,7 @@ TEST_F(DeviceResource, GroupsGrowInStepsOfEight) {
   EXPECT_EQ(divided(129).group.count, 132U) << "there are no 136";
 }
 
-// One cluster of multiprocessors has 14, of which a group of eight leaves six.
+// A GPC has 14 multiprocessors; a group of eight leaves six of them unused.
 TEST_F(DeviceResource, GroupsOfEightDoNotCrossClusters) {
   EXPECT_EQ(divided(8).groups, 15U);
   EXPECT_EQ(divided(16).groups, 8U);
@@ -84,8 +85,8 @@ TEST_F(DeviceResource, ACopyOfAResourceIsAcceptedAndAForgeryIsRefused) {
   EXPECT_FALSE(model::device_resource::read(made));
 }
 
-// The program has all of a resource in its hands, the part that is the driver's as well: no byte is
-// believed.
+// The program holds all bytes of a resource, including the driver's private part, so each byte is
+// validated.
 TEST_F(DeviceResource, AResourceWithAnyForgedByteIsRefused) {
   CUdevResource encoded;
   whole.write(encoded);

@@ -1,4 +1,5 @@
-// device_test.cpp - what devices say of themselves, and how several of them differ.
+// SPDX-License-Identifier: Apache-2.0
+// device_test.cpp - attributes of devices, and how several devices differ.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -29,8 +30,7 @@ class Device : public testing::Test {
   int count = 0;
 };
 
-// The same checks for all of its kind: what each makes of a device that is not there, and of
-// nowhere to put the answer.
+// Runs the checks that all queries share: an invalid device, and a null output pointer.
 TEST_F(Device, EveryQueryNeedsAnOutputAndADevice) {
   int value = 0;
   char text[32];
@@ -113,7 +113,7 @@ TEST_F(Device, ABusIdThatDoesNotFitIsAnError) {
   EXPECT_EQ(driver.cuDeviceGetPCIBusId(text, 0, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-// Memory that does not fit is not taken, whatever the number says.
+// An allocation larger than the device's free memory fails, whatever its size.
 TEST_F(Device, ADeviceAccountsForItsMemory) {
   model::device one{0, std::size_t{1} << 20};
   EXPECT_TRUE(one.reserve_memory(1 << 19));
@@ -127,7 +127,7 @@ TEST_F(Device, ADeviceAccountsForItsMemory) {
   EXPECT_EQ(one.free_memory(), std::size_t{1} << 20);
 }
 
-// With WEIR_EMBEDDED_DEVICES above 1.
+// These tests need WEIR_EMBEDDED_DEVICES above 1.
 class Devices : public Device {
  protected:
   void SetUp() override {

@@ -1,5 +1,6 @@
-// green_context_test.cpp - what green contexts share with the primary one, what is theirs, and what
-// their end leaves.
+// SPDX-License-Identifier: Apache-2.0
+// green_context_test.cpp - what green contexts share with the primary context, what they own, and
+// what destroying them leaves.
 #include <gtest/gtest.h>
 
 #include "embedded/driver.hpp"
@@ -90,7 +91,7 @@ TEST_F(GreenContexts, MemoryAndEventsOutliveAGreenContext) {
   EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
-// CUDA's rule: the program destroys the streams first, or never.
+// CUDA requires the program to destroy the streams before the green context, or never.
 TEST_F(GreenContexts, StreamsOfADestroyedGreenContextAreUnusable) {
   const CUgreenCtx green = make();
   const CUstream left = stream_in(green);
@@ -115,7 +116,7 @@ TEST_F(GreenContexts, WorkOutlivesAGreenContextAndThePrimaryContextWaitsForIt) {
   EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 
-// What an H200 answers about a primary context's earlier life.
+// The expected codes are an H200's answers for handles from before a reset of the primary context.
 TEST_F(GreenContexts, StreamsAndEventsFromBeforeAResetAreRecognized) {
   CUstream s = nullptr;
   CUevent e = nullptr;
@@ -131,7 +132,7 @@ TEST_F(GreenContexts, StreamsAndEventsFromBeforeAResetAreRecognized) {
   EXPECT_EQ(driver.cuEventDestroy_v2(e), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-// What did not come to life is not half of one when it comes to life as another context.
+// A context that failed to be created leaves no state behind for the next one that uses its entry.
 TEST_F(GreenContexts, AFailedCreationLeavesNothing) {
   CUgreenCtx green = nullptr;
   int failed = 0;

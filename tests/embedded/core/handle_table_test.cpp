@@ -1,4 +1,5 @@
-// handle_table_test.cpp - handles of objects that have several lives.
+// SPDX-License-Identifier: Apache-2.0
+// handle_table_test.cpp - handles whose entries are recycled for later objects.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +18,7 @@ class HandleTable : public testing::Test {
  protected:
   using tables = handle_table<thing, handle_kind::resource_desc>;
 
-  // Of its own for each test. A table gives no memory back, ever.
+  // Returns a new table for each test. A table never releases its memory.
   static tables& fresh() {
     static auto& all = *new std::vector<std::unique_ptr<tables>>;
     return *all.emplace_back(std::make_unique<tables>());
@@ -43,8 +44,7 @@ TEST_F(HandleTable, AHandleIsRetiredOnce) {
   EXPECT_FALSE(table.retire(made, handle));
 }
 
-// A thread that found an object and is late in ending it: the object has another life by then,
-// which goes on.
+// A thread that retires an object late must not retire the next object in the recycled entry.
 TEST_F(HandleTable, ALateRetireDoesNotAffectARecycledEntry) {
   thing* const made = table.acquire();
   const void* const first = table.publish(made);

@@ -1,4 +1,5 @@
-// out_of_memory.cpp - the program's operator new, which can be told to throw.
+// SPDX-License-Identifier: Apache-2.0
+// out_of_memory.cpp - replaces operator new so that a test can make it throw.
 #include "out_of_memory.hpp"
 
 #include <cstddef>
@@ -25,8 +26,8 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-// All forms are replaced, those that answer null and those of arrays, too: a sanitizer has each of
-// its own, which would not be told to throw, and whose blocks free() would not know.
+// All forms are replaced, including the nothrow and array forms. A sanitizer replaces each form it
+// finds missing: that form would never throw, and free() could not release its blocks.
 void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));

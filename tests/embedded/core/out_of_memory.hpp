@@ -1,9 +1,10 @@
-// out_of_memory.hpp - allocations that fail.
+// SPDX-License-Identifier: Apache-2.0
+// out_of_memory.hpp - makes allocations fail.
 #pragma once
 
 namespace weir::embedded {
 
-// While it lives, this thread's allocations fail, but for the first few.
+// While an object of this class exists, allocations of this thread fail after the first few.
 class out_of_memory {
  public:
   explicit out_of_memory(int after = 0) noexcept;

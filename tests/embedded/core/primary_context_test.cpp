@@ -1,5 +1,6 @@
-// primary_context_test.cpp - primary contexts: who retains them, what a reset ends, and what their
-// users have then.
+// SPDX-License-Identifier: Apache-2.0
+// primary_context_test.cpp - primary contexts: retain counts, resets, and what their users have
+// afterwards.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,7 +16,7 @@ namespace {
 
 class PrimaryContext : public context_test {};
 
-// A reset takes the context from its users and leaves them counted.
+// A reset destroys the context but keeps the retain count.
 TEST_F(PrimaryContext, AResetPrimaryContextKeepsItsUsers) {
   const CUcontext first = retain();
   retain();
@@ -50,7 +51,8 @@ TEST_F(PrimaryContext, EachActivationOfThePrimaryContextHasItsOwnId) {
   EXPECT_NE(first, second);
 }
 
-// What a reset ended is gone for the thread that had it, and comes back new.
+// A reset destroys the thread's streams, events and default stream; the default stream is created
+// again on next use.
 TEST_F(PrimaryContext, AResetEndsStreamsEventsAndTheThreadsDefaultStream) {
   const CUcontext primary = retain();
   ASSERT_EQ(driver.cuCtxSetCurrent(primary), CUDA_SUCCESS);
@@ -70,8 +72,8 @@ TEST_F(PrimaryContext, AResetEndsStreamsEventsAndTheThreadsDefaultStream) {
   EXPECT_NE(before, after);
 }
 
-// The last user's release waits for work. What that work waits for may need the context: it is not
-// kept from it, and who has come to use the context has it.
+// The last release waits for pending work, which may itself need the context. A retain does not
+// block during that wait, and gets the context.
 TEST_F(PrimaryContext, ARetainDoesNotWaitForARelease) {
   ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);
   {
@@ -95,9 +97,8 @@ TEST_F(PrimaryContext, ARetainDoesNotWaitForARelease) {
   EXPECT_FALSE(active());
 }
 
-// Whoever uses a context that another thread resets is refused, or finds the next one; nothing
-// breaks. What such a program reads of streams that are gone is old or new (handle_table.hpp),
-// which the thread sanitizer cannot know.
+// A call that races with a reset fails, or uses the next activation. Reads of destroyed streams see
+// old or new values (handle_table.hpp), which the thread sanitizer reports as a race.
 TEST_F(PrimaryContext, AContextMayBeResetWhileThreadsUseIt) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a race of the program's own";
@@ -124,7 +125,7 @@ TEST_F(PrimaryContext, AContextMayBeResetWhileThreadsUseIt) {
           continue;
         const auto gone = {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED,
                            CUDA_ERROR_INVALID_CONTEXT,
-                           CUDA_ERROR_INVALID_HANDLE};  // the last: at the very moment of the reset
+                           CUDA_ERROR_INVALID_HANDLE};  // the last: at the moment of the reset
         expect_one_of(driver.cuEventRecord(event, stream), gone);
         expect_one_of(driver.cuStreamWaitEvent(CU_STREAM_PER_THREAD, event, 0), gone);
         expect_one_of(driver.cuStreamSynchronize(CU_STREAM_LEGACY), gone);
@@ -142,7 +143,7 @@ TEST_F(PrimaryContext, AContextMayBeResetWhileThreadsUseIt) {
   EXPECT_EQ(surprises, 0);
 }
 
-// The primary context always maps host memory, so its flags are not told to.
+// The primary context always maps host memory, so the flag cannot be set.
 TEST_F(PrimaryContext, ThePrimaryContextRefusesTheMapHostFlag) {
   EXPECT_EQ(driver.cuDevicePrimaryCtxSetFlags_v2(0, CU_CTX_MAP_HOST), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuDevicePrimaryCtxSetFlags_v2(0, CU_CTX_SYNC_MEMOPS), CUDA_SUCCESS);

@@ -1,4 +1,5 @@
-// settings_test.cpp - what the environment may ask of the embedded driver, and what is refused.
+// SPDX-License-Identifier: Apache-2.0
+// settings_test.cpp - environment variables of the embedded driver, and invalid values of them.
 #include "embedded/model/core/settings.hpp"
 
 #include <gmock/gmock.h>
@@ -99,7 +100,7 @@ TEST_F(Settings, EachDeviceHasTheConfiguredMemory) {
 }
 
 TEST_F(Settings, AnInvalidAmountOfMemoryIsRefused) {
-  // The last ones are more than there are addresses, and 2^64 bytes.
+  // The last values exceed the address space, and reach 2^64 bytes.
   for (const char* value :
        {"", "0", "1048575", "K", "64MB", "64m", "1.5G", "-1G", "64 M", "65537G", "17179869184G"}) {
     expect_refused("WEIR_EMBEDDED_MEMORY", value);
@@ -130,7 +131,7 @@ TEST_F(Settings, AnInvalidScheduleIsRefused) {
   }
 }
 
-// A driver that was told nonsense does not begin, and says why in one line.
+// A driver with an invalid setting fails to initialize, and prints the reason in one line.
 TEST_F(Settings, AnInvalidSettingMakesTheDriverFail) {
   const char* const variable = "WEIR_EMBEDDED_DEVICES";
   const char* const set = std::getenv(variable);
@@ -148,8 +149,7 @@ TEST_F(Settings, AnInvalidSettingMakesTheDriverFail) {
   EXPECT_EQ(said, "weir: WEIR_EMBEDDED_DEVICES is 'many'; accepted is a number from 1 to 64\n");
 }
 
-// As on a GPU: the threads of the driver do not follow into the child of a fork, so it has no
-// driver.
+// As on a GPU, the driver's threads do not exist in a forked child, so the child has no driver.
 TEST(Fork, AForkedChildHasNoDriver) {
   ASSERT_EQ(table().cuInit(0), CUDA_SUCCESS);
   const pid_t child = fork();

@@ -1,4 +1,5 @@
-// shared_processor.hpp - threads that have to share a processor.
+// SPDX-License-Identifier: Apache-2.0
+// shared_processor.hpp - makes threads share one processor.
 #pragma once
 
 #include <sched.h>
@@ -9,8 +10,8 @@
 
 namespace weir::embedded::test {
 
-// The calling thread runs from now on where all do that have called this: on the first processor
-// that the test may use.
+// Pins the calling thread to the first processor in the test's affinity mask, with all other
+// callers.
 inline void pin_to_first_processor() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -23,7 +24,7 @@ inline void pin_to_first_processor() {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-// Threads that compute there for as long as this lives.
+// Threads that compute on that processor during the lifetime of this object.
 class processor_load {
  public:
   explicit processor_load(int threads) {

@@ -1,4 +1,5 @@
-// user_object_test.cpp - user objects: how long graphs, executables and launches keep them.
+// SPDX-License-Identifier: Apache-2.0
+// user_object_test.cpp - how long graphs, executables and launches hold user objects.
 #include "embedded/graph/graph_fixture.hpp"
 
 #include <array>
@@ -9,7 +10,7 @@ namespace {
 
 using UserObject = memory_test;
 
-// An executable keeps user objects until the last launch in flight has ended; their destructors may
+// An executable holds user objects until its last launch in flight has ended. Their destructors may
 // not call the driver.
 TEST_F(UserObject, AUserObjectLivesUntilItsLaunchesEnd) {
   test_stream s;
@@ -39,7 +40,7 @@ TEST_F(UserObject, AUserObjectLivesUntilItsLaunchesEnd) {
   EXPECT_EQ(answer, CUDA_ERROR_NOT_PERMITTED);
 }
 
-// Those of child graphs, too; an update takes them over from the graph that it is made of.
+// User objects of child graphs are held, too. An update takes over those of the new graph.
 TEST_F(UserObject, AUserObjectOfAChildGraphLivesAsLongAsTheExecutable) {
   std::array<counter, 2> ended;
   const auto make = [&](counter& end) {

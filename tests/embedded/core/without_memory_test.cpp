@@ -1,5 +1,5 @@
-// without_memory_test.cpp - what ends, and what waits, does so where there is no memory for
-// anything.
+// SPDX-License-Identifier: Apache-2.0
+// without_memory_test.cpp - destruction and waiting succeed without memory.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -14,8 +14,8 @@ namespace {
 
 using WithoutMemory = memory_test;
 
-// Fills a stream that is held until the driver has no room for another operation, nor will have
-// without memory. The last value that the word gets.
+// Fills a blocked stream until the driver has no room for another operation. Returns the last value
+// that the word gets.
 unsigned fill(CUstream s, const pinned_block& word) {
   const out_of_memory none;
   unsigned value = 0;
@@ -33,7 +33,7 @@ CUresult destroy_without_memory(CUstream s) {
   return without_memory([s] { return driver.cuStreamDestroy_v2(s); });
 }
 
-// What a stream still has to do is done, though nothing can be noted down behind it.
+// Pending work of a destroyed stream runs, though no memory is left to queue anything behind it.
 TEST_F(WithoutMemory, AStreamWithPendingWorkIsDestroyedWithoutMemory) {
   const pinned_block word{4};
   CUstream s = nullptr;
@@ -52,7 +52,7 @@ TEST_F(WithoutMemory, AStreamWithPendingWorkIsDestroyedWithoutMemory) {
 
 TEST_F(WithoutMemory, AnIdleStreamIsDestroyedWithoutMemory) {
   const pinned_block word{4};
-  const test_stream other;  // takes what room there is
+  const test_stream other;  // uses up the remaining room
   stream_gate gate{other};
   fill(other, word);
   CUstream s = nullptr;
@@ -69,7 +69,7 @@ TEST_F(WithoutMemory, AnIdleStreamIsDestroyedWithoutMemory) {
   }
 }
 
-// A context takes all that it has with it.
+// A context destroys everything that it owns, without allocating.
 TEST_F(WithoutMemory, AContextIsDestroyedWithoutMemory) {
   const std::size_t before = free_memory();
   CUcontext own = nullptr;
@@ -90,7 +90,8 @@ TEST_F(WithoutMemory, AContextIsDestroyedWithoutMemory) {
   EXPECT_EQ(free_memory(), before);
 }
 
-// The primary context, by a reset and by its last release, with a green one that has just ended.
+// Reset and last release of the primary context succeed, with a green context that has just been
+// destroyed.
 TEST_F(WithoutMemory, APrimaryContextIsResetWithoutMemory) {
   const auto is_active = [] {
     unsigned flags = 0;
@@ -109,17 +110,19 @@ TEST_F(WithoutMemory, APrimaryContextIsResetWithoutMemory) {
   EXPECT_TRUE(is_active());
   EXPECT_EQ(without_memory([] { return driver.cuDevicePrimaryCtxRelease_v2(0); }), CUDA_SUCCESS);
   EXPECT_FALSE(is_active());
-  ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);  // for the end of the test
+  // balances the release at the end of the test
+  ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
 }
 
-// A thread that waits, and finds nothing to run, sleeps.
+// A waiting thread that finds nothing to run sleeps.
 TEST_F(WithoutMemory, AThreadWaitsWithoutMemory) {
   std::atomic<int> round{0};
   std::atomic<stream_gate*> gate{nullptr};
   std::thread opening{[&] {
     while (round < 8) {
       if (stream_gate* const closed = gate.exchange(nullptr)) {
-        test::yield_for(std::chrono::milliseconds{1});  // the other one sleeps by then, or will not
+        // by then the other thread sleeps, or never will
+        test::yield_for(std::chrono::milliseconds{1});
         closed->open();
         ++round;
       }
@@ -135,7 +138,7 @@ TEST_F(WithoutMemory, AThreadWaitsWithoutMemory) {
   opening.join();
 }
 
-// A stream that waits for another is run by a thread that has no memory to note that down.
+// A thread without memory to queue a stream that waits for another one runs it directly.
 TEST_F(WithoutMemory, StreamsWaitForEachOtherWithoutMemory) {
   const pinned_block word{4};
   CUevent e = nullptr;
@@ -146,7 +149,7 @@ TEST_F(WithoutMemory, StreamsWaitForEachOtherWithoutMemory) {
     stream_gate gate{s};
     ASSERT_EQ(driver.cuEventRecord(e, s), CUDA_SUCCESS);
     ASSERT_EQ(driver.cuMemsetD32Async(word.address(), 0, 1, t),
-              CUDA_SUCCESS);  // so that there is room for operations
+              CUDA_SUCCESS);  // leaves room for operations
     const CUresult waited = without_memory([&] {
       if (const CUresult status = driver.cuStreamWaitEvent(t, e, 0); status != CUDA_SUCCESS)
         return status;
@@ -162,7 +165,7 @@ TEST_F(WithoutMemory, StreamsWaitForEachOtherWithoutMemory) {
   EXPECT_EQ(driver.cuEventDestroy_v2(e), CUDA_SUCCESS);
 }
 
-// A launch that finds no memory keeps nothing of an executable that has nothing to do.
+// A failed launch of an empty executable keeps no reference to it.
 TEST_F(WithoutMemory, AnEmptyLaunchWithoutMemoryKeepsNothing) {
   counter ended;
   CUuserObject object = nullptr;
@@ -190,8 +193,8 @@ TEST_F(WithoutMemory, AnEmptyLaunchWithoutMemoryKeepsNothing) {
   EXPECT_EQ(ended.calls, 1);
 }
 
-// User objects end; their destructors run when there is memory to queue them, with the next that is
-// made.
+// The destructors of released user objects run once memory to queue them is available, at the
+// latest with the next user object.
 TEST_F(WithoutMemory, UserObjectsAreReleasedWithoutMemory) {
   constexpr int many = 200;
   std::atomic<int> destroyed{0};

@@ -1,4 +1,5 @@
-// biased_lock_test.cpp - who enters by right, and that there is never more than one inside.
+// SPDX-License-Identifier: Apache-2.0
+// biased_lock_test.cpp - which thread enters with the bias, and mutual exclusion.
 #include "embedded/engine/biased_lock.hpp"
 
 #include <array>
@@ -52,7 +53,7 @@ TEST(BiasedLock, ALockIsUnbiasedAfterSeveralRevocationsUntilItIsReset) {
 TEST(BiasedLock, ALockBiasedToAnEndedThreadIsTakenOver) {
   biased_lock lock;
   EXPECT_TRUE(enters_biased_in_a_thread(lock));
-  // The next thread may get the mark of the first and with it the right; this one never does.
+  // A later thread may get the ended thread's id, and with it the bias; this thread never does.
   EXPECT_FALSE(enters_biased(lock));
   EXPECT_TRUE(enters_biased(lock));
 }
@@ -87,7 +88,7 @@ TEST(BiasedLock, NestedSectionsMayEndInAnyOrder) {
   other.join();
 }
 
-// A number that would be wrong if two were ever inside together; TSan sees it besides.
+// The counter would be wrong if two threads were ever inside together; TSan detects it, too.
 TEST(BiasedLock, ALockAdmitsOneThreadAtATime) {
   constexpr int threads = 4;
   constexpr int rounds = 3000;
@@ -98,7 +99,7 @@ TEST(BiasedLock, ALockAdmitsOneThreadAtATime) {
   for (int t = 0; t < threads; ++t) {
     all.emplace_back([&, t] {
       for (int i = 0; i < rounds; ++i) {
-        if (i % 64 == t) lock.reset_bias();  // so that the right goes on changing hands
+        if (i % 64 == t) lock.reset_bias();  // so that the bias keeps moving between threads
         const biased_lock::section alone{lock};
         ++plain;
       }

@@ -1,5 +1,5 @@
-// engine_help_test.cpp - a thread that runs what there is to run for a point, and does not wait for
-// it.
+// SPDX-License-Identifier: Apache-2.0
+// engine_help_test.cpp - a thread that runs available work for a point without waiting for it.
 #include "embedded/services.hpp"
 
 #include <atomic>
@@ -45,12 +45,12 @@ TEST_F(EngineHelp, HelpDoesNotWait) {
   EXPECT_EQ(engine.run_pending_work(end), is_deterministic());
 }
 
-// Who has a deadline looks at it in between.
+// run_pending_work() returns between operations, so a caller with a deadline can check the time.
 TEST_F(EngineHelp, HelpReturnsBeforeAllWorkIsDone) {
   if (!is_deterministic()) GTEST_SKIP() << "workers run it meanwhile";
   constexpr int all = 50;
   const test_stream s;
-  stream_gate h{s};  // none of them runs while they are queued
+  stream_gate h{s};  // blocks them while they are queued
   std::atomic<int> ended{0};
   for (int i = 0; i < all; ++i) {
     const auto take_a_while = [](void* counter) {

@@ -1,5 +1,6 @@
-// engine_services_test.cpp - what a program in the same process is told: where a stream's work
-// ends, and when it has.
+// SPDX-License-Identifier: Apache-2.0
+// engine_services_test.cpp - notifications to a program in the same process: the end point of a
+// stream's work, and its completion.
 #include "embedded/services.hpp"
 
 #include <atomic>
@@ -22,7 +23,7 @@ using detail::engine_services;
 using detail::timeline_point;
 using detail::work_context;
 
-// Counts how often it is told, and whether its point was reached then.
+// Counts notifications, and whether its point was complete at each.
 struct notice_counter : engine_callback {
   notice_counter() {
     reached = [](engine_callback& self) noexcept {
@@ -90,7 +91,7 @@ TEST_F(EngineServices, DefaultStreamsHaveAnEndOfWork) {
   }
 }
 
-// What was asked for is told of, whatever becomes of the stream.
+// A requested notification arrives even if the stream is destroyed.
 TEST_F(EngineServices, AnEndOfWorkOutlivesItsStream) {
   notice_counter notice;
   std::optional<test_stream> s{std::in_place};
@@ -123,8 +124,8 @@ TEST_F(EngineServices, ABrokenCaptureIsReportedAsInvalidated) {
   EXPECT_EQ(driver.cuStreamEndCapture(s, &none), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-// The legacy stream waits for blocking ones, which cannot be while one captures. To be asked breaks
-// no capture.
+// The legacy stream waits for blocking streams, which is impossible while one of them captures. The
+// query itself does not invalidate a capture.
 TEST_F(EngineServices, TheLegacyStreamHasNoEndPointDuringABlockingCapture) {
   CUstream blocking = nullptr;
   ASSERT_EQ(driver.cuStreamCreate(&blocking, CU_STREAM_DEFAULT), CUDA_SUCCESS);
@@ -170,7 +171,7 @@ TEST_F(EngineServices, AnEventEndsWithItsLastRecord) {
   EXPECT_NE(engine.end_of_event(event, end, home), CUDA_SUCCESS);
 }
 
-// What another process may record is found out by asking.
+// Another process may record the event, so it has to be queried.
 TEST_F(EngineServices, AnInterprocessEventHasNoEndOfWork) {
   CUevent event = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS),
@@ -226,7 +227,8 @@ TEST_F(EngineServices, ACancelledNoticeIsNotDelivered) {
   EXPECT_EQ(cancelled.delivered, 0);
 }
 
-// More than the engine tells at a time; each when its own point is reached.
+// There are more notifications than the engine delivers at a time; each is delivered after its own
+// point is reached.
 TEST_F(EngineServices, ManyNoticesAreDeliveredAndNoneTooEarly) {
   constexpr std::size_t points = 20;
   constexpr std::size_t each = 20;
@@ -248,7 +250,7 @@ TEST_F(EngineServices, ManyNoticesAreDeliveredAndNoneTooEarly) {
   for (const notice_counter& notice : all) EXPECT_EQ(notice.delivered_early, 0);
 }
 
-// Whoever is told may have himself told of something else.
+// A callback may register its own notice again.
 TEST_F(EngineServices, ACallbackMayReuseItsNotice) {
   struct chained : engine_callback {
     timeline_point next;
@@ -272,7 +274,7 @@ TEST_F(EngineServices, ACallbackMayReuseItsNotice) {
   while (notice.delivered != 2) std::this_thread::yield();
 }
 
-// One of those who take it back, or the one who tells, and nobody else.
+// Either one canceling thread succeeds or the notice is delivered, never both.
 TEST_F(EngineServices, CancellationAndDeliveryExcludeEachOther) {
   constexpr int rounds = 300;
   constexpr int threads = 3;
@@ -307,7 +309,7 @@ TEST_F(EngineServices, CancellationAndDeliveryExcludeEachOther) {
   EXPECT_EQ(notice.delivered_early, 0);
 }
 
-// A primary context that comes back to life is another one.
+// A primary context that is activated again has a new health state.
 TEST_F(EngineServices, HealthFollowsTheActivationOfTheContext) {
   test::in_a_fresh_process([] {
     const engine_services& offered = services();
@@ -330,8 +332,8 @@ TEST_F(EngineServices, HealthFollowsTheActivationOfTheContext) {
   });
 }
 
-// The first failure is told, after it can be seen; those whose points are held are not told before
-// these are reached.
+// A failure is reported after it is visible. Points that are still blocked are not reported before
+// they are reached.
 TEST_F(EngineServices, AFailureIsReportedOnce) {
   test::in_a_fresh_process([] {
     static std::atomic<int> delivered{0};
@@ -349,7 +351,7 @@ TEST_F(EngineServices, AFailureIsReportedOnce) {
     work_context home;
     offered.end_of_stream(nullptr, end, home);
     offered.on_failure(count);
-    offered.on_failure(count);  // once is enough
+    offered.on_failure(count);  // registers once more; one registration is enough
     engine::fail_device(CUDA_ERROR_ILLEGAL_ADDRESS);
     engine::fail_device(CUDA_ERROR_LAUNCH_FAILED);
     return WEIR_HOLDS(delivered == 1) && WEIR_HOLDS(seen == 1) &&
@@ -358,7 +360,7 @@ TEST_F(EngineServices, AFailureIsReportedOnce) {
   });
 }
 
-// Work behind a failure does not run, but it ends, and whoever waits for that end is told.
+// Work behind a failure does not run, but it completes, and its waiters are notified.
 TEST_F(EngineServices, AFailedDeviceNotifiesItsWaiters) {
   test::in_a_fresh_process([] {
     const engine_services& offered = services();
@@ -376,7 +378,7 @@ TEST_F(EngineServices, AFailedDeviceNotifiesItsWaiters) {
     engine::fail_device(CUDA_ERROR_ILLEGAL_ADDRESS);
     h.open();
     notice.wait_for(1);
-    std::_Exit(0);  // what is left cannot be given back
+    std::_Exit(0);  // the failed device cannot be cleaned up
     return true;
   });
 }

@@ -1,4 +1,6 @@
-// offloaded_operation_test.cpp - for how long a step waits for what it has left to another thread.
+// SPDX-License-Identifier: Apache-2.0
+// offloaded_operation_test.cpp - how long a step waits for an operation that it offloaded to
+// another thread.
 #include "embedded/engine/offloaded_operation.hpp"
 
 #include <atomic>
@@ -21,7 +23,7 @@ class OffloadedOperation : public ::testing::Test {
  protected:
   static constexpr auto long_work = offload_target::long_work_threads;
 
-  // A thread that begins with an operation of the timeline, and has run it when the work returns.
+  // Returns a thread that has started the operation of the timeline and runs `work` inside of it.
   template <class Work>
   std::jthread begin(timeline& line, Work work) {
     std::latch started{1};
@@ -46,7 +48,7 @@ class OffloadedOperation : public ::testing::Test {
   timeline& other_line_ = timeline::acquire();
 };
 
-// Of a processor.
+// Uses this much processor time.
 void compute_for(std::chrono::nanoseconds time) {
   const auto before = thread_cpu_time(this_thread_id());
   while (thread_cpu_time(this_thread_id()) - before < time) {
@@ -91,7 +93,7 @@ TEST_F(OffloadedOperation, YieldingWorkIsAbandonedOnABusyMachine) {
   release = true;
 }
 
-// The threads may all be taken by what was given up.
+// Abandoned operations may occupy all threads.
 TEST_F(OffloadedOperation, WorkThatCannotStartIsAbandoned) {
   std::atomic<bool> release{false};
   operation_.expect(line_);

@@ -1,5 +1,6 @@
-// stalled_worker_test.cpp - work that does not end until other work has been done holds up its own
-// timeline and no other.
+// SPDX-License-Identifier: Apache-2.0
+// stalled_worker_test.cpp - an operation that waits for other work blocks its own timeline and no
+// other.
 #include <dirent.h>
 
 #include <atomic>
@@ -20,7 +21,7 @@
 namespace weir::embedded::engine {
 namespace {
 
-// Runs until it is let go, as a kernel does that waits for a word of memory.
+// Spins until it is released, like a kernel that waits for a word of memory.
 struct spinning {
   std::atomic<unsigned>* running;
   const std::atomic<bool>* release;
@@ -44,7 +45,7 @@ point submit(timeline& line, const Work& work, operation_kind kind) {
   return to.end();
 }
 
-// Threads of this process with a name.
+// Returns the number of this process's threads with that name.
 unsigned threads_called(const std::string& name) {
   unsigned count = 0;
   const std::unique_ptr<DIR, int (*)(DIR*)> all{opendir("/proc/self/task"), closedir};
@@ -62,7 +63,8 @@ unsigned threads_called(const std::string& name) {
 
 class StalledWorker : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(table().cuInit(0), abi::CUDA_SUCCESS); }  // sets the schedule
+  // selects the schedule
+  void SetUp() override { ASSERT_EQ(table().cuInit(0), abi::CUDA_SUCCESS); }
   void TearDown() override {
     for (timeline* line : lines_) line->release_when_drained();
   }
@@ -71,7 +73,7 @@ class StalledWorker : public ::testing::Test {
     lines_.push_back(&timeline::acquire());
     return *lines_.back();
   }
-  // Work that spins in so many timelines, all of it begun.
+  // Starts one spinning operation in each of `count` timelines, and returns once all run.
   void start_spinning(unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
       ends_.push_back(
@@ -91,8 +93,8 @@ class StalledWorker : public ::testing::Test {
   std::atomic<bool> release_{false};
 };
 
-// More than there are processors, or workers: all run at the same time, and what comes after them
-// in other timelines does.
+// There are more spinning operations than processors or workers. All run concurrently, and so does
+// later work in other timelines.
 TEST_F(StalledWorker, SpinningWorkBlocksItsOwnTimelineOnly) {
   std::atomic<unsigned> done{0};
   start_spinning(24);
@@ -107,7 +109,7 @@ TEST_F(StalledWorker, SpinningWorkBlocksItsOwnTimelineOnly) {
   release();
 }
 
-// The same where nobody waits for it by a call.
+// Work runs although no thread waits for it in a call.
 TEST_F(StalledWorker, WorkRunsWhileTheProgramOnlyPolls) {
   std::atomic<unsigned> done{0};
   start_spinning(4);
@@ -116,7 +118,7 @@ TEST_F(StalledWorker, WorkRunsWhileTheProgramOnlyPolls) {
   release();
 }
 
-// What spins may wait for work of another timeline, which was submitted later.
+// A spinning operation may wait for work of another timeline that is submitted later.
 TEST_F(StalledWorker, WorkMayWaitForLaterWork) {
   struct set {
     std::atomic<bool>* word;
@@ -134,7 +136,8 @@ TEST_F(StalledWorker, WorkMayWaitForLaterWork) {
   EXPECT_EQ(running, 0u);
 }
 
-// Those that took the place of others are not kept: workers are as many as ever when all has ended.
+// Replacement workers are temporary: the number of workers returns to normal once all work has
+// ended.
 TEST_F(StalledWorker, ReplacedWorkersEnd) {
   if (scheduler::instance().is_deterministic())
     GTEST_SKIP() << "there are no workers under this schedule";

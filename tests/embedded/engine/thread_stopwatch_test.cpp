@@ -1,5 +1,6 @@
-// thread_stopwatch_test.cpp - which threads are kept from their processor, and which are slow or
-// wait.
+// SPDX-License-Identifier: Apache-2.0
+// thread_stopwatch_test.cpp - distinguishes threads that are preempted from threads that are slow
+// or wait.
 #include "embedded/engine/thread_stopwatch.hpp"
 
 #include <atomic>
@@ -19,7 +20,7 @@ using clock = std::chrono::steady_clock;
 
 enum class activity { computes, sleeps };
 
-// A thread that goes on in its way until it is told to end.
+// A thread that repeats its function until it is stopped.
 class other_thread {
  public:
   explicit other_thread(activity kind) {
@@ -56,7 +57,7 @@ class other_thread {
 
 class ThreadStopwatch : public ::testing::Test {
  protected:
-  // Looks now and then, for so long, whether the thread has had all of the time.
+  // Polls for at most `at_most` until the thread has had all of the elapsed time.
   static bool counts_all_time(pid_t thread, std::chrono::nanoseconds at_most) {
     const thread_stopwatch watch{thread, thread_cpu_time(thread)};
     const auto began = clock::now();
@@ -92,7 +93,7 @@ TEST_F(ThreadStopwatch, AnEndedThreadCountsAsNeverPreempted) {
   EXPECT_TRUE(counts_all_time(gone.id(), 1min));
 }
 
-// A number may be another thread's by now.
+// The thread id may have been reused by another thread.
 TEST_F(ThreadStopwatch, AThreadWithADecreasedCpuTimeCountsAsNeverPreempted) {
   const other_thread busy{activity::computes};
   const thread_stopwatch watch{busy.id(), thread_cpu_time(busy.id()) + 1h};

@@ -1,4 +1,6 @@
-// timeline_test.cpp - operations run in order, points tell the truth, and those who wait are woken.
+// SPDX-License-Identifier: Apache-2.0
+// timeline_test.cpp - operations run in order, points report completion correctly, and waiters are
+// woken.
 #include "embedded/engine/timeline.hpp"
 
 #include <atomic>
@@ -15,7 +17,8 @@
 namespace weir::embedded::engine {
 namespace {
 
-// Adds one operation that calls a function object of the test, which outlives it.
+// Adds an operation that calls a function object of the test. The object must outlive the
+// operation.
 template <class Body>
 point submit(timeline& line, Body& body, operation_kind kind = operation_kind::work) {
   struct call {
@@ -32,7 +35,7 @@ void add_wait(timeline& line, point until) {
   to.add_wait(until);
 }
 
-// Holds a timeline until it is opened.
+// Blocks a timeline until it is opened.
 class gate {
  public:
   explicit gate(timeline& line) {
@@ -59,7 +62,8 @@ class gate {
 
 class Timeline : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(table().cuInit(0), abi::CUDA_SUCCESS); }  // sets the schedule
+  // selects the schedule
+  void SetUp() override { ASSERT_EQ(table().cuInit(0), abi::CUDA_SUCCESS); }
 };
 
 TEST_F(Timeline, OperationsRunInTheOrderOfSubmissionAcrossManyChunks) {
@@ -125,7 +129,7 @@ TEST_F(Timeline, AWaitBlocksOnlyTheWaitingTimeline) {
   for (timeline* line : {&first, &second, &third}) line->release_when_drained();
 }
 
-// A stream's event waited on by that stream itself must not deadlock (rule 40).
+// Rule 40: a stream may wait for its own event without deadlock.
 TEST_F(Timeline, ATimelineThatWaitsForItselfDoesNotBlock) {
   timeline& line = timeline::acquire();
   {
@@ -143,7 +147,7 @@ TEST_F(Timeline, PointsOfARecycledTimelineStayReached) {
   const point old = submit(line, nothing);
   wait(old);
   line.release_when_drained();
-  std::vector<timeline*> taken;  // until the pool gives the same one back
+  std::vector<timeline*> taken;  // until the pool returns this one again
   do {
     taken.push_back(&timeline::acquire());
   } while (taken.back() != &line && taken.size() < 1000);
@@ -155,12 +159,12 @@ TEST_F(Timeline, PointsOfARecycledTimelineStayReached) {
   for (timeline* other : taken) other->release_when_drained();
 }
 
-// The caller may hold a lock that the function takes, so it must never run there (oracle
-// hostfn.thread).
+// The caller may hold a lock that the function takes, so the function never runs on the caller's
+// thread (oracle hostfn.thread).
 TEST_F(Timeline, HostFunctionsRunOnOneDriverThread) {
   timeline& a = timeline::acquire();
   timeline& b = timeline::acquire();
-  std::vector<std::thread::id> seen;  // safe: one thread runs them
+  std::vector<std::thread::id> seen;  // not synchronized: one thread runs them
   auto note = [&] { seen.push_back(std::this_thread::get_id()); };
   point last;
   for (int i = 0; i < 100; ++i) {
@@ -202,7 +206,7 @@ TEST_F(Timeline, ConcurrentSubmissionsLoseNoOperation) {
   timeline& line = timeline::acquire();
   constexpr int threads = 4;
   constexpr int each = 5'000;
-  int ran = 0;  // not atomic: one owner at a time runs the timeline
+  int ran = 0;  // not atomic: one thread at a time runs the timeline
   auto count = [&] { ++ran; };
   std::vector<std::thread> pool;
   for (int t = 0; t < threads; ++t) {
@@ -244,8 +248,7 @@ TEST_F(Timeline, AChainAcrossManyTimelinesRunsInOrder) {
   for (timeline* line : ring) line->release_when_drained();
 }
 
-// Whatever waits for whatever was submitted before: nothing runs before what it waits for, and
-// everything runs.
+// Each operation may wait for any earlier ones: none runs before those it waits for, and all run.
 RC_GTEST_FIXTURE_PROP(Timeline, EveryRequestedOrderIsKept, ()) {
   const auto lines = *rc::gen::inRange<std::size_t>(1, 8);
   const auto count = *rc::gen::inRange<std::size_t>(1, 200);
@@ -290,7 +293,7 @@ RC_GTEST_FIXTURE_PROP(Timeline, EveryRequestedOrderIsKept, ()) {
   for (timeline* l : line) l->release_when_drained();
 }
 
-// The process is lost for good after a failure, so that each of these has one of its own.
+// A failure is permanent for the process, so each of these tests runs in its own process.
 using TimelineDeathTest = Timeline;
 
 TEST_F(TimelineDeathTest, OnlyMandatoryOperationsRunAfterAFailure) {

@@ -1,4 +1,5 @@
-// branch_assignment_test.cpp - which nodes of a graph have a lane of their own, and in which orders
+// SPDX-License-Identifier: Apache-2.0
+// branch_assignment_test.cpp - which nodes of a graph get their own branch, and in which orders
 // they run.
 #include "embedded/model/graph/branch_assignment.hpp"
 
@@ -11,7 +12,6 @@
 
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/graph/graph.hpp"
-#include "embedded/model/graph/random_order.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -35,7 +35,7 @@ branch_assignment choose(const built_graph& of, const branch_options& by = four_
 
 void do_nothing(void*) {}
 
-// Each node once, and behind those that it depends on.
+// Returns true if the order has each node once, after its dependencies.
 bool is_order(const model::flat_graph& of, const std::vector<std::uint32_t>& order) {
   std::vector<std::uint32_t> position(of.outer_node_count(), of.outer_node_count());
   for (std::uint32_t i = 0; i < order.size(); ++i) position[order[i]] = i;
@@ -66,7 +66,7 @@ TEST_F(BranchAssignment, SmallGraphsAreNotParallelized) {
   EXPECT_EQ(choose(g).branches, 1u);
 }
 
-// Copies of the same length: each worker has as many, but for what it takes to tell it.
+// With copies of equal length, all workers get equal shares, except for the dispatch overhead.
 TEST_F(BranchAssignment, LargeGraphsUseAllWorkers) {
   const pinned_block block{2 * long_bytes};
   test_graph g;
@@ -76,11 +76,11 @@ TEST_F(BranchAssignment, LargeGraphsUseAllWorkers) {
   ASSERT_EQ(chosen.branches, 4u);
   for (std::uint32_t branch = 0; branch < 4; ++branch) {
     const auto nodes = std::ranges::count(chosen.branch_of, branch);
-    EXPECT_TRUE(nodes >= 15 && nodes <= 17) << nodes << " in lane " << branch;
+    EXPECT_TRUE(nodes >= 15 && nodes <= 17) << nodes << " in branch " << branch;
   }
 }
 
-// Chains stay in their lanes: to cross from one to another costs time.
+// A chain stays in its branch, because crossing between branches costs time.
 TEST_F(BranchAssignment, AChainStaysInOneBranch) {
   const pinned_block block{2 * long_bytes};
   test_graph g;
@@ -106,7 +106,7 @@ TEST_F(BranchAssignment, IndependentHostFunctionsShareABranch) {
   EXPECT_EQ(choose(g).branches, 2u);
 }
 
-// Where the engine chooses, it may run any of them first.
+// The engine may choose any independent node as the first.
 TEST_F(BranchAssignment, IndependentNodesHaveTheirOwnBranchesNodeByNode) {
   test_words words{8};
   test_graph g;
@@ -114,7 +114,8 @@ TEST_F(BranchAssignment, IndependentNodesHaveTheirOwnBranchesNodeByNode) {
   EXPECT_EQ(choose(g, {.workers = 1, .node_by_node = true, .seed = {}}).branches, 8u);
 }
 
-// A host function behind a wait may be held up; one that is behind nothing is not put behind it.
+// A host function behind a wait may be delayed; a host function without dependencies is not put
+// behind it.
 TEST_F(BranchAssignment, NoHostFunctionIsBlockedByAWaitingHostFunction) {
   test_words words{1};
   test_graph g;
@@ -137,7 +138,7 @@ TEST_F(BranchAssignment, ASeedDeterminesTheOrder) {
   EXPECT_NE(random_order(nodes, 1), random_order(nodes, 2));
 }
 
-// Three nodes, of which one is behind another: all orders that this allows.
+// Three nodes with one dependency: the seeds produce all valid orders.
 TEST_F(BranchAssignment, SeedsProduceAllValidOrders) {
   test_graph g;
   g.add_empty({g.add_empty()});

@@ -1,4 +1,5 @@
-// child_graph_test.cpp - child graphs: replaced in the nodes that they are part of.
+// SPDX-License-Identifier: Apache-2.0
+// child_graph_test.cpp - replacing the child graph of a node.
 #include "graph_fixture.hpp"
 
 namespace weir::embedded {
@@ -6,8 +7,7 @@ namespace {
 
 using ChildGraph = memory_test;
 
-// A child graph is replaced by a clone of another; executables that are there keep the one that
-// they were made with.
+// The node gets a clone of the new graph; existing executables keep the old one.
 TEST_F(ChildGraph, AChildGraphIsReplaced) {
   test_stream s;
   test_words words{3};
@@ -45,8 +45,7 @@ TEST_F(ChildGraph, AChildGraphIsReplaced) {
   EXPECT_EQ(words[2], 1u);
 }
 
-// What could not be added as a child graph does not replace one either, and the one that is there
-// stays.
+// A graph that cannot be added as a child graph cannot replace one either, and the old one stays.
 TEST_F(ChildGraph, AChildGraphIsNotReplacedByAnInvalidGraph) {
   test_words words{1};
   test_graph inner;
@@ -67,7 +66,7 @@ TEST_F(ChildGraph, AChildGraphIsNotReplacedByAnInvalidGraph) {
   CUgraph still = nullptr;
   EXPECT_EQ(driver.cuGraphChildGraphNodeGetGraph(node, &still), CUDA_SUCCESS);
   EXPECT_EQ(still, own);
-  // A copy of what is around it can.
+  // A copy of the surrounding graph can contain it.
   params.reserved2 = 0;
   params.graph.graph = outer;
   EXPECT_EQ(driver.cuGraphNodeSetParams(node, &params), CUDA_SUCCESS);

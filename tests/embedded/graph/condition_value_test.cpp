@@ -1,5 +1,6 @@
-// condition_value_test.cpp - what becomes of a condition that work of a body sets; here by hand, in
-// place of a kernel.
+// SPDX-License-Identifier: Apache-2.0
+// condition_value_test.cpp - how a body's work sets a condition; set by hand here instead of by a
+// kernel.
 #include "conditional_fixture.hpp"
 
 #include <memory>
@@ -12,8 +13,8 @@
 namespace weir::embedded {
 namespace {
 
-// A graph of one conditional node, whose first body has one operation, compiled; that operation
-// sets the condition.
+// A compiled graph with one conditional node. Its first body has one operation, which sets the
+// condition.
 class ConditionValue : public memory_test {
  protected:
   void make(CUgraphConditionalNodeType type, unsigned bodies, unsigned value, unsigned flags) {
@@ -42,7 +43,7 @@ class ConditionValue : public memory_test {
     ASSERT_EQ(driver.cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
   }
 
-  // As a launch of the plan does it.
+  // Runs the plan like a launch.
   static void run(model::launch_plan& plan) {
     model::assign_conditions{&plan}.run();
     for (const model::plan_step& step : plan.steps) {
@@ -56,7 +57,7 @@ class ConditionValue : public memory_test {
   [[nodiscard]] model::launch_plan& plan() { return *plan_.get(); }
   void drop_plan() { plan_ = {}; }
   void change_to_copy() { plan_ = model::plan_reference{new model::launch_plan{plan()}}; }
-  // As a kernel does it.
+  // Sets the condition like a kernel.
   void set(std::uint32_t to) const { EXPECT_TRUE(kernel::set_condition(condition_, to)); }
   [[nodiscard]] static std::uint32_t value_in(const model::launch_plan& plan) {
     return plan.conditionals.at(0).value->get();
@@ -79,7 +80,7 @@ class ConditionValue : public memory_test {
   CUgraphConditionalHandle condition_ = 0;
 };
 
-// A loop looks at its condition before each round, and begins anew with each launch.
+// A loop reads its condition before each iteration, and starts again at each launch.
 TEST_F(ConditionValue, ALoopRunsUntilItsConditionIsZero) {
   make(CU_GRAPH_COND_TYPE_WHILE, 1, 5, CU_GRAPH_COND_ASSIGN_DEFAULT);
   run(plan());
@@ -88,8 +89,8 @@ TEST_F(ConditionValue, ALoopRunsUntilItsConditionIsZero) {
   EXPECT_EQ(rounds_, 10);
 }
 
-// Without the flag the condition keeps what it was set to, 0 at first; also when the plan is copied
-// for an update.
+// Without CU_GRAPH_COND_ASSIGN_DEFAULT the condition keeps its last value, initially 0, also when
+// the plan is copied for an update.
 TEST_F(ConditionValue, AConditionThatIsNotAssignedKeepsItsValue) {
   make(CU_GRAPH_COND_TYPE_WHILE, 1, 5, 0);
   run(plan());
@@ -104,7 +105,7 @@ TEST_F(ConditionValue, AConditionThatIsNotAssignedKeepsItsValue) {
   EXPECT_EQ(value_in(plan()), 0u);
 }
 
-// The second body of an if is not run because the first has made the condition zero.
+// The first body sets the condition to zero; the second body does not run for that reason.
 TEST_F(ConditionValue, AnIfReadsItsConditionOnce) {
   make(CU_GRAPH_COND_TYPE_IF, 2, 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
   run(plan());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conditional_fixture.hpp - conditional nodes for tests.
 #pragma once
 
@@ -50,7 +51,7 @@ struct conditional {
   std::vector<built_graph> bodies;
 };
 
-// Gives a graph to another as a child graph, and gives its node.
+// Moves a graph into another as a child graph. Returns the new node.
 inline CUgraphNode move_into(CUgraph to, CUgraph child) {
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_GRAPH;
@@ -60,7 +61,7 @@ inline CUgraphNode move_into(CUgraph to, CUgraph child) {
   return made;
 }
 
-// A graph to be moved into another.
+// Returns a graph that can be moved into another.
 inline built_graph make_graph() { return built_graph{test_graph::make()}; }
 
 }  // namespace weir::embedded

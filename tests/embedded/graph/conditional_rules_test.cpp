@@ -1,4 +1,5 @@
-// conditional_rules_test.cpp - what a body may hold, and who owns conditions and bodies.
+// SPDX-License-Identifier: Apache-2.0
+// conditional_rules_test.cpp - what a body may contain, and who owns conditions and bodies.
 #include "conditional_fixture.hpp"
 
 #include <fstream>
@@ -9,7 +10,7 @@
 namespace weir::embedded {
 namespace {
 
-// Why a graph cannot be instantiated, and because of which node.
+// Returns why a graph cannot be instantiated, and which node is the reason.
 std::pair<CUgraphInstantiateResult, CUgraphNode> refusal_of(CUgraph g) {
   CUgraphExec made = nullptr;
   CUDA_GRAPH_INSTANTIATE_PARAMS params{};
@@ -17,7 +18,8 @@ std::pair<CUgraphInstantiateResult, CUgraphNode> refusal_of(CUgraph g) {
   return {params.result_out, params.hErrNode_out};
 }
 
-// Neither made, added, switched nor set with wrong arguments, and nothing is left of the attempt.
+// Wrong arguments are refused at every call that creates or changes a conditional node, and leave
+// nothing behind.
 TEST_F(Conditional, InvalidArgumentsAreRefused) {
   test_graph g;
   test_graph other;
@@ -54,8 +56,8 @@ TEST_F(Conditional, InvalidArgumentsAreRefused) {
   EXPECT_EQ(unwanted, 0u);
 }
 
-// A condition is its graph's, and of one node, there, in a part or around it: it is free again when
-// that goes, and ends with the graph.
+// A condition belongs to its graph and to one node in it, at any depth. Destroying the node frees
+// it for another; destroying the graph destroys it.
 TEST_F(Conditional, AConditionBelongsToItsGraph) {
   test_graph g;
   const CUgraphConditionalHandle condition = make_condition(g, 1);
@@ -73,16 +75,16 @@ TEST_F(Conditional, AConditionBelongsToItsGraph) {
   EXPECT_EQ(refusal_of(g).first, CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
   std::size_t count = 0;
   EXPECT_EQ(driver.cuGraphGetNodes(body, nullptr, &count),
-            CUDA_ERROR_INVALID_VALUE);  // it went with its node
-  // A body of the graph may use it as well as the graph.
+            CUDA_ERROR_INVALID_VALUE);  // destroyed with its node
+  // A node in a body of the graph may use the condition, too.
   const conditional again{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
   EXPECT_EQ(try_to_add(again.bodies[0], params_of(condition, CU_GRAPH_COND_TYPE_IF, 1)),
             CUDA_SUCCESS);
   const test_exec run{g};
 }
 
-// What no body may hold is found at any depth, through child graphs, too; and so are cycles and
-// unused conditions.
+// Invalid nodes in a body are found at any depth, including child graphs; so are cycles and unused
+// conditions.
 TEST_F(Conditional, AnErrorNamesTheInvalidNodeAtAnyDepth) {
   test_graph g;
   const conditional outer{g, CU_GRAPH_COND_TYPE_SWITCH, 3, 0};
@@ -111,8 +113,8 @@ TEST_F(Conditional, AnErrorNamesTheInvalidNodeAtAnyDepth) {
   const test_exec run{g};
 }
 
-// A graph with a conditional node is one of a kind, in whatever part the node is: no clone, no
-// child, one executable at a time.
+// A graph with a conditional node at any depth cannot be cloned or used as a child, and has one
+// executable at a time.
 TEST_F(Conditional, AGraphWithAConditionalNodeHasNoCloneAndOneExecutable) {
   test_graph g;
   const built_graph child = make_graph();
@@ -140,7 +142,6 @@ TEST_F(Conditional, AGraphWithAConditionalNodeHasNoCloneAndOneExecutable) {
   EXPECT_EQ(driver.cuGraphDestroy(node.bodies[0]), CUDA_ERROR_INVALID_VALUE);
 }
 
-// While a capture adds to a body, no graph around it may go.
 TEST_F(Conditional, ABodyIsNotDestroyedDuringACaptureIntoIt) {
   test_stream s;
   test_words words{1};
@@ -167,8 +168,8 @@ bool is_there(CUgraph g) {
   return driver.cuGraphGetNodes(g, nullptr, &count) == CUDA_SUCCESS;
 }
 
-// A node may go while captures add to its body and to one inside: the body is nobody's then, and
-// ends with the last of them. The graph around it is free to go at once.
+// A node may be destroyed during captures into its body and into a nested body. The orphaned body
+// is destroyed with the last of these captures; the enclosing graph can be destroyed at once.
 TEST_F(Conditional, ABodyOutlivesItsNodeWhileItIsCapturedInto) {
   test_stream s;
   test_stream t;
@@ -199,7 +200,7 @@ TEST_F(Conditional, ABodyOutlivesItsNodeWhileItIsCapturedInto) {
   EXPECT_FALSE(is_there(outer.bodies[0]));
 }
 
-// The same where the graph around goes with a capture that breaks.
+// The enclosing graph is destroyed by the invalidated capture that it belongs to.
 TEST_F(Conditional, ABodyOutlivesABrokenCaptureOfTheGraphAroundIt) {
   test_stream s;
   test_stream t;
@@ -221,7 +222,7 @@ TEST_F(Conditional, ABodyOutlivesABrokenCaptureOfTheGraphAroundIt) {
   EXPECT_FALSE(is_there(node.bodies[0]));
 }
 
-// A capture that breaks leaves the body empty, and it can be captured into again.
+// An invalidated capture leaves the body empty, and the body can be captured into again.
 TEST_F(Conditional, ABrokenCaptureEmptiesTheBody) {
   test_stream s;
   test_words words{1};
@@ -250,7 +251,7 @@ TEST_F(Conditional, ABrokenCaptureEmptiesTheBody) {
   EXPECT_EQ(words[0], 2u);
 }
 
-// A picture shows what is in the bodies.
+// The DOT output of a graph includes the bodies.
 TEST_F(Conditional, ADrawingShowsTheBodies) {
   test_words words{1};
   test_graph g;

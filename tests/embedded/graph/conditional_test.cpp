@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conditional_test.cpp - conditional nodes: which bodies run and when.
 #include "conditional_fixture.hpp"
 
@@ -9,7 +10,7 @@
 namespace weir::embedded {
 namespace {
 
-// Of eight branches a switch runs the one of that number; past them, none.
+// A switch with eight bodies runs the body of that number; a larger value runs none.
 TEST_F(Conditional, ASwitchOfEightRunsOneBody) {
   test_stream s;
   for (unsigned value = 0; value < 10; ++value) {
@@ -27,8 +28,8 @@ TEST_F(Conditional, ASwitchOfEightRunsOneBody) {
   }
 }
 
-// Bodies in bodies: each decides for itself, and what comes behind in the outer body comes behind
-// all of the inner.
+// Each nested conditional reads its own condition. Later nodes of the outer body run after the
+// whole inner body.
 TEST_F(Conditional, BodiesNest) {
   test_stream s;
   test_words words{5};
@@ -51,7 +52,7 @@ TEST_F(Conditional, BodiesNest) {
   EXPECT_EQ(words[4], 1u);
 }
 
-// A body runs in the order of its edges, not of its making; child graphs in it, too.
+// The edges, not the order of creation, determine the order in a body, also for child graphs in it.
 TEST_F(Conditional, ABodyRunsInTheOrderOfItsEdges) {
   constexpr std::size_t links = 40;
   test_stream s;
@@ -78,8 +79,8 @@ TEST_F(Conditional, ABodyRunsInTheOrderOfItsEdges) {
   EXPECT_EQ(words[0], 9u);
 }
 
-// A conditional node waits for what it is behind, and what is behind it for its body, on whatever
-// lanes they are.
+// A conditional node runs after its dependencies, and its dependents run after its body, whatever
+// branches they are in.
 TEST_F(Conditional, ABodyIsOrderedWithItsNode) {
   test_stream s;
   test_words words{4};
@@ -98,7 +99,8 @@ TEST_F(Conditional, ABodyIsOrderedWithItsNode) {
   EXPECT_EQ(words[2], 1u);
 }
 
-// A launch in flight needs neither its graph, nor its executable, nor the user objects' owner.
+// A launch in flight needs neither the graph, nor the executable, nor the owner of its user
+// objects.
 TEST_F(Conditional, GraphsAndExecutablesMayBeDestroyedDuringALaunch) {
   static std::atomic<int> ended;
   ended = 0;
@@ -120,7 +122,7 @@ TEST_F(Conditional, GraphsAndExecutablesMayBeDestroyedDuringALaunch) {
   run.launch(s);
   g.reset();
   run.destroy();
-  // Others take their places.
+  // New objects reuse the freed entries.
   test_graph other;
   const conditional unrelated{other, CU_GRAPH_COND_TYPE_IF, 1, 0};
   unrelated.bodies[0].add_set(words.at(1), 1);
@@ -137,7 +139,7 @@ TEST_F(Conditional, GraphsAndExecutablesMayBeDestroyedDuringALaunch) {
 // A random graph of sets and conditional nodes, with two values for each condition.
 struct nest_node {
   bool behind_the_last = false;
-  std::size_t word = 0;  // that it sets, where it has no bodies
+  std::size_t word = 0;  // the word that it sets, if it has no bodies
   CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
   std::array<unsigned, 2> values{};
   std::vector<std::vector<nest_node>> bodies;
@@ -153,7 +155,7 @@ nest make_nest(int depth, std::size_t& words) {
       continue;
     }
     node.type = static_cast<CUgraphConditionalNodeType>(*rc::gen::inRange(0, 3));
-    // A loop that nothing ends may not begin.
+    // An endless loop must not start.
     const bool loop = node.type == CU_GRAPH_COND_TYPE_WHILE;
     for (unsigned& value : node.values) value = loop ? 0 : *rc::gen::inRange(0u, 5u);
     const std::size_t most = loop ? 1 : node.type == CU_GRAPH_COND_TYPE_IF ? 2 : 4;
@@ -179,7 +181,7 @@ void build(const built_graph& g, const nest& of, std::size_t version, const test
   }
 }
 
-// Which words the graph sets.
+// Computes which words the graph sets.
 void expect(const nest& of, std::size_t version, std::vector<bool>& set) {
   for (const nest_node& node : of) {
     if (node.bodies.empty()) {
@@ -194,8 +196,7 @@ void expect(const nest& of, std::size_t version, std::vector<bool>& set) {
   }
 }
 
-// Whatever the nest, a launch runs exactly the sets that the values of the conditions lead to;
-// after an update, too.
+// A launch runs exactly the memsets that the condition values select, also after an update.
 RC_GTEST_FIXTURE_PROP(Conditional, ExactlyTheChosenBranchesRun, ()) {
   std::size_t count = 0;
   const nest of = make_nest(4, count);

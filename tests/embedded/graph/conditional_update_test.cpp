@@ -1,12 +1,13 @@
-// conditional_update_test.cpp - executables with conditional nodes that are updated, whole or node
-// by node.
+// SPDX-License-Identifier: Apache-2.0
+// conditional_update_test.cpp - updates of executables with conditional nodes, whole or node by
+// node.
 #include "conditional_fixture.hpp"
 
 namespace weir::embedded {
 namespace {
 
-// An update changes the bodies' nodes and the conditions' values for later launches, not for those
-// in flight.
+// An update changes the nodes of bodies and the values of conditions for later launches, not for
+// launches in flight.
 TEST_F(Conditional, AnUpdateIncludesTheBodies) {
   test_stream s;
   test_words words{4};
@@ -33,7 +34,7 @@ TEST_F(Conditional, AnUpdateIncludesTheBodies) {
   EXPECT_EQ(words[1], 7u);
 }
 
-// A node of a body, at any depth, can be set, and switched off and on, like any other.
+// A node in a body, at any depth, can be changed, disabled and enabled.
 TEST_F(Conditional, NodesOfBodiesChangeInPlace) {
   test_stream s;
   test_words words{2};
@@ -69,7 +70,8 @@ TEST_F(Conditional, NodesOfBodiesChangeInPlace) {
   EXPECT_EQ(driver.cuGraphExecNodeSetParams(run, inner.node, &params), CUDA_ERROR_NOT_SUPPORTED);
 }
 
-// An update that would change what a conditional node is, or the shape of a body, changes nothing.
+// An update that would change the type of a conditional node or the topology of a body fails and
+// changes nothing.
 TEST_F(Conditional, AnUpdateKeepsTheKindOfANode) {
   test_stream s;
   test_words words{3};

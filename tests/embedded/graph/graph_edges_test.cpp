@@ -1,4 +1,5 @@
-// graph_edges_test.cpp - nodes and edges taken out of graphs: what is left keeps its order.
+// SPDX-License-Identifier: Apache-2.0
+// graph_edges_test.cpp - removal of nodes and edges: the remaining graph keeps its order.
 #include "graph_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
@@ -42,8 +43,8 @@ nodes dependencies_of(CUgraphNode node) {
   return all;
 }
 
-// Nodes between one before all and one behind all, which go one by one: in the order in which they
-// came, backwards, and by lot.
+// Nodes between a common first and a common last node are removed one by one: in order of creation,
+// in reverse, and at random.
 TEST_F(GraphEdges, NodesAreRemovedInAnyOrder) {
   constexpr std::size_t many = 1000;
   for (int way = 0; way < 3; ++way) {
@@ -104,7 +105,8 @@ TEST_F(GraphEdges, RemovedEdgesToOneNodeAreAppendedWhenAddedAgain) {
   EXPECT_EQ(dependencies_of(end), before);
 }
 
-// Whatever is added and taken out, and whenever the graph is looked at, it is what a list would be.
+// After any additions and removals, read at any time, the graph equals a plain list of nodes and
+// edges.
 RC_GTEST_FIXTURE_PROP(GraphEdges, AGraphListsItsRemainingNodesAndEdges, ()) {
   test_graph g;
   nodes left;

@@ -1,4 +1,5 @@
-// graph_fixture.hpp - graphs and executables for tests, and words of memory that tell which nodes
+// SPDX-License-Identifier: Apache-2.0
+// graph_fixture.hpp - graphs and executables for tests, and words of memory that show which nodes
 // have run.
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace weir::embedded {
 
-// A graph to add nodes to: the test's own, or a part of another.
+// A graph to add nodes to: owned by the test, or part of another graph.
 class built_graph {
  public:
   explicit built_graph(CUgraph handle) : handle_{handle} {}
@@ -62,7 +63,7 @@ class built_graph {
   CUgraphNode add_word_copy(CUdeviceptr to, CUdeviceptr from, const nodes& behind = {}) const {
     return add_copy(to, from, sizeof(std::uint32_t), behind);
   }
-  // Waits until the word is 1.
+  // Adds a node that waits until the word is 1.
   CUgraphNode add_wait(CUdeviceptr word, const nodes& behind = {}) const {
     CUstreamBatchMemOpParams wait{};
     wait.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
@@ -83,7 +84,7 @@ class built_graph {
     return count;
   }
 
-  // Its edges by the numbers of their nodes in the order of creation: "0>1 0>2".
+  // Returns the edges as pairs of node numbers in order of creation: "0>1 0>2".
   [[nodiscard]] std::string edges() const {
     nodes all(size());
     std::size_t count = all.size();
@@ -115,7 +116,7 @@ class built_graph {
   CUgraph handle_;
 };
 
-// One that goes with the test.
+// A graph that is destroyed with this object.
 class test_graph : public built_graph {
  public:
   test_graph() : built_graph{make()} {}
@@ -152,8 +153,8 @@ class test_exec {
   CUgraphExec handle_ = nullptr;
 };
 
-// Returns once the destructors of the user objects that have ended have run: they run in the order
-// of the ends.
+// Returns once the destructors of all released user objects have run. They run in the order of
+// release.
 inline void await_destructors() {
   std::atomic<bool> ran = false;
   CUuserObject last = nullptr;
@@ -171,7 +172,7 @@ struct counter {
   static void count(void* self) { ++static_cast<counter*>(self)->calls; }
 };
 
-// Words of pinned memory, all 0 at first, that nodes and tests read and write.
+// Words of pinned memory, initially 0, that nodes and tests read and write.
 class test_words {
  public:
   explicit test_words(std::size_t count) : block_{count * sizeof(std::uint32_t)}, count_{count} {
@@ -187,7 +188,7 @@ class test_words {
     return block_.address() + i * sizeof(std::uint32_t);
   }
 
-  // Returns once the word has the value; without a call of the driver.
+  // Returns once the word has the value, without calling the driver.
   void await(std::size_t i, std::uint32_t value) const {
     while (word(i).load() != value) std::this_thread::yield();
   }

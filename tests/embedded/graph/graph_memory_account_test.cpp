@@ -1,5 +1,5 @@
-// graph_memory_account_test.cpp - what the memory of graphs takes of a device, and when that is
-// given back.
+// SPDX-License-Identifier: Apache-2.0
+// graph_memory_account_test.cpp - how much device memory graphs use, and when it is released.
 #include "graph_memory_fixture.hpp"
 
 namespace weir::embedded {
@@ -7,15 +7,15 @@ namespace {
 
 class GraphMemoryAccount : public graph_memory_test {
  protected:
-  // A graph that allocates, sets a word and frees.
+  // Fills a graph with nodes that allocate, set a word and free.
   static void fill(const test_graph& g, std::size_t bytes) {
     const allocated block = add_alloc(g, bytes);
     add_free(g, block.at, {g.add_set(block.at, 1, {block.node})});
   }
 };
 
-// Nodes and executables take nothing; a launch takes whole pieces, which stay until they are
-// trimmed.
+// Nodes and executables reserve nothing. A launch reserves whole chunks, which stay reserved until
+// they are trimmed.
 TEST_F(GraphMemoryAccount, LaunchesReserveMemoryAndTrimsReleaseIt) {
   const std::size_t before = free_memory();
   test_stream s;
@@ -48,7 +48,7 @@ TEST_F(GraphMemoryAccount, LaunchesReserveMemoryAndTrimsReleaseIt) {
   EXPECT_EQ(get(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), chunk());
 }
 
-// What a launch under way has is not trimmed, nor what it left behind.
+// A trim releases neither the memory of a launch in flight nor memory that a launch left allocated.
 TEST_F(GraphMemoryAccount, ATrimLeavesMemoryInUse) {
   test_stream s;
   test_graph g;
@@ -74,7 +74,7 @@ TEST_F(GraphMemoryAccount, ATrimLeavesMemoryInUse) {
   EXPECT_EQ(free_in(s, left.at), CUDA_SUCCESS);
 }
 
-// Graphs that are gone use nothing, though their memory stays reserved for others.
+// A destroyed graph uses no memory, but its memory stays reserved for others.
 TEST_F(GraphMemoryAccount, MemoryOfADestroyedGraphIsReservedAndNotUsed) {
   test_stream s;
   {
@@ -93,7 +93,6 @@ TEST_F(GraphMemoryAccount, MemoryOfADestroyedGraphIsReservedAndNotUsed) {
   EXPECT_EQ(reserved(), chunk());
 }
 
-// Without memory a launch does nothing, and can be tried again.
 TEST_F(GraphMemoryAccount, ALaunchWithoutMemoryFailsAndCanBeRepeated) {
   test_stream s;
   test_graph g;
@@ -115,8 +114,7 @@ TEST_F(GraphMemoryAccount, ALaunchWithoutMemoryFailsAndCanBeRepeated) {
   EXPECT_EQ(word[0], 1u);
 }
 
-// Memory that a stream is through with when it comes to a launch is the launch's; another stream's
-// is not.
+// A launch reuses memory that its own stream has finished with, but not another stream's.
 TEST_F(GraphMemoryAccount, GraphsOfOneStreamShareMemory) {
   test_words word{2};
   test_stream s;
@@ -151,8 +149,8 @@ TEST_F(GraphMemoryAccount, GraphsOfOneStreamShareMemory) {
   EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
 }
 
-// Memory may change hands twice before a stream comes to the first time: what work has by then is
-// not taken from under it.
+// Memory may get two new owners before a stream reaches the first one. The pages of work in flight
+// are not released.
 TEST_F(GraphMemoryAccount, PagesAreReleasedAfterTheWorkOfTheirLastUser) {
   test_words word{2};
   test_stream s;
@@ -179,7 +177,7 @@ TEST_F(GraphMemoryAccount, PagesAreReleasedAfterTheWorkOfTheirLastUser) {
     x.launch(s);
     EXPECT_EQ(driver.cuEventRecord(first_is_through, s), CUDA_SUCCESS);
     stream_gate between{s};
-    y.launch(s);  // has the memory of x
+    y.launch(s);  // gets the memory of x
     leave(chunk());
     stream_gate later{t};
     x.launch(t);
@@ -202,8 +200,7 @@ TEST_F(GraphMemoryAccount, PagesAreReleasedAfterTheWorkOfTheirLastUser) {
   EXPECT_EQ(driver.cuEventDestroy_v2(is_set), CUDA_SUCCESS);
 }
 
-// Memory that graphs only keep is there for whoever needs it, and what pools keep is there for
-// graphs.
+// Idle memory of graphs is available to any other allocation, and idle memory of pools to graphs.
 TEST_F(GraphMemoryAccount, IdleGraphMemoryIsReleasedWhenTheDeviceIsFull) {
   test_stream s;
   test_graph g;
@@ -223,7 +220,7 @@ TEST_F(GraphMemoryAccount, IdleGraphMemoryIsReleasedWhenTheDeviceIsFull) {
   s.synchronize();
 }
 
-// Freed on launch, the memory is the same, and once more an allocation.
+// Auto-free on launch frees the memory and allocates it again at the same address.
 TEST_F(GraphMemoryAccount, AutoFreeOnLaunchFreesTheMemory) {
   test_stream s;
   test_graph g;
@@ -242,7 +239,7 @@ TEST_F(GraphMemoryAccount, AutoFreeOnLaunchFreesTheMemory) {
     id = now;
   }
   EXPECT_EQ(used(), chunk());
-  // The last is the program's to free, as on any launch.
+  // The program has to free the last allocation, as after any launch.
   EXPECT_EQ(driver.cuGraphExecDestroy(x), CUDA_SUCCESS);
   EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
 }

@@ -1,5 +1,5 @@
-// graph_memory_fixture.hpp - nodes that allocate and free, and what of a device the memory of
-// graphs takes.
+// SPDX-License-Identifier: Apache-2.0
+// graph_memory_fixture.hpp - nodes that allocate and free, and how much device memory graphs use.
 #pragma once
 
 #include "graph_fixture.hpp"
@@ -19,7 +19,7 @@ inline CUDA_MEM_ALLOC_NODE_PARAMS allocation_of(std::size_t bytes) {
   return params;
 }
 
-// A node that allocates, and where.
+// A node that allocates, and the address of its memory.
 struct allocated {
   CUgraphNode node = nullptr;
   CUdeviceptr at = 0;
@@ -43,7 +43,7 @@ inline CUgraphNode add_free(CUgraph to, CUdeviceptr what, const test_graph::node
   return made;
 }
 
-// Tests of graphs with memory of their own, which they give back at the end.
+// Base of tests of graph memory; the tests trim it at the end.
 class graph_memory_test : public memory_test {
  protected:
   void SetUp() override {
@@ -64,7 +64,7 @@ class graph_memory_test : public memory_test {
     return std::min(std::size_t{32} << 20, std::bit_floor(device().total_memory() / 8));
   }
 
-  // Leaves only so much of the device, until the end of the test.
+  // Allocates all but `bytes` of the device's memory until the end of the test.
   void leave(std::size_t bytes) {
     device().release_memory(taken_);
     taken_ = free_memory() - bytes;

@@ -1,5 +1,6 @@
-// graph_memory_launch_test.cpp - launches and the memory of their graphs: what comes after what, in
-// streams and in threads.
+// SPDX-License-Identifier: Apache-2.0
+// graph_memory_launch_test.cpp - order between launches and the memory of their graphs, in streams
+// and threads.
 #include "graph_memory_fixture.hpp"
 
 #include <array>
@@ -10,7 +11,8 @@ namespace {
 
 class GraphMemoryLaunch : public graph_memory_test {};
 
-// Launches of one executable are ordered, so they share what they allocate; of several they do not.
+// Launches of one executable are ordered, so they share their memory; launches of several
+// executables do not.
 TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotShareMemory) {
   constexpr unsigned graphs = 6;
   constexpr unsigned rounds = 40;
@@ -35,7 +37,7 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotShareMemory) {
     for (unsigned round = 0; round < rounds; ++round) {
       for (unsigned i = 0; i < graphs; ++i) {
         CUstream in = streams[(i + round) % streams.size()];
-        // A launch comes after the one before, not after what its stream does then.
+        // A launch comes after the previous launch, not after later work of that launch's stream.
         EXPECT_EQ(driver.cuStreamWaitEvent(in, turn_read[i], 0), CUDA_SUCCESS);
         execs[i]->launch(in);
         EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, in),
@@ -50,8 +52,8 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotShareMemory) {
   for (const CUevent event : turn_read) EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
-// The free in a stream comes after what the stream does with the memory, though nobody else knows
-// the memory any more.
+// A stream-ordered free comes after the stream's earlier work on the memory, even if no graph
+// refers to it any more.
 TEST_F(GraphMemoryLaunch, AStreamOrderedFreeComesAfterTheWork) {
   test_words seen{1};
   test_stream s;
@@ -73,7 +75,7 @@ TEST_F(GraphMemoryLaunch, AStreamOrderedFreeComesAfterTheWork) {
   EXPECT_EQ(seen[0], 5u);
 }
 
-// So does the next launch, in another stream, that allocates it again.
+// The next launch, in another stream, allocates the memory again after the free.
 TEST_F(GraphMemoryLaunch, ALaunchComesAfterTheFree) {
   test_words seen{1};
   test_stream s;
@@ -102,8 +104,8 @@ TEST_F(GraphMemoryLaunch, ALaunchComesAfterTheFree) {
   EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
 }
 
-// And a launch of the graph's next executable, though the one before is gone, with its launch under
-// way.
+// A launch of the graph's next executable comes after the previous executable's launch in flight,
+// even if that executable is destroyed.
 TEST_F(GraphMemoryLaunch, LaunchesOfTwoExecutablesOfAGraphDoNotOverlap) {
   struct users {
     std::atomic<int> now{0}, most{0};
@@ -127,7 +129,7 @@ TEST_F(GraphMemoryLaunch, LaunchesOfTwoExecutablesOfAGraphDoNotOverlap) {
   x.reset();
   test_exec y{g};
   y.launch(t);
-  // When this has run, the other would have begun, too.
+  // Once this has run, the other launch would have started, too.
   EXPECT_EQ(driver.cuLaunchHostFunc(
                 u, [](void*) {}, nullptr),
             CUDA_SUCCESS);
@@ -138,7 +140,7 @@ TEST_F(GraphMemoryLaunch, LaunchesOfTwoExecutablesOfAGraphDoNotOverlap) {
   EXPECT_EQ(of_memory.most, 1);
 }
 
-// Memory that is freed by a call ends at once, though work may still be on its way to it.
+// A synchronous free takes effect at once, though pending work may still use the memory.
 TEST_F(GraphMemoryLaunch, AFreeByTheHostDoesNotDisturbWork) {
   test_stream s;
   CUdeviceptr at = 0;
@@ -154,8 +156,8 @@ TEST_F(GraphMemoryLaunch, AFreeByTheHostDoesNotDisturbWork) {
   gate.open();
 }
 
-// Of threads that free the same memory one does, and launches go on beside frees, trims and
-// destructions.
+// If several threads free one allocation, one of them succeeds. Launches run concurrently with
+// frees, trims and destructions.
 TEST_F(GraphMemoryLaunch, ConcurrentThreadsFreeMemoryOnce) {
   test_stream s;
   test_graph g;

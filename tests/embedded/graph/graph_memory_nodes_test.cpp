@@ -1,5 +1,5 @@
-// graph_memory_nodes_test.cpp - nodes that allocate and free: how they may be asked for, and what
-// is refused.
+// SPDX-License-Identifier: Apache-2.0
+// graph_memory_nodes_test.cpp - parameters of nodes that allocate and free, and invalid ones.
 #include "graph_memory_fixture.hpp"
 
 namespace weir::embedded {
@@ -41,7 +41,7 @@ TEST_F(GraphMemoryNodes, InvalidParametersAreRefused) {
   EXPECT_EQ(try_add_free(g, ~CUdeviceptr{0}), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(g.size(), 0u);
 
-  // What is right is told again.
+  // Valid parameters are returned unchanged.
   params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
   EXPECT_EQ(add(params), CUDA_SUCCESS);
   CUDA_MEM_ALLOC_NODE_PARAMS told{};
@@ -57,7 +57,6 @@ TEST_F(GraphMemoryNodes, InvalidParametersAreRefused) {
   EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(node, &freed), CUDA_ERROR_INVALID_VALUE);
 }
 
-// More than the device has is found out by the launch.
 TEST_F(GraphMemoryNodes, AnAllocationLargerThanTheDeviceFailsAtLaunch) {
   test_stream s;
   test_graph g;
@@ -69,8 +68,8 @@ TEST_F(GraphMemoryNodes, AnAllocationLargerThanTheDeviceFailsAtLaunch) {
   s.synchronize();
 }
 
-// Its memory is of no context, so a set must name one; here or in another graph, before a launch
-// and after.
+// Graph memory belongs to no context, so a memset of it must name one: in any graph, before and
+// after a launch.
 TEST_F(GraphMemoryNodes, AMemsetOfGraphMemoryNeedsAContext) {
   test_stream s;
   test_graph g;
@@ -91,7 +90,7 @@ TEST_F(GraphMemoryNodes, AMemsetOfGraphMemoryNeedsAContext) {
   s.synchronize();
 }
 
-// The general call makes the same nodes.
+// cuGraphAddNode adds these nodes, too.
 TEST_F(GraphMemoryNodes, TheGenericCallAddsMemoryNodes) {
   test_graph g;
   CUgraphNodeParams params{};

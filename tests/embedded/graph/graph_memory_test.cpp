@@ -1,5 +1,6 @@
-// graph_memory_test.cpp - memory that graphs allocate: where it is, how long it lives, who may use
-// and free it.
+// SPDX-License-Identifier: Apache-2.0
+// graph_memory_test.cpp - memory that graphs allocate: address, lifetime, and who may use and free
+// it.
 #include "graph_memory_fixture.hpp"
 
 #include <array>
@@ -10,7 +11,7 @@ namespace {
 
 class GraphMemory : public graph_memory_test {};
 
-// What a node frees, a later one of the graph gets again; one that may run beside it does not.
+// A later node reuses memory that an earlier node freed; a node that may run concurrently does not.
 TEST_F(GraphMemory, ANodeReusesFreedMemory) {
   test_graph g;
   const allocated a = add_alloc(g, 8 * kilo);
@@ -22,14 +23,14 @@ TEST_F(GraphMemory, ANodeReusesFreedMemory) {
   EXPECT_NE(beside.at, a.at);
   EXPECT_NE(larger.at, a.at);
   EXPECT_EQ(again.at, a.at);
-  // It has one owner at a time, and can be freed again.
+  // The memory has one owner at a time, and can be freed again.
   EXPECT_NE(add_alloc(g, kilo, {between}).at, a.at);
   add_free(g, a.at, {again.node});
   EXPECT_EQ(try_add_free(g, a.at, {again.node}), CUDA_ERROR_INVALID_VALUE);
 }
 
-// What a launch leaves behind outlives graph, executable and stream, with the work that writes it
-// still to come.
+// Memory that a launch leaves allocated outlives the graph, the executable and the stream, even
+// with its writes still pending.
 TEST_F(GraphMemory, MemoryOutlivesItsGraphExecutableAndStream) {
   enum part { of_graph, of_exec, of_stream };
   std::array<part, 3> order{of_graph, of_exec, of_stream};
@@ -56,7 +57,7 @@ TEST_F(GraphMemory, MemoryOutlivesItsGraphExecutableAndStream) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-// Before the launch and after the free it is no memory, but for graphs.
+// Before the launch and after the free, only graphs accept the address as memory.
 TEST_F(GraphMemory, SetsAndCopiesRefuseFreedMemory) {
   test_stream s;
   test_words word{1};
@@ -66,7 +67,7 @@ TEST_F(GraphMemory, SetsAndCopiesRefuseFreedMemory) {
     CUdeviceptr base = 0;
     EXPECT_EQ(driver.cuMemsetD32Async(block.at, 1, 1, s), expected);
     EXPECT_EQ(driver.cuMemsetD8_v2(block.at + 512, 1, 4),
-              expected);  // at once: elsewhere than what is queued
+              expected);  // synchronous: fails at another place than queued work
     EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(words_at(word.at(0)), block.at, 4, s), expected);
     EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(block.at, words_at(word.at(0)), 4, s), expected);
     EXPECT_EQ(driver.cuMemcpyDtoD_v2(block.at + 576, block.at + 512, 4), expected);
@@ -75,7 +76,7 @@ TEST_F(GraphMemory, SetsAndCopiesRefuseFreedMemory) {
     s.synchronize();
   };
   refused(CUDA_ERROR_INVALID_VALUE);
-  test_graph user;  // another graph may be told of it all the same
+  test_graph user;  // another graph may still refer to it
   user.add_set(block.at + 4, 3);
   CUgraphNode none = nullptr;
   const CUDA_MEMSET_NODE_PARAMS beyond{block.at, 0, 1, 4, kilo + 1, 1};
@@ -94,8 +95,7 @@ TEST_F(GraphMemory, SetsAndCopiesRefuseFreedMemory) {
   refused(CUDA_ERROR_INVALID_VALUE);
 }
 
-// What streams do in a capture they may do with memory that the capture allocates, and nodes tell
-// of it as device memory.
+// A capture may use memory that it allocates, and its nodes report it as device memory.
 TEST_F(GraphMemory, CapturesUseMemoryThatTheyAllocate) {
   test_stream s;
   test_words word{2};
@@ -126,7 +126,6 @@ TEST_F(GraphMemory, CapturesUseMemoryThatTheyAllocate) {
   EXPECT_EQ(word[1], 9u);
 }
 
-// A capture may free what another graph left behind.
 TEST_F(GraphMemory, ACaptureFreesMemoryOfAnotherGraph) {
   test_stream s;
   test_graph g;
@@ -148,12 +147,11 @@ TEST_F(GraphMemory, ACaptureFreesMemoryOfAnotherGraph) {
     }
     EXPECT_EQ(try_add_free(g, block.at, {block.node}), CUDA_ERROR_INVALID_VALUE);
   }
-  // With that graph its claim is gone.
+  // Destroying that graph releases its claim to free the memory.
   add_free(g, block.at, {block.node});
 }
 
-// An executable that is updated has the memory of the other graph, which it then is the only
-// executable of.
+// An updated executable uses the memory of the new graph, and becomes that graph's only executable.
 TEST_F(GraphMemory, AnUpdateChangesTheMemory) {
   test_stream s;
   test_graph a;
@@ -183,7 +181,7 @@ TEST_F(GraphMemory, AnUpdateChangesTheMemory) {
   EXPECT_EQ(free_in(s, in_b.at), CUDA_SUCCESS);
 }
 
-// A graph that became part of another takes its rules along.
+// A child graph's restrictions apply to the whole graph.
 TEST_F(GraphMemory, TheWholeGraphUsesTheMemoryOfAChild) {
   test_stream s;
   test_graph parent;

@@ -1,4 +1,5 @@
-// graph_plan_test.cpp - executables as compiled plans: long lines, wide graphs, updates of all
+// SPDX-License-Identifier: Apache-2.0
+// graph_plan_test.cpp - executables as compiled plans: long chains, wide graphs, updates of all
 // nodes.
 #include "graph_fixture.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 
 using GraphPlan = memory_test;
 
-// What the host functions of a test write down, one at a time.
+// Records the calls of host functions; one at a time.
 struct journal {
   std::vector<int> numbers;
 };
@@ -25,7 +26,7 @@ struct entry {
   }
 };
 
-// More of them than go in one run, with work in between.
+// The chain has more host functions than run in one batch, with other work between them.
 TEST_F(GraphPlan, ALongChainOfHostFunctionsRunsInOrder) {
   constexpr int count = 500;
   test_stream s;
@@ -48,8 +49,8 @@ TEST_F(GraphPlan, ALongChainOfHostFunctionsRunsInOrder) {
   EXPECT_EQ(words[0], 497u);
 }
 
-// Branches that are long enough to be spread, each with a second half that copies the first, and a
-// node behind them all.
+// The branches are long enough to run on several workers. In each, a second half copies the first;
+// one last node follows all.
 TEST_F(GraphPlan, AWideGraphCompletesBeforeLaterWork) {
   constexpr std::size_t branches = 16;
   constexpr std::size_t half = 256 * 1024;
@@ -68,7 +69,7 @@ TEST_F(GraphPlan, AWideGraphCompletesBeforeLaterWork) {
     sets.push_back(first);
     ends.push_back(g.add_copy(at + half, at, half, {first}));
   }
-  // The last byte of the last branch, and that of the first.
+  // Copies the last byte of the last branch and that of the first.
   g.add_copy(words.at(0), block.address() + 2 * half * branches - 4, 4, ends);
   g.add_copy(words.at(1), block.address() + 2 * half - 4, 4, ends);
   const test_exec run{g};
@@ -87,19 +88,19 @@ TEST_F(GraphPlan, AWideGraphCompletesBeforeLaterWork) {
   }
 }
 
-// A spread graph in two streams by turns: a launch begins where the one before has ended, in all
-// lanes.
+// A graph with parallel branches is launched in two streams alternately: in all branches, a launch
+// starts after the previous one has ended.
 TEST_F(GraphPlan, LaunchesOfAWideGraphDoNotOverlap) {
   constexpr std::size_t branches = 8;
   constexpr std::size_t bytes = 128 * 1024;
   test_stream s;
   test_stream t;
   pinned_block block{(branches + 1) * bytes};
-  const pinned_block beside{(branches + 1) * bytes};  // for work that is spread
+  const pinned_block beside{(branches + 1) * bytes};  // for work that runs on several workers
   std::memset(block.get(), 7, bytes);
   test_graph g;
-  // Each launch moves what there is one place further, the last place first; a place that was read
-  // is written at once.
+  // Each launch moves all values by one position, last position first; a position that was read is
+  // overwritten at once.
   test_graph::nodes behind;
   for (std::size_t i = branches; i > 0; --i) {
     const CUdeviceptr to = block.address() + i * bytes;
@@ -114,7 +115,6 @@ TEST_F(GraphPlan, LaunchesOfAWideGraphDoNotOverlap) {
   for (std::size_t i = 0; i <= branches; ++i) EXPECT_EQ(all[i * bytes + bytes - 1], 7) << i;
 }
 
-// All nodes are changed in one call, to those of another graph that was made alike.
 TEST_F(GraphPlan, AnUpdateChangesAllNodes) {
   constexpr std::size_t count = 100;
   test_stream s;
@@ -138,7 +138,7 @@ TEST_F(GraphPlan, AnUpdateChangesAllNodes) {
   }
 }
 
-// A graph of the same shape whose nodes were made in another order is paired by its edges, as well.
+// Nodes are matched by their edges if the other graph was built in another order.
 TEST_F(GraphPlan, AnUpdateMatchesNodesByEdges) {
   test_stream s;
   test_words words{4};
@@ -165,8 +165,8 @@ TEST_F(GraphPlan, AnUpdateMatchesNodesByEdges) {
   EXPECT_EQ(words[3], 3u);
 }
 
-// The set before the copy of two rows is changed first; nothing of it stays if there is no memory
-// for the copy.
+// The update reaches the memset before the copy of two rows. If there is no memory for the copy, it
+// changes neither.
 TEST_F(GraphPlan, AnUpdateWithoutMemoryChangesNothing) {
   test_stream s;
   test_words words{1};

@@ -1,5 +1,6 @@
-// graph_test.cpp - graphs: what runs after what, what a node may hold up, what an update and a
-// destruction leave alone.
+// SPDX-License-Identifier: Apache-2.0
+// graph_test.cpp - graphs: execution order, what a waiting node blocks, and what updates and
+// destruction leave unchanged.
 #include "graph_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 
 using Graph = memory_test;
 
-// A node waits for a value: what depends on it stands still, everything else goes on.
+// A node waits for a value: its dependents wait, all other nodes run.
 TEST_F(Graph, AWaitBlocksOnlyItsDependents) {
   test_stream s;
   test_words words{4};
@@ -30,8 +31,7 @@ TEST_F(Graph, AWaitBlocksOnlyItsDependents) {
   EXPECT_EQ(words[1], 1u);
 }
 
-// Two nodes wait for each other's writes through memory: neither branch may stand in the other's
-// way.
+// Two nodes wait for each other's writes to memory, so neither branch may block the other.
 TEST_F(Graph, BranchesThatWaitForEachOtherComplete) {
   test_stream s;
   test_words words{4};
@@ -47,7 +47,7 @@ TEST_F(Graph, BranchesThatWaitForEachOtherComplete) {
   EXPECT_EQ(words[2], 1u);
 }
 
-// Launches of one executable come one after the other, whatever streams they are in.
+// Launches of one executable run one after the other, in any streams.
 TEST_F(Graph, LaunchesOfOneExecutableDoNotOverlap) {
   test_stream s;
   test_stream t;
@@ -66,7 +66,7 @@ TEST_F(Graph, LaunchesOfOneExecutableDoNotOverlap) {
   EXPECT_EQ(ran.calls, 2);
 }
 
-// An executable that is destroyed or changed goes on as it was launched.
+// A launch in flight is unaffected if its executable is destroyed or changed.
 TEST_F(Graph, ALaunchKeepsItsPlanAfterAnUpdate) {
   test_stream s;
   test_words words{3};
@@ -85,12 +85,12 @@ TEST_F(Graph, ALaunchKeepsItsPlanAfterAnUpdate) {
   run.destroy();
   gate.open();
   s.synchronize();
-  EXPECT_EQ(words[0], 1u);  // of the first launch: in the second the node was off
+  EXPECT_EQ(words[0], 1u);  // from the first launch; the node was disabled in the second
   EXPECT_EQ(words[1], 7u);
 }
 
-// Rows that are not side by side, more of them than fit into an operation of the engine. In an
-// executable they stay.
+// The copy has more non-contiguous rows than fit into one operation of the engine. An executable
+// cannot change it.
 TEST_F(Graph, BoxesAreCopiedAndAreFixedInAnExecutable) {
   test_stream s;
   test_words words{64};
@@ -122,7 +122,7 @@ TEST_F(Graph, BoxesAreCopiedAndAreFixedInAnExecutable) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(words[32 + i], expected[i]) << i;
 }
 
-// Handles of graphs, nodes and executables that have ended, or are of another kind, are found out.
+// Handles of destroyed graphs, nodes and executables, or of other types, are detected.
 TEST_F(Graph, StaleAndForeignHandlesAreErrors) {
   CUgraph g = nullptr;
   ASSERT_EQ(driver.cuGraphCreate(&g, 0), CUDA_SUCCESS);
@@ -138,7 +138,7 @@ TEST_F(Graph, StaleAndForeignHandlesAreErrors) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-// A graph is not made part of itself, also not by way of its own child.
+// A graph cannot become part of itself, directly or through its own child.
 TEST_F(Graph, AGraphCannotContainItself) {
   test_graph outer;
   CUgraphNodeParams params{};
@@ -157,7 +157,7 @@ TEST_F(Graph, AGraphCannotContainItself) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-// A cycle is found where it is, also in a child graph.
+// A cycle is reported, also in a child graph.
 TEST_F(Graph, CyclesAreNotInstantiated) {
   test_graph inner;
   const CUgraphNode a = inner.add_empty();
@@ -173,8 +173,8 @@ TEST_F(Graph, CyclesAreNotInstantiated) {
   EXPECT_NE(params.hErrNode_out, nullptr);
 }
 
-// Many branches with host functions, more than there are lanes for each: all run, each behind its
-// own branch.
+// There are more branches with host functions than parallel branches of the plan. All run, each in
+// its branch's order.
 TEST_F(Graph, WideGraphsOfHostFunctionsRun) {
   constexpr std::size_t branches = 200;
   test_stream s;
@@ -194,7 +194,7 @@ TEST_F(Graph, WideGraphsOfHostFunctionsRun) {
   for (std::size_t i = 0; i < branches; ++i) EXPECT_EQ(words[i], 1u) << i;
 }
 
-// What a random graph's node looks at: the words of all nodes before it must be 1 when it runs.
+// A random graph's node; when it runs, the words of all nodes before it must be 1.
 struct checked_node {
   const test_words* words;
   std::vector<std::size_t> before;
@@ -208,8 +208,7 @@ struct checked_node {
   }
 };
 
-// Whatever the graph, in every launch each node runs once, after all that it depends on, directly
-// or not.
+// In every launch each node runs once, after all nodes that it depends on, directly or not.
 RC_GTEST_FIXTURE_PROP(Graph, RandomGraphsRunInOrder, ()) {
   const auto count = *rc::gen::inRange<std::size_t>(1, 24);
   test_stream s;

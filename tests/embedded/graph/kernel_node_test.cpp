@@ -1,4 +1,5 @@
-// kernel_node_test.cpp - kernels in graphs: added, captured, changed in executables, and their
+// SPDX-License-Identifier: Apache-2.0
+// kernel_node_test.cpp - kernel nodes: adding, capturing, changing in executables, and their
 // attributes.
 #include "embedded/kernel/image_fixture.hpp"
 
@@ -9,8 +10,7 @@
 namespace weir::embedded {
 namespace {
 
-// A module of the numbers image, whose kernel `count` adds to a counter, and `add` adds words to
-// words.
+// Loads the numbers image; its kernel `count` increments a counter, and `add` adds words to words.
 class KernelNode : public memory_test {
  protected:
   void SetUp() override {
@@ -66,10 +66,10 @@ class KernelNode : public memory_test {
   std::optional<test_module> module_;
 };
 
-// kernel.node_params: what a node was given is copied, told, and changed.
+// kernel.node_params: a node's parameters are copied, returned, and changed.
 TEST_F(KernelNode, ParametersAreCopiedReturnedAndChanged) {
   const CUgraphNode node = add_node(add_words(4));
-  count_ = 77;  // the node has its own
+  count_ = 77;  // the node has its own copy
   CUDA_KERNEL_NODE_PARAMS told{};
   ASSERT_EQ(driver.cuGraphKernelNodeGetParams_v2(node, &told), CUDA_SUCCESS);
   EXPECT_EQ(told.func, module_->function("add"));
@@ -95,7 +95,7 @@ TEST_F(KernelNode, ParametersAreCopiedReturnedAndChanged) {
   EXPECT_EQ(word(2), 0u);
 }
 
-// kernel.capture: a launch in a capture becomes a node, and runs as often as the graph.
+// kernel.capture: a captured launch becomes a node, and runs once per launch of the graph.
 TEST_F(KernelNode, ACapturedLaunchBecomesAKernelNode) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);
   ASSERT_EQ(driver.cuStreamBeginCapture_v2(*stream_, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
@@ -116,8 +116,8 @@ TEST_F(KernelNode, ACapturedLaunchBecomesAKernelNode) {
   EXPECT_EQ(word(7), 4u);
 }
 
-// kernel.exec_set_params: arguments, sizes and the function of an executable's node change; it may
-// be switched off.
+// kernel.exec_set_params: arguments, sizes and the function of a node in an executable can change;
+// the node can be disabled.
 TEST_F(KernelNode, ANodeIsChangedInAnExecutable) {
   const CUgraphNode node = add_node(add_words(1));
   instantiate();
@@ -138,7 +138,7 @@ TEST_F(KernelNode, ANodeIsChangedInAnExecutable) {
   EXPECT_EQ(*words_at(module_->variable("counter", 4)), 17u + 16);
 }
 
-// kernel.exec_update: a graph with another kernel, or other arguments, in the same place.
+// kernel.exec_update: an update takes another kernel or other arguments for a node.
 TEST_F(KernelNode, AnUpdateChangesKernelsAndArguments) {
   add_node(add_words(1));
   instantiate();
@@ -154,7 +154,7 @@ TEST_F(KernelNode, AnUpdateChangesKernelsAndArguments) {
   EXPECT_EQ(driver.cuGraphDestroy(other), CUDA_SUCCESS);
 }
 
-// kernel.node_attributes.
+// kernel.node_attributes: attributes are set, read and copied.
 TEST_F(KernelNode, AttributesAreSetAndCopied) {
   const CUgraphNode a = add_node(add_words(1));
   const CUgraphNode b = add_node(add_words(1));
@@ -181,8 +181,8 @@ TEST_F(KernelNode, AttributesAreSetAndCopied) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-// kernel.capture_priority: a node has its stream's priority; an update may change it where nodes
-// are not said to have any.
+// kernel.capture_priority: a captured node has its stream's priority; an update may change the
+// priority only if the executable does not use node priorities.
 TEST_F(KernelNode, ACapturedNodeHasThePriorityOfItsStream) {
   CUstream urgent = nullptr;
   ASSERT_EQ(driver.cuStreamCreateWithPriority(&urgent, CU_STREAM_NON_BLOCKING, -3), CUDA_SUCCESS);
@@ -225,7 +225,7 @@ TEST_F(KernelNode, ACapturedNodeHasThePriorityOfItsStream) {
   EXPECT_EQ(driver.cuStreamDestroy_v2(urgent), CUDA_SUCCESS);
 }
 
-// A node whose attribute asks for clusters of 4, or for all blocks at the same time.
+// Sets a cluster size of 4, or a cooperative launch, as the node's attribute.
 CUresult set_cluster(CUgraphNode node, unsigned blocks) {
   CUkernelNodeAttrValue value{};
   value.clusterDim = {blocks, 1, 1};
@@ -237,7 +237,7 @@ CUresult set_cooperative(CUgraphNode node) {
   return driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
 }
 
-// Who was told where a node's arguments are may look at them until it gets others, whatever its
+// The pointer to a node's arguments stays valid until the arguments are replaced, whatever its
 // attributes become.
 TEST_F(KernelNode, ArgumentsKeepTheirAddressUntilTheyAreReplaced) {
   const CUgraphNode node = add_node(add_words(4));
@@ -260,7 +260,7 @@ TEST_F(KernelNode, ArgumentsKeepTheirAddressUntilTheyAreReplaced) {
   EXPECT_TRUE(stays());
   EXPECT_EQ(driver.cuGraphKernelNodeCopyAttributes(node, other), CUDA_SUCCESS);
   EXPECT_TRUE(stays());
-  // They may also be given back.
+  // The returned arguments may also be passed back.
   told.blockDimX = 2;
   EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &told), CUDA_SUCCESS);
   ASSERT_EQ(driver.cuGraphDestroyNode(other), CUDA_SUCCESS);
@@ -270,7 +270,7 @@ TEST_F(KernelNode, ArgumentsKeepTheirAddressUntilTheyAreReplaced) {
   EXPECT_EQ(word(2), 0u);
 }
 
-// A grid that the node's cluster does not divide would lose blocks.
+// A grid that the cluster size does not divide would lose blocks.
 TEST_F(KernelNode, AGridThatTheClusterDoesNotDivideIsRefused) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);
   p.gridDimX = 8;
@@ -301,14 +301,13 @@ TEST_F(KernelNode, AGridThatTheClusterDoesNotDivideIsRefused) {
   EXPECT_EQ(word(7), 1u);
 }
 
-// What a launch does not get, a node does not get by its attributes.
 TEST_F(KernelNode, NodeAttributesObeyTheLimitsOfLaunches) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);
   p.gridDimX = 64;
   const CUgraphNode node = add_node(p);
   EXPECT_EQ(set_cluster(node, 32), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   p.gridDimX = 1 << 17;
-  p.gridDimY = 1 << 15;  // 2^32 of them
+  p.gridDimY = 1 << 15;  // 2^32 blocks
   EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_SUCCESS);
   EXPECT_EQ(set_cooperative(node), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
   p.gridDimX = 132 * 32;
@@ -323,7 +322,7 @@ TEST_F(KernelNode, NodeAttributesObeyTheLimitsOfLaunches) {
             CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
-// A cluster that a kernel was compiled for is the kernel's, and no attribute of its node.
+// A compiled-in cluster size belongs to the kernel, and is not an attribute of its node.
 TEST_F(KernelNode, ACompiledClusterSizeIsNotANodeAttribute) {
   CUDA_KERNEL_NODE_PARAMS in_cluster = add_words(8);
   in_cluster.func = module_->function("in_cluster");
@@ -338,7 +337,7 @@ TEST_F(KernelNode, ACompiledClusterSizeIsNotANodeAttribute) {
             CUDA_ERROR_INVALID_CLUSTER_SIZE);
 }
 
-// An executable keeps the code of its kernels.
+// An executable keeps its kernels' code loaded.
 TEST_F(KernelNode, AnExecutableOutlivesTheModuleOfItsKernels) {
   add_node(add_words(8));
   instantiate();

@@ -1,5 +1,6 @@
-// programmatic_edge_test.cpp - edges between kernels that say that the second one may begin before
-// the first has ended.
+// SPDX-License-Identifier: Apache-2.0
+// programmatic_edge_test.cpp - edges between kernels that let the second kernel start before the
+// first has ended.
 #include "embedded/kernel/image_fixture.hpp"
 #include "graph_fixture.hpp"
 
@@ -41,7 +42,7 @@ class ProgrammaticEdge : public memory_test {
                           const CUgraphEdgeData& data) {
     return driver.cuGraphAddDependencies_v2(in, &from, &to, &data, 1);
   }
-  // The data of the only edge.
+  // Returns the data of the only edge.
   static CUgraphEdgeData only_edge(CUgraph in) {
     std::array<CUgraphNode, 2> from{};
     std::array<CUgraphNode, 2> to{};
@@ -56,7 +57,7 @@ class ProgrammaticEdge : public memory_test {
   std::optional<test_module> module_;
 };
 
-// kernel.programmatic_edges: who asks for edges has to ask for their data.
+// kernel.programmatic_edges: a call that lists such edges must also take their data.
 TEST_F(ProgrammaticEdge, AnEdgeIsListedOnlyWithItsData) {
   test_graph g;
   const CUgraphNode a = add_kernel(g);
@@ -85,7 +86,7 @@ TEST_F(ProgrammaticEdge, AnEdgeIsListedOnlyWithItsData) {
   EXPECT_TRUE(same(data, early));
 }
 
-// Taken out without its data, it may come back as an ordinary one.
+// An edge removed without its data may be added again as an ordinary edge.
 TEST_F(ProgrammaticEdge, ARemovedEdgeMayReturnWithoutItsData) {
   test_graph g;
   const CUgraphNode a = add_kernel(g);
@@ -95,7 +96,7 @@ TEST_F(ProgrammaticEdge, ARemovedEdgeMayReturnWithoutItsData) {
   EXPECT_EQ(driver.cuGraphRemoveDependencies_v2(g, &a, &b, &early, 1), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(connect(g, a, b, {}), CUDA_SUCCESS);
   EXPECT_TRUE(same(only_edge(g), {}));
-  // A node that goes takes the data along; the next one at its place has none.
+  // Removing a node removes its edge data; the next node in the entry has none.
   EXPECT_EQ(driver.cuGraphRemoveDependencies_v2(g, &a, &b, nullptr, 1), CUDA_SUCCESS);
   ASSERT_EQ(connect(g, a, b, early), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphDestroyNode(a), CUDA_SUCCESS);
@@ -117,8 +118,7 @@ TEST_F(ProgrammaticEdge, AnEdgeConnectsKernelsOnly) {
   }
 }
 
-// A node that is added with edges it cannot have is not added, and one behind the same node twice
-// neither.
+// A node with an invalid edge is not added; neither is a node with a duplicate dependency.
 TEST_F(ProgrammaticEdge, ANodeIsAddedWithItsEdgesOrNotAtAll) {
   test_graph g;
   const CUgraphNode a = add_kernel(g);
@@ -148,14 +148,15 @@ TEST_F(ProgrammaticEdge, ANodeIsAddedWithItsEdgesOrNotAtAll) {
   ASSERT_EQ(edges, 2u);
   EXPECT_TRUE(same(data[before[0] == a ? 0 : 1], early));
   EXPECT_TRUE(same(data[before[0] == a ? 1 : 0], {}));
-  // Other kinds have ordinary edges only.
+  // Other node types have ordinary edges only.
   params = {};
   params.type = CU_GRAPH_NODE_TYPE_EMPTY;
   EXPECT_EQ(add({a, empty}, {early, CUgraphEdgeData{}}), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(add({a, empty}, {}), CUDA_SUCCESS);
 }
 
-// What it may begin early here begins when all before it has ended; a clone has the edge, too.
+// The embedded device starts the second kernel only after all work before it has ended. A clone
+// keeps the edge.
 TEST_F(ProgrammaticEdge, ACloneKeepsTheEdge) {
   test_graph g;
   const CUgraphNode a = add_kernel(g);
@@ -180,7 +181,7 @@ TEST_F(ProgrammaticEdge, ACloneKeepsTheEdge) {
   EXPECT_EQ(driver.cuGraphExecDestroy(exec), CUDA_SUCCESS);
 }
 
-// A launch that may begin early, captured behind a kernel.
+// A captured launch with the programmatic attribute, behind a kernel, makes such an edge.
 TEST_F(ProgrammaticEdge, ACapturedProgrammaticLaunchMakesAnEdge) {
   const test_stream s;
   const CUfunction function = module_->function("count");

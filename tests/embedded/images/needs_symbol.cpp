@@ -1,12 +1,13 @@
-// needs_symbol.cpp - a module that wants a function that no process has.
+// SPDX-License-Identifier: Apache-2.0
+// needs_symbol.cpp - a module with an undefined symbol that no process provides.
 #include "embedded/kernel/image/module_abi.h"
 
-extern "C" void weir_test_function_of_nobody();
+extern "C" void weir_test_undefined_function();
 
 namespace {
 
 void call(const weir_block*, const void* const*, unsigned, unsigned) {
-  weir_test_function_of_nobody();
+  weir_test_undefined_function();
 }
 constexpr weir_kernel kernels[] = {
     {"call", call, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr}};

@@ -1,4 +1,5 @@
-// numbers.cpp - a module with kernels of several shapes and a variable of each kind of memory.
+// SPDX-License-Identifier: Apache-2.0
+// numbers.cpp - a module with kernels of several signatures and a variable in each kind of memory.
 #include "embedded/kernel/image/module_abi.h"
 
 namespace {
@@ -18,7 +19,8 @@ void add(const weir_block* block, const void* const* arguments, unsigned first, 
 }
 constexpr weir_parameter add_parameters[] = {{0, 8, 8}, {8, 8, 8}, {16, 4, 4}};
 
-// __global__ void reverse(unsigned* values): those of a block, by way of its static shared memory.
+// __global__ void reverse(unsigned* values): reverses the values of a block through its static
+// shared memory.
 thread_local unsigned reversed[256] __attribute__((tls_model("local-dynamic")));
 void reverse(const weir_block* block, const void* const* arguments, unsigned first, unsigned) {
   const unsigned x = first;
@@ -30,7 +32,7 @@ void reverse(const weir_block* block, const void* const* arguments, unsigned fir
 }
 constexpr weir_parameter reverse_parameters[] = {{0, 8, 8}};
 
-// __global__ void count(): every thread adds one to the variable.
+// __global__ void count(): every thread increments the variable.
 unsigned counter = 17;
 void count(const weir_block*, const void* const*, unsigned, unsigned count) {
   __atomic_fetch_add(&counter, count, __ATOMIC_RELAXED);

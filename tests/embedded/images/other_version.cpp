@@ -1,4 +1,5 @@
-// other_version.cpp - a module that a later compiler made.
+// SPDX-License-Identifier: Apache-2.0
+// other_version.cpp - a module of a later compiler version.
 #include "embedded/kernel/image/module_abi.h"
 
 extern "C" __attribute__((visibility("default"))) const weir_module_table weir_module = {

@@ -1,5 +1,6 @@
-// plugin.cpp - no module, but a library of a program whose constructor calls the program: the
-// loader of the host has its lock meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// plugin.cpp - a library, not a module, whose constructor calls the program while the host's loader
+// holds its lock.
 #include <cstdio>
 #include <cstdlib>
 

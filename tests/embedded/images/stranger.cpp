@@ -1,4 +1,5 @@
-// stranger.cpp - a shared object that is no module, and does something when it is loaded.
+// SPDX-License-Identifier: Apache-2.0
+// stranger.cpp - a shared object that is not a module, with a side effect when it is loaded.
 #include <cstdlib>
 
 namespace {

@@ -1,5 +1,6 @@
-// external_semaphore_test.cpp - imported semaphores: descriptors, batches, captures, pages that
-// outlive their handles.
+// SPDX-License-Identifier: Apache-2.0
+// external_semaphore_test.cpp - imported semaphores: file descriptors, batches, captures, pages
+// that outlive their handles.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +36,7 @@ class ExternalSemaphores : public testing::Test {
     model::this_thread().stack.clear();
   }
 
-  // A semaphore as any program makes one, and our own look at it.
+  // A semaphore as another program would make it, with the test's own mapping of it.
   struct segment {
     int fd;
     semaphore_page* page;
@@ -80,7 +81,7 @@ TEST_F(ExternalSemaphores, SmallOrUnmarkedMemoryIsRefused) {
   EXPECT_EQ(close(unmarked.fd), 0);
 }
 
-// A page that is cut off would end the process that looks at it.
+// Reading a truncated page would end the process with SIGBUS.
 TEST_F(ExternalSemaphores, AnImportedPageCannotBeTruncated) {
   const segment one = make(semaphore_page::timeline);
   const int kept = dup(one.fd);
@@ -97,7 +98,6 @@ TEST_F(ExternalSemaphores, AnImportedPageCannotBeTruncated) {
   EXPECT_EQ(close(open.fd), 0);
 }
 
-// One call, several semaphores: all are awaited.
 TEST_F(ExternalSemaphores, ABatchWaitsForAllSemaphores) {
   const std::array segments{make(semaphore_page::timeline), make(semaphore_page::timeline)};
   const std::array semaphores{imported(segments[0]), imported(segments[1])};
@@ -152,8 +152,7 @@ TEST_F(ExternalSemaphores, ACaptureRefusesSemaphoresAndStaysValid) {
   EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
 }
 
-// A call either has the semaphore that it names or none, when another thread closes it at the same
-// time.
+// A call that races with closing the semaphore uses it or fails.
 TEST_F(ExternalSemaphores, ASemaphoreIsUsedOrClosedAtomically) {
   const segment one = make(semaphore_page::timeline);
   constexpr int rounds = 4000;
@@ -163,7 +162,7 @@ TEST_F(ExternalSemaphores, ASemaphoreIsUsedOrClosedAtomically) {
   std::thread closing{[&] {
     for (int i = 1; i <= rounds; ++i) {
       for (int looks = 0; round.load() != i; ++looks) {
-        if (looks > 100'000) std::this_thread::yield();  // not before: the calls are to meet
+        if (looks > 100'000) std::this_thread::yield();  // delayed, so that the calls overlap
       }
       EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
       closed.store(i);
@@ -185,8 +184,8 @@ TEST_F(ExternalSemaphores, ASemaphoreIsUsedOrClosedAtomically) {
   close(one.fd);
 }
 
-// Calls until one finds no memory for its operations, though it found some for all else. How many
-// were made.
+// Repeats the call until it runs out of memory for its operations, though not for anything else.
+// Returns the number of calls made.
 template <class Call>
 std::uint64_t call_until_out_of_memory(Call&& call) {
   constexpr std::uint64_t most = 100'000;
@@ -201,9 +200,9 @@ std::uint64_t call_until_out_of_memory(Call&& call) {
   return calls;
 }
 
-// A call that finds no memory halfway has done nothing that can be seen, and what it left uses no
-// page that is gone. One operation before, or none: so that in one case the first of a call is the
-// last that there is room for.
+// A call that runs out of memory halfway has no visible effect and uses no released page. `before`
+// (none or one operation) shifts the point of failure, so that in one case only the first operation
+// of a call fits.
 TEST_F(ExternalSemaphores, ACallThatRunsOutOfMemoryDoesNothing) {
   for (const int before : {0, 1}) {
     const std::array segments{make(semaphore_page::timeline), make(semaphore_page::timeline)};

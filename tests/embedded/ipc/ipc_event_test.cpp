@@ -1,5 +1,6 @@
-// ipc_event_test.cpp - events of several processes: whose record counts, and what becomes of it
-// when one of them ends.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_event_test.cpp - events of several processes: which record a wait binds to, and what the end
+// of a process does to it.
 #include <unistd.h>
 
 #include "embedded/memory/memory_fixture.hpp"
@@ -18,9 +19,9 @@ void begin() {
   driver.cuCtxSetCurrent(context);
 }
 
-// Makes an event and gives its handle, then: 'r' records it behind a held stream, 'o' opens the
-// stream, 'n' records it on one that is not held, 'q' sends what a query says, 's' waits for it and
-// sends what that says, 'd' destroys it, anything else ends.
+// Creates an event and sends its handle, then obeys commands: 'r' records it behind a blocked
+// stream, 'o' unblocks the stream, 'n' records it on an idle stream, 'q' sends the result of a
+// query, 's' waits for it and sends the result, 'd' destroys it, anything else exits.
 WEIR_PEER_ROLE(event_owner) {
   begin();
   CUevent event = nullptr;
@@ -39,7 +40,7 @@ WEIR_PEER_ROLE(event_owner) {
       case 'q': answer = driver.cuEventQuery(event); break;
       case 's': answer = driver.cuEventSynchronize(event); break;
       case 'd': answer = driver.cuEventDestroy_v2(event); break;
-      default: _exit(0);  // as it is, with a stream that is held
+      default: _exit(0);  // exits with a blocked stream
     }
     test.send(answer);
   }
@@ -97,7 +98,7 @@ TEST_F(IpcEvent, TheOtherProcessSeesARecord) {
   EXPECT_EQ(ask('q'), CUDA_SUCCESS);
 }
 
-// A wait binds to the record that there is when it is made, also where another process made that.
+// Rule 35: a wait binds to the record at the time of the call, also if another process made it.
 TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
   ASSERT_EQ(ask('n'), CUDA_SUCCESS);
   ASSERT_EQ(ask('s'), CUDA_SUCCESS);
@@ -109,7 +110,7 @@ TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
   ASSERT_EQ(ask('o'), CUDA_SUCCESS);
 }
 
-// Two records of one event complete one after the other: the later one's stream waits.
+// Two records of one event complete in order: the later record's stream waits.
 TEST_F(IpcEvent, RecordsCompleteInOrder) {
   ASSERT_EQ(ask('r'), CUDA_SUCCESS);
   const test_stream here;
@@ -149,7 +150,7 @@ TEST_F(IpcEvent, AnEventIsOpenedAfterItsProcessEnded) {
   EXPECT_EQ(driver.cuEventDestroy_v2(late), CUDA_SUCCESS);
 }
 
-// Nobody is left to complete it: what waits for it goes on.
+// A record of an ended process can never complete, so waits for it return.
 TEST_F(IpcEvent, ARecordOfAnEndedProcessDoesNotBlock) {
   ASSERT_EQ(ask('r'), CUDA_SUCCESS);
   const test_stream here;
@@ -160,8 +161,8 @@ TEST_F(IpcEvent, ARecordOfAnEndedProcessDoesNotBlock) {
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
 }
 
-// The same for a record that is made here behind it, though the last one is of a process that
-// lives.
+// A local record made behind it completes, too, though the latest record belongs to a running
+// process.
 TEST_F(IpcEvent, ARecordBehindARecordOfAnEndedProcessCompletes) {
   ASSERT_EQ(ask('r'), CUDA_SUCCESS);
   const test_stream here;
@@ -185,7 +186,7 @@ TEST_F(IpcEvent, AnEventDestroyedByTheOtherProcessStaysUsable) {
 TEST_F(IpcEvent, AForgedHandleIsRefused) {
   for (std::size_t i = 0; i < 36; ++i) {
     if (i >= 8 && i < 12)
-      continue;  // the process: one that has ended leaves its events to whoever opens them
+      continue;  // the process id: the events of an ended process may still be opened
     CUipcEventHandle wrong = handle_;
     wrong.reserved[i] = static_cast<char>(wrong.reserved[i] ^ 0x41);
     CUevent none = nullptr;
@@ -194,7 +195,6 @@ TEST_F(IpcEvent, AForgedHandleIsRefused) {
   }
 }
 
-// An event of a graph is recorded for all processes at each launch.
 TEST_F(IpcEvent, GraphsRecordAnIpcEvent) {
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;

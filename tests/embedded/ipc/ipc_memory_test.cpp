@@ -1,5 +1,6 @@
-// ipc_memory_test.cpp - device memory of another process: what is shared, what is not, and what
-// ends with whom.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_memory_test.cpp - device memory of another process: what is shared, what is not, and when it
+// ends.
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -30,8 +31,8 @@ CUipcMemHandle handle_of(CUdeviceptr address) {
   return handle;
 }
 
-// Allocates as much as it is told, counts up in it, gives the handle, and then: 'r' sends the first
-// word, 'f' frees, anything else ends.
+// Allocates as many words as it is sent, fills them with 0, 1, 2..., sends the handle, then obeys
+// commands: 'r' sends the first word, 'f' frees, anything else exits.
 WEIR_PEER_ROLE(memory_owner) {
   retain_context();
   const auto bytes = test.receive<std::size_t>();
@@ -85,7 +86,7 @@ TEST_F(IpcMemory, MemoryOfManyHugePagesIsShared) {
   EXPECT_EQ(driver.cuIpcCloseMemHandle(here), CUDA_SUCCESS);
 }
 
-// The accounting of two processes is separate: who opens memory has no less of its own.
+// Each process counts its own memory: opened memory does not count against the importer.
 TEST_F(IpcMemory, OpenedMemoryIsNotCountedByTheImporter) {
   const std::size_t before = free_memory();
   const test::peer owner{"memory_owner"};
@@ -105,8 +106,8 @@ TEST_F(IpcMemory, EachOpenNeedsAClose) {
   EXPECT_EQ(driver.cuIpcCloseMemHandle(first), CUDA_ERROR_INVALID_VALUE);
 }
 
-// The last close waits for work. Who opens the memory meanwhile has it, and not what is about to
-// go.
+// The last close waits for work. A process that opens the memory meanwhile gets the memory itself,
+// not the mapping about to be removed.
 TEST_F(IpcMemory, MemoryIsOpenedAgainDuringItsLastClose) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle handle = made_by(owner, 4096);
@@ -160,7 +161,7 @@ TEST_F(IpcMemory, MemoryOfAnEndedProcessCannotBeOpened) {
   EXPECT_NE(open(handle, none), CUDA_SUCCESS);
 }
 
-// Bytes are not believed: whatever is changed in a handle, there is an answer and no more.
+// Any changed byte of a handle gives an error code.
 TEST_F(IpcMemory, AForgedHandleIsRefused) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle right = made_by(owner, 4096);
@@ -172,7 +173,6 @@ TEST_F(IpcMemory, AForgedHandleIsRefused) {
   }
 }
 
-// What a context opened ends with it.
 TEST_F(IpcMemory, OpenedMemoryEndsWithItsContext) {
   const test::peer owner{"memory_owner"};
   const CUipcMemHandle handle = made_by(owner, 4096);
@@ -198,7 +198,6 @@ TEST_F(IpcMemory, HandlesOfDistinctAllocationsDiffer) {
   EXPECT_EQ(driver.cuMemFree_v2(two), CUDA_SUCCESS);
 }
 
-// The places of freed allocations in the store are used again.
 TEST_F(IpcMemory, SlotsOfFreedAllocationsAreReused) {
   for (int i = 0; i < 40'000; ++i) {
     const CUdeviceptr memory = allocate(64);

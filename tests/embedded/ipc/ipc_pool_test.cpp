@@ -1,5 +1,6 @@
-// ipc_pool_test.cpp - memory pools of another process: the pool by its descriptor, memory of it by
-// what describes it.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_pool_test.cpp - memory pools of another process: the pool by its file descriptor, its memory
+// by export data.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,8 +34,9 @@ CUmemoryPool make_pool(CUmemLocation at = {CU_MEM_LOCATION_TYPE_DEVICE, 0}) {
   return pool;
 }
 
-// Sends a pool, then for each 'a' the description of memory that counts up, for each 'r' the first
-// word of the last one, for each 'f' what freeing that says; anything else ends.
+// Sends a pool, then obeys commands: 'a' sends export data of memory filled with 0, 1, 2..., 'r'
+// sends the first word of the last allocation, 'f' sends the result of freeing it; anything else
+// exits.
 void own_pool(const test::peer_channel& test, CUmemLocation at) {
   CUcontext context = nullptr;
   driver.cuInit(0);
@@ -175,7 +177,7 @@ TEST_F(IpcPool, APoolIsImportedAfterItsProcessEnded) {
   EXPECT_EQ(driver.cuMemPoolDestroy(late), CUDA_SUCCESS);
 }
 
-// It looks like a pool, but whoever made it could cut it short under those who use it.
+// The segment looks like a pool, but its creator could truncate it while it is in use.
 TEST_F(IpcPool, AnUnsealedSegmentIsRefused) {
   CUmemoryPool own = make_pool();
   int fd = -1;
@@ -206,7 +208,7 @@ TEST_F(IpcPool, AnImportedPoolRefusesMemoryOfOtherPools) {
   EXPECT_NE(driver.cuMemPoolImportPointer(&none, pool_, &data), CUDA_SUCCESS);
 }
 
-// Host memory stays that elsewhere: synchronous copies wait for it.
+// An imported host pool is host memory: synchronous copies wait for completion.
 TEST_F(IpcPool, AnImportedHostPoolHoldsHostMemory) {
   const test::peer other{"host_pool_owner"};
   const int fd = other.receive_descriptor();
@@ -232,12 +234,12 @@ TEST_F(IpcPool, AnImportedHostPoolHoldsHostMemory) {
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
 }
 
-// A free that finds no memory has freed nothing: the memory is there, and can be freed.
+// A free that runs out of memory frees nothing: the memory stays valid and can be freed again.
 TEST_F(IpcPool, AFailedFreeFreesNothing) {
   const CUmemPoolPtrExportData data = allocated_there();
   const test_stream stream;
   {
-    const stream_gate gate{stream};  // so that the engine has room for what it keeps
+    const stream_gate gate{stream};  // leaves the engine room for what it keeps
     EXPECT_EQ(driver.cuMemFreeAsync(imported(data), stream), CUDA_SUCCESS);
   }
   stream.synchronize();
@@ -254,7 +256,7 @@ TEST_F(IpcPool, AFailedFreeFreesNothing) {
   stream.synchronize();
 }
 
-// A pool ends or its memory is opened, when two threads come at the same time: never both.
+// Either the pool is destroyed or its memory is opened, if two threads race.
 TEST_F(IpcPool, APoolIsDestroyedOrOpenedAtomically) {
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -278,7 +280,7 @@ TEST_F(IpcPool, APoolIsDestroyedOrOpenedAtomically) {
   std::thread ending{[&] {
     for (int i = 1; i <= rounds; ++i) {
       for (int looks = 0; round.load() != i; ++looks) {
-        if (looks > 100'000) std::this_thread::yield();  // not before: the calls are to meet
+        if (looks > 100'000) std::this_thread::yield();  // delayed, so that the calls overlap
       }
       ended = driver.cuMemPoolDestroy(imported_here);
       ended_rounds.store(i);
@@ -300,7 +302,7 @@ TEST_F(IpcPool, APoolIsDestroyedOrOpenedAtomically) {
   }
   ending.join();
 
-  // One that is about to end opens nothing.
+  // A pool that is being destroyed opens nothing.
   ASSERT_EQ(
       driver.cuMemPoolImportFromShareableHandle(&imported_here, as_handle(fd), by_descriptor, 0),
       CUDA_SUCCESS);
@@ -314,8 +316,7 @@ TEST_F(IpcPool, APoolIsDestroyedOrOpenedAtomically) {
   EXPECT_EQ(driver.cuMemPoolDestroy(own), CUDA_SUCCESS);
 }
 
-// Another thread's memory may come to lie at addresses that a free has just given back, and is
-// known there.
+// Memory of another thread may get the addresses of a completed free, and is found there.
 TEST_F(IpcPool, MemoryAtReusedAddressesIsFound) {
   const CUmemPoolPtrExportData data = allocated_there();
   std::atomic<bool> over{false};

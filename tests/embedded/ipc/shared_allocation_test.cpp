@@ -1,5 +1,5 @@
-// shared_allocation_test.cpp - an allocation in two processes that know nothing of each other but a
-// descriptor.
+// SPDX-License-Identifier: Apache-2.0
+// shared_allocation_test.cpp - one allocation in two processes that share only a file descriptor.
 #include <unistd.h>
 
 #include <cstddef>
@@ -32,14 +32,14 @@ CUdeviceptr map_anywhere(CUmemGenericAllocationHandle memory, std::size_t bytes)
   return start;
 }
 
-// What the other process saw and did.
+// The results from the other process.
 struct report {
   CUresult imported, set;
   CUmemAllocationHandleType handle_types;
   std::uint32_t seen;
 };
 
-// Imports a descriptor, reads a word and writes the next one.
+// Imports a file descriptor, reads a word and writes the next one.
 WEIR_PEER_ROLE(importer) {
   const int descriptor = test.receive_descriptor();
   CUcontext context = nullptr;
@@ -60,7 +60,7 @@ WEIR_PEER_ROLE(importer) {
   test.send(said);
 }
 
-// Maps a part of a descriptor as external memory and writes a word there.
+// Maps a part of a file descriptor as external memory and writes a word there.
 WEIR_PEER_ROLE(external_importer) {
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC what{};
   what.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
@@ -117,7 +117,7 @@ TEST_F(SharedAllocation, TwoProcessesShareAnAllocation) {
   hand_to(other);
   const auto said = other.receive<report>();
   EXPECT_EQ(said.imported, CUDA_SUCCESS);
-  EXPECT_EQ(said.handle_types, CU_MEM_HANDLE_TYPE_NONE);  // what was imported is not handed on
+  EXPECT_EQ(said.handle_types, CU_MEM_HANDLE_TYPE_NONE);  // an import cannot be exported again
   EXPECT_EQ(said.seen, 41u);
   EXPECT_EQ(said.set, CUDA_SUCCESS);
   EXPECT_EQ(other.wait(), 0);

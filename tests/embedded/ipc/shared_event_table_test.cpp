@@ -1,5 +1,6 @@
-// shared_event_table_test.cpp - the places that events of several processes have: how many there
-// are, and who takes them back.
+// SPDX-License-Identifier: Apache-2.0
+// shared_event_table_test.cpp - the slots of events shared between processes: how many there are,
+// and who frees them.
 #include <unistd.h>
 
 #include <vector>
@@ -14,8 +15,8 @@ namespace {
 
 constexpr unsigned shared_event_flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
 
-// Opens all events that it is given handles of, until one with no kind comes; says how many it has,
-// and keeps them until it is told to end, which it does as it is.
+// Opens every event handle that it receives, until one without a type arrives. Replies with the
+// count, keeps the events open until another byte arrives, and exits without closing them.
 WEIR_PEER_ROLE(event_hoarder) {
   CUcontext context = nullptr;
   driver.cuInit(0);
@@ -45,7 +46,7 @@ class SharedEventTable : public memory_test {
   }
 };
 
-// A process that ends lets go of what it had, though it destroyed nothing.
+// The slots of an ended process are freed, though it closed nothing.
 TEST_F(SharedEventTable, SlotsOfAnEndedProcessAreFreed) {
   test::peer other{"event_hoarder"};
   const std::vector<CUevent> all = all_that_there_can_be();
@@ -67,7 +68,6 @@ TEST_F(SharedEventTable, SlotsOfAnEndedProcessAreFreed) {
   destroy(again);
 }
 
-// Places on the board are used again when events are destroyed.
 TEST_F(SharedEventTable, SlotsOfDestroyedEventsAreReused) {
   for (int i = 0; i < 20'000; ++i) {
     CUevent made = nullptr;

@@ -1,5 +1,6 @@
-// shared_event_test.cpp - the records of an event of several processes: each completes behind the
-// one before.
+// SPDX-License-Identifier: Apache-2.0
+// shared_event_test.cpp - the records of an event shared between processes: each completes after
+// the previous one.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "embedded/engine/waiting.hpp"
 #include "embedded/memory/memory_fixture.hpp"
 #include "embedded/model/ipc/shared_event.hpp"
-#include "embedded/model/stream/work.hpp"
+#include "embedded/model/stream/operations.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -17,8 +18,7 @@ constexpr unsigned of_several_processes = CU_EVENT_INTERPROCESS | CU_EVENT_DISAB
 
 class SharedEvent : public memory_test {};
 
-// Two records at the same moment, the later one submitted before the earlier one: neither completes
-// the other.
+// Two concurrent records, the later ticket submitted first: neither completes the other.
 TEST_F(SharedEvent, ConcurrentRecordsCompleteInOrder) {
   engine::timeline& one = engine::timeline::acquire();
   engine::timeline& other = engine::timeline::acquire();
@@ -50,8 +50,8 @@ TEST_F(SharedEvent, ConcurrentRecordsCompleteInOrder) {
   other.release_when_drained();
 }
 
-// Each record waits for the one before, whoever makes that at the same moment: nobody waits in a
-// circle.
+// Each record waits for the previous one, even if that is made concurrently. There is no circular
+// wait.
 TEST_F(SharedEvent, ThreadsThatRecordOneEventDoNotDeadlock) {
   CUevent event = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&event, of_several_processes), CUDA_SUCCESS);
@@ -79,7 +79,7 @@ TEST_F(SharedEvent, ThreadsThatRecordOneEventDoNotDeadlock) {
   EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
-// The same in one stream, which comes to each of them in the order of their tickets.
+// All threads record in one stream, which reaches the records in the order of their tickets.
 TEST_F(SharedEvent, ThreadsRecordInOneStream) {
   const test_stream stream;
   CUevent event = nullptr;
@@ -99,7 +99,7 @@ TEST_F(SharedEvent, ThreadsRecordInOneStream) {
   EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
-// A record that cannot be submitted completes nothing, and holds nobody.
+// A record that cannot be submitted completes nothing, and blocks no later record.
 TEST_F(SharedEvent, ARecordWithoutMemoryFailsAndRecordsNothing) {
   CUevent event = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&event, of_several_processes), CUDA_SUCCESS);
@@ -118,8 +118,8 @@ TEST_F(SharedEvent, ARecordWithoutMemoryFailsAndRecordsNothing) {
   EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
-// The same for one that a graph makes, whichever of the launch's operations it is that finds no
-// room.
+// A launch whose event record fails, at any of its operations, completes nothing and blocks
+// nothing.
 TEST_F(SharedEvent, ALaunchWithoutMemoryRecordsNothing) {
   CUevent event = nullptr;
   ASSERT_EQ(driver.cuEventCreate(&event, of_several_processes), CUDA_SUCCESS);

@@ -1,4 +1,5 @@
-// shared_memory_test.cpp - segments of memory at several addresses and in several processes.
+// SPDX-License-Identifier: Apache-2.0
+// shared_memory_test.cpp - memory segments mapped at several addresses and in several processes.
 #include "embedded/model/ipc/shared_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-// A part of a segment, mapped for a scope.
+// Maps a part of a segment for a scope.
 class mapping {
  public:
   mapping(const shared_memory& of, std::size_t offset, std::size_t bytes, void* at = nullptr)
@@ -80,7 +81,7 @@ TEST(SharedMemory, ASegmentCannotBeTruncated) {
   EXPECT_FALSE(shared_memory::adopt(memfd_create("weir-test", MFD_CLOEXEC)).is_sealed());
 }
 
-// The system would end the process, were it asked for more.
+// Exceeding RLIMIT_FSIZE would end the process with a signal.
 TEST(SharedMemory, ASegmentAboveTheFileSizeLimitIsRefused) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -105,7 +106,7 @@ TEST(SharedMemory, AnInvalidDescriptorYieldsAnEmptySegment) {
   close(ends[1]);
 }
 
-// The other process may only make system calls: it is a copy of one that has threads.
+// The other process is a fork of a multi-threaded process, so it may only make system calls.
 TEST(SharedMemory, AnotherProcessOpensASegmentByItsDescriptor) {
   const shared_memory segment = shared_memory::create(page, "weir-test");
   const mapping ours{segment, 0, page};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // function_test.cpp - functions: names, parameters, attributes.
 #include "image_fixture.hpp"
 
@@ -64,7 +65,7 @@ TEST_F(Function, AFunctionReturnsItsCompiledAttributes) {
             CUDA_ERROR_INVALID_HANDLE);
 }
 
-// Static and dynamic shared memory together are at most what a block may have that asks for it.
+// Static and dynamic shared memory together are limited by the opt-in maximum of a block.
 TEST_F(Function, AFunctionTakesAllSharedMemoryOfABlock) {
   const test_module m;
   const CUfunction reverse = m.function("reverse");
@@ -97,7 +98,7 @@ TEST_F(Function, ReadOnlyAttributesAreRefused) {
   EXPECT_EQ(attribute(add, width), 4);
 }
 
-// What was set of a function ends with its module.
+// Attributes set on a function end with its module.
 TEST_F(Function, AFunctionOfALaterModuleHasDefaultAttributes) {
   constexpr auto carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
   {
@@ -108,7 +109,7 @@ TEST_F(Function, AFunctionOfALaterModuleHasDefaultAttributes) {
   EXPECT_EQ(attribute(m.function("add"), carveout), -1);
 }
 
-// A function that was only listed is not loaded, and not all is known of it.
+// A function that was only enumerated is not loaded, and some of its attributes are unknown.
 TEST_F(Function, AFunctionIsLoadedOnRequest) {
   const test_module m;
   CUfunction add = nullptr;

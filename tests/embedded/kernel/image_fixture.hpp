@@ -1,4 +1,5 @@
-// image_fixture.hpp - module images for tests, and modules made of them.
+// SPDX-License-Identifier: Apache-2.0
+// image_fixture.hpp - module images for tests, and modules loaded from them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -12,21 +13,21 @@
 
 namespace weir::embedded {
 
-// The bytes of a file that the build made (images/).
+// Returns the contents of an image file of the build (images/).
 inline std::string read_image(const char* path) {
   std::ifstream file{path, std::ios::binary};
   EXPECT_TRUE(file) << path;
   return {std::istreambuf_iterator{file}, {}};
 }
 
-// The image that most tests load: kernels add, reverse, count, in_cluster; variables counter (17),
-// table, shared_with_host.
+// Returns the image that most tests load: kernels add, reverse, count, in_cluster; variables
+// counter (17), table, shared_with_host.
 inline const std::string& numbers_image() {
   static const std::string image = read_image(WEIR_IMAGE_NUMBERS);
   return image;
 }
 
-// A module of it in the current context, for as long as it lives.
+// Loads an image into the current context for the lifetime of this object.
 class test_module {
  public:
   test_module() {

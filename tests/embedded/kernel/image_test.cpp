@@ -1,4 +1,5 @@
-// image_test.cpp - what is no module image, and how it is refused. Nothing of it is ever run.
+// SPDX-License-Identifier: Apache-2.0
+// image_test.cpp - invalid module images and their errors. None of their code runs.
 #include "image_fixture.hpp"
 
 #include <sys/mman.h>
@@ -25,7 +26,7 @@ CUresult load(const void* image) {
   return status;
 }
 
-// Bytes behind which there is no memory.
+// Bytes at the end of a mapping: the next page is not accessible.
 class bytes_at_the_edge {
  public:
   explicit bytes_at_the_edge(std::string_view bytes) {
@@ -76,7 +77,7 @@ TEST_F(Image, JunkIsAnInvalidImage) {
   EXPECT_EQ(load(std::string(4096, '\xff').data()), CUDA_ERROR_INVALID_IMAGE);
 }
 
-// Where the memory ends before the image does, that is found out.
+// The end of the memory before the end of the image is detected.
 TEST_F(Image, ATruncatedImageIsInvalid) {
   const std::string& whole = numbers_image();
   for (const std::size_t size :
@@ -87,7 +88,7 @@ TEST_F(Image, ATruncatedImageIsInvalid) {
   }
 }
 
-// One bit of the header that is another makes it invalid, or is one that nobody looks at.
+// Flipping one header bit makes the image invalid, unless that bit is unused.
 TEST_F(Image, ACorruptHeaderDoesNotCrash) {
   for (std::size_t bit = 0; bit < sizeof(Elf64_Ehdr) * 8; ++bit) {
     std::string image = numbers_image();
@@ -99,7 +100,7 @@ TEST_F(Image, ACorruptHeaderDoesNotCrash) {
   }
 }
 
-// Sizes that no file has.
+// These sizes exceed any file.
 TEST_F(Image, AnImageWithOverflowingSizesIsInvalid) {
   Elf64_Ehdr header = header_of(numbers_image());
   header.e_shoff = ~std::uint64_t{0} - 63;
@@ -127,8 +128,7 @@ TEST_F(Image, AnImageForAnotherMachineIsNoBinaryForTheDevice) {
   EXPECT_EQ(load("\x50\xed\x55\xba\x01"), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-// A shared object that exports no module is not loaded: whatever it would do at its start does not
-// happen.
+// A shared object that exports no module is not loaded, so its constructors do not run.
 TEST_F(Image, AForeignSharedObjectIsNotLoaded) {
   ASSERT_EQ(unsetenv("WEIR_TEST_STRANGER_RAN"), 0);
   EXPECT_EQ(load(read_image(WEIR_IMAGE_STRANGER).data()), CUDA_ERROR_INVALID_IMAGE);
@@ -140,7 +140,7 @@ TEST_F(Image, AnImageWithAMissingSymbolIsRefused) {
             CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
 }
 
-// PTX is for GPUs; what only begins like it is none (rule 22.1).
+// Rule 22.1: PTX needs a GPU; a text that only starts like PTX is not PTX.
 TEST_F(Image, PtxIsNoBinaryForAnEmbeddedDevice) {
   constexpr const char* begin = ".version 7.0\n.target sm_75\n.address_size 64\n";
   const auto with = [&](const char* rest) { return load((std::string{begin} + rest).c_str()); };

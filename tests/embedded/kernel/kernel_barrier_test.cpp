@@ -1,4 +1,5 @@
-// kernel_barrier_test.cpp - threads of a block wait for each other.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_barrier_test.cpp - barriers between threads of a block.
 #include "kernel_fixture.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ struct rounds {
   unsigned wrong = 0;
 };
 
-// Nobody is past a barrier before all have come.
+// No thread passes a barrier before all have arrived.
 void go_round(const thread_of& t) {
   auto& r = *static_cast<rounds*>(t.argument);
   for (unsigned& arrived : r.arrived) {
@@ -34,7 +35,7 @@ TEST_F(KernelBarrier, ABarrierWaitsForAllThreads) {
   }
 }
 
-// A thread that has ended is not waited for, whoever is the last to come or to end.
+// A barrier does not wait for threads that have ended, whichever thread arrives or ends last.
 void leave_early(const thread_of& t) {
   auto& passed = *static_cast<unsigned*>(t.argument);
   for (unsigned round = 0; round < 4; ++round) {
@@ -57,7 +58,7 @@ TEST_F(KernelBarrier, ABarrierDoesNotWaitForEndedThreads) {
   EXPECT_EQ(passed, 99u);
 }
 
-// The counting forms answer the same to every thread.
+// The barriers that count return one result to every thread.
 void vote(const thread_of& t) {
   auto& answers = *static_cast<std::vector<unsigned>*>(t.argument);
   const unsigned odd = t.index % 2;
@@ -73,8 +74,7 @@ TEST_F(KernelBarrier, ABarrierCountsPredicates) {
   EXPECT_THAT(answers, testing::Each(25 * 1000 + 0 + 10 + 1));
 }
 
-// Threads that wait at different barriers wait for ever; a GPU would stand still, this launch
-// fails.
+// Threads that wait at different barriers deadlock; a GPU would hang, this launch fails.
 void wait_apart(const thread_of& t) {
   if (t.index % 2 == 0) {
     service.block_barrier(weir_barrier_plain, 0);
@@ -87,11 +87,10 @@ TEST_F(KernelBarrier, ADeadlockFailsTheLaunch) {
   EXPECT_EQ(run(waiting<wait_apart>, {1, 1, 1}, {8, 1, 1}), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               testing::HasSubstr("wait for each other for ever"));
-  rounds r;  // the thread of the host goes on with later launches
+  rounds r;  // the host thread runs later launches
   EXPECT_EQ(run(waiting<go_round>, {3, 1, 1}, {8, 1, 1}, &r), CUDA_SUCCESS);
 }
 
-// A kernel that was compiled not to wait, and does.
 TEST_F(KernelBarrier, AKernelCompiledWithoutBarriersMayNotWait) {
   rounds r;
   testing::internal::CaptureStderr();
@@ -99,7 +98,7 @@ TEST_F(KernelBarrier, AKernelCompiledWithoutBarriersMayNotWait) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("says that it does not"));
 }
 
-// The order of threads: by their index, or drawn, the same for the same seed.
+// Threads run in the order of their indices, or in a random order that depends only on the seed.
 void note_order(const thread_of& t) {
   auto& order = *static_cast<std::vector<unsigned>*>(t.argument);
   order.push_back(t.index);

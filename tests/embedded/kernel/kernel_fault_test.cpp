@@ -1,4 +1,5 @@
-// kernel_fault_test.cpp - a kernel that cannot go on fails its launch, and nothing else.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_fault_test.cpp - a fault in a kernel fails its launch, and nothing else.
 #include "kernel_fixture.hpp"
 
 #include <signal.h>
@@ -17,7 +18,7 @@ namespace {
 
 using KernelFault = kernel_test;
 
-// What the sanitizers would report, they shall not look at.
+// Excludes these deliberate faults from the sanitizers.
 #define WEIR_TEST_UNCHECKED __attribute__((no_sanitize("address", "undefined", "thread")))
 
 WEIR_TEST_UNCHECKED void write_to(const thread_of& t) {
@@ -33,8 +34,8 @@ void wait_once(const thread_of&) { service.block_barrier(weir_barrier_plain, 0);
 
 class KernelFaultInBothForms : public kernel_test, public testing::WithParamInterface<bool> {
  protected:
-  // With and without fibers, one block and so many that others take part. Whatever comes afterwards
-  // runs.
+  // Runs with and without fibers, with one block, and with enough blocks for several workers. Later
+  // launches succeed.
   void expect(const weir_kernel& with, const weir_kernel& without, void* argument,
               CUresult answer) {
     const weir_kernel& what = GetParam() ? with : without;
@@ -86,7 +87,7 @@ TEST_F(KernelFault, DivisionByZeroFails) {
 #endif
 }
 
-// Recursion without an end.
+// Recurses endlessly.
 WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned deeper(volatile unsigned* depth) {
   volatile char frame[512];
   frame[0] = static_cast<char>(*depth);
@@ -102,7 +103,7 @@ TEST_P(KernelFaultInBothForms, AStackOverflowIsAStackError) {
   expect(waiting<recur>, loop<recur>, &depth, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-// CU_LIMIT_STACK_SIZE: threads that have stacks of their own have as much as the program asks for.
+// CU_LIMIT_STACK_SIZE: threads with their own stacks get the size that the program sets.
 WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned so_deep(unsigned left,
                                                                const volatile char* above) {
   volatile char frame[512];
@@ -124,7 +125,7 @@ TEST_F(KernelFault, StacksAreAsLargeAsTheLimit) {
   EXPECT_EQ(done, 3u);
 }
 
-// A thread has as much of a stack as one of a GPU has local memory, 512 KiB.
+// A thread's stack is as large as a GPU thread's local memory, 512 KiB.
 WEIR_TEST_UNCHECKED void use_much_stack(const thread_of& t) {
   volatile char local[512 * 1024];
   for (unsigned at = 0; at < sizeof local; at += 1024)
@@ -141,8 +142,8 @@ TEST_F(KernelFault, AStackIsAsLargeAsLocalMemory) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// Wherever it is used up, in what the driver does for the kernel, too, the process lives, and the
-// driver holds no lock.
+// Wherever the stack overflows, also inside a driver service for the kernel, the process survives
+// and the driver holds no lock.
 template <auto Service>
 WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned deeper_with_service(
     volatile unsigned* depth) {
@@ -177,7 +178,7 @@ TEST_P(KernelFaultInBothForms, AStackOverflowInTheDriverIsAKernelFault) {
   EXPECT_THAT(testing::internal::GetCapturedStdout(), testing::StartsWith("1.5000"));
 }
 
-// Threads of servers block all signals. A fault there is found all the same.
+// Server threads often block all signals; a fault there is caught, too.
 TEST_P(KernelFaultInBothForms, AFaultIsCaughtWhileSignalsAreBlocked) {
   std::thread{[this] {
     sigset_t all;
@@ -187,7 +188,7 @@ TEST_P(KernelFaultInBothForms, AFaultIsCaughtWhileSignalsAreBlocked) {
   }}.join();
 }
 
-// What is not of the device's heap, or has been freed, cannot be freed.
+// Memory outside the device's heap, or already freed, cannot be freed.
 void free_argument(const thread_of& t) { service.free(t.argument); }
 void free_twice(const thread_of&) {
   void* const memory = service.allocate(100);
@@ -206,7 +207,7 @@ TEST_F(KernelFault, AFreeOfMemoryOutsideTheHeapFails) {
   EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, nullptr), CUDA_SUCCESS);
 }
 
-// What lies behind the shared memory cannot be written.
+// Memory behind the shared memory is not writable.
 WEIR_TEST_UNCHECKED void write_behind_shared(const thread_of& t) {
   const_cast<volatile unsigned char*>(t.block.shared)[t.block.shared_bytes + 127] = 1;
 }
@@ -215,8 +216,8 @@ TEST_F(KernelFault, AnAccessPastSharedMemoryFails) {
             CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-// A fault of the program goes to the handler that it has put in place before, and without one ends
-// it as ever, once the driver has its own there.
+// A fault of the program itself goes to the handler that the program installed before the driver's;
+// without one it ends the process.
 void end_with_9(int) { ::_exit(9); }
 
 [[noreturn]] void fault_behind_a_launch() {

@@ -1,4 +1,5 @@
-// kernel_fixture.hpp - kernels that are written in a test, and run.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_fixture.hpp - kernels that are written in a test, and launches of them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,14 +17,14 @@ namespace weir::embedded {
 
 using namespace abi;
 
-// What a kernel of a test is called with.
+// The arguments of a test's kernel body.
 struct thread_of {
   const weir_block& block;
   unsigned index;  // linear, in the block
   void* argument;
 };
 
-// A kernel that calls Body(thread) for each thread.
+// Makes a kernel that calls Body(thread) for each thread.
 template <auto Body>
 void run_threads(const weir_block* block, const void* const* arguments, unsigned first,
                  unsigned count) {
@@ -38,7 +39,7 @@ template <auto Body, unsigned Flags>
 inline constexpr weir_kernel kernel_of{
     "of_a_test", run_threads<Body>, &one_pointer, 1, Flags, 1024, 0, {0, 0, 0}, 0, 0, nullptr};
 
-// Kernels without and with barriers.
+// Makes the kernel without barriers and the kernel with barriers.
 template <auto Body>
 inline constexpr const weir_kernel& loop = kernel_of<Body, 0>;
 template <auto Body>
@@ -46,11 +47,11 @@ inline constexpr const weir_kernel& waiting = kernel_of<Body, weir_kernel_waits>
 
 class kernel_test : public testing::Test {
  protected:
-  // The schedule counts, and no context is needed.
+  // Initializes the schedule; no context is needed.
   void SetUp() override { ASSERT_EQ(driver.cuInit(0), CUDA_SUCCESS); }
   void TearDown() override { kernel::configure({}); }
 
-  // Runs a kernel and answers what run() does.
+  // Runs a kernel and returns the result of run().
   static CUresult run(const weir_kernel& what, weir_extent grid, weir_extent block,
                       void* argument = nullptr, unsigned shared = 0,
                       weir_extent cluster = {1, 1, 1}, bool cooperative = false) {
@@ -65,7 +66,7 @@ class kernel_test : public testing::Test {
 
 inline const weir_services& service = kernel::services();
 
-// The linear index of a thread in its grid.
+// Returns the linear index of a thread in its grid.
 inline std::uint64_t place_of(const thread_of& t) {
   const weir_block& b = t.block;
   const std::uint64_t block =

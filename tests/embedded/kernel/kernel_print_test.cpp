@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel_print_test.cpp - printf() in kernels.
 #include "kernel_fixture.hpp"
 
@@ -29,7 +30,7 @@ std::string printed() {
   return testing::internal::GetCapturedStdout();
 }
 
-// The answer is how many arguments were named, as on a GPU.
+// printf() returns the number of arguments, as on a GPU.
 TEST_F(KernelPrint, AKernelPrintsToStdout) {
   int answer = 0;
   testing::internal::CaptureStdout();

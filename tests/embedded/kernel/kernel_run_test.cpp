@@ -1,5 +1,6 @@
-// kernel_run_test.cpp - each thread of each block runs, once, on as many threads of the host as
-// there are to spare.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_run_test.cpp - each thread of each block runs once, on as many host threads as are
+// available.
 #include "kernel_fixture.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ TEST_F(KernelRun, EveryThreadRunsOnce) {
   }
 }
 
-// A block is told where it is in the grid.
+// Records the block's index in the grid.
 void tell_index(const thread_of& t) {
   auto& told = *static_cast<std::vector<weir_extent>*>(t.argument);
   told[place_of(t)] = t.block.index;
@@ -47,7 +48,7 @@ TEST_F(KernelRun, ABlockHasItsIndex) {
   }
 }
 
-// A block may wait for what one before it writes, on whatever thread of the host either runs.
+// A block may wait for an earlier block's write, whichever host threads run them.
 void follow(const thread_of& t) {
   auto& done = *static_cast<std::atomic<unsigned>*>(t.argument);
   while (done.load() < t.block.index.x) std::this_thread::yield();
@@ -59,7 +60,7 @@ TEST_F(KernelRun, BlocksStartInOrder) {
   EXPECT_EQ(done.load(), 50000u);
 }
 
-// The dynamic shared memory is the block's own.
+// Each block has its own dynamic shared memory.
 void use_shared(const thread_of& t) {
   auto& wrong = *static_cast<std::atomic<unsigned>*>(t.argument);
   auto* const words = reinterpret_cast<unsigned*>(t.block.shared);
@@ -78,7 +79,7 @@ TEST_F(KernelRun, EachBlockHasSharedMemory) {
   EXPECT_EQ(wrong.load(), 0u);
 }
 
-// The least that the ABI says of where it lies.
+// The alignment of shared memory is at least what the ABI requires.
 void look_where(const thread_of& t) {
   *static_cast<bool*>(t.argument) = reinterpret_cast<std::uintptr_t>(t.block.shared) % 128 == 0;
 }
@@ -90,7 +91,7 @@ TEST_F(KernelRun, SharedMemoryIsAligned) {
   }
 }
 
-// Memory of the device's heap goes from launch to launch, and has an end.
+// Memory of the device's heap outlives the launch, and the heap has a limit.
 void take(const thread_of& t) { *static_cast<void**>(t.argument) = service.allocate(1000); }
 void give(const thread_of& t) { service.free(*static_cast<void**>(t.argument)); }
 void take_too_much(const thread_of& t) {
@@ -105,7 +106,7 @@ TEST_F(KernelRun, AKernelUsesTheHeap) {
   EXPECT_EQ(block, nullptr);
 }
 
-// Clocks go on.
+// Clocks advance.
 void read_clocks(const thread_of& t) {
   auto& grew = *static_cast<bool*>(t.argument);
   const auto cycles = service.clock();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel_warp_test.cpp - lanes of a warp exchange values.
 #include "kernel_fixture.hpp"
 
@@ -8,7 +9,7 @@ using KernelWarp = kernel_test;
 
 constexpr unsigned all = 0xffffffff;
 
-// A sum over a warp by halves, as kernels do it.
+// Sums the values of a warp by halving, as kernels do.
 void reduce(const thread_of& t) {
   auto& sums = *static_cast<std::vector<std::uint64_t>*>(t.argument);
   std::uint64_t value = t.index;
@@ -36,7 +37,7 @@ TEST_F(KernelWarp, AWarpReducesItsValues) {
   }
 }
 
-// Groups of lanes meet apart from each other, and one may be ahead of another.
+// Groups of lanes synchronize independently, and one group may be ahead of another.
 void meet_in_halves(const thread_of& t) {
   auto& wrong = *static_cast<unsigned*>(t.argument);
   const bool low = t.index % 32 < 16;
@@ -61,7 +62,7 @@ TEST_F(KernelWarp, GroupsOfAWarpSynchronize) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// A lane that has ended is not waited for, and counts as 0.
+// A warp operation does not wait for a lane that has ended, and reads its value as 0.
 void some_end(const thread_of& t) {
   auto& told = *static_cast<std::vector<std::uint64_t>*>(t.argument);
   if (t.index % 3 == 0) return;
@@ -77,12 +78,12 @@ TEST_F(KernelWarp, AWarpDoesNotWaitForEndedLanes) {
   EXPECT_EQ(told[32], 0b10110110110110110110110110110110u);
 }
 
-// Those who ask for the active lanes at the same place are told of each other.
+// Lanes that query the active mask at one place see each other.
 void ask(const thread_of& t) {
   auto& masks = *static_cast<std::vector<unsigned>*>(t.argument);
   static constexpr char here = 0;
   static constexpr char there = 0;
-  if (t.index % 4 == 3) service.warp_barrier(1u << (t.index % 32));  // comes later
+  if (t.index % 4 == 3) service.warp_barrier(1u << (t.index % 32));  // arrives later
   masks[t.index] = service.active_mask(t.index % 4 == 0 ? &here : &there);
 }
 TEST_F(KernelWarp, TheActiveMaskNamesTheActiveLanes) {
@@ -94,7 +95,7 @@ TEST_F(KernelWarp, TheActiveMaskNamesTheActiveLanes) {
   }
 }
 
-// Nobody waits for a lane that is at a barrier of the block.
+// A warp operation does not wait for a lane that is at a barrier of the block.
 void ask_while_others_wait(const thread_of& t) {
   auto& masks = *static_cast<std::vector<unsigned>*>(t.argument);
   if (t.index < 8) masks[t.index] = service.active_mask(&masks);
@@ -106,7 +107,7 @@ TEST_F(KernelWarp, TheActiveMaskOmitsWaitingLanes) {
   EXPECT_THAT(masks, testing::Each(0xffu));
 }
 
-// A thread that sleeps lets the others run, so that it may wait for what they write.
+// A sleeping thread lets the other threads run, so it may wait for their writes.
 void spin(const thread_of& t) {
   auto& flag = *static_cast<volatile unsigned*>(t.argument);
   if (t.index == 0) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // launch_test.cpp - cuLaunchKernel and its other forms, with kernels of a module.
 #include "image_fixture.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 using Launch = memory_test;
 
-// Device memory of words.
+// Device memory that holds words.
 class words {
  public:
   explicit words(std::size_t count) : count_{count} {
@@ -40,7 +41,7 @@ CUresult launch(CUfunction f, unsigned grid, unsigned block, void** params,
   return driver.cuLaunchKernel(f, grid, 1, 1, block, 1, 1, 0, stream, params, extra);
 }
 
-// kernel.launch, and the form with a buffer.
+// kernel.launch: arguments as pointers, and in one buffer.
 TEST_F(Launch, ALaunchTakesBothFormsOfArguments) {
   const test_module m;
   const words to{1000};
@@ -68,7 +69,7 @@ TEST_F(Launch, ALaunchTakesBothFormsOfArguments) {
   bytes = 24;  // more than the kernel takes
   EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()),
             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-  bytes = 16;  // less: the count, which is last, is 0
+  bytes = 16;  // less: the count, which comes last, is 0
   EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_SUCCESS);
   EXPECT_EQ(to.get(), expected);
   EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr), CUDA_ERROR_INVALID_VALUE);
@@ -89,7 +90,7 @@ TEST_F(Launch, KernelsWithBarriersRun) {
     EXPECT_EQ(after[i], i / 256 * 256 + 255 - i % 256);
 }
 
-// kernel.launch_errors.
+// kernel.launch_errors: launches above the device limits fail.
 TEST_F(Launch, LaunchesAboveTheDeviceLimitsAreRefused) {
   const test_module m;
   const CUfunction count = m.function("count");
@@ -109,7 +110,7 @@ TEST_F(Launch, LaunchesAboveTheDeviceLimitsAreRefused) {
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
-// More shared memory than 48 KiB has to be asked for.
+// More than 48 KiB of shared memory needs an attribute.
 TEST_F(Launch, LargeSharedMemoryNeedsAnAttribute) {
   const test_module m;
   const CUfunction count = m.function("count");
@@ -120,7 +121,7 @@ TEST_F(Launch, LargeSharedMemoryNeedsAnAttribute) {
   EXPECT_EQ(with(48 * 1024 + 1), CUDA_ERROR_INVALID_VALUE);
 }
 
-// An attribute of a launch, with the config around it.
+// Launches with one attribute.
 CUresult launch_with(CUfunction f, unsigned grid, CUlaunchAttribute* attributes, unsigned count,
                      CUstream stream = nullptr) {
   const CUlaunchConfig config{grid, 1, 1, 32, 1, 1, 0, stream, attributes, count};
@@ -144,7 +145,7 @@ TEST_F(Launch, ALaunchTakesAttributes) {
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
-// An event of a launch is complete when the kernel is.
+// An event of a launch completes with the kernel.
 TEST_F(Launch, ALaunchRecordsItsEvents) {
   const test_module m;
   const test_stream s;
@@ -161,7 +162,7 @@ TEST_F(Launch, ALaunchRecordsItsEvents) {
   EXPECT_EQ(driver.cuEventDestroy_v2(done), CUDA_SUCCESS);
 }
 
-// One of another context refuses the launch, of which nothing has happened then.
+// An event of another context makes the launch fail without any effect.
 TEST_F(Launch, ALaunchRefusesEventsOfAnotherContext) {
   const test_module m;
   const test_stream s;
@@ -183,7 +184,7 @@ TEST_F(Launch, ALaunchRefusesEventsOfAnotherContext) {
   EXPECT_EQ(*words_at(m.variable("counter", 4)), 17u);
 }
 
-// As many blocks as 132 multiprocessors run at the same time, and no more.
+// A cooperative launch is limited to the blocks that 132 multiprocessors run concurrently.
 TEST_F(Launch, ACooperativeLaunchIsLimitedToResidentBlocks) {
   const test_module m;
   const auto with = [&](unsigned blocks, unsigned threads) {
@@ -197,7 +198,7 @@ TEST_F(Launch, ACooperativeLaunchIsLimitedToResidentBlocks) {
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
-// Clusters divide the grid, and are not larger than 8 blocks.
+// The cluster size must divide the grid, and is at most 8 blocks.
 TEST_F(Launch, ClusterSizesAreChecked) {
   const test_module m;
   CUlaunchAttribute one{};
@@ -210,13 +211,13 @@ TEST_F(Launch, ClusterSizesAreChecked) {
   EXPECT_EQ(with("count", 8, 3), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(with("count", 32, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(with("in_cluster", 8, 4),
-            CUDA_ERROR_INVALID_CLUSTER_SIZE);  // it was compiled for clusters of 2
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);  // compiled for clusters of 2
   EXPECT_EQ(launch(m.function("in_cluster"), 8, 1, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(launch(m.function("in_cluster"), 7, 1, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
-// kernel.fifo: launches of a stream run in their order, with what is between them.
+// kernel.fifo: launches of a stream run in order, with the work between them.
 TEST_F(Launch, LaunchesKeepTheOrderOfTheStream) {
   const test_module m;
   const test_stream s;
@@ -235,8 +236,8 @@ TEST_F(Launch, LaunchesKeepTheOrderOfTheStream) {
   EXPECT_THAT(to.get(), testing::Each(50u));
 }
 
-// kernel.function_of_other_context: the function's context has to be the stream's, whichever is
-// current.
+// kernel.function_of_other_context: the function's context must be the stream's; the current
+// context does not matter.
 TEST_F(Launch, AFunctionMustBelongToTheContextOfTheStream) {
   const test_module m;
   const test_stream s;
@@ -249,7 +250,6 @@ TEST_F(Launch, AFunctionMustBelongToTheContextOfTheStream) {
   s.synchronize();
 }
 
-// A module waits for its work before it ends.
 TEST_F(Launch, UnloadingAModuleWaitsForItsLaunches) {
   test_module m;
   const test_stream s;

@@ -1,4 +1,6 @@
-// library_test.cpp - libraries: kernels without a context, and what of them is in one.
+// SPDX-License-Identifier: Apache-2.0
+// library_test.cpp - libraries: kernels without a context, and their functions and variables in
+// each context.
 #include "embedded/core/out_of_memory.hpp"
 #include "image_fixture.hpp"
 
@@ -46,7 +48,7 @@ class Library : public memory_test {
   CUlibrary library = nullptr;
 };
 
-// Another context, current as long as it lives.
+// Makes another context current for the lifetime of this object.
 class other_context {
  public:
   other_context() { EXPECT_EQ(driver.cuCtxCreate_v4(&handle_, nullptr, 0, 0), CUDA_SUCCESS); }
@@ -71,7 +73,7 @@ TEST_F(Library, ALibraryListsItsKernels) {
   EXPECT_EQ(driver.cuLibraryGetKernel(&none, nullptr, "add"), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// A kernel says what it is without a context.
+// A kernel's properties can be queried without a context.
 TEST_F(Library, KernelsNeedNoContext) {
   CUcontext popped = nullptr;
   ASSERT_EQ(driver.cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
@@ -96,7 +98,7 @@ TEST_F(Library, KernelsNeedNoContext) {
   EXPECT_EQ(driver.cuLibraryGetManaged(&managed, &bytes, library, "shared_with_host"),
             CUDA_SUCCESS);
   EXPECT_EQ(bytes, 8u);
-  // Parameters are told in a context only.
+  // Parameter layouts can be queried only with a context.
   std::size_t offset = 0;
   std::size_t size = 0;
   EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 1, &offset, &size),
@@ -110,7 +112,7 @@ TEST_F(Library, KernelsNeedNoContext) {
   EXPECT_EQ(driver.cuKernelGetParamInfo(nullptr, 1, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
-// Code is compiled when it is used: until then nobody says that it is none.
+// Code is loaded at first use, so only then an invalid image is reported.
 TEST_F(Library, AnInvalidLibraryIsRefusedAtItsFirstUse) {
   const std::pair<const char*, CUresult> all[] = {
       {"this is not a module", CUDA_ERROR_INVALID_IMAGE},
@@ -131,7 +133,6 @@ TEST_F(Library, AnInvalidLibraryIsRefusedAtItsFirstUse) {
   }
 }
 
-// Each context has a function and variables of its own.
 TEST_F(Library, EachContextHasItsOwnFunctionsAndVariables) {
   const CUfunction here = function(kernel("add"));
   const CUdeviceptr counter_here = counter();
@@ -145,7 +146,8 @@ TEST_F(Library, EachContextHasItsOwnFunctionsAndVariables) {
   EXPECT_EQ(value, 17u);
 }
 
-// Its module in a context is asked as others are, but ends with the library.
+// The library's module in a context can be queried like any module, but is unloaded with the
+// library.
 TEST_F(Library, TheModuleOfALibraryEndsWithTheLibrary) {
   CUmodule m = nullptr;
   ASSERT_EQ(driver.cuLibraryGetModule(&m, library), CUDA_SUCCESS);
@@ -164,8 +166,8 @@ TEST_F(Library, TheModuleOfALibraryEndsWithTheLibrary) {
   EXPECT_EQ(driver.cuKernelGetName(&name, ended), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// A context that ends takes its part with it, and the next one has the variables as they were at
-// first.
+// Destroying a context destroys its part of the library; the next context starts with the initial
+// values of the variables.
 TEST_F(Library, ALibraryOutlivesItsContexts) {
   {
     const other_context there;
@@ -177,7 +179,7 @@ TEST_F(Library, ALibraryOutlivesItsContexts) {
   EXPECT_EQ(value, 17u);
 }
 
-// Variables are told apart by the memory that they are in.
+// Managed and device variables are looked up by different calls.
 TEST_F(Library, ManagedVariablesAreDistinguished) {
   CUdeviceptr at = 0;
   std::size_t bytes = 0;
@@ -195,7 +197,7 @@ TEST_F(Library, ManagedVariablesAreDistinguished) {
   EXPECT_EQ(driver.cuLibraryGetUnifiedFunction(&unified, library, "add"), CUDA_ERROR_INVALID_VALUE);
 }
 
-// What is set of a kernel is so in every context of the device, unless it is set of the function
+// An attribute of a kernel applies in every context of the device, unless it is set on the function
 // itself.
 TEST_F(Library, AttributesOfAKernelApplyToItsFunctions) {
   constexpr auto shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -222,8 +224,8 @@ TEST_F(Library, AttributesOfAKernelApplyToItsFunctions) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-// A kernel stands for its function of the current context where one is launched or its occupancy is
-// asked, but not where a function says what it is.
+// Launches and occupancy queries accept a kernel for its function in the current context; function
+// queries do not.
 TEST_F(Library, OccupancyCallsAcceptAKernelAsAFunction) {
   const CUkernel reverse = kernel("reverse");
   int value = 0;
@@ -237,7 +239,6 @@ TEST_F(Library, OccupancyCallsAcceptAKernelAsAFunction) {
   EXPECT_EQ(blocks, 8);
 }
 
-// What is set of a kernel is set on a device.
 TEST_F(Library, AttributesAreSetPerDevice) {
   int devices = 0;
   ASSERT_EQ(driver.cuDeviceGetCount(&devices), CUDA_SUCCESS);
@@ -258,7 +259,7 @@ TEST_F(Library, AttributesAreSetPerDevice) {
   EXPECT_EQ(driver.cuCtxDestroy_v2(there), CUDA_SUCCESS);
 }
 
-// A library that does not find the memory for something is not there, or not in the context yet.
+// A library that runs out of memory while loading is not loaded, or not yet in that context.
 TEST_F(Library, ALibraryWithoutMemoryIsNotLoaded) {
   for (int after = 0;; ++after) {
     CUlibrary other = nullptr;

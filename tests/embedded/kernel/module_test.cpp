@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // module_test.cpp - modules: loading, functions, variables, unloading.
 #include "image_fixture.hpp"
 
@@ -35,8 +36,7 @@ Value attribute_of(CUdeviceptr address, CUpointer_attribute which) {
   return value;
 }
 
-// A function has one handle, however often it is asked for; there is none of a name that the module
-// does not have.
+// A function has one handle, however often it is looked up; an unknown name is an error.
 TEST_F(Module, AFunctionHasOneHandle) {
   const test_module m;
   const CUfunction add = m.function("add");
@@ -64,7 +64,7 @@ TEST_F(Module, AModuleListsItsFunctions) {
   EXPECT_THAT(two, testing::ElementsAre(listed[0], nullptr));
 }
 
-// Every load has variables of its own, as they are at the start of a program.
+// Each load has its own variables, with their initial values.
 TEST_F(Module, EachModuleHasItsOwnVariables) {
   const test_module one;
   const test_module other;
@@ -95,7 +95,8 @@ TEST_F(Module, AVariableReturnsItsAddressAndItsSize) {
             CUDA_ERROR_INVALID_VALUE);  // it is a function
 }
 
-// A variable is memory of the device: copies and sets keep to its end, and it cannot be freed.
+// A variable is device memory: copies and memsets are checked against its size, and it cannot be
+// freed.
 TEST_F(Module, VariablesAreDeviceMemory) {
   const test_module m;
   for (const char* name : {"counter", "table"}) {
@@ -124,8 +125,8 @@ TEST_F(Module, ManagedVariablesAreManagedMemory) {
   EXPECT_EQ(driver.cuMemFree_v2(at), CUDA_ERROR_INVALID_VALUE);
 }
 
-// What was prefetched to the device is free again with the module. Value operations of streams do
-// not use managed memory.
+// Unloading the module releases its prefetched pages. Value operations of streams refuse managed
+// memory.
 TEST_F(Module, ManagedVariablesArePrefetched) {
   const test_stream s;
   const test_module m;
@@ -138,7 +139,7 @@ TEST_F(Module, ManagedVariablesArePrefetched) {
   EXPECT_EQ(driver.cuStreamWriteValue32_v2(s, at, 1, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-// What a module was is gone with it: handles, and the memory of its variables.
+// Unloading a module invalidates its handles and its variables' memory.
 TEST_F(Module, FunctionsAndVariablesEndWithTheModule) {
   test_module m;
   const CUmodule handle = m;
@@ -164,7 +165,7 @@ TEST_F(Module, ANullModuleIsInvalid) {
   EXPECT_EQ(driver.cuModuleLoadData(&made, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
-// Work of the context may use what the module has.
+// Unloading waits, because any work of the context may use the module.
 TEST_F(Module, UnloadingWaitsForTheWorkOfItsContext) {
   const test_stream s;
   test_module m;
@@ -179,7 +180,7 @@ TEST_F(Module, UnloadingWaitsForTheWorkOfItsContext) {
   EXPECT_TRUE(done);
 }
 
-// Whoever shares the code keeps it, whatever becomes of the module.
+// Shared code stays loaded until its last user releases it.
 TEST_F(Module, SharedCodeOutlivesItsModule) {
   test_module m;
   const std::shared_ptr<const model::module_image> image =
@@ -191,8 +192,8 @@ TEST_F(Module, SharedCodeOutlivesItsModule) {
   EXPECT_EQ(*static_cast<const unsigned*>(image->find_variable("counter")->address), 20u);
 }
 
-// A module loads while a stream captures, and ends there only where the thread says that it knows
-// (rules 22.1, 10).
+// Rules 22.1 and 10: a module may be loaded during a capture, and unloaded only by a thread in
+// relaxed mode.
 TEST_F(Module, UnloadingBreaksACapture) {
   for (const CUstreamCaptureMode mode :
        {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
@@ -217,7 +218,6 @@ TEST_F(Module, UnloadingBreaksACapture) {
   }
 }
 
-// Host functions may not call any of it.
 TEST_F(Module, HostFunctionsMayNotUseModuleCalls) {
   const test_stream s;
   const test_module m;
@@ -242,7 +242,6 @@ TEST_F(Module, HostFunctionsMayNotUseModuleCalls) {
                                    CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_PERMITTED));
 }
 
-// A context takes its modules with it.
 TEST_F(Module, AModuleEndsWithItsContext) {
   CUcontext other = nullptr;
   ASSERT_EQ(driver.cuCtxCreate_v4(&other, nullptr, 0, 0), CUDA_SUCCESS);
@@ -256,7 +255,7 @@ TEST_F(Module, AModuleEndsWithItsContext) {
   EXPECT_EQ(driver.cuModuleUnload(m), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// A module belongs to the context that was current: without one there is no place for it.
+// A module belongs to the current context; loading without one fails.
 TEST_F(Module, LoadingNeedsACurrentContext) {
   CUcontext popped = nullptr;
   ASSERT_EQ(driver.cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
@@ -265,8 +264,7 @@ TEST_F(Module, LoadingNeedsACurrentContext) {
   ASSERT_EQ(driver.cuCtxPushCurrent_v2(popped), CUDA_SUCCESS);
 }
 
-// The log of errors says in a line why an image was refused; the sizes say how much of the room was
-// used.
+// The error log gives the reason in one line; the size options return the used size.
 TEST_F(Module, TheErrorLogNamesTheReason) {
   std::array<char, 512> errors{};
   std::array<char, 512> news{};
@@ -280,7 +278,7 @@ TEST_F(Module, TheErrorLogNamesTheReason) {
   const std::string image = read_image(WEIR_IMAGE_NEEDS_SYMBOL);
   EXPECT_EQ(driver.cuModuleLoadDataEx(&m, image.data(), 5, options.data(), values.data()),
             CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
-  EXPECT_THAT(errors.data(), testing::HasSubstr("weir_test_function_of_nobody"));
+  EXPECT_THAT(errors.data(), testing::HasSubstr("weir_test_undefined_function"));
   EXPECT_EQ(reinterpret_cast<std::size_t>(values[1]), std::strlen(errors.data()));
   EXPECT_EQ(news[0], '\0');
   EXPECT_EQ(values[3], nullptr);
@@ -291,7 +289,7 @@ TEST_F(Module, TheErrorLogNamesTheReason) {
   EXPECT_EQ(driver.cuModuleLoadDataEx(&m, "junk", 5, options.data(), values.data()),
             CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(std::strlen(errors.data()), 4u);
-  EXPECT_EQ(reinterpret_cast<std::size_t>(values[1]), 5u);  // more than there was room for
+  EXPECT_EQ(reinterpret_cast<std::size_t>(values[1]), 5u);  // more than fits
   EXPECT_EQ(errors[5], 'y');
 
   values = {errors.data(), size, news.data(), size, nullptr};
@@ -314,7 +312,7 @@ TEST_F(Module, UnknownOptionsAreRefused) {
   EXPECT_EQ(driver.cuModuleUnload(m), CUDA_SUCCESS);
 }
 
-// A load that does not find the memory for something leaves nothing, and the next one succeeds.
+// A load that runs out of memory leaves nothing behind, and the next one succeeds.
 TEST_F(Module, AModuleWithoutMemoryIsNotLoaded) {
   for (int after = 0;; ++after) {
     CUmodule m = nullptr;
@@ -333,7 +331,7 @@ TEST_F(Module, AModuleWithoutMemoryIsNotLoaded) {
   }
 }
 
-// A library of the program may load modules in its constructor, while others load and unload some.
+// A library's constructor may load modules while other threads load and unload modules.
 TEST_F(Module, ModulesAreLoadedInConstructorsOfLibraries) {
   static constexpr auto load_one = [] {
     CUmodule made = nullptr;
@@ -359,7 +357,6 @@ TEST_F(Module, ModulesAreLoadedInConstructorsOfLibraries) {
   ::unsetenv("WEIR_TEST_PLUGIN_CALLS");
 }
 
-// Threads load and unload beside each other.
 TEST_F(Module, ThreadsLoadModulesConcurrently) {
   const CUcontext context = current_context();
   std::vector<std::thread> threads;

@@ -1,4 +1,5 @@
-// occupancy_test.cpp - how many blocks a multiprocessor has, by what each takes of it.
+// SPDX-License-Identifier: Apache-2.0
+// occupancy_test.cpp - how many blocks fit on a multiprocessor, by the resources of each block.
 #include "image_fixture.hpp"
 
 #include <optional>
@@ -40,7 +41,7 @@ class Occupancy : public memory_test {
   std::optional<test_module> module_;
 };
 
-// 2048 threads in 64 warps, and 32 blocks.
+// A multiprocessor has 2048 threads in 64 warps, and 32 blocks.
 TEST_F(Occupancy, WarpsAndBlocksLimitOccupancy) {
   EXPECT_EQ(blocks(add, 1024), 2);
   EXPECT_EQ(blocks(add, 1000), 2);
@@ -51,10 +52,10 @@ TEST_F(Occupancy, WarpsAndBlocksLimitOccupancy) {
   EXPECT_EQ(blocks(add, 1), 32);
   EXPECT_EQ(blocks(add, 1025), 0);
   EXPECT_EQ(blocks(reverse, 256), 8);
-  EXPECT_EQ(blocks(reverse, 257), 7);  // which it was not compiled for: nothing would launch
+  EXPECT_EQ(blocks(reverse, 257), 7);  // more than it was compiled for: such a launch fails
 }
 
-// A block takes a KiB more of shared memory than it asks for, in pieces of 128 bytes.
+// A block uses 1 KiB more shared memory than it requests, rounded up to 128 bytes.
 TEST_F(Occupancy, SharedMemoryLimitsOccupancy) {
   EXPECT_EQ(blocks(add, 64, 6 * kib), 32);
   EXPECT_EQ(blocks(add, 64, 7 * kib), 28);
@@ -67,7 +68,7 @@ TEST_F(Occupancy, SharedMemoryLimitsOccupancy) {
   EXPECT_EQ(blocks(add, 64, 227 * kib + 1), 0);
 }
 
-// What a function prefers limits it, as long as there is room for one block.
+// A function's preferred carveout limits occupancy, but leaves room for one block.
 TEST_F(Occupancy, TheCarveoutLimitsOccupancy) {
   set(add, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50);  // 132 KiB
   EXPECT_EQ(blocks(add, 64, 10 * kib), 12);
@@ -90,14 +91,14 @@ TEST_F(Occupancy, TheSuggestedBlockFillsAMultiprocessor) {
   EXPECT_EQ(block, 1024);
   EXPECT_EQ(grid, 2 * 132);
   EXPECT_EQ(choose(add, nullptr, 0, 300),
-            CUDA_SUCCESS);  // 288 threads seven times are fewer than 256 eight times
+            CUDA_SUCCESS);  // 7 * 288 threads are fewer than 8 * 256
   EXPECT_EQ(block, 256);
   EXPECT_EQ(grid, 8 * 132);
   EXPECT_EQ(choose(reverse, nullptr, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(block, 256);
   const auto much_for_many = [](int threads) { return static_cast<std::size_t>(threads) * 200; };
   EXPECT_EQ(choose(add, much_for_many, 0, 0), CUDA_SUCCESS);
-  EXPECT_EQ(block, 224);  // five times; and no more threads than 160 seven times
+  EXPECT_EQ(block, 224);  // five blocks; and no more threads than 7 * 160
   EXPECT_EQ(grid, 5 * 132);
   EXPECT_EQ(choose(add, nullptr, 0, -1), CUDA_ERROR_INVALID_VALUE);
 }
@@ -110,16 +111,16 @@ TEST_F(Occupancy, AvailableSharedMemoryIsDividedByBlocks) {
   EXPECT_EQ(available(add, 1, 64), CUDA_SUCCESS);
   EXPECT_EQ(shared, 48u * kib);
   EXPECT_EQ(available(add, 8, 64), CUDA_SUCCESS);
-  EXPECT_EQ(
-      shared,
-      28u * kib + kib / 2);  // an eighth of all: what the driver keeps of each is not taken off
+  EXPECT_EQ(shared,
+            // one eighth of the total: the driver's 1 KiB per block is not subtracted
+            28u * kib + kib / 2);
   EXPECT_EQ(available(reverse, 8, 256), CUDA_SUCCESS);
   EXPECT_EQ(shared, 27u * kib + kib / 2);
   EXPECT_EQ(available(add, 3, 1024), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(available(add, 0, 64), CUDA_ERROR_INVALID_VALUE);
 }
 
-// Multiprocessors come in groups, and a cluster lies in one that has as many as it has blocks.
+// A cluster occupies one GPC, which needs as many free multiprocessors as the cluster has blocks.
 TEST_F(Occupancy, ActiveClustersAreCounted) {
   CUlaunchAttribute cluster{};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -139,7 +140,7 @@ TEST_F(Occupancy, ActiveClustersAreCounted) {
   EXPECT_EQ(count, 7);
   EXPECT_EQ(driver.cuOccupancyMaxPotentialClusterSize(&count, add, &config), CUDA_SUCCESS);
   EXPECT_EQ(count, 16);
-  config.gridDimX = 24;  // no whole clusters
+  config.gridDimX = 24;  // not a multiple of the cluster size
   EXPECT_EQ(driver.cuOccupancyMaxActiveClusters(&count, add, &config),
             CUDA_ERROR_INVALID_CLUSTER_SIZE);
   config.numAttrs = 0;

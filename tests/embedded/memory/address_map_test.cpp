@@ -1,5 +1,6 @@
-// address_map_test.cpp - from addresses to allocations, also where a thread remembers what is no
-// longer so.
+// SPDX-License-Identifier: Apache-2.0
+// address_map_test.cpp - lookup of allocations by address, including a thread's outdated cache
+// entries.
 #include "embedded/model/memory/address_map.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +15,7 @@ namespace weir::embedded::model {
 
 namespace {
 
-// Addresses that no processor has, so that these records meet no others.
+// These addresses are outside any address space, so the records collide with no others.
 constexpr std::uintptr_t unmapped_base = std::uintptr_t{0x5a} << 56;
 
 allocation& add_live(std::uintptr_t base, std::size_t bytes) {
@@ -39,12 +40,12 @@ TEST(AddressMap, AnAllocationIsFoundByItsOwnAddressesOnly) {
   EXPECT_EQ(address_map::find(unmapped_base + 4096), nullptr);
 }
 
-// What a thread remembers of an address is worth nothing once another allocation lies there.
+// A thread's cached entry is invalid once another allocation has that address.
 TEST(AddressMap, ACachedEndedAllocationDoesNotHideTheNextAllocation) {
   allocation& first = add_live(unmapped_base, 1024);
   ASSERT_EQ(address_map::find(unmapped_base + 512), &first);
   end(first);
-  allocation& elsewhere = add_live(unmapped_base + 65536, 1024);  // has the first one's record
+  allocation& elsewhere = add_live(unmapped_base + 65536, 1024);  // uses the first one's record
   EXPECT_EQ(address_map::find(unmapped_base + 512), nullptr);
   allocation& second = add_live(unmapped_base + 512, 1024);
   EXPECT_EQ(address_map::find(unmapped_base + 512), &second);
@@ -82,8 +83,8 @@ TEST(AddressMap, AnOverlappingRegistrationIsRefusedWithTheKindInTheWay) {
   end(record);
 }
 
-// A program that frees what it registered leaves a registration behind, and the memory may become
-// the driver's own.
+// A program that frees registered memory leaves a stale registration; the driver may later allocate
+// that address itself.
 TEST(AddressMap, ANewAllocationEndsStaleRegistrations) {
   address_map& map = address_map::instance();
   memory_kind in_the_way{};
@@ -106,7 +107,7 @@ TEST(AddressMap, AllocationIdsAreUnique) {
   end(second);
 }
 
-// The map answers as an ordered list of intervals does, whatever came and went before.
+// After any additions and removals, the map answers like an ordered list of intervals.
 RC_GTEST_PROP(AddressMap, TheMapBehavesLikeAListOfIntervals, ()) {
   constexpr std::uintptr_t cells = 64;
   constexpr std::uintptr_t cell = 512;
@@ -152,8 +153,8 @@ TEST(AddressMap, ThreadsFindTheirAllocationsConcurrently) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What a thread still knows of a record is of one of its lives: neither of these holds the address,
-// but one's bytes from the other's base would.
+// A thread reads a cached record from one of its lives only: neither allocation contains the
+// address, but a mix of one's base and the other's size would.
 TEST(AddressMap, AReusedRecordIsReadConsistently) {
   constexpr std::uintptr_t asked = unmapped_base + (std::uintptr_t{1} << 30);
   allocation record;

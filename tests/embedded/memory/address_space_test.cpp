@@ -1,4 +1,5 @@
-// address_space_test.cpp - reserved addresses, and the allocations that are mapped there.
+// SPDX-License-Identifier: Apache-2.0
+// address_space_test.cpp - reserved addresses, and allocations mapped there.
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
@@ -45,8 +46,8 @@ class AddressSpace : public memory_test {
   }
 };
 
-// An allocation costs from its creation until nobody has a handle or a mapping of it; addresses
-// cost nothing.
+// An allocation counts from its creation until its last handle and mapping are released; reserved
+// addresses do not count.
 TEST_F(AddressSpace, AnAllocationCountsUntilItsLastUserReleasesIt) {
   const std::size_t free = free_memory();
   const CUdeviceptr range = reserve(64 * piece);
@@ -64,8 +65,8 @@ TEST_F(AddressSpace, AnAllocationCountsUntilItsLastUserReleasesIt) {
   give_back(range, 64 * piece);
 }
 
-// Descriptors are few; memory that is given to nobody needs none. It can be at several addresses
-// all the same.
+// File descriptors are scarce, so an allocation that is not shared uses none. It can still be
+// mapped at several addresses.
 TEST_F(AddressSpace, OnlySharedAllocationsHaveADescriptor) {
   const auto open_descriptors = [] {
     const std::filesystem::directory_iterator all{"/proc/self/fd"};
@@ -120,7 +121,7 @@ TEST_F(AddressSpace, AStreamWorksAcrossMappings) {
   give_back(range, 2 * piece);
 }
 
-// What a thread remembers of an address is not taken for what was mapped there since.
+// A thread's cached entry does not hide a newer mapping at the address.
 TEST_F(AddressSpace, AnAddressIsCheckedAgainstItsCurrentMapping) {
   const CUdeviceptr range = reserve(2 * piece);
   const auto large = create(2 * piece);
@@ -139,7 +140,7 @@ TEST_F(AddressSpace, AnAddressIsCheckedAgainstItsCurrentMapping) {
   give_back(range, 2 * piece);
 }
 
-// Unmapping waits for nothing; what runs later goes into memory that is nobody's.
+// Unmapping does not wait; later work writes to memory that has no owner.
 TEST_F(AddressSpace, WorkThatOutlivesItsMappingCorruptsNoMemory) {
   const CUdeviceptr range = reserve(piece);
   const auto memory = create(piece);
@@ -159,7 +160,7 @@ TEST_F(AddressSpace, WorkThatOutlivesItsMappingCorruptsNoMemory) {
   give_back(range, piece);
 }
 
-// The same where the addresses are given back, too: nobody else gets them before that work is done.
+// The addresses are freed, too: they are not reused before that work has completed.
 TEST_F(AddressSpace, WorkThatOutlivesItsReservationCorruptsNoMemory) {
   const CUdeviceptr range = reserve(2 * piece);
   const auto memory = create(piece);
@@ -179,7 +180,7 @@ TEST_F(AddressSpace, WorkThatOutlivesItsReservationCorruptsNoMemory) {
   release(memory);
 }
 
-// Sizes with which the end of what is asked for comes before its beginning.
+// With these sizes the end address overflows.
 TEST_F(AddressSpace, ASizeThatOverflowsIsRefused) {
   const CUdeviceptr range = reserve(2 * piece);
   const auto memory = create(piece);
@@ -209,7 +210,7 @@ TEST_F(AddressSpace, ReleasedHandlesAreRefused) {
   EXPECT_EQ(descriptor, -1);
 }
 
-// Where the memory is to be is a wish, that it be aligned is not.
+// The address is only a hint, but its alignment is required.
 TEST_F(AddressSpace, AMisalignedAddressHintIsRefused) {
   constexpr std::size_t alignment = 512 * piece;
   CUdeviceptr free = 0;

@@ -1,4 +1,5 @@
-// array_test.cpp - arrays beyond the conformance probe: what they cost, and what becomes of them.
+// SPDX-License-Identifier: Apache-2.0
+// array_test.cpp - arrays beyond the conformance probe: memory use and destruction.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ CUarray make_array(std::size_t width, std::size_t height, CUarray_format format,
 
 class Arrays : public memory_test {};
 
-// Every row of every slice of a box lies where the element says.
+// Every row of every slice of a box is at the position that its index gives.
 TEST_F(Arrays, ABoxIsCopiedInAndOutUnchanged) {
   constexpr std::size_t width = 6, height = 5, depth = 4;
   const CUDA_ARRAY3D_DESCRIPTOR wanted{width, height, depth, CU_AD_FORMAT_UNSIGNED_INT16, 2, 0};
@@ -79,7 +80,7 @@ TEST_F(Arrays, DestroyedArraysAreRefused) {
   EXPECT_NE(driver.cuArrayDestroy(array), CUDA_SUCCESS);
 }
 
-// The memory of an array is nobody's pointer.
+// The memory of an array has no device pointer.
 TEST_F(Arrays, ArraysEndWithTheirContext) {
   CUcontext own = nullptr;
   ASSERT_EQ(driver.cuCtxCreate_v4(&own, nullptr, 0, 0), CUDA_SUCCESS);
@@ -89,7 +90,7 @@ TEST_F(Arrays, ArraysEndWithTheirContext) {
   EXPECT_NE(driver.cuArrayGetDescriptor_v2(&said, array), CUDA_SUCCESS);
 }
 
-// A graph that copies to an array does so at every launch.
+// A graph copies to the array at every launch.
 TEST_F(Arrays, GraphsCopyToArrays) {
   CUarray const array = make_array(4, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1);
   const pinned_block in{16};

@@ -1,4 +1,5 @@
-// linear_fixture.hpp - linear memory for tests: allocated, looked into, freed.
+// SPDX-License-Identifier: Apache-2.0
+// linear_fixture.hpp - linear memory for tests: allocate, read, free.
 #pragma once
 
 #include "memory_fixture.hpp"

@@ -1,4 +1,5 @@
-// managed_advice_test.cpp - what is remembered of pages, and that it is forgotten with them.
+// SPDX-License-Identifier: Apache-2.0
+// managed_advice_test.cpp - advice on managed pages, and that it is forgotten when they are freed.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -26,8 +27,7 @@ int read_mostly(CUdeviceptr at, std::size_t bytes) {
   return value;
 }
 
-// Advice about any runs of pages, one after the other, is what a page that one asks about was told
-// last.
+// A page returns the last advice that was set for it, after any sequence of overlapping ranges.
 RC_GTEST_FIXTURE_PROP(ManagedAdvice, EachPageHasItsLastAdvice, ()) {
   constexpr std::size_t pages = 12;
   CUdeviceptr memory = 0;
@@ -65,8 +65,8 @@ TEST_F(ManagedAdvice, NewMemoryHasNoAdvice) {
   }
 }
 
-// From the first prefetch on, until it is freed; a page counts once, and takes no room from other
-// memory.
+// A page counts from its first prefetch until it is freed. It counts once, and does not reduce the
+// memory available to others.
 TEST_F(ManagedAdvice, PrefetchedPagesCountAgainstTheDevice) {
   constexpr std::size_t bytes = 64 * page;
   constexpr CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST, 0};
@@ -110,7 +110,7 @@ TEST_F(ManagedAdvice, FailedAdviceChangesNothing) {
   EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 
-// The same where several things were said of the range before.
+// Failed advice changes nothing, also in a range whose pages had different advice before.
 TEST_F(ManagedAdvice, PartiallyFailedAdviceChangesNothing) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(driver.cuMemAllocManaged(&memory, 4 * page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);

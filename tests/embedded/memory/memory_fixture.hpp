@@ -1,4 +1,5 @@
-// memory_fixture.hpp - a current context, what is free on its device, and streams that stand still.
+// SPDX-License-Identifier: Apache-2.0
+// memory_fixture.hpp - a current context, the device's free memory, and blocked streams.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -26,8 +27,8 @@ inline CUcontext current_context() {
   return top;
 }
 
-// Tests of memory: the primary context of device 0 is current, and what a test takes of the device
-// it gives back.
+// Base of memory tests: the primary context of device 0 is current, and each test frees all device
+// memory that it allocates.
 class memory_test : public testing::Test {
  protected:
   void SetUp() override {
@@ -57,7 +58,7 @@ class memory_test : public testing::Test {
   std::size_t free_before_ = 0;
 };
 
-// A stream that does not order with the default stream.
+// A non-blocking stream.
 class test_stream {
  public:
   test_stream() {
@@ -74,7 +75,7 @@ class test_stream {
   CUstream handle_ = nullptr;
 };
 
-// Pinned memory for as long as it lives.
+// Pinned memory, freed with this object.
 class pinned_block {
  public:
   explicit pinned_block(std::size_t bytes) {
@@ -91,7 +92,7 @@ class pinned_block {
   void* pointer_ = nullptr;
 };
 
-// Holds a stream at this point until it is opened, at the latest at its end.
+// Blocks a stream at this point until it is opened, at the latest by the destructor.
 class stream_gate {
  public:
   explicit stream_gate(CUstream stream) : word_{sizeof(std::uint32_t)} {

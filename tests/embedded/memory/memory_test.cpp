@@ -1,5 +1,5 @@
-// memory_test.cpp - device and pinned memory: where it is, what it takes of the device, how it
-// ends.
+// SPDX-License-Identifier: Apache-2.0
+// memory_test.cpp - device and pinned memory: location, accounting, and freeing.
 #include "embedded/core/out_of_memory.hpp"
 #include "linear_fixture.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 class Memory : public linear_test {};
 
-// Ends something, for as long as that finds no memory for its own needs.
+// Retries a free or destroy call while it runs out of memory itself.
 template <class End>
 void end_with_little_memory(End&& end) {
   for (int room = 0; room < 100; ++room) {
@@ -41,7 +41,7 @@ TEST_F(Memory, AllocationsAreAlignedAndAccountedFor) {
   }
 }
 
-// Managed memory leaves the rest of the device's free until it was prefetched there.
+// Managed memory counts against the device only after it was prefetched there.
 TEST_F(Memory, ManagedMemoryCountsOnceItWasPrefetched) {
   const std::size_t free_before = free_memory();
   CUdeviceptr memory = 0;
@@ -87,7 +87,7 @@ TEST_F(Memory, MemoryEndsWithItsContext) {
   EXPECT_EQ(free_memory(), before);
 }
 
-// Two threads that free the same memory: one of them succeeds (and nothing else breaks).
+// If two threads free one allocation, one of them succeeds.
 TEST_F(Memory, MemoryIsFreedOnce) {
   for (int round = 0; round < 200; ++round) {
     const CUdeviceptr address = allocate(64);
@@ -99,7 +99,7 @@ TEST_F(Memory, MemoryIsFreedOnce) {
   }
 }
 
-// Any work of the context may use the memory, so that all of it is done when the call returns.
+// Any work of the context may use the memory, so a free waits for all of it.
 TEST_F(Memory, FreeWaitsForTheWorkOfTheContext) {
   test_stream s;
   const CUdeviceptr busy = allocate(1 << 20);
@@ -113,7 +113,7 @@ TEST_F(Memory, FreeWaitsForTheWorkOfTheContext) {
   release(busy);
 }
 
-// Registering needs memory that is there, and the record of it goes when the program says so.
+// Registration needs existing memory, and its record ends when the program unregisters it.
 TEST_F(Memory, MemoryOfTheProgramIsRegistered) {
   constexpr std::size_t page = 4096;
   void* pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -129,8 +129,7 @@ TEST_F(Memory, MemoryOfTheProgramIsRegistered) {
   munmap(pages, page);
 }
 
-// Allocations of all kinds that live together never overlap, and all of them can be told apart by
-// any address of theirs.
+// Live allocations of all kinds never overlap, and any address in one identifies it.
 RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
   const test_stream s;
   std::vector<std::pair<CUdeviceptr, std::size_t>> live;
@@ -176,7 +175,7 @@ RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
   RC_ASSERT(free_memory() == before);
 }
 
-// An end that fails because it finds no memory has ended nothing.
+// A free that fails for lack of memory frees nothing.
 TEST_F(Memory, AFailedFreeCanBeRepeated) {
   CUdeviceptr device_memory = 0;
   CUdeviceptr managed = 0;

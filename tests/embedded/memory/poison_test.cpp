@@ -1,5 +1,5 @@
-// poison_test.cpp - under the address sanitizer a program is caught that touches pooled memory
-// which is not its own.
+// SPDX-License-Identifier: Apache-2.0
+// poison_test.cpp - the address sanitizer detects accesses to pooled memory that is not allocated.
 #include "embedded/model/memory/poison.hpp"
 
 #include "embedded/kernel/fibers/fiber_stacks.hpp"
@@ -42,7 +42,7 @@ TEST_F(Poison, MemoryFreedByAnIdleStreamIsPoisoned) {
   EXPECT_DEATH((void)read(a + 999), "use-after-poison");
 }
 
-// What was under way at the free may use it; what has waited for the free may not.
+// Work before the free may use the memory; work after the free may not.
 TEST_F(Poison, MemoryFreedByABusyStreamIsPoisonedAfterItsWork) {
   test_stream s;
   const CUdeviceptr a = allocate(1000, s);
@@ -65,9 +65,9 @@ TEST_F(Poison, MemoryFreedByTheHostIsPoisoned) {
   EXPECT_DEATH((void)read(a), "use-after-poison");
 }
 
-// Work of a stream that the free did not wait for is caught on the thread that does it.
+// Work of a stream that the free did not wait for is detected on the thread that runs it.
 TEST_F(Poison, UnorderedWorkAfterAFreeIsDetected) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the driver's threads are needed there
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the driver's threads are needed in the child
   const auto late_set = [] {
     test_stream s, t;
     const CUdeviceptr a = allocate(1000, s);
@@ -93,7 +93,7 @@ TEST_F(Poison, MemoryBehindABlockIsPoisoned) {
   release(b, s);
 }
 
-// Whoever gets the memory next may touch all of it, also where several blocks have become one.
+// The next owner of the memory may access all of it, also if it consists of several merged blocks.
 TEST_F(Poison, MemoryOfTheNextOwnerIsNotPoisoned) {
   test_stream s;
   const CUdeviceptr first = allocate(1024, s), second = allocate(1024, s);
@@ -107,7 +107,7 @@ TEST_F(Poison, MemoryOfTheNextOwnerIsNotPoisoned) {
   release(whole, s);
 }
 
-// The addresses of a pool that is gone are nobody's, and may become somebody's.
+// The addresses of a destroyed pool are not poisoned, because other mappings may reuse them.
 TEST_F(Poison, AddressesReleasedByAPoolAreNotPoisoned) {
   test_stream s;
   CUmemPoolProps props{};
@@ -123,7 +123,7 @@ TEST_F(Poison, AddressesReleasedByAPoolAreNotPoisoned) {
   EXPECT_FALSE(model::is_poisoned(reinterpret_cast<void*>(a)));
 }
 
-// Fibers that were left in the middle have frames there, and the addresses may be an image's next.
+// Abandoned fibers leave poisoned frames there, and an image may be mapped at those addresses next.
 TEST_F(Poison, ReleasedStacksAreNotPoisoned) {
   void* at = nullptr;
   {

@@ -1,4 +1,5 @@
-// pool_fixture.hpp - pools for tests, and devices with little memory left.
+// SPDX-License-Identifier: Apache-2.0
+// pool_fixture.hpp - pools for tests, and devices with little free memory.
 #pragma once
 
 #include "memory_fixture.hpp"
@@ -11,7 +12,7 @@ namespace weir::embedded {
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-// A pool of the device that keeps what it has, unless it is told otherwise.
+// A pool of the device that keeps its memory, unless the test changes the release threshold.
 class test_pool {
  public:
   explicit test_pool(cuuint64_t threshold = ~cuuint64_t{0}, std::size_t max_bytes = 0) {
@@ -71,7 +72,7 @@ class pool_test : public memory_test {
     chunk = std::min(32 * mega, std::bit_floor(device().total_memory() / 8));
   }
 
-  // Leaves only so much of the device, until the end of the test.
+  // Allocates all but `bytes` of the device's memory until the end of the test.
   void leave(std::size_t bytes) {
     taken_ = free_memory() - bytes;
     ASSERT_TRUE(device().reserve_memory(taken_));

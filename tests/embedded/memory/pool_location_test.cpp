@@ -1,5 +1,5 @@
-// pool_location_test.cpp - pools of the host and of managed memory: what their memory is, and which
-// there are from the start.
+// SPDX-License-Identifier: Apache-2.0
+// pool_location_test.cpp - host and managed pools: the kind of their memory, and the default pools.
 #include <cstring>
 #include <vector>
 
@@ -33,8 +33,8 @@ CUmemoryPool current_of(CUmemLocation at, CUmemAllocationType type) {
 
 class PoolLocation : public memory_test {};
 
-// None of it counts against the device; all of it is reached by the host, and in stream order by a
-// device that is let.
+// A host pool does not count against the device. The host accesses its memory; a device with access
+// does so in stream order.
 TEST_F(PoolLocation, HostPoolsDoNotCountAgainstTheDevice) {
   const test_stream stream;
   for (const CUmemoryPool pool : {make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host),
@@ -60,8 +60,8 @@ TEST_F(PoolLocation, HostPoolsDoNotCountAgainstTheDevice) {
   }
 }
 
-// Until the device is let, the memory of a host pool is the host's alone; what is in use already is
-// let, or not, with the rest.
+// Only the host accesses a host pool's memory until a device is given access. Access applies to
+// existing allocations, too.
 TEST_F(PoolLocation, ADeviceNeedsAccessToAHostPool) {
   const test_stream stream;
   const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host);
@@ -84,8 +84,8 @@ TEST_F(PoolLocation, ADeviceNeedsAccessToAHostPool) {
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
 }
 
-// Where a call takes it for the device's it has to be let; as the host's it is copied from and to
-// all the same.
+// A copy that treats the memory as device memory needs access; a copy that treats it as host memory
+// does not.
 TEST_F(PoolLocation, MemoryOfAHostPoolIsCopiedAsHostMemory) {
   const test_stream stream;
   const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host);
@@ -115,7 +115,7 @@ TEST_F(PoolLocation, MemoryOfAHostPoolIsCopiedAsHostMemory) {
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
 }
 
-// A place has a pool of its own from the start, which stays; another may take its turn.
+// Each location has a permanent default pool; another pool can become the current one.
 TEST_F(PoolLocation, EachLocationHasADefaultAndACurrentPool) {
   for (const CUmemAllocationType type :
        {CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_ALLOCATION_TYPE_MANAGED}) {
@@ -136,8 +136,8 @@ TEST_F(PoolLocation, EachLocationHasADefaultAndACurrentPool) {
   }
 }
 
-// Memory of a managed pool is managed memory to prefetches; the block's next life knows nothing of
-// them.
+// Memory of a managed pool can be prefetched; the next allocation in the block starts without that
+// state.
 TEST_F(PoolLocation, ManagedBlocksArePrefetched) {
   const test_stream stream;
   const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, no_location);
@@ -162,7 +162,7 @@ TEST_F(PoolLocation, ManagedBlocksArePrefetched) {
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
 }
 
-// A device's current pool is one of its own memory.
+// A device's current pool must be a pool of its own memory.
 TEST_F(PoolLocation, APoolOfAnotherLocationIsRefused) {
   CUmemLocation here{CU_MEM_LOCATION_TYPE_DEVICE, 0};
   for (const CUmemoryPool other : {make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host),

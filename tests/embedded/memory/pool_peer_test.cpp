@@ -1,5 +1,5 @@
-// pool_peer_test.cpp - memory of pools between devices: who copies it. Where there is one device,
-// nobody is asked.
+// SPDX-License-Identifier: Apache-2.0
+// pool_peer_test.cpp - copies of pool memory between devices. Skipped with a single device.
 #include "memory_fixture.hpp"
 
 #include <array>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t peer_bytes = 4096;
 
-// Memory of a pool of device 1; device 0's context is current.
+// Memory of a pool of device 1, with device 0's context current.
 class PoolPeers : public memory_test {
  protected:
   void SetUp() override {
@@ -41,7 +41,7 @@ class PoolPeers : public memory_test {
     EXPECT_EQ(driver.cuMemPoolSetAccess(pool, &here, 1), CUDA_SUCCESS);
   }
 
-  // What copies of it to and from other memory answer.
+  // Returns the results of copies to and from other memory.
   [[nodiscard]] std::array<CUresult, 2> copies(CUdeviceptr other, CUstream in) const {
     const std::array answers{driver.cuMemcpyAsync(far, other, peer_bytes, in),
                              driver.cuMemcpyAsync(other, far, peer_bytes, in)};
@@ -54,8 +54,8 @@ class PoolPeers : public memory_test {
   CUdeviceptr far = 0;
 };
 
-// What cuda.core's own tests expect of GPUs, and two H200s answer: copies by address between it and
-// managed memory, or a pool of the current device.
+// The tests of cuda.core and two H200s expect this: copies by address succeed between this memory
+// and managed memory, or a pool of the current device.
 TEST_F(PoolPeers, DevicesWithAccessCopyPoolMemory) {
   const test_stream s;
   CUdeviceptr managed = 0;
@@ -83,7 +83,7 @@ TEST_F(PoolPeers, TheDeviceOfAPoolCopiesItsMemory) {
   EXPECT_EQ(driver.cuMemFree_v2(managed), CUDA_SUCCESS);
 }
 
-// Managed memory is reached by all, whichever device its pool's place is.
+// All devices access managed memory, whichever device the pool's location is.
 TEST_F(PoolPeers, AllDevicesCopyManagedMemory) {
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;

@@ -1,4 +1,5 @@
-// pool_reuse_test.cpp - who gets memory that was freed to a pool, and whom that makes wait.
+// SPDX-License-Identifier: Apache-2.0
+// pool_reuse_test.cpp - which stream gets memory freed to a pool, and which stream waits for it.
 #include "pool_fixture.hpp"
 
 namespace weir::embedded {
@@ -6,7 +7,7 @@ namespace {
 
 class PoolReuse : public pool_test {};
 
-// What a stream frees it gets again at once: its later work comes after the earlier.
+// A stream reuses its freed memory at once, because its later work comes after its earlier work.
 TEST_F(PoolReuse, AStreamReusesMemoryThatItFreed) {
   test_pool pool;
   test_stream s;
@@ -21,7 +22,6 @@ TEST_F(PoolReuse, AStreamReusesMemoryThatItFreed) {
   release(second, s);
 }
 
-// Another stream gets it when the free is complete, not before.
 TEST_F(PoolReuse, AnotherStreamReusesMemoryAfterTheFreeCompletes) {
   test_pool pool;
   test_stream s;
@@ -42,7 +42,7 @@ TEST_F(PoolReuse, AnotherStreamReusesMemoryAfterTheFreeCompletes) {
   t.synchronize();
 }
 
-// A device that is full of idle blocks is not full.
+// Idle blocks do not make a device full.
 TEST_F(PoolReuse, IdleMemoryOfAnyPoolMakesRoom) {
   test_pool idle;
   test_stream s;
@@ -56,8 +56,8 @@ TEST_F(PoolReuse, IdleMemoryOfAnyPoolMakesRoom) {
   EXPECT_EQ(driver.cuMemFree_v2(plain), CUDA_SUCCESS);
 }
 
-// A stream that frees and allocates in turn needs the memory of one step only, whatever the sizes,
-// although the host is far ahead of it.
+// A stream that alternates frees and allocations needs the memory of one step only, whatever the
+// sizes, though the host is far ahead.
 TEST_F(PoolReuse, AStreamMakesRoomForItself) {
   test_pool pool;
   test_stream s;
@@ -75,8 +75,8 @@ TEST_F(PoolReuse, AStreamMakesRoomForItself) {
   s.synchronize();
 }
 
-// With nothing else left, an allocation is given what another stream is about to free, and waits
-// for it in order.
+// With no other memory left, an allocation gets a block that another stream will free, and waits
+// for it in stream order.
 TEST_F(PoolReuse, AStreamMayWaitForABlockOfAnotherStream) {
   test_pool pool;
   test_stream s;
@@ -105,9 +105,9 @@ TEST_F(PoolReuse, AStreamMayWaitForABlockOfAnotherStream) {
   EXPECT_EQ(words_at(result.address())[0], 1u);
 }
 
-// A stream that has waited for a free by an event gets the block, though neither has come so far;
-// one that has waited for an event before the free does not, nor does any where the pool does not
-// follow events.
+// A stream that has waited for a free by an event reuses the block, though neither stream has
+// reached it. An event recorded before the free does not allow this, nor does a pool without event
+// dependencies.
 TEST_F(PoolReuse, AStreamReusesMemoryFreedBeforeAnAwaitedEvent) {
   test_pool pool;
   test_stream s;

@@ -1,5 +1,5 @@
-// pool_space_test.cpp - a pool's blocks and chunks: cut up, joined, given back, and shared by
-// nobody.
+// SPDX-License-Identifier: Apache-2.0
+// pool_space_test.cpp - a pool's blocks and chunks: split, merged, released, and never shared.
 #include "pool_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 class PoolSpace : public pool_test {};
 
-// What was freed is cut up for smaller blocks, and joined again for a larger one.
+// A freed block is split for smaller blocks, and merged again for a larger one.
 TEST_F(PoolSpace, FreedBlocksAreSplitAndMerged) {
   test_pool pool;
   test_stream s;
@@ -24,7 +24,7 @@ TEST_F(PoolSpace, FreedBlocksAreSplitAndMerged) {
   std::vector<CUdeviceptr> parts;
   for (std::size_t i = 0; i < 4; ++i) {
     parts.push_back(pool.allocate(chunk / 4, s));
-    EXPECT_EQ(parts.back(), all + i * chunk / 4 * model::block_stride);
+    EXPECT_EQ(parts.back(), all + i * chunk / 4 * model::redzone_factor);
   }
   release(parts[1], s);
   release(parts[2], s);
@@ -39,16 +39,16 @@ TEST_F(PoolSpace, FreedBlocksAreSplitAndMerged) {
   s.synchronize();
 }
 
-// Chunks go back one by one, as soon as no block reaches into them; what is larger than one begins
-// in the last one's rest.
+// A chunk is released once no block reaches into it. A block larger than a chunk starts in the rest
+// of the last one.
 TEST_F(PoolSpace, ChunksAreReleasedWhenNoBlockReachesIntoThem) {
   test_pool pool{0};
   test_stream s;
   const CUdeviceptr a = pool.allocate(chunk / 8 * 5, s);
   const CUdeviceptr b = pool.allocate(chunk / 8 * 5, s);
   const CUdeviceptr c = pool.allocate(chunk / 8 * 5, s);
-  EXPECT_EQ(b, a + chunk / 8 * 5 * model::block_stride);
-  EXPECT_EQ(c, b + chunk / 8 * 5 * model::block_stride);
+  EXPECT_EQ(b, a + chunk / 8 * 5 * model::redzone_factor);
+  EXPECT_EQ(c, b + chunk / 8 * 5 * model::redzone_factor);
   EXPECT_EQ(pool.reserved(), 2 * chunk);
   release(a, s);
   s.synchronize();
@@ -62,8 +62,8 @@ TEST_F(PoolSpace, ChunksAreReleasedWhenNoBlockReachesIntoThem) {
   EXPECT_EQ(pool.reserved(), 0u);
 }
 
-// Streams that allocate, write, read and free at random, far ahead of the device, each find in a
-// block what they wrote there: nobody else had it meanwhile.
+// Streams allocate, write, read and free at random, far ahead of the device. Each finds its own
+// values, so no block had two owners.
 RC_GTEST_FIXTURE_PROP(PoolSpace, NoBlockIsSharedByWorkThatMayOverlap, ()) {
   struct owned {
     CUdeviceptr address;
@@ -82,7 +82,7 @@ RC_GTEST_FIXTURE_PROP(PoolSpace, NoBlockIsSharedByWorkThatMayOverlap, ()) {
   std::vector<std::uint32_t> tags;
   std::vector<owned> live;
 
-  // The first and the last word of a block, as they are when its owner comes to its end.
+  // Reads the first and the last word of a block at the end of its owner's work.
   const auto read_and_free = [&](std::size_t i) {
     const owned block = live[i];
     const CUstream s = *streams[block.stream];

@@ -1,4 +1,5 @@
-// pool_test.cpp - pools: when they give memory back, when they have no more, and how they end.
+// SPDX-License-Identifier: Apache-2.0
+// pool_test.cpp - pools: when they release memory, when they are full, and how they are destroyed.
 #include "pool_fixture.hpp"
 
 #include "embedded/model/memory/pool/memory_pool.hpp"
@@ -92,13 +93,13 @@ TEST_F(Pool, APoolIsLimitedToItsMaximumSize) {
   EXPECT_EQ(pool.try_allocate(&b, chunk + 512, s), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(b, 0u);
   release(a, s);
-  // What is idle makes room for another size.
+  // Idle memory makes room for another size.
   EXPECT_EQ(pool.try_allocate(&b, chunk + 512, s), CUDA_SUCCESS);
   release(b, s);
   s.synchronize();
 }
 
-// All that there could be is kept: the sum with a chunk is more than there are numbers.
+// The requested size plus a chunk overflows, so everything is kept.
 TEST_F(Pool, ATrimToAHugeSizeKeepsAllMemory) {
   test_pool pool;
   test_stream s;
@@ -108,8 +109,8 @@ TEST_F(Pool, ATrimToAHugeSizeKeepsAllMemory) {
   EXPECT_EQ(pool.reserved(), chunk);
 }
 
-// Who found a pool before another thread ended it gets nothing of it, nor of the next one that is
-// made there.
+// A thread that looked up a pool before another thread destroyed it allocates neither from it nor
+// from the next pool in the entry.
 TEST_F(Pool, ADestroyedPoolAllocatesNothing) {
   test_stream s;
   model::stream& by = *model::this_process().streams.find(CUstream{s});

@@ -1,5 +1,5 @@
-// copy_test.cpp - sets and copies: when they are done, what they block, and that they do what they
-// say.
+// SPDX-License-Identifier: Apache-2.0
+// copy_test.cpp - memsets and copies: completion, blocking, and results.
 #include "embedded/memory/linear_fixture.hpp"
 
 #include <rapidcheck/gtest.h>
@@ -15,8 +15,8 @@ namespace {
 
 class Copy : public linear_test {};
 
-// A copy of pageable memory reads it before the call returns; what the program writes there later
-// is not copied.
+// A copy reads a small pageable source before the call returns; later writes of the program are not
+// copied.
 TEST_F(Copy, SmallPageableSourcesAreReadAtTheCall) {
   test_stream s;
   const CUdeviceptr address = allocate(1 << 20);
@@ -48,8 +48,8 @@ TEST_F(Copy, PinnedSourcesAreReadInOrder) {
   release(address);
 }
 
-// The driver's copy of a large pageable source would cost more than the wait: the source is read in
-// order, and the call returns when it has been.
+// Staging a large pageable source would cost more than waiting: the source is read in stream order,
+// and the call returns afterwards.
 TEST_F(Copy, LargePageableSourcesMayBeWrittenAfterTheCall) {
   test_stream s;
   const std::size_t bytes = (1 << 20) + 4096;
@@ -111,8 +111,8 @@ TEST_F(Copy, HostFunctionsMayOnlyQueueSets) {
   release(inside.address);
 }
 
-// Random sets and copies, in and out of bounds, against plain vectors. Those out of bounds are
-// refused and do nothing.
+// Compares random memsets and copies, in and out of bounds, with plain vectors. Those out of bounds
+// fail and do nothing.
 RC_GTEST_FIXTURE_PROP(Copy, SetsAndCopiesMatchAModel, ()) {
   constexpr std::size_t bytes = 3000;
   const test_stream s;
@@ -139,7 +139,7 @@ RC_GTEST_FIXTURE_PROP(Copy, SetsAndCopiesMatchAModel, ()) {
       if (wanted == CUDA_SUCCESS) std::fill_n(target, length, value);
     } else {
       const std::size_t from = *any_block;
-      if (from == to) continue;  // overlapping copies mean nothing
+      if (from == to) continue;  // overlapping copies are undefined
       RC_ASSERT(driver.cuMemcpyAsync(blocks[to] + offset, blocks[from] + offset, length, s) ==
                 (length == 0 ? CUDA_SUCCESS : wanted));
       if (wanted == CUDA_SUCCESS) {
@@ -154,7 +154,7 @@ RC_GTEST_FIXTURE_PROP(Copy, SetsAndCopiesMatchAModel, ()) {
   release(blocks[1]);
 }
 
-// Two-dimensional sets of every width write their rows and nothing between them.
+// Two-dimensional memsets of every width write their rows and nothing between them.
 RC_GTEST_FIXTURE_PROP(Copy, SetsOfRowsLeaveTheBytesBetweenThem, ()) {
   const std::size_t element = *rc::gen::element<std::size_t>(1, 2, 4);
   const std::size_t width = *rc::gen::inRange<std::size_t>(1, 1500);
@@ -182,7 +182,7 @@ RC_GTEST_FIXTURE_PROP(Copy, SetsOfRowsLeaveTheBytesBetweenThem, ()) {
   release(block);
 }
 
-// A box of one volume lands in another, whatever the pitches and the offsets.
+// A box is copied correctly between two volumes with any pitches and offsets.
 RC_GTEST_FIXTURE_PROP(Copy, BoxesAreCopiedByRowsAndSlices, ()) {
   constexpr std::size_t volume = 4096;
   const auto small = rc::gen::inRange<std::size_t>(1, 9);

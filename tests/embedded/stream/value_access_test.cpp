@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // value_access_test.cpp - words that streams may not read or write, and batches that cannot be
-// made.
+// submitted.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ class read_only_word {
   void* page_;
 };
 
-// Memory in a range of its own; streams may not touch it until they are let.
+// Memory in its own reserved range; streams need access to use it.
 class mapped_word {
  public:
   mapped_word() {
@@ -73,16 +74,15 @@ CUstreamBatchMemOpParams write_of(CUdeviceptr word, std::uint32_t value) {
   return op;
 }
 
-// A new Thing that is there until the process ends, because nothing can be given back after a
-// failure of the device.
+// Creates a Thing that is never destroyed, because nothing can be freed after a device failure.
 template <class Thing, class... Args>
 Thing& made_for_good(Args... args) {
   static auto& all = *new std::vector<std::unique_ptr<Thing>>;
   return *all.emplace_back(std::make_unique<Thing>(args...));
 }
 
-// The work fails the device, which a process can do only once, and nothing behind it is done.
-// `submit` gets a stream that stands still, and a word that is written behind.
+// The work fails the device, which is permanent for the process, and nothing behind it runs.
+// `submit` gets a blocked stream and the address of a word that is written behind.
 void expect_failure(const std::function<bool(CUstream, CUdeviceptr)>& submit) {
   test::in_a_fresh_process([&] {
     const auto& s = made_for_good<test_stream>();
@@ -101,7 +101,7 @@ void expect_failure(const std::function<bool(CUstream, CUdeviceptr)>& submit) {
   });
 }
 
-// A graph of that operation and, behind it, a write of the word.
+// Launches a graph of that operation and, behind it, a write of the word.
 bool launch(CUstream s, CUstreamBatchMemOpParams op, CUdeviceptr behind) {
   CUgraph graph = nullptr;
   CUgraphNode first = nullptr;
@@ -158,7 +158,7 @@ TEST_F(ValueAccess, ANodeThatMayNotReadFailsTheDevice) {
   });
 }
 
-// Words that calls do not take may be a node's, but not a launch's, until the node has others.
+// A node may name words that calls refuse, but a launch fails until the node's parameters change.
 TEST_F(ValueAccess, ALaunchRefusesWordsInManagedOrPooledMemory) {
   const test_stream s;
   CUcontext context = nullptr;
@@ -193,7 +193,7 @@ TEST_F(ValueAccess, ALaunchRefusesWordsInManagedOrPooledMemory) {
   EXPECT_EQ(driver.cuMemFree_v2(plain), CUDA_SUCCESS);
 }
 
-// Whether a write may be done is asked when it runs.
+// Access of a write is checked when it runs.
 TEST_F(ValueAccess, AMappingNeedsAccessForValueOperations) {
   const mapped_word word;
   const test_stream s;
@@ -212,8 +212,8 @@ TEST_F(ValueAccess, AMappingNeedsAccessForValueOperations) {
   EXPECT_EQ(words_at(word.address())[0], 2u);
 }
 
-// Each batch counts every word up by one, if it finds room for all of its operations; what is left
-// of one that did not would hold the stream, or count twice.
+// Each batch increments every word if there is room for all of its operations. A partly submitted
+// batch would block the stream, or count twice.
 TEST_F(ValueAccess, ABatchThatRunsOutOfMemoryDoesNothing) {
   constexpr std::size_t words = 200;
   const pinned_block memory{4 * words};

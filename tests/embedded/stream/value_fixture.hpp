@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // value_fixture.hpp - streams that wait for words of memory and write them.
 #pragma once
 

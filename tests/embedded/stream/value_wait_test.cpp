@@ -1,5 +1,5 @@
-// value_wait_test.cpp - streams that wait for values go on when other streams write them, in
-// whatever way.
+// SPDX-License-Identifier: Apache-2.0
+// value_wait_test.cpp - waits for values end when other streams write them, by any kind of write.
 
 #include <algorithm>
 #include <functional>
@@ -15,8 +15,8 @@ constexpr std::uint32_t rounds = 200;
 
 class ValueWait : public value_test {};
 
-// Two streams hand over to each other, one of them in some way of writing the word. Each waits for
-// what the other writes next.
+// Two streams alternate: each waits for the next value that the other writes. One of them uses the
+// given kind of write.
 void hand_over(const std::function<CUresult(CUstream, CUdeviceptr, std::uint32_t)>& put) {
   test_stream s;
   test_stream t;
@@ -105,7 +105,7 @@ TEST_F(ValueWait, AHostStoreEndsTheWait) {
   }
 }
 
-// Many wait for one word, each for a value of its own, and for words that share a cache line.
+// Many streams wait for one word, each for its own value, and for words in one cache line.
 TEST_F(ValueWait, EachStreamContinuesAtItsOwnValue) {
   constexpr std::uint32_t streams = 20;
   const pinned_block words{64};
@@ -132,8 +132,8 @@ TEST_F(ValueWait, EachStreamContinuesAtItsOwnValue) {
   }
 }
 
-// Streams that wait for each other in a circle stand still until the host writes, and a thread that
-// waits for them finds out.
+// Streams that wait in a circle block until the host writes; a thread that synchronizes with them
+// notices the write.
 TEST_F(ValueWait, ACircularWaitEndsWhenTheHostWrites) {
   test_stream s;
   test_stream t;
@@ -153,8 +153,7 @@ TEST_F(ValueWait, ACircularWaitEndsWhenTheHostWrites) {
   EXPECT_EQ(words_at(one)[0], 2u);
 }
 
-// What is kept of the writers of words is the last write to each, and nothing of words that nobody
-// writes.
+// The driver keeps the last write of each word, and no entry for words without writers.
 TEST_F(ValueWait, TheLastWriterOfAWordIsRecorded) {
   std::uint32_t word = 0;
   std::uint32_t unwritten = 0;

@@ -1,4 +1,6 @@
-// faults/capture/capture_fixture.hpp - two streams to capture, which are ordinary ones in the end.
+// SPDX-License-Identifier: Apache-2.0
+// faults/capture/capture_fixture.hpp - two streams to capture, and a check that they accept work in
+// the end.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -21,7 +23,7 @@ class capture_fixture : public ::testing::Test {
     s.sync();
     t.sync();
   }
-  // t joins the capture of s and has work of its own.
+  // Joins t to the capture of s and queues work of its own on t.
   void fork() {
     t.wait(s);
     fill(t, x, 2);

@@ -1,5 +1,6 @@
-// capture_forms_test.cpp - forks, captures into graphs and frontiers of which a driver call fails,
-// or is not there.
+// SPDX-License-Identifier: Apache-2.0
+// capture_forms_test.cpp - failed or missing driver calls in forks, captures into graphs, and
+// frontier changes.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/capture/capture_participant.hpp>
 #include <weir/capture/capture_to.hpp>
@@ -56,13 +57,14 @@ TEST_F(CaptureFormsFaults, AFailedForkDestroysTheStreamsItCreated) {
   }
 }
 
-// Rule 123: whatever fails of a fork, the capture ends well, with all of its streams joined.
+// Rule 123: whichever call of a fork fails, the capture ends without an error, with all streams
+// joined.
 TEST_F(CaptureFormsFaults, ACaptureEndsWithAllStreamsJoinedIfAForkFails) {
   const stream u{gpu};
   const auto fork_with = [&](auto function) {
     for (int nth = 1; nth <= 4; ++nth) {
       SCOPED_TRACE(nth);
-      const unhandled_errors unraised;
+      const unhandled_errors unhandled;
       fault_table faults;
       const graph g = capture(s, [&] {
         fill(s, x, 1);
@@ -76,7 +78,7 @@ TEST_F(CaptureFormsFaults, ACaptureEndsWithAllStreamsJoinedIfAForkFails) {
                   errc::system_not_ready);
       });
       EXPECT_EQ(g.node_count(), nth <= 2 ? 1u : 3u);
-      EXPECT_EQ(unraised.count(), 0u);
+      EXPECT_EQ(unhandled.count(), 0u);
     }
   };
   fork_with(&driver_table::cuEventRecord);
@@ -84,7 +86,7 @@ TEST_F(CaptureFormsFaults, ACaptureEndsWithAllStreamsJoinedIfAForkFails) {
 }
 
 TEST_F(CaptureFormsFaults, AJoinThatFailsMidwayCanBeRepeated) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   const graph g = capture(s, [&] {
     const stream u{gpu};
     stream_fork f{s, {t.ref(), u.ref()}};
@@ -93,13 +95,13 @@ TEST_F(CaptureFormsFaults, AJoinThatFailsMidwayCanBeRepeated) {
     fault_table faults;
     faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     EXPECT_EQ(result_of([&] { f.join(); }), errc::system_not_ready);
-    EXPECT_EQ(f.size(), 2u) << "the others have been joined";
+    EXPECT_EQ(f.size(), 2u) << "the other streams have been joined";
     EXPECT_EQ(f[1], t);
     f.join();
     EXPECT_TRUE(f.joined());
   });
   EXPECT_EQ(g.node_count(), 2u);
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
 }
 
 TEST_F(CaptureFormsFaults, AFailedCaptureToLeavesTheGraphUnchanged) {
@@ -114,7 +116,7 @@ TEST_F(CaptureFormsFaults, AFailedCaptureToLeavesTheGraphUnchanged) {
   for (const test::driver_function& function : test::driver_functions) {
     for (int nth = 1; nth < 100; ++nth) {
       SCOPED_TRACE(testing::Message() << function.symbol << ", call " << nth);
-      const unhandled_errors unraised;
+      const unhandled_errors unhandled;
       int calls = 0;
       const auto failure = failure_of([&] {
         fault_table faults;
@@ -135,7 +137,7 @@ TEST_F(CaptureFormsFaults, AFailedCaptureToLeavesTheGraphUnchanged) {
       }
       ++failures;
       EXPECT_EQ(failure->result(), errc::system_not_ready);
-      EXPECT_EQ(unraised.count(), 0u);
+      EXPECT_EQ(unhandled.count(), 0u);
       ASSERT_FALSE(g.closed());
       expect_unchanged();
     }
@@ -157,7 +159,8 @@ TEST_F(CaptureFormsFaults, AMovedGraphIsDestroyedOnceIfACaptureFails) {
   });
 }
 
-// What the begin cannot take back the driver has destroyed: nobody does so a second time.
+// If a failed begin cannot be undone, weir assumes that the driver destroyed the graph and does not
+// destroy it again.
 TEST_F(CaptureFormsFaults, AFailedBeginThatCannotBeUndoneClosesTheGraph) {
   const auto attempt = [&](const auto& begin) {
     graph g;
@@ -170,7 +173,7 @@ TEST_F(CaptureFormsFaults, AFailedBeginThatCannotBeUndoneClosesTheGraph) {
       EXPECT_EQ(result_of([&] { begin(g); }), errc::system_not_ready);
     }
     EXPECT_TRUE(g.closed());
-    abi::CUgraph still = nullptr;  // for the driver has not seen the end
+    abi::CUgraph still = nullptr;  // the driver has not seen the end, as the failure is simulated
     EXPECT_EQ(detail::driver().cuStreamEndCapture(s.get(), &still), abi::CUDA_SUCCESS);
     EXPECT_EQ(still, handle);
     if (g.closed()) {
@@ -181,7 +184,7 @@ TEST_F(CaptureFormsFaults, AFailedBeginThatCannotBeUndoneClosesTheGraph) {
   attempt([&](graph& g) { capture_to(s, g, [] { FAIL(); }); });
 }
 
-// The same where it can be taken back: the graph stays with its owner.
+// If the begin can be undone, the graph stays with its owner.
 TEST_F(CaptureFormsFaults, AFailedBeginThatIsUndoneLeavesTheGraphWithItsOwner) {
   graph g;
   {
@@ -193,7 +196,7 @@ TEST_F(CaptureFormsFaults, AFailedBeginThatIsUndoneLeavesTheGraphWithItsOwner) {
   EXPECT_EQ(g.node_count(), 0u);
 }
 
-// An end by hand is the end, also where not even the first question is answered.
+// A manual end always ends the capture, even if its first query fails.
 TEST_F(CaptureFormsFaults, AManualEndEndsTheCaptureIfItsFirstQueryFails) {
   const auto fail_query = [&](const auto& end) {
     fault_table faults;
@@ -202,7 +205,7 @@ TEST_F(CaptureFormsFaults, AManualEndEndsTheCaptureIfItsFirstQueryFails) {
   };
   begin_capture(s);
   fill(s, x, 1);
-  // Of another's nothing is known, and it lives on.
+  // Ending another stream, or a capture of the other kind, leaves the capture of s open.
   fail_query([&] { static_cast<void>(end_capture(t)); });
   fail_query([&] { static_cast<void>(end_capture_to(s)); });
   EXPECT_EQ(capture_status_of(s), capture_status::active);

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // capture_older_driver_test.cpp - captures with the drivers of CUDA 12.0 to 12.2, which have no
-// data of edges between nodes.
+// edge data.
 #include <weir/capture/capture.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -38,7 +39,7 @@ class CaptureWithOlderDrivers : public ::testing::TestWithParam<int> {
     EXPECT_EQ(detail::active_capture_count.load(), 0);
   }
 
-  // What y holds after a launch, which the end of the graph has to come after.
+  // Returns what y holds after a launch. The end of the graph must come after the work on y.
   [[nodiscard]] int launch_and_read(const graph& g) {
     fill(s, y, 0);
     const graph_exec exec = g.instantiate();
@@ -105,7 +106,7 @@ TEST_P(CaptureWithOlderDrivers, TheJoinForksOptionJoinsForkedStreams) {
   EXPECT_EQ(launch_and_read(g), 6);
 }
 
-// Also one that joined directly through the driver.
+// Also joins a stream that was forked directly through the driver.
 TEST_P(CaptureWithOlderDrivers, TheJoinForksOptionJoinsStreamsForkedThroughTheDriver) {
   const graph g = capture(s,
                           [&] {

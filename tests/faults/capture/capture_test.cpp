@@ -1,5 +1,6 @@
-// capture_test.cpp - captures and graphs of which a driver call fails: nothing left, the streams
-// ordinary.
+// SPDX-License-Identifier: Apache-2.0
+// capture_test.cpp - captures and graphs with failing driver calls: nothing is leaked, and the
+// streams accept work.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -44,8 +45,8 @@ TEST_F(CaptureFaults, AScopedCaptureReportsEachFailedCall) {
   every_call_may_fail([&] { return capture(s, [&](capture_scope& scope) { scope.keep(1); }); });
 }
 
-// Beside the begin and the end it is one question, for the capture's id: a begin says itself that
-// the stream captures already, and an end that it does not.
+// A capture makes three driver calls: the begin, the end and one query for its id. The begin and
+// the end report themselves whether the stream captures.
 TEST_F(CaptureFaults, ACaptureWithoutForksMakesOneCaptureInfoQuery) {
   fault_table calls;
   const graph g = capture(s, [] {});
@@ -83,7 +84,7 @@ TEST_F(CaptureFaults, GraphOperationsReportEachFailedCall) {
 
 TEST_F(CaptureFaults, ExecutableGraphOperationsReportEachFailedCall) {
   const graph g = capture(s, [&] { fill(s, x, 1); });
-  std::vector<graph_exec> made;  // their destruction is not what fails here
+  std::vector<graph_exec> made;  // destroyed outside the calls that fail
   every_call_may_fail([&] { made.push_back(g.instantiate()); });
   every_call_may_fail([&] { made.push_back(g.instantiate({.upload_in = s})); });
   graph_exec& exec = made.front();
@@ -94,7 +95,7 @@ TEST_F(CaptureFaults, ExecutableGraphOperationsReportEachFailedCall) {
   every_call_may_fail([&] { made.push_back(graph_exec::adopt(g.instantiate().release())); });
 }
 
-// Strong: an executable that can be neither updated nor made anew stays what it was.
+// An executable that can be neither updated nor reinstantiated does not change.
 TEST_F(CaptureFaults, AnExecutableThatCannotBeReinstantiatedStaysUsable) {
   graph_exec exec = capture(s, [&] { fill(s, x, 1); }).instantiate();
   const graph longer = capture(s, [&] {
@@ -112,7 +113,7 @@ TEST_F(CaptureFaults, AnExecutableThatCannotBeReinstantiatedStaysUsable) {
   s.sync();
 }
 
-// What a graph does not take goes at once, and once.
+// An owner that the graph cannot keep is destroyed at once, and only once.
 TEST_F(CaptureFaults, AnOwnerThatTheGraphCannotKeepIsDestroyedOnce) {
   const graph g;
   const auto attempt = [&](auto function) {
@@ -131,10 +132,10 @@ TEST_F(CaptureFaults, AnOwnerThatTheGraphCannotKeepIsDestroyedOnce) {
   attempt(&driver_table::cuGraphRetainUserObject);
 }
 
-// A fork, and an end that cannot find out whether it was joined: the capture is over all the same.
+// The end cannot find out whether a fork was joined, and still ends the capture.
 TEST_F(CaptureFaults, AFailedEndStillEndsTheCapture) {
   const auto attempt = [&](auto function) {
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     {
       fault_table faults;
       const auto failure = failure_of([&] {
@@ -147,7 +148,7 @@ TEST_F(CaptureFaults, AFailedEndStillEndsTheCapture) {
       ASSERT_TRUE(failure);
       EXPECT_EQ(failure->result(), errc::out_of_memory);
     }
-    EXPECT_EQ(unraised.count(), 0u);
+    EXPECT_EQ(unhandled.count(), 0u);
     EXPECT_EQ(capture_status_of(s), capture_status::none);
     EXPECT_EQ(capture_status_of(t), capture_status::none);
   };
@@ -156,7 +157,7 @@ TEST_F(CaptureFaults, AFailedEndStillEndsTheCapture) {
   attempt(&driver_table::cuStreamEndCapture);
 }
 
-// The same by hand, where no scope ends what is left.
+// For a manual capture, too, which no scope ends.
 TEST_F(CaptureFaults, AFailedManualEndStillEndsTheCapture) {
   begin_capture(s);
   fork();
@@ -170,9 +171,9 @@ TEST_F(CaptureFaults, AFailedManualEndStillEndsTheCapture) {
   EXPECT_EQ(result_of([&] { static_cast<void>(end_capture(s)); }), errc::illegal_state);
 }
 
-// A second failure where the first is under way: the body's comes out, the other reaches the hook.
+// The body's exception is thrown, and the failure of the end reaches the handler.
 TEST_F(CaptureFaults, AFailedEndDuringAnExceptionReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   {
     fault_table faults;
     EXPECT_THROW(static_cast<void>(capture(s,
@@ -183,11 +184,11 @@ TEST_F(CaptureFaults, AFailedEndDuringAnExceptionReachesTheErrorHandler) {
                                            })),
                  std::runtime_error);
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::out_of_memory);
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::out_of_memory);
 }
 
-// Drivers before 12.3 have the older question only.
+// Drivers before CUDA 12.3 have only the older query.
 TEST_F(CaptureFaults, TheOlderCaptureInfoQueryIsUsedAsAFallback) {
   fault_table faults;
   faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1,
@@ -199,7 +200,8 @@ TEST_F(CaptureFaults, TheOlderCaptureInfoQueryIsUsedAsAFallback) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-// A look beside a capture that cannot be made harmless is not made.
+// A query beside a capture needs relaxed capture mode. If the mode cannot be set, the query is not
+// made.
 TEST_F(CaptureFaults, QueriesDuringACaptureReportEachFailedCall) {
   const event mark = t.record();
   begin_capture(s);
@@ -210,7 +212,7 @@ TEST_F(CaptureFaults, QueriesDuringACaptureReportEachFailedCall) {
   static_cast<void>(end_capture(s));
 }
 
-// Memory that cannot be closed without harm is not closed.
+// Memory that cannot be closed without breaking the capture is not closed.
 TEST_F(CaptureFaults, MemoryIsNotClosedIfTheCaptureModeCannotBeChanged) {
   ipc_buffer<int> memory{10};
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};

@@ -1,4 +1,5 @@
-// completion_end_test.cpp - what has failed for good: a device, or the driver.
+// SPDX-License-Identifier: Apache-2.0
+// completion_end_test.cpp - completions after a permanent failure of a device or of the driver.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -35,8 +36,8 @@ using namespace std::chrono_literals;
 
 class CompletionEndFaults : public test::CompletionFaults {};
 
-// What has failed is given back when everybody knows, in whatever stream: the driver takes its time
-// for that.
+// All waiters of all streams are notified before any event is destroyed, since the driver may take
+// long for that.
 TEST_F(CompletionEndFaults, AllWaitersAreNotifiedBeforeEventsAreDestroyed) {
   constexpr int streams = 5;
   constexpr int awaits = 50;
@@ -56,7 +57,7 @@ TEST_F(CompletionEndFaults, AllWaitersAreNotifiedBeforeEventsAreDestroyed) {
   faults.fail(&driver_table::cuEventQuery, 1'000'000, test::refused);
 }
 
-// Rule 161. What becomes of work is not known any more then, and its memory is nobody's.
+// Rule 161: after the shutdown the state of the work is unknown and its memory has no owner.
 TEST_F(CompletionEndFaults, EveryWaiterIsNotifiedOnceWhenTheDriverShutsDown) {
   const test::unhandled_errors reported;
   std::deque<recorded_outcome> all;
@@ -80,7 +81,7 @@ TEST_F(CompletionEndFaults, EveryWaiterIsNotifiedOnceWhenTheDriverShutsDown) {
     await(e.completion(), all.emplace_back());
     await_with_timeout(c, all.emplace_back());
     c.then([&to = all.emplace_back()](errc outcome) { to.record(outcome); });
-    static_cast<void>(s.enqueue_async([&] { return closure_probe{f}; }));  // dropped
+    static_cast<void>(s.enqueue_async([&] { return closure_probe{f}; }));  // dropped at once
     for (const driver_function& function : test::driver_functions) {
       function.fail_from(faults, abi::CUDA_ERROR_DEINITIALIZED);
     }

@@ -1,5 +1,5 @@
-// faults/completion/completion_fixture.hpp - completions while each call of the driver fails in
-// turn.
+// SPDX-License-Identifier: Apache-2.0
+// faults/completion/completion_fixture.hpp - completions while each driver call fails in turn.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -31,9 +31,9 @@
 namespace weir::test {
 
 inline constexpr abi::CUresult refused =
-    abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
+    abi::CUDA_ERROR_SYSTEM_NOT_READY;  // a code without special handling
 
-// Throws what the work failed with.
+// Throws the error of the work.
 template <class Wait>
 detached await_with_timeout(Wait wait, recorded_outcome& to) {
   errc how = errc::success;
@@ -49,22 +49,24 @@ class CompletionFaults : public ::testing::Test {
  protected:
   static inline std::atomic<int> live_events{0};
   static inline std::atomic<int> completed_so_far{0};
-  static inline std::atomic<int> completed_when_destroyed{0};  // the least that were told by then
+  // The lowest value of completed_so_far when an event was destroyed.
+  static inline std::atomic<int> completed_when_destroyed{0};
 
-  // run(stream, name) once as it is, and then once for each driver call that it makes, which fails;
-  // `name` is that call's. Events that it leaves are few.
+  // Calls run(stream, name) once without a failure, and then once for each driver call that it
+  // makes, with that call failing. `name` is the name of the failed call. Expects that run() leaves
+  // few events.
   template <class Run>
   void with_each_call_failing(const Run& run) {
     std::vector<int> counts;
     {
-      gate{stream{gpu}};  // makes what all gates have
+      gate{stream{gpu}};  // creates what all gates share
       const fault_table calls;
       const stream s{gpu};
       empty_event_pool();
       const std::vector<int> before = call_counts_of(calls);
       run(s, std::string_view{});
       counts = call_counts_of(calls);
-      constexpr int most = 12;  // the reactor's thread may ask any number of times
+      constexpr int most = 12;  // the reactor thread may poll any number of times
       for (std::size_t i = 0; i < counts.size(); ++i) {
         const bool belongs_to_gate = driver_functions[i].symbol == "cuStreamWaitValue32_v2";
         counts[i] = belongs_to_gate ? 0 : std::min(counts[i] - before[i], most);
@@ -77,13 +79,13 @@ class CompletionFaults : public ::testing::Test {
       empty_event_pool();
       function.fail(faults, nth, refused);
       run(s, std::string_view{function.name});
-      function.fail(faults, 1'000'000, refused);  // the stream's end is no part of it
+      function.fail(faults, 1'000'000, refused);  // destroying the stream must not fail
     });
     constexpr int few = 20;
     while (live_events - before > few) std::this_thread::yield();
   }
 
-  // Of the events that nobody uses just now, so that new ones have to be made.
+  // Takes all unused events from the pool, so that run() must create new ones.
   void empty_event_pool() const {
     const context_ref context = gpu.primary_context();
     const unsigned long long number = detail::context_id_of(context.get(), call_site::current());
@@ -97,7 +99,8 @@ class CompletionFaults : public ::testing::Test {
     detail::destroy_events(kept);
   }
 
-  // What a call that fails throws, while a completion is being made. None: it did not fail.
+  // Returns what make() returns. If make() throws, expects the failed call's error and returns
+  // nothing.
   template <class Make>
   static std::optional<completion> make_or_expect_failure(const Make& make,
                                                           std::string_view failing) {
@@ -110,7 +113,7 @@ class CompletionFaults : public ::testing::Test {
     return made;
   }
 
-  // Past the calls that fail.
+  // Calls the original driver function, which does not fail.
   static void sync(const stream& s) {
     EXPECT_EQ(table_override::original().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS);
   }

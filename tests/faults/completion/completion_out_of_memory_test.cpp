@@ -1,5 +1,6 @@
-// completion_out_of_memory_test.cpp - completions where the program has no memory left: made and
-// awaited, or not at all.
+// SPDX-License-Identifier: Apache-2.0
+// completion_out_of_memory_test.cpp - completions without free memory: either created and awaited,
+// or refused.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
 #include <weir/device/device.hpp>
@@ -34,17 +35,16 @@ using test::closure_stats;
 using test::gate;
 using namespace std::chrono_literals;
 
-// Once as it comes, and once with points that are asked.
+// Runs with the engine's notifications, and with polled completions.
 class CompletionOutOfMemory : public ::testing::TestWithParam<bool> {
  protected:
   CompletionOutOfMemory() {
     if (GetParam()) calls.emplace();
-    stream{gpu}.completion().wait();  // what is made once for all
+    stream{gpu}.completion().wait();  // creates what all streams share
   }
 
-  // Has each allocation of change() fail in turn, until it succeeds; whenever it has not,
-  // unchanged() looks. Both are given a stream that nothing was asked of; change() finds it held,
-  // if it is to be.
+  // Makes each allocation of change() fail in turn, until change() succeeds. After each failure
+  // calls unchanged(). Both get a new stream, which is blocked during change() if is_held.
   template <class Change, class Unchanged>
   void with_each_allocation_failing(const Change& change, const Unchanged& unchanged,
                                     bool is_held = true) {
@@ -79,7 +79,6 @@ void wait_for(const std::atomic<int>& count, int wanted) {
   while (count != wanted) std::this_thread::yield();
 }
 
-// The stream is none the worse for it.
 TEST_P(CompletionOutOfMemory, AStreamStaysUsableIfACompletionCannotBeAllocated) {
   completion c;
   with_each_allocation_failing([&](const stream& s) { c = s.completion(); },
@@ -88,7 +87,7 @@ TEST_P(CompletionOutOfMemory, AStreamStaysUsableIfACompletionCannotBeAllocated) 
 }
 
 TEST_P(CompletionOutOfMemory, PendingCompletionsSurviveAFailedAllocation) {
-  constexpr int many = 40;  // more than there is room for at first
+  constexpr int many = 40;  // more than the initial capacity
   for (int before = 0; before < many; ++before) {
     for (int after = 0; after < 4; ++after) {
       const stream s{gpu};
@@ -109,7 +108,6 @@ TEST_P(CompletionOutOfMemory, PendingCompletionsSurviveAFailedAllocation) {
   }
 }
 
-// A function is called once, or destroyed uncalled.
 TEST_P(CompletionOutOfMemory, AFunctionIsCalledOrDestroyedOnceIfAnAllocationFails) {
   closure_stats f;
   int started = 0;
@@ -128,7 +126,7 @@ TEST_P(CompletionOutOfMemory, AFunctionIsCalledOrDestroyedOnceIfAnAllocationFail
   wait_for(f.destructions, started);
 }
 
-// Whoever waits for the engine's news, and finds no memory to be noted down, is told all the same.
+// A waiter that cannot be registered for the engine's notification is still notified.
 TEST_P(CompletionOutOfMemory, WaitingForACompletionNeedsNoMemory) {
   struct waiter : detail::completion_waiter {
     std::atomic<int> times{0};
@@ -153,7 +151,7 @@ TEST_P(CompletionOutOfMemory, WaitingForACompletionNeedsNoMemory) {
   EXPECT_TRUE(c.done());
 }
 
-// Nothing has begun where a deadline cannot be noted down.
+// If the deadline cannot be stored, the wait does not begin.
 TEST_P(CompletionOutOfMemory, AWaitWithADeadlineDoesNotBeginIfAnAllocationFails) {
   struct suspended_coroutine {
     struct promise_type {
@@ -211,7 +209,7 @@ TEST_P(CompletionOutOfMemory, AnEventStaysUsableIfACompletionCannotBeAllocated) 
   c.wait();
 }
 
-// The value is destroyed once. Where nobody can tell of the end of the work, it is waited for.
+// The value is destroyed once. If no completion can be created, the call waits for the work.
 TEST_P(CompletionOutOfMemory, AFutureValueIsDestroyedOnceIfAnAllocationFails) {
   closure_stats f;
   int made = 0;
@@ -226,8 +224,8 @@ TEST_P(CompletionOutOfMemory, AFutureValueIsDestroyedOnceIfAnAllocationFails) {
   wait_for(f.destructions, made);
 }
 
-// The reactor's thread cannot be started: threads that wait ask themselves, and what needs it is
-// refused.
+// The reactor thread cannot start: blocked threads poll themselves, and operations that need the
+// thread are refused.
 void check_without_reactor_thread(bool polled) {
   test::in_a_fresh_process([polled] {
     const device gpu;

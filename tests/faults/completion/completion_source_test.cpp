@@ -1,4 +1,6 @@
-// completion_source_test.cpp - the ends of events, launches and values while the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// completion_source_test.cpp - completions of events, launches and values with failing driver
+// calls.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
 #include <weir/completion/future.hpp>
@@ -55,7 +57,7 @@ TEST_F(CompletionSourceFaults, AwaitersOfAnEventAreNotifiedOnceIfACallFails) {
   });
 }
 
-// An error tells whether the graph was launched all the same.
+// The error says whether the graph was launched before the failure.
 TEST_F(CompletionSourceFaults, AFailedLaunchAsyncReportsWhetherTheGraphWasLaunched) {
   pinned_buffer<int> x{1};
   stream t{gpu};
@@ -89,7 +91,7 @@ TEST_F(CompletionSourceFaults, AFailedLaunchAsyncReportsWhetherTheGraphWasLaunch
   EXPECT_GT(refused_after_the_launch, 0);
 }
 
-// The value is destroyed once the work is done, or when nothing can be told about that.
+// The value is destroyed when the work is done, or at once if no completion can be recorded.
 TEST_F(CompletionSourceFaults, AFutureValueIsDestroyedOnceIfACallFails) {
   with_each_call_failing([](const stream& s, std::string_view failing) {
     closure_stats f;

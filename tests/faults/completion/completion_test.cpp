@@ -1,5 +1,6 @@
-// completion_test.cpp - completions while the driver refuses: nothing hangs, nothing is lost,
-// everybody is told once.
+// SPDX-License-Identifier: Apache-2.0
+// completion_test.cpp - completions with failing driver calls: no wait hangs, and each waiter is
+// notified once.
 #include <weir/completion/completion.hpp>
 #include <weir/completion/executor.hpp>
 #include <weir/completion/when.hpp>
@@ -29,7 +30,7 @@ using test::failure_of;
 using test::gate;
 using test::recorded_outcome;
 
-// One that fails is refused, or its question is; those beside it are good.
+// Either creating or polling one completion fails; the others succeed.
 TEST_F(CompletionFaults, AtMostOneCompletionFailsWithAFailedCall) {
   with_each_call_failing([](const stream& s, std::string_view failing) {
     int bad = 0;
@@ -66,7 +67,7 @@ TEST_F(CompletionFaults, AllWaitersReceiveTheSameOutcomeIfACallFails) {
     }
     expect_completed_once(all);
     for (const recorded_outcome& each : all)
-      EXPECT_EQ(each.outcome, c->status());  // all got the same answer
+      EXPECT_EQ(each.outcome, c->status());  // all waiters get one outcome
   });
 }
 

@@ -1,5 +1,5 @@
-// end_of_process_test.cpp - weir's objects as statics, whose destructors run when the driver has
-// gone before them.
+// SPDX-License-Identifier: Apache-2.0
+// end_of_process_test.cpp - weir's objects as statics, destroyed after the driver has shut down.
 #include <weir/capture/capture.hpp>
 #include <weir/completion/completion.hpp>
 #include <weir/completion/sync_wait.hpp>
@@ -45,7 +45,7 @@ namespace {
 
 using test::fault_table;
 
-// Ends the process as a failure: nothing may reach the hook when the driver has gone.
+// Ends the process with an error: after a driver shutdown nothing may reach the handler.
 void fail_on_unhandled_error(std::exception_ptr failure) noexcept {
   try {
     std::rethrow_exception(std::move(failure));
@@ -55,7 +55,7 @@ void fail_on_unhandled_error(std::exception_ptr failure) noexcept {
   std::_Exit(3);
 }
 
-// What a program may have at namespace scope, in use.
+// Objects in use that a program may have at namespace scope.
 struct static_objects {
   device gpu;
   stream s{gpu};
@@ -84,7 +84,7 @@ struct static_objects {
   }
 };
 
-// From here on every call answers as a driver does that has shut down.
+// Makes every driver call fail like after a shutdown.
 struct driver_shutdown {
   fault_table& faults;
   ~driver_shutdown() {
@@ -94,18 +94,18 @@ struct driver_shutdown {
   }
 };
 
-// Rule 161: destruction after the driver has gone is no failure, and harms nothing.
+// Rule 161: destruction after the driver's shutdown is no failure.
 TEST(EndOfProcess, StaticsOutliveTheDriver) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler(&fail_on_unhandled_error);
     static fault_table faults;                  // destroyed last
-    static static_objects all;                  // then these, by a driver that is gone
+    static static_objects all;                  // destroyed next, after the shutdown
     static const driver_shutdown gone{faults};  // destroyed first
     return WEIR_HOLDS(all.s.done());
   });
 }
 
-// Threads that sleep until work is done are not left behind by a driver that goes first.
+// A thread that sleeps until work is done wakes up if the driver shuts down first.
 struct blocked_threads {
   blocked_threads() = default;
   blocked_threads(const blocked_threads&) = delete;
@@ -127,7 +127,7 @@ struct blocked_threads {
     test::wait_until_asleep(numbers[i]);
   }
 
-  stream* s = nullptr;  // for the rest of the process, as its gate
+  stream* s = nullptr;  // never destroyed, like its gate
   test::gate* never_opened = nullptr;
   std::array<std::thread, 2> sleeping;
   std::array<std::atomic<pid_t>, 2> numbers{};
@@ -138,7 +138,7 @@ TEST(EndOfProcess, AWaitingThreadIsNotifiedThatTheDriverHasShutDown) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler(&fail_on_unhandled_error);
     static fault_table faults;
-    static blocked_threads last;  // destroyed by a driver that is gone
+    static blocked_threads last;  // destroyed after the shutdown
     static const driver_shutdown gone{faults};
     last.s = new stream{device{}};
     last.never_opened = new test::gate{*last.s};
@@ -149,7 +149,7 @@ TEST(EndOfProcess, AWaitingThreadIsNotifiedThatTheDriverHasShutDown) {
   });
 }
 
-// The same where the driver is still there: all of it is given back, and nothing is reported.
+// If the driver is still available, all objects are destroyed and nothing is reported.
 TEST(EndOfProcess, StaticsAreDestroyedWithTheDriver) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler(&fail_on_unhandled_error);
@@ -158,7 +158,7 @@ TEST(EndOfProcess, StaticsAreDestroyedWithTheDriver) {
   });
 }
 
-// Threads that end after main has returned leave their events and current streams behind in order.
+// Threads that end after main() has returned release their events and current streams.
 TEST(EndOfProcess, AtExitFunctionsMayUseWeir) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler(&fail_on_unhandled_error);
@@ -173,7 +173,8 @@ TEST(EndOfProcess, AtExitFunctionsMayUseWeir) {
   });
 }
 
-// Forks, runs `body` in the child and ends it as any program ends. Did that go well, and in time?
+// Forks, runs `body` in the child and exits the child normally. Returns true if that succeeds in
+// time.
 template <class Body>
 [[nodiscard]] bool child_ends_well(const Body& body) {
   const pid_t child = fork();
@@ -190,14 +191,14 @@ class ForkedChild : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!device{}.is_embedded())
-      GTEST_SKIP() << "a GPU's driver ends in its own way in a child that has none";
+      GTEST_SKIP() << "needs the embedded driver: a forked child cannot use CUDA";
 #if defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a thread sanitizer may hang in the child of a program with several threads";
 #endif
   }
 };
 
-// weir's own thread stays in the parent, with what was left to it.
+// The reclaimer thread and its tasks stay in the parent.
 TEST_F(ForkedChild, AForkedChildExitsWithoutTheReclaimerThread) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler(&fail_on_unhandled_error);
@@ -215,8 +216,8 @@ TEST_F(ForkedChild, AForkedChildExitsWithoutTheReclaimerThread) {
   });
 }
 
-// What it has of the parent's goes without a word, and does the parent no harm; calls answer that
-// there is no driver.
+// The child destroys its copies of the parent's objects without reports and without effect on the
+// parent. Driver calls fail with not_initialized.
 TEST_F(ForkedChild, AForkedChildDestroysItsCopiesWithoutDriverCalls) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler(&fail_on_unhandled_error);
@@ -247,7 +248,7 @@ TEST_F(ForkedChild, AForkedChildDestroysItsCopiesWithoutDriverCalls) {
   });
 }
 
-// Other threads hold locks of weir's when a busy program forks.
+// Other threads may hold weir's locks when the program forks.
 TEST_F(ForkedChild, AForkedChildExitsWhateverTheParentIsDoing) {
   test::in_a_fresh_process([] {
     set_unhandled_error_handler(&fail_on_unhandled_error);
@@ -278,10 +279,10 @@ TEST_F(ForkedChild, AForkedChildExitsWhateverTheParentIsDoing) {
   });
 }
 
-// exit() takes a lock of the C library's, which weir takes in passing when its thread starts.
+// exit() takes a lock of the C library that weir also takes when its thread starts.
 TEST_F(ForkedChild, AForkedChildExitsWhileTheParentRegistersExitFunctions) {
   test::in_a_fresh_process([] {
-    const stream s{device{}};  // forks are minded from here on
+    const stream s{device{}};  // installs weir's fork handlers
     std::atomic<int> left{0};
     std::atomic<bool> stop{false};
     std::thread leaving{[&] {

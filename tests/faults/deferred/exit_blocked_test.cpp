@@ -1,5 +1,6 @@
-// exit_hold_test.cpp - what exit waits for no more ends no objects of the program's beside its
-// statics.
+// SPDX-License-Identifier: Apache-2.0
+// exit_blocked_test.cpp - a driver call that exit no longer waits for: later tasks destroy no
+// objects of the program after its statics.
 #include <weir/core/deferred.hpp>
 #include <weir/device/device.hpp>
 #include <weir/memory/pinned_buffer.hpp>
@@ -33,11 +34,11 @@ using test::exit_timeout_seconds;
 using test::start_reclaimer_thread;
 using test::statics_are_destroyed;
 
-// A call of the driver's that returns when exit has given it up.
+// A driver call that returns only after exit has stopped waiting for it.
 std::atomic<bool> freeing{false};
 std::atomic<bool> may_free_now{false};
 
-// It may end while statics are there, and not beside or after them.
+// May be destroyed before the statics, and not during or after their destruction.
 struct closure {
   closure() = default;
   closure(const closure&) = delete;
@@ -47,7 +48,7 @@ struct closure {
   }
 };
 
-// What is left after that stands behind the same call.
+// A task that is deferred later waits behind the blocked call.
 struct defers_another {
   defers_another() = default;
   defers_another(const defers_another&) = delete;
@@ -76,7 +77,7 @@ struct destroyed_at_exit {
   }
 };
 destroyed_at_exit beside;
-defers_another before_it;  // there before weir's thread, whoever begins that
+defers_another before_it;  // constructed before the reclaimer thread starts
 
 TEST(ExitHold, TasksBehindABlockedDriverCallNeverRunAfterStaticsEnd) {
   test::in_a_fresh_process([] {
@@ -99,8 +100,8 @@ TEST(ExitHold, TasksBehindABlockedDriverCallNeverRunAfterStaticsEnd) {
   });
 }
 
-// The same where a wait for others was over first: the driver's thread leaves closures for the
-// static that waits for it.
+// Like the test above, after an earlier wait for other threads: the driver's thread defers closures
+// for the static that waits for it.
 struct defers_two {
   defers_two() = default;
   defers_two(const defers_two&) = delete;

@@ -1,4 +1,5 @@
-// exit_fixture.hpp - processes that end while something is left to weir's own thread.
+// SPDX-License-Identifier: Apache-2.0
+// exit_fixture.hpp - processes that exit while tasks are left to the reclaimer thread.
 #pragma once
 
 #include <weir/core/deferred.hpp>
@@ -12,19 +13,20 @@
 
 namespace weir::test {
 
-// A process that hangs at its end is killed, and its test fails.
+// Kills a process that hangs at exit, so that its test fails.
 inline constexpr unsigned exit_timeout_seconds = 30;
 
-// Keeps this thread, and its processor, for so long, as a test of patience has to.
+// Keeps the calling thread busy for the given time, as a test of timeouts needs it.
 inline void busy_wait(std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) continue;
 }
 
-// Have statics been destroyed that closures may use?
+// True once the statics that closures may use have been destroyed.
 inline std::atomic<bool> statics_are_destroyed{false};
 
-// Has weir's thread begun, so that what is made before is destroyed after the first wait.
+// Starts the reclaimer thread, so that statics constructed before are destroyed after the first
+// wait of exit.
 inline void start_reclaimer_thread() {
   const stream s{device{}};
   launch_host(s, [held = std::make_shared<int>(1)] {});

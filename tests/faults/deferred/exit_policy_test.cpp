@@ -1,4 +1,5 @@
-// exit_wait_test.cpp - how long the end of the process waits for weir's own thread.
+// SPDX-License-Identifier: Apache-2.0
+// exit_policy_test.cpp - how long exit waits for the reclaimer thread.
 #include "api/deferred/exit_policy.hpp"
 
 #include <weir/core/deferred.hpp>
@@ -36,8 +37,7 @@ using test::statics_are_destroyed;
 
 constexpr milliseconds brief{5};
 
-// Destroyed after all that anything of weir leaves for the end of the process: has as much come as
-// should have?
+// Destroyed after everything that weir runs at exit. Fails if the count is not the expected one.
 struct exit_count_check {
   exit_count_check() = default;
   exit_count_check(const exit_count_check&) = delete;
@@ -58,7 +58,7 @@ struct marks_static_destruction {
   ~marks_static_destruction() { statics_are_destroyed = true; }
 };
 
-// What a host function's closure holds, whose end takes a while.
+// An object in a host function's closure, with a slow destructor.
 struct slow_destructor {
   explicit slow_destructor(milliseconds takes) : time{takes} {}
   slow_destructor(const slow_destructor&) = delete;
@@ -71,7 +71,7 @@ struct slow_destructor {
   milliseconds time;
 };
 
-// Whose destructor has the driver's thread leave such a closure.
+// Its destructor makes the driver's thread defer such a closure.
 struct defers_at_exit {
   explicit defers_at_exit(milliseconds takes) : time{takes} {}
   defers_at_exit(const defers_at_exit&) = delete;
@@ -84,8 +84,7 @@ struct defers_at_exit {
   milliseconds time;
 };
 
-// The thread of the driver's that leaves closures is not the one that ends the process, but that
-// has waited for it.
+// The closures are deferred by the driver's thread, and the exiting thread has waited for it.
 TEST(ExitWait, ExitDestroysAllUserObjectsHoweverSlowTheyAre) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);
@@ -98,8 +97,8 @@ TEST(ExitWait, ExitDestroysAllUserObjectsHoweverSlowTheyAre) {
   });
 }
 
-// There may be many, as long as each is short or takes no time at all: an older static is still
-// there when they end.
+// There may be many closures if each is fast: older statics still exist when the closures are
+// destroyed.
 constexpr int many_short = 12;
 template <int Number>
 void make_short_lived_statics() {
@@ -122,7 +121,8 @@ TEST(ExitWait, ExitRunsAllDeferredTasksBeforeOlderStaticsAreDestroyed) {
   });
 }
 
-// Where nothing but the end of the main thread tells that statics are destroyed.
+// Here only the end of the main thread's thread_local objects shows that statics are being
+// destroyed.
 TEST(ExitWait, ExitRunsAllDeferredTasksBeforeStaticsNewerThanTheReclaimer) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);
@@ -132,7 +132,7 @@ TEST(ExitWait, ExitRunsAllDeferredTasksBeforeStaticsNewerThanTheReclaimer) {
   });
 }
 
-// Nobody but the main thread leaves anything here.
+// Only the main thread defers tasks in this test.
 struct defers_on_main_thread {
   defers_on_main_thread() = default;
   defers_on_main_thread(const defers_on_main_thread&) = delete;
@@ -160,7 +160,7 @@ TEST(ExitWait, ExitRunsMainThreadTasksBeforeStaticsNewerThanTheReclaimer) {
   });
 }
 
-// Whose end ends the process well.
+// Its destructor ends the process successfully.
 struct ends_well {
   ends_well() = default;
   ends_well(const ends_well&) = delete;
@@ -179,8 +179,8 @@ struct takes {
   milliseconds time;
 };
 
-// Beside a static's destructor the driver's thread leaves closures for it. Where one has kept exit
-// for long a few more are waited for at once; the last of all is not forgotten.
+// While a static is destroyed, the driver's thread defers closures for it. After a slow closure
+// exit waits for a few more at once, and does not skip the last one.
 struct uses_others {
   uses_others() = default;
   uses_others(const uses_others&) = delete;
@@ -215,7 +215,7 @@ TEST(ExitWait, ExitWaitsOnceMoreAfterTheLastStatic) {
   });
 }
 
-// It counts how long the thread does not get on, and not how long exit takes.
+// The timeout limits the time without progress, and not the total time of exit.
 TEST(ExitWait, ExitFreesAllUnusedMemory) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);
@@ -236,8 +236,8 @@ TEST(ExitWait, ExitFreesAllUnusedMemory) {
   });
 }
 
-// The driver's thread leaves memory, each piece of which a call of the driver frees: weir's thread
-// gets on, to a closure.
+// The driver's thread defers many frees, each one a driver call. The reclaimer makes progress with
+// them and reaches a closure behind them.
 struct leaves_memory {
   explicit leaves_memory(stream_ref by) : s{by} {}
   leaves_memory(const leaves_memory&) = delete;
@@ -251,7 +251,7 @@ struct leaves_memory {
     s.sync();
   }
   static constexpr int many = 60;
-  stream_ref s;  // older: what ends it leaves that, too
+  stream_ref s;  // older than this object, as the stream's destruction is deferred, too
 };
 
 TEST(ExitWait, ExitWaitsForTasksOfOtherThreadsWhileTheReclaimerMakesProgress) {
@@ -273,7 +273,7 @@ TEST(ExitWait, ExitWaitsForTasksOfOtherThreadsWhileTheReclaimerMakesProgress) {
   });
 }
 
-// There is no end to what others may leave, faster than it can be ended.
+// Other threads may defer tasks endlessly and faster than they can run.
 TEST(ExitWait, ExitDoesNotWaitForTasksThatAreDeferredEndlessly) {
   test::in_a_fresh_process([] {
     alarm(exit_timeout_seconds);

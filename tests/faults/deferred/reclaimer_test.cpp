@@ -1,4 +1,5 @@
-// reclaimer_test.cpp - weir's own thread: what those who drain it wait for.
+// SPDX-License-Identifier: Apache-2.0
+// reclaimer_test.cpp - the reclaimer thread: which tasks a drain waits for.
 #include "api/deferred/reclaimer.hpp"
 
 #include <weir/core/deferred.hpp>
@@ -33,7 +34,7 @@ using detail::task_result;
 
 task_result done_if(bool allowed) { return allowed ? task_result::done : task_result::busy; }
 
-// A chore that keeps the thread until it is told to end.
+// A task that occupies the reclaimer thread until it is released.
 class long_task {
  public:
   long_task() {
@@ -51,7 +52,7 @@ class long_task {
   std::atomic<bool> can_end_{false};
 };
 
-// A thread that waits for all that is left, and sleeps by now.
+// A thread that drains and is asleep when the constructor returns.
 class background_drain {
  public:
   background_drain()
@@ -69,8 +70,8 @@ class background_drain {
   std::thread thread_;
 };
 
-// Others leave something before what they have left earlier can be done, for ever: there is always
-// something left.
+// Other threads keep deferring tasks before their earlier ones are done, so some task is always
+// left.
 TEST(Reclaimer, ADrainWaitsOnlyForTasksDeferredBeforeIt) {
   drain_deferred();
   std::atomic<int> left{0};
@@ -92,7 +93,7 @@ TEST(Reclaimer, ADrainWaitsOnlyForTasksDeferredBeforeIt) {
   EXPECT_EQ(deferred_count(), 0U);
 }
 
-// Nor for what others leave while something from before is still under way.
+// A drain does not wait for later tasks either while an earlier one is still running.
 TEST(Reclaimer, ADrainDoesNotWaitForTasksDeferredAfterItBegan) {
   drain_deferred();
   long_task before;
@@ -107,7 +108,7 @@ TEST(Reclaimer, ADrainDoesNotWaitForTasksDeferredAfterItBegan) {
   EXPECT_EQ(deferred_count(), 0U);
 }
 
-// A program's handlers run on its own threads.
+// Signal handlers of the program run on its own threads.
 TEST(Reclaimer, TheReclaimerThreadBlocksSignals) {
   std::atomic<int> blocked{-1};
   defer([&]() noexcept {
@@ -119,8 +120,8 @@ TEST(Reclaimer, TheReclaimerThreadBlocksSignals) {
   EXPECT_EQ(blocked, 1);
 }
 
-// The program's own functions around forks may be the first to leave something, with weir's locks
-// for the fork taken: this one is, as it was there before weir had a driver.
+// A fork handler of the program may be the first to defer a task, while weir's locks are taken for
+// the fork. This handler runs then, as it was installed before weir's.
 std::atomic<bool> forks_leave{false};
 std::atomic<bool> left_by_fork_is_done{false};
 const bool before_forks =
@@ -135,7 +136,7 @@ TEST(Reclaimer, TheReclaimerThreadCanStartDuringAFork) {
   ASSERT_TRUE(before_forks);
   test::in_a_fresh_process([] {
     alarm(30);
-    static_cast<void>(device::count());  // which has weir notice forks
+    static_cast<void>(device::count());  // installs weir's fork handlers
     forks_leave = true;
     const pid_t child = fork();
     if (child == 0) _exit(0);
@@ -145,7 +146,7 @@ TEST(Reclaimer, TheReclaimerThreadCanStartDuringAFork) {
   });
 }
 
-// What a chore leaves is a part of it, however late and however long that takes.
+// Tasks that a task defers belong to it, however late they are deferred and however long they take.
 TEST(Reclaimer, ADrainWaitsForTasksThatDeferredTasksDefer) {
   drain_deferred();
   std::atomic<bool> leaves{false};
@@ -168,7 +169,8 @@ TEST(Reclaimer, ADrainWaitsForTasksThatDeferredTasksDefer) {
   EXPECT_EQ(deferred_count(), 0U);
 }
 
-// What waits for a capture is excused, and no reason to wait for more.
+// A task that waits for a capture does not delay the drain and does not make it wait for later
+// tasks.
 TEST(Reclaimer, ADrainDuringACaptureWaitsOnlyForEarlierTasks) {
   drain_deferred();
   std::optional<detail::scoped_active_capture> capture{std::in_place};
@@ -180,7 +182,7 @@ TEST(Reclaimer, ADrainDuringACaptureWaitsOnlyForEarlierTasks) {
   background_drain drain;
   std::atomic<bool> may_end{false};
   defer([&]() noexcept {
-    while (!may_end) std::this_thread::yield();  // holds its round up
+    while (!may_end) std::this_thread::yield();  // occupies the reclaimer
     return task_result::done;
   });
   before.end();
@@ -192,8 +194,8 @@ TEST(Reclaimer, ADrainDuringACaptureWaitsOnlyForEarlierTasks) {
   EXPECT_EQ(deferred_count(), 0U);
 }
 
-// A driver that waits for its device may answer nobody else: destructors do not wait behind it, and
-// close() does as it is told.
+// A driver that waits for its device may block all other calls. Destructors do not wait for it, and
+// close() does.
 TEST(Reclaimer, DestructorsDoNotWaitForABlockedReclaimerCall) {
   const device gpu;
   std::optional<stream> dropped{std::in_place, gpu};

@@ -1,4 +1,5 @@
-// green_context_test.cpp - divided devices when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// green_context_test.cpp - green contexts with failing driver calls.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/green_context.hpp>
@@ -47,7 +48,7 @@ TEST_F(GreenContextFaults, StreamsOfAGreenContextReportEachFailedCall) {
   every_call_may_fail([&] { return s.record(); });
 }
 
-// What lets its graph live is taken before there is anything to lose.
+// The share that keeps the green context alive for the graph is taken before the capture begins.
 TEST_F(GreenContextFaults, ACaptureKeepsItsGreenContextOrDoesNotBegin) {
   std::optional<green_context> green{std::in_place, by.groups[0]};
   std::optional<stream> s{std::in_place, *green};
@@ -60,7 +61,7 @@ TEST_F(GreenContextFaults, ACaptureKeepsItsGreenContextOrDoesNotBegin) {
   EXPECT_EQ(capture_status_of(*s), capture_status::none);
   s.reset();
   green.reset();
-  EXPECT_TRUE(is_destroyed_once(faults)) << "a graph of its streams keeps it";
+  EXPECT_TRUE(is_destroyed_once(faults)) << "no graph keeps the context alive";
   drain_deferred();
 }
 
@@ -80,14 +81,14 @@ TEST_F(GreenContextFaults, CloseThrowsAFailureAndADestructorPassesItToTheErrorHa
     EXPECT_EQ(result_of([&] { green.close(); }), errc::system_not_ready);
     EXPECT_TRUE(green.closed());
   }
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   {
     fault_table faults;
     faults.fail(&driver_table::cuGreenCtxDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     const green_context green{by.groups[0]};
   }
-  ASSERT_EQ(unraised.count(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+  ASSERT_EQ(unhandled.count(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::system_not_ready);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// peer_access_test.cpp - access from device to device when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// peer_access_test.cpp - peer access with failing driver calls.
 #include <weir/device/context.hpp>
 #include <weir/device/peer_access.hpp>
 
@@ -35,15 +36,15 @@ TEST_F(PeerAccessFaults, CreatingAPeerAccessReportsEachFailedCall) {
       [&] { static_cast<void>(peer_attribute_of(here, there, peer_attribute::access_supported)); });
 }
 
-// Rule 160; and the next one is as good as the first.
+// Rule 160: the error reaches the handler, and a later peer_access works.
 TEST_F(PeerAccessFaults, AFailureToDisablePeerAccessReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   fault_table faults;
   std::optional<peer_access> access{std::in_place, here, there};
   faults.fail(&driver_table::cuCtxDisablePeerAccess, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   access.reset();
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuCtxDisablePeerAccess");
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuCtxDisablePeerAccess");
   const context_scope current{here};
   EXPECT_EQ(detail::driver().cuCtxDisablePeerAccess(there.primary_context().get()),
             abi::CUDA_SUCCESS);

@@ -1,4 +1,5 @@
-// api_event_test.cpp - events when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// event_test.cpp - events with failing driver calls.
 #include <weir/device/context.hpp>
 #include <weir/event/event.hpp>
 #include <weir/stream/stream.hpp>
@@ -46,7 +47,7 @@ TEST_F(EventFaults, QueryingTheElapsedTimeReportsEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(sync_elapsed(a, b)); });
 }
 
-// Drivers before 12.8 have the older form only.
+// Drivers before CUDA 12.8 have only the older function.
 TEST_F(EventFaults, TheOlderElapsedTimeFunctionIsUsedAsAFallback) {
   const timed_event a = s.record_timed();
   const timed_event b = s.record_timed();
@@ -58,7 +59,7 @@ TEST_F(EventFaults, TheOlderElapsedTimeFunctionIsUsedAsAFallback) {
   EXPECT_EQ(faults.count(&driver_table::cuEventElapsedTime), 1);
 }
 
-// Rule 52: an error is never a time.
+// Rule 52: an error is never returned as a time.
 TEST_F(EventFaults, AFailedElapsedTimeQueryThrows) {
   const timed_event a = s.record_timed();
   s.sync();
@@ -69,7 +70,7 @@ TEST_F(EventFaults, AFailedElapsedTimeQueryThrows) {
 
 // Rule 160.
 TEST_F(EventFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   CUevent_st* raw = nullptr;
   {
     fault_table faults;
@@ -77,16 +78,16 @@ TEST_F(EventFaults, AFailureInADestructorReachesTheErrorHandler) {
     const event made{gpu};
     raw = made.get();
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::invalid_context);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuEventDestroy");
-  EXPECT_EQ(unraised.errors()[0].object().rfind("event ", 0), 0u);
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::invalid_context);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuEventDestroy");
+  EXPECT_EQ(unhandled.errors()[0].object().rfind("event ", 0), 0u);
   EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
 // Rule 161.
 TEST_F(EventFaults, ADriverShutdownIsNotReportedAsAFailure) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   CUevent_st* raw = nullptr;
   {
     fault_table faults;
@@ -94,7 +95,7 @@ TEST_F(EventFaults, ADriverShutdownIsNotReportedAsAFailure) {
     const event made{gpu};
     raw = made.get();
   }
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 

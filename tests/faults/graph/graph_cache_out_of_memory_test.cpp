@@ -1,5 +1,6 @@
-// graph_cache_out_of_memory_test.cpp - uses of a cache where the program has no memory left: done
-// once, or not at all.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_out_of_memory_test.cpp - uses of a graph cache without free memory: the work is done
+// once or not at all.
 #include <weir/capture/capture.hpp>
 #include <weir/graph/graph_cache.hpp>
 #include <weir/memory/fill.hpp>
@@ -31,8 +32,8 @@ class GraphCacheOutOfMemory : public ::testing::Test {
     });
   }
 
-  // Has each allocation of a use fail in turn, and all after it, until it succeeds: as often
-  // nothing may have run.
+  // Makes each allocation of a use and all later ones fail in turn, until the use succeeds. After
+  // each failure expects that nothing has run.
   template <class Prepare>
   void each_allocation_may_fail(const Prepare& prepare, unsigned long long version, int fills) {
     for (int after = 0;; ++after) {
@@ -41,7 +42,7 @@ class GraphCacheOutOfMemory : public ::testing::Test {
       prepare(cache);
       s.sync();
       memory[0] = -1;
-      const unhandled_errors unraised;
+      const unhandled_errors unhandled;
       bool done = false;
       try {
         const out_of_memory now{after};
@@ -52,15 +53,15 @@ class GraphCacheOutOfMemory : public ::testing::Test {
       ASSERT_EQ(capture_status_of(s), capture_status::none);
       s.sync();
       EXPECT_EQ(memory[0], done ? value : -1);
-      EXPECT_EQ(unraised.count(), 0u);
+      EXPECT_EQ(unhandled.count(), 0u);
       if (done) {
-        EXPECT_GT(after, 0) << "no memory was needed";
+        EXPECT_GT(after, 0) << "the use allocates no memory";
         break;
       }
       ASSERT_LT(after, 1000);
       use(cache, version, fills);
       s.sync();
-      EXPECT_EQ(memory[0], value) << "it is made up for later";
+      EXPECT_EQ(memory[0], value) << "a later use does the work";
     }
   }
 

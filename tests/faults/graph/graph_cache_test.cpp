@@ -1,5 +1,6 @@
-// graph_cache_test.cpp - a cache of which a driver call fails: the work is done once, or the error
-// comes out and it is not.
+// SPDX-License-Identifier: Apache-2.0
+// graph_cache_test.cpp - a graph cache with failing driver calls: the work is done once, or it is
+// not done and the error is thrown.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_cache.hpp>
@@ -39,12 +40,12 @@ class GraphCacheFaults : public ::testing::Test {
   using cache_of_ints = graph_cache<int>;
 
   GraphCacheFaults() {
-    cache_of_ints any;  // from now on it is remembered which context the stream is of
+    cache_of_ints any;  // from now on the stream's context is cached
     use(any, 1, 1);
     static_cast<void>(take_count());
   }
 
-  // Adds `times` to the count, one operation each.
+  // Adds `times` to the count, with one operation for each increment.
   cache_use use(cache_of_ints& cache, unsigned long long version, int times) {
     return cache.run(s, 1, version, [&](cache_scope& scope) {
       for (int i = 0; i < times; ++i) launch_host(scope.stream(), [count = count] { ++*count; });
@@ -56,8 +57,8 @@ class GraphCacheFaults : public ::testing::Test {
     return std::exchange(*count, 0);
   }
 
-  // `prepare` brings a cache to where use(cache, version, times) does what `expected` says. Then
-  // each call of the driver fails once that such a use makes, each time with a new cache.
+  // `prepare` brings a cache into a state in which use(cache, version, times) returns `expected`.
+  // Then each driver call of such a use fails once, each time with a new cache.
   template <class Prepare>
   void every_call_of_a_use_may_fail(const Prepare& prepare, unsigned long long version, int times,
                                     cache_use expected) {
@@ -84,12 +85,12 @@ class GraphCacheFaults : public ::testing::Test {
     std::optional<cache_of_ints> cache{std::in_place};
     prepare(*cache);
     static_cast<void>(take_count());
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     function.fail(faults, nth, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     std::optional<cache_use> how;
     const auto failure = failure_of([&] { how = use(*cache, version, times); });
     const bool call_happened =
-        function.count(faults) >= nth;  // or it was one of weir's own thread that was counted
+        function.count(faults) >= nth;  // otherwise a call of the reclaimer thread was counted
     EXPECT_EQ(capture_status_of(s), capture_status::none);
     EXPECT_EQ(take_count(), failure ? 0 : times);
     if (failure) {
@@ -98,7 +99,7 @@ class GraphCacheFaults : public ::testing::Test {
       EXPECT_EQ(cache->last_failure()->result(), errc::system_not_ready);
       EXPECT_EQ(cache->counts().failed, 1u);
     }
-    // A failure is not for ever, and none is lost.
+    // Later uses succeed, and each does its work.
     for (int i = 0; i < 3; ++i) {
       use(*cache, version, times);
       EXPECT_EQ(take_count(), times);
@@ -106,12 +107,12 @@ class GraphCacheFaults : public ::testing::Test {
     EXPECT_EQ(use(*cache, version, times), cache_use::replayed);
     EXPECT_EQ(take_count(), times);
     const bool is_reported =
-        failure || cache->last_failure() || unraised.count() != 0 || how != expected;
-    // Whether an update is refused or fails makes no difference to anybody: the executable is made
-    // anew.
+        failure || cache->last_failure() || unhandled.count() != 0 || how != expected;
+    // A failed update has the effect of a refused one: the executable is reinstantiated.
     const bool makes_no_difference =
         expected == cache_use::reinstantiated && function.symbol == "cuGraphExecUpdate_v2";
-    EXPECT_TRUE(is_reported || makes_no_difference || !call_happened) << "nobody was told";
+    EXPECT_TRUE(is_reported || makes_no_difference || !call_happened)
+        << "the failure was not reported";
     cache.reset();
     expect_no_leak(faults, function.symbol);
   }
@@ -122,12 +123,12 @@ class GraphCacheFaults : public ::testing::Test {
               calls.count(&driver_table::cuGraphExecDestroy));
     drain_deferred();
     if (failed == "cuGraphDestroy" || failed == "cuGraphExecDestroy")
-      return;  // it is left, with what it keeps
+      return;  // the graph is leaked, with the objects that it keeps
     expect_no_leaks(calls, failed);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     while (count.use_count() != 1 && std::chrono::steady_clock::now() < deadline)
       std::this_thread::yield();
-    EXPECT_EQ(count.use_count(), 1) << "what bodies kept is gone";
+    EXPECT_EQ(count.use_count(), 1) << "the bodies' objects have been destroyed";
   }
 
   device gpu;
@@ -168,7 +169,6 @@ TEST_F(GraphCacheFaults, AGraphCacheUseFailsIfTheContextOfItsStreamIsUnknown) {
   EXPECT_EQ(take_count(), 1);
 }
 
-// A replay is one call and no more.
 TEST_F(GraphCacheFaults, AReplayMakesOneDriverCall) {
   cache_of_ints cache;
   use(cache, 1, 1);
@@ -178,7 +178,7 @@ TEST_F(GraphCacheFaults, AReplayMakesOneDriverCall) {
   EXPECT_EQ(calls.count_all(), 3);
 }
 
-// A launch that failed is not made up for: nobody knows what it has queued. The executable stays.
+// A failed launch is not repeated, because it is unknown what it queued. The executable is kept.
 TEST_F(GraphCacheFaults, AFailedLaunchIsThrownAndNotRepeated) {
   cache_of_ints cache;
   {
@@ -191,7 +191,7 @@ TEST_F(GraphCacheFaults, AFailedLaunchIsThrownAndNotRepeated) {
   EXPECT_EQ(take_count(), 1);
 }
 
-// No executable for good: each use does its work all the same.
+// Instantiation always fails, and each use still does its work.
 TEST_F(GraphCacheFaults, EveryGraphCacheUseRunsEagerlyIfInstantiationAlwaysFails) {
   cache_of_ints cache;
   fault_table faults;

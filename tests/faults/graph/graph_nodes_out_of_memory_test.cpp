@@ -1,5 +1,5 @@
-// graph_nodes_out_of_memory_test.cpp - nodes of graphs where the program has no memory left: added,
-// or not there.
+// SPDX-License-Identifier: Apache-2.0
+// graph_nodes_out_of_memory_test.cpp - graph nodes without free memory: either added or not.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
@@ -24,13 +24,13 @@ using test::unhandled_errors;
 
 class GraphNodesOutOfMemory : public ::testing::Test {
  protected:
-  // Has each allocation of change() fail in turn, until it succeeds: as often it must not change a
-  // thing.
+  // Makes each allocation of change() fail in turn, until change() succeeds. After each failure
+  // expects that nothing has changed.
   template <class Change, class Unchanged>
   static void each_allocation_may_fail(const Change& change, const Unchanged& unchanged) {
     for (int after = 0;; ++after) {
       SCOPED_TRACE(testing::Message() << "after " << after);
-      const unhandled_errors unraised;
+      const unhandled_errors unhandled;
       bool done = false;
       try {
         const out_of_memory now{after};
@@ -38,9 +38,9 @@ class GraphNodesOutOfMemory : public ::testing::Test {
         done = true;
       } catch (const std::exception&) {
       }
-      EXPECT_EQ(unraised.count(), 0u);
+      EXPECT_EQ(unhandled.count(), 0u);
       if (done) {
-        EXPECT_GT(after, 0) << "no memory was needed";
+        EXPECT_GT(after, 0) << "the change allocates no memory";
         return;
       }
       ASSERT_TRUE(unchanged());
@@ -72,7 +72,7 @@ TEST_F(GraphNodesOutOfMemory, CopyingAChildGraphAddsNothingIfAnAllocationFails) 
   EXPECT_TRUE(g.nodes().at(0).as<child_graph_node>().child().find("inside"));
 }
 
-// Graphs that allocate lose no node again.
+// A graph with memory nodes cannot remove a node again.
 TEST_F(GraphNodesOutOfMemory, AConditionalNodeIsNotAddedIfAnAllocationFails) {
   static_cast<void>(g.add(allocation_parameters{gpu, 400}));
   const condition c{g, 1};

@@ -1,5 +1,5 @@
-// graph_nodes_test.cpp - nodes of graphs of which a driver call fails: nothing added, nothing
-// changed, nothing kept.
+// SPDX-License-Identifier: Apache-2.0
+// graph_nodes_test.cpp - graph nodes with failing driver calls: nothing is added, changed or kept.
 #include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
@@ -22,7 +22,7 @@ using test::fault_table;
 
 class GraphNodeFaults : public ::testing::Test {
  protected:
-  // Adds one to a graph of its own each time: nothing of it stays there if that fails.
+  // Adds the node to a new graph each time. If that fails, expects that the graph has not changed.
   template <class Make>
   void adding_may_fail(const Make& parameters) {
     every_call_may_fail([&] {
@@ -92,8 +92,7 @@ TEST_F(GraphNodeFaults, NodeQueriesReportEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(b.dependents()); });
 }
 
-// What the driver does not tell of a node is left out of its picture; which nodes there are has to
-// be told.
+// A drawing omits details whose queries fail, and throws if the list of nodes cannot be queried.
 TEST_F(GraphNodeFaults, ADrawingOmitsDetailsWhoseQueriesFail) {
   graph child;
   child.add(empty_parameters{}, {child.add(empty_parameters{})});

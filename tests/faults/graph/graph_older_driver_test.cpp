@@ -1,5 +1,6 @@
-// graph_older_driver_test.cpp - graphs with drivers of CUDA 12.0 to 12.2: what works by the older
-// functions, and what says which driver has it.
+// SPDX-License-Identifier: Apache-2.0
+// graph_older_driver_test.cpp - graphs with the drivers of CUDA 12.0 to 12.2: what works with older
+// functions, and errors that name the required driver.
 #include <weir/capture/capture.hpp>
 #include <weir/capture/capture_to.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -24,7 +25,7 @@ using test::failure_of;
 
 class GraphWithOlderDrivers : public ::testing::TestWithParam<int> {
  protected:
-  // What the error says, if it is that of a driver which lacks something.
+  // Returns the hint of the error if the error says that the driver lacks a feature.
   template <class Call>
   [[nodiscard]] static std::string missing_feature_hint(const Call& call) {
     const auto failure = failure_of(call);
@@ -80,8 +81,8 @@ TEST_P(GraphWithOlderDrivers, AddingGraphNodesRequiresCuda12Point2) {
     g.add(copy_parameters{x, host}, {a});
   };
   if (GetParam() < 12020) {
-    // The embedded driver, which all of this stands on, is newer: the latest form is the one that
-    // it says is lacking.
+    // The embedded driver under the fault table is newer, so the hint names the latest version of
+    // the function.
     expect_required_version(missing_feature_hint(build), "12.");
     EXPECT_EQ(g.node_count(), 0u);
     return;

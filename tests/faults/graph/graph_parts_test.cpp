@@ -1,4 +1,5 @@
-// graph_parts_test.cpp - child graphs and conditional nodes of which a driver call fails.
+// SPDX-License-Identifier: Apache-2.0
+// graph_parts_test.cpp - child graphs and conditional nodes with failing driver calls.
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
@@ -50,20 +51,20 @@ TEST_F(GraphPartFaults, ChildGraphsReportEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(node.child()); });
 }
 
-// Graphs that allocate lose no nodes, so what is there stays, without its tags.
+// A graph with memory nodes cannot remove nodes, so the new node stays, without its tags.
 TEST_F(GraphPartFaults, AnAddedChildStaysWithoutItsTagsIfItCannotBeRemoved) {
   graph child;
   child.tag(child.add(fill_parameters{x, 1}), "a");
   static_cast<void>(g.add(allocation_parameters{gpu, 400}));
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   fault_table faults;
   faults.fail(&driver_table::cuGraphNodeFindInClone, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   const child_graph_node node = g.add(child_graph_parameters{child});
   EXPECT_EQ(g.node_count(), 2u);
   EXPECT_EQ(node.child().node_count(), 1u);
   EXPECT_FALSE(node.child().find("a"));
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_STREQ(unraised.errors().front().call(), "cuGraphNodeFindInClone");
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_STREQ(unhandled.errors().front().call(), "cuGraphNodeFindInClone");
 }
 
 TEST_F(GraphPartFaults, ReplacingAChildInAnExecutableReportsEachFailedCall) {
@@ -114,7 +115,7 @@ TEST_F(GraphPartFaults, ConditionsReportEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(conditional_support_of_driver()); });
 }
 
-// A driver of before CUDA 12.8 has no second body, and says so before it is asked.
+// A driver before CUDA 12.8 supports no second body. The node is refused before the driver sees it.
 TEST_F(GraphPartFaults, ConditionsAreRefusedByOlderDrivers) {
   const condition c{g, 1};
   fault_table faults;

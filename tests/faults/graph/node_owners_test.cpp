@@ -1,5 +1,6 @@
-// node_owners_test.cpp - what nodes keep where a driver call fails: given up at once if it is not
-// taken, and once.
+// SPDX-License-Identifier: Apache-2.0
+// node_owners_test.cpp - objects that nodes keep, with failing driver calls: destroyed at once and
+// only once if they are not kept.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -31,7 +32,7 @@ class NodeOwnerFaults : public ::testing::Test {
   graph g;
 };
 
-// A function that is not taken goes at once, one that was replaced stays.
+// A new function that cannot be kept is destroyed at once, and the old one stays.
 TEST_F(NodeOwnerFaults, AFunctionThatCannotBeKeptIsDestroyedOnce) {
   const auto attempt = [&](auto function, int nth, auto change) {
     closure_stats f;
@@ -65,7 +66,7 @@ TEST_F(NodeOwnerFaults, AFunctionThatCannotBeKeptIsDestroyedOnce) {
   s.sync();
 }
 
-// A range that tells its fate.
+// A range that counts its destructions.
 class told_range {
  public:
   explicit told_range(closure_stats& f) : probe_{f} {}
@@ -78,7 +79,7 @@ class told_range {
   std::vector<int> memory_ = std::vector<int>(10);
 };
 
-// Nor does the graph keep the first of two owners where the second is not taken.
+// If the second of two owners cannot be kept, the graph does not keep the first one either.
 TEST_F(NodeOwnerFaults, TwoOwnersAreDestroyedOnceIfOneCannotBeKept) {
   g.tag(g.add(empty_parameters{}), "there are notes");
   const auto attempt = [&](auto function, int nth) {
@@ -103,27 +104,27 @@ TEST_F(NodeOwnerFaults, TwoOwnersAreDestroyedOnceIfOneCannotBeKept) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-// What cannot be given up is not lost with it: it goes with the graph, and the hook hears of it.
+// An object that cannot be released is destroyed with its graph, and the error reaches the handler.
 TEST_F(NodeOwnerFaults, AFunctionThatCannotBeReleasedLivesAsLongAsItsGraph) {
   closure_stats first;
   {
     graph mine;
     const host_function_node node =
         mine.add(host_function_parameters{[held = closure_probe{first}] {}});
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     {
       fault_table faults;
       faults.fail(&driver_table::cuGraphReleaseUserObject, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
       node.set(host_function_parameters{[] {}});
     }
-    EXPECT_EQ(unraised.count(), 1u);
+    EXPECT_EQ(unhandled.count(), 1u);
     drain_deferred();
     EXPECT_EQ(first.destructions, 0);
   }
   EXPECT_TRUE(is_destroyed_once(first));
 }
 
-// A launch that fails is none: what is replaced after it waits for nothing.
+// A failed launch does not count: a function that is replaced after it is destroyed at once.
 TEST_F(NodeOwnerFaults, AFailedLaunchDoesNotDelayAReplacedFunction) {
   const context_scope current{gpu};
   const host_function_node node = g.add(host_function_parameters{[] {}});

@@ -1,5 +1,6 @@
-// kernel_test.cpp - modules, kernels and launches of which a driver call fails: nothing loaded,
-// nothing kept.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_test.cpp - modules, kernels and launches with failing driver calls: nothing is loaded or
+// kept.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/nodes/kernel_node.hpp>
@@ -42,7 +43,7 @@ TEST_F(KernelFaults, LoadingAModuleReportsEachFailedCall) {
 }
 
 TEST_F(KernelFaults, LookingUpModuleSymbolsReportsEachFailedCall) {
-  // By a name that only the source has, which every kernel is looked at for.
+  // Uses a name that only the source has, so the lookup goes through all kernels.
   every_call_may_fail([&] { return module::load(gpu, image).kernel("inner::seven"); });
   every_call_may_fail([&] { return code->kernel_names(); });
   every_call_may_fail([&] { return code->global<int>("counter"); });
@@ -89,7 +90,7 @@ TEST_F(KernelFaults, LaunchingOnAnotherStreamReportsEachFailedCall) {
   other.sync();
 }
 
-// Closing tells what fails, and the module is gone all the same.
+// close() throws the error, and the module is closed nevertheless.
 TEST_F(KernelFaults, AFailedCloseThrowsAndClosesTheModule) {
   module loaded = module::load(gpu, image);
   fault_table faults;
@@ -100,16 +101,16 @@ TEST_F(KernelFaults, AFailedCloseThrowsAndClosesTheModule) {
 
 TEST_F(KernelFaults, AFailureInADestructorReachesTheErrorHandler) {
   drain_deferred();
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   fault_table faults;
   faults.fail(&driver_table::cuModuleUnload, 1, abi::CUDA_ERROR_INVALID_HANDLE);
   { const module loaded = module::load(gpu, image); }
   drain_deferred();
-  EXPECT_EQ(unraised.count(), 1u);
+  EXPECT_EQ(unhandled.count(), 1u);
 }
 
-// A driver of CUDA 12.3 does not tell parameters, nor a module's kernels: names are the linker's,
-// nothing is checked.
+// A driver of CUDA 12.3 reports neither parameters nor a module's kernels. Kernels have linker
+// names only, and arguments are not checked.
 TEST_F(KernelFaults, KernelsWorkWithDriversThatReportNoParameters) {
   fault_table faults;
   const auto lacks = [&](auto function) {
@@ -130,11 +131,11 @@ TEST_F(KernelFaults, KernelsWorkWithDriversThatReportNoParameters) {
   EXPECT_NE(failure->hint().find("12.4"), std::string::npos);
 }
 
-// What was wrong with a node is told, also where the driver keeps it.
+// The error of the node is thrown, even if the driver cannot remove the node.
 TEST_F(KernelFaults, AFailureToRemoveAKernelNodeReachesTheErrorHandler) {
   const kernel fill = code->kernel("fill");
   graph g;
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   {
     fault_table faults;
     faults.fail(&driver_table::cuGraphKernelNodeSetAttribute, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
@@ -143,12 +144,12 @@ TEST_F(KernelFaults, AFailureToRemoveAKernelNodeReachesTheErrorHandler) {
     EXPECT_EQ(test::result_of([&] { static_cast<void>(g.add(with_priority)); }),
               errc::not_supported);
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::out_of_memory);
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::out_of_memory);
 }
 
-// The owner is shared, and stays: what a graph's own memory is freed by comes from a thread of the
-// driver's, in its time.
+// The owner is shared and stays alive, as a driver thread destroys the graph's objects
+// asynchronously.
 TEST_F(KernelFaults, CapturingALaunchReportsEachFailedCall) {
   const kernel fill = code->kernel("fill");
   const auto mine = std::make_shared<buffer<int>>(s, 1000);

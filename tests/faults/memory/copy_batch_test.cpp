@@ -1,4 +1,5 @@
-// copy_batch_test.cpp - batches of copies when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// copy_batch_test.cpp - batches of copies with failing driver calls.
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/copy_batch.hpp>
@@ -35,7 +36,8 @@ TEST_F(CopyBatchFaults, EnqueueingACopyBatchReportsEachFailedCall) {
   s.sync();
 }
 
-// Away from home a use is noted first; if that fails nothing is queued.
+// A use on a stream that weir does not own is tracked before the copy. If that fails, nothing is
+// queued.
 TEST_F(CopyBatchFaults, ACopyIsNotQueuedIfItsUseCannotBeTracked) {
   abi::CUstream raw = nullptr;
   {
@@ -50,14 +52,13 @@ TEST_F(CopyBatchFaults, ACopyIsNotQueuedIfItsUseCannotBeTracked) {
     faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(result_of([&] { batch.enqueue(stream_ref{raw}); }), errc::out_of_memory);
     EXPECT_EQ(faults.count(&driver_table::cuMemcpyBatchAsync_v2), 0);
-    batch.enqueue(stream_ref{raw});  // the next attempt is as good as the first
+    batch.enqueue(stream_ref{raw});  // a later attempt succeeds
     stream_ref{raw}.sync();
   }
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
-// Where there are no batches: the copy that failed is the one that is reported, and the rest is not
-// queued.
+// Without batches, the error names the copy that failed, and the remaining copies are not queued.
 TEST_F(CopyBatchFaults, CopiesAfterAFailedCopyAreNotQueued) {
   copy_batch batch;
   batch.add(host, x).add(host, x).add(host, x);

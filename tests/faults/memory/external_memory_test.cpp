@@ -1,4 +1,5 @@
-// external_memory_test.cpp - imported memory when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// external_memory_test.cpp - imported memory with failing driver calls.
 #include <weir/memory/external_memory.hpp>
 
 #include <unistd.h>
@@ -21,7 +22,7 @@ using test::is_open;
 using test::shared_allocation;
 using test::unhandled_errors;
 
-// A descriptor that is closed unless somebody took it.
+// A descriptor that is closed unless an import has taken it.
 class offered {
  public:
   explicit offered(const shared_allocation& of) : descriptor_{of.descriptor()} {}
@@ -61,7 +62,7 @@ TEST_F(ExternalMemoryFaults, AFailedImportLeavesTheDescriptorOpen) {
   EXPECT_EQ(faults.count(&driver_table::cuDestroyExternalMemory), 0);
 }
 
-// What fails is told, and the rest is done all the same.
+// close() throws the error and still releases the rest.
 TEST_F(ExternalMemoryFaults, AFailedCloseThrowsAndClosesTheMapping) {
   external_memory memory = external_memory::import_fd(theirs.descriptor(), theirs.bytes(), gpu);
   mapped_buffer<int> part{memory, 0, theirs.bytes() / sizeof(int)};
@@ -77,7 +78,7 @@ TEST_F(ExternalMemoryFaults, AFailedCloseThrowsAndClosesTheMapping) {
 }
 
 TEST_F(ExternalMemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   {
     fault_table faults;
     const external_memory memory =
@@ -85,7 +86,7 @@ TEST_F(ExternalMemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
     faults.fail(&driver_table::cuDestroyExternalMemory, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
   }
   drain_deferred();
-  EXPECT_EQ(unraised.count(), 1u);
+  EXPECT_EQ(unhandled.count(), 1u);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// ipc_pool_test.cpp - pools of several processes when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_pool_test.cpp - shared pools with failing driver calls.
 #include <weir/core/deferred.hpp>
 #include <weir/memory/ipc_pool.hpp>
 
@@ -21,7 +22,7 @@ using test::unhandled_errors;
 
 constexpr memory_pool_options shared{.sharing = pool_sharing::file_descriptor};
 
-// Makes a pool and memory and keeps them until the test is through.
+// Creates a pool and memory and keeps them until the test ends.
 WEIR_PEER_ROLE(faults_pool_maker) {
   const device gpu;
   const stream s{gpu};
@@ -58,7 +59,8 @@ TEST_F(IpcPoolFaults, ImportingAPoolReportsEachFailedCall) {
   every_call_may_fail([&] { return ipc_pool::import_fd(descriptor, gpu); });
 }
 
-// Memory whose size cannot be told is given back, and the import is as it was.
+// If the size of the memory cannot be queried, the memory is released and the import does not
+// change.
 TEST_F(IpcPoolFaults, OpeningPoolMemoryReportsEachFailedCall) {
   const ipc_pool pool = ipc_pool::import_fd(descriptor, gpu);
   every_call_may_fail([&] { return ipc_pool_buffer<int>{pool, handle}; });
@@ -66,7 +68,7 @@ TEST_F(IpcPoolFaults, OpeningPoolMemoryReportsEachFailedCall) {
   drain_deferred();
 }
 
-// What fails is told, and the rest is done all the same.
+// close() throws the error and still releases the rest.
 TEST_F(IpcPoolFaults, AFailedCloseThrowsAndClosesTheMemory) {
   ipc_pool pool = ipc_pool::import_fd(descriptor, gpu);
   ipc_pool_buffer<int> memory{pool, handle};
@@ -87,7 +89,7 @@ TEST_F(IpcPoolFaults, AFailedCloseThrowsAndClosesTheMemory) {
 }
 
 TEST_F(IpcPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   ipc_pool pool = ipc_pool::import_fd(descriptor, gpu);
   const abi::CUmemoryPool imported = pool.get();
   {
@@ -96,9 +98,9 @@ TEST_F(IpcPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
     { const ipc_pool gone = std::move(pool); }
     drain_deferred();
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemPoolDestroy");
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::system_not_ready);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuMemPoolDestroy");
   EXPECT_EQ(detail::driver().cuMemPoolDestroy(imported), abi::CUDA_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
-// ipc_test.cpp - what several processes have, when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// ipc_test.cpp - shared events and memory with failing driver calls.
 #include <weir/core/deferred.hpp>
 #include <weir/event/ipc_event.hpp>
 #include <weir/memory/ipc_buffer.hpp>
@@ -17,7 +18,7 @@ using test::fault_table;
 using test::result_of;
 using test::unhandled_errors;
 
-// Makes an event and memory and keeps them until the test is through.
+// Creates an event and memory and keeps them until the test ends.
 WEIR_PEER_ROLE(maker) {
   const ipc_event event{device{}};
   const ipc_buffer<int> memory{64};
@@ -44,7 +45,7 @@ TEST_F(IpcFaults, ExportingIpcObjectsReportsEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(memory.handle()); });
 }
 
-// Memory whose size cannot be told is closed again.
+// If the size of the memory cannot be queried, the memory is closed again.
 TEST_F(IpcFaults, OpeningIpcObjectsReportsEachFailedCall) {
   const test::peer other{"maker"};
   const auto event = other.receive<ipc_event_handle>();
@@ -73,18 +74,18 @@ TEST_F(IpcFaults, AFailedCloseThrowsAndClosesTheIpcObject) {
   EXPECT_TRUE(opened_event.closed() && opened.closed() && made.closed());
 }
 
-// Rule 160: what a destructor cannot report goes to the hook.
+// Rule 160: an error that a destructor cannot throw reaches the handler.
 TEST_F(IpcFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   {
     fault_table calls;
     calls.fail(&driver_table::cuMemFree_v2, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     { const ipc_buffer<int> made{16, gpu_}; }
-    drain_deferred();  // it is freed by another thread
+    drain_deferred();  // another thread frees it
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemFree");
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::system_not_ready);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuMemFree");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// managed_memory_test.cpp - managed memory when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// managed_memory_test.cpp - managed memory with failing driver calls.
 #include <weir/core/deferred.hpp>
 #include <weir/memory/managed_buffer.hpp>
 
@@ -51,7 +52,7 @@ TEST_F(ManagedMemoryFaults, ManagedMemoryOperationsReportEachFailedCall) {
 
 // Rule 160.
 TEST_F(ManagedMemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   abi::CUdeviceptr address = 0;
   {
     fault_table faults;
@@ -62,9 +63,9 @@ TEST_F(ManagedMemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
     }
     drain_deferred();
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::invalid_context);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemFree");
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::invalid_context);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuMemFree");
   EXPECT_EQ(detail::driver().cuMemFree_v2(address), abi::CUDA_SUCCESS);
 }
 

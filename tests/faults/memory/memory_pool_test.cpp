@@ -1,4 +1,5 @@
-// memory_pool_test.cpp - pools when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// memory_pool_test.cpp - memory pools with failing driver calls.
 #include <weir/core/deferred.hpp>
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/memory_pool.hpp>
@@ -30,7 +31,7 @@ class MemoryPoolFaults : public ::testing::Test {
   stream s{gpu};
 };
 
-// Rule 164: a pool that could not be set up is gone.
+// Rule 164: a pool whose options could not be set is destroyed.
 TEST_F(MemoryPoolFaults, CreatingAMemoryPoolReportsEachFailedCall) {
   every_call_may_fail([&] { return memory_pool{gpu}; });
   every_call_may_fail([&] {
@@ -83,31 +84,31 @@ TEST_F(MemoryPoolFaults, AMemoryPoolScopeThatCannotBeginChangesNothing) {
 
 TEST_F(MemoryPoolFaults, AFailureToEndAMemoryPoolScopeReachesTheErrorHandler) {
   const memory_pool pool{gpu};
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   fault_table faults;
   {
     const memory_pool_scope current{pool};
     faults.fail(&driver_table::cuDeviceSetMemPool, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuDeviceSetMemPool");
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuDeviceSetMemPool");
   use(default_memory_pool(gpu));
 }
 
 // Rules 160 and 161.
 TEST_F(MemoryPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   fault_table faults;
   std::optional<memory_pool> pool{std::in_place, gpu};
   CUmemPoolHandle_st* const handle = pool->get();
   faults.fail(&driver_table::cuMemPoolDestroy, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
   pool.reset();
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::invalid_context);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemPoolDestroy");
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::invalid_context);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuMemPoolDestroy");
   faults.fail(&driver_table::cuMemPoolDestroy, 1, abi::CUDA_ERROR_DEINITIALIZED);
   { const memory_pool gone = memory_pool::adopt(handle, gpu); }
-  EXPECT_EQ(unraised.count(), 1u) << "a driver that is shutting down is no failure";
+  EXPECT_EQ(unhandled.count(), 1u) << "a driver shutdown is no failure";
   EXPECT_EQ(driver().cuMemPoolDestroy(handle), abi::CUDA_SUCCESS);
 }
 
@@ -129,7 +130,7 @@ TEST_F(MemoryPoolFaults, ARetryingPoolRepeatsAFailedAllocation) {
   EXPECT_EQ(faults.count(&driver_table::cuMemAllocFromPoolAsync), 2);
 }
 
-// Only running out is waited for.
+// A retrying pool waits only if memory ran out.
 TEST_F(MemoryPoolFaults, ARetryingPoolReportsOtherFailuresAtOnce) {
   const memory_pool pool{gpu};
   fault_table faults;

@@ -1,4 +1,5 @@
-// memory_resource_test.cpp - resources and allocators when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// memory_resource_test.cpp - resources and allocators with failing driver calls.
 #include <weir/memory/buffer.hpp>
 #include <weir/memory/memory_resource.hpp>
 #include <weir/memory/pinned_allocator.hpp>
@@ -34,21 +35,21 @@ TEST_F(MemoryResourceFaults, AllocatingFromAMemoryResourceReportsEachFailedCall)
   });
 }
 
-// Rule 160: giving back cannot throw, as those that ask for it cannot take it.
+// Rule 160: a deallocation cannot throw, so its error reaches the handler.
 TEST_F(MemoryResourceFaults, AFailureToDeallocateReachesTheErrorHandler) {
   void* const ordered = resource.allocate(s, 1000);
   void* const unordered = resource.allocate_sync(1000);
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   fault_table faults;
   faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
   resource.deallocate(s, ordered, 1000);
   faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
   resource.deallocate_sync(unordered, 1000);
-  EXPECT_EQ(unraised.errors().size(), 2u);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemFreeAsync");
+  EXPECT_EQ(unhandled.errors().size(), 2u);
+  EXPECT_STREQ(unhandled.errors()[0].call(), "cuMemFreeAsync");
   resource.deallocate(s, ordered, 1000);
   resource.deallocate_sync(unordered, 1000);
-  EXPECT_EQ(unraised.errors().size(), 2u);
+  EXPECT_EQ(unhandled.errors().size(), 2u);
 }
 
 TEST_F(MemoryResourceFaults, OnlyOutOfMemoryThrowsBadAlloc) {

@@ -1,4 +1,5 @@
-// api_memory_test.cpp - buffers, copies and fills when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// memory_test.cpp - buffers, copies and fills with failing driver calls.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/memory/buffer.hpp>
@@ -38,7 +39,7 @@ class MemoryFaults : public ::testing::Test {
   device gpu;
   stream s{gpu};
   stream t{gpu};
-  abi::CUstream raw = nullptr;  // of somebody else
+  abi::CUstream raw = nullptr;  // not owned by weir
 };
 
 // Rule 164.
@@ -48,7 +49,7 @@ TEST_F(MemoryFaults, CreatingABufferReportsEachFailedCall) {
   every_call_may_fail([&] { return pinned_buffer<int>{size}; });
 }
 
-// A stream that could not give a buffer is not held by it.
+// A buffer that was not allocated does not keep its stream alive.
 TEST_F(MemoryFaults, AFailedAllocationKeepsNoStreamAlive) {
   fault_table faults;
   stream short_lived{gpu};
@@ -80,7 +81,8 @@ TEST_F(MemoryFaults, CopiesBetweenDevicesReportEachFailedCall) {
   other.sync();
 }
 
-// Away from home a use is noted first; if that fails nothing is queued.
+// A use on a stream that weir does not own is tracked before the work. If that fails, nothing is
+// queued.
 TEST_F(MemoryFaults, WorkIsNotQueuedIfItsUseCannotBeTracked) {
   buffer<std::uint32_t> x{s, size};
   s.sync();
@@ -90,12 +92,13 @@ TEST_F(MemoryFaults, WorkIsNotQueuedIfItsUseCannotBeTracked) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::out_of_memory);
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 0);
-  fill(stream_ref{raw}, x, 1u);  // the next attempt is as good as the first
+  fill(stream_ref{raw}, x, 1u);  // a later attempt succeeds
   stream_ref{raw}.sync();
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 1);
 }
 
-// The work is queued by then, so the operation succeeds; what cannot be marked is waited for.
+// The work is queued already, so the operation succeeds. A use that cannot be recorded is waited
+// for.
 TEST_F(MemoryFaults, AUseIsWaitedForIfItsEventCannotBeRecorded) {
   pinned_buffer<std::uint32_t> pinned{size};
   fault_table faults;
@@ -111,8 +114,8 @@ TEST_F(MemoryFaults, AUseIsWaitedForIfItsEventCannotBeRecorded) {
   EXPECT_STREQ(failure->call(), "cuEventRecord");
 }
 
-// Memory whose free cannot be made to wait for a stream that still uses it is not given to somebody
-// else meanwhile.
+// The free cannot wait for a stream that still uses the memory, so it is deferred and the memory is
+// not reused.
 TEST_F(MemoryFaults, ABufferWhoseFreeCannotWaitIsFreedAfterItsUses) {
   buffer<int> x{s, size};
   t.wait(s);
@@ -132,11 +135,10 @@ TEST_F(MemoryFaults, ABufferWhoseFreeCannotWaitIsFreedAfterItsUses) {
   EXPECT_EQ(faults.count(&driver_table::cuMemFreeAsync), 1);
 }
 
-// Its stream lives until then.
 TEST_F(MemoryFaults, ABufferKeepsItsStreamUntilItsDelayedFree) {
   fault_table faults;
   {
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     test::gate held{t};
     stream home{gpu};
     {
@@ -144,7 +146,7 @@ TEST_F(MemoryFaults, ABufferKeepsItsStreamUntilItsDelayedFree) {
       x.used_on(t);
       faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     }
-    EXPECT_EQ(unraised.count(), 1u);
+    EXPECT_EQ(unhandled.count(), 1u);
     home.close();
     EXPECT_EQ(faults.count(&driver_table::cuStreamDestroy_v2), 0);
     held.open();
@@ -156,7 +158,7 @@ TEST_F(MemoryFaults, ABufferKeepsItsStreamUntilItsDelayedFree) {
 
 // Rule 160.
 TEST_F(MemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   std::uintptr_t device_memory = 0;
   void* pinned_memory = nullptr;
   {
@@ -171,7 +173,7 @@ TEST_F(MemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
     }
     drain_deferred();
   }
-  const std::vector<error> errors = unraised.errors();
+  const std::vector<error> errors = unhandled.errors();
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0].result(), errc::invalid_context);
   EXPECT_STREQ(errors[0].call(), "cuMemFreeAsync");
@@ -184,7 +186,7 @@ TEST_F(MemoryFaults, AFailureInADestructorReachesTheErrorHandler) {
 
 // Rule 161.
 TEST_F(MemoryFaults, ADriverShutdownIsNotReportedAsAFailure) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   std::uintptr_t device_memory = 0;
   void* pinned_memory = nullptr;
   {
@@ -199,7 +201,7 @@ TEST_F(MemoryFaults, ADriverShutdownIsNotReportedAsAFailure) {
     }
     drain_deferred();
   }
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   EXPECT_EQ(driver().cuMemFreeAsync(device_memory, s.get()), abi::CUDA_SUCCESS);
   EXPECT_EQ(driver().cuMemFreeHost(pinned_memory), abi::CUDA_SUCCESS);
 }
@@ -214,8 +216,8 @@ TEST_F(MemoryFaults, ABufferKeepsItsStreamIfTheNewOneCannotWait) {
   EXPECT_FALSE(x.closed());
 }
 
-// Where another stream cannot be made to wait, the free goes to the buffer's own, which needs no
-// wait.
+// If the given stream cannot wait for the buffer's stream, the free is queued on the buffer's
+// stream, which needs no wait.
 TEST_F(MemoryFaults, AFreeThatCannotWaitIsQueuedOnTheBufferStream) {
   buffer<int> x{s, size};
   t.wait(s);
@@ -224,7 +226,7 @@ TEST_F(MemoryFaults, AFreeThatCannotWaitIsQueuedOnTheBufferStream) {
   faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(result_of([&] { x.close(t); }), errc::system_not_ready);
   EXPECT_EQ(faults.count(&driver_table::cuMemFreeAsync), 1);
-  s.sync();  // the held stream has no part in it
+  s.sync();  // the blocked stream t is not involved
   held.open();
 }
 

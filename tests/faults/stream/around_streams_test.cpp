@@ -1,4 +1,5 @@
-// api_around_streams_test.cpp - attributes and timers when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// around_streams_test.cpp - attributes and timers with failing driver calls.
 #include <weir/event/timer.hpp>
 #include <weir/stream/stream_attributes.hpp>
 
@@ -53,7 +54,7 @@ TEST_F(StreamFeatureFaults, SeveralAttributesAreRestoredAfterAFailure) {
   EXPECT_EQ(s.priority(), 0);
 }
 
-// Whichever of the calls lacks memory.
+// Whichever call fails.
 TEST_F(StreamFeatureFaults, StreamAttributesAreSetCompletelyOrNotAtAll) {
   const stream_attributes of_s{s};
   const stream_settings before{.priority = 0,
@@ -95,11 +96,11 @@ TEST_F(StreamFeatureFaults, StreamAttributesAreSetCompletelyOrNotAtAll) {
   }
 }
 
-// What cannot be set back comes with what failed first, and the priority that weir tells is the one
-// that is there.
+// The error of the restoration is attached to the first error, and weir reports the priority that
+// the stream really has.
 TEST_F(StreamFeatureFaults, AFailureToRestoreAnAttributeIsAttached) {
   const int greatest = gpu.priorities().greatest;
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   fault_table faults;
   faults.fail_from(&driver_table::cuStreamSetAttribute, 3, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   const auto failure = failure_of([&] {
@@ -110,7 +111,7 @@ TEST_F(StreamFeatureFaults, AFailureToRestoreAnAttributeIsAttached) {
   ASSERT_TRUE(failure);
   ASSERT_EQ(failure->attached().size(), 2u);
   EXPECT_STREQ(failure->attached()[0].call(), "cuStreamSetAttribute");
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   EXPECT_EQ(s.priority(), greatest);
   EXPECT_EQ(stream_attributes{s}.priority(), greatest);
 }
@@ -130,9 +131,10 @@ TEST_F(StreamFeatureFaults, TimingWorkReportsEachFailedCall) {
   });
 }
 
-// A section whose end cannot be recorded is told to the hook, and forgotten.
+// If the end of a section cannot be recorded, the error reaches the handler and the section is
+// dropped.
 TEST_F(StreamFeatureFaults, AFailedTimerStopReachesTheErrorHandlerAndDropsTheSection) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   timings times;
   { const timer good{times, "a", s}; }
   fault_table faults;
@@ -140,13 +142,13 @@ TEST_F(StreamFeatureFaults, AFailedTimerStopReachesTheErrorHandlerAndDropsTheSec
     const timer t{times, "a", s};
     faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::system_not_ready);
   times.sync();
   EXPECT_EQ(times.of("a")->count, 1u);
 }
 
-// What a section's work failed with comes out of the question, once.
+// A query throws the error of the section's work once.
 TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAQuery) {
   timings times;
   { const timer t{times, "a", s}; }
@@ -160,11 +162,11 @@ TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAQuery) {
   EXPECT_EQ(times.of("a")->count, 0u);
 }
 
-// The same from a wait: the section is forgotten, and the next wait is for the others.
+// A wait throws the error once and drops the section. The next wait covers the other sections.
 TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAWait) {
   timings times;
   {
-    const test::gate held{s};  // else the second might count in the first
+    const test::gate held{s};  // otherwise section b might already count a
     { const timer t{times, "a", s}; }
     { const timer t{times, "b", s}; }
   }
@@ -181,7 +183,7 @@ TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAWait) {
   EXPECT_EQ(times.of("b")->count, 1u);
 }
 
-// A wait that is refused is no failure of the section.
+// If the wait itself is refused, the section is kept.
 TEST_F(StreamFeatureFaults, ATimedSectionIsKeptIfItsWaitIsRefused) {
   timings times;
   gate held{s};

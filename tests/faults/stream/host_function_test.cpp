@@ -1,5 +1,5 @@
-// api_host_function_test.cpp - closures that cannot be queued: destroyed once, on the thread of the
-// caller.
+// SPDX-License-Identifier: Apache-2.0
+// host_function_test.cpp - closures that cannot be queued: destroyed once, on the caller's thread.
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
 #include <weir/stream/host_function.hpp>
@@ -29,7 +29,7 @@ using test::unhandled_errors;
 
 class HostFunctionFaults : public ::testing::Test {
  protected:
-  // After a call that failed: the closure did not run and went here and now.
+  // Expects that the closure of a failed call did not run and was destroyed on this thread.
   static void expect_gone_here(const closure_stats& f) {
     EXPECT_EQ(f.runs, 0);
     EXPECT_EQ(f.destructions, 1);
@@ -80,15 +80,15 @@ TEST_F(HostFunctionFaults, AClosureThatCannotBeQueuedIsDestroyedOnceOnTheCalling
     expect_gone_here(callback);
     s.sync();
     drain_deferred();
-    expect_gone_here(repeatable);  // and not a second time
+    expect_gone_here(repeatable);  // not destroyed again
   }
 }
 
-// The same in a capture, where the graph would own it.
+// In a capture, where the graph would own the closure.
 TEST_F(HostFunctionFaults, AClosureThatCannotBeCapturedIsDestroyedOnceOnTheCallingThread) {
   const auto attempt = [&](const char* name, auto function) {
     SCOPED_TRACE(name);
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     closure_stats f;
     test::foreign_capture foreign{s};
     {
@@ -101,10 +101,10 @@ TEST_F(HostFunctionFaults, AClosureThatCannotBeCapturedIsDestroyedOnceOnTheCalli
       EXPECT_STREQ(failure->call(), name);
     }
     expect_gone_here(f);
-    EXPECT_TRUE(foreign.end()) << "the capture lives on";
+    EXPECT_TRUE(foreign.end()) << "the capture stays valid";
     drain_deferred();
     expect_gone_here(f);
-    EXPECT_EQ(unraised.count(), 0u);
+    EXPECT_EQ(unhandled.count(), 0u);
   };
   attempt("cuStreamGetCaptureInfo", &driver_table::cuStreamGetCaptureInfo_v3);
   attempt("cuUserObjectCreate", &driver_table::cuUserObjectCreate);
@@ -112,7 +112,7 @@ TEST_F(HostFunctionFaults, AClosureThatCannotBeCapturedIsDestroyedOnceOnTheCalli
   attempt("cuLaunchHostFunc", &driver_table::cuLaunchHostFunc);
 }
 
-// Drivers before 12.3 have the older form only.
+// Drivers before CUDA 12.3 have only the older query.
 TEST_F(HostFunctionFaults, TheOlderCaptureInfoQueryIsUsedAsAFallback) {
   fault_table faults;
   faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1,

@@ -1,4 +1,5 @@
-// api_stream_pool_test.cpp - pools of streams when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// stream_pool_test.cpp - stream pools with failing driver calls.
 #include <weir/stream/stream_pool.hpp>
 
 #include <optional>
@@ -27,8 +28,7 @@ TEST_F(StreamPoolFaults, CreatingAStreamPoolReportsEachFailedCall) {
   every_call_may_fail([&] { return stream_pool{gpu, {{.name = "a"}, {.name = "b"}}}; });
 }
 
-// What a lease cannot be had for leaves the pool as it was: nothing is lent, and the next attempt
-// finds all of it.
+// A failed acquire does not change the pool: nothing is lent, and a later attempt succeeds.
 TEST_F(StreamPoolFaults, AcquiringALeaseReportsEachFailedCall) {
   const stream_pool pool{gpu, {.limit = 1}};
   every_call_may_fail([&] { return pool.acquire(); });
@@ -50,7 +50,7 @@ TEST_F(StreamPoolFaults, AFailedStreamCreationDoesNotCountAsCreated) {
   EXPECT_EQ(pool.count().created, 2u);
 }
 
-// The same beside a busy stream, which is as idle afterwards as before.
+// Another stream of the pool is busy and is returned as before.
 TEST_F(StreamPoolFaults, AFailedStreamCreationBesideABusyStreamLendsNothing) {
   const stream_pool pool{gpu, {.limit = 2}};
   test::gate held{pool.acquire()};
@@ -61,7 +61,7 @@ TEST_F(StreamPoolFaults, AFailedStreamCreationBesideABusyStreamLendsNothing) {
   held.open();
 }
 
-// A context that is lost shows at the next lease, and the stream is not lost to the pool for it.
+// The next lease reports a lost context, and the pool keeps the stream.
 TEST_F(StreamPoolFaults, ALostContextIsReported) {
   const stream_pool pool{gpu, {.limit = 1}};
   fault_table faults;
@@ -74,7 +74,7 @@ TEST_F(StreamPoolFaults, ALostContextIsReported) {
 }
 
 TEST_F(StreamPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const test::unhandled_errors unraised;
+  const test::unhandled_errors unhandled;
   CUstream_st* raw = nullptr;
   {
     fault_table faults;
@@ -82,8 +82,8 @@ TEST_F(StreamPoolFaults, AFailureInADestructorReachesTheErrorHandler) {
     const stream_pool pool{gpu};
     raw = pool.next().get();
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_EQ(unraised.errors()[0].result(), errc::invalid_context);
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  EXPECT_EQ(unhandled.errors()[0].result(), errc::invalid_context);
   EXPECT_EQ(detail::driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS)
       << "the call did not reach the driver";
 }

@@ -1,4 +1,5 @@
-// stream_protocols_test.cpp - the C functions for bindings when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// stream_protocols_test.cpp - the C functions for bindings with failing driver calls.
 #include <weir/interop/stream_protocols.h>
 #include <weir/stream/stream.hpp>
 
@@ -18,14 +19,15 @@ class StreamProtocolFaults : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(weir_stream_wait(consumer, producer), WEIR_SUCCESS);
-  }  // keeps its event
+  }  // the thread keeps the event of this wait
 
   device gpu;
   stream producer{gpu};
   stream consumer{gpu};
 };
 
-// The driver's number comes out, and the text names its call; the stream goes on.
+// The function returns the driver's error number, and the text names the driver call. The stream
+// can still be used.
 TEST_F(StreamProtocolFaults, TheDriverErrorNumberIsReturned) {
   const auto refused_by = [&](auto function, const char* name, auto call) {
     {
@@ -45,7 +47,6 @@ TEST_F(StreamProtocolFaults, TheDriverErrorNumberIsReturned) {
              [&] { return weir_stream_sync(consumer); });
 }
 
-// They ask no driver, so none can refuse.
 TEST_F(StreamProtocolFaults, ConversionsMakeNoDriverCalls) {
   const fault_table calls;
   weir_protocol_stream pair{};

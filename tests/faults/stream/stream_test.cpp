@@ -1,4 +1,5 @@
-// api_stream_test.cpp - streams, contexts and devices when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// stream_test.cpp - streams, contexts and devices with failing driver calls.
 #include <weir/core/to_string.hpp>
 #include <weir/device/context.hpp>
 #include <weir/device/device.hpp>
@@ -71,7 +72,7 @@ TEST_F(StreamFaults, WaitingOnAStreamReportsEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(t.done()); });
 }
 
-// The event for such waits is made at a thread's first one in a context, and kept.
+// A thread creates the event for such waits at its first wait in a context, and keeps it.
 TEST_F(StreamFaults, AFailedFirstWaitInAContextCanBeRepeated) {
   const test::created_context own{gpu};
   const stream inside{context_ref{own}};
@@ -88,8 +89,8 @@ TEST_F(StreamFaults, AFailedFirstWaitInAContextCanBeRepeated) {
   t.sync();
 }
 
-// What the thread remembers of a stream may be of another one, which had its handle before: that is
-// looked up again before the driver's answer stands.
+// A cached stream may be an older stream with the same handle, so weir looks it up again before it
+// reports the driver's error.
 TEST_F(StreamFaults, AWaitRechecksAStreamThatSeemsToBeDestroyed) {
   t.wait(s);
   fault_table faults;
@@ -163,7 +164,7 @@ TEST_F(StreamFaults, StreamIdsNeedNoDriverCalls) {
   EXPECT_EQ(faults.count(&driver_table::cuStreamGetId), 0);
 }
 
-// Drivers before 12.0 have no ids; weir has.
+// Drivers before CUDA 12.0 have no stream ids, so weir assigns one.
 TEST_F(StreamFaults, AStreamCanBeAdoptedFromADriverWithoutStreamIds) {
   CUstream_st* const raw = stream{gpu}.release();
   fault_table faults;
@@ -172,9 +173,9 @@ TEST_F(StreamFaults, AStreamCanBeAdoptedFromADriverWithoutStreamIds) {
   EXPECT_NE(adopted.id(), stream{gpu}.id());
 }
 
-// Rule 160: what a destructor meets reaches the hook.
+// Rule 160: an error in a destructor reaches the handler.
 TEST_F(StreamFaults, AFailureInADestructorReachesTheErrorHandler) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   CUstream_st* raw = nullptr;
   {
     fault_table faults;
@@ -182,8 +183,8 @@ TEST_F(StreamFaults, AFailureInADestructorReachesTheErrorHandler) {
     const stream made{gpu};
     raw = made.get();
   }
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  const error failure = unraised.errors()[0];
+  ASSERT_EQ(unhandled.errors().size(), 1u);
+  const error failure = unhandled.errors()[0];
   EXPECT_EQ(failure.result(), errc::invalid_context);
   EXPECT_STREQ(failure.call(), "cuStreamDestroy");
   EXPECT_NE(failure.object().find("stream"), std::string::npos);
@@ -193,7 +194,7 @@ TEST_F(StreamFaults, AFailureInADestructorReachesTheErrorHandler) {
 
 // Rule 161.
 TEST_F(StreamFaults, ADriverShutdownIsNotReportedAsAFailure) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   CUstream_st* raw = nullptr;
   {
     fault_table faults;
@@ -203,7 +204,7 @@ TEST_F(StreamFaults, ADriverShutdownIsNotReportedAsAFailure) {
     const stream made{gpu};
     raw = made.get();
   }
-  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(unhandled.count(), 0u);
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
   EXPECT_EQ(driver().cuDevicePrimaryCtxRelease_v2(0), abi::CUDA_SUCCESS);
 }
@@ -249,7 +250,7 @@ TEST_F(StreamFaults, ShutdownDestroysTheStreamEvenIfTheWaitFails) {
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
-// What cannot throw answers with the code.
+// A function that cannot throw returns the code.
 TEST_F(StreamFaults, NonThrowingQueriesReturnTheDriverCode) {
   fault_table faults;
   const event e = s.record();
@@ -280,7 +281,7 @@ TEST_F(StreamFaults, AStreamScopeThatCannotBeginChangesNothing) {
 
 TEST_F(StreamFaults, AFailedWaitAtTheEndOfAStreamScopeReachesTheErrorHandler) {
   std::thread{[&] {
-    const unhandled_errors unraised;
+    const unhandled_errors unhandled;
     const context_scope current{gpu};
     use(s);
     {
@@ -289,8 +290,8 @@ TEST_F(StreamFaults, AFailedWaitAtTheEndOfAStreamScopeReachesTheErrorHandler) {
       faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     }
     EXPECT_EQ(current_stream(), s.ref());
-    ASSERT_EQ(unraised.errors().size(), 1u);
-    EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+    ASSERT_EQ(unhandled.errors().size(), 1u);
+    EXPECT_EQ(unhandled.errors()[0].result(), errc::system_not_ready);
   }}.join();
 }
 

@@ -1,4 +1,5 @@
-// external_semaphore_test.cpp - semaphores of others, and the profiler, when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// external_semaphore_test.cpp - imported semaphores and the profiler with failing driver calls.
 #include <weir/profiler/profiler.hpp>
 #include <weir/sync/external_semaphore.hpp>
 
@@ -18,7 +19,7 @@ using test::fault_table;
 using test::result_of;
 using test::unhandled_errors;
 
-// The number that the next descriptor gets.
+// Returns the number that the next descriptor will get.
 int first_free_descriptor() {
   const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
   close(fd);
@@ -28,7 +29,7 @@ int first_free_descriptor() {
 class ExternalSemaphoreFaults : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!gpu.is_embedded()) GTEST_SKIP() << "needs a semaphore of Vulkan's";
+    if (!gpu.is_embedded()) GTEST_SKIP() << "needs a Vulkan semaphore";
   }
 
   device gpu;
@@ -40,7 +41,7 @@ TEST_F(ExternalSemaphoreFaults, ImportingASemaphoreReportsEachFailedCall) {
   every_call_may_fail([&] { return external_semaphore{gpu, shared}; });
 }
 
-// Neither more nor fewer descriptors than before.
+// The import opens and closes no descriptors.
 TEST_F(ExternalSemaphoreFaults, AFailedImportLeavesTheDescriptorOpen) {
   const int fd = shared.duplicate_fd();
   const int next = first_free_descriptor();
@@ -54,29 +55,29 @@ TEST_F(ExternalSemaphoreFaults, AFailedImportLeavesTheDescriptorOpen) {
               errc::operating_system);
     EXPECT_EQ(first_free_descriptor(), next);
   }
-  EXPECT_EQ(close(fd), 0) << "it is still ours";
+  EXPECT_EQ(close(fd), 0) << "the caller still owns the descriptor";
 }
 
-// A driver may close what it refuses, and the number may be of somebody else's file by then.
+// A driver may close a descriptor that it refuses, and another file may have its number afterwards.
 TEST_F(ExternalSemaphoreFaults, ADescriptorThatTheDriverClosedIsNotClosedAgain) {
-  static int somebody_elses;
-  somebody_elses = -1;
+  static int unrelated_descriptor;
+  unrelated_descriptor = -1;
   static driver_table closing = detail::driver();
   closing.cuImportExternalSemaphore = [](abi::CUexternalSemaphore*,
                                          const abi::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
     close(desc->handle.fd);
-    somebody_elses = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    EXPECT_EQ(somebody_elses, desc->handle.fd);
+    unrelated_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(unrelated_descriptor, desc->handle.fd);
     return abi::CUDA_ERROR_UNKNOWN;
   };
   const int fd = shared.duplicate_fd();
   const driver_table* const before = detail::table_in_use.exchange(&closing);
   EXPECT_EQ(result_of([&] { external_semaphore(gpu, shared); }), errc::unknown);
-  EXPECT_EQ(close(somebody_elses), 0);
+  EXPECT_EQ(close(unrelated_descriptor), 0);
   EXPECT_EQ(result_of([&] { external_semaphore(gpu, semaphore_kind::timeline, fd); }),
             errc::unknown);
   detail::table_in_use = before;
-  EXPECT_EQ(close(somebody_elses), 0);
+  EXPECT_EQ(close(unrelated_descriptor), 0);
   EXPECT_EQ(close(fd), 0);
 }
 
@@ -94,13 +95,13 @@ TEST_F(ExternalSemaphoreFaults, CloseThrowsAFailureAndADestructorPassesItToTheEr
     EXPECT_EQ(result_of([&] { semaphore.close(); }), errc::system_not_ready);
     EXPECT_TRUE(semaphore.closed());
   }
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   {
     fault_table faults;
     faults.fail(&driver_table::cuDestroyExternalSemaphore, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     const external_semaphore semaphore{gpu, shared};
   }
-  EXPECT_EQ(unraised.count(), 1u);
+  EXPECT_EQ(unhandled.count(), 1u);
 }
 
 TEST(ProfilerFaults, StartingAndStoppingAProfilerReportEachFailedCall) {

@@ -1,4 +1,5 @@
-// api_value_test.cpp - words, waits for them and batches when the driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// value_test.cpp - words, waits for them and batches with failing driver calls.
 #include <weir/device/context.hpp>
 #include <weir/sync/value_batch.hpp>
 #include <weir/sync/value_wait.hpp>
@@ -44,7 +45,8 @@ TEST_F(ValueFaults, SubmittingAValueBatchReportsEachFailedCall) {
   s.sync();
 }
 
-// Whatever the driver answers: the word; of a batch that it says nothing about, how many there are.
+// The error names the word for any driver code. For a batch whose failing step is unknown it names
+// the number of steps.
 TEST_F(ValueFaults, AFailedValueOperationNamesItsWord) {
   fault_table faults;
   faults.fail(&driver_table::cuStreamWriteValue32_v2, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
@@ -65,7 +67,7 @@ TEST_F(ValueFaults, AFailedValueOperationNamesItsWord) {
   EXPECT_EQ(w32.load(), 0u);
 }
 
-// What the driver is asked to tell which it is may fail as well.
+// The queries that find the cause of an error may fail, too.
 TEST_F(ValueFaults, AnErrorIsReportedEvenIfItsDetailsCannotBeQueried) {
   fault_table faults;
   std::uint32_t pageable = 0;
@@ -79,7 +81,7 @@ TEST_F(ValueFaults, AnErrorIsReportedEvenIfItsDetailsCannotBeQueried) {
   EXPECT_GT(faults.count(&driver_table::cuPointerGetAttributes), 0);
 }
 
-// A capture keeps addresses without a look at where they lie, so that this is not what it dislikes.
+// A capture does not check where an address lies, so the address is not named as the cause.
 TEST_F(ValueFaults, ACaptureErrorDoesNotBlameTheAddressOfAWord) {
   test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL};
   std::uint32_t pageable = 0;
@@ -93,7 +95,7 @@ TEST_F(ValueFaults, ACaptureErrorDoesNotBlameTheAddressOfAWord) {
   EXPECT_TRUE(foreign.end());
 }
 
-// As long as nothing is wrong nobody asks.
+// Details are queried only after an error.
 TEST_F(ValueFaults, ASuccessfulWriteMakesOneDriverCall) {
   const fault_table calls;
   write_value(s, w32, 1);
@@ -105,8 +107,8 @@ TEST_F(ValueFaults, DeviceCapabilityQueriesReportEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(wait_word_support(gpu)); });
 }
 
-// On a stream of somebody else's each use is marked by an event, which is made before anything is
-// queued.
+// On a stream that weir does not own, each use is recorded by an event, which is created before
+// anything is queued.
 TEST_F(ValueFaults, AValueBatchIsNotQueuedIfItsUseCannotBeTracked) {
   abi::CUstream raw = nullptr;
   {
@@ -128,7 +130,7 @@ TEST_F(ValueFaults, AValueBatchIsNotQueuedIfItsUseCannotBeTracked) {
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 
-// A page that cannot be had leaves everything as it was.
+// A failed allocation of a page changes nothing.
 TEST_F(ValueFaults, AFailedPageAllocationLeavesAllWordsUsable) {
   std::vector<wait_word<std::uint32_t>> all;
   fault_table faults;

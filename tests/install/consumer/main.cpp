@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program outside weir: sends a few numbers through a device and reads them back.
 #include <weir/weir.hpp>
 

@@ -1,5 +1,7 @@
-// A weir::stream goes straight into what takes a cudaStream_t: a kernel launch, the runtime API,
-// cuBLAS. Ends with 77 where there is no GPU; that it compiles is half of the test.
+// kernel_and_cublas.cu - a weir::stream passed as cudaStream_t: to a kernel launch, the runtime API
+// and cuBLAS.
+//
+// Exits with 77 if there is no GPU. Half of the test is that it compiles.
 #include <cublas_v2.h>
 
 #include <cstdio>
@@ -14,14 +16,14 @@ static_assert(std::is_same_v<decltype(weir::stream_ref::legacy().get()), cudaStr
 
 namespace {
 
-constexpr int no_gpu = 77;  // CTest says "skipped"
+constexpr int no_gpu = 77;  // CTest reports "skipped"
 
 __global__ void add_one(float* x, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < n) x[i] += 1.0f;
 }
 
-// y = 2 * (x + 1) + y on one stream, the sum by our kernel, the rest by cuBLAS.
+// y = 2 * (x + 1) + y on one stream: a kernel adds, and cuBLAS does the rest.
 std::vector<float> compute(weir::stream& s, const std::vector<float>& x,
                            const std::vector<float>& y) {
   const int n = static_cast<int>(x.size());

@@ -1,6 +1,8 @@
-// Kernels that nvcc compiled, launched by weir: by their names in the source, templates too, with
-// checked arguments. Ends with 77 where there is no GPU; that it compiles, and that the runtime's
-// function is found, is half of the test.
+// kernel_from_nvcc.cu - kernels compiled by nvcc and launched by weir, found by their source names,
+// templates included. The arguments are checked.
+//
+// Exits with 77 if there is no GPU. Half of the test is that it compiles and finds the runtime's
+// function.
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -8,7 +10,7 @@
 
 namespace {
 
-constexpr int no_gpu = 77;  // CTest says "skipped"
+constexpr int no_gpu = 77;  // CTest reports "skipped"
 
 template <class T>
 __global__ void scale(T* x, T by, int n) {
@@ -33,7 +35,7 @@ int main() {
   weir::buffer<float> x{s, n};
   weir::fill(s, x, 1.0f);
 
-  // <<<>>> takes the stream as it is; weir takes the kernel.
+  // <<<>>> accepts the stream directly, and weir accepts the kernel.
   scale<float><<<4, 256, 0, s>>>(x.data(), 2.0f, n);
   const weir::kernel by_weir = weir::kernel::from(scale<float>);
   weir::launch(s, weir::grid(n), by_weir, weir::inout(x), 3.0f, n);
@@ -59,7 +61,7 @@ int main() {
   }
   right &= expect(refused, "a double is refused for a float");
 
-  // In a graph that outlives the reference.
+  // In a graph that outlives the kernel reference.
   weir::graph g = weir::capture(s, [&] {
     weir::launch(s, weir::grid(n), weir::kernel::from(scale<float>), weir::inout(x), 0.5f, n);
   });

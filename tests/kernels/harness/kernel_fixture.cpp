@@ -1,4 +1,5 @@
-// kernel_fixture.cpp - the sources, compiled for the device in use.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_fixture.cpp - compiles the kernel sources for the device in use.
 #include "kernel_fixture.hpp"
 
 #include <weir/kernel/program.hpp>
@@ -11,7 +12,8 @@ namespace weir::test {
 
 const module& kernel_module(const std::string& name) {
   static auto* const modules =
-      new std::map<std::string, module>;  // the driver may be gone before a static's end
+      // never destroyed: the driver may be unloaded before statics are destroyed
+      new std::map<std::string, module>;
   const auto known = modules->find(name);
   if (known != modules->end()) return known->second;
   program_options options;

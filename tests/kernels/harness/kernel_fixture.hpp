@@ -1,5 +1,6 @@
-// kernel_fixture.hpp - runs a kernel of sources/ on the driver in use, launched and out of a graph,
-// with the same memory each time.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_fixture.hpp - runs a kernel of sources/ on the driver in use, launched directly and from a
+// graph, with equal memory contents each time.
 #pragma once
 
 #include <weir/capture/capture.hpp>
@@ -30,14 +31,14 @@
 
 namespace weir::test {
 
-// sources/NAME.cu for device 0, compiled once a process.
+// Returns sources/NAME.cu compiled for device 0, once in a process.
 [[nodiscard]] const module& kernel_module(const std::string& name);
 
-// Memory of a trial: each run begins with the contents that it was made with.
+// Memory of a trial: each run starts with its initial contents.
 template <class T>
 class array;
 
-// A kernel is run in it: the same memory, several times.
+// Runs a kernel several times with equal memory contents.
 class trial {
  public:
   explicit trial(stream_ref s) : stream_{s} {}
@@ -49,15 +50,15 @@ class trial {
     arrays_.push_back(std::move(made));
     return result;
   }
-  // `size` elements that hold zero.
+  // An array of `size` zeros.
   template <class T>
   [[nodiscard]] array<T>& zeros(std::size_t size) {
     return array_of(std::vector<T>(size));
   }
 
-  // `work(stream)` queues the launches and `check()` looks at the arrays. Once launched as they
-  // come, then captured into a graph that is launched three times. Junk in the arrays before each
-  // launch shows that the graph did the work.
+  // `work(stream)` queues the launches and `check()` checks the arrays. They run once with direct
+  // launches, then captured into a graph that is launched three times. The arrays are overwritten
+  // with junk before each launch, which shows that the graph did the work.
   template <class Work, class Check>
   void run(const Work& work, const Check& check) {
     const auto all = [&] {
@@ -82,7 +83,7 @@ class trial {
     }
   }
 
-  // What all arrays can do.
+  // The common base of all arrays.
   class any_array {
    public:
     any_array() = default;
@@ -125,7 +126,7 @@ class array final : public trial::any_array {
   buffer<T> contents_;
 };
 
-// What a launch is given for an argument of a test: for an array its memory.
+// Converts a test's argument to a launch argument: an array to its memory.
 template <class T>
 [[nodiscard]] buffer<T>& argument(array<T>& memory) noexcept {
   return memory.memory();
@@ -139,12 +140,12 @@ template <class T>
   return static_cast<unsigned>((elements + block - 1) / block);
 }
 
-// A thread for each of `elements`.
+// Returns a configuration with one thread for each of `elements`.
 [[nodiscard]] inline launch_config grid_1d(std::size_t elements, unsigned block,
                                            unsigned shared_bytes = 0) {
   return {.grid = {blocks_for(elements, block)}, .block = {block}, .shared_bytes = shared_bytes};
 }
-// A thread for each of width * height.
+// Returns a configuration with one thread for each of width * height elements.
 [[nodiscard]] inline launch_config grid_2d(unsigned width, unsigned height, unsigned block_x,
                                            unsigned block_y) {
   return {.grid = {blocks_for(width, block_x), blocks_for(height, block_y)},
@@ -156,7 +157,7 @@ void run(stream_ref s, const launch_config& config, const kernel& what, Argument
   launch(s, config, what, argument(arguments)...);
 }
 
-// The same numbers each time.
+// Returns pseudo-random numbers, equal in every run.
 template <class T>
 [[nodiscard]] std::vector<T> random_values(std::size_t count, T low, T high, unsigned seed = 1) {
   std::mt19937_64 source{seed};
@@ -172,7 +173,7 @@ template <class T>
   }
   return values;
 }
-// Whole numbers as floating point: sums of them are exact in any order, fused or not.
+// Returns integers as floating-point numbers: their sums are exact in any order, fused or not.
 template <std::floating_point F>
 [[nodiscard]] std::vector<F> random_integers(std::size_t count, int low, int high,
                                              unsigned seed = 1) {

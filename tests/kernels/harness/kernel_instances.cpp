@@ -1,4 +1,5 @@
-// kernel_instances.cpp - the templates of sources/ as their tests take them.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_instances.cpp - the instances of the templates in sources/ that tests use.
 #include "kernel_sources.hpp"
 
 namespace weir::test {

@@ -1,4 +1,5 @@
-// kernel_sources.hpp - the texts of sources/, which the program carries with it.
+// SPDX-License-Identifier: Apache-2.0
+// kernel_sources.hpp - the texts of sources/, embedded in the program.
 #pragma once
 
 #include <string>
@@ -9,10 +10,10 @@ namespace weir::test {
 
 [[nodiscard]] std::vector<std::string_view> kernel_source_names();
 
-// Of sources/NAME.cu.
+// Returns the text of sources/NAME.cu.
 [[nodiscard]] std::string_view kernel_source(std::string_view name);
 
-// Of the templates in it, the instances that tests take, as name expressions.
+// Returns the instances of its templates that tests use, as name expressions.
 [[nodiscard]] std::vector<std::string> kernel_instances(std::string_view name);
 
 }  // namespace weir::test

@@ -1,4 +1,5 @@
-// ulps.hpp - how far apart results of a kernel and of its reference are.
+// SPDX-License-Identifier: Apache-2.0
+// ulps.hpp - the distance between results of a kernel and of its reference.
 #pragma once
 
 #include <bit>
@@ -15,15 +16,15 @@
 
 namespace weir::test {
 
-// The number of values of their type from one to the other. Zeros are equal, and so are all NaN; a
-// NaN is as far from a number as can be.
+// Returns the number of representable values from one to the other. Zeros are equal, and so are all
+// NaNs; the distance between a NaN and a number is the maximum.
 template <std::floating_point F>
 [[nodiscard]] std::uint64_t ulps_between(F a, F b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<std::uint64_t>::max();
   using bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
   constexpr bits sign = bits{1} << (8 * sizeof(F) - 1);
-  const auto ordered_bits = [](F value) -> std::uint64_t {  // rises with the value
+  const auto ordered_bits = [](F value) -> std::uint64_t {  // increases with the value
     const auto raw = std::bit_cast<bits>(value);
     return (raw & sign) != 0 ? static_cast<bits>(~raw) : static_cast<bits>(raw | sign);
   };
@@ -44,7 +45,7 @@ template <class T>
   return text.str();
 }
 
-// All elements are the same, to the bit.
+// Expects all elements to be bitwise equal.
 template <class T>
 void expect_equal(const std::vector<T>& actual, const std::vector<T>& expected) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -66,7 +67,7 @@ void expect_equal(const std::vector<T>& actual, const std::vector<T>& expected) 
                 << to_text(expected[first]);
 }
 
-// All elements are at most so many ulps from what is expected.
+// Expects all elements to be within `ulps` ulps of the expected ones.
 template <std::floating_point F>
 void expect_within(std::uint64_t ulps, const std::vector<F>& actual,
                    const std::vector<F>& expected) {

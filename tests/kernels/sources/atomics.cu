@@ -1,7 +1,7 @@
-// atomics.cu - what threads of all blocks write together: counters, lists, queues, locks.
+// atomics.cu - concurrent writes by threads of all blocks: counters, lists, queues, locks.
 #include <cuda/atomic>
 
-// What the operations leave behind, each by its own cell.
+// The results of each atomic operation, in its own cell.
 __global__ void every_one(const unsigned* x, int n, unsigned* cells, unsigned long long* wide,
                           float* reals) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -28,7 +28,7 @@ __global__ void every_one(const unsigned* x, int n, unsigned* cells, unsigned lo
   atomicAdd(reinterpret_cast<double*>(&wide[4]), static_cast<double>(v));
 }
 
-// What there is no instruction for, by compare and swap.
+// An operation without an instruction, by compare and swap.
 __device__ float atomic_max(float* address, float value) {
   int* const word = reinterpret_cast<int*>(address);
   int seen = *word;
@@ -68,7 +68,7 @@ struct node {
   int next;
 };
 
-// Lists by their heads: each thread puts its node before the first one of its list.
+// Linked lists: each thread pushes its node to the front of its list.
 __global__ void push(const int* values, node* nodes, int* heads, int lists, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -83,10 +83,10 @@ __global__ void push(const int* values, node* nodes, int* heads, int lists, int 
   } while (first != seen);
 }
 
-// Work is taken from a queue until it is empty, and makes more work: a number goes on as its parts.
+// Takes work from a queue until it is empty, and adds more work: a number is split into its parts.
 struct queue {
   unsigned taken, given;
-  int open;  // what was given and is not done
+  int open;  // items given out and not finished
 };
 
 __global__ void work(queue* q, volatile int* items, int capacity, int* leaves) {
@@ -97,7 +97,7 @@ __global__ void work(queue* q, volatile int* items, int capacity, int* leaves) {
       continue;
     }
     const int item = items[place];
-    if (item == 0) continue;  // its place is given, and it is on its way
+    if (item == 0) continue;  // its slot is reserved, but not written yet
     if (atomicCAS(&q->taken, place, place + 1) != place) continue;
     if (item == 1) {
       atomicAdd(leaves, 1);
@@ -113,7 +113,7 @@ __global__ void work(queue* q, volatile int* items, int capacity, int* leaves) {
   }
 }
 
-// A lock that one thread of a block takes at a time, for what is no single word.
+// A lock that one thread of a block takes at a time, for data larger than a word.
 __device__ int lock;
 
 struct record {
@@ -141,7 +141,7 @@ __global__ void guarded(const int* x, int n, volatile record* all) {
   atomicExch(&lock, 0);
 }
 
-// A table of keys by open addressing: each key once, with how often it came.
+// A hash table with open addressing: each key once, with its count.
 __global__ void insert(const unsigned* keys, int n, unsigned* slots, unsigned* counts,
                        unsigned size) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -154,7 +154,7 @@ __global__ void insert(const unsigned* keys, int n, unsigned* slots, unsigned* c
   }
 }
 
-// The standard library's, in the scopes that there are.
+// The standard library's atomics, in every scope.
 __device__ cuda::atomic<unsigned, cuda::thread_scope_device> arrived{0};
 
 __global__ void of_the_library(const unsigned* x, int n, unsigned* cells) {
@@ -166,7 +166,7 @@ __global__ void of_the_library(const unsigned* x, int n, unsigned* cells) {
   unsigned seen = greatest.load();
   while (seen < x[i] && !greatest.compare_exchange_weak(seen, x[i])) {
   }
-  // Whoever comes last says how many came, and makes it ready for the next launch.
+  // The last thread to arrive records the count, and resets it for the next launch.
   if (arrived.fetch_add(1, cuda::std::memory_order_acq_rel) == n - 1) {
     cells[2] = arrived.exchange(0);
   }

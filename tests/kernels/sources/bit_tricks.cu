@@ -1,6 +1,6 @@
 // bit_tricks.cu - the device's instructions on bits, bytes and words.
 
-// A trick a row: y[row * n + i].
+// Each row is one function: y[row * n + i].
 __global__ void of_words(const unsigned* x, unsigned* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -44,7 +44,7 @@ __global__ void of_double_words(const unsigned long long* x, unsigned long long*
   y[6 * n + i] = umin(static_cast<unsigned>(a), static_cast<unsigned>(b)) + (max(a, b) - min(a, b));
 }
 
-// Bytes and half-words of a word, all at once.
+// Operations on all bytes and half-words of a word at once.
 __global__ void in_parts(const unsigned* x, unsigned* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -74,7 +74,7 @@ __global__ void morton(const ushort2* points, unsigned* codes, int n) {
   if (i < n) codes[i] = spread(points[i].x) | spread(points[i].y) << 1;
 }
 
-// A square of 32 x 32 bits turned over by a warp: lane i gives row i and takes column i.
+// Transposes 32 x 32 bits in a warp: lane i gives row i and gets column i.
 __global__ void turn_bits(const unsigned* rows, unsigned* columns) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned row = rows[i];
@@ -86,7 +86,7 @@ __global__ void turn_bits(const unsigned* rows, unsigned* columns) {
   columns[i] = column;
 }
 
-// The next number with as many bits set, and the Gray code: what combinatorics uses.
+// The next number with equal bit count, and the Gray code, as combinatorics uses them.
 __global__ void next_with_as_many(const unsigned* x, unsigned* next, unsigned* gray, unsigned* back,
                                   int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -100,8 +100,7 @@ __global__ void next_with_as_many(const unsigned* x, unsigned* next, unsigned* g
   back[i] = b;
 }
 
-// How many ways there are to put n queens: each thread takes one place in each of the first two
-// rows.
+// Counts the ways to place n queens: each thread tries one position in each of the first two rows.
 __device__ int queens(unsigned all, unsigned columns, unsigned left, unsigned right) {
   if (columns == all) return 1;
   int ways = 0;

@@ -1,6 +1,6 @@
-// cellular.cu - automata: many cells with one rule, generation by generation.
+// cellular.cu - cellular automata: many cells with one rule, generation by generation.
 
-// Conway's, on a torus; a byte a cell.
+// Conway's Game of Life, on a torus; one byte for each cell.
 __global__ void live(const unsigned char* from, unsigned char* to, int width, int height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -14,8 +14,8 @@ __global__ void live(const unsigned char* from, unsigned char* to, int width, in
   to[here + x] = neighbours == 3 || (neighbours == 2 && from[here + x]);
 }
 
-// Several generations in one launch: one block has the whole world in shared memory, both of its
-// states.
+// Several generations in one launch: one block holds both states of the whole world in shared
+// memory.
 template <int SIDE>
 __global__ void live_in_a_block(unsigned char* world, int generations) {
   __shared__ unsigned char state[2][SIDE][SIDE];
@@ -41,15 +41,17 @@ __global__ void live_in_a_block(unsigned char* world, int generations) {
   for (int i = threadIdx.x; i < cells; i += blockDim.x) world[i] = flat[now * cells + i];
 }
 
-// A row of cells, 32 a word, under any of Wolfram's 256 rules; a step a launch.
+// A row of cells, 32 in each word, under any of Wolfram's 256 rules; one step for each launch.
 __global__ void step_words(const unsigned* from, unsigned* to, int words, unsigned rule) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= words) return;
   const unsigned centre = from[i];
   const unsigned left =
-      __funnelshift_l(from[i == 0 ? words - 1 : i - 1], centre, 1);  // of each cell the lower one
+      // the lower neighbor of each cell
+      __funnelshift_l(from[i == 0 ? words - 1 : i - 1], centre, 1);
   const unsigned right =
-      __funnelshift_r(centre, from[i == words - 1 ? 0 : i + 1], 1);  // and the higher one
+      // the higher neighbor of each cell
+      __funnelshift_r(centre, from[i == words - 1 ? 0 : i + 1], 1);
   unsigned next = 0;
   for (unsigned pattern = 0; pattern < 8; ++pattern) {
     if (!(rule >> pattern & 1)) continue;
@@ -61,7 +63,7 @@ __global__ void step_words(const unsigned* from, unsigned* to, int words, unsign
 
 enum class ground : unsigned char { empty, tree, fire };
 
-// A wood that burns: trees beside fire catch it, fire leaves nothing. Counts what burns.
+// A forest fire: trees beside fire ignite, fire leaves ash. Counts the burning cells.
 __global__ void burn(const ground* from, ground* to, int width, int height, int* burning) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,8 +1,8 @@
-// checksum.cu - checksums of chunks, a chunk a thread, or a chunk a block.
+// checksum.cu - checksums of chunks, one for each thread or block.
 
 __constant__ unsigned crc_table[256];
 
-// The table of the reflected polynomial of zlib, a value a thread.
+// The table of zlib's reflected polynomial; each thread computes one value.
 __global__ void make_crc_table(unsigned* table) {
   unsigned value = threadIdx.x;
   for (int bit = 0; bit < 8; ++bit) value = value & 1 ? value >> 1 ^ 0xedb88320u : value >> 1;
@@ -19,8 +19,8 @@ __global__ void crc32(const unsigned char* data, size_t size, unsigned chunk, un
   sums[i] = ~crc;
 }
 
-// Adler-32 of the block's chunk: each thread has its share of both sums, which are added up by
-// shuffles and atomics.
+// Adler-32 of the block's chunk: each thread computes part of both sums, which shuffles and atomics
+// add up.
 __global__ void adler32(const unsigned char* data, unsigned size, unsigned chunk, unsigned* sums) {
   constexpr unsigned long long prime = 65521;
   __shared__ unsigned long long low, high;
@@ -45,7 +45,7 @@ __device__ unsigned long long fnv1a(const char* text, unsigned length) {
   return hash;
 }
 
-// Of strings that lie one behind the other; starts has one more than there are.
+// Hashes strings stored one behind the other; `starts` has one more element than there are strings.
 __global__ void hash_strings(const char* text, const unsigned* starts, unsigned long long* hashes,
                              int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
@@ -65,7 +65,7 @@ __constant__ unsigned sha_rounds[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-// SHA-256 of a number of four bytes, big end first: what a miner does.
+// SHA-256 of a big-endian 4-byte number, as in mining.
 __global__ void sha256_of_numbers(unsigned first, unsigned n, uint4* digests) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

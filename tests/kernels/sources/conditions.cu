@@ -1,10 +1,10 @@
-// conditions.cu - kernels that set the conditions of the graphs that they are in.
+// conditions.cu - kernels that set the conditions of their graphs.
 
-// NVRTC knows the type and not the function, which the driver of a GPU has.
+// NVRTC declares the type but not the function, which a GPU's driver provides.
 extern "C" __device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle,
                                                    unsigned value);
 
-// A step of Newton's method for the square root of a; again, as long as it moves.
+// A step of Newton's method for the square root of a; sets `again` while the value changes.
 __global__ void step(cudaGraphConditionalHandle again, double* x, double a) {
   const double old = *x;
   *x = (old + a / old) / 2;
@@ -15,7 +15,7 @@ __global__ void set_to(cudaGraphConditionalHandle condition, const unsigned* val
   cudaGraphSetConditional(condition, *value);
 }
 
-// Whichever thread comes last decides.
+// The last thread to arrive decides.
 __global__ void add_and_ask(cudaGraphConditionalHandle again, unsigned* sum, unsigned* arrived,
                             unsigned limit) {
   atomicAdd(sum, 1);
@@ -28,7 +28,7 @@ __global__ void add_and_ask(cudaGraphConditionalHandle again, unsigned* sum, uns
 
 __global__ void add_to(unsigned* sum, unsigned value) { *sum += value; }
 
-// Again, until it has counted up to the limit.
+// Sets `again` until the counter reaches the limit.
 __global__ void count(cudaGraphConditionalHandle again, unsigned* counter, unsigned limit) {
   cudaGraphSetConditional(again, ++*counter < limit);
 }

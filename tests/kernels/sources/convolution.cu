@@ -1,4 +1,4 @@
-// convolution.cu - signals and pictures through filters, which are in constant memory.
+// convolution.cu - filters for signals and images, with coefficients in constant memory.
 
 #define TAPS 9
 #define MIDDLE (TAPS / 2)
@@ -19,7 +19,7 @@ __global__ void filter(const float* in, float* out, int n) {
   out[i] = sum;
 }
 
-// Along the rows; a block has a part of one row.
+// Filters along the rows; each block handles part of one row.
 __global__ void filter_rows(const float* in, float* out, int width) {
   extern __shared__ float row[];
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -46,7 +46,7 @@ __global__ void filter_columns(const float* in, float* out, int width, int heigh
   out[y * width + x] = sum;
 }
 
-// In two dimensions at once, over bytes whose picture goes on beyond its border as in a mirror.
+// Filters bytes in two dimensions at once; the image is mirrored at its border.
 __device__ int mirrored(int i, int n) {
   if (i < 0) i = -i - 1;
   return i < n ? i : 2 * n - 1 - i;
@@ -74,7 +74,7 @@ __global__ void filter_picture(const unsigned char* in, unsigned char* out, int 
   out[y * width + x] = static_cast<unsigned char>(min(max(sum / 64, 0), 255));
 }
 
-// How steep a picture is, and which way.
+// The gradient of an image, as magnitude and direction.
 __global__ void sobel(const unsigned char* in, ushort2* out, int width, int height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x + 1;
   const int y = blockIdx.y * blockDim.y + threadIdx.y + 1;

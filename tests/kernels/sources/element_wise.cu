@@ -1,4 +1,4 @@
-// element_wise.cu - a thread an element, or a grid that strides over all of them.
+// element_wise.cu - one thread for each element, or a grid-stride loop over all of them.
 
 extern "C" __global__ void saxpy(int n, float a, const float* __restrict__ x,
                                  float* __restrict__ y) {
@@ -6,7 +6,7 @@ extern "C" __global__ void saxpy(int n, float a, const float* __restrict__ x,
   if (i < n) y[i] = a * x[i] + y[i];
 }
 
-// Any grid will do.
+// Works with any grid.
 __global__ void clamp_all(long long* values, size_t n, long long low, long long high) {
   for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
        i += static_cast<size_t>(gridDim.x) * blockDim.x) {
@@ -45,7 +45,7 @@ __global__ void gather(const int* __restrict__ from, const double* __restrict__ 
   if (i < n) y[i] = __ldg(&x[__ldg(from + i)]);
 }
 
-// Four elements a thread, and the rest one by one.
+// Four elements for each thread, and the rest one by one.
 __global__ void add_four_wide(const float* a, const float* b, float* c, unsigned n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (4 * i + 3 < n) {

@@ -1,6 +1,6 @@
-// fixed_point.cu - arithmetic on integers that stand for fractions, and on numbers modulo others.
+// fixed_point.cu - fixed-point and modular integer arithmetic.
 
-// 16 bits before the point and 16 after it; a class as numeric code has it.
+// A number with 16 bits before the point and 16 after it, as a class.
 class fixed {
  public:
   fixed() = default;
@@ -40,7 +40,7 @@ __global__ void square_roots(const unsigned long long* x, unsigned* roots, int n
   if (i < n) roots[i] = square_root(x[i]);
 }
 
-// base^exponent modulo an odd number, by Montgomery's products.
+// base^exponent modulo an odd number, by Montgomery multiplication.
 struct montgomery {
   unsigned modulus, inverse;  // modulus * inverse = -1 modulo 2^32
 
@@ -73,7 +73,7 @@ __global__ void powers(const unsigned* bases, const unsigned* exponents, unsigne
   results[i] = field.reduce(result);
 }
 
-// Numbers of 256 bits: sums with a carry, a number a thread.
+// Sums of 256-bit numbers with carry; one number for each thread.
 template <unsigned words>
 struct wide {
   unsigned digit[words];
@@ -96,7 +96,7 @@ __global__ void add_wide(const wide<8>* a, const wide<8>* b, wide<8>* sum, unsig
   carried[i] = carry;
 }
 
-// Which numbers are primes: a word of bits a thread, each divided by what it may be.
+// Finds primes by trial division; each thread computes one word of bits.
 __global__ void primes(unsigned* bits, unsigned words) {
   const unsigned word = blockIdx.x * blockDim.x + threadIdx.x;
   if (word >= words) return;

@@ -1,5 +1,5 @@
-// fractal.cu - how many steps a point takes to leave. Roundings are said, so that the last step is
-// the same everywhere.
+// fractal.cu - the number of steps until a point escapes. Roundings are explicit, so that the count
+// is equal on every device.
 
 __global__ void mandelbrot(unsigned short* steps, int width, int height, double left, double top,
                            double pixel, int limit) {
@@ -36,7 +36,7 @@ struct complex {
   __device__ float square() const { return __fadd_rn(__fmul_rn(re, re), __fmul_rn(im, im)); }
 };
 
-// Julia's sets of z -> z^power + c, for the exponent that the template has.
+// Julia sets of z -> z^power + c, with the exponent as template argument.
 template <int power>
 __global__ void julia(unsigned char* steps, int side, float re, float im) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -55,7 +55,7 @@ __global__ void julia(unsigned char* steps, int side, float re, float im) {
   steps[i] = step;
 }
 
-// Where Newton's method for z^3 = 1 goes from each point: a root's number.
+// The root of z^3 = 1 that Newton's method reaches from each point.
 __global__ void newton(signed char* roots, int side) {
   const int px = blockIdx.x * blockDim.x + threadIdx.x;
   const int py = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,6 +1,6 @@
-// graph_algorithms.cu - nodes and edges: levels, components, distances, ranks.
+// graph_algorithms.cu - graph algorithms: levels, components, distances, ranks.
 
-// A level of a breadth-first search: the neighbours of a frontier become the next one.
+// A level of a breadth-first search: the neighbors of the frontier become the next frontier.
 __global__ void next_level(const int* starts, const int* targets, const int* frontier,
                            const int* size, int* next, int* next_size, int* levels, int level) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < *size; i += gridDim.x * blockDim.x) {
@@ -12,11 +12,11 @@ __global__ void next_level(const int* starts, const int* targets, const int* fro
   }
 }
 
-// Union and find: each edge hangs the higher root below the lower one. No locks.
+// Union-find without locks: each edge links the higher root to the lower one.
 __device__ int root_of(volatile int* parents, int node) {
   while (parents[node] != node) {
     const int above = parents[parents[node]];
-    parents[node] = above;  // halves the path
+    parents[node] = above;  // path halving
     node = above;
   }
   return node;
@@ -45,7 +45,7 @@ __global__ void flatten(int* parents, int n) {
   if (i < n) parents[i] = root_of(parents, i);
 }
 
-// Bellman and Ford: relaxes every edge, and says whether any distance has become less.
+// Bellman-Ford: relaxes every edge, and reports whether any distance decreased.
 __global__ void relax_edges(const int3* edges, int count, unsigned* distances, int* changed) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
@@ -55,7 +55,7 @@ __global__ void relax_edges(const int3* edges, int count, unsigned* distances, i
   if (offer < atomicMin(&distances[edges[i].y], offer)) *changed = 1;
 }
 
-// Floyd and Warshall, a launch an intermediate node.
+// Floyd-Warshall, one launch for each intermediate node.
 __global__ void through(unsigned short* distances, int n, int via) {
   const int to = blockIdx.x * blockDim.x + threadIdx.x;
   const int from = blockIdx.y * blockDim.y + threadIdx.y;
@@ -64,7 +64,7 @@ __global__ void through(unsigned short* distances, int n, int via) {
   if (way < distances[from * n + to]) distances[from * n + to] = static_cast<unsigned short>(way);
 }
 
-// Triangles: for each edge the neighbours that both ends have, in sorted lists.
+// Counts triangles: for each edge the common neighbors of both ends, in sorted lists.
 __global__ void triangles(const int* starts, const int* targets, int n, unsigned long long* count) {
   const int node = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned own = 0;

@@ -1,11 +1,11 @@
-// groups.cu - cooperative groups: of a block, of its parts, of the whole grid.
+// groups.cu - cooperative groups: of a block, of its tiles, of the whole grid.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 
 namespace cg = cooperative_groups;
 
-// What each thread is told about its place.
+// The indices that each thread sees.
 __global__ void places(int4* told, int n) {
   const cg::thread_block block = cg::this_thread_block();
   const auto tile = cg::tiled_partition<8>(block);
@@ -22,7 +22,7 @@ __device__ int sum_of(const Group& group, int value) {
   return value;
 }
 
-// A sum a tile, for tiles of any size; the block waits as a group.
+// A sum for each tile, for tiles of any size; the block synchronizes as a group.
 template <int SIZE>
 __global__ void sum_tiles(const int* x, int* sums) {
   extern __shared__ int held[];
@@ -36,7 +36,7 @@ __global__ void sum_tiles(const int* x, int* sums) {
   }
 }
 
-// Those who come here take places together: one atomic sum for all of them.
+// The active threads reserve positions together: one atomic addition for all of them.
 __device__ int take_place(int* counter) {
   const cg::coalesced_group here = cg::coalesced_threads();
   int first = 0;
@@ -63,7 +63,7 @@ __global__ void ask(const int* x, unsigned* answers) {
   answers[i] = result;
 }
 
-// Sums of whole groups by the library, and groups of those who have the same label.
+// Group reductions of the library, and groups of threads with equal labels.
 __global__ void gather(const int* x, int4* told) {
   const auto tile = cg::tiled_partition<32>(cg::this_thread_block());
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -76,7 +76,7 @@ __global__ void gather(const int* x, int4* told) {
   told[i] = make_int4(sum, before, greatest, half.num_threads() * 100 + half.thread_rank());
 }
 
-// Jacobi's steps, all of them in one cooperative launch: the grid waits for itself between them.
+// All Jacobi iterations in one cooperative launch, with grid barriers between them.
 __global__ void smooth(double* a, double* b, int n, int steps) {
   const cg::grid_group grid = cg::this_grid();
   for (int step = 0; step < steps; ++step) {
@@ -91,7 +91,8 @@ __global__ void smooth(double* a, double* b, int n, int steps) {
   }
 }
 
-// A sum in two phases with the grid's barrier between them, and a third which uses it everywhere.
+// A sum in two phases with a grid barrier between them, and a third phase that uses the sum
+// everywhere.
 __global__ void normalise(const int* x, int n, int* of_blocks, int* shares) {
   const auto grid = cg::this_grid();
   __shared__ int sum;

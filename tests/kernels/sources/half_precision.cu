@@ -1,4 +1,4 @@
-// half_precision.cu - numbers of 16 bits: stored, converted and computed with.
+// half_precision.cu - 16-bit floating-point numbers: stored, converted and computed with.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -12,7 +12,7 @@ __global__ void from_half(const __half* x, float* y, int n) {
   if (i < n) y[i] = __half2float(x[i]);
 }
 
-// Sums, products, quotients and roots, rounded once each: a row a function.
+// Sums, products, quotients and roots, each rounded once; one row for each function.
 __global__ void arithmetic(const __half* a, const __half* b, __half* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -27,13 +27,13 @@ __global__ void arithmetic(const __half* a, const __half* b, __half* y, int n) {
   y[7 * n + i] = hfloor(u);
 }
 
-// Two at a time.
+// Two elements at a time.
 __global__ void axpy_pairs(__half a, const __half2* x, __half2* y, int pairs) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < pairs) y[i] = __hfma2(__half2half2(a), x[i], y[i]);
 }
 
-// The sum in single precision of products of halves.
+// The single-precision sum of products of halves.
 __global__ void dot(const __half2* a, const __half2* b, float* sum, int pairs) {
   float own = 0;
   for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
@@ -54,7 +54,7 @@ __global__ void bfloat(const float* x, __nv_bfloat16* rounded, float* back, __nv
   scaled[i] = __hmul(rounded[i], __float2bfloat16(3.0f));
 }
 
-// A normalised exponential of each row, held in half and computed in single precision.
+// The softmax of each row, stored in half and computed in single precision.
 __global__ void softmax(const __half* in, __half* out, int columns) {
   __shared__ float shared_max, shared_sum;
   const __half* row = in + blockIdx.x * columns;

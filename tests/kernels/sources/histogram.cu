@@ -1,4 +1,4 @@
-// histogram.cu - how often each value comes, by atomic sums.
+// histogram.cu - histograms by atomic additions.
 
 __global__ void count_bytes(const unsigned char* in, size_t n, unsigned* bins) {
   for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
@@ -7,7 +7,7 @@ __global__ void count_bytes(const unsigned char* in, size_t n, unsigned* bins) {
   }
 }
 
-// A histogram of the block's own in shared memory, added to that of all at the end.
+// Each block has its own histogram in shared memory, added to the global one at the end.
 __global__ void __launch_bounds__(256)
     count_bytes_by_blocks(const uchar4* in, size_t n, unsigned* bins) {
   __shared__ unsigned own[256];
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-// A private histogram a thread, in local memory; the block's threads add theirs up bin by bin.
+// Each thread has a private histogram in local memory; the block adds them up bin by bin.
 __global__ void count_nibbles(const unsigned* words, int n, unsigned long long* bins) {
   unsigned own[16] = {};
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
@@ -44,7 +44,7 @@ __global__ void count_nibbles(const unsigned* words, int n, unsigned long long* 
     atomicAdd(&bins[threadIdx.x], static_cast<unsigned long long>(of_block[threadIdx.x]));
 }
 
-// Weights of points in the fields of a plane; points outside are counted apart.
+// Sums the weights of points in each field of a plane; points outside are counted separately.
 __global__ void weigh(const float2* points, const float* weights, int n, float* fields, int width,
                       int height, int* outside) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -58,7 +58,7 @@ __global__ void weigh(const float2* points, const float* weights, int n, float* 
   atomicAdd(fields + y * width + x, weights[i]);
 }
 
-// What is in more bins than fit: each warp counts its equal values first.
+// More bins than fit into shared memory: each warp counts its equal values first.
 __global__ void count_words(const unsigned* in, int n, unsigned* bins) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const bool here = i < n;

@@ -1,10 +1,10 @@
-// interrupted.cu - threads and blocks that wait for each other by looking at memory, and kernels
-// that never end by themselves.
+// interrupted.cu - threads and blocks that wait for each other through memory, and kernels that
+// never end by themselves.
 
-// A barrier that the compiler of kernels cannot see through.
+// A barrier that the compiler cannot inline.
 __device__ __noinline__ void meet() { __syncthreads(); }
 
-// The last thread goes first, and each lets the one before it go.
+// The last thread goes first, and each releases the previous one.
 __global__ void pass_on(unsigned* order, float* sums) {
   __shared__ volatile unsigned passed;
   __shared__ volatile unsigned next;
@@ -52,7 +52,7 @@ __global__ void wait_for_ever_together(volatile unsigned* word) {
 
 __global__ void fail() { __trap(); }
 
-// One block fails, the others wait.
+// A block fails while the others wait.
 __global__ void fail_beside(volatile unsigned* word) {
   if (blockIdx.x == 1) __trap();
   while (*word == 0) {

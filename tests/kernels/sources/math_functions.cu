@@ -1,7 +1,6 @@
-// math_functions.cu - the functions of <math.h> under CUDA's names, in both precisions, and the
-// device's own conversions.
+// math_functions.cu - CUDA's <math.h> functions in both precisions, and the device's conversions.
 
-// A function a row: y[row * n + i] is that of x[i].
+// Each row is one function: y[row * n + i] is its value at x[i].
 __global__ void single_precision(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -66,7 +65,7 @@ __global__ void double_precision(const double* x, double* y, int n) {
   put(erf(v));
 }
 
-// What has one right answer, whatever the number: to the bit.
+// Functions with exactly one correct result for any argument, compared bitwise.
 __global__ void exact(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -99,7 +98,7 @@ __global__ void exact(const float* x, float* y, int n) {
   put(isfinite(v) ? v - truncf(v) : 0.0f);
 }
 
-// The device's conversions say how they round; a number that is too large becomes the largest.
+// Conversions with an explicit rounding mode; a number that is too large saturates.
 __global__ void convert(const float* x, int* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -122,7 +121,7 @@ __global__ void convert(const float* x, int* y, int n) {
   put(static_cast<int>(__float2ll_rd(v) >> 3));
 }
 
-// Operations that round as they say, whichever way.
+// Operations with an explicit rounding mode.
 __global__ void rounded(const float* a, const float* b, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -140,7 +139,7 @@ __global__ void rounded(const float* a, const float* b, float* y, int n) {
   y[10 * n + i] = static_cast<float>(__dadd_ru(u, 1e-30) > u);
 }
 
-// Rarer functions.
+// Rarely used functions.
 __global__ void special(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -157,7 +156,7 @@ __global__ void special(const float* x, float* y, int n) {
   y[9 * n + i] = static_cast<float>(lgamma(v + 3.0));
 }
 
-// Fast ones, which are allowed to be less exact.
+// Fast functions with larger error bounds.
 __global__ void fast(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -1,4 +1,4 @@
-// matrix.cu - dense linear algebra: products, triangular solves, factorisations. Matrices are
+// matrix.cu - dense linear algebra: products, triangular solves, factorizations. Matrices are
 // stored by rows.
 
 __global__ void product(const double* a, const double* b, double* c, int m, int n, int k) {
@@ -10,7 +10,7 @@ __global__ void product(const double* a, const double* b, double* c, int m, int 
   c[row * n + column] = sum;
 }
 
-// By tiles in shared memory; blocks of TILE x TILE.
+// A product by tiles in shared memory; blocks of TILE x TILE.
 template <int TILE>
 __global__ void product_by_tiles(const float* __restrict__ a, const float* __restrict__ b,
                                  float* __restrict__ c, int m, int n, int k) {
@@ -32,11 +32,11 @@ __global__ void product_by_tiles(const float* __restrict__ a, const float* __res
   if (row < m && column < n) c[row * n + column] = sum;
 }
 
-// A warp a row.
+// Each warp computes a row.
 __global__ void times_vector(const float* a, const float* x, float* y, int rows, int columns) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   const int lane = threadIdx.x % 32;
-  if (row >= rows) return;  // the whole warp
+  if (row >= rows) return;  // uniform in the warp
   float sum = 0;
   for (int i = lane; i < columns; i += 32) sum += a[row * columns + i] * x[i];
 #pragma unroll
@@ -44,7 +44,8 @@ __global__ void times_vector(const float* a, const float* x, float* y, int rows,
   if (lane == 0) y[row] = sum;
 }
 
-// Cholesky in place, one block: a becomes the lower factor. Steps wait for each other.
+// Cholesky factorization in place by one block: a becomes the lower factor. A barrier separates the
+// steps.
 __global__ void cholesky(double* a, int n) {
   for (int j = 0; j < n; ++j) {
     if (threadIdx.x == 0) a[j * n + j] = sqrt(a[j * n + j]);
@@ -72,7 +73,8 @@ __global__ void solve_lower(const unsigned* l, const unsigned* b, unsigned* x, i
   x[row] = solved[row];
 }
 
-// The determinant modulo a prime: elimination by one block, one launch a matrix of the batch.
+// The determinant modulo a prime by elimination; one block, one launch for each matrix of the
+// batch.
 __device__ unsigned power(unsigned long long base, unsigned exponent, unsigned prime) {
   unsigned long long result = 1;
   for (; exponent != 0; exponent >>= 1) {
@@ -102,7 +104,7 @@ __global__ void determinants(const unsigned* matrices, unsigned* results, int n,
       }
     }
     __syncthreads();
-    if (pivot == n) break;  // all threads alike
+    if (pivot == n) break;  // uniform in the block
     if (pivot != c) {
       for (int i = threadIdx.x; i < n; i += blockDim.x) {
         const unsigned kept = m[c * n + i];

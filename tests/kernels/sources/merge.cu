@@ -19,7 +19,7 @@ __global__ void find(const int* sorted, int n, const int* wanted, int count, int
   if (i < count) places[i] = lower_bound(sorted, n, wanted[i]);
 }
 
-// Merge path: each thread finds where its diagonal cuts the path and merges `each` elements from
+// Merge path: each thread finds where its diagonal crosses the path and merges `each` elements from
 // there.
 __device__ int cut(const int* a, int na, const int* b, int nb, int diagonal) {
   int low = max(0, diagonal - nb);
@@ -47,7 +47,7 @@ __global__ void merge(const int* a, int na, const int* b, int nb, int* out, int 
   }
 }
 
-// What is in both, counted; both have each value once.
+// Counts the common values; each array has unique values.
 __global__ void count_common(const int* a, int na, const int* b, int nb, unsigned* count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   bool common = false;
@@ -59,7 +59,7 @@ __global__ void count_common(const int* a, int na, const int* b, int nb, unsigne
   if (threadIdx.x == 0 && in_block > 0) atomicAdd(count, in_block);
 }
 
-// Marks each first of equal ones.
+// Marks the first of each run of equal elements.
 __global__ void heads(const int* sorted, int n, bool* head) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) head[i] = i == 0 || sorted[i] != sorted[i - 1];

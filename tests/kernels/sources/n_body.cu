@@ -1,6 +1,6 @@
 // n_body.cu - bodies that attract each other, in tiles of shared memory.
 
-// What pulls each body: position and mass are x, y, z and w.
+// The force on each body: position and mass are x, y, z and w.
 __global__ void attract(const float4* __restrict__ bodies, float3* pull, int n, float softening) {
   extern __shared__ float4 tile[];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -39,7 +39,7 @@ __global__ void move(float4* bodies, float3* speeds, const float3* pull, int n, 
   bodies[i].z = fmaf(v.z, step, bodies[i].z);
 }
 
-// How many pairs are closer than that, on a lattice: whole numbers. Each pair is looked at once.
+// Counts the pairs on a lattice that are closer than a distance, each pair once.
 __global__ void close_pairs(const short3* points, int n, int square, unsigned* count) {
   const int i = blockIdx.y * blockDim.y + threadIdx.y;
   const int j = blockIdx.x * blockDim.x + threadIdx.x;
@@ -50,7 +50,7 @@ __global__ void close_pairs(const short3* points, int n, int square, unsigned* c
   if (x * x + y * y + z * z < square) atomicAdd(count, 1);
 }
 
-// To which of the centres each point is nearest.
+// Finds the nearest center of each point.
 __constant__ float2 centres[16];
 
 __global__ void assign(const float2* points, int n, int count, int* nearest, float2* sums,

@@ -1,4 +1,4 @@
-// random.cu - random numbers, as many streams of them as there are threads.
+// random.cu - random numbers, one stream for each thread.
 
 struct generator {
   unsigned long long state;
@@ -30,7 +30,7 @@ __global__ void pcg(unsigned long long seed, unsigned* out, int threads, int eac
   for (int k = 0; k < each; ++k) out[k * threads + i] = own.next();
 }
 
-// Counter-based: Philox 4x32 in ten rounds.
+// A counter-based generator: Philox 4x32 with ten rounds.
 __global__ void philox(uint2 key, uint4* out, unsigned n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -45,7 +45,7 @@ __global__ void philox(uint2 key, uint4* out, unsigned n) {
   out[i] = c;
 }
 
-// How many of the points that each thread throws lie in a quarter of a circle.
+// Counts the random points of each thread that lie in a quarter of a circle.
 __global__ void throw_points(unsigned long long seed, int each, unsigned long long* inside) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   generator own(seed, i);
@@ -59,7 +59,7 @@ __global__ void throw_points(unsigned long long seed, int each, unsigned long lo
   if (threadIdx.x % 32 == 0) atomicAdd(inside, static_cast<unsigned long long>(hits));
 }
 
-// xorshift with its state kept in memory from launch to launch.
+// xorshift with its state stored between launches.
 __global__ void xorshift(unsigned* states, unsigned* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -70,7 +70,7 @@ __global__ void xorshift(unsigned* states, unsigned* out, int n) {
   out[i] = states[i] = x;
 }
 
-// The van der Corput sequence: the bits of the number in reverse, as a fraction.
+// The van der Corput sequence: the bits of the index in reverse, as a fraction.
 __global__ void radical_inverse(float* out, unsigned n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = __uint2float_rz(__brev(i)) * 2.3283064365386963e-10f;

@@ -1,7 +1,6 @@
-// reduction.cu - many numbers become one: through shared memory, by shuffles, and by the last block
-// that is done.
+// reduction.cu - reductions: in shared memory, by shuffles, and by the last block to finish.
 
-// A sum a block, by halves; the block may have any number of threads.
+// A sum for each block, by halving; the block may have any number of threads.
 __global__ void sum_tree(const int* in, int* sums, int n) {
   extern __shared__ int part[];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -22,7 +21,7 @@ __device__ double sum_of_warp(double value) {
   return value;
 }
 
-// Of whole warps; the total in one number.
+// Sums by shuffles of whole warps; the total in one number.
 __global__ void dot_by_shuffles(const double* a, const double* b, double* total, int n) {
   __shared__ double of_warps[32];
   double sum = 0;
@@ -49,7 +48,7 @@ __device__ place lesser(place a, place b) {
   return b.value < a.value || (b.value == a.value && b.index < a.index) ? b : a;
 }
 
-// Where the least is, the first of equal ones; one block.
+// The position of the minimum, the first of equal ones; one block.
 __global__ void least(const float* in, place* result, int n) {
   __shared__ place part[1024];
   place best = {__int_as_float(0x7f800000), 0x7fffffff};
@@ -64,9 +63,9 @@ __global__ void least(const float* in, place* result, int n) {
   if (threadIdx.x == 0) *result = part[0];
 }
 
-__device__ unsigned blocks_done = 0;  // 0 again when a launch has ended
+__device__ unsigned blocks_done = 0;  // reset to 0 by the end of each launch
 
-// The block that is done last adds up what the others have left.
+// The last block to finish adds up the sums of the others.
 __global__ void sum_by_last_block(const unsigned* in, volatile unsigned long long* parts,
                                   unsigned long long* total, int n) {
   __shared__ unsigned long long sum;
@@ -89,7 +88,7 @@ __global__ void sum_by_last_block(const unsigned* in, volatile unsigned long lon
   if (threadIdx.x == 0) *total = sum;
 }
 
-// How many, whether all and whether any are below: barriers that count.
+// Barriers that count: how many elements are below the limit, and whether all or any are.
 __global__ void count_below(const short* in, short limit, int n, int* counts, int* all, int* any) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const int below = i < n && in[i] < limit;

@@ -1,6 +1,7 @@
-// scan.cu - sums of all that comes before: in a block, in a warp, in the whole grid.
+// scan.cu - prefix sums: in a block, in a warp, in the whole grid.
 
-// Hillis and Steele: inclusive, two rows of dynamic shared memory in turn. A scan a block.
+// Hillis-Steele: inclusive, alternating between two rows of dynamic shared memory. One scan for
+// each block.
 template <typename T>
 __device__ T scan_block(T value, T* rows) {
   unsigned from = 0;
@@ -30,7 +31,8 @@ __global__ void add_totals(int* out, const int* totals, int n) {
   if (blockIdx.x > 0 && i < n) out[i] += totals[blockIdx.x - 1];
 }
 
-// Blelloch: exclusive, up and down a tree, two elements a thread; blocks of a power of two.
+// Blelloch: exclusive, up and down a tree, two elements for each thread; the block size is a power
+// of two.
 __global__ void scan_tree(const unsigned* in, unsigned* out, int n) {
   extern __shared__ unsigned tree[];
   const unsigned t = threadIdx.x;
@@ -59,7 +61,7 @@ __global__ void scan_tree(const unsigned* in, unsigned* out, int n) {
   if (base + 2 * t + 1 < n) out[base + 2 * t + 1] = tree[2 * t + 1];
 }
 
-// A scan a warp, and where a head is set it begins anew.
+// Each warp computes a scan, which starts again at each head.
 __global__ void scan_segments(const long long* in, const unsigned char* heads, long long* out) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned lane = threadIdx.x & 31;
@@ -76,8 +78,8 @@ __global__ void scan_segments(const long long* in, const unsigned char* heads, l
   out[i] = sum;
 }
 
-// The whole array in one launch: a block takes the next tile and waits for the total of the tile
-// before.
+// The whole array in one launch: a block takes the next tile and waits for the total of the
+// previous tile.
 __device__ unsigned next_tile;
 
 __global__ void scan_in_one_go(const int* in, int* out, volatile int* totals, volatile int* ready,
@@ -105,7 +107,7 @@ __global__ void scan_in_one_go(const int* in, int* out, volatile int* totals, vo
   if (i < n) out[i] = before + sum;
 }
 
-// Keeps what is positive, in its order; a block has one tile of the result.
+// Keeps the positive elements in order; each block writes one tile of the result.
 __global__ void keep_positive(const int* in, int* out, int* kept, int n) {
   extern __shared__ int rows[];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,11 +1,10 @@
-// shapes.cu - grids and blocks of every shape, threads that end early, memory of the block and of
-// the thread.
+// shapes.cu - grids and blocks of every shape, threads that end early, block and thread memory.
 
 __device__ unsigned flat(dim3 size, uint3 index) {
   return (index.z * size.y + index.y) * size.x + index.x;
 }
 
-// Each thread writes down who it is, once.
+// Each thread records its indices once.
 __global__ void places(uint4* told, int* times) {
   const unsigned block = flat(gridDim, blockIdx);
   const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
@@ -16,7 +15,7 @@ __global__ void places(uint4* told, int* times) {
   atomicAdd(&times[i], 1);
 }
 
-// Threads end one after the other; those that are left go on meeting at barriers.
+// Threads end one after the other; the remaining ones continue to use barriers.
 __global__ void leave_early(int* order) {
   __shared__ int left;
   if (threadIdx.x == 0) left = blockDim.x;
@@ -55,7 +54,7 @@ __global__ void __launch_bounds__(128, 2) carve(const double* x, double* y, int 
   if (static_cast<int>(threadIdx.x) < count) y[i] = numbers[ranks[threadIdx.x]];
 }
 
-// A stack and a table of the thread's own.
+// A stack and a table in thread-local memory.
 __global__ void towers(int* moves) {
   struct task {
     signed char size, from, to;
@@ -84,7 +83,7 @@ __global__ void towers(int* moves) {
   moves[blockIdx.x * blockDim.x + threadIdx.x] = pegs[2] == (1 << size) - 1 ? count : -1;
 }
 
-// What is made with new belongs to the device's heap, and is freed there.
+// new allocates from the device's heap, and delete frees there.
 __global__ void on_the_heap(const int* sizes, long long* sums, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -98,15 +97,14 @@ __global__ void on_the_heap(const int* sizes, long long* sums, int n) {
   free(own);
 }
 
-// Time goes on.
+// Clocks advance.
 __global__ void clocks(int* went_on) {
   const long long cycles = clock64();
   __nanosleep(1000);
   went_on[threadIdx.x] = clock64() > cycles;
 }
 
-// Copies of the thread's own, loads and stores with hints, and a flag that a fence lets follow what
-// it stands for.
+// Private copies, loads and stores with cache hints, and a flag that a fence orders after its data.
 struct __align__(16) packet {
   int words[12];
 };

@@ -1,6 +1,6 @@
-// signals.cu - transforms and recurrences of signals; images drawn larger and turned.
+// signals.cu - transforms and recurrences of signals; images resized and rotated.
 
-// A transform by number theory, in one block: n elements modulo 998244353 in shared memory, n a
+// A number-theoretic transform in one block: n elements modulo 998244353 in shared memory, n a
 // power of two.
 constexpr unsigned prime = 998244353;
 
@@ -60,7 +60,7 @@ __global__ void multiply_polynomials(const unsigned* a, const unsigned* b, unsig
   for (unsigned i = threadIdx.x; i < n; i += blockDim.x) c[blockIdx.x * n + i] = times(x[i], share);
 }
 
-// Fourier's, of complex numbers: radix two, a block a row, in place.
+// Radix-2 Fourier transform of complex numbers in place; one block for each row.
 __global__ void fourier(float2* rows, int n) {
   extern __shared__ float2 x[];
   float2* const row = rows + blockIdx.x * n;
@@ -83,7 +83,7 @@ __global__ void fourier(float2* rows, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) row[i] = x[i];
 }
 
-// A signal with an echo of itself, over many channels: a recurrence along time, a channel a thread.
+// An echo on many channels: a recurrence along time, one thread for each channel.
 __global__ void echo(const short* in, short* out, int channels, int length, int delay) {
   const int channel = blockIdx.x * blockDim.x + threadIdx.x;
   if (channel >= channels) return;
@@ -95,7 +95,7 @@ __global__ void echo(const short* in, short* out, int channels, int length, int 
   }
 }
 
-// A picture of another size: between its pixels it changes evenly, in steps of 1/256.
+// Resizes an image with linear interpolation in steps of 1/256.
 __global__ void resize(const uchar3* in, int width, int height, uchar3* out, int new_width,
                        int new_height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -114,7 +114,7 @@ __global__ void resize(const uchar3* in, int width, int height, uchar3* out, int
   out[y * new_width + x] = make_uchar3(mixed(&uchar3::x), mixed(&uchar3::y), mixed(&uchar3::z));
 }
 
-// How much value fits into a bag: a row of the table a launch of one block, in place from above.
+// The knapsack problem: each launch of one block computes a row of the table, in place from above.
 __global__ void knapsack(const int2* things, int count, int* best, int room) {
   for (int k = 0; k < count; ++k) {
     const int weight = things[k].x, value = things[k].y;

@@ -1,6 +1,6 @@
-// sort.cu - order, within a block and over the whole grid.
+// sort.cu - sorting, within a block and over the whole grid.
 
-// Bitonic: one block, a power of two of elements in dynamic shared memory, of any type.
+// Bitonic sort: one block, a power of two of elements of any type in dynamic shared memory.
 template <typename T>
 __global__ void sort_block(T* values, unsigned n, unsigned size) {
   extern __shared__ __align__(16) unsigned char raw[];
@@ -28,7 +28,7 @@ __global__ void sort_block(T* values, unsigned n, unsigned size) {
   for (unsigned i = threadIdx.x; i < n; i += blockDim.x) own[i] = in_block[i];
 }
 
-// A step of the bubble sort that all pairs take at once.
+// A step of odd-even transposition sort, for all pairs at once.
 __global__ void swap_pairs(int* values, int n, int first) {
   const int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x) + first;
   if (i + 1 >= n) return;
@@ -40,8 +40,7 @@ __global__ void swap_pairs(int* values, int n, int first) {
   }
 }
 
-// The place of each is how many come before it: keys with their values, in the order that equal
-// ones had.
+// Rank sort: each position is the number of elements before it; keys with values, stable.
 __global__ void sort_by_rank(const unsigned short* keys, const unsigned* values,
                              unsigned short* sorted, unsigned* carried, int n) {
   __shared__ unsigned short part[128];
@@ -60,7 +59,8 @@ __global__ void sort_by_rank(const unsigned short* keys, const unsigned* values,
   carried[rank] = values[i];
 }
 
-// Radix: a bit a round, in one block; zeros go to the front in their order, ones behind them.
+// Radix sort in one block, one bit for each round; zeros move to the front in order, ones behind
+// them.
 __global__ void sort_by_bits(unsigned* keys, unsigned n) {
   extern __shared__ unsigned held[];
   __shared__ unsigned ones_of_warps[33];

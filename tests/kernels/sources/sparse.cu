@@ -1,4 +1,4 @@
-// sparse.cu - matrices that are mostly zero, times a vector, in four storages.
+// sparse.cu - sparse matrices times a vector, in four formats.
 
 struct csr {
   int rows;
@@ -7,7 +7,7 @@ struct csr {
   const float* values;
 };
 
-// A row a thread.
+// Each thread computes a row.
 __global__ void by_threads(csr m, const float* __restrict__ x, float* y) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= m.rows) return;
@@ -16,7 +16,7 @@ __global__ void by_threads(csr m, const float* __restrict__ x, float* y) {
   y[row] = sum;
 }
 
-// A row a group of eight lanes.
+// Each group of eight lanes computes a row.
 __global__ void by_lanes(const csr m, const float* __restrict__ x, float* y) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 8;
   const int lane = threadIdx.x & 7;
@@ -31,14 +31,14 @@ __global__ void by_lanes(const csr m, const float* __restrict__ x, float* y) {
   if (lane == 0 && row < m.rows) y[row] = sum;
 }
 
-// Triples in any order, by atomic sums.
+// Triples in any order, with atomic additions.
 __global__ void by_triples(int count, const int* rows, const int* columns, const double* values,
                            const double* x, double* y) {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k < count) atomicAdd(y + rows[k], values[k] * x[columns[k]]);
 }
 
-// Rows of the same length, stored by columns; -1 is no element.
+// Rows of equal length, stored by columns; -1 means no element.
 __global__ void by_columns(int rows, int width, const int* columns, const float* values,
                            const float* x, float* y) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -52,7 +52,7 @@ __global__ void by_columns(int rows, int width, const int* columns, const float*
   y[row] = sum;
 }
 
-// How many elements a row has, and where each row begins, by one block that scans as it goes.
+// The number of elements of each row, and each row's start, by one block that scans incrementally.
 __global__ void starts_of(const int* rows, int count, int row_count, int* starts) {
   extern __shared__ int sizes[];
   for (int r = threadIdx.x; r < row_count; r += blockDim.x) sizes[r] = 0;

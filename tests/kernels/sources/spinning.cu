@@ -1,7 +1,6 @@
-// spinning.cu - kernels that wait for a word of memory: for the host, or for another kernel, to
-// write it.
+// spinning.cu - kernels that wait for the host or another kernel to write a word of memory.
 
-// Says that it has begun, then waits until the word is there; says what it has found.
+// Reports that it has started, waits until the word is written, and records its value.
 __global__ void wait_for_word(volatile unsigned* begun, const volatile unsigned* word,
                               unsigned* found) {
   if (threadIdx.x == 0 && blockIdx.x == 0) *begun = 1;
@@ -12,7 +11,7 @@ __global__ void wait_for_word(volatile unsigned* begun, const volatile unsigned*
   if (threadIdx.x == 0 && blockIdx.x == 0) *found = value;
 }
 
-// The same with a barrier behind the loop.
+// Like wait_for_word, with a barrier behind the loop.
 __global__ void wait_for_word_together(volatile unsigned* begun, const volatile unsigned* word,
                                        unsigned* found) {
   __shared__ unsigned value;

@@ -1,8 +1,8 @@
-// stencil.cu - each element of the result comes of its neighbourhood.
+// stencil.cu - computes each element of the result from its neighborhood.
 
 #define RADIUS 3
 
-// A step of the heat equation on a plane whose border stays.
+// A step of the heat equation on a plane with a constant border.
 __global__ void heat(const float* __restrict__ from, float* __restrict__ to, int width, int height,
                      float rate) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -17,7 +17,8 @@ __global__ void heat(const float* __restrict__ from, float* __restrict__ to, int
           rate * (from[i - 1] + from[i + 1] + from[i - width] + from[i + width] - 4.0f * from[i]);
 }
 
-// Sums of seven in a row; the block's part of the row and its seams are in shared memory.
+// Sums of seven consecutive elements; the block's part of the row and its halo are in shared
+// memory.
 __global__ void sum_of_seven(const int* in, int* out, int n) {
   __shared__ int part[256 + 2 * RADIUS];
   const int g = blockIdx.x * blockDim.x + threadIdx.x;
@@ -35,7 +36,7 @@ __global__ void sum_of_seven(const int* in, int* out, int n) {
   if (g < n) out[g] = sum;
 }
 
-// The seven points of a cube, which wraps around at its faces.
+// The seven-point stencil on a cube that wraps around.
 __global__ void seven_points(const double* in, double* out, dim3 size) {
   const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -49,7 +50,7 @@ __global__ void seven_points(const double* in, double* out, dim3 size) {
                                        at(x, y, z + 1) + at(x, y, z + size.z - 1) - 6 * at(x, y, z);
 }
 
-// Half a step in place: the cells of one colour of a chess board from those of the other.
+// A half-step in place: cells of one checkerboard color from those of the other.
 __global__ void relax(int* cells, int width, int height, int colour) {
   const int y = blockIdx.y * blockDim.y + threadIdx.y + 1;
   const int x = 2 * (blockIdx.x * blockDim.x + threadIdx.x) + 1 + ((y + colour) & 1);
@@ -58,7 +59,7 @@ __global__ void relax(int* cells, int width, int height, int colour) {
   *c = (c[-1] + c[1] + c[-width] + c[width]) >> 2;
 }
 
-// The middle one of nine pixels.
+// The median of nine pixels.
 __device__ void order(unsigned char& a, unsigned char& b) {
   const unsigned char low = min(a, b);
   b = max(a, b);

@@ -20,7 +20,7 @@ struct greater {
   }
 };
 
-// One kernel for every type and operation.
+// A kernel for every type and operation.
 template <class T, class Operation>
 __global__ void combine(const T* a, const T* b, T* c, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -35,7 +35,7 @@ __device__ void for_each_element(int n, Function&& function) {
     function(i);
 }
 
-// Lambdas that hold what they use, one within the other.
+// Lambdas with captures, nested.
 __global__ void by_lambdas(const int* x, long long* y, int n, int scale) {
   const auto scaled = [scale](int v) { return static_cast<long long>(v) * scale; };
   const auto shifted = [&](int v, int by) { return scaled(v) + by; };
@@ -83,7 +83,7 @@ __global__ void transform(char first, options o, const matrix<int, 3, 1>* points
                          static_cast<int>((sign * p[2][0] + o.offset[2]) * o.factor));
 }
 
-// As many arguments as there are, folded.
+// A fold over any number of arguments.
 template <class... Values>
 __device__ auto sum_of(Values... values) {
   return (values + ...);
@@ -102,7 +102,7 @@ __global__ void limits(T* results) {
   results[2] = static_cast<T>(sizeof(wide) + alignof(cuda::std::uint16_t));
 }
 
-// A base, a virtual function and objects that the thread makes.
+// A base class, a virtual function, and objects created by the thread.
 class shape {
  public:
   __device__ virtual int area() const = 0;

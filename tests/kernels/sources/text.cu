@@ -1,11 +1,11 @@
-// text.cu - strings of bytes: searched, counted, rewritten.
+// text.cu - byte strings: searched, counted, rewritten.
 
 __global__ void to_upper(char* text, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n && text[i] >= 'a' && text[i] <= 'z') text[i] -= 'a' - 'A';
 }
 
-// Words begin where a letter follows what is none.
+// A word starts where a letter follows a non-letter.
 __device__ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 __global__ void count_words(const char* text, int n, unsigned* words) {
@@ -34,7 +34,7 @@ __global__ void to_base64(const unsigned char* bytes, unsigned n, uchar4* text) 
                   left > 1 ? letters[group >> 6 & 63] : '=', left > 2 ? letters[group & 63] : '=');
 }
 
-// Where a pattern begins, in any order; how many there are.
+// Finds and counts the positions of a pattern, in any order.
 struct pattern {
   char text[12];
   int length;
@@ -49,7 +49,7 @@ __global__ void find_all(const char* text, int n, pattern wanted, int* places, i
   places[atomicAdd(count, 1)] = i;
 }
 
-// Code points of UTF-8: all bytes but those that go on.
+// Counts UTF-8 code points: all bytes except continuation bytes.
 __global__ void count_code_points(const unsigned* words, int n, int* count) {
   int own = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
@@ -59,9 +59,9 @@ __global__ void count_code_points(const unsigned* words, int n, int* count) {
   atomicAdd(count, own);
 }
 
-// How many edits make one word another: a diagonal of the table at a time.
+// The edit distance of two words, one diagonal of the table at a time.
 __global__ void edit_distance(const char* a, int na, const char* b, int nb, int* distance) {
-  extern __shared__ int diagonals[];  // three, each of na + 1
+  extern __shared__ int diagonals[];  // three of them, with na + 1 elements each
   for (int d = 0; d <= na + nb; ++d) {
     int* const now = diagonals + d % 3 * (na + 1);
     const int* const one = diagonals + (d + 2) % 3 * (na + 1);

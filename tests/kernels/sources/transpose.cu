@@ -1,4 +1,4 @@
-// transpose.cu - the same numbers in another order.
+// transpose.cu - permutations: transposed matrices, structs to arrays, exchanged axes.
 
 template <typename T>
 __global__ void transpose(const T* in, T* out, int width, int height) {
@@ -9,7 +9,7 @@ __global__ void transpose(const T* in, T* out, int width, int height) {
 
 constexpr int tile_size = 32;
 
-// Through a tile with a column to spare, by blocks of 32 x 8 or of 32 x any divisor of 32.
+// Transposes through a padded tile, by blocks of 32 x 8 or of 32 x any divisor of 32.
 __global__ void transpose_tiles(const float* in, float* out, int width, int height) {
   __shared__ float tile[tile_size][tile_size + 1];
   int x = blockIdx.x * tile_size + threadIdx.x;
@@ -25,7 +25,7 @@ __global__ void transpose_tiles(const float* in, float* out, int width, int heig
   }
 }
 
-// A square in its own place; a block swaps a pair of tiles, or turns one on the diagonal.
+// Transposes a square in place; a block swaps a pair of tiles, or transposes one on the diagonal.
 __global__ void transpose_square(unsigned short* square, int n) {
   __shared__ unsigned short upper[16][17];
   __shared__ unsigned short lower[16][17];
@@ -45,7 +45,7 @@ struct particle {
   double mass;
 };
 
-// An array of structs into arrays of numbers.
+// Converts an array of structs into arrays of numbers.
 __global__ void unzip(const particle* all, int n, float3* places, int* ids, double* masses) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -55,7 +55,7 @@ __global__ void unzip(const particle* all, int n, float3* places, int* ids, doub
   masses[i] = p.mass;
 }
 
-// Axes of a cube: out[z][x][y] = in[x][y][z].
+// Rotates the axes of a cube: out[z][x][y] = in[x][y][z].
 __global__ void turn_axes(const int* in, int* out, int3 n) {
   const int z = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,5 +1,5 @@
-// variables.cu - what a module keeps between launches: device, constant and managed variables,
-// tables and counters.
+// variables.cu - module state kept between launches: device, constant and managed variables, tables
+// and counters.
 
 __device__ int counter = 40;
 __device__ unsigned long long sums[4];
@@ -20,7 +20,7 @@ __device__ const int primes[] = {2, 3, 5, 7, 11, 13};
 
 }  // namespace settings
 
-// Every launch counts on from the last one.
+// Every launch continues counting from the previous one.
 __global__ void count(int* before) {
   if (threadIdx.x == 0 && blockIdx.x == 0) *before = counter;
   __syncthreads();
@@ -53,7 +53,7 @@ __global__ void tell_host(int base) {
   if (threadIdx.x < 8) shared_with_host[threadIdx.x] = base + threadIdx.x;
 }
 
-// A pointer to a variable, and one to a function, as values.
+// Pointers to a variable and to a function, as values.
 __device__ int twice(int v) { return 2 * v; }
 __device__ int negative(int v) { return -v; }
 

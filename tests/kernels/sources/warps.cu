@@ -1,15 +1,15 @@
-// warps.cu - what the lanes of a warp tell each other.
+// warps.cu - data exchange between the lanes of a warp.
 
 constexpr unsigned all_lanes = 0xffffffffu;
 
-// Each way to shuffle, of each size of value: y[row * n + i].
+// Each kind of shuffle, for each value size: y[row * n + i].
 __global__ void shuffles(const int* x, int* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  const int v = x[i];  // n is a multiple of the warp
+  const int v = x[i];  // n is a multiple of the warp size
   y[i] = __shfl_sync(all_lanes, v, 5);
   y[n + i] = __shfl_sync(all_lanes, v, i * 7);          // the lane modulo the width
-  y[2 * n + i] = __shfl_up_sync(all_lanes, v, 3);       // the lowest keep their own
-  y[3 * n + i] = __shfl_down_sync(all_lanes, v, 2, 8);  // within eights
+  y[2 * n + i] = __shfl_up_sync(all_lanes, v, 3);       // the lowest lanes keep their own values
+  y[3 * n + i] = __shfl_down_sync(all_lanes, v, 2, 8);  // within groups of eight lanes
   y[4 * n + i] = __shfl_xor_sync(all_lanes, v, 9);
   y[5 * n + i] = __shfl_xor_sync(all_lanes, v, 1, 4);
   const double wide = __shfl_down_sync(all_lanes, v * 0.5, 16);
@@ -38,7 +38,7 @@ __global__ void votes(const int* x, unsigned* y, int n) {
                   ~__reduce_and_sync(all_lanes, ~0u << 9);
 }
 
-// Only some lanes come: those of the mask, which every branch has its own.
+// Only the lanes of the mask participate; each branch has its own mask.
 __global__ void branches(const int* x, unsigned* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const int v = x[i];
@@ -55,7 +55,7 @@ __global__ void branches(const int* x, unsigned* y, int n) {
   }
 }
 
-// Compaction in order within a warp; warps take their place by one atomic sum.
+// Ordered compaction within a warp; each warp reserves its positions by one atomic addition.
 __global__ void compact(const int* x, int n, int* kept, unsigned* count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned lane = threadIdx.x & 31;
@@ -67,7 +67,7 @@ __global__ void compact(const int* x, int n, int* kept, unsigned* count) {
   if (keep) kept[base + __popc(keepers & ((1u << lane) - 1))] = x[i];
 }
 
-// 32 numbers a warp, sorted without memory.
+// Sorts 32 numbers in a warp without memory.
 __global__ void sort_warps(int* x) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned lane = threadIdx.x % warpSize;
@@ -83,7 +83,7 @@ __global__ void sort_warps(int* x) {
   x[i] = v;
 }
 
-// Shared memory of a warp, ordered by __syncwarp alone.
+// A warp's shared memory, ordered by __syncwarp alone.
 __global__ void reverse_in_warps(short* x) {
   __shared__ short held[1024];
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,6 @@
-// fake/fake_driver.c - libraries that pass for a CUDA driver, each with one thing wrong with it. Compiled once for each.
+// SPDX-License-Identifier: Apache-2.0
+// fake/fake_driver.c - libraries that imitate a CUDA driver, each with one defect. Compiled once
+// for each.
 #include <stddef.h>
 #include <string.h>
 
@@ -30,7 +32,8 @@ static int count_devices(int* count) {
   return 0;
 }
 
-// 41 tells the test that the form of version 12000 was asked for, which is the one whose signature weir calls.
+// The result 41 shows the test that the form of version 12000 was requested, whose signature weir
+// calls.
 static int get_stream_id(void* stream, unsigned long long* id) {
   (void)stream;
   *id = 41;
@@ -38,7 +41,8 @@ static int get_stream_id(void* stream, unsigned long long* id) {
 }
 
 #ifndef FAKE_WITHOUT_LOOK_UP
-SHOWN int cuGetProcAddress_v2(const char* symbol, void** found, int version, unsigned long long flags, int* status) {
+SHOWN int cuGetProcAddress_v2(const char* symbol, void** found, int version,
+                              unsigned long long flags, int* status) {
   (void)flags;
   (void)status;
   *found = NULL;

@@ -1,4 +1,6 @@
-// fake_nvml.c - passes for the vendor's management library: one device, of which it tells something else each time.
+// SPDX-License-Identifier: Apache-2.0
+// fake_nvml.c - imitates the vendor's management library: one device, which reports something else
+// each time.
 #include <stddef.h>
 #include <string.h>
 
@@ -30,7 +32,8 @@ int nvmlEventSetCreate(void** set) {
 }
 
 int nvmlDeviceRegisterEvents(void* device, unsigned long long types, void* set) {
-  return device == &the_device && types == xid_critical_error && set == &the_set ? success : invalid_argument;
+  return device == &the_device && types == xid_critical_error && set == &the_set ? success
+                                                                                 : invalid_argument;
 }
 
 struct event {

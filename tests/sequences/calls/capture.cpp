@@ -1,5 +1,5 @@
-// sequences/calls/capture.cpp - a capture from its beginning to its end, with what a stream is told
-// in between.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/capture.cpp - a capture from beginning to end, with the calls on its streams.
 #include "sequences/actions.hpp"
 #include "sequences/graphs.hpp"
 
@@ -8,21 +8,21 @@
 namespace weir::sequences {
 namespace {
 
-// A capture that is open. Nothing that it holds is executed, so no call may wait for any of it.
+// An open capture. Its work does not run, so no call may wait for it.
 struct open_capture {
   chosen_stream origin, fork;
   CUevent edge = nullptr;
   bool forked = false;
   std::vector<std::size_t> events{};
   std::map<block*, CUstream>
-      owners{};  // who may use a block: only one of the streams, as its nodes have no order
+      owners{};  // which stream may use a block: one only, as nodes of two streams are unordered
 
-  // The stream that the next call is told.
+  // Returns the stream for the next call.
   const chosen_stream& stream(world& w) const {
     return forked && w.d.below(2) == 1 ? fork : origin;
   }
 
-  // What the device may only read is refused when it runs.
+  // A write to memory that is read-only for the device fails only when it runs.
   bool take(block* in, const chosen_stream& by) {
     if (in != nullptr) in->in_graph = true;
     return in != nullptr && !in->read_only &&
@@ -34,7 +34,7 @@ void set(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   block* const in = any_block(w);
   if (!c.take(in, s)) return;
-  if (in->kind == memory::page) return;  // is checked when the graph is instantiated
+  if (in->kind == memory::page) return;  // checked at instantiation
   const std::size_t length = std::min(in->size, std::size_t{w.d.one_of({0u, 1u, 3u, 64u, 5000u})});
   const CUresult r = w.driver().cuMemsetD8Async(in->address, 0x11, length, s.handle);
   w.text.call(r, fmt::format("cuMemsetD8Async({}, 0x11, {}, {})", in->name, length, s.name));
@@ -63,13 +63,13 @@ void write(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   block* const in = any_block(w);
   if (!c.take(in, s)) return;
-  // Other memory is refused when the graph is instantiated.
+  // Other memory is refused at instantiation.
   if (in->size < 4 || (in->kind != memory::device && in->kind != memory::pinned)) return;
   const CUresult r = w.driver().cuStreamWriteValue32_v2(s.handle, in->address, 9, 0);
   w.text.call(r, fmt::format("cuStreamWriteValue32({}, {}, 9)", s.name, in->name));
 }
 
-// The second stream joins the capture, and later is joined to the first again.
+// Makes the second stream join the capture, or joins it back to the first.
 void fork_or_join(world& w, open_capture& c) {
   if (c.fork.handle == c.origin.handle) return;
   const chosen_stream& from = c.forked ? c.fork : c.origin;
@@ -108,7 +108,8 @@ void query_status(world& w, open_capture& c) {
               fmt::format("{} {} {}", static_cast<unsigned>(status), graph != nullptr, count));
 }
 
-// What a capture may refuse or break on, by mode, thread and kind of stream.
+// Calls that a capture may refuse or be invalidated by, depending on mode, thread and kind of
+// stream.
 void unsafe(world& w, open_capture& c) {
   const driver_table& d = w.driver();
   const chosen_stream& s = c.origin;
@@ -168,7 +169,7 @@ void end(world& w, open_capture& c) {
     w.text.call(r, fmt::format("cuStreamEndCapture({})", c.origin.name),
                 graph != nullptr ? shape_of(w, graph) : "no graph");
   };
-  // Sometimes a thread tries that did not begin it.
+  // Sometimes another thread tries to end it.
   if (w.d.one_in(16)) {
     const unsigned other = w.thread == 1 ? 2 : 1;
     w.text.note(fmt::format("thread {}:", other));

@@ -1,4 +1,5 @@
-// sequences/calls/context.cpp - the contexts of a thread, and what a context is told and asked.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/context.cpp - the contexts of a thread, and attributes of contexts.
 #include "sequences/actions.hpp"
 
 namespace weir::sequences {
@@ -48,7 +49,7 @@ void flags(world& w) {
   }
   unsigned now = 99;
   const CUresult r = w.driver().cuCtxGetFlags(w.d.one_in(16) ? nullptr : &now);
-  // Instantiating a graph may set the flag for the size of local memory.
+  // Instantiating a graph may set the flag for resizing local memory.
   constexpr unsigned resize_local_memory = 0x10;
   w.text.call(r, "cuCtxGetFlags()", fmt::format("{:#x}", now & ~resize_local_memory));
 }
@@ -134,7 +135,7 @@ void peer(world& w) {
                 fmt::format("cuCtxDisablePeerAccess({})", name_of(w, context)));
 }
 
-// Limits are asked for; one that makes a GPU allocate anew is not set in the tame sequences.
+// Reads and sets limits. Tame sequences do not set a limit that makes a GPU reallocate.
 void limit(world& w) {
   const auto which =
       static_cast<CUlimit>(w.d.one_of({0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 99u}));
@@ -148,7 +149,8 @@ void limit(world& w) {
               fmt::format("cuCtxSetLimit({})", requested));
 }
 
-// Refused before anything is made: a context takes a GPU longer than all the rest of a sequence.
+// These calls fail before anything is created: on a GPU, creating a context takes longer than the
+// rest of a sequence.
 void create_refused(world& w) {
   CUcontext made = nullptr;
   const unsigned flags = w.d.one_of({3u, 5u, 7u, 0x100u, 0x80000000u});

@@ -1,4 +1,5 @@
-// sequences/calls/copy.cpp - copies of a number of bytes, alone and in batches.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/copy.cpp - one-dimensional copies, alone and in batches.
 #include "sequences/actions.hpp"
 
 #include <algorithm>
@@ -7,10 +8,9 @@
 namespace weir::sequences {
 namespace {
 
-const chosen_stream no_stream{};  // of a call without a stream: the default stream's work
+const chosen_stream no_stream{};  // for calls without a stream: the default stream's work
 
-// Two parts of different blocks, as long as each other. An end that is too far stays so on one side
-// only.
+// Two equally long ranges of different blocks. Only one side may reach past its end.
 struct copy_of {
   chosen_range to, from;
   std::size_t length = 0;
@@ -27,7 +27,7 @@ bool choose(world& w, copy_of& out) {
   return true;
 }
 
-// Sometimes an end is nobody's address.
+// Sometimes replaces one side by an address that the driver does not own.
 void spoil(world& w, copy_of& c) {
   if (!w.d.one_in(24)) return;
   chosen_range& end = w.d.below(2) == 0 ? c.to : c.from;
@@ -38,7 +38,7 @@ std::string text_of_copy(const world& w, const copy_of& c) {
   return fmt::format("{} <- {}, {}", text_of(w, c.to), text_of(w, c.from), c.length);
 }
 
-// Is an end host memory that no driver knows? Whatever is not checked there is read and written.
+// Returns true if a side is host memory unknown to the driver, which is accessed unchecked.
 bool pageable(const chosen_range& range) { return range.in->kind == memory::page; }
 
 void synchronous(world& w) {
@@ -52,7 +52,7 @@ void synchronous(world& w) {
   switch (w.d.below(5)) {
     case 0:
       name = "cuMemcpy";
-      // A number for a host address would be read on the host.
+      // The host would dereference an invalid host address.
       if (is_unowned_address(w, c.to.address) || is_unowned_address(w, c.from.address))
         c.length = 0;
       r = w.driver().cuMemcpy(c.to.address, c.from.address, c.length);
@@ -124,7 +124,7 @@ void asynchronous(world& w) {
   record_use(w, *c.from.in, s);
 }
 
-// Up to three copies whose targets are different blocks, that no other of them reads.
+// Makes up to three copies to different blocks, none of which another copy reads.
 void batch(world& w) {
   const chosen_stream s = any_stream(w);
   CUdeviceptr to[3] = {}, from[3] = {};
@@ -160,7 +160,7 @@ void batch(world& w) {
                         static_cast<unsigned>(attributes[i].srcAccessOrder), attributes[i].flags);
   }
   if (w.d.one_in(16)) count = 0;
-  // A source may be read at once, whatever the stream still has to do.
+  // A source may be read at once, before earlier work of the stream.
   sync_all(w);
   const CUresult r = w.driver().cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, indices,
                                                       kinds, s.handle);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sequences/calls/device.cpp - devices and their primary context.
 #include "sequences/actions.hpp"
 
@@ -13,7 +14,7 @@ void get(world& w) {
   w.text.call(r, fmt::format("cuDeviceGet({})", ordinal), fmt::format("{}", device));
 }
 
-// Values are the device's own; whether there is one is not.
+// Records only whether the attribute exists; its value depends on the device.
 void attribute(world& w) {
   const auto which = static_cast<CUdevice_attribute>(
       w.d.one_of({-1, 0, 1, 40, 41, 75, 87, 89, 110, 115, 119, 121, 148, 1000}));

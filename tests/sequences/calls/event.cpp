@@ -1,4 +1,5 @@
-// sequences/calls/event.cpp - events: made, recorded, asked, ended.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/event.cpp - events: created, recorded, queried, destroyed.
 #include "sequences/actions.hpp"
 
 namespace weir::sequences {
@@ -49,7 +50,7 @@ void synchronize(world& w) {
   w.text.call(w.driver().cuEventQuery(e.handle), fmt::format("cuEventQuery({})", e.name));
 }
 
-// The time itself is nobody's business, whether there is one is.
+// Records only whether there is a time, not its value.
 void elapsed(world& w) {
   const chosen_event from = any_event(w), to = any_event(w);
   const bool newer = w.d.below(2) == 1, nowhere = w.d.one_in(32);

@@ -1,5 +1,6 @@
-// sequences/calls/gate.cpp - what is seen while a stream is held: then a query that is not ready is
-// certain.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/gate.cpp - calls while a stream is blocked, so that "not ready" is a certain
+// answer.
 #include "sequences/actions.hpp"
 #include "sequences/block_contents.hpp"
 
@@ -9,11 +10,11 @@
 namespace weir::sequences {
 namespace {
 
-// One stream waits for a word that the host writes at the end; others come to wait for it. No call
-// may wait on the host, nor be of the legacy stream, which would wait for every blocking one.
+// A stream waits for a word that the host writes at the end; others come to wait for it. No call
+// may wait on the host, or use the legacy stream, which would wait for every blocking stream.
 struct closed_gate {
-  std::map<std::size_t, std::size_t> owners;  // block -> the stream that works on it
-  std::vector<std::size_t> touched;           // streams that were given work, held or not
+  std::map<std::size_t, std::size_t> owners;  // block -> the stream that uses it
+  std::vector<std::size_t> touched;           // streams that were given work, blocked or not
 };
 
 bool take(world& w, closed_gate& gate, block* in, const chosen_stream& by) {
@@ -54,7 +55,8 @@ void wait(world& w, closed_gate& gate) {
     by->held = by->held || of->held;
 }
 
-// Certain of a stream that is held, and of one that has had nothing to do since all was settled.
+// The answer is certain for a blocked stream, and for a stream without work since the last
+// synchronization.
 void query_stream(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   const stream_object* const by = object_of(w, s);
@@ -93,7 +95,7 @@ void set(world& w, closed_gate& gate) {
                              part.length, s.name));
 }
 
-// Between host memory a copy would wait on the host.
+// A copy between host memory would wait on the host.
 void copy(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   block* const to = any_block(w);

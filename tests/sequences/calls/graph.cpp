@@ -1,4 +1,5 @@
-// sequences/calls/graph.cpp - graphs made by hand, and executable graphs.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/graph.cpp - graphs built by hand, and executable graphs.
 #include "sequences/actions.hpp"
 #include "sequences/graphs.hpp"
 
@@ -8,7 +9,8 @@
 namespace weir::sequences {
 namespace {
 
-// Its nodes use memory and events that may be gone by now. A GPU's driver crashes on those.
+// Returns true if all memory and events that the nodes use still exist. A GPU's driver crashes on
+// others.
 template <class Of>
 bool is_whole(const world& w, const Of& of) {
   const auto live = [](const auto& objects) {
@@ -86,7 +88,7 @@ CUevent event_for(world& w, graph_object& g) {
   return e.handle;
 }
 
-// After the node before, so that what touches the same memory has an order.
+// Adds a node after the previous one, so that accesses to one block are ordered.
 void add_node(world& w) {
   graph_object* const g = any_graph(w);
   if (g == nullptr || (g->nodes.empty() && !g->used_blocks.empty())) return;
@@ -190,7 +192,7 @@ void update(world& w) {
   const CUresult r = w.driver().cuGraphExecUpdate_v2(x->handle, g->handle, &info);
   w.text.call(r, fmt::format("cuGraphExecUpdate({}, {})", x->name, g->name),
               fmt::format("{}", static_cast<unsigned>(info.result)));
-  // After a failure part of it may have been taken over.
+  // A failed update may have changed some nodes.
   x->used_blocks.insert(x->used_blocks.end(), g->used_blocks.begin(), g->used_blocks.end());
   x->events.insert(x->events.end(), g->events.begin(), g->events.end());
 }

@@ -1,4 +1,6 @@
-// sequences/calls/host_memory.cpp - pinned memory, and memory of the host's own, registered or not.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/host_memory.cpp - pinned memory, and host memory of the program, registered or
+// not.
 #include "sequences/actions.hpp"
 #include "sequences/block_contents.hpp"
 
@@ -93,7 +95,7 @@ void device_pointer(world& w) {
               where(w, found));
 }
 
-// Whether memory is told to be portable depends on how many contexts there are.
+// Records the flags without the portable flag, which depends on the number of contexts.
 void get_flags(world& w) {
   block* const in = any_block(w);
   const CUdeviceptr address =

@@ -1,4 +1,5 @@
-// sequences/calls/managed.cpp - managed memory: made, moved, advised about, attached.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/managed.cpp - managed memory: allocated, prefetched, advised, attached.
 #include "sequences/actions.hpp"
 #include "sequences/block_contents.hpp"
 
@@ -12,7 +13,7 @@ block* managed_block(world& w) {
   return any_block(w);
 }
 
-// At most two: each is a page of its own.
+// At most two blocks: each is a separate page.
 void allocate(world& w) {
   const std::size_t size = w.d.one_of<std::size_t>({64, 4096, 5000, 65536, 0});
   const unsigned flags = w.d.one_of({1u, 1u, 1u, 2u, 0u, 3u, 4u, 8u});

@@ -1,11 +1,13 @@
-// sequences/calls/memory.cpp - device memory: made, asked, ended, and what is in any memory.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/memory.cpp - device memory: allocated, queried, freed; and the contents of any
+// memory.
 #include "sequences/actions.hpp"
 #include "sequences/block_contents.hpp"
 
 namespace weir::sequences {
 namespace {
 
-// Calls that cannot be met; the second is more than any device has.
+// Some sizes are impossible; the second exceeds any device.
 std::size_t any_size(world& w) {
   return w.d.one_of<std::size_t>(
       {1, 3, 64, 255, 256, 512, 1000, 4096, 5000, 16384, 65536, 0, std::size_t{1} << 50});
@@ -39,7 +41,7 @@ void allocate_pitched(world& w) {
               fmt::format("{} {}", name, pitch));
 }
 
-// Of any memory, at any address of it: what is not device memory, or not its beginning, is refused.
+// Frees any memory at any address: only the start of device memory is accepted.
 void release(world& w) {
   block* const in = any_block(w);
   if (in == nullptr) return w.text.call(w.driver().cuMemFree_v2(0), "cuMemFree(0)");
@@ -51,7 +53,7 @@ void release(world& w) {
   w.text.call(r, fmt::format("cuMemFree({})", name));
   if (r != CUDA_SUCCESS) return;
   in->live = false;
-  // Nothing has been made since, so the address is still nobody's.
+  // Nothing was allocated since, so the address still belongs to nothing.
   if (w.d.one_in(4))
     w.text.call(w.driver().cuMemFree_v2(address), fmt::format("cuMemFree({} again)", name));
 }

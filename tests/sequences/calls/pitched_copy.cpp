@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sequences/calls/pitched_copy.cpp - copies of rectangles and boxes.
 #include "sequences/actions.hpp"
 
@@ -6,8 +7,8 @@
 namespace weir::sequences {
 namespace {
 
-// A box in a block: how far its rows and layers are apart, where it begins. It lies inside; what is
-// sometimes wrong is how it is described.
+// A box in a block: its row and slice pitch, and its start. It lies inside the block; only its
+// description is sometimes wrong.
 struct side {
   block* in = nullptr;
   CUmemorytype type = CU_MEMORYTYPE_UNIFIED;
@@ -44,7 +45,7 @@ side any_side(world& w, block& in, const box_copy& c) {
   if (s.pitch * s.height * layers > in.size)
     s = {.in = &in, .type = s.type, .pitch = c.width, .height = c.height};
   if (w.d.one_in(24)) s.pitch = w.d.one_of<std::size_t>({0, c.width / 2});
-  // More than any device allows; of host memory nobody checks it.
+  // A pitch above the device's limit; for host memory the driver does not check it.
   if (in.kind == memory::device && s.type == CU_MEMORYTYPE_DEVICE && w.d.one_in(24))
     s.pitch = std::size_t{1} << 40;
   if (w.d.one_in(24)) s.height = 0;
@@ -73,8 +74,7 @@ bool choose(world& w, unsigned dimensions, box_copy& c) {
   return true;
 }
 
-// What a null pitch or a pitch that is too small makes of the box must not leave host memory unseen
-// by the driver.
+// With a pitch that is 0 or too small, the box must still lie in host memory that the driver knows.
 template <class Copy>
 Copy described(const box_copy& c) {
   Copy copy;
@@ -108,7 +108,7 @@ Copy described(const box_copy& c) {
   return copy;
 }
 
-// `call` makes the copy in a stream, or in none.
+// `call` makes the copy in a stream, or synchronously.
 template <class Call>
 void make(world& w, const box_copy& c, const char* name, const chosen_stream& s, Call call) {
   order_after_last_use(w, *c.to.in, s);

@@ -1,4 +1,5 @@
-// sequences/calls/pointer.cpp - what the driver knows of an address.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/pointer.cpp - attributes of addresses.
 #include "sequences/actions.hpp"
 
 #include <cstring>
@@ -17,7 +18,7 @@ union value {
   std::uint8_t bytes[64];
 };
 
-// Not the tokens of peers (5): they need a module of the kernel's.
+// Excludes the P2P tokens (5), which need a kernel module.
 CUpointer_attribute any_attribute(world& w) {
   static constexpr unsigned known[] = {1,  2,  3,  4,  6,  7,  8,  9,  10, 11,
                                        12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
@@ -25,8 +26,7 @@ CUpointer_attribute any_attribute(world& w) {
                                                          : known[w.d.below(std::size(known))]);
 }
 
-// What a driver is free to choose is left out: ids, how much it maps at a time, what the machine
-// can do.
+// Omits what a driver may choose freely: ids, mapping sizes, capabilities of the machine.
 std::string value_text(const world& w, CUpointer_attribute attribute, const value& v) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return name_of(w, v.context);

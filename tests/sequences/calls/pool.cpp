@@ -1,4 +1,5 @@
-// sequences/calls/pool.cpp - memory in stream order, and the pools it comes from.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/pool.cpp - stream-ordered memory, and its pools.
 #include "sequences/actions.hpp"
 #include "sequences/block_contents.hpp"
 
@@ -43,7 +44,7 @@ void destroy(world& w) {
   for (pool_object& one : w.pools) {
     if (one.handle == pool) one.live = false;
   }
-  // No pool has been made since, so that the handle is still nobody's.
+  // No pool was created since, so the handle still belongs to nothing.
   if (w.d.one_in(4))
     w.text.call(w.driver().cuMemPoolTrimTo(pool, 0),
                 fmt::format("cuMemPoolTrimTo({}, gone)", name));
@@ -87,7 +88,7 @@ void release(world& w) {
   w.text.call(r, fmt::format("cuMemFreeAsync({}, {})", name, s.name));
   if (r != CUDA_SUCCESS) return;
   in->live = false;
-  // Only of a pool: the same of other memory, freed twice, breaks a GPU's driver.
+  // Only memory of a pool: freeing other memory twice this way breaks a GPU's driver.
   if (!w.d.one_in(4) || (in->kind != memory::pooled && !w.wild())) return;
   sync_all(w);
   w.text.call(w.driver().cuMemFreeAsync(address, s.handle),
@@ -102,7 +103,7 @@ void trim(world& w) {
               fmt::format("cuMemPoolTrimTo({}, {})", name_of(w, pool), keep));
 }
 
-// Of the sizes only those of pools of our own, and of the reserved ones only whether there is any.
+// Records sizes only for the sequence's own pools, and of reserved sizes only whether they are 0.
 void get_attribute(world& w) {
   const CUmemoryPool pool = any_pool(w);
   const auto attribute = static_cast<CUmemPool_attribute>(
@@ -125,7 +126,7 @@ void get_attribute(world& w) {
               value_text);
 }
 
-// Only of pools of our own: what the device's pool is told stays for the sequences that follow.
+// Only for the sequence's own pools: the device's pool would keep the value for later sequences.
 void set_attribute(world& w) {
   const std::vector<std::size_t> live = live_indices(w.pools);
   const pool_object* const pool = live.empty() ? nullptr : &w.pools[live.back()];
@@ -174,7 +175,7 @@ void set_access(world& w) {
                              count, list));
 }
 
-// The device's current pool: asked, changed, and put back at the end of the sequence.
+// Reads and changes the device's current pool; the end of the sequence restores it.
 void current_pool(world& w) {
   const CUdevice device = w.d.one_of({0, 0, 0, 0, -1, 64});
   CUmemoryPool pool = nullptr;

@@ -1,4 +1,5 @@
-// sequences/calls/set.cpp - memory set to a value.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/set.cpp - memsets.
 #include "sequences/actions.hpp"
 
 namespace weir::sequences {
@@ -49,7 +50,7 @@ void line(world& w) {
   record_use(w, *c.part.in, c.s);
 }
 
-// The rectangle lies inside; a pitch may be odd, 0 or too small.
+// The rectangle lies inside the block; a pitch may be odd, 0 or too small.
 void rectangle(world& w) {
   set_of c;
   if (!choose(w, c)) return;

@@ -1,4 +1,5 @@
-// sequences/calls/stream.cpp - streams: made, asked, ended.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/stream.cpp - streams: created, queried, destroyed.
 #include "sequences/actions.hpp"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ void get_priority(world& w) {
   w.text.call(r, fmt::format("cuStreamGetPriority({})", s.name), fmt::format("{}", priority));
 }
 
-// Ids are told as the number of the first stream that had it: which streams are one.
+// Records an id as the number of the first stream that had it, which shows which streams are equal.
 void get_id(world& w) {
   const chosen_stream s = any_stream(w);
   unsigned long long id = 0;
@@ -97,7 +98,7 @@ void get_device(world& w) {
   w.text.call(r, fmt::format("cuStreamGetDevice({})", s.name), fmt::format("{}", device));
 }
 
-// A query is certain once everything has been waited for.
+// The answer is certain once all work is complete.
 void query(world& w) {
   const chosen_stream s = any_stream(w);
   sync_all(w);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sequences/calls/stream_attribute.cpp - the attributes of streams.
 #include "sequences/actions.hpp"
 
@@ -91,7 +92,7 @@ void get(world& w) {
               r == CUDA_SUCCESS ? value_text(w, attribute, value) : "");
 }
 
-// Only of streams of our own: what a default stream is told stays for the sequences that follow.
+// Only for the sequence's own streams: a default stream would keep the value for later sequences.
 void set(world& w) {
   const chosen_stream s = made_stream(w);
   if (s.number < 0) return;

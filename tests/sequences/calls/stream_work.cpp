@@ -1,5 +1,5 @@
-// sequences/calls/stream_work.cpp - what streams are told to do: wait, call the host, attach
-// memory.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/stream_work.cpp - work of streams: waits, host functions, attached memory.
 #include "sequences/actions.hpp"
 
 namespace weir::sequences {
@@ -14,7 +14,7 @@ void wait_event(world& w) {
               fmt::format("cuStreamWaitEvent({}, {}, {:#x})", s.name, e.name, flags));
 }
 
-// One default stream has several names, and one name stands for several of them.
+// A default stream has several names, and one name denotes several default streams.
 host_log::label* label_for(world& w, const chosen_stream& s) {
   return w.host.make(s.number >= 0
                          ? s.name
@@ -42,7 +42,7 @@ void callback(world& w) {
                              nothing ? "null" : label->text, flags));
 }
 
-// What was called so far, once all of it must have been.
+// Records the host functions that ran so far, once all must have run.
 void record_host_log(world& w) {
   sync_all(w);
   for (const std::string& line : w.host.take()) w.text.note(line);

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // sequences/calls/value.cpp - waits for and writes to words of memory, in stream order. A wait is
-// for what the same stream wrote just before: it always ends, because nobody else writes there in
-// between.
+// for the value that its own stream wrote just before; it always ends, because nothing else writes
+// the word in between.
 #include "sequences/actions.hpp"
 
 #include <cstring>
@@ -20,15 +21,16 @@ struct word_of {
 bool choose(world& w, word_of& c) {
   c.in = any_block(w);
   if (c.in == nullptr || c.in->size < 16) return false;
-  // The driver takes a write to memory that the device may only read, and the device fails.
+  // The driver accepts a write to memory that is read-only for the device, and the device then
+  // fails.
   if (c.in->read_only && !w.wild()) return false;
   c.wide = w.d.below(2) == 1;
   c.address = c.in->address + w.d.one_of<std::size_t>({0, 0, 8, 4, 1, 2});
   c.s = any_stream(w);
   c.name = where(w, c.address);
   order_after_last_use(w, *c.in, c.s);
-  // Wild sequences order nothing: there a wait is made when nothing else is under way, and its end
-  // is waited for.
+  // Wild sequences do not order accesses: they wait only while no other work is in flight, and then
+  // synchronize.
   if (w.wild()) c.can_wait = !c.in->in_graph && sync_all(w);
   return true;
 }
@@ -59,7 +61,7 @@ void write_and_wait(world& w) {
   w.text.call(wrote, fmt::format("cuStreamWriteValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name,
                                  c.name, value, flags));
   if (wrote == CUDA_SUCCESS && w.d.below(2) == 0 && c.can_wait) {
-    // Equal; at least as much; has one of the bits; lacks one of the bits.
+    // Equal; greater or equal; AND is not 0; NOR is not 0.
     const unsigned how = w.d.one_of({1u, 0u, 2u, 3u, 1u, 4u, 8u, 0x40000001u});
     const std::uint64_t expected = (how & 7) == 3 ? 0 : value;
     w.text.call(wait(w, c, expected, how), fmt::format("cuStreamWaitValue{}({}, {}, {:#x}, {:#x})",
@@ -80,7 +82,7 @@ void batch(world& w) {
   bool written = false;
   for (unsigned i = 0; i < count; ++i) {
     auto& op = ops[i];
-    // A wait needs a write of the same batch before it.
+    // A wait needs an earlier write in its batch.
     const bool can_wait = written && c.can_wait;
     const unsigned kind =
         w.d.one_of({2u, 2u, 5u, can_wait ? 1u : 2u, can_wait ? 1u : 5u, 6u, 0u, 99u});

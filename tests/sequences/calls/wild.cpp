@@ -1,5 +1,6 @@
-// sequences/calls/wild.cpp - what only a driver that checks every handle survives: objects that are
-// gone or of another kind, captures left open, contexts reset, null in place of structures.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/wild.cpp - calls that only a driver that checks every handle survives: destroyed
+// objects, objects of another type, unfinished captures, reset contexts, null structures.
 #include "sequences/actions.hpp"
 #include "sequences/block_contents.hpp"
 #include "sequences/graphs.hpp"
@@ -59,7 +60,7 @@ void update_dependencies(world& w) {
   w.text.call(r, fmt::format("cuStreamUpdateCaptureDependencies({})", s.name));
 }
 
-// A capture that is open tells its graph, which is then somebody else's.
+// An open capture returns its graph, which the capture still owns.
 void graph_of_capture(world& w) {
   const chosen_stream s = any_stream(w);
   CUgraph graph = nullptr;
@@ -133,7 +134,7 @@ void child(world& w) {
               "cuGraphAddChildGraphNode");
 }
 
-// With any graph, also while nodes of it are in flight.
+// Uses any graph, also while its nodes are in flight.
 void graph_calls(world& w) {
   const driver_table& d = w.driver();
   CUgraphExecUpdateResultInfo info;
@@ -190,7 +191,7 @@ void nothing(world& w) {
   }
 }
 
-// A context of the sequence's own, gone at once, or with what was made in it.
+// Creates a context, and destroys it at once or with objects in it.
 void other_context(world& w) {
   const driver_table& d = w.driver();
   CUcontext made = nullptr;
@@ -210,8 +211,8 @@ void other_context(world& w) {
   if (w.d.below(2) == 0) w.text.call(d.cuCtxPushCurrent_v2(made), "cuCtxPushCurrent(it)");
 }
 
-// All that was made in the primary context is gone; it is there again under the same handle. Of the
-// memory nothing is left, whosever it was: this side would look at it.
+// Resets the primary context: all its objects are destroyed, and it comes back under an equal
+// handle. The host must not access its memory afterwards, so the sequence drops all blocks.
 void reset(world& w) {
   if (!sync_all(w)) return;
   for (exec_object& one : w.execs)

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // sequences/calls/wild_memory.cpp - arrays, physical memory in reserved addresses, handles for
-// other processes: for a fuzzer, with whatever is at hand.
+// other processes, with arbitrary arguments, for a fuzzer.
 #include "sequences/actions.hpp"
 #include "sequences/block_contents.hpp"
 
@@ -11,22 +12,21 @@ namespace {
 constexpr std::size_t max_per_kind = 4;
 constexpr std::size_t granule = std::size_t{2} << 20;
 
-// One of them, also when it is gone; something else where there is none, and now and then anyway.
+// Returns one of them, also a destroyed one; now and then, or if there is none, something else.
 template <class Handle>
 Handle any_of(world& w, const std::vector<Handle>& list) {
   if (list.empty() || w.d.one_in(12)) return (Handle)(std::uintptr_t{w.d.below(4)} * 0x1238);
   return list[w.d.below(static_cast<unsigned>(list.size()))];
 }
 
-// What a graph keeps may be used at any time, so memory that ends stays out of captures.
+// A graph may be launched at any time, so memory that will be freed stays out of captures.
 bool can_use_now(world& w, const chosen_stream& s) {
   auto status = CU_STREAM_CAPTURE_STATUS_NONE;
   return w.driver().cuStreamIsCapturing(s.handle, &status) == CUDA_SUCCESS &&
          status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// -------------------------------------------------------------------------------------------------------------------
-// Arrays
+// Arrays.
 
 void create_array(world& w) {
   if (w.wilds.arrays.size() >= max_per_kind) return;
@@ -96,7 +96,7 @@ void copy_array(world& w) {
   sync_all(w);
 }
 
-// Rows and boxes of arrays and memory.
+// Copies rows and boxes of arrays and memory.
 void copy_box_of_array(world& w) {
   CUDA_MEMCPY3D copy;
   std::memset(&copy, 0, sizeof copy);
@@ -113,7 +113,7 @@ void copy_box_of_array(world& w) {
   copy.Height = w.d.one_of<std::size_t>({1, 1, 2, 7, 0});
   copy.Depth = w.d.one_of<std::size_t>({1, 1, 2, 0});
   if (w.d.below(2) == 0) {
-    // What the block has room for, from its start.
+    // Skips boxes that exceed the block.
     if (copy.WidthInBytes * copy.Height * copy.Depth > in->size) return;
     (into ? copy.srcXInBytes : copy.dstXInBytes) = 0;
     (into ? copy.srcY : copy.dstY) = (into ? copy.srcZ : copy.dstZ) = 0;
@@ -130,8 +130,7 @@ void copy_box_of_array(world& w) {
   sync_all(w);
 }
 
-// -------------------------------------------------------------------------------------------------------------------
-// Physical memory
+// Physical memory.
 
 void reserve(world& w) {
   if (w.wilds.ranges.size() >= max_per_kind) return;
@@ -207,8 +206,7 @@ void set_piece(world& w) {
   sync_all(w);
 }
 
-// -------------------------------------------------------------------------------------------------------------------
-// Other processes: none is there, but the handles are.
+// Handles for other processes. No other process runs, but the handles exist.
 
 void share(world& w) {
   const driver_table& d = w.driver();
@@ -288,7 +286,7 @@ void end_wild_memory(world& w) {
   const driver_table& d = w.p.driver.plain;
   for (const CUarray array : w.wilds.arrays) (void)d.cuArrayDestroy(array);
   for (const CUdeviceptr at : w.wilds.ranges) {
-    // Each mapping is of one to three granules, and so is the range.
+    // Each mapping has one to three granules, and so has the range.
     for (unsigned from = 0; from < 3; ++from) {
       for (std::size_t size = granule; size <= 3 * granule; size += granule)
         (void)d.cuMemUnmap(at + from * granule, size);

@@ -1,5 +1,6 @@
-// sequences/calls/wild_nodes.cpp - the parameters of nodes, and green contexts: for a fuzzer, with
-// whatever is at hand.
+// SPDX-License-Identifier: Apache-2.0
+// sequences/calls/wild_nodes.cpp - parameters of nodes, and green contexts, with arbitrary
+// arguments, for a fuzzer.
 #include "sequences/actions.hpp"
 #include "sequences/graphs.hpp"
 
@@ -18,7 +19,7 @@ CUgraphExec some_exec(world& w) {
                          : w.execs[w.d.below(static_cast<unsigned>(w.execs.size()))].handle;
 }
 
-// Of any graph, also of one that is gone, and also one that the calls below have added.
+// Returns a node of any graph, also of a destroyed one, including nodes that the calls below added.
 CUgraphNode some_node(world& w) {
   graph_object* const g = some_graph(w);
   if (g == nullptr || g->nodes.empty())
@@ -26,7 +27,7 @@ CUgraphNode some_node(world& w) {
   return g->nodes[w.d.below(static_cast<unsigned>(g->nodes.size()))];
 }
 
-// A graph may be launched at any time, so what its nodes touch is not freed any more.
+// A graph may be launched at any time, so memory that its nodes use is never freed.
 CUDA_MEMSET_NODE_PARAMS some_set(world& w) {
   CUDA_MEMSET_NODE_PARAMS params;
   std::memset(&params, 0, sizeof params);
@@ -57,7 +58,7 @@ CUDA_MEMCPY3D some_copy(world& w) {
   return params;
 }
 
-// Writes and barriers: a wait might be for ever.
+// Only writes and barriers: a wait might never end.
 struct some_operations {
   explicit some_operations(world& w) {
     std::memset(ops, 0, sizeof ops);
@@ -135,7 +136,7 @@ void set_params(world& w) {
   }
 }
 
-// The form that knows all kinds of nodes.
+// The call for all types of nodes.
 void any_params(world& w) {
   const driver_table& d = w.driver();
   CUgraphNodeParams params;
@@ -212,8 +213,7 @@ void other_graph_calls(world& w) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------------------------
-// Green contexts
+// Green contexts.
 
 CUgreenCtx some_green(world& w) {
   if (w.wilds.greens.empty() || w.d.one_in(12)) return reinterpret_cast<CUgreenCtx>(any_context(w));

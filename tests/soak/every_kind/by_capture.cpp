@@ -1,4 +1,5 @@
-// soak/every_kind/by_capture.cpp - the graph captured, from four streams.
+// SPDX-License-Identifier: Apache-2.0
+// soak/every_kind/by_capture.cpp - captures the graph from four streams.
 #include <weir/capture/capture.hpp>
 #include <weir/memory/copy.hpp>
 #include <weir/memory/fill.hpp>
@@ -22,7 +23,7 @@ void must(abi::CUresult result) {
 
 abi::CUdeviceptr address(const void* of) { return reinterpret_cast<abi::CUdeviceptr>(of); }
 
-// A box of two by two by two, as a program that knows nothing of weir copies it.
+// Copies a 2 x 2 x 2 box directly through the driver.
 void copy_box(stream_ref in, const value* from, value* to) {
   abi::CUDA_MEMCPY3D what;
   std::memset(&what, 0, sizeof what);
@@ -75,7 +76,7 @@ graph graph_scenario::build_by_capture(const settings& now) {
     {
       buffer<value> scratch{f[3], result_offset::allocated_size};
       copy(f[3], volume(0).first(result_offset::allocated_size),
-           scratch);  // an update takes no fill of what another graph has
+           scratch);  // an update accepts no memset of another graph's memory
       copy(f[3], scratch, result(result_offset::allocated, result_offset::allocated_size));
     }
     must(driver().cuStreamWaitEvent(f[3].get(), ready(now.events).get(),

@@ -1,4 +1,5 @@
-// soak/every_kind/by_hand.cpp - the graph built node by node.
+// SPDX-License-Identifier: Apache-2.0
+// soak/every_kind/by_hand.cpp - builds the graph node by node.
 #include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
 #include <weir/graph/nodes/copy_node.hpp>
@@ -17,7 +18,7 @@ std::span<const value> all(const buffer<value>& of) { return {of.data(), of.size
 
 }  // namespace
 
-// Each body sets a cell of its own.
+// Each body sets its own cell.
 graph_node graph_scenario::add_conditionals(graph& g, const settings& now) {
   const fill_node zero = g.add(fill_parameters{std::span{cells_.data(), cells_.size()}, 0});
   const conditional_node nodes[] = {g.add(if_parameters{condition{g, 1}}, {zero}),

@@ -1,5 +1,6 @@
-// soak/every_kind/expected_results.hpp - what a graph with a node of every kind is told to do, and
-// what it leaves behind.
+// SPDX-License-Identifier: Apache-2.0
+// soak/every_kind/expected_results.hpp - the parameters of a graph with a node of every kind, and
+// its expected results.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@ namespace weir::test {
 
 using value = std::uint32_t;
 
-// What the nodes are told; each kind is changed on its own.
+// The parameters of the nodes; each kind changes independently.
 struct settings {
   value fill = 1, rows = 2, allocated = 3, host = 4, batch = 5, child = 6, kernel = 7;
   unsigned volume = 0;  // which of two sources
@@ -18,13 +19,13 @@ struct settings {
   std::array<value, 6> bodies{11, 12, 13, 14, 15, 16};
 };
 
-// Those that can be switched off; an update leaves them as they are.
+// Nodes that can be disabled; an update does not change that.
 struct enabled_nodes {
   bool fill = true, rows = true, copy = true, kernel = true;
   std::array<bool, 6> bodies{true, true, true, true, true, true};
 };
 
-// Where the results of a launch are.
+// The positions of a launch's results.
 namespace result_offset {
 inline constexpr std::size_t line = 0, line_size = 4;
 inline constexpr std::size_t rows = line + line_size, rows_width = 4, rows_height = 4;
@@ -41,17 +42,17 @@ inline constexpr std::size_t count = batch + 1;
 }  // namespace result_offset
 using outcome = std::array<value, result_offset::count>;
 
-// Which kinds there are beside those that every graph of this sort has.
+// The optional kinds of nodes.
 struct included_kinds {
   bool by_hand;  // empty, child and conditional nodes
   bool kernels;
 };
 
 // The bodies that run: of an if, of an else, of the second case of two. The others are those of an
-// if that has an else, of a while, and of the first case.
+// if with an else, of a while, and of the first case.
 inline constexpr std::array<bool, 6> body_runs{true, false, true, false, false, true};
 
-// The memory of the device and the results, as they are after the launches so far.
+// The device memory and the results after the launches so far.
 class expected_results {
  public:
   explicit expected_results(included_kinds kinds) : kinds_{kinds} {}

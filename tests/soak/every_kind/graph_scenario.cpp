@@ -1,4 +1,5 @@
-// soak/every_kind/graph_scenario.cpp - memory, launches, and what nodes are told.
+// SPDX-License-Identifier: Apache-2.0
+// soak/every_kind/graph_scenario.cpp - memory, launches, and parameters of nodes.
 #include "soak/every_kind/graph_scenario.hpp"
 
 #include <weir/graph/nodes/copy_node.hpp>
@@ -13,7 +14,7 @@ using detail::driver;
 
 namespace {
 
-// *x = value, for one thread.
+// *x = value, by one thread.
 constexpr const char* store_ptx = R"(
 .version 7.0
 .target sm_70
@@ -55,7 +56,7 @@ graph_scenario::~graph_scenario() {
   if (module_ != nullptr) driver().cuModuleUnload(module_);
 }
 
-// The next value comes when the last launch has read the one before.
+// The next value is written once the previous launch has read its own.
 void graph_scenario::launch(const graph_exec& exec, unsigned events) {
   t_.wait(done_[last_events_]);
   fill(t_, awaited_there_, ++awaited_);
@@ -101,7 +102,7 @@ graph graph_scenario::child(value setting) {
   return g;
 }
 
-// The driver copies what the arguments point to.
+// The driver copies the values that the arguments point to.
 kernel_parameters graph_scenario::store(const value& setting) {
   arguments_ = {&stored_at_, const_cast<value*>(&setting)};
   return kernel_parameters{store_, {1}, {1}, arguments_.data()};

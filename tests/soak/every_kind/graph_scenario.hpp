@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // soak/every_kind/graph_scenario.hpp - the memory, streams and events of a graph with a node of
-// every kind, and ways to build it.
+// every kind, and functions that build it.
 #pragma once
 
 #include <weir/device/context.hpp>
@@ -24,14 +25,13 @@
 
 namespace weir::test {
 
-// Built twice over, by hand and by capture, with the same tags on the same nodes.
-//
-// There are copies of lines, rows and boxes, fills of lines and rows, host functions, records and
-// waits of events, an allocation and its free, batches of values; by hand also an empty node, a
-// child graph, an if, an if with an else, a while and a switch, whose conditions stay what they are
-// at the launch; kernels on a GPU. Not external semaphores: only another interface could give a GPU
-// one, and an embedded device has no nodes for them (SemaphoreNodes tests what can be asked
-// without).
+// The graph is built twice, by hand and by capture, with equal tags on corresponding nodes.
+// It has copies of lines, rows and boxes, fills of lines and rows, host functions, records and
+// waits of events, an allocation and its free, and batches of values. By hand it also has an empty
+// node, a child graph, an if, an if with an else, a while and a switch, whose conditions keep their
+// launch values; on a GPU also kernels.
+// It has no external semaphores: only another API could create one for a GPU, and an embedded
+// device has no nodes for them (SemaphoreNodes tests the rest).
 class graph_scenario {
  public:
   explicit graph_scenario(bool by_hand);
@@ -44,14 +44,14 @@ class graph_scenario {
     return kinds_.by_hand ? build_by_hand(now) : build_by_capture(now);
   }
 
-  // Sets what the nodes of a graph that was built by hand are told.
+  // Sets the parameters of the nodes of a graph that was built by hand.
   void set(const graph& g, const settings& now);
 
-  // Launches behind a value that the graph waits for, with the events that it names by then.
+  // Launches behind a value that the graph waits for, with the events of its current nodes.
   void launch(const graph_exec& exec, unsigned events);
   [[nodiscard]] value last_awaited() const noexcept { return awaited_; }
 
-  // Waits, and gives what each launch since the last call has left.
+  // Waits, and returns the results of each launch since the last call.
   [[nodiscard]] std::vector<outcome> outcomes();
 
   // Parameters of nodes, by tag.
@@ -64,7 +64,7 @@ class graph_scenario {
   [[nodiscard]] std::span<const value> volume(unsigned which) const {
     return {sources_.data() + which * result_offset::volume_size, result_offset::volume_size};
   }
-  // The fill of each body, in the graph that was built last.
+  // Returns the fill node of each body, in the graph that was built last.
   [[nodiscard]] fill_node body(std::size_t i) const { return bodies_.at(i); }
   [[nodiscard]] std::span<value> cell(std::size_t i) { return {cells_.data() + i, 1}; }
 
@@ -85,7 +85,7 @@ class graph_scenario {
     return {results_.data() + result_offset::rows, result_offset::rows_width,
             result_offset::rows_height, result_offset::rows_width * sizeof(value)};
   }
-  // Two by two by two.
+  // 2 x 2 x 2.
   template <class T>
   [[nodiscard]] static pitched_span<T> box(T* at) {
     return {at, 2, 2, 2 * sizeof(T), 2, 2};

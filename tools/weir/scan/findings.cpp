@@ -1,4 +1,5 @@
-// scan/findings.cpp - sums over 256 counts.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/findings.cpp - sums and entropy of byte counts.
 #include "scan/findings.hpp"
 
 #include <cmath>

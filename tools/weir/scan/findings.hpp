@@ -1,4 +1,5 @@
-// scan/findings.hpp - what a scan finds out about bytes.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/findings.hpp - the results of a scan.
 #pragma once
 
 #include <array>
@@ -7,16 +8,16 @@
 
 namespace weir::tool::scan {
 
-// How often each byte comes.
+// The number of occurrences of each byte value.
 using histogram = std::array<std::uint64_t, 256>;
 
 struct findings {
-  std::uint32_t crc = 0;  // zlib's CRC-32
+  std::uint32_t crc = 0;  // as zlib computes it
   histogram counts{};
   friend bool operator==(const findings&, const findings&) = default;
 };
 
-// Shannon's entropy of the distribution: the bits that a byte of it is worth, 0 to 8.
+// The Shannon entropy of the distribution in bits per byte, 0 to 8.
 [[nodiscard]] double entropy_of(const histogram& counts);
 
 void add(histogram& sum, std::span<const std::uint32_t, 256> counts) noexcept;

@@ -1,4 +1,5 @@
-// scan/histogram_svg.cpp - bars, a scale, and names under them.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/histogram_svg.cpp - draws the bars, the scale and the labels.
 #include "scan/histogram_svg.hpp"
 
 #include "scan/scale.hpp"
@@ -16,7 +17,7 @@ constexpr double height = 304;
 constexpr double left = 70;
 constexpr double top = 56;
 constexpr double bottom = 256;
-constexpr double bar = 2.625;  // 256 of them
+constexpr double bar = 2.625;  // the width of each of the 256 bars
 constexpr double right = left + 256 * bar;
 
 constexpr std::string_view style = R"(  <style>
@@ -46,7 +47,7 @@ std::string text_at(double x, double y, std::string_view anchor, std::string_vie
                      x, y, anchor, text);
 }
 
-// What letters and signs have: their range is shown behind the bars.
+// The background band and its label: the range of printable ASCII characters.
 std::string text_band() {
   const double x = x_of(0x20);
   const double end = x_of(0x7f);
@@ -73,7 +74,7 @@ std::string scale() {
 }
 
 std::string bar_of(unsigned byte, double share) {
-  const double y = std::min(y_of(share), bottom - 1);  // what is there at all is seen
+  const double y = std::min(y_of(share), bottom - 1);  // every byte that occurs is visible
   return fmt::format(
       "  <rect class=\"bar\" x=\"{:g}\" y=\"{:.2f}\" width=\"{:g}\" "
       "height=\"{:.2f}\"><title>{:02x}: {:.4f} "

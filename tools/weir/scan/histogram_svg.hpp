@@ -1,4 +1,5 @@
-// scan/histogram_svg.hpp - a histogram as a drawing.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/histogram_svg.hpp - draws a histogram as an SVG file.
 #pragma once
 
 #include "scan/findings.hpp"
@@ -8,9 +9,9 @@
 
 namespace weir::tool::scan {
 
-// An SVG file: a bar a byte, which tells its share when it is pointed at, with the scale and the
-// title. In the colours that the viewer prefers, light or dark. The title is any text; what is no
-// UTF-8 in it is replaced.
+// Returns an SVG file with a bar for each byte value, which shows its share as a tooltip, a scale
+// and the title. It follows the viewer's light or dark colour scheme. Invalid UTF-8 in the title is
+// replaced.
 [[nodiscard]] std::string histogram_svg(const findings& found, std::string_view title);
 
 }  // namespace weir::tool::scan

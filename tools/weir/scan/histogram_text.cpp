@@ -1,4 +1,5 @@
-// scan/histogram_text.cpp - columns of characters that are filled in part.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/histogram_text.cpp - draws columns from partly filled characters.
 #include "scan/histogram_text.hpp"
 
 #include "scan/scale.hpp"
@@ -18,7 +19,7 @@ constexpr std::size_t bytes_of_column = 256 / columns;
 constexpr std::size_t rows_of_mark = 2;  // from one mark of the scale to the next
 constexpr std::size_t rows = rows_of_mark * (scale_marks.size() - 1);
 
-// A character by how much of it is filled, from nothing to all of it.
+// Characters ordered by how much of them is filled, from nothing to everything.
 constexpr std::array<std::string_view, 9> blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<std::string_view, 4> ascii{" ", ".", ":", "#"};
 
@@ -45,11 +46,11 @@ std::array<double, columns> heights_of(const histogram& counts) {
   return heights;
 }
 
-// What a column shows in a row, which are counted from below.
+// The character of a column in a row. Rows are counted from the bottom.
 std::string_view filled(double height, std::size_t row, const characters& with) {
   const double part = height * rows - static_cast<double>(row);
   const auto most = static_cast<double>(with.fill.size() - 1);
-  // What is there at all is seen.
+  // Every byte that occurs is visible.
   const double steps =
       row == 0 && height > 0 ? std::max(1.0, std::round(part * most)) : std::round(part * most);
   return with.fill[static_cast<std::size_t>(std::clamp(steps, 0.0, most))];

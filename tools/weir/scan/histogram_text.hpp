@@ -1,4 +1,5 @@
-// scan/histogram_text.hpp - a histogram for a terminal.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/histogram_text.hpp - draws a histogram for a terminal.
 #pragma once
 
 #include "scan/findings.hpp"
@@ -7,8 +8,8 @@
 
 namespace weir::tool::scan {
 
-// A few lines: four bytes a column, by the mean of their shares, with the scale. With block
-// characters, or in ASCII.
+// Returns a few lines with the scale. Each column shows the mean share of four byte values, with
+// block characters or in ASCII.
 [[nodiscard]] std::string histogram_text(const histogram& counts, bool utf8);
 
 }  // namespace weir::tool::scan

@@ -1,4 +1,5 @@
-// scan/job.cpp - readers, each with slots of its own.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/job.cpp - reader threads, each with its own slots.
 #include "scan/job.hpp"
 
 #include "checksum.hpp"
@@ -39,7 +40,7 @@ job::~job() {
     try {
       s.sync();
     } catch (const weir::error&) {
-      // The job is being given up because of this or of something before it, and tells that.
+      // The job is ending because of this error or an earlier one, and reports it.
     }
   }
 }
@@ -58,7 +59,7 @@ void job::run_chunks(std::uint64_t chunks, const Each& each) {
       for (std::uint64_t chunk = next++; chunk < chunks; chunk = next++)
         co_await each(s, chunk, reader);
     } catch (...) {
-      next = chunks;  // the others need not go on
+      next = chunks;  // makes the other coroutines end
       throw;
     }
   };
@@ -90,7 +91,7 @@ result job::run(launch_mode mode, const progress_callback& on_progress) {
     on_progress(bytes);
   });
   // [/chunk]
-  // A CRC-32 begins with all bits set, and is the opposite of what remains in the end.
+  // A CRC-32 starts with all bits set, and is the complement of the final remainder.
   std::uint32_t remainder = ~0u;
   for (std::uint64_t chunk = 0; chunk < remainders.size(); ++chunk) {
     remainder = crc32_joined(remainder, remainders[chunk], plan_.bytes_of(chunk, file_.size()));

@@ -1,4 +1,5 @@
-// scan/job.hpp - a file through a device, chunk by chunk, by several threads and in several
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/job.hpp - scans a file on a device chunk by chunk, with several threads and
 // streams.
 #pragma once
 
@@ -16,43 +17,45 @@
 
 namespace weir::tool::scan {
 
-enum class launch_mode { queued, replayed };  // call by call, or from a graph a chunk
+// call by call, or with one graph launch for each chunk
+enum class launch_mode { queued, replayed };
 
 struct result {
   findings found;
   double seconds = 0;
 };
 
-// Is told of each chunk that is done, on any thread.
+// Called for each chunk that is done, on any thread.
 using progress_callback = std::function<void(std::size_t bytes)>;
 
-// Has the streams and the slots for one plan; runs one job after the other. Not to be used any more
-// when one has thrown. Thread safety: as any object.
+// Owns the streams and slots of a plan, and runs one job after the other. An object must not be
+// used again after a member has thrown. Thread safety: distinct objects are independent; const
+// members may be called concurrently.
 class job {
  public:
-  // `plan` is fitted to the file, which has to be there for as long as the job, and so have the
-  // kernels.
+  // `plan` must be fitted to the file. The file and the kernels must outlive this object.
   job(const input_file& file, const kernels& kernels, const plan& plan);
   job(const job&) = delete;
   job& operator=(const job&) = delete;
-  // Waits for what is under way, whatever came of it.
+  // Waits for all work, whether or not it failed.
   ~job();
 
-  // The whole file: read chunk by chunk into pinned memory, sent to the device and looked at there.
-  // plan.readers threads have the slots between them; each reads where one is free, and waits for
-  // nothing but that. The time is from the first read until all is found out and joined; capturing
-  // is not part of it. Throws failure if the file cannot be read, weir::error for what the device
-  // says; all threads have ended then.
+  // Reads the whole file chunk by chunk into pinned memory, sends it to the device and analyses it
+  // there. plan.readers threads share the slots; each thread reads into its free slots and waits
+  // for nothing else. The time is measured from the first read until all results are combined,
+  // without capture. Throws failure if the file cannot be read, and weir::error for errors of the
+  // device. All threads have ended then.
   [[nodiscard]] result run(launch_mode mode, const progress_callback& on_progress);
 
-  // The same without reading: so many full chunks, of the file's first ones, which lie in the
-  // slots' memory. With parts left out it tells what copies and kernels take alone. The seconds.
-  // Throws failure if the kernels say one thing of a chunk and then another.
+  // Like run(), without reading: processes `chunks` full chunks that are already in the slots, from
+  // the beginning of the file. `which` can leave out copies or kernels to measure the others alone.
+  // Returns seconds. Throws failure if the kernels give different results for one chunk.
   [[nodiscard]] double run_in_memory(launch_mode mode, parts which, std::uint64_t chunks);
 
  private:
-  // Has the readers share out the chunks: each slot is a coroutine that has co_await each(slot,
-  // chunk, reader) for one chunk after the other, and a reader resumes those of its slots.
+  // Distributes the chunks over the readers. Each slot has a coroutine that runs co_await
+  // each(slot, chunk, reader) for one chunk after the other, and each reader resumes the coroutines
+  // of its own slots.
   template <class Each>
   void run_chunks(std::uint64_t chunks, const Each& each);
   void set(launch_mode mode, parts which);
@@ -62,8 +65,8 @@ class job {
   plan plan_;
   std::vector<stream> streams_;
   std::vector<slot> slots_;
-  std::vector<std::uint32_t>
-      expected_;  // of the chunks that fill_slots() has put there; empty if others are there
+  // The results of the chunks that fill_slots() has read; empty if the slots hold other chunks.
+  std::vector<std::uint32_t> expected_;
 };
 
 }  // namespace weir::tool::scan

@@ -1,4 +1,5 @@
-// scan/kernels.cpp - compiling them, and how many blocks share a chunk.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/kernels.cpp - compiles the kernels, and chooses how many blocks share a chunk.
 #include "scan/kernels.hpp"
 
 #include <algorithm>
@@ -11,17 +12,17 @@
 namespace weir::tool::scan {
 namespace {
 
-constexpr unsigned threads = 32;  // of a block, as scan.cu has it
+constexpr unsigned threads = 32;  // in a block, as in scan.cu
 
-// How many blocks run at the same time: an embedded device runs them on the host's processors,
-// whatever it tells of itself.
+// The number of blocks that run concurrently. An embedded device runs them on the host's
+// processors, whatever its attributes say.
 unsigned useful_blocks(weir::device device) {
   if (device.is_embedded()) return 2 * std::max(1u, std::thread::hardware_concurrency());
   return 2 * static_cast<unsigned>(device.attribute(device_attribute::multiprocessor_count));
 }
 
-// A block has work to do besides its tile, so tiles are as large as they can be with a block for
-// everybody.
+// A block has a fixed cost besides its tile. Tiles are therefore as large as possible while every
+// multiprocessor has a block.
 unsigned tile_bytes(std::size_t bytes, unsigned blocks) {
   return std::bit_floor(
       static_cast<unsigned>(std::clamp<std::size_t>(bytes / blocks, 8 << 10, 256 << 10)));

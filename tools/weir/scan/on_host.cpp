@@ -1,4 +1,5 @@
-// scan/on_host.cpp - each thread takes the next chunk that nobody has.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/on_host.cpp - threads that each take the next chunk in turn.
 #include "scan/on_host.hpp"
 
 #include "checksum.hpp"

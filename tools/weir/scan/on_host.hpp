@@ -1,4 +1,6 @@
-// scan/on_host.hpp - the same found out without a device, for comparison: by zlib and a plain loop.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/on_host.hpp - scans a file without a device, for comparison: with zlib and a
+// plain loop.
 #pragma once
 
 #include "input_file.hpp"
@@ -9,10 +11,11 @@ namespace weir::tool::scan {
 
 struct host_result {
   findings found;
-  double seconds = 0;  // from the first read on
+  double seconds = 0;  // measured from the first read
 };
 
-// On plan.readers threads. `plan` is fitted to the file. Throws failure if it cannot be read.
+// Runs on plan.readers threads. `plan` must be fitted to the file. Throws failure if the file
+// cannot be read.
 [[nodiscard]] host_result scan_on_host(const input_file& file, const plan& plan);
 
 }  // namespace weir::tool::scan

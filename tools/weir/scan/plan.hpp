@@ -1,4 +1,6 @@
-// scan/plan.hpp - how a file is cut up, and how many threads and streams share the work.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/plan.hpp - how a file is divided into chunks, and how many threads and streams
+// work on it.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +11,9 @@
 
 namespace weir::tool::scan {
 
-// Reading is what a GPU waits for: what one thread copies out of the system's page cache is a
-// fraction of what a bus takes. Half of the processors, because on an embedded device the kernels
-// need some, too.
+// A GPU waits for the reads: one thread copies out of the page cache at a fraction of the bus's
+// speed. Only half of the processors read, because the kernels of an embedded device need some,
+// too.
 [[nodiscard]] inline int default_readers() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 1, 8);
 }
@@ -19,8 +21,7 @@ namespace weir::tool::scan {
 struct plan {
   std::size_t chunk_bytes = std::size_t{2} << 20;
   int streams = 4;
-  int in_flight =
-      16;  // chunks that are somewhere between reading and the return of what was found out
+  int in_flight = 16;  // chunks between reading and the return of their results
   int readers = default_readers();
   weir::device device{0};
 
@@ -30,7 +31,7 @@ struct plan {
     return other;
   }
 
-  // The same for a file of that size, without memory and threads that it would not use.
+  // Returns a copy for a file of `size` bytes, without memory and threads that it would not use.
   [[nodiscard]] plan fitted_to(std::uint64_t size) const {
     plan other = *this;
     other.chunk_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, size));
@@ -43,7 +44,7 @@ struct plan {
     return (size + chunk_bytes - 1) / chunk_bytes;
   }
 
-  // How many bytes chunk number `chunk` of a file of that size has: only the last is shorter.
+  // The size of chunk number `chunk` in bytes; only the last chunk of a file is shorter.
   [[nodiscard]] std::size_t bytes_of(std::uint64_t chunk, std::uint64_t size) const {
     return static_cast<std::size_t>(
         std::min<std::uint64_t>(chunk_bytes, size - chunk * chunk_bytes));

@@ -1,4 +1,5 @@
-// scan/report.cpp - the report as text with a picture, and as JSON.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/report.cpp - formats the report as text with a histogram, and as JSON.
 #include "scan/report.hpp"
 
 #include "scan/histogram_text.hpp"
@@ -92,7 +93,7 @@ std::string to_json(const report& r) {
   report["of_the_slower"] = shares;
   report["picture"] =
       r.picture.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(r.picture);
-  // File names are bytes; what is no UTF-8 in them is replaced.
+  // File names are bytes; invalid UTF-8 in them is replaced.
   return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,5 @@
-// scan/report.hpp - what a verified scan found out, for people and for programs.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/report.hpp - the results of a verified scan.
 #pragma once
 
 #include "scan/findings.hpp"
@@ -11,10 +12,10 @@
 
 namespace weir::tool::scan {
 
-// How the work is queued: in one stream, in several, and there from graphs.
+// Three ways to enqueue the work: in one stream, in several, and in several from graphs.
 inline constexpr std::size_t columns = 3;
 
-// The same work in each of these ways; the best of the passes.
+// The times of equal work in each of these ways; the best of the passes.
 struct measured {
   std::string_view name;
   std::string_view key;
@@ -31,20 +32,21 @@ struct report {
   int passes = 0;
   std::string driver;
   std::string device_name;
-  double preparation_seconds = 0;  // to compile the kernels, or find them compiled, and load them
-  findings found;                  // by the device and by the host
+  // To compile the kernels, or find them in the cache, and load them.
+  double preparation_seconds = 0;
+  findings found;  // equal for the device and the host
   double host_seconds = 0;
   measured copies;
   measured kernels;
-  measured both;        // of chunks that are in pinned memory
-  measured from_file;   // and reading
-  std::string picture;  // the file that the histogram was drawn to; empty if none was asked for
+  measured both;        // of chunks in pinned memory
+  measured from_file;   // including reads
+  std::string picture;  // the file of the drawn histogram; empty if none was requested
 
-  // The throughput of both, beside that of the slower of them alone.
+  // The throughput of both together, relative to the slower of them alone.
   [[nodiscard]] double relative_to_slower(std::size_t column) const;
 };
 
-// With box and block characters, or in ASCII.
+// With box-drawing and block characters, or in ASCII.
 [[nodiscard]] std::string to_text(const report& report, bool utf8);
 [[nodiscard]] std::string to_json(const report& report);
 

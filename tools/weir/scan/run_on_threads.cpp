@@ -1,4 +1,5 @@
-// scan/run_on_threads.cpp - threads, and what they threw.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/run_on_threads.cpp - runs a function on several threads and collects exceptions.
 #include "scan/run_on_threads.hpp"
 
 #include <exception>

@@ -1,5 +1,6 @@
-// scan/scale.hpp - the scale of a histogram's pictures: logarithmic, for in most files a few bytes
-// outnumber all others.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/scale.hpp - the scale of histograms: logarithmic, because in most files a few
+// bytes outnumber all others.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ struct scale_mark {
 inline constexpr std::array<scale_mark, 5> scale_marks{
     {{1, "100 %"}, {1e-1, "10 %"}, {1e-2, "1 %"}, {1e-3, "0.1 %"}, {1e-4, "0.01 %"}}};
 
-// Where on it a share of all bytes is: 0 for the least that is shown, and what is less, 1 for all.
+// The position of a share on the scale: 1 for all bytes, 0 for the smallest share shown and
+// anything less.
 [[nodiscard]] inline double height_of(double share) {
   const double least = scale_marks.back().share;
   return share <= least ? 0 : std::min(1.0, 1 - std::log(share) / std::log(least));

@@ -1,4 +1,5 @@
-// scan/scan.cpp - the options of `weir scan`, and the order of what it does.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/scan.cpp - the command `weir scan`: its options and its steps.
 #include "scan/scan.hpp"
 
 #include "best_time.hpp"
@@ -45,7 +46,7 @@ struct options : job_options {
   std::string svg;
 };
 
-// Longer runs out of memory tell nothing more.
+// Longer measurements in memory give no more information.
 constexpr std::uint64_t max_in_memory = std::uint64_t{1} << 30;
 
 bool terminal_takes_utf8() {
@@ -68,7 +69,7 @@ void check(const findings& of_device, const findings& of_host) {
   }
 }
 
-// Does everything `passes` times in each way; the ways take turns.
+// Measures every variant `passes` times; the variants alternate.
 void measure(const input_file& file, const kernels& code, report& r) {
   job one_stream{file, code, r.job_plan.with_streams(1)};
   job several{file, code, r.job_plan};

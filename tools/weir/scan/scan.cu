@@ -1,23 +1,23 @@
-// scan.cu - what a device finds out about a chunk of a file: the remainder that its CRC-32 is made
-// of, and how often each byte comes.
+// tools/weir/scan/scan.cu - analyses a chunk of a file: the remainder for its CRC-32, and the count
+// of each byte value.
 //
-// CRC-32 takes bytes for a polynomial whose coefficients are bits, and keeps the remainder of its
-// division by another one. In a word of the remainder the lowest bit is the highest power. Two
-// rules make it work for many threads: remainders of parts are added up by ^, and what is followed
-// by n more bits is multiplied by x^n. Zeros in front change nothing.
+// CRC-32 treats bytes as a polynomial whose coefficients are bits, and computes the remainder of
+// its division by a fixed polynomial. In a word of the remainder the lowest bit is the highest
+// power. Two rules allow many threads to share the work: the remainders of parts are added with ^,
+// and appending n bits multiplies a remainder by x^n. Leading zeros do not change the remainder.
 //
-// A chunk is given as units of 16 bytes. A block takes a tile of them; tiles are counted from the
-// chunk's end.
+// A chunk consists of units of 16 bytes. Each block processes a tile of them. Tiles are counted
+// from the end of the chunk.
 
 constexpr unsigned polynomial = 0xedb88320;
 constexpr unsigned one = 0x80000000;
-constexpr unsigned threads = 32;  // of a block
+constexpr unsigned threads = 32;  // in a block
 
 __device__ unsigned squares[32];  // x^1, x^2, x^4, x^8, ...
-__device__ unsigned
-    over_a_row[4][256];  // byte i of a remainder, multiplied by x^(bits of a unit a thread)
-__device__ unsigned in_a_row[4 * threads];  // x^(bits from the beginning of this word on), of a
-                                            // row's last word first
+// Byte i of a remainder, multiplied by x^(bits of one unit for each thread).
+__device__ unsigned over_a_row[4][256];
+// x^(bits from the beginning of a word to the end of its row), the last word of the row first.
+__device__ unsigned in_a_row[4 * threads];
 
 __device__ unsigned product(unsigned a, unsigned b) {
   unsigned sum = 0;
@@ -38,7 +38,7 @@ __device__ unsigned power(unsigned long long n) {
   return result;
 }
 
-// Makes the tables, once: one block of 256 threads.
+// Fills the tables. Run it once, with one block of 256 threads.
 __global__ void prepare() {
   const unsigned t = threadIdx.x;
   if (t < 32) {
@@ -57,7 +57,8 @@ __device__ unsigned past_a_row(const unsigned (&table)[4][256], unsigned rest) {
 }
 
 // Adds the chunk's remainder to `result`. The threads of a block read neighbouring units, row after
-// row; each takes what it reads for one polynomial a word, and puts it where it belongs at the end.
+// row. Each thread keeps four remainders, one for each word of its units, and moves them to their
+// positions at the end.
 __global__ void __launch_bounds__(threads)
     remainder(const uint4* units, unsigned count, unsigned tile, unsigned* result) {
   __shared__ unsigned table[4][256];
@@ -84,13 +85,13 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) atomicXor(result, product(of_block, power(128ull * tile * blockIdx.x)));
 }
 
-// Neighbouring bytes count in different ones of four counters: equal ones, which files are full of,
-// would wait for each other.
+// Adds the bytes of a word to four sets of counters in turn. Equal neighbouring bytes are common,
+// and would otherwise contend for one counter.
 __device__ void count_word(unsigned (&counters)[4][256], unsigned long long word) {
   for (unsigned i = 0; i < 8; ++i) atomicAdd_block(&counters[i % 4][word >> 8 * i & 255], 1u);
 }
 
-// Adds to counts[b] how often the byte b is in the units.
+// Adds the number of occurrences of each byte value b in the units to counts[b].
 __global__ void __launch_bounds__(threads)
     count_bytes(const ulonglong2* units, unsigned count, unsigned tile, unsigned* counts) {
   __shared__ unsigned own[4][256];

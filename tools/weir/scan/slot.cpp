@@ -1,4 +1,5 @@
-// scan/slot.cpp - copy in, look at it, copy out.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/slot.cpp - copies a chunk in, runs the kernels, and copies the results out.
 #include "scan/slot.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ slot::slot(stream_ref s, const kernels& kernels, std::size_t chunk_bytes)
       device_chunk_{s, whole_units(chunk_bytes)},
       device_results_{s, found_words},
       host_results_{found_words, s.device()} {
-  // Pages are taken here, before anybody looks at the clock.
+  // Touches all pages now, so that page faults are not part of a measurement.
   std::ranges::fill(staged_, std::byte{0});
   fill(stream_, device_chunk_, std::byte{0});
   stream_.sync();
@@ -36,8 +37,8 @@ void slot::set(parts which, bool replay) {
 
 // [queue]
 void slot::queue(std::size_t bytes) {
-  // Kernels read whole units. Zeros in front change no remainder, so a chunk lies at the end of
-  // them.
+  // Kernels read whole units. Leading zeros do not change the remainder, so a chunk lies at the end
+  // of its units.
   const auto units = std::span{device_chunk_.data(), device_chunk_.size()}.last(whole_units(bytes));
   const std::size_t gap = units.size() - bytes;
 
@@ -61,7 +62,7 @@ task<> slot::process(std::size_t bytes) {
   }
   co_await stream_.completion();
   host_results_[1] -= static_cast<std::uint32_t>(
-      whole_units(bytes) - bytes);  // the zeros in front are none of the chunk's
+      whole_units(bytes) - bytes);  // the leading zeros are not part of the chunk
 }
 // [/look-at]
 

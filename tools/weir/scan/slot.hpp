@@ -1,4 +1,5 @@
-// scan/slot.hpp - the job of one chunk: what is queued for it, and the memory that it takes.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/scan/slot.hpp - the work of one chunk, and its memory.
 #pragma once
 
 #include "scan/kernels.hpp"
@@ -15,38 +16,39 @@
 
 namespace weir::tool::scan {
 
-// What of the job is done; the rest shows how fast either is alone.
+// The parts of the work to do. Leaving one out measures the other alone.
 struct parts {
   bool copies = true;
   bool kernels = true;
 };
 
-// Takes one chunk after the other, all in one stream:
+// Processes one chunk at a time, all in one stream:
 //
-//   file.read(position, s.staged(bytes));
-//   co_await s.process(bytes);
-//   s.remainder(), s.counts()
+// file.read(position, s.staged(bytes));
+// co_await s.process(bytes);
+// s.remainder(), s.counts()
 //
-// Thread safety: as any object; different slots from different threads.
+// Thread safety: different slots may be used by different threads; a slot by one thread at a time.
 class slot {
  public:
-  // The stream and the kernels have to be there for as long as the slot.
+  // The stream and the kernels must outlive this object.
   slot(stream_ref s, const kernels& kernels, std::size_t chunk_bytes);
 
-  // What process() does from now on; `replay` has it launched from a graph, where the chunk is a
-  // full one. Not while it is under way.
+  // Selects the parts that process() does. With `replay`, full chunks are launched from a graph.
+  // Must not be called while process() runs.
   void set(parts which, bool replay);
 
-  // Where a chunk of so many bytes comes from. Not while it is looked at.
+  // The pinned memory to put a chunk of `bytes` bytes into. Must not be written while process()
+  // runs.
   [[nodiscard]] std::span<std::byte> staged(std::size_t bytes) noexcept {
     return {staged_.data(), bytes};
   }
 
-  // Queues the job, and ends when it is done. Throws what it failed with.
+  // Enqueues the work and completes when it is done. Throws what it failed with.
   [[nodiscard]] task<> process(std::size_t bytes);
 
-  // Of the chunk that was looked at last: what is joined to those of the chunks before it by
-  // crc32_combine, and how often each byte comes.
+  // The results of the last chunk: the remainder, to be combined with those of earlier chunks by
+  // crc32_combine, and the count of each byte value.
   [[nodiscard]] std::uint32_t remainder() const noexcept { return host_results_[0]; }
   [[nodiscard]] std::span<const std::uint32_t, 256> counts() const noexcept {
     return std::span{host_results_}.subspan<1, 256>();
@@ -61,7 +63,7 @@ class slot {
   pinned_buffer<std::byte> staged_;
   buffer<std::byte> device_chunk_;  // whole units; a chunk lies at the end
   buffer<std::uint32_t> device_results_;
-  pinned_buffer<std::uint32_t> host_results_;  // device_results_, on the host
+  pinned_buffer<std::uint32_t> host_results_;  // the copy of device_results_ on the host
   parts parts_;
   std::optional<graph_exec> replayed_;
 };

@@ -1,4 +1,5 @@
-// stage/chunk_transfer.cpp - three copies and the events between them.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/chunk_transfer.cpp - the three copies of a chunk, and the events between them.
 #include "stage/chunk_transfer.hpp"
 
 #include <weir/memory/copy.hpp>
@@ -7,7 +8,7 @@
 namespace weir::tool {
 namespace {
 
-// `next` goes on after what `last` has been given, marked by `mark`.
+// Makes `next` wait for the current work of `last`, with the event `mark`.
 void order(stream_ref last, const event& mark, stream_ref next) {
   last.record(mark);
   if (next != last) next.wait(mark);
@@ -22,17 +23,16 @@ chunk_transfer::chunk_transfer(const pipeline_streams& streams, weir::device dev
       in_done_{device},
       across_done_{device},
       out_done_{device} {
-  // Memory that is taken page by page at its first use is taken here, before anybody looks at the
-  // clock.
+  // Touches all pages now, so that page faults are not part of a measurement.
   fill(copied_in_.stream(), copied_in_, std::byte{0});
   fill(copied_across_.stream(), copied_across_, std::byte{0});
-  // The memory is there from this point of its stream on, so that is where the others may begin.
+  // From this point of its stream on the memory is allocated, so other streams wait for it.
   copied_in_.stream().record(out_done_);
   for (const stream& s : streams.all()) {
     if (s.ref() == copied_in_.stream()) continue;
     s.wait(out_done_);
-    // The copies name parts of the buffers by address, so the buffers are told that every stream
-    // uses them.
+    // The copies use parts of the buffers by address, so the streams that use them must be
+    // declared.
     copied_in_.used_on(s);
     copied_across_.used_on(s);
   }

@@ -1,4 +1,5 @@
-// stage/chunk_transfer.hpp - the way of a chunk through the device.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/chunk_transfer.hpp - the copies of a chunk through the device.
 #pragma once
 
 #include "stage/pipeline_streams.hpp"
@@ -11,20 +12,19 @@
 
 namespace weir::tool {
 
-// Two pieces of device memory that one chunk after the other passes through, and the events between
-// its steps.
+// Two device buffers through which one chunk at a time is copied, and the events between the steps.
 class chunk_transfer {
  public:
   chunk_transfer(const pipeline_streams& streams, weir::device device, std::size_t chunk_bytes);
 
-  // Queues the way of a chunk: from pinned memory to the device, across it, and back to pinned
-  // memory. Each step waits, on the device, for the one before, and the first for the passage to be
-  // empty. Nothing waits on the host.
+  // Enqueues the copies of a chunk: from pinned memory to the device, across it, and back to pinned
+  // memory. Each step waits on the device for the previous one, and the first step waits until the
+  // buffers are free. The host never waits.
   void enqueue(const pipeline_streams& streams, std::uint64_t chunk,
                std::span<const std::byte> from, std::span<std::byte> to);
 
-  // The two pieces, for who queues the way himself: between two chunks, and when the memory is
-  // there.
+  // The two buffers, for a caller that enqueues the copies itself. Use them only between chunks and
+  // after the memory is allocated.
   [[nodiscard]] std::span<std::byte> copied_in() noexcept {
     return {copied_in_.data(), copied_in_.size()};
   }

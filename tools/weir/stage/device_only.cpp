@@ -1,4 +1,5 @@
-// stage/device_only.cpp - the copies of all chunks, queued as fast as they can be.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/device_only.cpp - enqueues the copies of all chunks as fast as possible.
 #include "stage/device_only.hpp"
 
 #include "stage/chunk_transfer.hpp"

@@ -1,5 +1,6 @@
-// stage/device_only.hpp - how fast the device alone is: copies in, across and out, without disk and
-// checksums.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/device_only.hpp - measures the device alone: copies in, across and out, without
+// disk and checksums.
 #pragma once
 
 #include "input_file.hpp"
@@ -10,10 +11,10 @@
 
 namespace weir::tool {
 
-// The beginning of a file in pinned memory, and as much memory for what comes back.
+// The beginning of a file in pinned memory, and as much memory for the returned data.
 class device_only {
  public:
-  // At most this much of a file: longer runs tell nothing more.
+  // At most this much of a file is used: longer runs give no more information.
   static constexpr std::uint64_t limit = std::uint64_t{256} << 20;
 
   // Reads the file. Throws failure if that fails.
@@ -21,11 +22,11 @@ class device_only {
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return source_.size(); }
 
-  // Sends all of it through the device once. The seconds from the first copy queued to the last one
-  // done; making streams and memory is not part of it.
+  // Copies all of it through the device once. Returns the seconds from the first enqueued copy to
+  // the end of the last one, without the creation of streams and memory.
   [[nodiscard]] double run(const plan& plan);
 
-  // Is what the last run brought back what was sent?
+  // Returns true if the last run brought back the data that was sent.
   [[nodiscard]] bool verified() const noexcept;
 
  private:

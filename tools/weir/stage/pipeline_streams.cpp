@@ -1,4 +1,5 @@
-// stage/pipeline_streams.cpp - making the streams of a run and waiting for them.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/pipeline_streams.cpp - creates the streams of a run and waits for them.
 #include "stage/pipeline_streams.hpp"
 
 #include <weir/core/error.hpp>
@@ -15,7 +16,7 @@ pipeline_streams::~pipeline_streams() {
     try {
       s.sync();
     } catch (const weir::error&) {
-      // The run is being given up because of this or of something before it, and tells that.
+      // The run is ending because of this error or an earlier one, and reports it.
     }
   }
 }

@@ -1,4 +1,5 @@
-// stage/pipeline_streams.hpp - the streams, and which of them does which step of which chunk.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/pipeline_streams.hpp - the streams of a run, and the stream of each step.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +8,25 @@
 
 namespace weir::tool {
 
-// What is done with a chunk, in this order: to the device, across it, back, and the host function
+// The steps of a chunk in order: copies to the device, across it, and back, then the host function
 // that checks it.
 enum class step { in, across, out, check };
 inline constexpr int step_count = 4;
 
-// Streams first .. first + count - 1.
+// The streams first .. first + count - 1.
 struct stream_range {
   int first;
   int count;
   friend constexpr bool operator==(const stream_range&, const stream_range&) = default;
 };
 
-// Spreads the steps over the streams. Up to four streams, neighbouring steps share one, so that
-// what competes least is together (in and across first); with more, a step has several, which take
-// turns.
-//   1: {in across out check}   2: {in across} {out check}   3: {in across} {out} {check}   4: {in}
-//   {across} {out} {check}
+// Distributes the steps over the streams. With up to four streams, neighbouring steps share a
+// stream; steps that compete least share first (in and across). With more streams, a step has
+// several, which take turns.
+// 1: {in across out check}
+// 2: {in across} {out check}
+// 3: {in across} {out} {check}
+// 4: {in} {across} {out} {check}
 [[nodiscard]] constexpr stream_range streams_of(step which, int streams) noexcept {
   const int i = static_cast<int>(which);
   const int first = i * streams / step_count;
@@ -31,13 +34,15 @@ struct stream_range {
   return {first, last > first ? last - first : 1};
 }
 
-// Owns the streams of a run. Thread safety: as any object.
+// Owns the streams of a run. Thread safety: distinct objects are independent; const members may be
+// called concurrently.
 class pipeline_streams {
  public:
   pipeline_streams(weir::device device, int streams);
   pipeline_streams(const pipeline_streams&) = delete;
   pipeline_streams& operator=(const pipeline_streams&) = delete;
-  // Waits for all of them, whatever came of their work: what the work uses may go afterwards.
+  // Waits for all streams, whether or not their work failed. Memory that the work uses may be freed
+  // afterwards.
   ~pipeline_streams();
 
   [[nodiscard]] stream_ref of(step which, std::uint64_t chunk) const noexcept {
@@ -47,7 +52,7 @@ class pipeline_streams {
   }
   [[nodiscard]] const std::vector<stream>& all() const noexcept { return streams_; }
 
-  // Blocks until all work is done; throws what it failed with.
+  // Blocks until all work is done. Throws what it failed with.
   void sync() const;
 
  private:

@@ -1,4 +1,5 @@
-// stage/plan.hpp - how a file is cut up and how much of it is under way at once.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/plan.hpp - how a file is divided into chunks, and how many are in flight.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +12,26 @@ namespace weir::tool {
 struct plan {
   std::size_t chunk_bytes = std::size_t{2} << 20;
   int streams = 4;
-  int in_flight = 8;  // chunks that are somewhere between reading and checking
+  int in_flight = 8;  // chunks between reading and checking
   weir::device device{0};
   bool graph =
-      false;  // between the first chunks and the last, rounds of chunks are replayed from a graph
+      false;  // whether the middle of the file is replayed from a graph, in rounds of chunks
 
-  // The same for one stream: what several are compared with.
+  // Returns a copy with another number of streams, to compare with.
   [[nodiscard]] plan with_streams(int count) const {
     plan other = *this;
     other.streams = count;
     return other;
   }
 
-  // The same, replayed from a graph.
+  // Returns a copy that replays from a graph.
   [[nodiscard]] plan with_graph() const {
     plan other = *this;
     other.graph = true;
     return other;
   }
 
-  // The same for a file of that size, without memory that it would not use.
+  // Returns a copy for a file of `size` bytes, without memory that it would not use.
   [[nodiscard]] plan fitted_to(std::uint64_t size) const {
     plan other = *this;
     other.chunk_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, size));
@@ -42,32 +43,32 @@ struct plan {
     return (size + chunk_bytes - 1) / chunk_bytes;
   }
 
-  // How many bytes chunk number `chunk` of a file of that size has: only the last is shorter.
+  // The size of chunk number `chunk` in bytes; only the last chunk of a file is shorter.
   [[nodiscard]] std::size_t bytes_of(std::uint64_t chunk, std::uint64_t size) const {
     return static_cast<std::size_t>(
         std::min<std::uint64_t>(chunk_bytes, size - chunk * chunk_bytes));
   }
 
-  // How many chunks a graph sends: as many as stay in a processor's cache, for large ones gain
-  // nothing from being queued together, and half of those in flight at most, so that one round is
-  // under way while the next is read.
+  // The number of chunks in a graph: as many as fit into a processor's cache, because large chunks
+  // gain nothing from one launch. At most half of those in flight, so that one round runs while the
+  // next is read.
   [[nodiscard]] std::uint64_t round_chunks() const {
     constexpr std::size_t round_bytes = std::size_t{1} << 20;
     const auto half = static_cast<std::uint64_t>(std::max(1, in_flight / 2));
     return std::clamp<std::uint64_t>(round_bytes / chunk_bytes, 1, half);
   }
 
-  // How much memory there is for chunks in flight. For a graph it is whole rounds, so that each
-  // executable keeps to its own.
+  // The number of slots for chunks in flight. With a graph these are whole rounds, so that each
+  // executable graph keeps its own slots.
   [[nodiscard]] std::uint64_t slots() const {
     const auto all = static_cast<std::uint64_t>(in_flight);
     return graph ? all - all % round_chunks() : all;
   }
 
-  // How many rounds of a file of that size are replayed. As many chunks as a round has, or some
-  // more, are left before them and after: until there is work under way nothing should wait for a
-  // whole round to be read, and at the end, when nothing more is read, as little as possible should
-  // be left to do. All chunks of the rounds are full.
+  // The number of replayed rounds for a file of `size` bytes. About one round of chunks before and
+  // one after them is enqueued chunk by chunk: at the start, work should begin before a whole round
+  // is read; at the end, little should remain to be done after the last read. All chunks of the
+  // rounds are full.
   [[nodiscard]] std::uint64_t rounds(std::uint64_t size) const {
     const std::uint64_t whole = chunks(size) / round_chunks();
     return graph && whole > 2 ? whole - 2 : 0;

@@ -1,4 +1,5 @@
-// stage/report.cpp - the report as a small table and as JSON.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/report.cpp - formats the report as a small table and as JSON.
 #include "stage/report.hpp"
 
 #include "text.hpp"
@@ -81,7 +82,7 @@ std::string to_json(const stage_report& r) {
       {"device_part", json_of(r.device_only)},
       {"output", r.output.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(r.output)},
   };
-  // File names are bytes; what is no UTF-8 in them is replaced.
+  // File names are bytes; invalid UTF-8 in them is replaced.
   return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

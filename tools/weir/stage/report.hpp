@@ -1,4 +1,5 @@
-// stage/report.hpp - what a verified staging found out, for people and for programs.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/report.hpp - the results of a verified staging.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +8,25 @@
 
 namespace weir::tool {
 
-// The same work with one stream and with several; the best of the passes.
+// The times of equal work with one stream and with several; the best of the passes.
 struct comparison {
   std::uint64_t bytes = 0;
   double one_stream_seconds = 0;
   double several_seconds = 0;
 
-  [[nodiscard]] double one_stream_gb_per_s() const;  // 10^9 bytes a second
+  [[nodiscard]] double one_stream_gb_per_s() const;  // 10^9 bytes per second
   [[nodiscard]] double several_gb_per_s() const;
   [[nodiscard]] double ratio() const;
 };
 
-// The whole job again, replayed from a graph.
+// The results of replaying the whole job from a graph.
 struct replay_report {
   comparison whole;
-  std::uint64_t round_chunks = 0;   // chunks that one launch takes
+  std::uint64_t round_chunks = 0;   // chunks in a launch
   std::uint64_t rounds = 0;         // launches
-  std::uint64_t chunks_queued = 0;  // that fill no round, and were queued one by one
-  std::uint64_t changes = 0;        // nodes of executables that were changed in place
-  double preparation_seconds = 0;   // to capture, to make executable, to upload
+  std::uint64_t chunks_queued = 0;  // chunks enqueued one by one, outside of rounds
+  std::uint64_t changes = 0;        // nodes of executable graphs that were changed in place
+  double preparation_seconds = 0;   // for capture, instantiation and upload
 };
 
 struct stage_report {
@@ -39,12 +40,12 @@ struct stage_report {
   std::string driver;
   int device = 0;
   std::string device_name;
-  std::uint32_t crc = 0;  // of the file, and of what came back
+  std::uint32_t crc = 0;  // of the file and of the returned data
   comparison whole;
   std::optional<replay_report>
-      graph;  // of the last pass, if one was asked for; `whole` counts the best
+      graph;  // set if a graph was requested: counts of the last pass, and the best times
   comparison device_only;
-  std::string output;  // empty if none was asked for
+  std::string output;  // empty if no output was requested
 };
 
 [[nodiscard]] std::string to_text(const stage_report& report);

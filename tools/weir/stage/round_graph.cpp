@@ -1,4 +1,6 @@
-// stage/round_graph.cpp - capturing a round, and leading its executables from slot to slot.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/round_graph.cpp - captures a round, and moves its executable graphs from slot to
+// slot.
 #include "stage/round_graph.hpp"
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 namespace weir::tool {
 namespace {
 
-// What the stream was given last, in the capture that it takes part in.
+// The node of the stream's last operation in its capture.
 graph_node last_node(stream_ref s) { return capture_info_of(s).frontier.front().node; }
 
 void go_on(stream_ref last, stream_ref next) {
@@ -36,7 +38,7 @@ round_graph::round_graph(const pipeline_streams& streams, std::span<slot> slots,
 graph round_graph::record(std::span<slot> round, std::vector<chunk_nodes>& nodes) {
   const stream_ref first = streams_.all().front();
   const auto body = [&] {
-    // Those that get something only later in the round are not to wait for what came before it.
+    // Streams that are first used later in the round should not wait for the operations before.
     for (const stream& s : streams_.all()) go_on(first, s);
     for (std::size_t chunk = 0; chunk < round.size(); ++chunk) {
       slot& s = round[chunk];
@@ -76,8 +78,9 @@ void round_graph::retarget(graph_exec& exec, std::span<slot> round) {
 
 void round_graph::launch(std::uint64_t first_chunk) {
   const std::size_t begin = first_chunk % slots_.size();
-  // In two streams by turns: rounds come back in the order of the file, and one goes out while the
-  // next comes in. The last two, so that the chunks after the last round begin at once.
+  // Launches alternate between the last two streams: rounds return in file order, and one is copied
+  // out while the next is copied in. These streams are chosen so that the chunks after the last
+  // round begin immediately.
   const std::vector<stream>& streams = streams_.all();
   const stream_ref to =
       streams[streams.size() - 1 - launches_ % std::min<std::size_t>(streams.size(), 2)];

@@ -1,5 +1,5 @@
-// stage/round_graph.hpp - the way of a whole round of chunks through the device, recorded once and
-// replayed.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/round_graph.hpp - captures the work of a round of chunks once and replays it.
 #pragma once
 
 #include "stage/pipeline_streams.hpp"
@@ -16,28 +16,28 @@
 
 namespace weir::tool {
 
-// What the streams are given for plan.round_chunks() full chunks - three copies and a host function
-// each, in the order that the streams give them - is captured once, for the first slots. As many
-// executables are made of that as there are rounds of slots, since launches of one and the same
-// come one after the other, and each is changed in place to carry its own slots. Thread safety: as
-// any object.
+// Captures the work of plan.round_chunks() full chunks once, for the first slots: three copies and
+// a host function each, ordered by the streams. Instantiates one executable graph for each round of
+// slots, because launches of one executable run one after the other. Each is changed in place to
+// use its own slots. Thread safety: distinct objects are independent; const members may be called
+// concurrently.
 class round_graph {
  public:
-  // The lanes and the slots, plan.slots() of them, have to be there for as long as it is launched.
-  // Throws weir::error for what the driver cannot do.
+  // The streams and the plan.slots() slots must outlive this object. Throws weir::error for what
+  // the driver cannot do.
   round_graph(const pipeline_streams& streams, std::span<slot> slots, const plan& plan);
 
-  // Queues the way of a round of chunks, from this one on, and records the `finished` of their
-  // slots after it. Chunk number n is full and lies in slot n modulo the number of slots; the first
-  // is the first of a round of slots.
+  // Enqueues a round of chunks, beginning with `first_chunk`, and records the `finished` event of
+  // their slots after it. Chunk number n is full and lies in slot n modulo the number of slots;
+  // `first_chunk` is the first of a round of slots.
   void launch(std::uint64_t first_chunk);
 
   [[nodiscard]] std::uint64_t launches() const noexcept { return launches_; }
-  // How many nodes of executables were changed.
+  // The number of changed nodes of executable graphs.
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
 
  private:
-  // What is done with one chunk.
+  // The nodes of one chunk.
   struct chunk_nodes {
     copy_node in;
     copy_node across;
@@ -46,13 +46,13 @@ class round_graph {
   };
 
   [[nodiscard]] graph record(std::span<slot> round, std::vector<chunk_nodes>& nodes);
-  // To these slots, node by node.
+  // Changes the nodes of an executable graph to these slots.
   void retarget(graph_exec& exec, std::span<slot> round);
 
   const pipeline_streams& streams_;
   std::span<slot> slots_;
-  std::vector<chunk_nodes> nodes_;       // of the graph, by the chunk's place in the round
-  graph recorded_;                       // comes after nodes_, which its recording fills
+  std::vector<chunk_nodes> nodes_;       // of the graph, by the chunk's position in the round
+  graph recorded_;                       // declared after nodes_, which its capture fills
   std::vector<graph_exec> executables_;  // by the round of slots
   std::uint64_t launches_ = 0;
   std::uint64_t changes_ = 0;

@@ -1,4 +1,5 @@
-// stage/slot.hpp - what one chunk in flight occupies.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/slot.hpp - the memory and events of one chunk in flight.
 #pragma once
 
 #include "checksum.hpp"
@@ -15,15 +16,15 @@
 
 namespace weir::tool {
 
-// Memory for a chunk on its way, on both sides. check() is for the host function at the end of the
-// way; `finished` orders that before the retirement, which reads what it wrote.
+// The memory of a chunk on the host and the device. The host function after its copies calls
+// check(). `finished` orders check() before the caller reads its result.
 struct slot {
   slot(const pipeline_streams& streams, const plan& plan)
       : source{plan.chunk_bytes, plan.device},
         returned{plan.chunk_bytes, plan.device},
         transfer{streams, plan.device, plan.chunk_bytes},
         finished{plan.device} {
-    // Their pages are taken here, before anybody looks at the clock.
+    // Touches all pages now, so that page faults are not part of a measurement.
     std::fill(source.begin(), source.end(), std::byte{0});
     std::fill(returned.begin(), returned.end(), std::byte{0});
     for (const stream& s : streams.all()) {
@@ -32,7 +33,7 @@ struct slot {
     }
   }
 
-  // The part of the memory that the chunk fills, where it comes from and where it comes back to.
+  // The parts of the memory that the chunk fills: the data that is sent, and the returned data.
   [[nodiscard]] std::span<std::byte> sent() noexcept { return {source.data(), bytes}; }
   [[nodiscard]] std::span<std::byte> received() noexcept { return {returned.data(), bytes}; }
 

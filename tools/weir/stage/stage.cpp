@@ -1,4 +1,5 @@
-// stage/stage.cpp - the options of `weir stage`, and the order of what it does.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/stage.cpp - the command `weir stage`: its options and its steps.
 #include "stage/stage.hpp"
 
 #include "best_time.hpp"
@@ -48,7 +49,7 @@ void measure_device_part(const input_file& file, const plan& several, int passes
   report.device_only = {part.bytes(), one_stream.seconds(), more.seconds()};
 }
 
-// The best of the passes with one stream and with several.
+// The best passes with one stream and with several.
 struct best_pair {
   best_time one_stream;
   best_time more;
@@ -96,7 +97,7 @@ void measure_whole_job(const input_file& file, const plan& several, const option
   whole_result last;
   for (int pass = 0; pass < options.passes; ++pass) {
     queued_best.one_stream.add(run(several.with_streams(1), watch).seconds);
-    // Writing belongs to no measurement, so the pass that writes is one more.
+    // An additional pass writes the output, so that writing is not part of a measurement.
     queued_best.more.add(run(several, watch).seconds);
     if (!options.graph) continue;
     replayed_best.one_stream.add(run(replayed.with_streams(1), watch).seconds);

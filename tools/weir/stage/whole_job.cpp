@@ -1,4 +1,6 @@
-// stage/whole_job.cpp - read, carry, check, retire: a bounded number of chunks in flight.
+// SPDX-License-Identifier: Apache-2.0
+// tools/weir/stage/whole_job.cpp - reads, sends, checks and retires chunks, with a bounded number
+// in flight.
 #include "stage/whole_job.hpp"
 
 #include "checksum.hpp"
@@ -24,8 +26,8 @@ double seconds_since(clock::time_point start) {
   return std::chrono::duration<double>{clock::now() - start}.count();
 }
 
-// The streams are declared last and so go first; their destructor waits, so that no work uses a
-// slot that goes after.
+// The streams are declared last and therefore destroyed first. Their destructor waits, so no work
+// uses a slot after its destruction.
 class job {
  public:
   job(const input_file& file, const plan& plan, const chunk_sink& sink)
@@ -73,7 +75,7 @@ class job {
 
   [[nodiscard]] slot& slot_of(std::uint64_t chunk) { return slots_[chunk % slots_.size()]; }
 
-  // Reads a chunk to where one was that is done with.
+  // Reads a chunk into the slot of an earlier one that is done.
   void fill(std::uint64_t chunk) {
     slot& s = slot_of(chunk);
     if (chunk >= slots_.size()) retire(s);
@@ -81,8 +83,7 @@ class job {
     file_.read(chunk * plan_.chunk_bytes, s.sent());
   }
 
-  // The file's own checksum is computed when the device is at work, and so costs no time of its
-  // own.
+  // Computes the file's own checksum while the device works, so that it takes no additional time.
   void add_to_checksum(std::uint64_t chunk) {
     result_.file_crc = crc32_of(result_.file_crc, slot_of(chunk).sent());
   }
@@ -102,7 +103,7 @@ class job {
     const std::uint64_t last = first + plan_.round_chunks() - 1;
     for (std::uint64_t chunk = first; chunk < last; ++chunk) {
       fill(chunk);
-      add_to_checksum(chunk);  // while it is in the processor's cache
+      add_to_checksum(chunk);  // while the data is in the processor's cache
     }
     fill(last);
     rounds_->launch(first);

@@ -1,4 +1,5 @@
-// weir/graph/nodes/child_graph_node.hpp - nodes that are graphs.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/nodes/child_graph_node.hpp - nodes that run a graph of their own.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -14,7 +15,7 @@ class child_graph_parameters;
 
 namespace detail {
 
-// A copy of a graph, for what it keeps alive.
+/// A copy of a graph, which keeps the owners of the graph alive.
 struct child_graph_owner {
   keep_alive_ref copy;
   operator owner_list() const noexcept { return {&copy, 1}; }
@@ -22,45 +23,56 @@ struct child_graph_owner {
 
 }  // namespace detail
 
-// A node that runs a whole graph of its own.
+/// A node that runs a whole graph of its own.
 class WEIR_EXPORT child_graph_node : public detail::typed_node<node_kind::child_graph> {
  public:
   using typed_node::typed_node;
 
-  // The node's own graph: asked, added to and changed as any; it is not instantiated, destroyed or
-  // added elsewhere. Valid while the node is. cuGraphChildGraphNodeGetGraph.
+  /// Returns the node's own graph. It can be queried and changed like any graph, but not
+  /// instantiated, destroyed or added elsewhere. Valid while the node is.
+  ///
+  /// Driver: cuGraphChildGraphNodeGetGraph.
   [[nodiscard]] graph_ref child(call_site at = call_site::current()) const;
 };
 
-// What adds one that runs a copy of a graph, and in an executable replaces it by one of the same
-// shape (graph_exec::set(); another shape is graph_exec_update_failure). The copy keeps alive what
-// the original does, and has its tags. A graph that allocates, frees or has conditional nodes
-// cannot be copied: refused (not_supported), with the node that is to blame in the text;
-// add_moved_child() takes it, unless it has conditional nodes. A graph in itself is refused
-// (invalid_value), and so is one that is being captured (illegal_state). Where the tags cannot be
-// copied for some failure, and the graph that the node was added to loses no nodes (it allocates,
-// or is being captured), the node stays without them, and set_unhandled_error_handler hears why.
+/// Describes a node that runs a copy of a graph. graph_exec::set() replaces it by a graph of equal
+/// shape.
+///
+/// The copy keeps alive every owner that the original keeps alive, and has its tags. If copying the
+/// tags fails, the node is removed again. If the graph allocates or is being captured, that is
+/// impossible: the node stays without tags, and the error goes to set_unhandled_error_handler.
+///
+/// Throws: when added, `not_supported` for a graph that allocates, frees or has conditional nodes,
+/// with that node in the text. add_moved_child() accepts such a graph unless it has conditional
+/// nodes. `invalid_value` for a graph in itself; `illegal_state` for a graph that is being
+/// captured. When set in an executable, `graph_exec_update_failure` for a graph of another shape.
 class WEIR_EXPORT child_graph_parameters {
  public:
   using node_type = child_graph_node;
 
+  /// Refers to the graph to be copied when the node is added or set.
   explicit child_graph_parameters(graph_ref child) noexcept : child_{child} {}
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
-  void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::child_graph_owner owners_in_exec(call_site at) const;
 
   graph_ref child_;
 };
 
-// Adds a node that runs this graph itself: it is the node's from then on, nodes, tags and all, and
-// `child` is closed. If that fails it is what it was. For graphs that allocate or free, and to save
-// the copy. One with conditional nodes stays where it is (not_supported), and a conditional body
-// takes no memory nodes either. A driver of CUDA 12.9 or later. cuGraphAddNode.
-WEIR_EXPORT child_graph_node add_moved_child(graph_ref to, graph&& child,
-                                             dependency_list after = {},
+/// Adds a node that runs `child` itself, without a copy. The node takes over its nodes and tags,
+/// and `child` is closed. If the call throws, `child` does not change. Needs a driver of CUDA 12.9.
+///
+/// Use it for graphs that allocate or free, and to save the copy. A conditional body accepts no
+/// memory nodes.
+///
+/// Throws: `not_supported` if `child` has conditional nodes.
+/// Driver: cuGraphAddNode.
+WEIR_EXPORT child_graph_node add_moved_child(graph_ref parent_graph, graph&& child,
+                                             dependency_list dependencies = {},
                                              call_site at = call_site::current());
 
 }  // namespace weir

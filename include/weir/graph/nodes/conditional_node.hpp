@@ -1,5 +1,6 @@
-// weir/graph/nodes/conditional_node.hpp - nodes that run graphs of their own if a condition holds,
-// or as long as it does.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/nodes/conditional_node.hpp - nodes that run graphs of their own if, or while, a
+// condition holds.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -14,35 +15,49 @@
 
 namespace weir {
 
-// Which of these the driver in use can do.
+/// The kinds of conditional nodes that the driver supports.
 struct conditional_support {
-  bool if_and_while = false;     // from CUDA 12.3 on
-  bool else_and_switch = false;  // from CUDA 12.8 on
+  bool if_and_while = false;     ///< from CUDA 12.3 on
+  bool else_and_switch = false;  ///< from CUDA 12.8 on
 };
 
-// cuDriverGetVersion.
+/// Returns which conditional nodes the driver supports.
+///
+/// Driver: cuDriverGetVersion.
 [[nodiscard]] WEIR_EXPORT conditional_support
 conditional_support_of_driver(call_site at = call_site::current());
 
-// A number of a launch that a conditional node of its graph looks at, and that kernels of the graph
-// set (cudaGraphSetConditional(c.handle(), value)); nothing on the host can. It belongs to one
-// graph, for one node of it or of a part of it, which has to be added before the graph is
-// instantiated. It lives as long as its graph. Trivially copyable; pass by value.
+/// A number that a conditional node reads in each launch, and that kernels of the graph set:
+/// cudaGraphSetConditional(c.handle(), value). The host cannot set it.
+///
+/// It belongs to one graph, and to one node of that graph or of a part of it. The node must be
+/// added before the graph is instantiated. Trivially copyable; pass by value. Valid while its graph
+/// is.
 class WEIR_EXPORT condition {
  public:
-  // `at_launch`: the value that every launch begins with; without one it keeps what the last launch
-  // left, and the first one finds anything. In the context given, the current one, or the primary
-  // one of device 0. A driver that has no conditions: call_requires_newer_driver.
-  // cuGraphConditionalHandleCreate.
-  explicit condition(graph_ref of, std::optional<unsigned> at_launch = 0,
+  /// Creates a condition in the current context, or else in the primary context of device 0.
+  ///
+  /// `at_launch` is the value at the start of each launch. If unset, a launch begins with the value
+  /// that the previous launch left; the first value is then unspecified.
+  ///
+  /// Throws: `call_requires_newer_driver` if the driver has no conditions.
+  /// Driver: cuGraphConditionalHandleCreate.
+  explicit condition(graph_ref owner_graph, std::optional<unsigned> at_launch = 0,
                      call_site at = call_site::current());
-  condition(graph_ref of, std::optional<unsigned> at_launch, context_ref context,
+  /// Creates a condition in `context`. `at_launch` as in the other constructor.
+  ///
+  /// Throws: `call_requires_newer_driver` if the driver has no conditions.
+  /// Driver: cuGraphConditionalHandleCreate.
+  condition(graph_ref owner_graph, std::optional<unsigned> at_launch, context_ref context,
             call_site at = call_site::current());
 
-  // CUgraphConditionalHandle, cudaGraphConditionalHandle: a kernel's argument.
+  /// Returns the handle to pass to a kernel (CUgraphConditionalHandle, cudaGraphConditionalHandle).
   [[nodiscard]] unsigned long long handle() const noexcept { return handle_; }
+  /// Returns the graph of the condition.
   [[nodiscard]] graph_ref graph() const noexcept { return graph_; }
+  /// Returns the context of the condition.
   [[nodiscard]] context_ref context() const noexcept { return context_; }
+  /// Returns true if both are one condition.
   friend bool operator==(const condition& a, const condition& b) noexcept {
     return a.handle_ == b.handle_;
   }
@@ -53,33 +68,46 @@ class WEIR_EXPORT condition {
   context_ref context_;
 };
 
-// What a conditional node does; the numbers are the driver's.
+/// Says how a conditional node uses its condition. The values are those of the driver.
 enum class conditional_kind : unsigned {
-  if_nonzero = 0,  // its first body if the condition is not 0, its second, if it has one, if it is
-  while_nonzero = 1,  // its body, again and again; looks before each time
-  switch_number = 2,  // the body of that number, from 0 on; none where there is no such
+  /// Runs the first body if the condition is not 0, else the second body if there is one.
+  if_nonzero = 0,
+  /// Runs the body repeatedly while the condition is not 0; checks it before each run.
+  while_nonzero = 1,
+  /// Runs body number `condition`, counted from 0; runs no body if the number is too large.
+  switch_number = 2,
 };
 
-// A node that runs bodies by a condition. The bodies are graphs of the node's own, at first empty.
-// They hold kernels, fills, copies, empty nodes, child graphs and conditional nodes, those in turn
-// of nothing else: what weir adds there of another kind is refused at once (not_supported), and
-// what is added directly through the driver when the graph is instantiated, with the node in the
-// text. A graph with such nodes has no clones, is no child, not even a moved one, and has one
-// executable at a time.
+/// A node that runs bodies depending on a condition. Bodies are graphs that belong to the node and
+/// are empty at first.
+///
+/// Bodies may hold kernels, fills, copies, empty nodes, child graphs and conditional nodes, nested
+/// ones included. weir refuses to add other kinds (`not_supported`). Other kinds added directly
+/// through the driver are refused when the graph is instantiated, with the node in the text.
+/// A graph with conditional nodes cannot be cloned or be a child graph (add_moved_child()
+/// included), and has one executable at a time.
 class WEIR_EXPORT conditional_node : public detail::typed_node<node_kind::conditional> {
  public:
   using typed_node::typed_node;
 
-  // The body of that number; one that it does not have is refused (invalid_value). Valid while the
-  // node is. Drivers do not tell bodies again: of a node that was not added through weir they are
-  // not known (not_supported). No driver call.
+  /// Returns the body with this number. Valid while the node is. No driver call.
+  ///
+  /// Throws: `invalid_value` if the number is too large; `not_supported` for a node added directly
+  /// through the driver, since drivers do not report bodies.
   [[nodiscard]] graph_ref body(std::size_t number = 0, call_site at = call_site::current()) const;
+  /// Returns all bodies, in order. No driver call.
+  ///
+  /// Throws: `not_supported` for a node that was not added through weir.
   [[nodiscard]] std::vector<graph_ref> bodies(call_site at = call_site::current()) const;
+  /// Returns how the node uses its condition. No driver call.
+  ///
+  /// Throws: `not_supported` for a node that was not added through weir.
   [[nodiscard]] conditional_kind type(call_site at = call_site::current()) const;
 };
 
 namespace detail {
 
+/// The common part of if_, if_else_, while_ and switch_parameters.
 class WEIR_EXPORT conditional_parameters {
  public:
   using node_type = conditional_node;
@@ -90,7 +118,8 @@ class WEIR_EXPORT conditional_parameters {
 
  private:
   friend struct node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
 
   condition condition_;
   conditional_kind type_;
@@ -99,34 +128,46 @@ class WEIR_EXPORT conditional_parameters {
 
 }  // namespace detail
 
-// What adds such nodes: g.add(if_parameters{c}).body(). A condition of another graph is refused
-// (invalid_value), and one that a node uses already.
-
-// One body, run if the condition is not 0.
+/// Describes a node with one body that runs if the condition is not 0:
+/// g.add(if_parameters{c}).body().
+///
+/// Throws: when added, `invalid_value` for a condition of another graph, and for a condition that a
+/// node already uses.
 class if_parameters : public detail::conditional_parameters {
  public:
+  /// Describes a node that reads this condition.
   explicit if_parameters(condition by) noexcept
       : conditional_parameters{by, conditional_kind::if_nonzero, 1} {}
 };
 
-// Two: body(0) if it is not 0, body(1) if it is. The condition is looked at once.
+/// Describes a node with two bodies: body(0) runs if the condition is not 0, else body(1). The
+/// condition is read once.
+///
+/// Throws: when added, as if_parameters.
 class if_else_parameters : public detail::conditional_parameters {
  public:
+  /// Describes a node that reads this condition.
   explicit if_else_parameters(condition by) noexcept
       : conditional_parameters{by, conditional_kind::if_nonzero, 2} {}
 };
 
-// One, run as long as the condition is not 0, and so not at all if it is at first. A kernel of the
-// body ends it.
+/// Describes a node with one body that runs while the condition is not 0, possibly zero times. A
+/// kernel of the body ends the loop.
+///
+/// Throws: when added, as if_parameters.
 class while_parameters : public detail::conditional_parameters {
  public:
+  /// Describes a node that reads this condition.
   explicit while_parameters(condition by) noexcept
       : conditional_parameters{by, conditional_kind::while_nonzero, 1} {}
 };
 
-// As many as there are cases; the condition is the number of the one that runs.
+/// Describes a node with `cases` bodies; the condition is the number of the body that runs.
+///
+/// Throws: when added, as if_parameters.
 class switch_parameters : public detail::conditional_parameters {
  public:
+  /// Describes a node that reads this condition, with `cases` bodies.
   switch_parameters(condition by, unsigned cases) noexcept
       : conditional_parameters{by, conditional_kind::switch_number, cases} {}
 };

@@ -1,4 +1,5 @@
-// weir/graph/nodes/copy_node.hpp - nodes that copy memory: lines, rows, boxes.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/nodes/copy_node.hpp - nodes that copy memory: one row, several rows, or boxes.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -18,55 +19,63 @@ namespace weir {
 
 class copy_parameters;
 
-// A node that copies between any two memories: what copy() becomes in a capture.
+/// A node that copies between any two memories. copy() becomes such a node in a capture.
 class WEIR_EXPORT copy_node : public detail::typed_node<node_kind::copy> {
  public:
   using typed_node::typed_node;
 
-  // They have a share of the owners that the node was given: set again, or added elsewhere, they
-  // keep those. Of a clone's node, whose graph keeps them to its end, they have none.
-  // cuGraphMemcpyNodeGetParams.
+  /// Returns the parameters of the node. They share the owners of the node, and keep them if they
+  /// are set or added elsewhere. For a node of a clone it has no owners; the clone keeps them until
+  /// its end.
+  ///
+  /// Driver: cuGraphMemcpyNodeGetParams.
   [[nodiscard]] copy_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there. Owners that the
-  // old parameters brought along are kept no more by the graph. cuGraphMemcpyNodeGetParams,
-  // cuGraphMemcpyNodeSetParams.
-  void set(const copy_parameters& what, call_site at = call_site::current()) const;
+  /// Sets the parameters of the node for executables that are instantiated later. For an existing
+  /// executable use graph_exec::set(). The graph releases the owners of the old parameters.
+  ///
+  /// Driver: cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams.
+  void set(const copy_parameters& parameters, call_site at = call_site::current()) const;
 };
 
-// One side of a copy, as the driver has it.
+/// The source or the target of a copy, as the driver describes it.
 struct copy_side {
-  // The numbers are the driver's. Of unknown memory it is asked when the side is used.
+  /// The kind of memory. The values are those of the driver (CUmemorytype). For unknown memory, the
+  /// driver is queried when the side is used.
   enum class memory : unsigned { unknown = 0, host = 1, device = 2, array = 3, unified = 4 };
 
   memory kind = memory::unknown;
-  void* address = nullptr;      // where it begins; not of an array
-  CUarray_st* array = nullptr;  // in place of an address
-  std::size_t x = 0;            // where the box begins: bytes, rows and slices from there
+  void* address = nullptr;      ///< where the memory begins; not for an array
+  CUarray_st* array = nullptr;  ///< in place of an address
+  std::size_t x = 0;            ///< where the box begins, in bytes, rows (y) and slices (z)
   std::size_t y = 0;
   std::size_t z = 0;
-  std::size_t pitch = 0;        // bytes from row to row; for one row without meaning
-  std::size_t slice_rows = 0;   // rows from slice to slice; for one slice without meaning
-  CUctx_st* context = nullptr;  // of device memory, where it is known
+  std::size_t pitch = 0;        ///< bytes from row to row; not used for one row
+  std::size_t slice_rows = 0;   ///< rows from slice to slice; not used for one slice
+  CUctx_st* context = nullptr;  ///< of device memory, if known
 
   friend bool operator==(const copy_side&, const copy_side&) = default;
 };
 
-// What such a node does. A plain value, complete: what is set is all of it. It has a share of the
-// owners that it was given, and the graphs and executables that it is added to or set in have
-// theirs, for as long as they may run it. In an executable a copy of one row may change its
-// addresses and its size; of several rows nothing. Where it was added by hand, both sides stay
-// memory of the same kind (host or device); where it was captured they need not. Each side stays on
-// its device, and what is memory of a pool stays that, as does what a graph allocates. From device
-// to device it is the target's that copies: the pool of a source on another one has to let it in
-// (memory_pool_ref::set_access), else a driver refuses the node (invalid_value).
+/// The parameters of a copy node. A plain value; setting it replaces all parameters of the node.
+///
+/// Copies of the parameters share their owners. Graphs and executables to which they are added or
+/// set keep these owners while they may run the copy.
+/// In an executable, only the addresses and the size of a one-row copy can change. For a node added
+/// by hand, each side must stay in one kind of memory (host or device); for a captured node it may
+/// change. Each side stays on its device. Pool memory stays pool memory, and memory allocated by a
+/// graph stays that.
+/// The target's device makes a copy between devices. A source in a pool of another device must give
+/// it access (memory_pool_ref::set_access), else the driver refuses the node (`invalid_value`).
 class WEIR_EXPORT copy_parameters {
  public:
   using node_type = copy_node;
 
-  // All of `from` to the beginning of `to`: anything with data() and size() whose elements are of
-  // one trivially copyable type, that the caller keeps until no launch uses it; or a temporary one,
-  // or a shared_ptr to one, that is kept for him. Refused: closed memory (closed), more than fits
-  // (invalid_value). None at all is taken here, and refused by the driver.
+  /// Copies all of `from` to the beginning of `to`. Both are types with data() and size() whose
+  /// elements have one trivially copyable type.
+  /// An lvalue must be kept by the caller until no launch uses it. A temporary, or a shared_ptr to
+  /// a range, is kept by the parameters. The driver refuses a copy of zero elements.
+  ///
+  /// Throws: `closed` for closed memory; `invalid_value` if `from` is longer than `to`.
   template <detail::node_range From, detail::node_range To>
   copy_parameters(From&& from, To&& to, call_site at = call_site::current())
       : copy_parameters{detail::memory_of(std::forward<From>(from), at),
@@ -74,7 +83,9 @@ class WEIR_EXPORT copy_parameters {
     expect_elements<detail::node_element<From>, detail::node_element<To>>();
   }
 
-  // A box of elements to another one of the same size, else invalid_value.
+  /// Copies a box of elements to a box of equal size.
+  ///
+  /// Throws: `invalid_value` if the sizes differ.
   template <class T, class U>
   copy_parameters(pitched_span<T> from, pitched_span<U> to, call_site at = call_site::current())
       : copy_parameters{side_of(from), side_of(to), from.width() * sizeof(T), from.height(),
@@ -84,15 +95,20 @@ class WEIR_EXPORT copy_parameters {
       throw_size_mismatch(at);
   }
 
-  // Raw, arrays too.
+  /// Copies between sides in the driver's form, arrays included.
   copy_parameters(const copy_side& from, const copy_side& to, std::size_t width_bytes,
                   std::size_t height = 1, std::size_t depth = 1) noexcept
       : from_{from}, to_{to}, width_bytes_{width_bytes}, height_{height}, depth_{depth} {}
 
+  /// Returns the source.
   [[nodiscard]] const copy_side& from() const noexcept { return from_; }
+  /// Returns the target.
   [[nodiscard]] const copy_side& to() const noexcept { return to_; }
+  /// Returns the size of a row in bytes.
   [[nodiscard]] std::size_t width_bytes() const noexcept { return width_bytes_; }
+  /// Returns the number of rows.
   [[nodiscard]] std::size_t height() const noexcept { return height_; }
+  /// Returns the number of slices.
   [[nodiscard]] std::size_t depth() const noexcept { return depth_; }
 
  private:
@@ -114,9 +130,10 @@ class WEIR_EXPORT copy_parameters {
     return side;
   }
   [[noreturn]] static void throw_size_mismatch(call_site at);
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
-  void set_on(graph_node node, call_site at) const;
-  void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {owners_, 2}; }
 
   copy_side from_;

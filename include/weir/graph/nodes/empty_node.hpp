@@ -1,4 +1,5 @@
-// weir/graph/nodes/empty_node.hpp - nodes that do nothing but order others.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/nodes/empty_node.hpp - nodes that only order other nodes.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -7,21 +8,22 @@
 
 namespace weir {
 
-// A node without an operation: what comes after it comes after all that it comes after.
-// graph_ref::join() makes one where it takes one.
+/// A node without an operation: nodes after it run after all nodes that it depends on.
+/// graph_ref::join() creates one if needed.
 class empty_node : public detail::typed_node<node_kind::empty> {
  public:
   using typed_node::typed_node;
 };
 
-// What adds one: g.add(empty_parameters{}, {a, b}).
+/// Describes an empty node: g.add(empty_parameters{}, {a, b}).
 class WEIR_EXPORT empty_parameters {
  public:
   using node_type = empty_node;
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
 };
 
 }  // namespace weir

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/graph/nodes/event_nodes.hpp - nodes that record events and wait for them.
 #pragma once
 
@@ -17,34 +18,48 @@ namespace weir {
 class event_record_parameters;
 class event_wait_parameters;
 
-// A node that records an event at each launch: streams, the host and other graphs wait for it as
-// for any record.
+/// A node that records an event in each launch. Streams, the host and other graphs wait for it like
+/// for any record.
 class WEIR_EXPORT event_record_node : public detail::typed_node<node_kind::event_record> {
  public:
   using typed_node::typed_node;
 
-  // cuGraphEventRecordNodeGetEvent.
+  /// Returns the event that the node records.
+  ///
+  /// Driver: cuGraphEventRecordNodeGetEvent.
   [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
-  // With a share of the owner that the node was given, so that it is kept where they are set again.
+  /// Returns the parameters of the node. They share the owner of the node, and keep it if they are
+  /// set or added elsewhere.
+  ///
+  /// Driver: cuGraphEventRecordNodeGetEvent.
   [[nodiscard]] event_record_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there.
-  // cuGraphEventRecordNodeSetEvent.
-  void set(const event_record_parameters& what, call_site at = call_site::current()) const;
+  /// Sets the parameters of the node for executables that are instantiated later. For an existing
+  /// executable use graph_exec::set().
+  ///
+  /// Driver: cuGraphEventRecordNodeSetEvent.
+  void set(const event_record_parameters& parameters, call_site at = call_site::current()) const;
 };
 
-// A node that waits, at each launch, for the record that the event has when the graph is launched;
-// an event that was never recorded holds nothing.
+/// A node that waits in each launch for the record that the event has when the graph is launched.
+/// An unrecorded event does not delay it.
 class WEIR_EXPORT event_wait_node : public detail::typed_node<node_kind::event_wait> {
  public:
   using typed_node::typed_node;
 
-  // cuGraphEventWaitNodeGetEvent.
+  /// Returns the event for which the node waits.
+  ///
+  /// Driver: cuGraphEventWaitNodeGetEvent.
   [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
-  // With a share of the owner that the node was given, so that it is kept where they are set again.
+  /// Returns the parameters of the node. They share the owner of the node, and keep it if they are
+  /// set or added elsewhere.
+  ///
+  /// Driver: cuGraphEventWaitNodeGetEvent.
   [[nodiscard]] event_wait_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there.
-  // cuGraphEventWaitNodeSetEvent.
-  void set(const event_wait_parameters& what, call_site at = call_site::current()) const;
+  /// Sets the parameters of the node for executables that are instantiated later. For an existing
+  /// executable use graph_exec::set().
+  ///
+  /// Driver: cuGraphEventWaitNodeSetEvent.
+  void set(const event_wait_parameters& parameters, call_site at = call_site::current()) const;
 };
 
 namespace detail {
@@ -52,12 +67,13 @@ namespace detail {
 template <class E>
 concept event_like = std::convertible_to<const E&, event_ref>;
 
-// What parameters of nodes take for an event: one that the caller keeps (a name, a reference); a
-// temporary one, or a shared pointer to one, which the graph keeps.
+/// An event argument of node parameters: an lvalue that the caller keeps, or a temporary or a
+/// shared pointer that the graph keeps.
 template <class E>
 concept node_event_argument = event_like<std::remove_cvref_t<E>> ||
     (shared_pointer<std::remove_cvref_t<E>>&& event_like<std::remove_cvref_t<range_named_by<E>>>);
 
+/// The event of a node, and its owner if the parameters keep it.
 class WEIR_EXPORT node_event {
  public:
   template <node_event_argument E>
@@ -82,7 +98,7 @@ class WEIR_EXPORT node_event {
   void share_owners_of(graph_node node) noexcept;
 
  private:
-  void set(event_ref e, call_site at);  // refuses closed ones
+  void set(event_ref e, call_site at);  ///< throws closed for a closed event
 
   event_ref event_{static_cast<CUevent_st*>(nullptr)};
   keep_alive_ref owner_;
@@ -90,46 +106,59 @@ class WEIR_EXPORT node_event {
 
 }  // namespace detail
 
-// The event of such a node: an event, a timed_event or a reference to one, that the caller keeps
-// until no launch uses it; or a temporary one, or a shared_ptr to one, that the graphs and
-// executables keep that it is added to or set in. Closed ones are refused (closed).
+/// Describes a node that records an event.
+///
+/// The event is an event, a timed_event or a reference to one. An lvalue must be kept by the caller
+/// until no launch uses it. A temporary, or a shared_ptr to an event, is kept by the graphs and
+/// executables to which the parameters are added or set.
 class WEIR_EXPORT event_record_parameters {
  public:
   using node_type = event_record_node;
 
+  /// Describes a node that records `event`.
+  ///
+  /// Throws: `closed` for a closed event; `invalid_value` for a null shared_ptr.
   template <detail::node_event_argument E>
   explicit event_record_parameters(E&& event, call_site at = call_site::current())
       : event_{std::forward<E>(event), at} {}
 
+  /// Returns the event.
   [[nodiscard]] event_ref event() const noexcept { return event_.get(); }
 
  private:
   friend class event_record_node;
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
-  void set_on(graph_node node, call_site at) const;
-  void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return event_.owners(); }
 
   detail::node_event event_;
 };
 
+/// Describes a node that waits for an event. The event is owned as in event_record_parameters.
 class WEIR_EXPORT event_wait_parameters {
  public:
   using node_type = event_wait_node;
 
+  /// Describes a node that waits for `event`.
+  ///
+  /// Throws: `closed` for a closed event; `invalid_value` for a null shared_ptr.
   template <detail::node_event_argument E>
   explicit event_wait_parameters(E&& event, call_site at = call_site::current())
       : event_{std::forward<E>(event), at} {}
 
+  /// Returns the event.
   [[nodiscard]] event_ref event() const noexcept { return event_.get(); }
 
  private:
   friend class event_wait_node;
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
-  void set_on(graph_node node, call_site at) const;
-  void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return event_.owners(); }
 
   detail::node_event event_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/graph/nodes/fill_node.hpp - nodes that set memory to one value.
 #pragma once
 
@@ -17,32 +18,40 @@ namespace weir {
 
 class fill_parameters;
 
-// A node that sets every element of some memory to one value: what fill() becomes in a capture.
+/// A node that sets every element of a memory range to one value. fill() becomes such a node in a
+/// capture.
 class WEIR_EXPORT fill_node : public detail::typed_node<node_kind::fill> {
  public:
   using typed_node::typed_node;
 
-  // They have a share of the owners that the node was given: set again, or added elsewhere, they
-  // keep those. Of a clone's node, whose graph keeps them to its end, they have none.
-  // cuGraphMemsetNodeGetParams.
+  /// Returns the parameters of the node. They share the owners of the node, and keep them if they
+  /// are set or added elsewhere. For a node of a clone it has no owners; the clone keeps them until
+  /// its end.
+  ///
+  /// Driver: cuGraphMemsetNodeGetParams.
   [[nodiscard]] fill_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there. Owners that the
-  // old parameters brought along are kept no more by the graph. cuGraphMemsetNodeSetParams.
-  void set(const fill_parameters& what, call_site at = call_site::current()) const;
+  /// Sets the parameters of the node for executables that are instantiated later. For an existing
+  /// executable use graph_exec::set(). The graph releases the owners of the old parameters.
+  ///
+  /// Driver: cuGraphMemsetNodeSetParams.
+  void set(const fill_parameters& parameters, call_site at = call_site::current()) const;
 };
 
-// What such a node does. A plain value, complete: what is set is all of it. It has a share of the
-// owners that it was given, and the graphs and executables that it is added to or set in have
-// theirs, for as long as they may run it. In an executable value and address may change to other
-// memory; of a fill of several rows nothing else.
+/// Describes what a fill node does. A plain value; setting it replaces all parameters of the node.
+///
+/// Copies of the parameters share their owners. Graphs and executables to which they are added or
+/// set keep these owners while they may run the fill. In an executable, the value and the address
+/// can change, and for a one-row fill also the size.
 class WEIR_EXPORT fill_parameters {
  public:
   using node_type = fill_node;
 
-  // Every element of `to`, which is memory that a device reaches, of elements of 1, 2 or 4 bytes: a
-  // buffer, a pinned_buffer or a std::span that the caller keeps until no launch uses it; or a
-  // temporary one, or a shared_ptr to one, that is kept for him. Closed memory is refused (closed).
-  // None at all is taken here, and refused by the driver.
+  /// Sets every element of `to`, device-accessible memory with elements of 1, 2 or 4 bytes: a
+  /// buffer, a pinned_buffer or a std::span.
+  /// An lvalue must be kept by the caller until no launch uses it. A temporary, or a shared_ptr to
+  /// a range, is kept by the parameters. The driver refuses a fill of zero elements.
+  ///
+  /// Throws: `closed` for closed memory.
   template <detail::node_range To>
   fill_parameters(To&& to, const std::type_identity_t<detail::node_element<To>>& value,
                   call_site at = call_site::current())
@@ -52,16 +61,18 @@ class WEIR_EXPORT fill_parameters {
         width_{memory_.bytes / element_bytes_},
         height_{1} {}
 
-  // The elements of some rows, and nothing between them. Of several slices: that follow each other
-  // without rows between them, else invalid_value.
+  /// Sets the elements of several rows, and nothing between the rows. Several slices must follow
+  /// each other without rows between them.
+  ///
+  /// Throws: `invalid_value` for slices with rows between them.
   template <class T>
   fill_parameters(pitched_span<T> to, const std::type_identity_t<T>& value,
                   call_site at = call_site::current())
       : fill_parameters{to.data(),  detail::bits_of(value), element_size<T>(),
                         to.width(), rows_of(to, at),        to.pitch()} {}
 
-  // Raw: `width` elements of `element_bytes` in each of `height` rows, `pitch` bytes from one to
-  // the next.
+  /// Sets `width` elements of `element_bytes` bytes in each of `height` rows. Rows begin `pitch`
+  /// bytes apart.
   fill_parameters(void* address, std::uint32_t value, std::size_t element_bytes, std::size_t width,
                   std::size_t height = 1, std::size_t pitch = 0) noexcept
       : value_{value},
@@ -72,16 +83,18 @@ class WEIR_EXPORT fill_parameters {
     memory_.address = address;
   }
 
+  /// Returns the address of the first element.
   [[nodiscard]] void* address() const noexcept { return memory_.address; }
-  [[nodiscard]] std::uint32_t value() const noexcept {
-    return value_;
-  }  // its bits, in the lowest bytes
+  /// Returns the bits of the value, in the lowest bytes.
+  [[nodiscard]] std::uint32_t value() const noexcept { return value_; }
+  /// Returns the size of an element: 1, 2 or 4 bytes.
   [[nodiscard]] std::size_t element_bytes() const noexcept { return element_bytes_; }
-  [[nodiscard]] std::size_t width() const noexcept { return width_; }    // elements in a row
-  [[nodiscard]] std::size_t height() const noexcept { return height_; }  // rows
-  [[nodiscard]] std::size_t pitch() const noexcept {
-    return pitch_;
-  }  // bytes from row to row; for one row without meaning
+  /// Returns the number of elements in a row.
+  [[nodiscard]] std::size_t width() const noexcept { return width_; }
+  /// Returns the number of rows.
+  [[nodiscard]] std::size_t height() const noexcept { return height_; }
+  /// Returns the distance of rows in bytes; not used for one row.
+  [[nodiscard]] std::size_t pitch() const noexcept { return pitch_; }
 
  private:
   friend class fill_node;
@@ -99,9 +112,10 @@ class WEIR_EXPORT fill_parameters {
     return box.height() * box.depth();
   }
   [[noreturn]] static void throw_slices_not_supported(call_site at);
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
-  void set_on(graph_node node, call_site at) const;
-  void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {&memory_.owner, 1}; }
 
   detail::node_memory memory_;

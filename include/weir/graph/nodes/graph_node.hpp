@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/graph/nodes/graph_node.hpp - nodes and edges of graphs.
 #pragma once
 
@@ -18,15 +19,15 @@ struct graph_edge;
 
 namespace detail {
 
-// Makes the typed view of a node whose kind is known.
+/// Tag for creating the typed view of a node whose kind is known.
 struct known_kind {
   explicit known_kind() = default;
 };
 
 }  // namespace detail
 
-// What a node does; the numbers are the driver's. Kinds that are newer than this list keep their
-// number.
+/// The kind of a node. The values are those of the driver (CUgraphNodeType); newer kinds keep their
+/// number.
 enum class node_kind : unsigned {
   kernel = 0,
   copy = 1,
@@ -44,28 +45,38 @@ enum class node_kind : unsigned {
   conditional = 13,
 };
 
-// A node, borrowed: valid while its graph is and until it is removed from it. Trivially copyable;
-// pass by value. It names a node of that graph and of no other: a clone and an executable have
-// nodes of their own. One that was removed names nothing, and a GPU's driver does not find that
-// out; the embedded driver answers invalid_value. Each kind has a view with what can be asked and
-// changed of it: fill_node, copy_node, ... (graph_nodes.hpp has all). Thread safety: as graph_ref.
-// In a capture: allowed. In a host function: refused (not_permitted).
+/// A borrowed node. Trivially copyable; pass by value. Valid while its graph is, and until it is
+/// removed.
+///
+/// A node belongs to one graph: clones and executables have nodes of their own. Using a removed
+/// node throws `invalid_value` on the embedded driver; a GPU's driver does not detect it. Each kind
+/// has a typed view with its queries and changes: fill_node, copy_node and so on (graph_nodes.hpp
+/// includes all).
+///
+/// In a capture: allowed.
+/// In a host function: throws `not_permitted`.
+/// Thread safety: as graph_ref.
 class WEIR_EXPORT graph_node {
  public:
-  // None. What there is no node of answers with it.
+  /// Creates a null node, which stands for no node. Members that call the driver throw
+  /// `invalid_value` for it.
   constexpr graph_node() noexcept = default;
-  // One of somebody else's. Whose graph is not told can be asked and changed, but not with owners
-  // to keep.
+  /// Refers to a node of the driver. If `graph` is null, the node can be queried and changed, but
+  /// parameters that keep owners are refused.
   constexpr explicit graph_node(CUgraphNode_st* handle, CUgraph_st* graph = nullptr) noexcept
       : handle_{handle}, graph_{graph} {}
   graph_node(int) = delete;  // 0 is not a node
 
-  // cuGraphNodeGetType.
+  /// Returns the kind of the node.
+  ///
+  /// Driver: cuGraphNodeGetType.
   [[nodiscard]] node_kind kind(call_site at = call_site::current()) const;
 
-  // The same node as what it is: node.as<fill_node>(). One of another kind: wrong_type, with both
-  // kinds in the text. weir::visit() (graph_nodes.hpp) chooses among all of them.
-  // cuGraphNodeGetType.
+  /// Returns the typed view of the node: node.as<fill_node>(). weir::visit() (graph_nodes.hpp)
+  /// selects among all kinds.
+  ///
+  /// Throws: `wrong_type`, with both kinds in the text, if the node has another kind.
+  /// Driver: cuGraphNodeGetType.
   template <class View>
   requires std::derived_from<View, graph_node>
   [[nodiscard]] View as(call_site at = call_site::current()) const {
@@ -73,17 +84,24 @@ class WEIR_EXPORT graph_node {
     return View{detail::known_kind{}, *this};
   }
 
-  // The edges that lead to it, and from it. cuGraphNodeGetDependencies,
-  // cuGraphNodeGetDependentNodes.
+  /// Returns the edges that lead to the node.
+  ///
+  /// Driver: cuGraphNodeGetDependencies.
   [[nodiscard]] std::vector<graph_edge> dependencies(call_site at = call_site::current()) const;
+  /// Returns the edges that start at the node.
+  ///
+  /// Driver: cuGraphNodeGetDependentNodes.
   [[nodiscard]] std::vector<graph_edge> dependents(call_site at = call_site::current()) const;
 
-  // The graph that it is a node of; a null one if nobody told. No driver call. Include
-  // weir/graph/graph.hpp.
+  /// Returns the graph of the node; a null reference if it is not known. No driver call. Include
+  /// weir/graph/graph.hpp.
   [[nodiscard]] constexpr graph_ref graph() const noexcept;
 
+  /// Returns the driver's handle. No driver call.
   [[nodiscard]] constexpr CUgraphNode_st* get() const noexcept { return handle_; }
+  /// Returns true unless the node is null.
   constexpr explicit operator bool() const noexcept { return handle_ != nullptr; }
+  /// Returns true if both refer to one node.
   friend constexpr bool operator==(graph_node a, graph_node b) noexcept {
     return a.handle_ == b.handle_;
   }
@@ -100,20 +118,21 @@ static_assert(std::is_trivially_copyable_v<graph_node> && sizeof(graph_node) == 
 
 namespace detail {
 
-// What the views of all kinds have.
+/// The common part of the typed views.
 template <node_kind Kind>
 class typed_node : public graph_node {
  public:
   constexpr typed_node() noexcept = default;
   constexpr typed_node(known_kind, graph_node node) noexcept : graph_node{node} {}
 
-  // Known without a driver call.
+  /// Returns the kind of all such nodes. No driver call.
   [[nodiscard]] static constexpr node_kind kind(call_site = {}) noexcept { return Kind; }
 };
 
 }  // namespace detail
 
-// What of the earlier node an edge waits for. All zero, as nearly always: its end.
+/// Says which part of the earlier node an edge waits for. All zero, the usual value, means its end.
+/// The values are those of the driver (CUgraphEdgeData).
 struct edge_data {
   unsigned char from_port = 0;
   unsigned char to_port = 0;
@@ -122,7 +141,7 @@ struct edge_data {
   friend constexpr bool operator==(const edge_data&, const edge_data&) noexcept = default;
 };
 
-// An order between two nodes.
+/// A dependency: `to` runs after `from`.
 struct graph_edge {
   graph_node from;
   graph_node to;
@@ -131,14 +150,18 @@ struct graph_edge {
   friend constexpr bool operator==(const graph_edge&, const graph_edge&) noexcept = default;
 };
 
-// The nodes that a new node comes after: {a, b}, or one node, or anything with data() and size()
-// that holds graph_nodes; none at all by default. For arguments only: it does not hold them.
+/// The nodes that a new node depends on: {a, b}, one node, or a type with data() and size() that
+/// holds graph_nodes; empty by default. For use as a parameter only: it does not own the nodes.
 class dependency_list {
  public:
+  /// Depends on no node.
   constexpr dependency_list() noexcept = default;
+  /// Depends on one node.
   constexpr dependency_list(const graph_node& one) noexcept : first_{&one}, size_{1} {}
+  /// Depends on several nodes, as {a, b}.
   constexpr dependency_list(std::initializer_list<graph_node> nodes) noexcept
       : dependency_list(nodes.begin(), nodes.size()) {}
+  /// Depends on the nodes of a range.
   template <class Nodes>
   requires requires(const Nodes& nodes) {
     { nodes.data() } -> std::same_as<const graph_node*>;
@@ -147,8 +170,11 @@ class dependency_list {
   constexpr dependency_list(const Nodes& nodes) noexcept
       : dependency_list(nodes.data(), nodes.size()) {}
 
+  /// Returns the first node.
   [[nodiscard]] constexpr const graph_node* begin() const noexcept { return first_; }
+  /// Returns the end of the nodes.
   [[nodiscard]] constexpr const graph_node* end() const noexcept { return first_ + size_; }
+  /// Returns the number of nodes.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
  private:
@@ -161,48 +187,50 @@ class dependency_list {
 
 namespace detail {
 
-// What adds a node of one kind, and changes it: fill_parameters, copy_parameters, ...
-template <class What>
-concept node_parameters = std::derived_from<typename What::node_type, graph_node>;
+/// Parameters that add a node of one kind and change it: fill_parameters, copy_parameters and so
+/// on.
+template <class Parameters>
+concept node_parameters = std::derived_from<typename Parameters::node_type, graph_node>;
 
 class keep_alive_ref;
 
-// Owners that parameters brought along.
+/// The owners that parameters hold.
 struct owner_list {
   const keep_alive_ref* first = nullptr;
   std::size_t size = 0;
 };
 
-// The way of graphs, nodes and executables to what parameters do in the driver.
+/// Gives graphs, nodes and executables access to the driver calls of parameters.
 struct node_access {
-  template <class What>
-  [[nodiscard]] static CUgraphNode_st* add(const What& what, CUgraph_st* to, dependency_list after,
-                                           call_site at) {
-    return what.add_to(to, after, at);
+  template <class Parameters>
+  [[nodiscard]] static CUgraphNode_st* add(const Parameters& parameters, CUgraph_st* parent_graph,
+                                           dependency_list dependencies, call_site at) {
+    return parameters.add_to(parent_graph, dependencies, at);
   }
-  template <class What>
-  static void set_on(const What& what, graph_node node, call_site at) {
-    what.set_on(node, at);
+  template <class Parameters>
+  static void set_in_graph(const Parameters& parameters, graph_node node, call_site at) {
+    parameters.set_in_graph(node, at);
   }
-  template <class What>
-  static void set_in(const What& what, CUgraphExec_st* exec, graph_node node, call_site at) {
-    what.set_in(exec, node, at);
+  template <class Parameters>
+  static void set_in_exec(const Parameters& parameters, CUgraphExec_st* exec, graph_node node,
+                          call_site at) {
+    parameters.set_in_exec(exec, node, at);
   }
-  template <class What>
-  [[nodiscard]] static owner_list owners_of(const What& what) noexcept {
-    if constexpr (requires { what.owners(); }) {
-      return what.owners();
+  template <class Parameters>
+  [[nodiscard]] static owner_list owners_of(const Parameters& parameters) noexcept {
+    if constexpr (requires { parameters.owners(); }) {
+      return parameters.owners();
     } else {
       return {};
     }
   }
-  // What an executable keeps for it: an owner_list, or what converts to one.
-  template <class What>
-  [[nodiscard]] static auto owners_in_exec(const What& what, call_site at) {
-    if constexpr (requires { what.owners_in_exec(at); }) {
-      return what.owners_in_exec(at);
+  /// Returns what an executable keeps for the node: an owner_list, or a type that converts to one.
+  template <class Parameters>
+  [[nodiscard]] static auto owners_in_exec(const Parameters& parameters, call_site at) {
+    if constexpr (requires { parameters.owners_in_exec(at); }) {
+      return parameters.owners_in_exec(at);
     } else {
-      return owners_of(what);
+      return owners_of(parameters);
     }
   }
 };

@@ -1,4 +1,5 @@
-// weir/graph/nodes/host_function_node.hpp - nodes that run code of the host.
+// SPDX-License-Identifier: Apache-2.0
+// weir/graph/nodes/host_function_node.hpp - nodes that run host code.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -16,38 +17,45 @@ namespace weir {
 
 class host_function_parameters;
 
-// A node that runs a function at each launch: what launch_host() becomes in a capture.
+/// A node that runs a host function in each launch. launch_host() becomes such a node in a capture.
 class WEIR_EXPORT host_function_node : public detail::typed_node<node_kind::host_function> {
  public:
   using typed_node::typed_node;
 
-  // cuGraphHostNodeGetParams.
+  /// Returns what the node does.
+  ///
+  /// Driver: cuGraphHostNodeGetParams.
   [[nodiscard]] host_function_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there. The old function
-  // is kept no more by the graph. cuGraphHostNodeSetParams.
-  void set(const host_function_parameters& what, call_site at = call_site::current()) const;
+  /// Sets the parameters of the node for executables that are instantiated later. For an existing
+  /// executable use graph_exec::set(). The graph releases the old function.
+  ///
+  /// Driver: cuGraphHostNodeSetParams.
+  void set(const host_function_parameters& parameters, call_site at = call_site::current()) const;
 };
 
 namespace detail {
 
+/// A function object of a node.
 struct node_closure : keep_alive {
-  void (*invoke)(node_closure& self) = nullptr;  // may throw
+  void (*invoke)(node_closure& self) = nullptr;  ///< may throw
 };
 
-// What the driver calls with one of them.
+/// Returns the function that the driver calls with a node_closure.
 [[nodiscard]] WEIR_EXPORT void (*closure_runner() noexcept)(void*);
 
 }  // namespace detail
 
-// The function of such a node. What holds for launch_host() holds for it: f(), called as an lvalue,
-// on a thread of the driver's, without CUDA calls; what it throws goes to
-// set_unhandled_error_handler. Parameters, graphs and executables that have it share one function
-// object, which is destroyed once, after the last of them and of their launches, on a thread where
-// CUDA calls are allowed.
+/// Describes a node that runs a host function.
+///
+/// The rules of launch_host() apply: f() is called as an lvalue on a thread of the driver, and must
+/// not call CUDA. Exceptions go to set_unhandled_error_handler.
+/// Parameters, graphs and executables share one function object. It is destroyed once, after they
+/// were all destroyed and their launches have finished, on a thread where CUDA calls are allowed.
 class WEIR_EXPORT host_function_parameters {
  public:
   using node_type = host_function_node;
 
+  /// Copies or moves `f` into a function object.
   template <detail::repeatable F>
   requires(!std::same_as<std::remove_cvref_t<F>,
                          host_function_parameters>) explicit host_function_parameters(F&& f)
@@ -68,21 +76,23 @@ class WEIR_EXPORT host_function_parameters {
     data_ = static_cast<detail::node_closure*>(closure);
   }
 
-  // The same for C: f(data), and nothing is kept. Null is refused by the driver (invalid_value).
+  /// Calls f(data), for C code; keeps nothing. The driver refuses a null `f` (`invalid_value`).
   host_function_parameters(void (*f)(void* data), void* data) noexcept
       : function_{f}, data_{data} {}
 
-  // What the driver is given. Of a node that a capture made, or that somebody else did, that is all
-  // there is to have; such parameters keep nothing.
+  /// Returns the function that the driver calls. Parameters of a node that was captured, or added
+  /// directly through the driver, hold only function() and data() and keep nothing.
   [[nodiscard]] void (*function() const noexcept)(void*) { return function_; }
+  /// Returns the argument with which the driver calls function().
   [[nodiscard]] void* data() const noexcept { return data_; }
 
  private:
   friend class host_function_node;
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
-  void set_on(graph_node node, call_site at) const;
-  void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {&closure_, 1}; }
 
   void (*function_)(void*);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/graph/nodes/kernel_node.hpp - nodes that run kernels.
 #pragma once
 
@@ -18,98 +19,122 @@ namespace weir {
 
 class kernel_parameters;
 
-// A node that runs a kernel at each launch: what <<<>>> becomes in a capture.
+/// A node that runs a kernel in each launch. <<<>>> and launch() become such nodes in a capture.
 class WEIR_EXPORT kernel_node : public detail::typed_node<node_kind::kernel> {
  public:
   using typed_node::typed_node;
 
-  // The arguments are the driver's own, to be looked at until the node is changed or gone.
-  // cuGraphKernelNodeGetParams.
+  /// Returns what the node does. The arguments belong to the driver; read them until the node is
+  /// changed or removed.
+  ///
+  /// Driver: cuGraphKernelNodeGetParams.
   [[nodiscard]] kernel_parameters parameters(call_site at = call_site::current()) const;
-  // For executables made from now on; graph_exec::set() changes one that is there.
-  // cuGraphKernelNodeSetParams.
-  void set(const kernel_parameters& what, call_site at = call_site::current()) const;
+  /// Sets the parameters of the node for executables that are instantiated later. For an existing
+  /// executable use graph_exec::set().
+  ///
+  /// Driver: cuGraphKernelNodeSetParams.
+  void set(const kernel_parameters& parameters, call_site at = call_site::current()) const;
 
-  // Where it stands among the kernels that are ready, as a stream's priority; executables respect
-  // it that were made with instantiate_options::node_priorities. cuGraphKernelNodeGetAttribute,
-  // cuGraphKernelNodeSetAttribute.
+  /// Returns the priority of the kernel among kernels that are ready, like a stream's priority.
+  ///
+  /// Driver: cuGraphKernelNodeGetAttribute.
   [[nodiscard]] int priority(call_site at = call_site::current()) const;
+  /// Sets the priority of the kernel. Only executables instantiated with
+  /// instantiate_options::node_priorities use it.
+  ///
+  /// Driver: cuGraphKernelNodeSetAttribute.
   void set_priority(int priority, call_site at = call_site::current()) const;
-  // Every attribute of another kernel node. cuGraphKernelNodeCopyAttributes.
-  void copy_attributes(kernel_node from, call_site at = call_site::current()) const;
+  /// Copies all attributes from another kernel node.
+  ///
+  /// Driver: cuGraphKernelNodeCopyAttributes.
+  void copy_attributes(kernel_node original, call_site at = call_site::current()) const;
 };
 
 namespace detail {
 
-// Checks the arguments and copies them to a place where they stay, together with what they own.
-[[nodiscard]] WEIR_EXPORT keep_alive_ref copied_arguments(const launched_kernel& what,
+/// Checks the arguments and copies them, with the owners they hold, to a place where they stay.
+[[nodiscard]] WEIR_EXPORT keep_alive_ref copied_arguments(const launched_kernel& launched,
                                                           const argument_list& arguments);
+/// Returns the arguments of copied_arguments() in the driver's form.
 [[nodiscard]] WEIR_EXPORT void** values_in(const keep_alive_ref& copied) noexcept;
 
 template <class... Arguments>
-[[nodiscard]] keep_alive_ref copy_arguments(const launched_kernel& what,
+[[nodiscard]] keep_alive_ref copy_arguments(const launched_kernel& launched,
                                             const Arguments&... arguments) {
   void* values[] = {arguments.value()..., nullptr};
-  const argument_owners<Arguments...> all{arguments...};
-  return copied_arguments(what, all.list(values));
+  const argument_owners<Arguments...> owned_arguments{arguments...};
+  return copied_arguments(launched, owned_arguments.list(values));
 }
 
 }  // namespace detail
 
-// A launch as a node: what launch() takes, checked as there.
-//
-//   g.add(weir::kernel_parameters{{.grid = {64}, .block = {256}}, saxpy, 2.0f, weir::in(x),
-//   weir::inout(y), n});
-//
-// Values are copied here. The graph keeps the kernel's module, and the temporary buffers and shared
-// pointers among the arguments, which are moved here; other memory is the caller's to keep, or the
-// graph's: graph_ref::keep(). Cluster, cooperation and priority are set where the configuration has
-// them (a node that is set keeps others), and an executable keeps those that it was made with; a
-// programmatic launch is an edge with data, and refused: not_supported.
+/// Describes a launch of a kernel. Accepts and checks what launch() does:
+///
+///   g.add(weir::kernel_parameters{{.grid = {64}, .block = {256}}, saxpy, 2.0f, weir::in(x),
+///                                 weir::inout(y), n});
+///
+/// Copies values. Moves temporary buffers and shared pointers into this object; the graph then owns
+/// them and the kernel's module. The caller owns all other memory, unless graph_ref::keep() gives
+/// it to the graph.
+/// Sets the cluster, cooperation and priority if the configuration has them. A node whose
+/// parameters are set keeps its other attributes. An executable keeps the attributes that its nodes
+/// had at instantiation.
+///
+/// Throws: as launch(); `not_supported` for a programmatic launch, which a graph expresses as an
+/// edge with data.
 class WEIR_EXPORT kernel_parameters {
  public:
   using node_type = kernel_node;
 
+  /// Describes a launch with a configuration.
   template <class... Arguments>
-  kernel_parameters(const launch_config& config, detail::launched_kernel what,
+  kernel_parameters(const launch_config& config, detail::launched_kernel launched,
                     Arguments&&... arguments)
-      : function_{what.what().get()},
+      : function_{launched.target().get()},
         config_{config},
         copied_{detail::copy_arguments(
-            what, detail::argument_from(std::forward<Arguments>(arguments), what.at())...)},
+            launched, detail::argument_from(std::forward<Arguments>(arguments), launched.at())...)},
         arguments_{detail::values_in(copied_)} {}
+  /// Describes a launch with one thread per element. `elements` comes from grid().
   template <std::same_as<element_count> Elements, class... Arguments>
-  kernel_parameters(Elements elements, detail::launched_kernel what, Arguments&&... arguments)
-      : kernel_parameters{what.what().config_for(elements, what.at()), what,
+  kernel_parameters(Elements elements, detail::launched_kernel launched, Arguments&&... arguments)
+      : kernel_parameters{launched.target().config_for(elements, launched.at()), launched,
                           std::forward<Arguments>(arguments)...} {}
 
-  // A launch of a function of a module that the caller loaded, and keeps, as cuLaunchKernel takes
-  // it. The arguments, of which each entry points to one, are copied when the node is added or set,
-  // unchecked.
+  /// Describes a launch of a function whose module the caller loaded and keeps, as for
+  /// cuLaunchKernel. Each entry of `arguments` points to one argument. The arguments are copied
+  /// when the node is added or set, and not checked.
   kernel_parameters(CUfunc_st* function, kernel_extent grid, kernel_extent block, void** arguments,
                     unsigned shared_bytes = 0) noexcept
       : function_{function},
         config_{.grid = grid, .block = block, .shared_bytes = shared_bytes},
         arguments_{arguments} {}
 
+  /// Returns the function of the driver.
   [[nodiscard]] CUfunc_st* function() const noexcept { return function_; }
+  /// Returns the number of blocks.
   [[nodiscard]] kernel_extent grid() const noexcept { return config_.grid; }
+  /// Returns the number of threads per block.
   [[nodiscard]] kernel_extent block() const noexcept { return config_.block; }
+  /// Returns the dynamic shared memory per block, in bytes.
   [[nodiscard]] unsigned shared_bytes() const noexcept { return config_.shared_bytes; }
+  /// Returns the arguments in the driver's form.
   [[nodiscard]] void** arguments() const noexcept { return arguments_; }
+  /// Returns the configuration of the launch.
   [[nodiscard]] const launch_config& config() const noexcept { return config_; }
 
  private:
   friend class kernel_node;
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
-  void set_on(graph_node node, call_site at) const;
-  void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept;
 
   CUfunc_st* function_;
   launch_config config_;
-  detail::keep_alive_ref copied_;  // the arguments, if they are not the caller's
+  detail::keep_alive_ref copied_;  ///< the arguments, unless they belong to the caller
   void** arguments_;
   void** extra_ = nullptr;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/graph/nodes/memory_nodes.hpp - nodes that allocate memory and free it.
 #pragma once
 
@@ -14,23 +15,36 @@
 
 namespace weir {
 
-// A node that allocates memory of a device at each launch, at an address that is known when the
-// node is made and stays the same. It is memory from then on, for the work behind the node, until a
-// free node of this graph or of another one gives it back, or after the launch a stream does
-// (buffer<T>::adopt). A launch that finds it not given back fails, unless the executable frees on
-// launch (instantiate_options). A graph with such a node loses no nodes and no edges, has no
-// clones, is no child but a moved one (add_moved_child), no body of a condition, and has one
-// executable at a time.
+/// A node that allocates device memory in each launch. The address is fixed when the node is
+/// created.
+///
+/// The memory may be used by work after the node. A free node of this or another graph frees it, or
+/// a stream after the launch (buffer<T>::adopt). A launch fails if the memory of the previous
+/// launch was not freed, unless the executable frees it itself
+/// (instantiate_options::auto_free_on_launch).
+/// In a graph with such a node, nodes and edges cannot be removed. The graph cannot be cloned or be
+/// a conditional body, and has one executable at a time. It becomes a child graph only by
+/// add_moved_child().
 class WEIR_EXPORT allocation_node : public detail::typed_node<node_kind::allocation> {
  public:
   using typed_node::typed_node;
 
-  // cuGraphMemAllocNodeGetParams.
+  /// Returns the address that every launch allocates.
+  ///
+  /// Driver: cuGraphMemAllocNodeGetParams.
   [[nodiscard]] void* address(call_site at = call_site::current()) const;
+  /// Returns the size of the memory in bytes.
+  ///
+  /// Driver: cuGraphMemAllocNodeGetParams.
   [[nodiscard]] std::size_t bytes(call_site at = call_site::current()) const;
+  /// Returns the device of the memory.
+  ///
+  /// Driver: cuGraphMemAllocNodeGetParams.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
 
-  // All of it, as elements: for parameters of nodes behind this one.
+  /// Returns the whole memory as elements, for parameters of later nodes.
+  ///
+  /// Driver: cuGraphMemAllocNodeGetParams.
   template <class T>
   [[nodiscard]] std::span<T> memory(call_site at = call_site::current()) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -38,29 +52,31 @@ class WEIR_EXPORT allocation_node : public detail::typed_node<node_kind::allocat
   }
 };
 
-// A node that frees, at each launch, memory that an allocation node of its graph, or of another
-// one, has given.
+/// A node that frees memory of an allocation node, of this or another graph, in each launch.
 class WEIR_EXPORT free_node : public detail::typed_node<node_kind::free> {
  public:
   using typed_node::typed_node;
 
-  // cuGraphMemFreeNodeGetParams.
+  /// Returns the address that the node frees.
+  ///
+  /// Driver: cuGraphMemFreeNodeGetParams.
   [[nodiscard]] void* address(call_site at = call_site::current()) const;
 };
 
-// What an allocation node allocates. It cannot be changed later.
+/// Describes an allocation node. It cannot be changed later.
 class WEIR_EXPORT allocation_parameters {
  public:
   using node_type = allocation_node;
 
-  // `bytes` of a device's memory, for it and for the others named, which have to reach it
-  // (device::can_access). None at all is refused by the driver (invalid_value).
+  /// Allocates `bytes` bytes on `gpu`. The devices in `accessible_from` may use the memory, too;
+  /// they must be able to access `gpu` (device::can_access). The driver refuses 0 bytes
+  /// (`invalid_value`).
   allocation_parameters(device gpu, std::size_t bytes, std::span<const device> accessible_from = {})
       : device_{gpu},
         bytes_{bytes},
         accessible_from_{accessible_from.begin(), accessible_from.end()} {}
 
-  // For so many elements.
+  /// Describes an allocation of `count` elements of T.
   template <class T>
   [[nodiscard]] static allocation_parameters of(device gpu, std::size_t count,
                                                 std::span<const device> accessible_from = {}) {
@@ -70,33 +86,39 @@ class WEIR_EXPORT allocation_parameters {
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
 
   device device_;
   std::size_t bytes_;
   std::vector<device> accessible_from_;
 };
 
-// What a free node frees: memory of an allocation node, which it has to come after. It cannot be
-// changed later.
+/// Describes a free node. It must come after the allocation node whose memory it frees, and cannot
+/// be changed later.
 class WEIR_EXPORT free_parameters {
  public:
   using node_type = free_node;
 
-  // cuGraphMemAllocNodeGetParams.
-  explicit free_parameters(allocation_node from, call_site at = call_site::current())
-      : address_{from.address(at)} {}
+  /// Frees the memory of an allocation node.
+  ///
+  /// Driver: cuGraphMemAllocNodeGetParams.
+  explicit free_parameters(allocation_node allocation, call_site at = call_site::current())
+      : address_{allocation.address(at)} {}
+  /// Frees the memory at an address that an allocation node gave.
   explicit free_parameters(void* address) noexcept : address_{address} {}
 
  private:
   friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
 
   void* address_;
 };
 
-// What the graphs that allocate hold on a device, in bytes: reserved there, and given out; now, and
-// the most so far.
+/// The device memory of graphs that allocate, in bytes. `reserved` counts memory that is reserved
+/// from the device, and `used` the part of it that is allocated. The suffix _high marks the highest
+/// value so far.
 struct graph_memory_usage {
   unsigned long long used = 0;
   unsigned long long used_high = 0;
@@ -104,12 +126,18 @@ struct graph_memory_usage {
   unsigned long long reserved_high = 0;
 };
 
-// cuDeviceGetGraphMemAttribute.
+/// Returns the memory that graphs hold on a device.
+///
+/// Driver: cuDeviceGetGraphMemAttribute.
 [[nodiscard]] WEIR_EXPORT graph_memory_usage graph_memory_of(device gpu,
                                                              call_site at = call_site::current());
-// Brings the high marks down to zero; they count anew. cuDeviceSetGraphMemAttribute.
+/// Resets the _high values to zero.
+///
+/// Driver: cuDeviceSetGraphMemAttribute.
 WEIR_EXPORT void reset_graph_memory_marks(device gpu, call_site at = call_site::current());
-// Gives back to the device what is reserved and not in use. cuDeviceGraphMemTrim.
+/// Returns memory of graphs that is reserved and not in use to the device.
+///
+/// Driver: cuDeviceGraphMemTrim.
 WEIR_EXPORT void trim_graph_memory(device gpu, call_site at = call_site::current());
 
 }  // namespace weir

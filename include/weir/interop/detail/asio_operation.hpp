@@ -1,4 +1,5 @@
-// weir/interop/detail/asio_operation.hpp - a handler of Asio's that waits for work of a device.
+// SPDX-License-Identifier: Apache-2.0
+// weir/interop/detail/asio_operation.hpp - an Asio handler that waits for work of a device.
 #pragma once
 
 #include <weir/completion/completion.hpp>
@@ -35,7 +36,7 @@
 
 namespace weir::detail {
 
-// Asio has two kinds.
+/// An executor of either of Asio's two executor models.
 template <class E>
 concept asio_executor = ::asio::execution::is_executor<E>::value || ::asio::is_executor<E>::value;
 
@@ -53,8 +54,8 @@ concept asio_ts_executor = !::asio::execution::is_executor<E>::value && requires
   { e.context() } -> std::convertible_to<::asio::execution_context&>;
 };
 
-// Those that have no context of their own call functions where they are given any: the system's
-// executor, which stands for none, and the one of futures.
+/// True for executors without a context of their own, which call functions on the submitting
+/// thread: the system executor, which stands for "no executor", and the executor of futures.
 template <class E>
 inline constexpr bool calls_in_place = !asio_executor_with_context<E> && !asio_ts_executor<E>;
 
@@ -67,14 +68,14 @@ template <class E>
     ::asio::execution_context& context = executor.context();
     return ::asio::use_service<asio_wait_service>(context).waits();
   } else {
-    static auto* const without_context =
-        new asio_waits{true};  // the reactor's threads come until the process is gone
+    // never destroyed: reactor threads use it until the process ends
+    static auto* const without_context = new asio_waits{true};
     return *without_context;
   }
 }
 
-// In the memory of the handler's allocator. `Source` is what is waited for, and calls the handler
-// with what comes of it.
+/// A pending wait, in memory of the handler's allocator. `Source` is what is waited for; it calls
+/// the handler with the result.
 template <class Handler, class Executor, class Source>
 class asio_operation final : public asio_wait {
   using executor_type = ::asio::associated_executor_t<Handler, Executor>;
@@ -84,13 +85,13 @@ class asio_operation final : public asio_wait {
 
   struct operation_deleter {
     void operator()(asio_operation* operation) const noexcept {
-      static_cast<void>(operation->take());
+      static_cast<void>(operation->destroy_and_take_state());
     }
   };
   using owner = std::unique_ptr<asio_operation, operation_deleter>;
 
-  // What is left when the memory is given back. The executor stays at work until the handler has
-  // returned.
+  /// The members that outlive the operation's memory, which is returned before the handler is
+  /// called. The executor counts as having work until the handler has returned.
   struct handler_state {
     Handler handler;
     ::asio::executor_work_guard<executor_type> work;
@@ -98,7 +99,7 @@ class asio_operation final : public asio_wait {
   };
 
  public:
-  // Throws with nothing begun and the handler destroyed.
+  /// Starts a wait. If it throws, no wait was started and the handler is destroyed.
   static void start(Handler handler, const Executor& fallback, Source source) {
     typename memory::allocator_type allocator{::asio::get_associated_allocator(handler)};
     asio_operation* const storage = memory::allocate(allocator, 1);
@@ -115,7 +116,7 @@ class asio_operation final : public asio_wait {
     submit(owner{this});
   }
 
-  void destroy() noexcept override { static_cast<void>(take()); }
+  void destroy() noexcept override { static_cast<void>(destroy_and_take_state()); }
 
  private:
   struct canceller {
@@ -129,7 +130,8 @@ class asio_operation final : public asio_wait {
     unsigned long long generation;
   };
 
-  // What the executor is given. One that ends without calling it destroys the handler.
+  /// The function object for the executor. If the executor ends without calling it, the handler is
+  /// destroyed.
   struct ready {
     using allocator_type = handler_allocator;
     [[nodiscard]] allocator_type get_allocator() const noexcept {
@@ -159,7 +161,8 @@ class asio_operation final : public asio_wait {
         if (!waits) post_completion(queue, at);
       }
       if (waits || calls_in_place<executor_type>) {
-        static_cast<void>(self.release());  // it may be over and gone by now
+        // the operation may have completed and been destroyed by now
+        static_cast<void>(self.release());
         return;
       }
     } catch (...) {
@@ -183,12 +186,12 @@ class asio_operation final : public asio_wait {
   void call() {
     const errc outcome = outcome_;
     const bool cancelled = cancelled_;
-    handler_state state = take();
+    handler_state state = destroy_and_take_state();
     state.source.call(state.handler, outcome, cancelled);
   }
 
-  // Ends this.
-  [[nodiscard]] handler_state take() noexcept {
+  /// Destroys this object and returns its handler and executor.
+  [[nodiscard]] handler_state destroy_and_take_state() noexcept {
     handler_state state{std::move(state_)};
     typename memory::allocator_type allocator{::asio::get_associated_allocator(state.handler)};
     this->~asio_operation();
@@ -208,18 +211,18 @@ inline void throw_asio_outcome(const completion& awaited, errc outcome, bool can
                 "weir::async_wait", at);
 }
 
-// A completion as what is waited for.
+/// A completion as a source.
 struct asio_completion {
-  completion what;
+  completion awaited_object;
   call_site at;
 
-  [[nodiscard]] const completion& awaited() const noexcept { return what; }
+  [[nodiscard]] const completion& awaited() const noexcept { return awaited_object; }
 
   template <class Handler>
   void call(Handler& handler, errc outcome, bool cancelled) const {
     std::exception_ptr failure;
     try {
-      throw_asio_outcome(what, outcome, cancelled, at);
+      throw_asio_outcome(awaited_object, outcome, cancelled, at);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -227,27 +230,29 @@ struct asio_completion {
   }
 };
 
-// What a handler gets of a future; where there is no value, what this is without one, which must be
-// to be had whatever happens.
+/// The type in which a handler gets a future's value. If there is no value it is
+/// default-constructed, which therefore must not throw.
 template <class T>
 using asio_value =
     std::conditional_t<std::is_nothrow_default_constructible_v<T>, T, std::optional<T>>;
 
-// A future. Its value goes to the handler.
+/// A future as a source. Its value is moved to the handler.
 template <class T>
 struct asio_future {
-  future<T> what;
+  future<T> awaited_object;
   call_site at;
 
-  [[nodiscard]] completion awaited() const { return completion_of(what, "weir::async_wait", at); }
+  [[nodiscard]] completion awaited() const {
+    return completion_of(awaited_object, "weir::async_wait", at);
+  }
 
   template <class Handler>
   void call(Handler& handler, errc outcome, bool cancelled) {
     std::exception_ptr failure;
     std::optional<T> value;
     try {
-      throw_asio_outcome(what.completion(at), outcome, cancelled, at);
-      value.emplace(take_value(what));
+      throw_asio_outcome(awaited_object.completion(at), outcome, cancelled, at);
+      value.emplace(take_value(awaited_object));
     } catch (...) {
       failure = std::current_exception();
     }
@@ -261,8 +266,9 @@ struct asio_future {
   }
 };
 
-// What can be refused is refused before Asio's token begins the wait: one that does so while a
-// coroutine is suspended, such as use_awaitable, has nobody to throw to. Gives what is waited for.
+/// Makes all checks that can throw before Asio's token begins the wait, and returns the source. A
+/// token that begins the wait while a coroutine is suspended, such as use_awaitable, could not
+/// report an exception.
 template <class Source>
 [[nodiscard]] Source&& asio_source(Source&& source) {
   const completion awaited = source.awaited();
@@ -273,7 +279,7 @@ template <class Source>
   return std::move(source);
 }
 
-// What Asio's completion tokens begin.
+/// The initiation that Asio's completion tokens call.
 struct begin_asio_wait {
   template <class Handler, class Source>
   void operator()(Handler&& handler, Source&& source) const {
@@ -283,7 +289,7 @@ struct begin_asio_wait {
   }
 };
 
-// The same with an executor for handlers that have none of their own.
+/// The initiation with an executor for handlers that have none.
 template <class Executor>
 struct begin_asio_wait_at {
   using executor_type = Executor;

@@ -1,5 +1,6 @@
-// weir/interop/detail/asio_waits.hpp - the handlers of one Asio context that wait for work of a
-// device, and end with the context.
+// SPDX-License-Identifier: Apache-2.0
+// weir/interop/detail/asio_waits.hpp - the pending waits of one Asio context, which end with the
+// context.
 #pragma once
 
 #include <weir/detail/completion_waiter.hpp>
@@ -12,16 +13,16 @@
 
 namespace weir::detail {
 
-// A handler that waits, whatever its type is.
+/// A waiting handler of any type.
 class asio_wait {
  public:
   asio_wait(const asio_wait&) = delete;
   asio_wait& operator=(const asio_wait&) = delete;
 
-  // Gives it to its executor, which calls it with that outcome, or, if it was cancelled, with that.
-  // It may be gone then.
+  /// Passes the handler to its executor, which calls it with the outcome or with the cancellation.
+  /// The handler may be destroyed when this returns.
   virtual void complete(errc outcome, bool cancelled) noexcept = 0;
-  // Destroys it uncalled.
+  /// Destroys the handler without calling it.
   virtual void destroy() noexcept = 0;
 
  protected:
@@ -29,27 +30,29 @@ class asio_wait {
   ~asio_wait() = default;
 };
 
-// Each pending wait has a place, which is what the reactor tells, and what signals know the wait
-// by: they may be emitted when it is long over, and somebody else has the place. Thread safety: all
-// members, from any thread.
+/// The pending waits of one context. Each has a slot, which the reactor notifies. A cancellation
+/// signal identifies a wait by slot and generation, because it may be emitted when the wait has
+/// ended and another wait uses the slot.
+///
+/// Thread safety: all members may be called from any thread.
 class asio_waits {
  public:
   struct slot : completion_waiter {
     asio_waits* pending_waits = nullptr;
-    asio_wait* wait = nullptr;  // null: nobody
+    asio_wait* wait = nullptr;  ///< null if unused
     completion_queue* queue = nullptr;
-    unsigned long long generation = 0;  // how many have had it
+    unsigned long long generation = 0;  ///< number of waits that have used the slot
     bool cancelled = false;
     slot* next_free = nullptr;
   };
 
-  // Are they those whose executor calls them in place? None is then handed on but by a thread of
-  // the reactor's.
+  /// `runs_in_place`: the executor calls handlers on the submitting thread, so only reactor threads
+  /// may submit them.
   explicit asio_waits(bool runs_in_place) noexcept : runs_in_place_{runs_in_place} {}
   asio_waits(const asio_waits&) = delete;
   asio_waits& operator=(const asio_waits&) = delete;
 
-  // Throws std::bad_alloc.
+  /// Returns a slot for a wait. Throws std::bad_alloc.
   [[nodiscard]] slot& acquire(asio_wait& wait, completion_queue* queue) {
     const std::lock_guard hold{lock_};
     if (free_ == nullptr) free_ = &slots_.emplace_back();
@@ -65,13 +68,14 @@ class asio_waits {
     return free_slot;
   }
 
-  // Of one that is not waited at.
+  /// Returns a slot that has no waiter registered.
   void discard(slot& at) noexcept {
     const std::lock_guard hold{lock_};
     release(at);
   }
 
-  // Ends the wait that has the place in that life, unless it is over, or is being told.
+  /// Cancels the wait that has this slot in this generation, unless it has ended or is being
+  /// completed.
   void cancel(slot& at, unsigned long long generation) noexcept {
     asio_wait* wait = nullptr;
     {
@@ -94,7 +98,7 @@ class asio_waits {
     }
   }
 
-  // Drops all waits.
+  /// Destroys all waiting handlers.
   void destroy_all() noexcept {
     std::unique_lock hold{lock_};
     std::size_t seen = 0;
@@ -115,7 +119,8 @@ class asio_waits {
     completed_.wait(hold, [this] { return completing_ == 0; });
   }
 
-  // Nobody comes any more, but for those who are still to be told of places that were given up.
+  /// Drops the context's reference. The object is destroyed when the reactor has notified all
+  /// abandoned slots.
   void close() noexcept {
     std::unique_lock hold{lock_};
     drop_reference(hold);
@@ -135,7 +140,7 @@ class asio_waits {
       me.drop_reference(hold);
       return;
     }
-    ++me.completing_;  // its executor is there until it is handed on
+    ++me.completing_;  // keeps the executor alive until the handler is passed to it
     hold.unlock();
     wait->complete(outcome, cancelled);
     hold.lock();
@@ -156,17 +161,17 @@ class asio_waits {
   }
 
   const bool runs_in_place_;
-  std::mutex lock_;  // guards the following
+  std::mutex lock_;  // guards the following members
   std::condition_variable completed_;
   std::deque<slot> slots_;
   slot* free_ = nullptr;
   std::size_t completing_ = 0;
-  std::size_t references_ =
-      1;  // the context, and places that were given up and are still to be told
+  /// The context, and the abandoned slots that the reactor has not notified yet.
+  std::size_t references_ = 1;
 };
 
-// Those of a context, as a service of it: at its end Asio destroys the handlers that still wait,
-// and so does this.
+/// The waits of a context, as an Asio service. Asio destroys waiting handlers at the end of the
+/// context, and so does this.
 class asio_wait_service : public ::asio::execution_context::service {
  public:
   static inline ::asio::execution_context::id id;

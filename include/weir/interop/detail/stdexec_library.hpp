@@ -1,5 +1,6 @@
-// weir/interop/detail/stdexec_library.hpp - the library of senders that there is: std::execution of
-// C++26, else stdexec.
+// SPDX-License-Identifier: Apache-2.0
+// weir/interop/detail/stdexec_library.hpp - selects the sender library: std::execution of C++26,
+// else stdexec.
 #pragma once
 
 #include <exception>
@@ -28,8 +29,9 @@ using namespace ::stdexec;
 #endif
 }  // namespace senders
 
-// What a type says to be a sender, an operation or a scheduler. The names have changed (sender_t,
-// sender_tag), and early versions want none: it is what the library's own types say.
+/// The tag types by which a type declares that it is a sender, an operation or a scheduler. The
+/// names have changed (sender_t, sender_tag), and early versions need none, so they are taken from
+/// the library's own types.
 using sender_concept_type = typename std::remove_cvref_t<decltype(senders::just())>::sender_concept;
 
 template <class Operation>
@@ -61,7 +63,7 @@ template <class Receiver>
 using stop_token_of = std::remove_cvref_t<decltype(senders::get_stop_token(
     senders::get_env(std::declval<const Receiver&>())))>;
 
-// What all of weir's senders complete with.
+/// The completion signatures of weir's senders.
 template <class... Values>
 using signatures_of = senders::completion_signatures<senders::set_value_t(Values...),
                                                      senders::set_error_t(std::exception_ptr),

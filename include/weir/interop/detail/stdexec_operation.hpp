@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/interop/detail/stdexec_operation.hpp - a receiver that waits for work of a device.
 #pragma once
 
@@ -16,9 +17,9 @@
 
 namespace weir::detail {
 
-// `Source` is what is waited for, and has the values. Whoever takes the waiter completes the
-// receiver: the reactor, who tells it, or a request to stop, which takes it back; or start(), if
-// that has not come to its end by then.
+/// The operation state of weir's senders. `Source` is what is waited for; it provides the values.
+/// The receiver is completed by whichever removes the waiter: the reactor, a stop request that
+/// cancels the wait, or start() if that is still running.
 template <class Receiver, class Source>
 class sender_operation : completion_waiter {
  public:
@@ -47,12 +48,13 @@ class sender_operation : completion_waiter {
       senders::set_error(std::move(receiver_), std::current_exception());
       return;
     }
-    if constexpr (stoppable) {  // else it may be over and gone by now
+    // otherwise the operation may have completed and been destroyed by now
+    if constexpr (stoppable) {
       callback_.emplace(stop, stop_request{this});
-      const unsigned before = state_.fetch_or(started);
-      if ((before & cancelled) != 0) {
+      const unsigned state_before = state_.fetch_or(started);
+      if ((state_before & cancelled) != 0) {
         complete_stopped();
-      } else if ((before & completed) != 0) {
+      } else if ((state_before & completed) != 0) {
         complete_without_wait();
       }
     }
@@ -60,8 +62,8 @@ class sender_operation : completion_waiter {
 
  private:
   struct stop_request {
-    sender_operation* of;
-    void operator()() const noexcept { of->stop(); }
+    sender_operation* operation;
+    void operator()() const noexcept { operation->stop(); }
   };
   struct no_callback {
     void reset() noexcept {}
@@ -79,7 +81,8 @@ class sender_operation : completion_waiter {
     return completion_access::queue(awaited_);
   }
 
-  // The outcome is known. start() has been called on any thread; some must not go on there.
+  /// The outcome is known. start() may be called on any thread, and some sources must not complete
+  /// there.
   void complete_without_wait() {
     if constexpr (Source::may_complete_inline) {
       complete();
@@ -104,13 +107,13 @@ class sender_operation : completion_waiter {
   }
 
   void complete() noexcept {
-    callback_.reset();  // waits for a request that is just being made
+    callback_.reset();  // waits for a stop request in progress
     std::exception_ptr failure;
-    std::optional<decltype(source_.take())> values;
+    std::optional<decltype(source_.take_values())> values;
     try {
       throw_outcome(queue(), completion_access::ticket(awaited_), outcome, "weir::as_sender",
                     source_.at);
-      values.emplace(source_.take());
+      values.emplace(source_.take_values());
     } catch (...) {
       failure = std::current_exception();
     }

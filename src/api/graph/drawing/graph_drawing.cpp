@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing.cpp - a graph in the DOT language.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing.cpp - draws a graph in the DOT language.
 #include <weir/graph/graph_drawing.hpp>
 
 #include "api/core/atomic_file.hpp"
@@ -24,14 +25,14 @@ namespace weir {
 namespace detail {
 namespace {
 
-// Where edges to and from something drawn end: a box, or an invisible point in a frame.
+// The DOT nodes at which edges to and from an item end: a box, or invisible points in a frame.
 struct edge_ends {
   std::string in;
   std::string out;
-  std::string frame;  // none for a box
+  std::string frame;  // empty for a box
 };
 
-// The boxes that come after none, and those that none comes after.
+// The boxes without incoming edges, and those without outgoing edges.
 struct boundary_boxes {
   std::vector<edge_ends> first;
   std::vector<edge_ends> last;
@@ -62,7 +63,7 @@ class drawing {
     text_ += '\n';
   }
 
-  // Its boxes and edges.
+  // Draws the boxes and edges of a graph.
   boundary_boxes draw_contents(const drawn_graph& graph, const std::string& name) {
     const std::vector<drawn_box> boxes = boxes_of(graph, fold_);
     std::vector<std::size_t> box_of(graph.nodes.size());
@@ -119,10 +120,10 @@ class drawing {
     return {name, name, {}};
   }
 
-  // A node with parts: what leads to it and from it ends at its frame.
+  // Draws a node with parts as a frame. Edges to and from the node end at the frame.
   edge_ends draw_frame(const drawn_node& node, const std::string& name) {
     edge_ends ends{name + "_in", name + "_out", "cluster_" + name};
-    const bool one = node.parts.size() == 1;  // needs no frame of its own
+    const bool one = node.parts.size() == 1;  // a single part needs no frame of its own
     const std::string& title = node.parts.front().title;
     open_frame(ends.frame,
                label(node.tag, one && !title.empty() ? title : text_of(node), site(node)),
@@ -166,7 +167,8 @@ class drawing {
     return options_.call_sites ? node.site : std::string_view{};
   }
 
-  // What the nodes of that place in the pattern do; only their kind where they do different things.
+  // Returns the description of the nodes at this offset in the pattern, or only their kind if the
+  // descriptions differ.
   static std::string text_of(const drawn_graph& graph, const drawn_box& box, std::size_t offset) {
     const drawn_node& first = graph.nodes[box.nodes[offset]];
     for (std::size_t i = offset; i < box.nodes.size(); i += box.period) {
@@ -175,7 +177,8 @@ class drawing {
     return text_of(first);
   }
 
-  // How often, what, and from which lines. Of several kinds each line has its colour.
+  // Returns the repetition count, the descriptions and the call sites. If the pattern has several
+  // kinds of nodes, each line has the colour of its kind.
   std::string folded_label(const drawn_graph& graph, const drawn_box& box) const {
     const std::string repetition_text = fmt::format("{} times", box.repetitions());
     const std::string sites_text = sites(graph, box);
@@ -189,7 +192,8 @@ class drawing {
     return table(rows);
   }
 
-  // "main.cpp:12, main.cpp:13"; of many the first and the last.
+  // Returns a text such as "main.cpp:12, main.cpp:13". If there are many, lists the first and the
+  // last.
   std::string sites(const drawn_graph& graph, const drawn_box& box) const {
     std::vector<std::string_view> each;
     for (const std::size_t index : box.nodes) {

@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing_descriptions.cpp - parameters of nodes, in words without
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_descriptions.cpp - describes the parameters of nodes without
 // addresses.
 #include "api/graph/drawing/graph_drawing_descriptions.hpp"
 
@@ -27,7 +28,7 @@ std::string count_text(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// "64 rows of 1 KiB".
+// Returns a text such as "64 rows of 1 KiB".
 std::string extent_text(unsigned long long row_bytes, unsigned long long rows) {
   return rows == 1 ? bytes_text(row_bytes)
                    : fmt::format("{} rows of {}", rows, bytes_text(row_bytes));
@@ -35,7 +36,8 @@ std::string extent_text(unsigned long long row_bytes, unsigned long long rows) {
 
 using allocated_ranges = std::map<CUdeviceptr, std::size_t>;
 
-// Memory that a graph allocates is not there yet, and a driver may take it for the host's.
+// Returns true if an allocation node of the graph provides the address. Such memory does not exist
+// yet, and a driver may report it as host memory.
 bool is_allocated(const void* host, const allocated_ranges& allocated) {
   const CUdeviceptr address = device_address(host);
   const auto after = allocated.upper_bound(address);
@@ -69,7 +71,7 @@ std::string fill_text(CUgraphNode node) {
   return "fill " + extent_text(p.width * p.elementSize, p.height);
 }
 
-// A function's name as its author wrote it, without parameters.
+// Returns a function's name as in the source code, without parameters.
 std::string demangled(const char* symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> plain{
@@ -85,14 +87,14 @@ std::string kernel_text(CUgraphNode node) {
                                             : driver().cuKernelGetName(&symbol, p.kern);
   const std::string name =
       answer == CUDA_SUCCESS && symbol != nullptr ? ' ' + demangled(symbol) : "";
-  const auto all = [](unsigned x, unsigned y, unsigned z) {
+  const auto product = [](unsigned x, unsigned y, unsigned z) {
     return static_cast<unsigned long long>(x) * y * z;
   };
-  return fmt::format("kernel{}, {} x {} threads", name, all(p.gridDimX, p.gridDimY, p.gridDimZ),
-                     all(p.blockDimX, p.blockDimY, p.blockDimZ));
+  return fmt::format("kernel{}, {} x {} threads", name, product(p.gridDimX, p.gridDimY, p.gridDimZ),
+                     product(p.blockDimX, p.blockDimY, p.blockDimZ));
 }
 
-// Of one wait or write, the value.
+// Describes one wait or write by its value.
 std::string step_text(const CUstreamBatchMemOpParams& step) {
   const bool wide = step.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
                     step.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
@@ -100,7 +102,7 @@ std::string step_text(const CUstreamBatchMemOpParams& step) {
                      step.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
   const unsigned long long value = wide ? step.waitValue.value64 : step.waitValue.value;
   if (!waits) return fmt::format("write value {}", value);
-  constexpr unsigned comparison = 3;  // the bits of the flags that say it
+  constexpr unsigned comparison = 3;  // mask of the comparison in the flags
   static constexpr const char* signs[] = {">=", "==", "&", "nor"};
   return fmt::format("wait for value {} {}", signs[step.waitValue.flags & comparison], value);
 }

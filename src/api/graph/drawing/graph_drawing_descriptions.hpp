@@ -1,5 +1,5 @@
-// api/graph/drawing/graph_drawing_descriptions.hpp - what nodes of graphs do, each in one short
-// line.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_descriptions.hpp - describes each node in one short line.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -13,24 +13,24 @@
 
 namespace weir::detail {
 
-// For one drawing: what has no name gets numbers in it.
+// Descriptions for one drawing. Events without a name are numbered within it.
 class node_descriptions {
  public:
-  // "fill 400 bytes". What the driver does not tell is left out. Nodes come after those that they
-  // depend on.
+  // Returns a text such as "fill 400 bytes". Omits what the driver does not report. Describe the
+  // dependencies of a node before the node.
   [[nodiscard]] std::string of(graph_node node, node_kind kind);
 
  private:
   [[nodiscard]] std::string event_text(abi::CUevent event);
 
-  std::unordered_map<abi::CUevent, std::size_t> events_;  // those without a name
-  std::map<abi::CUdeviceptr, std::size_t> allocated_;     // so many bytes, from there
+  std::unordered_map<abi::CUevent, std::size_t> events_;  // numbers of events without a name
+  std::map<abi::CUdeviceptr, std::size_t> allocated_;     // size in bytes by address
 };
 
-// "if not 0", "case 2". The type is the driver's number.
+// Returns a text such as "if not 0" or "case 2". `type` is the driver's number.
 [[nodiscard]] std::string body_title(unsigned type, std::size_t body);
 
-// "512 bytes", "2 MiB", "31.4 MiB".
+// Returns a text such as "512 bytes", "2 MiB" or "31.4 MiB".
 [[nodiscard]] std::string bytes_text(unsigned long long bytes);
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing_folds.cpp - chains of nodes, and what repeats in them.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_folds.cpp - finds chains of nodes with repeated patterns.
 #include "api/graph/drawing/graph_drawing_folds.hpp"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ constexpr std::size_t min_repetitions = 3;
 using node_indices = std::vector<std::size_t>;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-// The node that follows each in a chain: its only one, that follows it only. None where the edge
-// says more than "after".
+// Returns for each node its successor in a chain: its only dependent, if it is that node's only
+// dependency. There is none if the edge has data, or if a node has a tag or parts.
 node_indices successors(const drawn_graph& graph) {
   node_indices successor(graph.nodes.size(), none);
   node_indices leaving(graph.nodes.size());
@@ -38,7 +39,7 @@ node_indices successors(const drawn_graph& graph) {
   return successor;
 }
 
-// The most that repeats at the beginning of a chain.
+// Returns the box with the most nodes at the beginning of the chain.
 drawn_box first_box(const drawn_graph& graph, std::span<const std::size_t> chain) {
   const auto kind = [&](std::size_t i) { return graph.nodes[chain[i]].kind; };
   drawn_box best{{chain[0]}, 1};
@@ -78,7 +79,7 @@ std::vector<drawn_box> boxes_of(const drawn_graph& graph, bool fold) {
     if (!has_predecessor[index]) box_chain_from(index);
   }
   for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
-    if (!boxed[index]) box_chain_from(index);  // a ring has no beginning
+    if (!boxed[index]) box_chain_from(index);  // a cycle has no beginning
   }
   std::ranges::sort(boxes, {}, [](const drawn_box& box) { return box.nodes.front(); });
   return boxes;

@@ -1,4 +1,6 @@
-// api/graph/drawing/graph_drawing_folds.hpp - the boxes of a drawing: a node each, or what repeats.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_folds.hpp - the boxes of a drawing: single nodes or repeated
+// patterns.
 #pragma once
 
 #include "api/graph/drawing/graph_drawing_nodes.hpp"
@@ -8,15 +10,15 @@
 
 namespace weir::detail {
 
-// Nodes that are drawn as one, in their order: the same kinds again and again.
+// Nodes that are drawn as one box, in order. Their kinds repeat.
 struct drawn_box {
-  std::vector<std::size_t> nodes;  // by place
-  std::size_t period = 1;          // after so many the kinds repeat
+  std::vector<std::size_t> nodes;  // indices of the nodes
+  std::size_t period = 1;          // number of nodes after which the kinds repeat
 
   [[nodiscard]] std::size_t repetitions() const noexcept { return nodes.size() / period; }
 };
 
-// Every node is in one of them. Without `fold` each is in its own.
+// Assigns every node to one box. If `fold` is false, each node has its own.
 [[nodiscard]] std::vector<drawn_box> boxes_of(const drawn_graph& graph, bool fold);
 
 }  // namespace weir::detail

@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing_html.cpp - texts of the program's, made harmless.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_html.cpp - escapes any text for Graphviz labels.
 #include "api/graph/drawing/graph_drawing_html.hpp"
 
 #include <cstddef>
@@ -11,14 +12,14 @@ constexpr std::size_t max_length = 64;  // characters
 constexpr std::size_t tail_length = 24;
 constexpr std::string_view replacement_character = "\xEF\xBF\xBD";  // U+FFFD
 
-// How many bytes the character at the beginning has; 0 if that is no UTF-8.
+// Returns the size in bytes of the first character, or 0 if it is not valid UTF-8.
 std::size_t character_size(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   struct utf8_form {
     unsigned char first_from, first_to, second_from, second_to;
     std::size_t size;
   };
-  // Overlong forms, halves of pairs and what is behind U+10FFFF are none.
+  // Excludes overlong forms, surrogates and values above U+10FFFF.
   static constexpr utf8_form forms[] = {
       {0x20, 0x7E, 0, 0, 1},       {0xC2, 0xC2, 0xA0, 0xBF, 2}, {0xC3, 0xDF, 0x80, 0xBF, 2},
       {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
@@ -54,7 +55,7 @@ std::string html_of(std::string_view text) {
     characters.push_back(size == 0 ? replacement_character : entity_of(text.substr(0, size)));
     text.remove_prefix(size == 0 ? 1 : size);
   }
-  // Spaces at the ends and beside others would be taken out.
+  // Graphviz removes spaces at the ends and next to other spaces.
   for (std::size_t i = 0; i < characters.size(); ++i) {
     if (characters[i] != " ") continue;
     if (i == 0 || i + 1 == characters.size() || characters[i + 1] == " ") characters[i] = "&#160;";

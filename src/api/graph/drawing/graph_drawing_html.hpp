@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing_html.hpp - any bytes as a text that Graphviz takes.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_html.hpp - escapes any text for Graphviz labels.
 #pragma once
 
 #include <string>
@@ -6,8 +7,8 @@
 
 namespace weir::detail {
 
-// For labels that are written like HTML. A long text loses its middle; what is no UTF-8, and
-// control characters, become a sign that stands for them; a text of spaces keeps them.
+// Escapes a text for an HTML-like label. Shortens a long text in the middle. Replaces invalid UTF-8
+// and control characters by U+FFFD. Keeps spaces.
 [[nodiscard]] std::string html_of(std::string_view text);
 
 }  // namespace weir::detail

@@ -1,5 +1,5 @@
-// api/graph/drawing/graph_drawing_labels.cpp - what the boxes of a drawing look like: their
-// colours, and their labels in Graphviz's HTML.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_labels.cpp - the colours and the HTML-like labels of boxes.
 #include "api/graph/drawing/graph_drawing_labels.hpp"
 
 #include "api/graph/drawing/graph_drawing_html.hpp"
@@ -8,7 +8,7 @@
 
 namespace weir::detail {
 
-// The colours of Okabe and Ito, which people see apart with any kind of colour vision.
+// The palette of Okabe and Ito, which is distinguishable with any kind of colour vision.
 kind_style style_of(node_kind kind) noexcept {
   switch (kind) {
     case node_kind::kernel: return {"#e69f00"};

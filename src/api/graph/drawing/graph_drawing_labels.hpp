@@ -1,5 +1,5 @@
-// api/graph/drawing/graph_drawing_labels.hpp - what the boxes of a drawing look like: their
-// colours, and their labels in Graphviz's HTML.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_labels.hpp - the colours and the HTML-like labels of boxes.
 #pragma once
 
 #include <weir/graph/nodes/graph_node.hpp>
@@ -19,10 +19,11 @@ struct kind_style {
 };
 [[nodiscard]] kind_style style_of(node_kind kind) noexcept;
 
-// The tag, what it does, the line that added it.
+// Returns a label with the tag, the description and the call site. Empty strings are omitted.
 [[nodiscard]] std::string label(std::string_view tag, std::string_view what, std::string_view site);
 
-// A table of rows of cells, and small text. Texts in cells and rows are HTML already.
+// Return a cell and a table of rows of cells in HTML-like syntax. `html` and `rows` are already
+// escaped; small() escapes its text.
 [[nodiscard]] std::string cell(node_kind kind, std::string_view html);
 [[nodiscard]] std::string table(std::string_view rows);
 [[nodiscard]] std::string small(std::string_view text);

@@ -1,4 +1,5 @@
-// api/graph/drawing/graph_drawing_nodes.cpp - a graph read for drawing.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_nodes.cpp - reads a graph for drawing.
 #include "api/graph/drawing/graph_drawing_nodes.hpp"
 
 #include "api/core/check.hpp"
@@ -24,14 +25,14 @@ class reader {
     drawn_graph created;
     created.title = std::move(title);
     const std::unordered_map<CUgraphNode, std::string> sites = sites_of(graph);
-    std::unordered_map<CUgraphNode, std::size_t> node_indices;
+    std::unordered_map<CUgraphNode, std::size_t> index_of_node;
     for (const graph_node node : graph.nodes(at_)) {
-      node_indices.emplace(node.get(), created.nodes.size());
+      index_of_node.emplace(node.get(), created.nodes.size());
       created.nodes.push_back(read(node, sites));
     }
     for (const graph_edge& edge : graph.edges(at_)) {
       created.edges.push_back(
-          {node_indices.at(edge.from.get()), node_indices.at(edge.to.get()), edge.data});
+          {index_of_node.at(edge.from.get()), index_of_node.at(edge.to.get()), edge.data});
     }
     std::ranges::sort(created.edges, {}, [](const drawn_edge& e) {
       return std::tuple{e.from, e.to, e.data.from_port, e.data.to_port, e.data.type};
@@ -77,11 +78,11 @@ class reader {
 }  // namespace
 
 std::size_t drawn_graph::count() const noexcept {
-  std::size_t all = nodes.size();
+  std::size_t total = nodes.size();
   for (const drawn_node& node : nodes) {
-    for (const drawn_graph& part : node.parts) all += part.count();
+    for (const drawn_graph& part : node.parts) total += part.count();
   }
-  return all;
+  return total;
 }
 
 drawn_graph read_graph(graph_ref graph, call_site at) { return reader{at}.read(graph, {}); }

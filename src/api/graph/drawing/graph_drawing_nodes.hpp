@@ -1,5 +1,6 @@
-// api/graph/drawing/graph_drawing_nodes.hpp - what is drawn of a graph: its nodes in words, its
-// edges, its parts.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/drawing/graph_drawing_nodes.hpp - the data of a drawing: described nodes, edges and
+// parts.
 #pragma once
 
 #include <weir/core/call_site.hpp>
@@ -17,12 +18,12 @@ struct drawn_graph;
 struct drawn_node {
   node_kind kind = node_kind::empty;
   std::string tag;
-  std::string description;         // "copy 4 KiB, host to device"
-  std::string site;                // "main.cpp:12", or nothing
+  std::string description;         // such as "copy 4 KiB, host to device"
+  std::string site;                // such as "main.cpp:12", or empty
   std::vector<drawn_graph> parts;  // a child graph, or bodies
 };
 
-// By the places of the nodes.
+// An edge by the indices of its nodes.
 struct drawn_edge {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -30,14 +31,15 @@ struct drawn_edge {
 };
 
 struct drawn_graph {
-  std::string title;  // of a part: what has to be for it to run
+  std::string title;  // for a part, the condition under which it runs
   std::vector<drawn_node> nodes;
-  std::vector<drawn_edge> edges;  // by where they begin, and then by where they lead
+  std::vector<drawn_edge> edges;  // sorted by source, then by target
 
-  [[nodiscard]] std::size_t count() const noexcept;  // of its nodes, and those of its parts
+  [[nodiscard]] std::size_t count() const noexcept;  // number of nodes, including those of parts
 };
 
-// Reads all of it. Throws what asking for nodes, edges and kinds throws.
+// Reads the whole graph.
+// Throws: as the queries of nodes, edges and kinds.
 [[nodiscard]] drawn_graph read_graph(graph_ref graph, call_site at);
 
 }  // namespace weir::detail

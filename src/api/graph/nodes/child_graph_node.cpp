@@ -1,4 +1,5 @@
-// api/graph/nodes/child_graph_node.cpp - nodes that are graphs.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/child_graph_node.cpp - nodes that contain a graph.
 #include <weir/core/to_string.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
 
@@ -35,42 +36,48 @@ abi::CUgraph embedded_graph(abi::CUgraphNode node, call_site at) {
       at);
 }
 
-// What a driver would crash on, or find out only when it instantiates.
-void check_child(CUgraph_st* to, graph_ref child, call_site at) {
-  detail::require_open(graph_ref{to}, add_child_call, at);
+// Checks what would crash a driver or be found only at instantiation.
+void check_child(CUgraph_st* parent_graph, graph_ref child, call_site at) {
+  detail::require_open(graph_ref{parent_graph}, add_child_call, at);
   CUgraph_st* const handle = detail::require_not_capturing(child, add_child_call, at);
-  if (detail::is_part_of(to, handle)) {
-    detail::throw_error(errc::invalid_value, add_child_call, to_string(graph_ref{to}),
-                        "a graph cannot be a part of itself", at);
+  if (detail::is_part_of(parent_graph, handle)) {
+    detail::throw_error(errc::invalid_value, add_child_call, to_string(graph_ref{parent_graph}),
+                        "a graph cannot contain itself; pass another graph", at);
   }
-  if (!detail::is_in_body(to)) return;
+  if (!detail::is_in_body(parent_graph)) return;
   const graph_node not_allowed = detail::find_not_allowed_in_body(handle, at);
   if (!not_allowed) return;
   detail::throw_error(
-      errc::not_supported, add_child_call, to_string(graph_ref{to}),
-      fmt::format("the child has a node that no body of a conditional node can hold: {}",
+      errc::not_supported, add_child_call, to_string(graph_ref{parent_graph}),
+      fmt::format("the child contains {}, which a body of a conditional node cannot contain; use a "
+                  "child without it",
                   detail::describe(not_allowed)),
       at);
 }
 
-[[noreturn, gnu::cold]] void fail_adding_child(abi::CUresult answer, CUgraph_st* to,
-                                               graph_ref child, dependency_list after, bool moved,
-                                               call_site at) {
+[[noreturn, gnu::cold]] void fail_adding_child(abi::CUresult answer, CUgraph_st* parent_graph,
+                                               graph_ref child, dependency_list dependencies,
+                                               bool moved, call_site at) {
   std::string reason = detail::hint_for(node_kind::child_graph);
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
-    reason = "a graph that is a part of a node already is no child of another one";
+    reason =
+        "the child is already part of a node; pass a graph that is not part of another "
+        "one";
     if (const graph_node not_movable = detail::find_conditional(child.get(), at)) {
-      reason = fmt::format("a graph with such a node is no child, neither copied nor moved: {}",
-                           detail::describe(not_movable));
+      reason = fmt::format(
+          "a graph that contains {} can be neither copied nor moved into a child graph "
+          "node; add its nodes to the parent directly",
+          detail::describe(not_movable));
     } else if (const graph_node not_copyable = detail::find_not_copyable(child.get(), at);
                not_copyable && !moved) {
       reason = fmt::format(
-          "there is one only of a graph with such a node, so that it cannot be copied: {}; "
-          "add_moved_child() takes the graph itself",
+          "a graph that contains {} cannot be cloned; use add_moved_child() to move it "
+          "instead",
           detail::describe(not_copyable));
     }
   }
-  detail::fail_adding(answer, to, after, node_kind::child_graph, std::move(reason), at);
+  detail::fail_adding(answer, parent_graph, dependencies, node_kind::child_graph, std::move(reason),
+                      at);
 }
 
 abi::CUgraphNodeParams params_of(graph_ref child, abi::CUgraphChildGraphNodeOwnership ownership) {
@@ -85,49 +92,51 @@ abi::CUgraphNodeParams params_of(graph_ref child, abi::CUgraphChildGraphNodeOwne
 graph_ref child_graph_node::child(call_site at) const {
   detail::require_open(*this, "cuGraphChildGraphNodeGetGraph", at);
   CUgraph_st* const part = embedded_graph(get(), at);
-  if (CUgraph_st* const of = graph().get(); of != nullptr) {
-    detail::ensure_metadata(of, at);
-    detail::add_part(part, of, get(), detail::part_kind::child);
+  if (CUgraph_st* const parent_graph = graph().get(); parent_graph != nullptr) {
+    detail::ensure_metadata(parent_graph, at);
+    detail::add_part(part, parent_graph, get(), detail::part_kind::child);
   }
   return graph_ref{part};
 }
 
-CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* to, dependency_list after,
-                                               call_site at) const {
-  check_child(to, child_, at);
+CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* parent_graph,
+                                               dependency_list dependencies, call_site at) const {
+  check_child(parent_graph, child_, at);
   std::optional<detail::part_reservation> reservation;
   if (detail::any_graph_metadata()) {
-    detail::ensure_metadata(to, at);
+    detail::ensure_metadata(parent_graph, at);
     reservation.emplace(1);
   }
   abi::CUgraphNodeParams params = params_of(child_, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
   CUgraphNode_st* created = nullptr;
-  if (const auto answer = detail::try_add_node(to, after, params, {}, created, at);
+  if (const auto answer = detail::try_add_node(parent_graph, dependencies, params, {}, created, at);
       answer != abi::CUDA_SUCCESS) {
-    fail_adding_child(answer, to, child_, after, false, at);
+    fail_adding_child(answer, parent_graph, child_, dependencies, false, at);
   }
   if (!reservation) return created;
   try {
     CUgraph_st* const part = embedded_graph(created, at);
-    reservation->add_library_module(part, to, created, detail::part_kind::child);
+    reservation->add_part(part, parent_graph, created, detail::part_kind::child);
     detail::copy_metadata(child_.get(), part, at);
   } catch (...) {
     if (driver().cuGraphDestroyNode(created) == abi::CUDA_SUCCESS) {
-      static_cast<void>(detail::erase_node_metadata(to, created));
+      static_cast<void>(detail::erase_node_metadata(parent_graph, created));
       throw;
     }
-    detail::call_unhandled_error_handler(std::current_exception());  // it is added, and works
+    detail::call_unhandled_error_handler(std::current_exception());  // the node exists and works
   }
   return created;
 }
 
-// The driver's executable takes over what the nodes do, and nothing of what the graph keeps.
+// An executable takes over the operations of the child's nodes, but no references to what the child
+// keeps. A clone keeps those alive.
 detail::child_graph_owner child_graph_parameters::owners_in_exec(call_site at) const {
   CUgraph_st* const child =
       detail::require_not_capturing(child_, "cuGraphExecChildGraphNodeSetParams", at);
   abi::CUgraph copy = nullptr;
   const abi::CUresult answer = driver().cuGraphClone(&copy, child);
-  // What cannot be copied cannot be set either, and that answer says more.
+  // The driver cannot clone this graph, so it cannot set it either. Its error for cloning is more
+  // specific.
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED || answer == abi::CUDA_ERROR_INVALID_VALUE) return {};
   check(answer, "cuGraphClone", subject::graph(child), at);
   detail::forget_metadata(copy);
@@ -135,28 +144,32 @@ detail::child_graph_owner child_graph_parameters::owners_in_exec(call_site at) c
   return {detail::keep_alive_ref{*new detail::keep_alive_box<graph>{std::move(created)}}};
 }
 
-void child_graph_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+void child_graph_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
+                                         call_site at) const {
   constexpr const char* call = "cuGraphExecChildGraphNodeSetParams";
   CUgraph_st* const child = detail::require_not_capturing(child_, call, at);
-  detail::check_set_in(driver().cuGraphExecChildGraphNodeSetParams(exec, node.get(), child), call,
-                       exec, node, node_kind::child_graph, at);
+  detail::check_set_in_exec(driver().cuGraphExecChildGraphNodeSetParams(exec, node.get(), child),
+                            call, exec, node, node_kind::child_graph, at);
 }
 
-child_graph_node add_moved_child(graph_ref to, graph&& child, dependency_list after, call_site at) {
-  check_child(to.get(), child, at);
+child_graph_node add_moved_child(graph_ref parent_graph, graph&& child,
+                                 dependency_list dependencies, call_site at) {
+  check_child(parent_graph.get(), child, at);
   std::optional<detail::part_reservation> reservation;
   if (detail::any_graph_metadata()) {
-    detail::ensure_metadata(to.get(), at);
+    detail::ensure_metadata(parent_graph.get(), at);
     reservation.emplace(1);
   }
   abi::CUgraphNodeParams params = params_of(child, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
   CUgraphNode_st* created = nullptr;
-  const auto answer = detail::try_add_node(to.get(), after, params, {}, created, at);
-  if (answer != abi::CUDA_SUCCESS) fail_adding_child(answer, to.get(), child, after, true, at);
+  const auto answer =
+      detail::try_add_node(parent_graph.get(), dependencies, params, {}, created, at);
+  if (answer != abi::CUDA_SUCCESS)
+    fail_adding_child(answer, parent_graph.get(), child, dependencies, true, at);
   CUgraph_st* const part = detail::detach_graph(child);
-  detail::note_graph_moved(part, to.get());
-  if (reservation) reservation->add_moved_part(part, to.get(), created);
-  return child_graph_node{detail::known_kind{}, graph_node{created, to.get()}};
+  detail::note_graph_moved(part, parent_graph.get());
+  if (reservation) reservation->add_moved_part(part, parent_graph.get(), created);
+  return child_graph_node{detail::known_kind{}, graph_node{created, parent_graph.get()}};
 }
 
 }  // namespace weir

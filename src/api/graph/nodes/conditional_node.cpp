@@ -1,4 +1,5 @@
-// api/graph/nodes/conditional_node.cpp - conditions, and nodes that run bodies by them.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/conditional_node.cpp - conditions, and nodes that run bodies depending on them.
 #include <weir/core/to_string.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
 
@@ -29,9 +30,9 @@ int driver_version(call_site at) {
   return version;
 }
 
-unsigned long long make(graph_ref of, std::optional<unsigned> at_launch, abi::CUcontext context,
-                        call_site at) {
-  CUgraph_st* const graph = detail::require_open(of, create_call, at);
+unsigned long long make(graph_ref owner_graph, std::optional<unsigned> at_launch,
+                        abi::CUcontext context, call_site at) {
+  CUgraph_st* const graph = detail::require_open(owner_graph, create_call, at);
   unsigned long long handle = 0;
   check(driver().cuGraphConditionalHandleCreate(
             reinterpret_cast<abi::CUgraphConditionalHandle*>(&handle), graph, context,
@@ -43,11 +44,13 @@ unsigned long long make(graph_ref of, std::optional<unsigned> at_launch, abi::CU
 detail::conditional_metadata metadata_of(conditional_node node, call_site at) {
   constexpr const char* call = "weir::conditional_node::body";
   detail::require_open(node, call, at);
-  auto known = detail::find_conditional_metadata(node.graph().get(), node.get());
-  if (known) return *std::move(known);
+  auto metadata = detail::find_conditional_metadata(node.graph().get(), node.get());
+  if (metadata) return *std::move(metadata);
   detail::throw_error(
       errc::not_supported, call, to_string(graph_node{node}),
-      "drivers do not tell the bodies of a node again; of one that weir added they are known", at);
+      "drivers cannot be queried for the bodies of a conditional node; use a node that "
+      "was added through weir",
+      at);
 }
 
 }  // namespace
@@ -58,19 +61,23 @@ conditional_support conditional_support_of_driver(call_site at) {
   return {version >= first_with_if_and_while, version >= first_with_else_and_switch};
 }
 
-condition::condition(graph_ref of, std::optional<unsigned> at_launch, call_site at)
-    : condition{of, at_launch, context_ref{detail::default_node_context(at)}, at} {}
+condition::condition(graph_ref owner_graph, std::optional<unsigned> at_launch, call_site at)
+    : condition{owner_graph, at_launch, context_ref{detail::default_node_context(at)}, at} {}
 
-condition::condition(graph_ref of, std::optional<unsigned> at_launch, context_ref context,
+condition::condition(graph_ref owner_graph, std::optional<unsigned> at_launch, context_ref context,
                      call_site at)
-    : handle_{make(of, at_launch, context.get(), at)}, graph_{of}, context_{context} {}
+    : handle_{make(owner_graph, at_launch, context.get(), at)},
+      graph_{owner_graph},
+      context_{context} {}
 
 graph_ref conditional_node::body(std::size_t number, call_site at) const {
-  const detail::conditional_metadata known = metadata_of(*this, at);
-  if (number < known.bodies.size()) return graph_ref{known.bodies[number]};
+  const detail::conditional_metadata metadata = metadata_of(*this, at);
+  if (number < metadata.bodies.size()) return graph_ref{metadata.bodies[number]};
   detail::throw_error(
       errc::invalid_value, "weir::conditional_node::body", to_string(graph_node{*this}),
-      fmt::format("it has {} bodies, from 0 on; there is no body {}", known.bodies.size(), number),
+      fmt::format("the node has {} bodies, counted from 0, and body {} was requested; pass a "
+                  "smaller number",
+                  metadata.bodies.size(), number),
       at);
 }
 
@@ -84,15 +91,16 @@ conditional_kind conditional_node::type(call_site at) const {
   return static_cast<conditional_kind>(metadata_of(*this, at).type);
 }
 
-CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* to, dependency_list after,
+CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* parent_graph,
+                                                       dependency_list dependencies,
                                                        call_site at) const {
   constexpr const char* call = "cuGraphAddNode";
-  CUgraph_st* const graph = require_open(graph_ref{to}, call, at);
+  CUgraph_st* const graph = require_open(graph_ref{parent_graph}, call, at);
   const bool newer = type_ == conditional_kind::switch_number || bodies_ == 2;
   if (newer && driver_version(at) < first_with_else_and_switch) {
     throw_error(errc::call_requires_newer_driver, call, to_string(graph_ref{graph}),
-                "else and switch are of CUDA 12.8 and later; conditional_support_of_driver() "
-                "tells, and two ifs do the same",
+                "else and switch need a driver for CUDA 12.8 or later; check "
+                "conditional_support_of_driver(), or use two if nodes",
                 at);
   }
   ensure_metadata(graph, at);
@@ -104,20 +112,22 @@ CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* to, dependenc
   params.conditional.size = bodies_;
   params.conditional.ctx = condition_.context().get();
   CUgraphNode created = nullptr;
-  if (const CUresult answer = try_add_node(graph, after, params, {}, created, at);
+  if (const CUresult answer = try_add_node(graph, dependencies, params, {}, created, at);
       answer != CUDA_SUCCESS) {
     std::string reason =
-        "the condition has to be of this graph, or of one that it is a part of, and used by no "
-        "other node";
+        "the condition belongs to another graph, or another node uses it; create a "
+        "condition of this graph, or of one that contains it, for each node";
     if (!is_part_of(graph, condition_.graph().get()))
-      reason = "the condition is of " + to_string(condition_.graph());
+      reason = fmt::format(
+          "the condition belongs to {}; create a condition of this graph, or of one that contains "
+          "it",
+          to_string(condition_.graph()));
     if (type_ == conditional_kind::switch_number && bodies_ == 0)
-      reason = "a switch has at least one case";
-    fail_adding(answer, graph, after, node_kind::conditional, std::move(reason), at);
+      reason = "the switch has no cases; pass at least one case";
+    fail_adding(answer, graph, dependencies, node_kind::conditional, std::move(reason), at);
   }
   const std::span bodies{params.conditional.phGraph_out, bodies_};
-  for (const CUgraph body : bodies)
-    reservation.add_library_module(body, graph, created, part_kind::body);
+  for (const CUgraph body : bodies) reservation.add_part(body, graph, created, part_kind::body);
   reservation.set_conditional(graph, created, static_cast<unsigned>(type_), bodies);
   return created;
 }

@@ -1,4 +1,5 @@
-// api/graph/nodes/copy_node.cpp - nodes that copy.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/copy_node.cpp - copy nodes.
 #include <weir/graph/nodes/copy_node.hpp>
 
 #include "api/device/make_current.hpp"
@@ -15,14 +16,14 @@ using detail::driver;
 namespace {
 
 constexpr const char* set_call = "cuGraphMemcpyNodeSetParams";
-constexpr const char* set_in_call = "cuGraphExecMemcpyNodeSetParams";
+constexpr const char* set_in_exec_call = "cuGraphExecMemcpyNodeSetParams";
 
 static_assert(static_cast<unsigned>(copy_side::memory::host) == abi::CU_MEMORYTYPE_HOST);
 static_assert(static_cast<unsigned>(copy_side::memory::device) == abi::CU_MEMORYTYPE_DEVICE);
 static_assert(static_cast<unsigned>(copy_side::memory::array) == abi::CU_MEMORYTYPE_ARRAY);
 static_assert(static_cast<unsigned>(copy_side::memory::unified) == abi::CU_MEMORYTYPE_UNIFIED);
 
-// A side of which all is known that the driver wants to know.
+// Returns the side with the kind of memory and the context filled in.
 copy_side resolve_side(copy_side side, call_site at) {
   if (side.kind == copy_side::memory::device && side.context == nullptr) {
     side.context = detail::query_pointer_attributes(side.address, at).context;
@@ -46,9 +47,9 @@ struct driver_copy {
   abi::CUcontext context = nullptr;
 };
 
-driver_copy to_driver_params(const copy_parameters& what, call_site at) {
-  const copy_side from = resolve_side(what.from(), at);
-  const copy_side to = resolve_side(what.to(), at);
+driver_copy to_driver_params(const copy_parameters& parameters, call_site at) {
+  const copy_side from = resolve_side(parameters.from(), at);
+  const copy_side to = resolve_side(parameters.to(), at);
   driver_copy created;
   abi::CUDA_MEMCPY3D& p = created.params;
   p.srcXInBytes = from.x;
@@ -69,25 +70,26 @@ driver_copy to_driver_params(const copy_parameters& what, call_site at) {
   p.dstArray = to.array;
   p.dstPitch = to.pitch;
   p.dstHeight = to.slice_rows;
-  p.WidthInBytes = what.width_bytes();
-  p.Height = what.height();
-  p.Depth = what.depth();
+  p.WidthInBytes = parameters.width_bytes();
+  p.Height = parameters.height();
+  p.Depth = parameters.depth();
   created.context = to.context != nullptr ? to.context : from.context;
   if (created.context == nullptr) created.context = detail::default_node_context(at);
   return created;
 }
 
-bool is_plain(abi::CUmemorytype kind) noexcept {
+bool is_host_or_device(abi::CUmemorytype kind) noexcept {
   return kind == abi::CU_MEMORYTYPE_HOST || kind == abi::CU_MEMORYTYPE_DEVICE;
 }
 
-bool is_between_plain(const abi::CUDA_MEMCPY3D& p) noexcept {
-  return is_plain(p.srcMemoryType) && is_plain(p.dstMemoryType);
+bool is_between_host_and_device(const abi::CUDA_MEMCPY3D& p) noexcept {
+  return is_host_or_device(p.srcMemoryType) && is_host_or_device(p.dstMemoryType);
 }
 
-// The same copy, if it is one between plain memories: these are told apart by their addresses, too.
-abi::CUDA_MEMCPY3D by_address(abi::CUDA_MEMCPY3D p) noexcept {
-  if (!is_between_plain(p)) return p;
+// Returns the copy with unified addresses, from which the driver determines the types of memory.
+// Copies that involve arrays are returned unchanged.
+abi::CUDA_MEMCPY3D with_unified_addresses(abi::CUDA_MEMCPY3D p) noexcept {
+  if (!is_between_host_and_device(p)) return p;
   if (p.srcMemoryType == abi::CU_MEMORYTYPE_HOST) p.srcDevice = detail::device_address(p.srcHost);
   if (p.dstMemoryType == abi::CU_MEMORYTYPE_HOST) p.dstDevice = detail::device_address(p.dstHost);
   p.srcHost = nullptr;
@@ -96,12 +98,13 @@ abi::CUDA_MEMCPY3D by_address(abi::CUDA_MEMCPY3D p) noexcept {
   return p;
 }
 
-// Was it captured? Then it stays a copy between addresses, as its executables are.
-bool is_by_address(abi::CUgraphNode node, call_site at) {
+// Returns true if the node was captured. Such a node, and its executables, copy between unified
+// addresses.
+bool uses_unified_addresses(abi::CUgraphNode node, call_site at) {
   abi::CUDA_MEMCPY3D now{};
   const abi::CUresult answer = driver().cuGraphMemcpyNodeGetParams(node, &now);
-  if (answer == abi::CUDA_ERROR_INVALID_VALUE)
-    return false;  // no copy at all, and setting it says that
+  // The node does not copy. Setting its parameters reports that.
+  if (answer == abi::CUDA_ERROR_INVALID_VALUE) return false;
   detail::check(answer, "cuGraphMemcpyNodeGetParams", {}, at);
   return now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED &&
          now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
@@ -122,7 +125,7 @@ copy_parameters::copy_parameters(detail::node_memory&& from, detail::node_memory
   if (from.bytes > to.bytes) {
     detail::throw_error(
         errc::invalid_value, "weir::copy_parameters", fmt::format("memory at {}", to.address),
-        fmt::format("{} bytes do not fit into {}; take a part of the source (std::span::first)",
+        fmt::format("{} bytes do not fit into {}; copy a part of the source (std::span::first)",
                     from.bytes, to.bytes),
         at);
   }
@@ -134,7 +137,7 @@ copy_parameters::copy_parameters(detail::node_memory&& from, detail::node_memory
 
 void copy_parameters::throw_size_mismatch(call_site at) {
   detail::throw_error(errc::invalid_value, "weir::copy_parameters", "",
-                      "the two boxes have to be of one size", at);
+                      "the two boxes differ in size; pass boxes of one size", at);
 }
 
 copy_parameters copy_node::parameters(call_site at) const {
@@ -162,49 +165,54 @@ copy_parameters copy_node::parameters(call_site at) const {
                      p.dstPitch,
                      p.dstHeight,
                      nullptr};
-  copy_parameters what{from, to, p.WidthInBytes, p.Height, p.Depth};
-  detail::get_owners(*this, what.owners_);
-  return what;
+  copy_parameters parameters{from, to, p.WidthInBytes, p.Height, p.Depth};
+  detail::get_owners(*this, parameters.owners_);
+  return parameters;
 }
 
-void copy_node::set(const copy_parameters& what, call_site at) const { what.set_on(*this, at); }
+void copy_node::set(const copy_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
+}
 
-CUgraphNode_st* copy_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* copy_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                        call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   const driver_copy created = to_driver_params(*this, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEMCPY;
   params.memcpy = {0, 0, created.context, created.params};
-  return detail::add_node(to, after, params, owners(), at);
+  return detail::add_node(parent_graph, dependencies, params, owners(), at);
 }
 
-void copy_parameters::set_on(graph_node node, call_site at) const {
+void copy_parameters::set_in_graph(graph_node node, call_site at) const {
   detail::require_outside_host_function(set_call, {}, at);
   const driver_copy created = to_driver_params(*this, at);
   detail::change_node(
       node, node_kind::copy, owners(), set_call,
       [&](abi::CUgraphNode handle) {
-        const abi::CUDA_MEMCPY3D to =
-            is_by_address(handle, at) ? by_address(created.params) : created.params;
-        // The call names no context, and memory of pools has none: where none is current an H200
-        // takes it, but then no executable of the node takes another copy.
+        const abi::CUDA_MEMCPY3D to = uses_unified_addresses(handle, at)
+                                          ? with_unified_addresses(created.params)
+                                          : created.params;
+        // The call takes no context, and memory of pools has none. An H200 accepts the call without
+        // a current context, but then no executable of the node accepts another copy.
         const detail::make_current current{created.context, at};
         return driver().cuGraphMemcpyNodeSetParams(handle, &to);
       },
       at);
 }
 
-// In an executable a copy stays one between kinds of memory or one between addresses, and captured
-// ones are of the latter sort. Nothing tells which, once the graph is gone: so both are tried.
-void copy_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+// A copy node in an executable has either fixed memory types or, if it was captured, unified
+// addresses. Its parameters must keep that form. The form is unknown if the graph was destroyed, so
+// both forms are tried.
+void copy_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
   const driver_copy created = to_driver_params(*this, at);
   const auto set = [&](const abi::CUDA_MEMCPY3D& to) {
     return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &to, created.context);
   };
   abi::CUresult status = set(created.params);
-  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_plain(created.params))
-    status = set(by_address(created.params));
-  detail::check_set_in(status, set_in_call, exec, node, node_kind::copy, at);
+  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_host_and_device(created.params))
+    status = set(with_unified_addresses(created.params));
+  detail::check_set_in_exec(status, set_in_exec_call, exec, node, node_kind::copy, at);
 }
 
 }  // namespace weir

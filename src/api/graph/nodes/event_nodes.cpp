@@ -1,4 +1,5 @@
-// api/graph/nodes/event_nodes.cpp - nodes that record events and wait for them.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/event_nodes.cpp - nodes that record events or wait for them.
 #include <weir/graph/nodes/event_nodes.hpp>
 
 #include "api/graph/node_calls.hpp"
@@ -27,13 +28,13 @@ event_ref event_record_node::event(call_site at) const {
 }
 
 event_record_parameters event_record_node::parameters(call_site at) const {
-  event_record_parameters what{event(at), at};
-  what.event_.share_owners_of(*this);
-  return what;
+  event_record_parameters parameters{event(at), at};
+  parameters.event_.share_owners_of(*this);
+  return parameters;
 }
 
-void event_record_node::set(const event_record_parameters& what, call_site at) const {
-  what.set_on(*this, at);
+void event_record_node::set(const event_record_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
 }
 
 event_ref event_wait_node::event(call_site at) const {
@@ -44,24 +45,24 @@ event_ref event_wait_node::event(call_site at) const {
 }
 
 event_wait_parameters event_wait_node::parameters(call_site at) const {
-  event_wait_parameters what{event(at), at};
-  what.event_.share_owners_of(*this);
-  return what;
+  event_wait_parameters parameters{event(at), at};
+  parameters.event_.share_owners_of(*this);
+  return parameters;
 }
 
-void event_wait_node::set(const event_wait_parameters& what, call_site at) const {
-  what.set_on(*this, at);
+void event_wait_node::set(const event_wait_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
 }
 
-CUgraphNode_st* event_record_parameters::add_to(CUgraph_st* to, dependency_list after,
-                                                call_site at) const {
+CUgraphNode_st* event_record_parameters::add_to(CUgraph_st* parent_graph,
+                                                dependency_list dependencies, call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD;
   params.eventRecord.event = event().get();
-  return detail::add_node(to, after, params, owners(), at);
+  return detail::add_node(parent_graph, dependencies, params, owners(), at);
 }
 
-void event_record_parameters::set_on(graph_node node, call_site at) const {
+void event_record_parameters::set_in_graph(graph_node node, call_site at) const {
   detail::change_node(
       node, node_kind::event_record, owners(), "cuGraphEventRecordNodeSetEvent",
       [&](abi::CUgraphNode handle) {
@@ -70,21 +71,22 @@ void event_record_parameters::set_on(graph_node node, call_site at) const {
       at);
 }
 
-void event_record_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  detail::check_set_in(driver().cuGraphExecEventRecordNodeSetEvent(exec, node.get(), event().get()),
-                       "cuGraphExecEventRecordNodeSetEvent", exec, node, node_kind::event_record,
-                       at);
+void event_record_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
+                                          call_site at) const {
+  detail::check_set_in_exec(
+      driver().cuGraphExecEventRecordNodeSetEvent(exec, node.get(), event().get()),
+      "cuGraphExecEventRecordNodeSetEvent", exec, node, node_kind::event_record, at);
 }
 
-CUgraphNode_st* event_wait_parameters::add_to(CUgraph_st* to, dependency_list after,
-                                              call_site at) const {
+CUgraphNode_st* event_wait_parameters::add_to(CUgraph_st* parent_graph,
+                                              dependency_list dependencies, call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_WAIT_EVENT;
   params.eventWait.event = event().get();
-  return detail::add_node(to, after, params, owners(), at);
+  return detail::add_node(parent_graph, dependencies, params, owners(), at);
 }
 
-void event_wait_parameters::set_on(graph_node node, call_site at) const {
+void event_wait_parameters::set_in_graph(graph_node node, call_site at) const {
   detail::change_node(
       node, node_kind::event_wait, owners(), "cuGraphEventWaitNodeSetEvent",
       [&](abi::CUgraphNode handle) {
@@ -93,9 +95,10 @@ void event_wait_parameters::set_on(graph_node node, call_site at) const {
       at);
 }
 
-void event_wait_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  detail::check_set_in(driver().cuGraphExecEventWaitNodeSetEvent(exec, node.get(), event().get()),
-                       "cuGraphExecEventWaitNodeSetEvent", exec, node, node_kind::event_wait, at);
+void event_wait_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
+  detail::check_set_in_exec(
+      driver().cuGraphExecEventWaitNodeSetEvent(exec, node.get(), event().get()),
+      "cuGraphExecEventWaitNodeSetEvent", exec, node, node_kind::event_wait, at);
 }
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// api/graph/nodes/host_function_node.cpp - nodes that run code of the host.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/host_function_node.cpp - nodes that run host functions.
 #include <weir/graph/nodes/host_function_node.hpp>
 
 #include "api/core/call_restrictions.hpp"
@@ -13,8 +14,8 @@ using detail::driver;
 
 namespace {
 
-// What the driver calls. It must not be left by an exception, and there is no one stream whose
-// sync() could throw it.
+// The driver calls this. No exception may leave it, and there is no single stream whose sync()
+// could throw it.
 void CUDA_CB run_closure(void* data) {
   auto& closure = *static_cast<detail::node_closure*>(data);
   const detail::host_function_guard mark;
@@ -25,8 +26,8 @@ void CUDA_CB run_closure(void* data) {
   }
 }
 
-abi::CUDA_HOST_NODE_PARAMS to_driver_params(const host_function_parameters& what) noexcept {
-  return {what.function(), what.data()};
+abi::CUDA_HOST_NODE_PARAMS to_driver_params(const host_function_parameters& parameters) noexcept {
+  return {parameters.function(), parameters.data()};
 }
 
 }  // namespace
@@ -40,29 +41,29 @@ host_function_parameters host_function_node::parameters(call_site at) const {
         return driver().cuGraphHostNodeGetParams(node, params);
       },
       at);
-  host_function_parameters what{p.fn, p.userData};
+  host_function_parameters parameters{p.fn, p.userData};
   if (p.fn == &run_closure) {
-    // Alive: the node's graph has a share.
+    // The closure is alive, because the graph of the node holds a reference.
     auto& closure = *static_cast<detail::node_closure*>(p.userData);
     __atomic_fetch_add(&closure.shares, 1, __ATOMIC_RELAXED);
-    what.closure_ = detail::keep_alive_ref{closure};
+    parameters.closure_ = detail::keep_alive_ref{closure};
   }
-  return what;
+  return parameters;
 }
 
-void host_function_node::set(const host_function_parameters& what, call_site at) const {
-  what.set_on(*this, at);
+void host_function_node::set(const host_function_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
 }
 
-CUgraphNode_st* host_function_parameters::add_to(CUgraph_st* to, dependency_list after,
-                                                 call_site at) const {
+CUgraphNode_st* host_function_parameters::add_to(CUgraph_st* parent_graph,
+                                                 dependency_list dependencies, call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_HOST;
   params.host = to_driver_params(*this);
-  return detail::add_node(to, after, params, owners(), at);
+  return detail::add_node(parent_graph, dependencies, params, owners(), at);
 }
 
-void host_function_parameters::set_on(graph_node node, call_site at) const {
+void host_function_parameters::set_in_graph(graph_node node, call_site at) const {
   const abi::CUDA_HOST_NODE_PARAMS params = to_driver_params(*this);
   detail::change_node(
       node, node_kind::host_function, owners(), "cuGraphHostNodeSetParams",
@@ -70,10 +71,12 @@ void host_function_parameters::set_on(graph_node node, call_site at) const {
       at);
 }
 
-void host_function_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+void host_function_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
+                                           call_site at) const {
   const abi::CUDA_HOST_NODE_PARAMS params = to_driver_params(*this);
-  detail::check_set_in(driver().cuGraphExecHostNodeSetParams(exec, node.get(), &params),
-                       "cuGraphExecHostNodeSetParams", exec, node, node_kind::host_function, at);
+  detail::check_set_in_exec(driver().cuGraphExecHostNodeSetParams(exec, node.get(), &params),
+                            "cuGraphExecHostNodeSetParams", exec, node, node_kind::host_function,
+                            at);
 }
 
 }  // namespace weir

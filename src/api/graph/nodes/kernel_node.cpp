@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // api/graph/nodes/kernel_node.cpp - nodes that run kernels.
 #include <weir/graph/nodes/kernel_node.hpp>
 
@@ -23,7 +24,7 @@ using detail::driver;
 namespace detail {
 namespace {
 
-// Arguments of a node, and what it keeps for them.
+// The arguments of a node and their owners.
 struct argument_copies final : keep_alive {
   argument_copies() {
     run = [](deferred_task& self) noexcept {
@@ -38,12 +39,12 @@ struct argument_copies final : keep_alive {
 
 }  // namespace
 
-keep_alive_ref copied_arguments(const launched_kernel& what, const argument_list& arguments) {
+keep_alive_ref copied_arguments(const launched_kernel& launched, const argument_list& arguments) {
   constexpr const char* call = "cuGraphAddNode";
-  const call_site at = what.at();
-  check_arguments(what.what(), arguments.size, arguments.shapes, call, at);
+  const call_site at = launched.at();
+  check_arguments(launched.target(), arguments.size, arguments.shapes, call, at);
   auto copies = std::make_unique<argument_copies>();
-  // Each where the widest type could lie.
+  // Each argument is aligned for the widest type.
   constexpr std::size_t unit = sizeof(std::max_align_t);
   std::size_t units = 0;
   for (std::size_t i = 0; i < arguments.size; ++i)
@@ -61,7 +62,7 @@ keep_alive_ref copied_arguments(const launched_kernel& what, const argument_list
     units += (arguments.shapes[i].size + unit - 1) / unit;
   }
   copies->values.push_back(nullptr);
-  copies->owners.push_back(what.what().owner());
+  copies->owners.push_back(launched.target().owner());
   for (std::size_t i = 0; i < arguments.size; ++i) {
     copies->owners.push_back(arguments.keep[i](arguments.arguments[i]));
   }
@@ -76,8 +77,8 @@ void** values_in(const keep_alive_ref& copied) noexcept {
 
 namespace {
 
-// Around calls about kernels' nodes. The function tells which context is meant; an H200's driver
-// (580.159) crashes all the same where none is current.
+// Makes a context current around calls about kernel nodes. The function determines the context that
+// the driver uses. An H200's driver (580.159) nevertheless crashes if no context is current.
 class default_context {
  public:
   explicit default_context(call_site at) : current_{detail::default_node_context(at), at} {}
@@ -86,17 +87,17 @@ class default_context {
   detail::make_current current_;
 };
 
-// What no node has.
+// Throws for launch options that nodes do not have.
 void throw_if_not_supported(const launch_config& config, call_site at) {
   detail::require_complete_cluster(config, "cuGraphAddNode", nullptr, at);
   if (!config.programmatic) return;
   detail::throw_error(errc::not_supported, "cuGraphAddNode", "a kernel node",
-                      "a programmatic launch of a node is an edge with data: "
-                      "graph_ref::add_dependency(from, to, data)",
+                      "a kernel node cannot be launched programmatically; use an edge with data "
+                      "instead: graph_ref::add_dependency(from, to, data)",
                       at);
 }
 
-// Changes what a node has beside its parameters: what the graph keeps for those stays.
+// Changes an attribute of a node. The owners of its parameters stay.
 template <class Set>
 void change_attributes(kernel_node node, const char* call, const Set& set, call_site at) {
   const abi::CUgraphNode handle = detail::require_open(node, call, at);
@@ -105,7 +106,7 @@ void change_attributes(kernel_node node, const char* call, const Set& set, call_
   }
 }
 
-// What a launch has beyond the node's parameters. Nothing of a plain one.
+// Sets the launch options that are not node parameters. Does nothing for a plain launch.
 void set_attributes(CUgraphNode_st* node, const launch_config& config, call_site at) {
   for (const abi::CUlaunchAttribute& attribute : detail::launch_attributes{config}) {
     detail::check(driver().cuGraphKernelNodeSetAttribute(node, attribute.id, &attribute.value),
@@ -113,18 +114,18 @@ void set_attributes(CUgraphNode_st* node, const launch_config& config, call_site
   }
 }
 
-abi::CUDA_KERNEL_NODE_PARAMS to_driver_params(const kernel_parameters& what,
+abi::CUDA_KERNEL_NODE_PARAMS to_driver_params(const kernel_parameters& parameters,
                                               void** extra) noexcept {
   abi::CUDA_KERNEL_NODE_PARAMS p{};
-  p.func = what.function();
-  p.gridDimX = what.grid().x;
-  p.gridDimY = what.grid().y;
-  p.gridDimZ = what.grid().z;
-  p.blockDimX = what.block().x;
-  p.blockDimY = what.block().y;
-  p.blockDimZ = what.block().z;
-  p.sharedMemBytes = what.shared_bytes();
-  p.kernelParams = what.arguments();
+  p.func = parameters.function();
+  p.gridDimX = parameters.grid().x;
+  p.gridDimY = parameters.grid().y;
+  p.gridDimZ = parameters.grid().z;
+  p.blockDimX = parameters.block().x;
+  p.blockDimY = parameters.block().y;
+  p.blockDimZ = parameters.block().z;
+  p.sharedMemBytes = parameters.shared_bytes();
+  p.kernelParams = parameters.arguments();
   p.extra = extra;
   return p;
 }
@@ -139,16 +140,18 @@ kernel_parameters kernel_node::parameters(call_site at) const {
         return driver().cuGraphKernelNodeGetParams_v2(node, params);
       },
       at);
-  kernel_parameters what{p.func,
-                         {p.gridDimX, p.gridDimY, p.gridDimZ},
-                         {p.blockDimX, p.blockDimY, p.blockDimZ},
-                         p.kernelParams,
-                         p.sharedMemBytes};
-  what.extra_ = p.extra;
-  return what;
+  kernel_parameters parameters{p.func,
+                               {p.gridDimX, p.gridDimY, p.gridDimZ},
+                               {p.blockDimX, p.blockDimY, p.blockDimZ},
+                               p.kernelParams,
+                               p.sharedMemBytes};
+  parameters.extra_ = p.extra;
+  return parameters;
 }
 
-void kernel_node::set(const kernel_parameters& what, call_site at) const { what.set_on(*this, at); }
+void kernel_node::set(const kernel_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
+}
 
 int kernel_node::priority(call_site at) const {
   const default_context current{at};
@@ -175,9 +178,9 @@ void kernel_node::set_priority(int priority, call_site at) const {
       at);
 }
 
-void kernel_node::copy_attributes(kernel_node from, call_site at) const {
+void kernel_node::copy_attributes(kernel_node original, call_site at) const {
   constexpr const char* call = "cuGraphKernelNodeCopyAttributes";
-  const abi::CUgraphNode source = detail::require_open(from, call, at);
+  const abi::CUgraphNode source = detail::require_open(original, call, at);
   const default_context current{at};
   change_attributes(
       *this, call,
@@ -191,27 +194,27 @@ detail::owner_list kernel_parameters::owners() const noexcept {
   return {owners.data(), owners.size()};
 }
 
-CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* to, dependency_list after,
+CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
                                           call_site at) const {
   throw_if_not_supported(config_, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_KERNEL;
   params.kernel = to_driver_params(*this, extra_);
   const default_context current{at};
-  CUgraphNode_st* const added = detail::add_node(to, after, params, owners(), at);
+  CUgraphNode_st* const added = detail::add_node(parent_graph, dependencies, params, owners(), at);
   if (config_.is_plain()) return added;
   try {
     set_attributes(added, config_, at);
   } catch (...) {
-    detail::report_failure_of(detail::subject::graph(to), "cuGraphDestroyNode", [&] {
-      graph_ref{to}.remove(graph_node{added, to}, at);
+    detail::report_failure_of(detail::subject::graph(parent_graph), "cuGraphDestroyNode", [&] {
+      graph_ref{parent_graph}.remove(graph_node{added, parent_graph}, at);
     });
     throw;
   }
   return added;
 }
 
-void kernel_parameters::set_on(graph_node node, call_site at) const {
+void kernel_parameters::set_in_graph(graph_node node, call_site at) const {
   throw_if_not_supported(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = to_driver_params(*this, extra_);
   const default_context current{at};
@@ -224,12 +227,12 @@ void kernel_parameters::set_on(graph_node node, call_site at) const {
   set_attributes(node.get(), config_, at);
 }
 
-void kernel_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+void kernel_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
   throw_if_not_supported(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = to_driver_params(*this, extra_);
   const default_context current{at};
-  detail::check_set_in(driver().cuGraphExecKernelNodeSetParams_v2(exec, node.get(), &params),
-                       "cuGraphExecKernelNodeSetParams", exec, node, node_kind::kernel, at);
+  detail::check_set_in_exec(driver().cuGraphExecKernelNodeSetParams_v2(exec, node.get(), &params),
+                            "cuGraphExecKernelNodeSetParams", exec, node, node_kind::kernel, at);
 }
 
 }  // namespace weir

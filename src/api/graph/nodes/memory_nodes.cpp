@@ -1,5 +1,6 @@
-// api/graph/nodes/memory_nodes.cpp - nodes that allocate and free, and what graphs hold of a
-// device's memory.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/memory_nodes.cpp - nodes that allocate and free, and the memory that graphs
+// reserve on a device.
 #include <weir/graph/nodes/memory_nodes.hpp>
 
 #include "api/device/primary_context.hpp"
@@ -54,8 +55,8 @@ void* free_node::address(call_site at) const {
       at));
 }
 
-CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* to, dependency_list after,
-                                              call_site at) const {
+CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* parent_graph,
+                                              dependency_list dependencies, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   std::vector<abi::CUmemAccessDesc> access(accessible_from_.size());
   for (std::size_t i = 0; i < access.size(); ++i) {
@@ -69,14 +70,15 @@ CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* to, dependency_list af
   params.alloc.accessDescs = access.empty() ? nullptr : access.data();
   params.alloc.accessDescCount = access.size();
   params.alloc.bytesize = bytes_;
-  return detail::add_node(to, after, params, {}, at);
+  return detail::add_node(parent_graph, dependencies, params, {}, at);
 }
 
-CUgraphNode_st* free_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+CUgraphNode_st* free_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                        call_site at) const {
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEM_FREE;
   params.free.dptr = detail::device_address(address_);
-  return detail::add_node(to, after, params, {}, at);
+  return detail::add_node(parent_graph, dependencies, params, {}, at);
 }
 
 graph_memory_usage graph_memory_of(device gpu, call_site at) {

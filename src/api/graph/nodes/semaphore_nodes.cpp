@@ -1,4 +1,5 @@
-// api/graph/nodes/semaphore_nodes.cpp - nodes that signal external semaphores and wait for them.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/semaphore_nodes.cpp - nodes that signal external semaphores or wait for them.
 #include <weir/graph/nodes/semaphore_nodes.hpp>
 
 #include "api/graph/node_calls.hpp"
@@ -9,17 +10,18 @@ using detail::driver;
 
 namespace {
 
-// The parameters of a node of either kind, with the arrays that they point to.
+// The parameters of a signal or wait node, with the arrays that they point to.
 template <class Value>
 class semaphore_arrays {
  public:
-  semaphore_arrays(const std::vector<semaphore_value>& what, const char* call, call_site at) {
-    handles_.reserve(what.size());
-    values_.reserve(what.size());
-    for (const semaphore_value& each : what) {
-      // A driver takes it, and fails at the launch.
+  semaphore_arrays(const std::vector<semaphore_value>& semaphores, const char* call, call_site at) {
+    handles_.reserve(semaphores.size());
+    values_.reserve(semaphores.size());
+    for (const semaphore_value& each : semaphores) {
+      // A driver would accept it and fail at the launch.
       if (each.semaphore == nullptr)
-        detail::throw_error(errc::invalid_handle, call, "", "a semaphore is null", at);
+        detail::throw_error(errc::invalid_handle, call, "",
+                            "a semaphore is null; pass open semaphores", at);
       handles_.push_back(each.semaphore);
       Value& value = values_.emplace_back();
       value.params.fence.value = each.value;
@@ -61,10 +63,10 @@ void set_node(graph_node node, node_kind kind, abi::CUgraphNodeParams& params, c
       [&](abi::CUgraphNode handle) { return driver().cuGraphNodeSetParams(handle, &params); }, at);
 }
 
-void set_node_in(CUgraphExec_st* exec, graph_node node, node_kind kind,
-                 abi::CUgraphNodeParams& params, call_site at) {
-  detail::check_set_in(driver().cuGraphExecNodeSetParams(exec, node.get(), &params),
-                       "cuGraphExecNodeSetParams", exec, node, kind, at);
+void set_node_in_exec(CUgraphExec_st* exec, graph_node node, node_kind kind,
+                      abi::CUgraphNodeParams& params, call_site at) {
+  detail::check_set_in_exec(driver().cuGraphExecNodeSetParams(exec, node.get(), &params),
+                            "cuGraphExecNodeSetParams", exec, node, kind, at);
 }
 
 }  // namespace
@@ -79,8 +81,8 @@ semaphore_signal_parameters semaphore_signal_node::parameters(call_site at) cons
           at))};
 }
 
-void semaphore_signal_node::set(const semaphore_signal_parameters& what, call_site at) const {
-  what.set_on(*this, at);
+void semaphore_signal_node::set(const semaphore_signal_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
 }
 
 semaphore_wait_parameters semaphore_wait_node::parameters(call_site at) const {
@@ -92,53 +94,56 @@ semaphore_wait_parameters semaphore_wait_node::parameters(call_site at) const {
       at))};
 }
 
-void semaphore_wait_node::set(const semaphore_wait_parameters& what, call_site at) const {
-  what.set_on(*this, at);
+void semaphore_wait_node::set(const semaphore_wait_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
 }
 
-CUgraphNode_st* semaphore_signal_parameters::add_to(CUgraph_st* to, dependency_list after,
+CUgraphNode_st* semaphore_signal_parameters::add_to(CUgraph_st* parent_graph,
+                                                    dependency_list dependencies,
                                                     call_site at) const {
   return detail::add_node(
-      to, after,
+      parent_graph, dependencies,
       signals{semaphores_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
       {}, at);
 }
 
-void semaphore_signal_parameters::set_on(graph_node node, call_site at) const {
+void semaphore_signal_parameters::set_in_graph(graph_node node, call_site at) const {
   set_node(node, node_kind::semaphore_signal,
            signals{semaphores_, "cuGraphNodeSetParams", at}.params(
                abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
            at);
 }
 
-void semaphore_signal_parameters::set_in(CUgraphExec_st* exec, graph_node node,
-                                         call_site at) const {
-  set_node_in(exec, node, node_kind::semaphore_signal,
-              signals{semaphores_, "cuGraphExecNodeSetParams", at}.params(
-                  abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
-              at);
+void semaphore_signal_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
+                                              call_site at) const {
+  set_node_in_exec(exec, node, node_kind::semaphore_signal,
+                   signals{semaphores_, "cuGraphExecNodeSetParams", at}.params(
+                       abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
+                   at);
 }
 
-CUgraphNode_st* semaphore_wait_parameters::add_to(CUgraph_st* to, dependency_list after,
+CUgraphNode_st* semaphore_wait_parameters::add_to(CUgraph_st* parent_graph,
+                                                  dependency_list dependencies,
                                                   call_site at) const {
   return detail::add_node(
-      to, after,
+      parent_graph, dependencies,
       waits{semaphores_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), {},
       at);
 }
 
-void semaphore_wait_parameters::set_on(graph_node node, call_site at) const {
+void semaphore_wait_parameters::set_in_graph(graph_node node, call_site at) const {
   set_node(
       node, node_kind::semaphore_wait,
       waits{semaphores_, "cuGraphNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
       at);
 }
 
-void semaphore_wait_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  set_node_in(exec, node, node_kind::semaphore_wait,
-              waits{semaphores_, "cuGraphExecNodeSetParams", at}.params(
-                  abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
-              at);
+void semaphore_wait_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
+                                            call_site at) const {
+  set_node_in_exec(exec, node, node_kind::semaphore_wait,
+                   waits{semaphores_, "cuGraphExecNodeSetParams", at}.params(
+                       abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
+                   at);
 }
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// api/graph/nodes/value_batch_node.cpp - nodes that wait for words and write them.
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/nodes/value_batch_node.cpp - nodes that wait for values in memory and write them.
 #include <weir/graph/nodes/value_batch_node.hpp>
 
 #include "api/graph/node_calls.hpp"
@@ -13,14 +14,14 @@ using detail::driver;
 
 namespace {
 
-abi::CUDA_BATCH_MEM_OP_NODE_PARAMS to_driver_params(const value_batch_parameters& what,
+abi::CUDA_BATCH_MEM_OP_NODE_PARAMS to_driver_params(const value_batch_parameters& parameters,
                                                     call_site at) {
-  // The driver only reads them; its parameter is not const.
+  // The driver only reads the steps, although its parameter is not const.
   auto* const steps = const_cast<abi::CUstreamBatchMemOpParams*>(
-      static_cast<const abi::CUstreamBatchMemOpParams*>(what.batch().data()));
+      static_cast<const abi::CUstreamBatchMemOpParams*>(parameters.batch().data()));
   const abi::CUcontext context =
-      what.context() ? what.context().get() : detail::default_node_context(at);
-  return {context, static_cast<unsigned>(what.batch().size()), steps, 0};
+      parameters.context() ? parameters.context().get() : detail::default_node_context(at);
+  return {context, static_cast<unsigned>(parameters.batch().size()), steps, 0};
 }
 
 }  // namespace
@@ -35,28 +36,29 @@ value_batch_parameters value_batch_node::parameters(call_site at) const {
   return {value_batch::from_raw(p.paramArray, p.count), context_ref{p.ctx}};
 }
 
-void value_batch_node::set(const value_batch_parameters& what, call_site at) const {
-  what.set_on(*this, at);
+void value_batch_node::set(const value_batch_parameters& parameters, call_site at) const {
+  parameters.set_in_graph(*this, at);
 }
 
-CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* to, dependency_list after,
-                                               call_site at) const {
+CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* parent_graph,
+                                               dependency_list dependencies, call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
   params.memOp = to_driver_params(*this, at);
   abi::CUgraphNode created = nullptr;
-  const abi::CUresult answer = detail::try_add_node(to, after, params, {}, created, at);
+  const abi::CUresult answer =
+      detail::try_add_node(parent_graph, dependencies, params, {}, created, at);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
     const std::string refused = detail::invalid_step_reason(
         answer, {params.memOp.paramArray, params.memOp.count}, params.memOp.ctx, at);
-    detail::fail_adding(answer, to, after, node_kind::value_batch,
+    detail::fail_adding(answer, parent_graph, dependencies, node_kind::value_batch,
                         refused.empty() ? detail::hint_for(node_kind::value_batch) : refused, at);
   }
   return created;
 }
 
-void value_batch_parameters::set_on(graph_node node, call_site at) const {
+void value_batch_parameters::set_in_graph(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphBatchMemOpNodeSetParams";
   detail::require_outside_host_function(call, {}, at);
   const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = to_driver_params(*this, at);
@@ -68,11 +70,12 @@ void value_batch_parameters::set_on(graph_node node, call_site at) const {
       at);
 }
 
-void value_batch_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+void value_batch_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
+                                         call_site at) const {
   const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = to_driver_params(*this, at);
-  detail::check_set_in(driver().cuGraphExecBatchMemOpNodeSetParams(exec, node.get(), &params),
-                       "cuGraphExecBatchMemOpNodeSetParams", exec, node, node_kind::value_batch,
-                       at);
+  detail::check_set_in_exec(driver().cuGraphExecBatchMemOpNodeSetParams(exec, node.get(), &params),
+                            "cuGraphExecBatchMemOpNodeSetParams", exec, node,
+                            node_kind::value_batch, at);
 }
 
 }  // namespace weir

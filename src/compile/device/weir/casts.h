@@ -1,5 +1,5 @@
-// weir/casts.h - bits as another type, and conversions with a rounding. They saturate and take NaN
-// to 0, as a GPU does.
+// SPDX-License-Identifier: Apache-2.0
+// weir/casts.h - bits as another type, and conversions with a rounding. They saturate and take NaN to 0, as a GPU does.
 #pragma once
 
 WEIR_HD int __float_as_int(float x) { return weir_cast<int>(x); }
@@ -41,27 +41,24 @@ WEIR_TO_INTEGER(double, double, unsigned long long, ull, )
 #undef WEIR_TO_INTEGER
 
 // The neighbours of a number, for roundings that are not to nearest.
-#define WEIR_NEXT(F, U)                                                                           \
-  WEIR_HD F weir_up(F x) {                                                                        \
-    if (x != x || x == __builtin_inff()) return x;                                                \
-    const U bits = weir_cast<U>(x);                                                               \
-    return x == 0 ? weir_cast<F>((U)1) : weir_cast<F>(x > 0 ? bits + 1 : bits - 1);               \
-  }                                                                                               \
-  WEIR_HD F weir_down(F x) { return -weir_up(-x); }                                               \
-  /* `nearest` is a result rounded to nearest, `error` the exact result less it. */               \
-  WEIR_HD F weir_toward_up(F nearest, F error) { return error > 0 ? weir_up(nearest) : nearest; } \
-  WEIR_HD F weir_toward_down(F nearest, F error) {                                                \
-    return error < 0 ? weir_down(nearest) : nearest;                                              \
-  }                                                                                               \
-  WEIR_HD F weir_toward_zero(F nearest, F error) {                                                \
-    return nearest > 0 ? weir_toward_down(nearest, error) : weir_toward_up(nearest, error);       \
+#define WEIR_NEXT(F, U)                                                                               \
+  WEIR_HD F weir_up(F x) {                                                                            \
+    if (x != x || x == __builtin_inff()) return x;                                                    \
+    const U bits = weir_cast<U>(x);                                                                   \
+    return x == 0 ? weir_cast<F>((U)1) : weir_cast<F>(x > 0 ? bits + 1 : bits - 1);                   \
+  }                                                                                                   \
+  WEIR_HD F weir_down(F x) { return -weir_up(-x); }                                                   \
+  /* `nearest` is a result rounded to nearest, `error` the exact result less it. */                   \
+  WEIR_HD F weir_toward_up(F nearest, F error) { return error > 0 ? weir_up(nearest) : nearest; }     \
+  WEIR_HD F weir_toward_down(F nearest, F error) { return error < 0 ? weir_down(nearest) : nearest; } \
+  WEIR_HD F weir_toward_zero(F nearest, F error) {                                                    \
+    return nearest > 0 ? weir_toward_down(nearest, error) : weir_toward_up(nearest, error);           \
   }
 WEIR_NEXT(float, unsigned)
 WEIR_NEXT(double, unsigned long long)
 #undef WEIR_NEXT
 
-// From one floating type or an integer to a narrower floating type; the error is told exactly by
-// `wide`.
+// From one floating type or an integer to a narrower floating type; the error is told exactly by `wide`.
 #define WEIR_TO_FLOAT(name, From, To, Wide)                       \
   WEIR_HD To name##_rn(From x) { return (To)x; }                  \
   WEIR_HD To name##_rz(From x) {                                  \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/integers.h - integer intrinsics, and those that work on the bytes or halves of a word.
 #pragma once
 
@@ -17,9 +18,7 @@ WEIR_HD unsigned long long __brevll(unsigned long long x) {
   return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
 }
 WEIR_HD int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
-WEIR_HD unsigned __umulhi(unsigned a, unsigned b) {
-  return (unsigned)((unsigned long long)a * b >> 32);
-}
+WEIR_HD unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
 WEIR_HD long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
 WEIR_HD unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return (unsigned long long)((unsigned __int128)a * b >> 64);
@@ -27,25 +26,18 @@ WEIR_HD unsigned long long __umul64hi(unsigned long long a, unsigned long long b
 WEIR_HD int mulhi(int a, int b) { return __mulhi(a, b); }
 WEIR_HD unsigned mulhi(unsigned a, unsigned b) { return __umulhi(a, b); }
 WEIR_HD long long mul64hi(long long a, long long b) { return __mul64hi(a, b); }
-WEIR_HD int __mul24(int a, int b) {
-  return (int)((unsigned)(a << 8 >> 8) * (unsigned)(b << 8 >> 8));
-}
+WEIR_HD int __mul24(int a, int b) { return (int)((unsigned)(a << 8 >> 8) * (unsigned)(b << 8 >> 8)); }
 WEIR_HD unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 WEIR_HD int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
 WEIR_HD int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
-WEIR_HD unsigned __uhadd(unsigned a, unsigned b) {
-  return (unsigned)(((unsigned long long)a + b) >> 1);
-}
-WEIR_HD unsigned __urhadd(unsigned a, unsigned b) {
-  return (unsigned)(((unsigned long long)a + b + 1) >> 1);
-}
+WEIR_HD unsigned __uhadd(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a + b) >> 1); }
+WEIR_HD unsigned __urhadd(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a + b + 1) >> 1); }
 WEIR_HD unsigned __sad(int a, int b, unsigned c) {
   return (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a) + c;
 }
 WEIR_HD unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a > b ? a - b : b - a) + c; }
 
-// Four bytes of the eight of y:x, chosen by the four low nibbles of s; the nibble's high bit
-// repeats the byte's sign.
+// Four bytes of the eight of y:x, chosen by the four low nibbles of s; the nibble's high bit repeats the byte's sign.
 WEIR_HD unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
   const unsigned long long both = (unsigned long long)y << 32 | x;
   unsigned r = 0;
@@ -69,8 +61,7 @@ WEIR_HD unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned n) {
 WEIR_HD unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned n) {
   return n >= 32 ? hi : __funnelshift_r(lo, hi, n);
 }
-// The position of the n-th set bit of a mask, counted from a base upwards, or downwards where n is
-// negative.
+// The position of the n-th set bit of a mask, counted from a base upwards, or downwards where n is negative.
 WEIR_HD unsigned __fns(unsigned mask, unsigned base, int n) {
   if (n == 0) return mask >> (base & 31) & 1 ? base : 0xffffffffu;
   int left = n > 0 ? n : -n;
@@ -88,8 +79,7 @@ template <class T, class F>
 WEIR_HD unsigned weir_parts(unsigned a, unsigned b, F f) {
   unsigned r = 0;
   for (unsigned i = 0; i < 4 / sizeof(T); ++i)
-    r |= ((unsigned)f((int)weir_part<T>(a, i), (int)weir_part<T>(b, i)) &
-          (0xffffffffu >> (32 - 8 * sizeof(T))))
+    r |= ((unsigned)f((int)weir_part<T>(a, i), (int)weir_part<T>(b, i)) & (0xffffffffu >> (32 - 8 * sizeof(T))))
          << (8 * sizeof(T) * i);
   return r;
 }
@@ -104,15 +94,11 @@ WEIR_HD int __dp4a(int a, int b, int c) {
 WEIR_HD unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   return weir_dot4<unsigned char, unsigned char, unsigned>(a, b, c);
 }
-WEIR_HD int __dp4a(char4 a, char4 b, int c) {
-  return __dp4a(weir_cast<int>(a), weir_cast<int>(b), c);
-}
+WEIR_HD int __dp4a(char4 a, char4 b, int c) { return __dp4a(weir_cast<int>(a), weir_cast<int>(b), c); }
 WEIR_HD unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
   return __dp4a(weir_cast<unsigned>(a), weir_cast<unsigned>(b), c);
 }
-WEIR_HD int __dp2a_lo(int a, int b, int c) {
-  return c + (short)a * (signed char)b + (a >> 16) * (signed char)(b >> 8);
-}
+WEIR_HD int __dp2a_lo(int a, int b, int c) { return c + (short)a * (signed char)b + (a >> 16) * (signed char)(b >> 8); }
 WEIR_HD int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
 WEIR_HD unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
   return c + (a & 0xffff) * (b & 0xff) + (a >> 16) * (b >> 8 & 0xff);
@@ -138,8 +124,7 @@ WEIR_HD unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_l
   ((v) > (1 << (8 * sizeof(T) - 1)) - 1 ? (1 << (8 * sizeof(T) - 1)) - 1 \
    : (v) < -(1 << (8 * sizeof(T) - 1))  ? -(1 << (8 * sizeof(T) - 1))    \
                                         : (v))
-#define WEIR_CLAMPU(v) \
-  ((v) > (1 << 8 * sizeof(T)) - 1 ? (1 << 8 * sizeof(T)) - 1 : (v) < 0 ? 0 : (v))
+#define WEIR_CLAMPU(v) ((v) > (1 << 8 * sizeof(T)) - 1 ? (1 << 8 * sizeof(T)) - 1 : (v) < 0 ? 0 : (v))
 WEIR_VIDEO(add, unsigned char, unsigned short, x + y)
 WEIR_VIDEO(sub, unsigned char, unsigned short, x - y)
 WEIR_VIDEO(addss, signed char, short, WEIR_CLAMP(x + y))
@@ -172,12 +157,8 @@ WEIR_HD unsigned __vneg4(unsigned a) { return __vsub4(0, a); }
 WEIR_HD unsigned __vneg2(unsigned a) { return __vsub2(0, a); }
 WEIR_HD unsigned __vabs4(unsigned a) { return __vabsdiffs4(a, 0); }
 WEIR_HD unsigned __vabs2(unsigned a) { return __vabsdiffs2(a, 0); }
-WEIR_HD unsigned __vsadu4(unsigned a, unsigned b) {
-  return __dp4a(__vabsdiffu4(a, b), 0x01010101u, 0u);
-}
-WEIR_HD unsigned __vsads4(unsigned a, unsigned b) {
-  return __dp4a(__vabsdiffs4(a, b), 0x01010101u, 0u);
-}
+WEIR_HD unsigned __vsadu4(unsigned a, unsigned b) { return __dp4a(__vabsdiffu4(a, b), 0x01010101u, 0u); }
+WEIR_HD unsigned __vsads4(unsigned a, unsigned b) { return __dp4a(__vabsdiffs4(a, b), 0x01010101u, 0u); }
 WEIR_HD unsigned __vsadu2(unsigned a, unsigned b) {
   const unsigned d = __vabsdiffu2(a, b);
   return (d & 0xffff) + (d >> 16);
@@ -237,12 +218,8 @@ WEIR_HD unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 WEIR_HD unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
 WEIR_HD long long llmin(long long a, long long b) { return a < b ? a : b; }
 WEIR_HD long long llmax(long long a, long long b) { return a > b ? a : b; }
-WEIR_HD unsigned long long ullmin(unsigned long long a, unsigned long long b) {
-  return a < b ? a : b;
-}
-WEIR_HD unsigned long long ullmax(unsigned long long a, unsigned long long b) {
-  return a > b ? a : b;
-}
+WEIR_HD unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+WEIR_HD unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a > b ? a : b; }
 
 extern "C" {
 int abs(int) noexcept;

@@ -1,6 +1,6 @@
-// weir/maths.h - CUDA's math functions in double and single precision. Most are the C library's;
-// what it does not have is here. Intrinsics that are approximate on a GPU are as exact here as the
-// functions they stand for.
+// SPDX-License-Identifier: Apache-2.0
+// weir/maths.h - CUDA's math functions in double and single precision. Most are the C library's; what it does not have
+// is here. Intrinsics that are approximate on a GPU are as exact here as the functions they stand for.
 #pragma once
 
 // A function of one argument: in double, with an f, and by the type of its argument.
@@ -199,59 +199,50 @@ WEIR_CLASSIFY(double)
 #undef WEIR_CLASSIFY
 
 // What the C library does not have, written once for both precisions. f: the suffix.
-#define WEIR_OWN(F, f)                                                              \
-  WEIR_HD F rsqrt##f(F x) { return 1 / __builtin_sqrt##f(x); }                      \
-  WEIR_HD F rcbrt##f(F x) { return 1 / __builtin_cbrt##f(x); }                      \
-  WEIR_HD F rhypot##f(F x, F y) { return 1 / __builtin_hypot##f(x, y); }            \
-  WEIR_HD F norm3d##f(F x, F y, F z) {                                              \
-    return (F)__builtin_hypot(__builtin_hypot((double)x, (double)y), (double)z);    \
-  }                                                                                 \
-  WEIR_HD F rnorm3d##f(F x, F y, F z) { return 1 / norm3d##f(x, y, z); }            \
-  WEIR_HD F norm4d##f(F x, F y, F z, F w) {                                         \
-    return (F)__builtin_hypot(__builtin_hypot((double)x, (double)y),                \
-                              __builtin_hypot((double)z, (double)w));               \
-  }                                                                                 \
-  WEIR_HD F rnorm4d##f(F x, F y, F z, F w) { return 1 / norm4d##f(x, y, z, w); }    \
-  WEIR_HD F norm##f(int n, const F* x) {                                            \
-    double sum = 0;                                                                 \
-    for (int i = 0; i < n; ++i) sum = __builtin_hypot(sum, (double)x[i]);           \
-    return (F)sum;                                                                  \
-  }                                                                                 \
-  WEIR_HD F rnorm##f(int n, const F* x) { return 1 / norm##f(n, x); }               \
-  WEIR_HD F exp10##f(F x) { return (F)__builtin_pow(10.0, (double)x); }             \
-  WEIR_HD F sinpi##f(F x) {                                                         \
-    const double r = (double)x - 2 * __builtin_rint((double)x / 2);                 \
-    const double h = r > 0.5 ? 1 - r : r < -0.5 ? -1 - r : r;                       \
-    return (F)__builtin_sin(3.14159265358979323846 * h);                            \
-  }                                                                                 \
-  WEIR_HD F cospi##f(F x) {                                                         \
-    const double r = __builtin_fabs((double)x - 2 * __builtin_rint((double)x / 2)); \
-    return (F)__builtin_sin(3.14159265358979323846 * (0.5 - r));                    \
-  }                                                                                 \
-  WEIR_HD void sincospi##f(F x, F* s, F* c) {                                       \
-    *s = sinpi##f(x);                                                               \
-    *c = cospi##f(x);                                                               \
-  }                                                                                 \
-  WEIR_HD F normcdf##f(F x) {                                                       \
-    return (F)(0.5 * __builtin_erfc((double)x * -0.70710678118654752440));          \
-  }                                                                                 \
-  WEIR_HD F normcdfinv##f(F p) { return (F)weir_normcdfinv((double)p); }            \
-  WEIR_HD F erfinv##f(F x) { return (F)weir_erfinv((double)x); }                    \
-  WEIR_HD F erfcinv##f(F x) {                                                       \
-    return (F)(-0.70710678118654752440 * weir_normcdfinv((double)x / 2));           \
-  }                                                                                 \
-  WEIR_HD F erfcx##f(F x) { return (F)weir_erfcx((double)x); }                      \
-  WEIR_HD F cyl_bessel_i0##f(F x) { return (F)weir_bessel_i((double)x, 0); }        \
+#define WEIR_OWN(F, f)                                                                                                \
+  WEIR_HD F rsqrt##f(F x) { return 1 / __builtin_sqrt##f(x); }                                                        \
+  WEIR_HD F rcbrt##f(F x) { return 1 / __builtin_cbrt##f(x); }                                                        \
+  WEIR_HD F rhypot##f(F x, F y) { return 1 / __builtin_hypot##f(x, y); }                                              \
+  WEIR_HD F norm3d##f(F x, F y, F z) { return (F)__builtin_hypot(__builtin_hypot((double)x, (double)y), (double)z); } \
+  WEIR_HD F rnorm3d##f(F x, F y, F z) { return 1 / norm3d##f(x, y, z); }                                              \
+  WEIR_HD F norm4d##f(F x, F y, F z, F w) {                                                                           \
+    return (F)__builtin_hypot(__builtin_hypot((double)x, (double)y), __builtin_hypot((double)z, (double)w));          \
+  }                                                                                                                   \
+  WEIR_HD F rnorm4d##f(F x, F y, F z, F w) { return 1 / norm4d##f(x, y, z, w); }                                      \
+  WEIR_HD F norm##f(int n, const F* x) {                                                                              \
+    double sum = 0;                                                                                                   \
+    for (int i = 0; i < n; ++i) sum = __builtin_hypot(sum, (double)x[i]);                                             \
+    return (F)sum;                                                                                                    \
+  }                                                                                                                   \
+  WEIR_HD F rnorm##f(int n, const F* x) { return 1 / norm##f(n, x); }                                                 \
+  WEIR_HD F exp10##f(F x) { return (F)__builtin_pow(10.0, (double)x); }                                               \
+  WEIR_HD F sinpi##f(F x) {                                                                                           \
+    const double r = (double)x - 2 * __builtin_rint((double)x / 2);                                                   \
+    const double h = r > 0.5 ? 1 - r : r < -0.5 ? -1 - r : r;                                                         \
+    return (F)__builtin_sin(3.14159265358979323846 * h);                                                              \
+  }                                                                                                                   \
+  WEIR_HD F cospi##f(F x) {                                                                                           \
+    const double r = __builtin_fabs((double)x - 2 * __builtin_rint((double)x / 2));                                   \
+    return (F)__builtin_sin(3.14159265358979323846 * (0.5 - r));                                                      \
+  }                                                                                                                   \
+  WEIR_HD void sincospi##f(F x, F* s, F* c) {                                                                         \
+    *s = sinpi##f(x);                                                                                                 \
+    *c = cospi##f(x);                                                                                                 \
+  }                                                                                                                   \
+  WEIR_HD F normcdf##f(F x) { return (F)(0.5 * __builtin_erfc((double)x * -0.70710678118654752440)); }                \
+  WEIR_HD F normcdfinv##f(F p) { return (F)weir_normcdfinv((double)p); }                                              \
+  WEIR_HD F erfinv##f(F x) { return (F)weir_erfinv((double)x); }                                                      \
+  WEIR_HD F erfcinv##f(F x) { return (F)(-0.70710678118654752440 * weir_normcdfinv((double)x / 2)); }                 \
+  WEIR_HD F erfcx##f(F x) { return (F)weir_erfcx((double)x); }                                                        \
+  WEIR_HD F cyl_bessel_i0##f(F x) { return (F)weir_bessel_i((double)x, 0); }                                          \
   WEIR_HD F cyl_bessel_i1##f(F x) { return (F)weir_bessel_i((double)x, 1); }
 
 // A rational starting value, then two steps of Halley's on the distribution itself.
 __attribute__((unused, noinline)) static double weir_normcdfinv(double p) {
-  if (!(p > 0 && p < 1))
-    return p == 0 ? -__builtin_inf() : p == 1 ? __builtin_inf() : __builtin_nan("");
+  if (!(p > 0 && p < 1)) return p == 0 ? -__builtin_inf() : p == 1 ? __builtin_inf() : __builtin_nan("");
   const double tail = p < 0.5 ? p : 1 - p;
   const double t = __builtin_sqrt(-2 * __builtin_log(tail));
-  double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                     (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
   if (p < 0.5) x = -x;
   for (int i = 0; i < 3; ++i) {
     const double low = x < 0 ? 0.5 * __builtin_erfc(x * -0.70710678118654752440) - p
@@ -327,8 +318,8 @@ WEIR_HD float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1.0f : 0.0f; }
 #else
 #define WEIR_ROUNDED(r) __asm__("" : "+m"(r))
 #endif
-// The rounded forms: the result to nearest and the sign of its error, which is exact but for
-// results near the ends of the range.
+// The rounded forms: the result to nearest and the sign of its error, which is exact but for results near the ends of
+// the range.
 #define WEIR_FORMS(name, parameters, arguments, F, nearest, error) \
   WEIR_HD F name##_rn parameters {                                 \
     F r = nearest;                                                 \
@@ -360,15 +351,12 @@ WEIR_FORMS(__fsub, (float a, float b), (a, b), float, a - b, weir_sum_error(a, -
 WEIR_FORMS(__fmul, (float a, float b), (a, b), float, a* b, (float)weir_sign((double)a* b - r))
 WEIR_FORMS(__fdiv, (float a, float b), (a, b), float, a / b,
            (float)(weir_sign((double)a - (double)r * b) * weir_sign(b)))
-WEIR_FORMS(__frcp, (float a), (a), float, 1 / a,
-           (float)(weir_sign(1 - (double)r * a) * weir_sign(a)))
-WEIR_FORMS(__fsqrt, (float a), (a), float, __builtin_sqrtf(a),
-           (float)weir_sign((double)a - (double)r * r))
+WEIR_FORMS(__frcp, (float a), (a), float, 1 / a, (float)(weir_sign(1 - (double)r * a) * weir_sign(a)))
+WEIR_FORMS(__fsqrt, (float a), (a), float, __builtin_sqrtf(a), (float)weir_sign((double)a - (double)r * r))
 WEIR_FORMS(__dadd, (double a, double b), (a, b), double, a + b, weir_sum_error(a, b, r))
 WEIR_FORMS(__dsub, (double a, double b), (a, b), double, a - b, weir_sum_error(a, -b, r))
 WEIR_FORMS(__dmul, (double a, double b), (a, b), double, a* b, __builtin_fma(a, b, -r))
-WEIR_FORMS(__ddiv, (double a, double b), (a, b), double, a / b,
-           __builtin_fma(-r, b, a) * weir_sign(b))
+WEIR_FORMS(__ddiv, (double a, double b), (a, b), double, a / b, __builtin_fma(-r, b, a) * weir_sign(b))
 WEIR_FORMS(__drcp, (double a), (a), double, 1 / a, __builtin_fma(-r, a, 1.0) * weir_sign(a))
 WEIR_FORMS(__dsqrt, (double a), (a), double, __builtin_sqrt(a), __builtin_fma(-r, r, a))
 #undef WEIR_FORMS

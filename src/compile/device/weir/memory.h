@@ -1,5 +1,5 @@
-// weir/memory.h - loads and stores with a hint, copies, the device's heap, output, assertions and
-// traps.
+// SPDX-License-Identifier: Apache-2.0
+// weir/memory.h - loads and stores with a hint, copies, the device's heap, output, assertions and traps.
 #pragma once
 
 #define WEIR_LOAD(name)        \
@@ -25,8 +25,7 @@ WEIR_STORE(__stcs)
 WEIR_STORE(__stwt)
 #undef WEIR_STORE
 
-// The C library's names, bound to the driver's services by the linker's names, so that its own
-// headers may follow.
+// The C library's names, bound to the driver's services by the linker's names, so that its own headers may follow.
 extern "C" {
 int printf(const char* format, ...) __asm__("weir_printf") __attribute__((format(printf, 1, 2)));
 int vprintf(const char* format, __builtin_va_list arguments) __asm__("weir_vprintf");
@@ -46,9 +45,7 @@ inline int printf(const char* format, ...) {
   __builtin_va_end(arguments);
   return n;
 }
-inline int vprintf(const char* format, __builtin_va_list arguments) {
-  return weir_driver->print(format, arguments);
-}
+inline int vprintf(const char* format, __builtin_va_list arguments) { return weir_driver->print(format, arguments); }
 inline int puts(const char* line) { return printf("%s\n", line); }
 inline void* malloc(size_t bytes) noexcept { return weir_driver->allocate(bytes); }
 inline void free(void* memory) noexcept { weir_driver->free(memory); }
@@ -63,18 +60,15 @@ WEIR_HD void __trap() {
 }
 WEIR_HD void __brkpt() { __trap(); }
 
-[[noreturn]] __attribute__((noinline, cold, unused)) static void weir_assert_failed(
-    const char* what, const char* file, unsigned line, const char* where) {
+[[noreturn]] __attribute__((noinline, cold, unused)) static void weir_assert_failed(const char* what, const char* file,
+                                                                                    unsigned line, const char* where) {
   char text[1024];
-  __builtin_snprintf(text, sizeof text,
-                     "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.",
-                     file, line, where, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
-                     threadIdx.y, threadIdx.z, what);
+  __builtin_snprintf(text, sizeof text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.", file,
+                     line, where, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, what);
   weir_driver->fail(weir_fault_assert, text);
   __builtin_unreachable();
 }
-WEIR_HD void __assertfail(const void* what, const void* file, unsigned line, const void* where,
-                          size_t) {
+WEIR_HD void __assertfail(const void* what, const void* file, unsigned line, const void* where, size_t) {
   weir_assert_failed((const char*)what, (const char*)file, line, (const char*)where);
 }
 #include <assert.h>

@@ -1,5 +1,6 @@
-// weir/module.h - what the table behind a source is made of: names, layouts of parameters, and the
-// functions that run a kernel's threads.
+// SPDX-License-Identifier: Apache-2.0
+// weir/module.h - what the table behind a source is made of: names, layouts of parameters, and the functions that run a
+// kernel's threads.
 #pragma once
 
 #if defined(__x86_64__)
@@ -17,8 +18,7 @@ struct weir_compiler_is_clang;  // looked for in the preprocessed source
 static constexpr const char* weir_compiler = "GCC " __VERSION__;
 #endif
 
-// Writes the linker's name of a function or variable into the image: pairs of strings, the number
-// and the name.
+// Writes the linker's name of a function or variable into the image: pairs of strings, the number and the name.
 template <class T, T* Entity, unsigned N>
 struct weir_name {
   __attribute__((used)) static void write() {
@@ -50,8 +50,7 @@ template <class... A>
 struct weir_parameters {
   weir_parameter list[sizeof...(A) + 1];
   constexpr weir_parameters() : list{} {
-    const unsigned sizes[] = {(unsigned)sizeof(A)..., 0},
-                   alignments[] = {(unsigned)alignof(A)..., 1};
+    const unsigned sizes[] = {(unsigned)sizeof(A)..., 0}, alignments[] = {(unsigned)alignof(A)..., 1};
     unsigned offset = 0;
     for (unsigned i = 0; i < sizeof...(A); ++i) {
       offset = (offset + alignments[i] - 1) / alignments[i] * alignments[i];
@@ -85,8 +84,7 @@ struct weir_values {  // up to three, as __launch_bounds__ and __cluster_dims__ 
   unsigned v[3];
   constexpr weir_values() : v{0, 0, 0} {}
   template <unsigned N>
-  constexpr weir_values(const unsigned (&a)[N])
-      : v{a[0], N > 1 ? a[N > 1] : 0, N > 2 ? a[N > 2 ? 2 : 0] : 0} {}
+  constexpr weir_values(const unsigned (&a)[N]) : v{a[0], N > 1 ? a[N > 1] : 0, N > 2 ? a[N > 2 ? 2 : 0] : 0} {}
 };
 
 // Block: runs all threads of a block in one call; null where there is none.
@@ -94,9 +92,8 @@ template <class F, F* Kernel, bool Waits, F* Block = nullptr>
 struct weir_entry;
 template <class... A, void (*Kernel)(A...), bool Waits, void (*Block)(A...)>
 struct weir_entry<void(A...), Kernel, Waits, Block> {
-  // A whole block, as loops that the kernel becomes part of. Said before the loop, the ranges let
-  // the compiler see that blockIdx.x * blockDim.x + threadIdx.x does not wrap around, without which
-  // it makes no vector instructions.
+  // A whole block, as loops that the kernel becomes part of. Said before the loop, the ranges let the compiler see that
+  // blockIdx.x * blockDim.x + threadIdx.x does not wrap around, without which it makes no vector instructions.
   WEIR_HD void loop(const weir_block* block, A... arguments) {
     const unsigned bx = block->index.x, nx = block->size.x, ny = block->size.y, nz = block->size.z;
     if (nx == 0 || nx > 1024 || bx > 0x1ffff0) __builtin_unreachable();
@@ -118,8 +115,8 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
   }
   // Any threads of a block, and block indexes beyond those ranges: a call a thread.
   template <unsigned... I>
-  static void some(const weir_block* block, const void* const* arguments, unsigned first,
-                   unsigned count, weir_indices<I...>) {
+  static void some(const weir_block* block, const void* const* arguments, unsigned first, unsigned count,
+                   weir_indices<I...>) {
     (void)arguments;
     weir_enter(block, block->index.x, block->size.x);
     unsigned x = first % block->size.x, y = first / block->size.x % block->size.y,
@@ -136,8 +133,8 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
     }
   }
   template <unsigned... I>
-  __attribute__((flatten)) static void together(const weir_block* block,
-                                                const void* const* arguments, weir_indices<I...>) {
+  __attribute__((flatten)) static void together(const weir_block* block, const void* const* arguments,
+                                                weir_indices<I...>) {
     (void)arguments;
     weir_enter(block, block->index.x, block->size.x);
     Block(*(const A*)arguments[I]...);
@@ -161,12 +158,10 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
       return true;
     }
   };
-  static void run(const weir_block* block, const void* const* arguments, unsigned first,
-                  unsigned count) {
+  static void run(const weir_block* block, const void* const* arguments, unsigned first, unsigned count) {
     typedef typename weir_count_to<sizeof...(A)>::type indices;
-    if (first == 0 && count == block->size.x * block->size.y * block->size.z &&
-        block->size.x <= 1024 && block->index.x <= 0x1ffff0 &&
-        weir_way<Block != nullptr, !Waits>::run(block, arguments))
+    if (first == 0 && count == block->size.x * block->size.y * block->size.z && block->size.x <= 1024 &&
+        block->index.x <= 0x1ffff0 && weir_way<Block != nullptr, !Waits>::run(block, arguments))
       return;
     some(block, arguments, first, count, indices());
   }
@@ -175,20 +170,19 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
     threadIdx.y = thread / block->size.x % block->size.y;
     threadIdx.z = thread / block->size.x / block->size.y;
   }
-  static constexpr weir_kernel kernel(const char* name, weir_values bounds, weir_values cluster,
-                                      bool spins) {
-    return weir_kernel{name,
-                       &run,
-                       weir_parameters_of<A...>::value.list,
-                       sizeof...(A),
-                       (Waits ? (unsigned)weir_kernel_waits : 0u) |
-                           (Block != nullptr ? (unsigned)weir_kernel_whole : 0u),
-                       bounds.v[0] ? bounds.v[0] : 1024u,
-                       bounds.v[1],
-                       {cluster.v[0], cluster.v[0] && !cluster.v[1] ? 1u : cluster.v[1],
-                        cluster.v[0] && !cluster.v[2] ? 1u : cluster.v[2]},
-                       0,
-                       0,
-                       spins ? &resume : nullptr};
+  static constexpr weir_kernel kernel(const char* name, weir_values bounds, weir_values cluster, bool spins) {
+    return weir_kernel{
+        name,
+        &run,
+        weir_parameters_of<A...>::value.list,
+        sizeof...(A),
+        (Waits ? (unsigned)weir_kernel_waits : 0u) | (Block != nullptr ? (unsigned)weir_kernel_whole : 0u),
+        bounds.v[0] ? bounds.v[0] : 1024u,
+        bounds.v[1],
+        {cluster.v[0], cluster.v[0] && !cluster.v[1] ? 1u : cluster.v[1],
+         cluster.v[0] && !cluster.v[2] ? 1u : cluster.v[2]},
+        0,
+        0,
+        spins ? &resume : nullptr};
   }
 };

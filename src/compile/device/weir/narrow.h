@@ -1,5 +1,5 @@
-// weir/narrow.h - a floating type of 16 bits and its pairs, by conversion to float. Included once a
-// type, with
+// SPDX-License-Identifier: Apache-2.0
+// weir/narrow.h - a floating type of 16 bits and its pairs, by conversion to float. Included once a type, with
 //   WEIR_T, WEIR_T2     the types                       __half, __half2
 //   WEIR_N, WEIR_N2     their parts of function names   half, half2
 //   WEIR_1TO, WEIR_2TO  the same before a 2             half, half2     (bfloat16 and bfloat162)
@@ -29,10 +29,8 @@ struct __attribute__((aligned(2))) WEIR_T {
   }
   WEIR_HD_MEMBER operator WEIR_RAW() const { return WEIR_RAW{weir_x}; }
   WEIR_HD_MEMBER operator float() const { return WEIR_WIDEN(weir_x); }
-#define WEIR_ASSIGN(op)                                    \
-  WEIR_HD_MEMBER WEIR_T& operator op##=(const WEIR_T& b) { \
-    return *this = WEIR_T((float)*this op(float) b);       \
-  }
+#define WEIR_ASSIGN(op) \
+  WEIR_HD_MEMBER WEIR_T& operator op##=(const WEIR_T& b) { return *this = WEIR_T((float)*this op(float) b); }
   WEIR_ASSIGN(+)
   WEIR_ASSIGN(-)
   WEIR_ASSIGN(*)
@@ -68,23 +66,17 @@ struct weir_plain<WEIR_T2> {
   enum { value = 1 };
 };
 
-#define WEIR_OPERATOR(op, name)                                                          \
-  WEIR_HD WEIR_T operator op(const WEIR_T& a, const WEIR_T& b) {                         \
-    return WEIR_T((float)a op(float) b);                                                 \
-  }                                                                                      \
-  WEIR_HD WEIR_T2 operator op(const WEIR_T2& a, const WEIR_T2& b) {                      \
-    return WEIR_T2(a.x op b.x, a.y op b.y);                                              \
-  }                                                                                      \
-  WEIR_HD WEIR_T2& operator op##=(WEIR_T2& a, const WEIR_T2& b) { return a = a op b; }   \
-  WEIR_HD WEIR_T __h##name(const WEIR_T& a, const WEIR_T& b) { return a op b; }          \
-  WEIR_HD WEIR_T __h##name##_rn(const WEIR_T& a, const WEIR_T& b) { return a op b; }     \
-  WEIR_HD WEIR_T __h##name##_sat(const WEIR_T& a, const WEIR_T& b) {                     \
-    return WEIR_T(__saturatef((float)(a op b)));                                         \
-  }                                                                                      \
-  WEIR_HD WEIR_T2 __h##name##2(const WEIR_T2& a, const WEIR_T2& b) { return a op b; }    \
-  WEIR_HD WEIR_T2 __h##name##2_rn(const WEIR_T2& a, const WEIR_T2& b) { return a op b; } \
-  WEIR_HD WEIR_T2 __h##name##2_sat(const WEIR_T2& a, const WEIR_T2& b) {                 \
-    return WEIR_T2(__h##name##_sat(a.x, b.x), __h##name##_sat(a.y, b.y));                \
+#define WEIR_OPERATOR(op, name)                                                                                     \
+  WEIR_HD WEIR_T operator op(const WEIR_T& a, const WEIR_T& b) { return WEIR_T((float)a op(float) b); }             \
+  WEIR_HD WEIR_T2 operator op(const WEIR_T2& a, const WEIR_T2& b) { return WEIR_T2(a.x op b.x, a.y op b.y); }       \
+  WEIR_HD WEIR_T2& operator op##=(WEIR_T2& a, const WEIR_T2& b) { return a = a op b; }                              \
+  WEIR_HD WEIR_T __h##name(const WEIR_T& a, const WEIR_T& b) { return a op b; }                                     \
+  WEIR_HD WEIR_T __h##name##_rn(const WEIR_T& a, const WEIR_T& b) { return a op b; }                                \
+  WEIR_HD WEIR_T __h##name##_sat(const WEIR_T& a, const WEIR_T& b) { return WEIR_T(__saturatef((float)(a op b))); } \
+  WEIR_HD WEIR_T2 __h##name##2(const WEIR_T2& a, const WEIR_T2& b) { return a op b; }                               \
+  WEIR_HD WEIR_T2 __h##name##2_rn(const WEIR_T2& a, const WEIR_T2& b) { return a op b; }                            \
+  WEIR_HD WEIR_T2 __h##name##2_sat(const WEIR_T2& a, const WEIR_T2& b) {                                            \
+    return WEIR_T2(__h##name##_sat(a.x, b.x), __h##name##_sat(a.y, b.y));                                           \
   }
 WEIR_OPERATOR(+, add)
 WEIR_OPERATOR(-, sub)
@@ -96,21 +88,19 @@ WEIR_HD WEIR_T operator-(const WEIR_T& a) { return WEIR_T(-(float)a); }
 WEIR_HD WEIR_T operator+(const WEIR_T& a) { return a; }
 WEIR_HD WEIR_T2 operator-(const WEIR_T2& a) { return WEIR_T2(-a.x, -a.y); }
 
-#define WEIR_COMPARE(op, name)                                                                \
-  WEIR_HD bool operator op(const WEIR_T& a, const WEIR_T& b) { return (float)a op(float) b; } \
-  WEIR_HD bool __h##name(const WEIR_T& a, const WEIR_T& b) { return a op b; }                 \
-  WEIR_HD bool __h##name##u(const WEIR_T& a, const WEIR_T& b) {                               \
-    return a op b || (float)a != (float)a || (float)b != (float)b;                            \
-  }                                                                                           \
-  WEIR_HD bool operator op(const WEIR_T2& a, const WEIR_T2& b) {                              \
-    return a.x op b.x && a.y op b.y;                                                          \
-  }                                                                                           \
-  WEIR_HD bool __hb##name##2(const WEIR_T2& a, const WEIR_T2& b) { return a op b; }           \
-  WEIR_HD WEIR_T2 __h##name##2(const WEIR_T2& a, const WEIR_T2& b) {                          \
-    return WEIR_T2(WEIR_T(a.x op b.x ? 1.0f : 0.0f), WEIR_T(a.y op b.y ? 1.0f : 0.0f));       \
-  }                                                                                           \
-  WEIR_HD unsigned __h##name##2_mask(const WEIR_T2& a, const WEIR_T2& b) {                    \
-    return (a.x op b.x ? 0xffffu : 0) | (a.y op b.y ? 0xffff0000u : 0);                       \
+#define WEIR_COMPARE(op, name)                                                                      \
+  WEIR_HD bool operator op(const WEIR_T& a, const WEIR_T& b) { return (float)a op(float) b; }       \
+  WEIR_HD bool __h##name(const WEIR_T& a, const WEIR_T& b) { return a op b; }                       \
+  WEIR_HD bool __h##name##u(const WEIR_T& a, const WEIR_T& b) {                                     \
+    return a op b || (float)a != (float)a || (float)b != (float)b;                                  \
+  }                                                                                                 \
+  WEIR_HD bool operator op(const WEIR_T2& a, const WEIR_T2& b) { return a.x op b.x && a.y op b.y; } \
+  WEIR_HD bool __hb##name##2(const WEIR_T2& a, const WEIR_T2& b) { return a op b; }                 \
+  WEIR_HD WEIR_T2 __h##name##2(const WEIR_T2& a, const WEIR_T2& b) {                                \
+    return WEIR_T2(WEIR_T(a.x op b.x ? 1.0f : 0.0f), WEIR_T(a.y op b.y ? 1.0f : 0.0f));             \
+  }                                                                                                 \
+  WEIR_HD unsigned __h##name##2_mask(const WEIR_T2& a, const WEIR_T2& b) {                          \
+    return (a.x op b.x ? 0xffffu : 0) | (a.y op b.y ? 0xffff0000u : 0);                             \
   }
 WEIR_COMPARE(==, eq)
 WEIR_COMPARE(!=, ne)
@@ -175,9 +165,7 @@ WEIR_HD WEIR_T __hmax_nan(const WEIR_T& a, const WEIR_T& b) {
   return (float)a != (float)a ? a : (float)b != (float)b ? b : __hmax(a, b);
 }
 WEIR_HD bool __hisnan(const WEIR_T& a) { return (float)a != (float)a; }
-WEIR_HD int __hisinf(const WEIR_T& a) {
-  return __builtin_isinf((float)a) ? ((float)a > 0 ? 1 : -1) : 0;
-}
+WEIR_HD int __hisinf(const WEIR_T& a) { return __builtin_isinf((float)a) ? ((float)a > 0 ? 1 : -1) : 0; }
 WEIR_HD WEIR_T2 __hisnan2(const WEIR_T2& a) {
   return WEIR_T2(WEIR_T(__hisnan(a.x) ? 1.0f : 0.0f), WEIR_T(__hisnan(a.y) ? 1.0f : 0.0f));
 }
@@ -189,9 +177,7 @@ WEIR_HD WEIR_T WEIR_JOIN(__float2, WEIR_N)(float f) { return WEIR_T(f); }
 WEIR_HD WEIR_T WEIR_JOIN(__double2, WEIR_N)(double d) { return WEIR_T(d); }
 WEIR_HD float WEIR_JOIN3(__, WEIR_1TO, 2float)(const WEIR_T& h) { return (float)h; }
 WEIR_HD WEIR_T WEIR_JOIN3(__float2, WEIR_N, _rn)(float f) { return WEIR_T(f); }
-WEIR_HD WEIR_T WEIR_JOIN3(__ushort_as_, WEIR_N, )(unsigned short bits) {
-  return weir_cast<WEIR_T>(bits);
-}
+WEIR_HD WEIR_T WEIR_JOIN3(__ushort_as_, WEIR_N, )(unsigned short bits) { return weir_cast<WEIR_T>(bits); }
 WEIR_HD WEIR_T WEIR_JOIN3(__short_as_, WEIR_N, )(short bits) { return weir_cast<WEIR_T>(bits); }
 WEIR_HD unsigned short WEIR_JOIN3(__, WEIR_N, _as_ushort)(const WEIR_T& h) { return h.weir_x; }
 WEIR_HD short WEIR_JOIN3(__, WEIR_N, _as_short)(const WEIR_T& h) { return (short)h.weir_x; }
@@ -237,39 +223,21 @@ WEIR_INTEGER(unsigned long long, ull)
 #undef WEIR_INTEGER
 
 // Pairs.
-WEIR_HD WEIR_T2 WEIR_JOIN(make_, WEIR_N2)(const WEIR_T& a, const WEIR_T& b) {
-  return WEIR_T2(a, b);
-}
-WEIR_HD WEIR_T2 WEIR_JOIN(__halves2, WEIR_N2)(const WEIR_T& a, const WEIR_T& b) {
-  return WEIR_T2(a, b);
-}
-WEIR_HD WEIR_T2 WEIR_JOIN3(__, WEIR_1TO, WEIR_JOIN(2, WEIR_N2))(const WEIR_T& a) {
-  return WEIR_T2(a, a);
-}
-WEIR_HD WEIR_T2 WEIR_JOIN3(__float2, WEIR_N2, _rn)(float f) {
-  return WEIR_T2(WEIR_T(f), WEIR_T(f));
-}
-WEIR_HD WEIR_T2 WEIR_JOIN3(__floats2, WEIR_N2, _rn)(float a, float b) {
-  return WEIR_T2(WEIR_T(a), WEIR_T(b));
-}
-WEIR_HD WEIR_T2 WEIR_JOIN3(__float22, WEIR_N2, _rn)(float2 f) {
-  return WEIR_T2(WEIR_T(f.x), WEIR_T(f.y));
-}
-WEIR_HD float2 WEIR_JOIN3(__, WEIR_2TO, 2float2)(const WEIR_T2& a) {
-  return float2{(float)a.x, (float)a.y};
-}
+WEIR_HD WEIR_T2 WEIR_JOIN(make_, WEIR_N2)(const WEIR_T& a, const WEIR_T& b) { return WEIR_T2(a, b); }
+WEIR_HD WEIR_T2 WEIR_JOIN(__halves2, WEIR_N2)(const WEIR_T& a, const WEIR_T& b) { return WEIR_T2(a, b); }
+WEIR_HD WEIR_T2 WEIR_JOIN3(__, WEIR_1TO, WEIR_JOIN(2, WEIR_N2))(const WEIR_T& a) { return WEIR_T2(a, a); }
+WEIR_HD WEIR_T2 WEIR_JOIN3(__float2, WEIR_N2, _rn)(float f) { return WEIR_T2(WEIR_T(f), WEIR_T(f)); }
+WEIR_HD WEIR_T2 WEIR_JOIN3(__floats2, WEIR_N2, _rn)(float a, float b) { return WEIR_T2(WEIR_T(a), WEIR_T(b)); }
+WEIR_HD WEIR_T2 WEIR_JOIN3(__float22, WEIR_N2, _rn)(float2 f) { return WEIR_T2(WEIR_T(f.x), WEIR_T(f.y)); }
+WEIR_HD float2 WEIR_JOIN3(__, WEIR_2TO, 2float2)(const WEIR_T2& a) { return float2{(float)a.x, (float)a.y}; }
 WEIR_HD WEIR_T WEIR_JOIN(__low2, WEIR_N)(const WEIR_T2& a) { return a.x; }
 WEIR_HD WEIR_T WEIR_JOIN(__high2, WEIR_N)(const WEIR_T2& a) { return a.y; }
 WEIR_HD float __low2float(const WEIR_T2& a) { return (float)a.x; }
 WEIR_HD float __high2float(const WEIR_T2& a) { return (float)a.y; }
 WEIR_HD WEIR_T2 WEIR_JOIN(__low2, WEIR_N2)(const WEIR_T2& a) { return WEIR_T2(a.x, a.x); }
 WEIR_HD WEIR_T2 WEIR_JOIN(__high2, WEIR_N2)(const WEIR_T2& a) { return WEIR_T2(a.y, a.y); }
-WEIR_HD WEIR_T2 WEIR_JOIN(__lows2, WEIR_N2)(const WEIR_T2& a, const WEIR_T2& b) {
-  return WEIR_T2(a.x, b.x);
-}
-WEIR_HD WEIR_T2 WEIR_JOIN(__highs2, WEIR_N2)(const WEIR_T2& a, const WEIR_T2& b) {
-  return WEIR_T2(a.y, b.y);
-}
+WEIR_HD WEIR_T2 WEIR_JOIN(__lows2, WEIR_N2)(const WEIR_T2& a, const WEIR_T2& b) { return WEIR_T2(a.x, b.x); }
+WEIR_HD WEIR_T2 WEIR_JOIN(__highs2, WEIR_N2)(const WEIR_T2& a, const WEIR_T2& b) { return WEIR_T2(a.y, b.y); }
 WEIR_HD WEIR_T2 __lowhigh2highlow(const WEIR_T2& a) { return WEIR_T2(a.y, a.x); }
 
 #undef WEIR_JOIN_

@@ -1,5 +1,6 @@
-// weir/prelude.h - what CUDA C source has without an include, for kernels that run on the host's
-// processor. Included before every source; includes nothing of the standard library.
+// SPDX-License-Identifier: Apache-2.0
+// weir/prelude.h - what CUDA C source has without an include, for kernels that run on the host's processor. Included
+// before every source; includes nothing of the standard library.
 #pragma once
 
 #define __CUDACC__ 1
@@ -12,8 +13,7 @@
 #define CUDA_VERSION 13000
 #define __WEIR_EMBEDDED__ 1
 
-// The words that the scanner looks for stay in the preprocessed source; as macros they answer to
-// #ifdef.
+// The words that the scanner looks for stay in the preprocessed source; as macros they answer to #ifdef.
 #define __global__ __global__
 #define __device__ __device__
 #define __host__ __host__

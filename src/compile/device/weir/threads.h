@@ -1,6 +1,6 @@
-// weir/threads.h - barriers, and what the threads of a warp tell each other. Each call lets other
-// threads of the block run on the same thread of the host in the meantime, so threadIdx is kept on
-// this thread's stack.
+// SPDX-License-Identifier: Apache-2.0
+// weir/threads.h - barriers, and what the threads of a warp tell each other. Each call lets other threads of the block run on
+// the same thread of the host in the meantime, so threadIdx is kept on this thread's stack.
 #pragma once
 
 WEIR_HD unsigned weir_barrier_of(weir_barrier kind, unsigned predicate) {
@@ -20,16 +20,14 @@ WEIR_HD void __syncwarp(unsigned mask = 0xffffffffu) {
   weir_driver->warp_barrier(mask);
   threadIdx = self;
 }
-WEIR_HD const unsigned long long* weir_exchange(unsigned mask, unsigned long long value,
-                                                unsigned* present) {
+WEIR_HD const unsigned long long* weir_exchange(unsigned mask, unsigned long long value, unsigned* present) {
   const uint3 self = threadIdx;
   const unsigned long long* all = weir_driver->warp_exchange(mask, value, present);
   threadIdx = self;
   return all;
 }
 // The caller's file and line tell one call from another.
-WEIR_HD unsigned __activemask(const char* file = __builtin_FILE(),
-                              unsigned line = __builtin_LINE()) {
+WEIR_HD unsigned __activemask(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   const uint3 self = threadIdx;
   const unsigned mask = weir_driver->active_mask((const void*)((__UINTPTR_TYPE__)file + line));
   threadIdx = self;
@@ -78,8 +76,7 @@ WEIR_HD T weir_shuffle(unsigned mask, const T& value, unsigned from, bool inside
 template <class T>
 WEIR_HD T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
   const unsigned w = (unsigned)width;
-  return weir_shuffle(mask, value, (weir_lane() & ~(w - 1)) | ((unsigned)source & (w - 1)), true,
-                      (int*)0);
+  return weir_shuffle(mask, value, (weir_lane() & ~(w - 1)) | ((unsigned)source & (w - 1)), true, (int*)0);
 }
 template <class T>
 WEIR_HD T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
@@ -95,8 +92,7 @@ template <class T>
 WEIR_HD T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32) {
   const unsigned lane = weir_lane(), from = lane ^ (unsigned)bits, w = (unsigned)width;
   // Towards lower segments is allowed, towards higher ones not.
-  return weir_shuffle(mask, value, from, from < 32 && (from & ~(w - 1)) <= (lane & ~(w - 1)),
-                      (int*)0);
+  return weir_shuffle(mask, value, from, from < 32 && (from & ~(w - 1)) <= (lane & ~(w - 1)), (int*)0);
 }
 
 WEIR_HD unsigned __ballot_sync(unsigned mask, int predicate) {
@@ -106,9 +102,7 @@ WEIR_HD unsigned __ballot_sync(unsigned mask, int predicate) {
   return votes & mask;
 }
 WEIR_HD int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
-WEIR_HD int __all_sync(unsigned mask, int predicate) {
-  return __ballot_sync(mask, !predicate) == 0;
-}
+WEIR_HD int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
 WEIR_HD int __uni_sync(unsigned mask, int predicate) {
   const unsigned present = __ballot_sync(mask, 1), votes = __ballot_sync(mask, predicate);
   return votes == 0 || votes == present;

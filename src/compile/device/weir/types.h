@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/types.h - the few type traits that these headers need of their own.
 #pragma once
 
@@ -76,8 +77,7 @@ struct weir_integral<unsigned long long> {
   enum { value = 1 };
 };
 
-// A type whose values do nothing when they are read, copied or computed with: no class, but for a
-// few that say so.
+// A type whose values do nothing when they are read, copied or computed with: no class, but for a few that say so.
 template <class T>
 struct weir_plain {
   enum { value = !__is_class(T) && !__is_union(T) };
@@ -91,8 +91,7 @@ struct weir_plain<const T> : weir_plain<T> {};
 template <class T, size_t N>
 struct weir_plain<T[N]> : weir_plain<T> {};
 
-// Room for a value that is made later. A plain one is its own: compilers make less of what lies in
-// a union.
+// Room for a value that is made later. A plain one is its own: compilers make less of what lies in a union.
 template <class T>
 union weir_unmade {
   T value;

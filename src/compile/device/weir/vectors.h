@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weir/vectors.h - the vector types with CUDA's sizes and alignments, and dim3.
 #pragma once
 

@@ -1,5 +1,6 @@
-// entry/context.cpp - cuCtx*: contexts of one's own, the stack of each thread, and what concerns
-// all work of a context.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/context.cpp - cuCtx*: creation, the context stack of each thread, and
+// operations on all work of a context.
 #include "embedded/entry/context/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
@@ -9,13 +10,13 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// The context behind a handle, alive or not.
+// Looks up a context, which may be destroyed.
 CUresult find_context(model::process& p, CUcontext handle, model::context*& out) {
   out = p.contexts.find(handle);
   return out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-// The same, or the current one for null.
+// Like find_context(); null stands for the current context.
 CUresult find_context_or_current(model::process& p, CUcontext handle, model::context*& out) {
   if (handle != nullptr) return find_context(p, handle, out);
   out = model::this_thread().current();
@@ -34,10 +35,10 @@ CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigne
     }
     if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
     if (params != nullptr && params->cigParams != nullptr) {
-      const bool known = params->cigParams->sharedDataType == CIG_DATA_TYPE_D3D12_COMMAND_QUEUE;
-      return known ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+      const bool is_valid = params->cigParams->sharedDataType == CIG_DATA_TYPE_D3D12_COMMAND_QUEUE;
+      return is_valid ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
     }
-    // Either way of asking for core dumps is answered as the first.
+    // Both flags that enable core dumps are reported as CU_CTX_COREDUMP_ENABLE.
     if ((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0) {
       flags =
           (flags & ~static_cast<unsigned>(CU_CTX_USER_COREDUMP_ENABLE)) | CU_CTX_COREDUMP_ENABLE;
@@ -45,18 +46,18 @@ CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigne
 
     std::vector<model::context*>& stack = model::this_thread().stack;
     stack.reserve(stack.size() + 1);
-    model::context* const made = p.contexts.acquire();
+    model::context* const created = p.contexts.acquire();
     try {
-      if (const CUresult status = made->open(*device, false, flags); status != CUDA_SUCCESS) {
-        p.contexts.recycle(made);
+      if (const CUresult status = created->open(*device, false, flags); status != CUDA_SUCCESS) {
+        p.contexts.recycle(created);
         return status;
       }
     } catch (...) {
-      p.contexts.recycle(made);
+      p.contexts.recycle(created);
       throw;
     }
-    *out = static_cast<CUcontext>(p.contexts.publish(made));
-    stack.push_back(made);
+    *out = static_cast<CUcontext>(p.contexts.publish(created));
+    stack.push_back(created);
     return CUDA_SUCCESS;
   });
 }
@@ -72,8 +73,8 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   return create_context(context, nullptr, flags, device);
 }
 
-// Returns once its work is done. Leaves the calling thread's stack if it is on top; elsewhere it
-// stays, destroyed.
+// Returns when the work of the context is done. Pops the context if it is on top of the calling
+// thread's stack; in any other position it stays there, destroyed.
 CUresult cuCtxDestroy_v2(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -109,7 +110,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   });
 }
 
-// Takes the place of the top of the stack; null takes the top away.
+// Replaces the top of the stack. Null pops it.
 CUresult cuCtxSetCurrent(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     std::vector<model::context*>& stack = model::this_thread().stack;
@@ -140,7 +141,7 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 
 CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nullptr); }
 
-// A destroyed context still knows its device.
+// Also works for a destroyed context.
 CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -164,7 +165,7 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   });
 }
 
-// 3020 is the version that contexts have had ever since.
+// 3020 has been the API version of contexts since CUDA 3.2.
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;
@@ -193,7 +194,7 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
   });
 }
 
-// These two name their context: null is none, and not the current one.
+// These two functions need a context argument: null does not stand for the current context.
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;
@@ -210,7 +211,7 @@ CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
   });
 }
 
-// The event may be of another context.
+// The event may belong to another context.
 CUresult cuCtxWaitEvent(CUcontext context, CUevent event) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;

@@ -1,12 +1,13 @@
-// entry/context_flags.hpp - which CU_CTX_* go together.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/context_flags.hpp - validates CU_CTX_* flags.
 #pragma once
 
 #include "driver/abi.hpp"
 
 namespace weir::embedded::entry {
 
-// At most one way to wait, and of the rest only what `others` allows. Bit 0x10 has lost its name
-// and is still taken.
+// Returns true if at most one scheduling flag is set, and otherwise only flags that are always
+// allowed or in `others`. Bit 0x10 has no name any more but is still accepted.
 [[nodiscard]] constexpr bool valid_context_flags(unsigned flags, unsigned others) noexcept {
   const unsigned scheduling = flags & abi::CU_CTX_SCHED_MASK;
   if ((scheduling & (scheduling - 1)) != 0) return false;

@@ -1,5 +1,6 @@
-// entry/context_settings.cpp - cuCtx*: flags, limits, cache preference, priorities and peers of the
-// current context.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/context_settings.cpp - cuCtx*: flags, limits, cache preference, priorities
+// and peers of the current context.
 #include "embedded/entry/context/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
@@ -9,7 +10,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Hands the current context, ready for use, to a body that answers.
+// Calls the body with the current context, if that is usable.
 template <class Body>
 CUresult with_current(Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
@@ -21,7 +22,7 @@ CUresult with_current(Body&& body) noexcept {
 
 }  // namespace
 
-// Also of a context that is destroyed.
+// Also works for a destroyed context.
 CUresult cuCtxGetFlags(unsigned* flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -32,14 +33,14 @@ CUresult cuCtxGetFlags(unsigned* flags) {
   });
 }
 
-// What is decided when a context is made stays as it is.
+// Flags that are fixed when a context is created stay unchanged.
 CUresult cuCtxSetFlags(unsigned flags) {
   return with_current([&](model::context& context) {
     if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
     constexpr unsigned fixed =
         CU_CTX_MAP_HOST | CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
-    const unsigned kept = context.flags.load(std::memory_order_relaxed) & fixed;
-    context.flags.store((flags & ~fixed) | kept, std::memory_order_relaxed);
+    const unsigned fixed_flags = context.flags.load(std::memory_order_relaxed) & fixed;
+    context.flags.store((flags & ~fixed) | fixed_flags, std::memory_order_relaxed);
     if (context.primary()) context.owner().update_primary_flags(flags);
     return CUDA_SUCCESS;
   });

@@ -1,4 +1,5 @@
-// entry/device.cpp - cuDevice*: which devices there are, and what each says of itself.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/device.cpp - cuDevice*: devices and their attributes.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 
@@ -13,7 +14,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Hands the device of an ordinal to a body that answers; `out` is where that goes.
+// Calls the body with the device of an ordinal. Returns CUDA_ERROR_INVALID_VALUE first if `out` is
+// null.
 template <class Out, class Body>
 CUresult query_device(CUdevice ordinal, const Out* out, Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
@@ -24,8 +26,8 @@ CUresult query_device(CUdevice ordinal, const Out* out, Body&& body) noexcept {
   });
 }
 
-// Copies a text and its end into a buffer of `length` bytes, as much of it as fits. Was that all of
-// it?
+// Copies as much of a text as fits into a buffer of `length` bytes, with a terminating zero.
+// Returns true if all of it fitted.
 bool copy_text(const std::string& text, char* to, int length) noexcept {
   const std::size_t room = static_cast<std::size_t>(length) - 1;
   const std::size_t count = std::min(room, text.size());
@@ -34,9 +36,9 @@ bool copy_text(const std::string& text, char* to, int length) noexcept {
   return count == text.size();
 }
 
-// Brings "domain:bus:device.function" into the form that device::bus_id() has. The domain and the
-// function may be left out, digits be in either case, and blanks go before and anything behind.
-// Nothing for any other text.
+// Converts "domain:bus:device.function" to the form of device::bus_id(). Domain and function are
+// optional, digits may be in either case, leading blanks and any trailing text are ignored. Returns
+// nullopt for other text.
 std::optional<std::string> normalized_bus_id(const char* text) {
   unsigned domain = 0;
   unsigned bus = 0;
@@ -68,7 +70,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   });
 }
 
-// A name that does not fit is cut off. A negative length is as good as any large one.
+// Truncates a name that does not fit. A negative length counts as unlimited.
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return query_device(device, name, [&](const model::device& found) {
     if (length == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -97,8 +99,8 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   });
 }
 
-// An id that does not fit is cut off, and that is an error, also where a negative length stands for
-// any large one.
+// Truncates an id that does not fit and returns CUDA_ERROR_INVALID_VALUE. A negative length counts
+// as unlimited but is an error, too.
 CUresult cuDeviceGetPCIBusId(char* bus_id, int length, CUdevice device) {
   return query_device(device, bus_id, [&](const model::device& found) {
     if (length == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -111,10 +113,10 @@ CUresult cuDeviceGetPCIBusId(char* bus_id, int length, CUdevice device) {
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (device == nullptr || bus_id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const std::optional<std::string> wanted = normalized_bus_id(bus_id);
-    if (!wanted) return CUDA_ERROR_INVALID_VALUE;
+    const std::optional<std::string> requested = normalized_bus_id(bus_id);
+    if (!requested) return CUDA_ERROR_INVALID_VALUE;
     for (int ordinal = 0; ordinal < p.device_count(); ++ordinal) {
-      if (p.find_device(ordinal)->bus_id() != *wanted) continue;
+      if (p.find_device(ordinal)->bus_id() != *requested) continue;
       *device = ordinal;
       return CUDA_SUCCESS;
     }
@@ -122,7 +124,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
   });
 }
 
-// Every device reaches the memory of every other; none is a peer of itself.
+// Every device can access the memory of every other device. A device is not its own peer.
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return query_device(device, can, [&](const model::device& found) {
     const model::device* const other = model::this_process().find_device(peer);
@@ -134,13 +136,13 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
 
 CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice source,
                                  CUdevice destination) {
-  return query_device(source, value, [&](const model::device& from) {
+  return query_device(source, value, [&](const model::device& source_device) {
     const model::device* const to = model::this_process().find_device(destination);
-    if (to == nullptr || to == &from) return CUDA_ERROR_INVALID_DEVICE;
+    if (to == nullptr || to == &source_device) return CUDA_ERROR_INVALID_DEVICE;
     switch (attribute) {
       case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
         *value = 0;
-        return CUDA_SUCCESS;  // the best there is
+        return CUDA_SUCCESS;  // 0 is the best rank
       case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED: *value = 1; return CUDA_SUCCESS;
       case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: *value = 1; return CUDA_SUCCESS;
       case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED: *value = 1; return CUDA_SUCCESS;
@@ -152,8 +154,8 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CU
   });
 }
 
-// There are no textures; what an H200 says of the largest one needs none, and programs choose sizes
-// by it.
+// The embedded device has no textures. Programs choose sizes by this limit, so the function reports
+// the limit of an H200.
 CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, CUarray_format format,
                                             unsigned channels, CUdevice device) {
   return query_device(device, elements, [&](const model::device&) {
@@ -177,7 +179,7 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, CUarray_format for
   });
 }
 
-// No context can be confined to a part of a device, whatever the part.
+// A context cannot be restricted to some multiprocessors, whatever the affinity type.
 CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType, CUdevice device) {
   return query_device(device, supported, [&](const model::device&) {
     *supported = 0;

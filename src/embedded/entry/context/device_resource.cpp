@@ -1,4 +1,5 @@
-// entry/device_resource.cpp - cuDeviceGetDevResource, cuDevSmResourceSplitByCount,
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/device_resource.cpp - cuDeviceGetDevResource, cuDevSmResourceSplitByCount,
 // cuDevResourceGenerateDesc: parts of devices.
 #include "embedded/model/core/device_resource.hpp"
 
@@ -21,7 +22,7 @@ CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* resource, CUdev
   });
 }
 
-// Without a place for the groups it only says how many there would be.
+// If `groups` is null, only stores the number of groups.
 CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* group_count,
                                      const CUdevResource* input, CUdevResource* rest,
                                      unsigned flags, unsigned least) {
@@ -30,19 +31,19 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* group_coun
     if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     const auto whole = model::device_resource::read(*input);
     if (!whole) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
-    model::sm_split by;
-    if (const CUresult status = model::split_by_count(*whole, least, flags, by);
+    model::sm_split split;
+    if (const CUresult status = model::split_by_count(*whole, least, flags, split);
         status != CUDA_SUCCESS)
       return status;
     if (groups == nullptr) {
-      *group_count = by.groups;
+      *group_count = split.groups;
       return CUDA_SUCCESS;
     }
-    const unsigned taken = std::min(*group_count, by.groups);
-    if (taken == 0) return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned i = 0; i < taken; ++i) by.group.write(groups[i]);
-    if (rest != nullptr) model::remaining_after(*whole, by, taken).write(*rest);
-    *group_count = taken;
+    const unsigned used_groups = std::min(*group_count, split.groups);
+    if (used_groups == 0) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < used_groups; ++i) split.group.write(groups[i]);
+    if (rest != nullptr) model::remaining_after(*whole, split, used_groups).write(*rest);
+    *group_count = used_groups;
     return CUDA_SUCCESS;
   });
 }
@@ -61,9 +62,9 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* desc, CUdevResource* resou
     model::device_resource whole;
     if (const CUresult status = model::merge_parts(parts, whole); status != CUDA_SUCCESS)
       return status;
-    model::resource_desc* const made = p.resource_descs.acquire();
-    made->part = whole;
-    *desc = static_cast<CUdevResourceDesc>(p.resource_descs.publish(made));
+    model::resource_desc* const created = p.resource_descs.acquire();
+    created->part = whole;
+    *desc = static_cast<CUdevResourceDesc>(p.resource_descs.publish(created));
     return CUDA_SUCCESS;
   });
 }

@@ -1,13 +1,15 @@
-// entry/green_context.cpp - cuGreenCtx*: contexts that are confined to a part of their device.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/green_context.cpp - cuGreenCtx*: contexts that are restricted to a part of
+// their device.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/stream/open_stream.hpp"
 
 namespace weir::embedded::entry {
 
 namespace {
 
-// A green context and its CUcontext have one handle. Hands it to a body that answers.
+// Looks up a green context and calls the body with it. The green context and its CUcontext have
+// equal handles.
 template <class Body>
 CUresult with_green(CUgreenCtx handle, Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
@@ -33,16 +35,18 @@ CUresult write_part(const model::device_resource& part, CUdevResource* resource,
 
 // Throws std::bad_alloc.
 CUresult open_green(model::process& p, const model::device_resource& part, CUgreenCtx* out) {
-  model::device& on = *part.of;
-  if (const CUresult status = on.retain_primary_for_green(); status != CUDA_SUCCESS) return status;
-  model::context* made = nullptr;
+  model::device& target_device = *part.of;
+  if (const CUresult status = target_device.retain_primary_for_green(); status != CUDA_SUCCESS)
+    return status;
+  model::context* created = nullptr;
   const auto give_up = [&] {
-    if (made != nullptr) p.contexts.recycle(made);
-    on.release_primary_for_green();
+    if (created != nullptr) p.contexts.recycle(created);
+    target_device.release_primary_for_green();
   };
   try {
-    made = p.contexts.acquire();
-    if (const CUresult status = made->open_green(on.primary(), part); status != CUDA_SUCCESS) {
+    created = p.contexts.acquire();
+    if (const CUresult status = created->open_green(target_device.primary(), part);
+        status != CUDA_SUCCESS) {
       give_up();
       return status;
     }
@@ -50,13 +54,13 @@ CUresult open_green(model::process& p, const model::device_resource& part, CUgre
     give_up();
     throw;
   }
-  *out = static_cast<CUgreenCtx>(p.contexts.publish(made));
+  *out = static_cast<CUgreenCtx>(p.contexts.publish(created));
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-// Without a description it has the whole device.
+// Without a descriptor the context has the whole device.
 CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice ordinal,
                           unsigned flags) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
@@ -96,7 +100,7 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource,
   });
 }
 
-// Null is no context, and not the current one.
+// Null does not stand for the current context.
 CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevResourceType type) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
@@ -109,7 +113,7 @@ CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevRe
   });
 }
 
-// Null is the current one, if that is green.
+// Null stands for the current context, if that is green.
 CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (green == nullptr) {
@@ -134,7 +138,8 @@ CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event) {
   });
 }
 
-// Whatever context is current. All of them are non-blocking, and must be asked for as such.
+// Works whichever context is current. All streams of a green context are non-blocking, and the flag
+// is required.
 CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned flags, int priority) {
   return with_green(green, [&](model::process& p, model::context& found) {
     if (stream == nullptr || flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
@@ -154,7 +159,7 @@ CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
   });
 }
 
-// The primary context, also of a green one, unlike the older form.
+// Returns the primary context even for a stream of a green context, unlike cuStreamGetCtx.
 CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
   return guarded([&](model::process& p) -> CUresult {
     if (context == nullptr && green == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -1,4 +1,6 @@
-// entry/peer_access.cpp - which contexts a copy is between, and what its order is to them.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/peer_access.cpp - the contexts of a copy between devices, and the copy's
+// order among their work.
 #include "embedded/entry/context/peer_access.hpp"
 
 #include "embedded/model/core/context.hpp"
@@ -16,16 +18,17 @@ CUresult check_one(CUcontext peer) {
   return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->status();
 }
 
-// Calls visit(legacy stream) for each context of a copy that is not the stream's.
+// Calls visit(legacy stream) for each context of the copy other than the stream's own.
 template <class Visit>
-void for_each_other(const model::stream& in, const model::copy_users& by, Visit&& visit) {
-  if (in.capture() != nullptr) return;
-  const model::context* const own_context = &in.owner();
-  if (by.to.user_context != nullptr && by.to.user_context != own_context)
-    visit(by.to.user_context->legacy());
-  if (by.from.user_context != nullptr && by.from.user_context != own_context &&
-      by.from.user_context != by.to.user_context)
-    visit(by.from.user_context->legacy());
+void for_each_other(const model::stream& target_stream, const model::copy_users& users,
+                    Visit&& visit) {
+  if (target_stream.capture() != nullptr) return;
+  const model::context* const own_context = &target_stream.owner();
+  if (users.to.user_context != nullptr && users.to.user_context != own_context)
+    visit(users.to.user_context->legacy());
+  if (users.from.user_context != nullptr && users.from.user_context != own_context &&
+      users.from.user_context != users.to.user_context)
+    visit(users.from.user_context->legacy());
 }
 
 }  // namespace
@@ -35,9 +38,9 @@ CUresult check(const copy_contexts& between) {
   return status != CUDA_SUCCESS ? status : check_one(between.from);
 }
 
-model::copy_users resolve_copy_users(const model::process& p, const model::stream& in,
+model::copy_users resolve_copy_users(const model::process& p, const model::stream& target_stream,
                                      const copy_contexts* between) {
-  const model::memory_user all = copy_user_for(p, in);
+  const model::memory_user all = copy_user_for(p, target_stream);
   if (between == nullptr) return {all, all};
   const auto named = [&](CUcontext context) -> model::memory_user {
     model::context* const found = context != nullptr ? p.contexts.find(context) : nullptr;
@@ -46,12 +49,14 @@ model::copy_users resolve_copy_users(const model::process& p, const model::strea
   return {named(between->to), named(between->from)};
 }
 
-void wait_for_peer_streams(model::stream& in, const model::copy_users& by) {
-  for_each_other(in, by, [&](model::stream& other) { in.wait(other.record()); });
+void wait_for_peer_streams(model::stream& target_stream, const model::copy_users& users) {
+  for_each_other(target_stream, users,
+                 [&](model::stream& other) { target_stream.wait(other.record()); });
 }
 
-void make_peer_streams_wait(model::stream& in, const model::copy_users& by) {
-  for_each_other(in, by, [&](model::stream& other) { other.wait(in.record()); });
+void make_peer_streams_wait(model::stream& target_stream, const model::copy_users& users) {
+  for_each_other(target_stream, users,
+                 [&](model::stream& other) { other.wait(target_stream.record()); });
 }
 
 }  // namespace weir::embedded::entry

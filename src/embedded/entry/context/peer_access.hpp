@@ -1,33 +1,34 @@
-// entry/peer_access.hpp - copies that name a context for each side.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/peer_access.hpp - copies that name a context for each side.
 #pragma once
 
 #include "embedded/entry/guard.hpp"
 
 namespace weir::embedded::entry {
 
-// The contexts, as the program names them; null stands for the current one.
+// The contexts as the program passed them. Null stands for the current context.
 struct copy_contexts {
   abi::CUcontext to, from;
 };
 
-// Are they contexts?
+// Returns CUDA_SUCCESS if both are usable contexts.
 abi::CUresult check(const copy_contexts& between);
 
-// Who has to reach the two sides of a copy: the devices of the contexts that are named, or whoever
-// copies in the stream. What contexts own is reached by all, whichever context is named.
-model::copy_users resolve_copy_users(const model::process& p, const model::stream& in,
+// Returns the contexts whose devices access the two sides of a copy: the named contexts, else
+// copy_user_for(). Every device can access memory that a context owns, whichever context is named.
+model::copy_users resolve_copy_users(const model::process& p, const model::stream& target_stream,
                                      const copy_contexts* between);
-inline model::copy_users users_of_copy(const model::process& p, const model::stream& in,
+inline model::copy_users users_of_copy(const model::process& p, const model::stream& target_stream,
                                        const copy_contexts* between = nullptr) {
   if (!p.has_several_devices()) [[likely]]
     return {};
-  return resolve_copy_users(p, in, between);
+  return resolve_copy_users(p, target_stream, between);
 }
 
-// A copy between contexts that is not in the order of a stream comes behind what the blocking
-// streams of both have, and before what they are given next: to be called before it is submitted,
-// and after.
-void wait_for_peer_streams(model::stream& in, const model::copy_users& by);
-void make_peer_streams_wait(model::stream& in, const model::copy_users& by);
+// Orders a synchronous copy between contexts: after all work of both contexts' blocking streams,
+// and before their later work. Call the first before the copy is submitted and the second
+// afterwards.
+void wait_for_peer_streams(model::stream& target_stream, const model::copy_users& users);
+void make_peer_streams_wait(model::stream& target_stream, const model::copy_users& users);
 
 }  // namespace weir::embedded::entry

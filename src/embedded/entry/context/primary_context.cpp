@@ -1,22 +1,11 @@
-// entry/primary_context.cpp - cuDevicePrimaryCtx*: the one context of each device that all
-// libraries share.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/context/primary_context.cpp - cuDevicePrimaryCtx*: the context of each device that
+// all libraries share.
 #include "embedded/entry/context/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 
 namespace weir::embedded::entry {
-
-namespace {
-
-template <class Body>
-CUresult with_device(CUdevice ordinal, Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::device* const device = p.find_device(ordinal);
-    return device != nullptr ? body(*device) : CUDA_ERROR_INVALID_DEVICE;
-  });
-}
-
-}  // namespace
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return with_device(device, [&](model::device& owner) {
@@ -44,7 +33,8 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
-  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;  // before all else
+  // Takes precedence over all other errors.
+  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_device(device, [&](model::device& owner) {
     *flags = owner.primary_flags();
     *active = owner.primary().alive() ? 1 : 0;

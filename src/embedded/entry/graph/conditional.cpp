@@ -1,4 +1,6 @@
-// entry/conditional.cpp - cuGraphConditionalHandleCreate, and the nodes that the handles are for.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/conditional.cpp - cuGraphConditionalHandleCreate, and the nodes that use the
+// handles.
 #include "embedded/entry/graph/conditional.hpp"
 #include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/graph/conditional.hpp"
@@ -7,8 +9,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Finds the condition of a new node: one of its graph, or of any part of the whole that this is
-// part of, that no other node uses.
+// Finds the condition of a new node: unused by other nodes, and created for the whole graph that
+// this graph is a part of.
 CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params, const model::graph& of,
                         model::condition*& out) {
   out = model::condition::find(params.handle);
@@ -38,24 +40,25 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgrap
 CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          std::size_t count, CUgraphNodeParams& params) {
   return with_graphs([&](model::process&) -> CUresult {
-    model::graph* into = nullptr;
+    model::graph* target_graph = nullptr;
     std::vector<model::graph_node*> predecessors;
-    if (const CUresult status =
-            find_graph_and_dependencies(node, graph, dependencies, count, into, predecessors);
+    if (const CUresult status = find_graph_and_dependencies(node, graph, dependencies, count,
+                                                            target_graph, predecessors);
         status != CUDA_SUCCESS)
       return status;
     CUDA_CONDITIONAL_NODE_PARAMS& input = params.conditional;
     if (!unused_bytes_are_zero(params) || !model::may_have_bodies(input.type, input.size))
       return CUDA_ERROR_INVALID_VALUE;
-    model::condition* by = nullptr;
-    if (const CUresult status = find_condition(input, *into, by); status != CUDA_SUCCESS)
+    model::condition* controlling_condition = nullptr;
+    if (const CUresult status = find_condition(input, *target_graph, controlling_condition);
+        status != CUDA_SUCCESS)
       return status;
-    const model::graph_node& made =
-        model::add_conditional(*into, *by, input.type, input.size, predecessors);
-    // The program may read the list for as long as the node is there; it is not for writing.
+    const model::graph_node& created = model::add_conditional(*target_graph, *controlling_condition,
+                                                              input.type, input.size, predecessors);
+    // The program may read this list while the node exists, but must not write to it.
     input.phGraph_out =
-        const_cast<CUgraph*>(std::get<model::conditional_params>(made.params).handles.data());
-    *node = made.handle();
+        const_cast<CUgraph*>(std::get<model::conditional_params>(created.params).handles.data());
+    *node = created.handle();
     return CUDA_SUCCESS;
   });
 }

@@ -1,11 +1,12 @@
-// entry/conditional.hpp - conditional nodes as programs add them.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/conditional.hpp - adds conditional nodes.
 #pragma once
 
 #include "embedded/entry/graph/graph_handle.hpp"
 
 namespace weir::embedded::entry {
 
-// cuGraphAddNode of a conditional node: `params` gets the handles of the bodies.
+// Implements cuGraphAddNode for a conditional node. Stores the handles of the bodies in `params`.
 CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          std::size_t count, CUgraphNodeParams& params);
 

@@ -1,4 +1,6 @@
-// entry/exec_update.cpp - cuGraphExec*SetParams, cuGraphExecUpdate: executables changed in place.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/exec_update.cpp - cuGraphExec*SetParams, cuGraphExecUpdate: change
+// executable graphs in place.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/graph/graph_exec.hpp"
@@ -7,8 +9,8 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Sets what read_params(params) gives for the node of an executable that was made of one of the
-// graph's, which is still there.
+// Sets the parameters from read_params(params) in the executable's copy of `node`. The original
+// node must still exist.
 template <class ReadParams>
 CUresult set(CUgraphExec exec, CUgraphNode node, ReadParams read_params) {
   return with_graphs([&](model::process& p) -> CUresult {
@@ -99,10 +101,10 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
                               CUgraphExecUpdateResultInfo* result) {
   return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
-    const model::graph* to = find_graph(graph);
-    if (found == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const model::graph* target_graph = find_graph(graph);
+    if (found == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::exec_topology::difference reason;
-    const CUresult status = found->update(*to, reason);
+    const CUresult status = found->update(*target_graph, reason);
     if (result != nullptr) *result = {reason.why, reason.at, nullptr};
     return status;
   });

@@ -1,4 +1,5 @@
-// entry/graph.cpp - cuGraph*: graphs as a whole, their nodes and edges.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/graph.cpp - cuGraph*: graphs, their nodes and edges.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/model/graph/dot_writer.hpp"
 
@@ -14,25 +15,24 @@ struct edge {
   model::graph_node* to = nullptr;
 };
 
-// Fills lists of the caller's with as many entries as there are, up to `*count`, and the rest with
-// null. Without a list
-// `*count` becomes the number of entries. Without room for any of several it is an error.
+// Fills the caller's lists with up to `*count` entries and sets the rest to null. Without a list,
+// only stores the number of entries in `*count`. Room for no entry is an error if there are some.
 template <class Entries, class Put>
-CUresult fill(const Entries& entries, bool wanted, size_t* count, Put put) {
-  const std::size_t there = entries.size();
-  if (!wanted) {
-    *count = there;
+CUresult fill(const Entries& entries, bool requested, size_t* count, Put put) {
+  const std::size_t existing_count = entries.size();
+  if (!requested) {
+    *count = existing_count;
     return CUDA_SUCCESS;
   }
-  if (*count == 0 && there != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (*count == 0 && existing_count != 0) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < *count; ++i) {
-    if (i < there) {
+    if (i < existing_count) {
       put(i, entries[i]);
     } else {
       put(i, typename Entries::value_type{});
     }
   }
-  *count = std::min(*count, there);
+  *count = std::min(*count, existing_count);
   return CUDA_SUCCESS;
 }
 
@@ -46,9 +46,10 @@ CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode*
               [&](std::size_t i, const model::graph_node* node) { nodes[i] = handle_of(node); });
 }
 
-// The same for edges. Who asks for edges and not for their data does not want those that have some.
+// Like fill(), for edges. Returns CUDA_ERROR_LOSSY_QUERY if an edge has data but the caller did not
+// request edge data.
 template <class Put>
-CUresult fill_edges(const std::vector<edge>& entries, bool wanted, CUgraphEdgeData* data,
+CUresult fill_edges(const std::vector<edge>& entries, bool requested, CUgraphEdgeData* data,
                     size_t* count, Put put) {
   const auto edge_data_of = [](const edge& e) {
     return e.to == nullptr ? CUgraphEdgeData{} : model::graph::edge_data_of(*e.from, *e.to);
@@ -56,16 +57,16 @@ CUresult fill_edges(const std::vector<edge>& entries, bool wanted, CUgraphEdgeDa
   const auto is_programmatic = [&](const edge& e) {
     return !e.to->programmatic_edges.empty() && edge_data_of(e).type != 0;
   };
-  if (wanted && data == nullptr && std::ranges::any_of(entries, is_programmatic))
+  if (requested && data == nullptr && std::ranges::any_of(entries, is_programmatic))
     return CUDA_ERROR_LOSSY_QUERY;
-  return fill(entries, wanted, count, [&](std::size_t i, const edge& e) {
+  return fill(entries, requested, count, [&](std::size_t i, const edge& e) {
     put(i, e);
     if (data != nullptr) data[i] = edge_data_of(e);
   });
 }
 
-// Finds the edges, which are between two nodes of the graph. Whether they are there already is
-// asked when their turn comes.
+// Finds the two nodes of each edge, which must differ and belong to the graph. Does not check
+// whether the edges exist.
 CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count,
                     const model::graph& in, std::vector<edge>& out) {
   std::vector<model::graph_node*> sources;
@@ -168,16 +169,16 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     const model::graph* in = find_graph(graph);
     if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    std::vector<edge> wanted;
-    if (const CUresult status = find_edges(from, to, count, *in, wanted); status != CUDA_SUCCESS)
+    std::vector<edge> requested;
+    if (const CUresult status = find_edges(from, to, count, *in, requested); status != CUDA_SUCCESS)
       return status;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!model::graph::allows_edge(*wanted[i].from, *wanted[i].to, edge_data_at(edges, i)))
+      if (!model::graph::allows_edge(*requested[i].from, *requested[i].to, edge_data_at(edges, i)))
         return CUDA_ERROR_INVALID_VALUE;
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const edge& e = wanted[i];
-      // Those before it stay.
+      const edge& e = requested[i];
+      // Edges that were added before this one stay.
       if (model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;
       model::graph::connect(*e.from, *e.to, edge_data_at(edges, i));
     }
@@ -197,7 +198,7 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
     if (in->has_memory_nodes() && count != 0) return CUDA_ERROR_NOT_SUPPORTED;
     for (const edge& e : unwanted) {
       if (!model::graph::connected(*e.from, *e.to))
-        return CUDA_ERROR_INVALID_VALUE;  // those before it are gone
+        return CUDA_ERROR_INVALID_VALUE;  // edges before this one stay removed
       model::graph::disconnect(*e.from, *e.to);
     }
     return CUDA_SUCCESS;
@@ -235,7 +236,7 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
     model::graph_node* found = find_node(node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (found->in->orphaned_root() != nullptr) return CUDA_ERROR_INVALID_VALUE;
-    // A body may be captured into meanwhile, a child graph not.
+    // Capturing into a body does not prevent the removal; capturing into a child graph does.
     const bool has_bodies = found->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL;
     if (found->in->capturing() ||
         (!has_bodies &&

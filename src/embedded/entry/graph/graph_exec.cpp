@@ -1,4 +1,6 @@
-// entry/graph_exec.cpp - cuGraphInstantiate*, cuGraphLaunch: graphs made executable, and launched.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/graph_exec.cpp - cuGraphInstantiate*, cuGraphLaunch: instantiation and
+// launch of graphs.
 #include "embedded/model/graph/graph_exec.hpp"
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/model/capture/capture.hpp"
@@ -25,60 +27,61 @@ bool runs_from_device(const model::graph_node* node) {
          std::holds_alternative<model::kernel_params>(node->params);
 }
 
-CUresult check_flags(const model::graph& from, unsigned long long flags,
+CUresult check_flags(const model::graph& source_graph, unsigned long long flags,
                      instantiate_error& reason) {
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    const auto offender = std::ranges::find_if_not(from.nodes(), runs_from_device);
-    if (offender != from.nodes().end()) {
+    const auto offender = std::ranges::find_if_not(source_graph.nodes(), runs_from_device);
+    if (offender != source_graph.nodes().end()) {
       reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, *offender};
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (from.nodes().empty()) return CUDA_ERROR_INVALID_VALUE;
+    if (source_graph.nodes().empty()) return CUDA_ERROR_INVALID_VALUE;
   }
   reason = {};
   return CUDA_SUCCESS;
 }
 
 CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
-                     unsigned long long known, instantiate_error& reason) {
+                     unsigned long long valid_flags, instantiate_error& reason) {
   reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
   return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
-    if ((flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::graph* from = find_graph(graph);
-    if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (from->is_subgraph()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (const CUresult status = check_flags(*from, flags, reason); status != CUDA_SUCCESS)
+    const model::graph* source_graph = find_graph(graph);
+    if (source_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (source_graph->is_subgraph()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (const CUresult status = check_flags(*source_graph, flags, reason); status != CUDA_SUCCESS)
       return status;
-    model::graph_exec* made = p.graph_execs.acquire();
+    model::graph_exec* created = p.graph_execs.acquire();
     CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
     try {
-      status = made->instantiate(*from, flags, reason);
+      status = created->instantiate(*source_graph, flags, reason);
       if (status == CUDA_ERROR_NOT_SUPPORTED) reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
     } catch (const std::bad_alloc&) {
       reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
     }
     if (status == CUDA_SUCCESS) {
-      *exec = static_cast<CUgraphExec>(p.graph_execs.publish(made));
+      *exec = static_cast<CUgraphExec>(p.graph_execs.publish(created));
     } else {
-      p.graph_execs.recycle(made);
+      p.graph_execs.recycle(created);
     }
     return status;
   });
 }
 
-// Finds the stream that an executable is to go to, and it.
-CUresult find_launch(model::process& p, CUgraphExec exec, CUstream stream, model::graph_exec*& what,
-                     model::stream*& in) {
-  if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-  if (const CUresult status = model::check_not_capturing(*in); status != CUDA_SUCCESS)
+// Looks up an executable graph and the stream to launch it in.
+CUresult find_launch(model::process& p, CUgraphExec exec, CUstream stream,
+                     model::graph_exec*& target_exec, model::stream*& target_stream) {
+  if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
     return status;
-  what = p.graph_execs.find(exec);
-  return what == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  if (const CUresult status = model::check_not_capturing(*target_stream); status != CUDA_SUCCESS)
+    return status;
+  target_exec = p.graph_execs.find(exec);
+  return target_exec == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -121,22 +124,23 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   });
 }
 
-// Everything lies where it is needed already.
+// Only checks its arguments: an executable graph needs no upload.
 CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    model::graph_exec* what = nullptr;
-    return find_launch(p, exec, stream, what, in);
+    model::stream* target_stream = nullptr;
+    model::graph_exec* target_exec = nullptr;
+    return find_launch(p, exec, stream, target_exec, target_stream);
   });
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    model::graph_exec* what = nullptr;
-    if (const CUresult status = find_launch(p, exec, stream, what, in); status != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    model::graph_exec* target_exec = nullptr;
+    if (const CUresult status = find_launch(p, exec, stream, target_exec, target_stream);
+        status != CUDA_SUCCESS)
       return status;
-    return what->launch(*in);
+    return target_exec->launch(*target_stream);
   });
 }
 

@@ -1,4 +1,6 @@
-// entry/graph_handle.cpp - lists of nodes and edges that a program gives.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/graph_handle.cpp - validates lists of nodes and edges that the program
+// passes.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/model/graph/conditional.hpp"
 
@@ -30,23 +32,24 @@ CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::
 
 CUresult find_graph_and_dependencies(const CUgraphNode* node, CUgraph graph,
                                      const CUgraphNode* dependencies, std::size_t count,
-                                     model::graph*& into,
+                                     model::graph*& target_graph,
                                      std::vector<model::graph_node*>& predecessors) {
-  into = find_graph(graph);
-  if (node == nullptr || into == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = find_nodes(dependencies, count, *into, predecessors);
+  target_graph = find_graph(graph);
+  if (node == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = find_nodes(dependencies, count, *target_graph, predecessors);
       status != CUDA_SUCCESS)
     return status;
   return has_duplicates(predecessors) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-CUresult check_child(const model::graph* child, const model::graph& into,
+CUresult check_child(const model::graph* child, const model::graph& target_graph,
                      CUgraphChildGraphNodeOwnership ownership) {
-  if (child == nullptr || child == &into) return CUDA_ERROR_INVALID_VALUE;
+  if (child == nullptr || child == &target_graph) return CUDA_ERROR_INVALID_VALUE;
   if (child->is_subgraph()) return CUDA_ERROR_NOT_SUPPORTED;
   if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
     return child->is_noncopyable() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
-  if (child->has_capture_inside() || into.is_within(*child)) return CUDA_ERROR_INVALID_VALUE;
+  if (child->has_capture_inside() || target_graph.is_within(*child))
+    return CUDA_ERROR_INVALID_VALUE;
   return model::has_conditional_nodes(*child) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 

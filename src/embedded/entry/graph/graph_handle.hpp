@@ -1,4 +1,5 @@
-// entry/graph_handle.hpp - what the entry points of graphs and captures have in common.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/graph_handle.hpp - helpers for the entry points of graphs and captures.
 #pragma once
 
 #include <mutex>
@@ -11,7 +12,7 @@
 
 namespace weir::embedded::entry {
 
-// Runs the body of an entry point with the lock of the graphs held. A host function may call it.
+// Runs the body of an entry point with the graph mutex held. A host function may call it.
 template <class Body>
 CUresult with_graphs(Body&& body) noexcept {
   return guarded([&](model::process& p) -> CUresult {
@@ -20,7 +21,7 @@ CUresult with_graphs(Body&& body) noexcept {
   });
 }
 
-// The same for one that a host function may not call.
+// Like with_graphs(), for an entry point that a host function may not call.
 template <class Body>
 CUresult with_graphs_outside_host_functions(Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
@@ -29,7 +30,7 @@ CUresult with_graphs_outside_host_functions(Body&& body) noexcept {
   });
 }
 
-// What is behind the handles; null or CUDA_ERROR_INVALID_VALUE where there is nothing.
+// Look up handles. An unknown handle gives null or CUDA_ERROR_INVALID_VALUE.
 inline model::graph* find_graph(CUgraph handle) {
   return model::this_process().graphs.find(handle);
 }
@@ -39,24 +40,23 @@ inline model::graph_node* find_node(CUgraphNode handle) {
 CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& in,
                     std::vector<model::graph_node*>& out);
 
-// Finds the graph and the nodes that a new node depends on, none of them named twice. The list is
-// not looked at where it is empty. CUDA_ERROR_INVALID_VALUE, too, where there is no place for the
-// new node's handle.
+// Finds the graph and the dependencies of a new node; no dependency may be listed twice. The list
+// is not read if `count` is 0. Returns CUDA_ERROR_INVALID_VALUE also if `node` is null.
 CUresult find_graph_and_dependencies(const CUgraphNode* node, CUgraph graph,
                                      const CUgraphNode* dependencies, std::size_t count,
-                                     model::graph*& into,
+                                     model::graph*& target_graph,
                                      std::vector<model::graph_node*>& predecessors);
 
-// May a node of `into` have this graph, or a clone of it, as its child graph?
-// CUDA_ERROR_INVALID_VALUE where there is no graph, too; CUDA_ERROR_NOT_SUPPORTED for one with
-// conditional nodes.
-CUresult check_child(const model::graph* child, const model::graph& into,
+// Checks whether a node of `target_graph` may have `child`, or a clone of it, as its child graph.
+// Returns CUDA_ERROR_INVALID_VALUE also for a null graph, and CUDA_ERROR_NOT_SUPPORTED for a graph
+// with conditional nodes.
+CUresult check_child(const model::graph* child, const model::graph& target_graph,
                      CUgraphChildGraphNodeOwnership ownership);
 
-// Is every edge an ordinary one? Others are between kernels only.
+// Returns true if no edge has data. Only edges between kernels can have data.
 bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count);
 
-// The data of an edge of a list; without a list it is ordinary.
+// Returns the data of the edge at an index of the list; default data without a list.
 inline CUgraphEdgeData edge_data_at(const CUgraphEdgeData* edges, std::size_t i) {
   return edges == nullptr ? CUgraphEdgeData{} : edges[i];
 }

@@ -1,5 +1,6 @@
-// entry/graph_memory.cpp - cuGraph*MemAllocNode, cuGraph*MemFreeNode, cuDevice*GraphMem*: memory
-// that graphs allocate.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/graph_memory.cpp - cuGraph*MemAllocNode, cuGraph*MemFreeNode,
+// cuDevice*GraphMem*: memory that graphs allocate.
 #include "embedded/model/graph/memory/graph_memory.hpp"
 #include "embedded/entry/graph/graph_handle.hpp"
 
@@ -10,17 +11,9 @@ namespace weir::embedded::entry {
 
 namespace {
 
-template <class Body>
-CUresult with_device(CUdevice ordinal, Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::device* found = p.find_device(ordinal);
-    return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_DEVICE;
-  });
-}
-
-// Who else than the device may use the memory: devices and the host, to read and write it.
-CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> wanted) {
-  for (const CUmemAccessDesc& each : wanted) {
+// Checks the access descriptors: other devices and the host may only get read and write access.
+CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> requested) {
+  for (const CUmemAccessDesc& each : requested) {
     if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
       if (p.find_device(each.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     } else if (each.location.type != CU_MEM_LOCATION_TYPE_HOST) {
@@ -33,7 +26,8 @@ CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> 
   return CUDA_SUCCESS;
 }
 
-// The memory is a device's. Managed memory is taken for such, and is no other memory.
+// Checks the location: only device memory is supported. Managed memory is accepted and treated as
+// device memory.
 CUresult check_place(const model::process& p, CUmemAllocationType type, const CUmemLocation& at) {
   const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
   if (!managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
@@ -41,7 +35,7 @@ CUresult check_place(const model::process& p, CUmemAllocationType type, const CU
     case CU_MEM_LOCATION_TYPE_DEVICE:
       return p.find_device(at.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST: return CUDA_ERROR_NOT_SUPPORTED;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:  // the host counts as one node
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:  // the host is a single NUMA node
       return managed || at.id == 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_NONE:
       return managed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
@@ -63,19 +57,19 @@ CUresult check(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS& params
   return check_access(p, {params.accessDescs, params.accessDescCount});
 }
 
-// Adds the node that make(process, graph, dependencies, node) makes.
+// Adds the node that make(process, graph, dependencies, node) creates.
 template <class Make>
 CUresult add_memory_node(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          size_t count, Make make) {
   return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
-    model::graph* into = nullptr;
+    model::graph* target_graph = nullptr;
     std::vector<model::graph_node*> predecessors;
     CUresult status =
-        find_graph_and_dependencies(node, graph, dependencies, count, into, predecessors);
+        find_graph_and_dependencies(node, graph, dependencies, count, target_graph, predecessors);
     if (status != CUDA_SUCCESS) return status;
-    model::graph_node* made = nullptr;
-    status = make(p, *into, predecessors, made);
-    if (status == CUDA_SUCCESS) *node = made->handle();
+    model::graph_node* created = nullptr;
+    status = make(p, *target_graph, predecessors, created);
+    if (status == CUDA_SUCCESS) *node = created->handle();
     return status;
   });
 }
@@ -95,31 +89,33 @@ CUresult get_memory_node(CUgraphNode node, Out* out, Write write) {
 
 CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                 size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  return add_memory_node(
-      node, graph, dependencies, count,
-      [&](const model::process& p, model::graph& into,
-          std::span<model::graph_node* const> predecessors, model::graph_node*& made) -> CUresult {
-        if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-        CUresult status = check(p, *params);
-        if (status == CUDA_SUCCESS)
-          status = model::graph_memory::add_allocation(into, *params, predecessors, made);
-        if (status == CUDA_SUCCESS)
-          params->dptr = std::get<model::alloc_params>(made->params).desc.dptr;
-        return status;
-      });
+  return add_memory_node(node, graph, dependencies, count,
+                         [&](const model::process& p, model::graph& target_graph,
+                             std::span<model::graph_node* const> predecessors,
+                             model::graph_node*& created) -> CUresult {
+                           if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+                           CUresult status = check(p, *params);
+                           if (status == CUDA_SUCCESS)
+                             status = model::graph_memory::add_allocation(target_graph, *params,
+                                                                          predecessors, created);
+                           if (status == CUDA_SUCCESS)
+                             params->dptr =
+                                 std::get<model::alloc_params>(created->params).desc.dptr;
+                           return status;
+                         });
 }
 
 CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                size_t count, CUdeviceptr address) {
   return add_memory_node(
       node, graph, dependencies, count,
-      [&](const model::process&, model::graph& into,
-          std::span<model::graph_node* const> predecessors, model::graph_node*& made) {
-        return model::graph_memory::add_free(into, address, predecessors, made);
+      [&](const model::process&, model::graph& target_graph,
+          std::span<model::graph_node* const> predecessors, model::graph_node*& created) {
+        return model::graph_memory::add_free(target_graph, address, predecessors, created);
       });
 }
 
-// The access descriptors stay the driver's own.
+// The driver keeps ownership of the access descriptors.
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   return get_memory_node<model::alloc_params>(node, params, [&](const model::alloc_params& p) {
     *params = p.desc;
@@ -134,9 +130,9 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
 
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
                                       void* value) {
-  return with_device(device, [&](model::device& of) {
+  return with_device(device, [&](model::device& owner_device) {
     std::size_t result = 0;
-    if (value == nullptr || !model::graph_memory::get(of, attribute, result))
+    if (value == nullptr || !model::graph_memory::get(owner_device, attribute, result))
       return CUDA_ERROR_INVALID_VALUE;
     const cuuint64_t bytes = result;
     std::memcpy(value, &bytes, sizeof bytes);
@@ -144,20 +140,21 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
   });
 }
 
-// The high marks can be set, to zero: then they begin anew.
+// High-water marks can only be reset, by setting them to zero.
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
                                       void* value) {
-  return with_device(device, [&](model::device& of) {
-    cuuint64_t wanted = 1;
-    if (value != nullptr) std::memcpy(&wanted, value, sizeof wanted);
-    return wanted == 0 && model::graph_memory::reset(of, attribute) ? CUDA_SUCCESS
-                                                                    : CUDA_ERROR_INVALID_VALUE;
+  return with_device(device, [&](model::device& owner_device) {
+    cuuint64_t requested = 1;
+    if (value != nullptr) std::memcpy(&requested, value, sizeof requested);
+    return requested == 0 && model::graph_memory::reset(owner_device, attribute)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
-  return with_device(device, [](model::device& of) {
-    model::graph_memory::trim(of);
+  return with_device(device, [](model::device& owner_device) {
+    model::graph_memory::trim(owner_device);
     return CUDA_SUCCESS;
   });
 }

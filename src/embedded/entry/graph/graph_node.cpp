@@ -1,4 +1,6 @@
-// entry/graph_node.cpp - cuGraphAdd*Node: nodes of all kinds, each behind nodes that it depends on.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/graph_node.cpp - cuGraphAdd*Node: adds nodes of all kinds with their
+// dependencies.
 #include "embedded/entry/graph/conditional.hpp"
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/graph/node_params.hpp"
@@ -9,69 +11,70 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Gives the edges to a node that was just added their data. Takes the node away again where they
-// may not have it.
-CUresult set_edge_data(model::graph& in, model::graph_node& made,
+// Sets the data of the edges to a new node. Removes the node again if an edge may not have its
+// data.
+CUresult set_edge_data(model::graph& target_graph, model::graph_node& created,
                        const std::vector<model::graph_node*>& predecessors,
                        const CUgraphEdgeData* edges) {
   CUresult status = CUDA_SUCCESS;
   try {
     for (std::size_t i = 0; i < predecessors.size() && status == CUDA_SUCCESS; ++i) {
-      if (model::graph::allows_edge(*predecessors[i], made, edges[i])) {
-        model::graph::set_edge_data(*predecessors[i], made, edges[i]);
+      if (model::graph::allows_edge(*predecessors[i], created, edges[i])) {
+        model::graph::set_edge_data(*predecessors[i], created, edges[i]);
       } else {
         status = CUDA_ERROR_INVALID_VALUE;
       }
     }
   } catch (...) {
-    in.remove(made);
+    target_graph.remove(created);
     throw;
   }
-  if (status != CUDA_SUCCESS) in.remove(made);
+  if (status != CUDA_SUCCESS) target_graph.remove(created);
   return status;
 }
 
-// Adds a node with what read_params(params) gives. `edges`: their data, where not all of them are
-// ordinary.
+// Adds a node with the parameters from read_params(params). `edges` is the edge data; null if all
+// edges have default data.
 template <class ReadParams>
 CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
              ReadParams read_params, const CUgraphEdgeData* edges = nullptr) {
   return with_graphs([&](model::process&) -> CUresult {
-    model::graph* into = nullptr;
+    model::graph* target_graph = nullptr;
     std::vector<model::graph_node*> predecessors;
     CUresult status =
-        find_graph_and_dependencies(node, graph, dependencies, count, into, predecessors);
+        find_graph_and_dependencies(node, graph, dependencies, count, target_graph, predecessors);
     if (status != CUDA_SUCCESS) return status;
     model::node_params params;
     if (status = read_params(params); status != CUDA_SUCCESS) return status;
-    model::graph_node& made = into->add(std::move(params), predecessors);
-    if (edges != nullptr) status = set_edge_data(*into, made, predecessors, edges);
-    if (status == CUDA_SUCCESS) *node = made.handle();
+    model::graph_node& created = target_graph->add(std::move(params), predecessors);
+    if (edges != nullptr) status = set_edge_data(*target_graph, created, predecessors, edges);
+    if (status == CUDA_SUCCESS) *node = created.handle();
     return status;
   });
 }
 
-// Adds a node with a clone of a graph, or with the graph itself, which is the node's from then on.
+// Adds a child graph node with a clone of a graph, or moves the graph into the node.
 CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                    CUgraph child, CUgraphChildGraphNodeOwnership ownership) {
   return with_graphs([&](model::process&) -> CUresult {
-    model::graph* into = nullptr;
+    model::graph* target_graph = nullptr;
     std::vector<model::graph_node*> predecessors;
     const CUresult status =
-        find_graph_and_dependencies(node, graph, dependencies, count, into, predecessors);
+        find_graph_and_dependencies(node, graph, dependencies, count, target_graph, predecessors);
     if (status != CUDA_SUCCESS) return status;
     model::graph* const found = find_graph(child);
-    if (const CUresult refused = check_child(found, *into, ownership); refused != CUDA_SUCCESS)
+    if (const CUresult refused = check_child(found, *target_graph, ownership);
+        refused != CUDA_SUCCESS)
       return refused;
-    model::graph_node& made = into->add(model::empty_params{}, predecessors);
+    model::graph_node& created = target_graph->add(model::empty_params{}, predecessors);
     try {
-      made.set_child_graph(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *found
-                                                                            : found->clone());
+      created.set_child_graph(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *found
+                                                                               : found->clone());
     } catch (...) {
-      into->remove(made);
+      target_graph->remove(created);
       throw;
     }
-    *node = made.handle();
+    *node = created.handle();
     return CUDA_SUCCESS;
   });
 }

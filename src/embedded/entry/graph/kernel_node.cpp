@@ -1,4 +1,5 @@
-// entry/kernel_node.cpp - cuGraphKernelNode*Attribute*: attributes of kernel nodes.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/kernel_node.cpp - cuGraphKernelNode*Attribute*: attributes of kernel nodes.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/kernel/launch_attributes.hpp"
 #include "embedded/model/graph/kernel_node_check.hpp"
@@ -14,44 +15,48 @@ model::kernel_params* find_kernel_node(CUgraphNode node) {
   return found == nullptr ? nullptr : std::get_if<model::kernel_params>(&found->params);
 }
 
-// One that has no effect here is told as it was set, or as it is at first.
-CUkernelNodeAttrValue attribute_value(const model::kernel_params& of, CUkernelNodeAttrID which) {
-  if (const auto found = of.inert_attributes.find(which); found != of.inert_attributes.end())
+// Returns the last value of an attribute without effect, or its default.
+CUkernelNodeAttrValue attribute_value(const model::kernel_params& source_params,
+                                      CUkernelNodeAttrID attribute) {
+  if (const auto found = source_params.inert_attributes.find(attribute);
+      found != source_params.inert_attributes.end())
     return found->second;
   CUkernelNodeAttrValue value{};
-  if (which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.memSyncDomainMap = {0, 1};
+  if (attribute == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.memSyncDomainMap = {0, 1};
   return value;
 }
 
-// Can the node's function be launched in such clusters?
-CUresult check_cluster(const model::kernel_params& of, model::launch_shape& shape) {
-  const CUfunction handle =
-      of.function != nullptr ? of.function : reinterpret_cast<CUfunction>(of.kernel);
+// Checks whether the node's function can be launched with this cluster size.
+CUresult check_cluster(const model::kernel_params& source_params, model::launch_shape& shape) {
+  const CUfunction handle = source_params.function != nullptr
+                                ? source_params.function
+                                : reinterpret_cast<CUfunction>(source_params.kernel);
   model::function* function = nullptr;
   const CUresult status =
-      model::find_function(handle, model::this_process().contexts.find(of.in), function);
+      model::find_function(handle, model::this_process().contexts.find(source_params.in), function);
   return status != CUDA_SUCCESS ? status : model::check_cluster(*function, shape);
 }
 
 }  // namespace
 
-CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        CUkernelNodeAttrValue* value) {
   return with_graphs([&](model::process&) -> CUresult {
-    const model::kernel_params* const of = find_kernel_node(node);
-    if (of == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::launch_shape& shape = of->desc->shape();
-    switch (which) {
+    const model::kernel_params* const source_params = find_kernel_node(node);
+    if (source_params == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const model::launch_shape& shape = source_params->desc->shape();
+    switch (attribute) {
       case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        value->priority = of->desc->priority();
+        value->priority = source_params->desc->priority();
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         value->cooperative = shape.cooperative ? 1 : 0;
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        // One that was compiled in is the function's, and not told here.
+        // A cluster size that was set at compile time belongs to the function and is not reported
+        // here.
         value->clusterDim =
-            shape.clustered() && of->desc->kernel().cluster.x == 0
+            shape.clustered() && source_params->desc->kernel().cluster.x == 0
                 ? CUkernelNodeAttrValue::extent{shape.cluster.x, shape.cluster.y, shape.cluster.z}
                 : CUkernelNodeAttrValue::extent{0, 0, 0};
         return CUDA_SUCCESS;
@@ -59,43 +64,44 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID whic
         value->deviceUpdatableKernelNode = {0, nullptr};
         return CUDA_SUCCESS;
       default:
-        if (const CUresult status = check_inert_attribute(which, {}); status != CUDA_SUCCESS)
+        if (const CUresult status = check_inert_attribute(attribute, {}); status != CUDA_SUCCESS)
           return status;
-        *value = attribute_value(*of, which);
+        *value = attribute_value(*source_params, attribute);
         return CUDA_SUCCESS;
     }
   });
 }
 
-CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID which,
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        const CUkernelNodeAttrValue* value) {
   return with_graphs([&](model::process&) -> CUresult {
-    model::kernel_params* const of = find_kernel_node(node);
-    if (of == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::launch_shape shape = of->desc->shape();
-    switch (which) {
+    model::kernel_params* const source_params = find_kernel_node(node);
+    if (source_params == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::launch_shape shape = source_params->desc->shape();
+    switch (attribute) {
       case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        of->desc = of->desc->with(shape, priority_in_range(value->priority));
+        source_params->desc = source_params->desc->with(shape, priority_in_range(value->priority));
         return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = value->cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         shape.cluster = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
-        if (const CUresult status = check_cluster(*of, shape); status != CUDA_SUCCESS)
+        if (const CUresult status = check_cluster(*source_params, shape); status != CUDA_SUCCESS)
           return status;
         break;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         if (value->deviceUpdatableKernelNode.deviceUpdatable != 0) return CUDA_ERROR_NOT_SUPPORTED;
         return CUDA_SUCCESS;
       default:
-        if (const CUresult status = check_inert_attribute(which, *value); status != CUDA_SUCCESS)
+        if (const CUresult status = check_inert_attribute(attribute, *value);
+            status != CUDA_SUCCESS)
           return status;
-        of->inert_attributes[which] = *value;
+        source_params->inert_attributes[attribute] = *value;
         return CUDA_SUCCESS;
     }
-    if (const CUresult status = model::check_kernel_node_shape(*of->desc, shape);
+    if (const CUresult status = model::check_kernel_node_shape(*source_params->desc, shape);
         status != CUDA_SUCCESS)
       return status;
-    of->desc = of->desc->with(shape, of->desc->priority());
+    source_params->desc = source_params->desc->with(shape, source_params->desc->priority());
     return CUDA_SUCCESS;
   });
 }

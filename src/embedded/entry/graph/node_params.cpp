@@ -1,4 +1,5 @@
-// entry/node_params.cpp - what the driver checks of a node's parameters.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/node_params.cpp - validates the parameters of graph nodes.
 #include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/memory/address_map.hpp"
 
@@ -6,7 +7,7 @@
 #include "embedded/model/graph/node_work.hpp"
 #include "embedded/model/kernel/function.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
-#include "embedded/model/stream/value_work.hpp"
+#include "embedded/model/stream/operations.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// The context that a copy or set is for. A host function has none.
+// Resolves the context of a copy or memset. A host function has no current context.
 CUresult resolve_context(CUcontext& context) {
   if (model::this_thread().in_host_function) return CUDA_ERROR_INVALID_VALUE;
   if (context == nullptr) {
@@ -28,8 +29,9 @@ CUresult resolve_context(CUcontext& context) {
                                                                  : CUDA_SUCCESS;
 }
 
-// A set that names no context is for that of its memory, so that it needs none to be current; a
-// pool's and a graph's memory have none.
+// Resolves the context of a memset. Null stands for the context of the memory, so none needs to be
+// current. Memory of a pool or a graph belongs to no context; there null stands for the current
+// context.
 CUresult resolve_context_of(CUdeviceptr memory, CUcontext& context) {
   if (context != nullptr) {
     context = model::context_for_memset(memory, context);
@@ -43,7 +45,7 @@ CUresult resolve_context_of(CUdeviceptr memory, CUcontext& context) {
   return resolve_context(context);
 }
 
-// How many bytes of the union a kind of node uses.
+// The number of bytes of the union that a kind of node uses.
 std::size_t used_bytes(CUgraphNodeType type) {
   switch (type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return sizeof(CUDA_KERNEL_NODE_PARAMS_v3);
@@ -76,8 +78,8 @@ CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
   if (const CUresult status = resolve_context_of(input->dst, context); status != CUDA_SUCCESS)
     return status;
   model::memset_work unused;
-  const model::memory_user by = model::accessor_for(context, false);
-  if (const CUresult status = model::to_work(*input, unused, by); status != CUDA_SUCCESS)
+  const model::memory_user user = model::memory_user_of_node(context, false);
+  if (const CUresult status = model::to_work(*input, unused, user); status != CUDA_SUCCESS)
     return status;
   out = model::memset_params{*input, context};
   return CUDA_SUCCESS;
@@ -87,8 +89,8 @@ CUresult read_params(const CUDA_MEMCPY3D* input, CUcontext context, model::node_
   if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult status = resolve_context(context); status != CUDA_SUCCESS) return status;
   model::pitched_copy_work unused;
-  const model::memory_user by = model::accessor_for(context, true);
-  if (const CUresult status = model::to_work(*input, unused, by); status != CUDA_SUCCESS)
+  const model::memory_user user = model::memory_user_of_node(context, true);
+  if (const CUresult status = model::to_work(*input, unused, user); status != CUDA_SUCCESS)
     return status;
   out = model::copy_params{*input, context};
   return CUDA_SUCCESS;
@@ -108,7 +110,7 @@ CUresult read_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* input, model::node_par
 
 CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& out) {
   if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // A launch takes a kernel's handle where a function's is asked for, and a node does not.
+  // A launch accepts the handle of a library kernel as a function; a node does not.
   model::process& p = model::this_process();
   if (input->func != nullptr && p.functions.find(input->func) == nullptr)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -116,27 +118,30 @@ CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& o
       input->func != nullptr ? input->func : reinterpret_cast<CUfunction>(input->kern);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   model::context* const in = input->ctx == nullptr ? nullptr : p.contexts.find(input->ctx);
-  model::function* of = nullptr;
-  if (const CUresult status = model::find_function(function, in, of); status != CUDA_SUCCESS)
+  model::function* kernel_function = nullptr;
+  if (const CUresult status = model::find_function(function, in, kernel_function);
+      status != CUDA_SUCCESS)
     return status;
-  const std::shared_ptr<const model::module_image> image = of->image();
+  const std::shared_ptr<const model::module_image> image = kernel_function->image();
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
   model::launch_shape shape{{input->gridDimX, input->gridDimY, input->gridDimZ},
                             {input->blockDimX, input->blockDimY, input->blockDimZ},
                             {0, 0, 0},
                             input->sharedMemBytes,
                             false};
-  if (const CUresult status = model::check_shape(*of, shape); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = model::check_shape(*kernel_function, shape); status != CUDA_SUCCESS)
+    return status;
   model::kernel_arguments arguments;
-  const CUresult status =
-      model::kernel_arguments::read(of->kernel(), input->kernelParams, input->extra, arguments);
+  const CUresult status = model::kernel_arguments::read(
+      kernel_function->kernel(), input->kernelParams, input->extra, arguments);
   if (status != CUDA_SUCCESS) return status;
-  out = model::kernel_params{std::make_shared<const model::kernel_work>(of->owner(), of->kernel(),
-                                                                        image, shape, arguments),
-                             static_cast<CUfunction>(p.functions.handle_of(of)),
-                             input->kern,
-                             of->owner().handle(),
-                             {}};
+  out = model::kernel_params{
+      std::make_shared<const model::kernel_work>(
+          kernel_function->owner(), kernel_function->kernel(), image, shape, arguments),
+      static_cast<CUfunction>(p.functions.handle_of(kernel_function)),
+      input->kern,
+      kernel_function->owner().handle(),
+      {}};
   return CUDA_SUCCESS;
 }
 

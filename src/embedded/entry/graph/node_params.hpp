@@ -1,4 +1,6 @@
-// entry/node_params.hpp - parameters of graph nodes as programs give them, checked and taken over.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/node_params.hpp - parameters of graph nodes: validated and copied from the
+// program's structures.
 #pragma once
 
 #include "embedded/entry/graph/graph_handle.hpp"
@@ -6,8 +8,8 @@
 
 namespace weir::embedded::entry {
 
-// Each checks what is given, pointers too, and copies it. Null for a context is the current one.
-// With the lock of the graphs held.
+// Each function validates its input, including null pointers, and copies it. A null context stands
+// for the current one. Call with the graph mutex held.
 CUresult read_params(const CUDA_HOST_NODE_PARAMS* input, model::node_params& out);
 CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
                      model::node_params& out);
@@ -17,12 +19,12 @@ CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& o
 CUresult read_record_params(CUevent event, model::node_params& out);
 CUresult read_wait_params(CUevent event, model::node_params& out);
 
-// Parameters of any kind but a child graph; CUDA_ERROR_NOT_SUPPORTED for a conditional node, for
-// memory nodes, whose parameters do not change, and for kinds that the embedded driver does not
-// have. Unused bytes must be 0.
+// Parameters of any kind except a child graph. Returns CUDA_ERROR_NOT_SUPPORTED for conditional
+// nodes, for memory nodes, whose parameters cannot change, and for kinds that the embedded driver
+// does not support. Unused bytes must be 0.
 CUresult read_params(const CUgraphNodeParams* input, model::node_params& out);
 
-// Are all bytes behind the parameters of the kind 0, and the reserved ones?
+// Returns true if the reserved bytes and all bytes after the parameters of the kind are 0.
 bool unused_bytes_are_zero(const CUgraphNodeParams& input);
 
 }  // namespace weir::embedded::entry

@@ -1,5 +1,6 @@
-// entry/node_settings.cpp - cuGraph*NodeGetParams and SetParams: the parameters of nodes that are
-// there.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/node_settings.cpp - cuGraph*NodeGetParams and SetParams: the parameters of
+// existing nodes.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/graph/kernel_node_check.hpp"
@@ -12,7 +13,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Shows a node's parameters of one kind to a function that stores them.
+// Calls `write` with a node's parameters if they are of this kind.
 template <class Params, class Out, class Write>
 CUresult get(CUgraphNode node, Out* out, Write write) {
   return with_graphs([&](model::process&) -> CUresult {
@@ -24,7 +25,8 @@ CUresult get(CUgraphNode node, Out* out, Write write) {
   });
 }
 
-// Replaces a node's parameters by what read_params(old, new) gives of the same kind.
+// Replaces a node's parameters with those from read_params(old, new), which must be of the old
+// kind.
 template <class Params, class ReadParams>
 CUresult set(CUgraphNode node, ReadParams read_params) {
   return with_graphs([&](model::process&) -> CUresult {
@@ -38,7 +40,8 @@ CUresult set(CUgraphNode node, ReadParams read_params) {
   });
 }
 
-// The call that sets a kernel's node names no attributes: they stay, if they fit.
+// Setting a kernel node passes no attributes. The node keeps its old ones if they fit the new
+// function.
 CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& taken) {
   const model::launch_shape shape = model::shape_with_attributes(*taken.desc, *old.desc);
   const CUresult status = model::check_kernel_node_shape(*taken.desc, shape);
@@ -46,8 +49,8 @@ CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& 
   return status;
 }
 
-// Replaces a node's child graph, which ends, as if the other were added; a copy of the node's own
-// graph may be one.
+// Replaces and destroys a node's child graph, with the checks of an added child graph. A copy of
+// the graph that contains the node is allowed.
 CUresult set_child(model::graph_node& of, const CUgraphNodeParams& params) {
   if (!unused_bytes_are_zero(params)) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphChildGraphNodeOwnership ownership = params.graph.ownership;
@@ -65,8 +68,8 @@ CUresult set_child(model::graph_node& of, const CUgraphNodeParams& params) {
   return CUDA_SUCCESS;
 }
 
-// The call that sets a node names no context. Memory of a pool has none either, and then one has to
-// be current.
+// Returns true if a copy or memset has no context: these functions take none, pool memory belongs
+// to none, and none is current.
 bool has_no_context(CUdeviceptr memory) {
   if (model::this_thread().current() != nullptr) return false;
   const model::allocation* in = model::address_map::find(memory);
@@ -120,7 +123,7 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* param
   });
 }
 
-// The pointers to the arguments stay the driver's own.
+// The driver keeps ownership of the array of argument pointers.
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
   return get<model::kernel_params>(node, params, [&](const model::kernel_params& p) {
     const model::launch_shape& shape = p.desc->shape();
@@ -139,7 +142,7 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
       });
 }
 
-// The array stays the driver's own.
+// The driver keeps ownership of the array.
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   return get<model::value_params>(node, params, [&](model::value_params& p) {
     *params = {p.in, static_cast<unsigned>(p.operations.size()), p.operations.data(), 0};

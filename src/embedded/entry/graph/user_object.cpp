@@ -1,4 +1,5 @@
-// entry/user_object.cpp - cuUserObject*, and the references that graphs hold.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/graph/user_object.cpp - cuUserObject*, and the references that graphs hold.
 #include "embedded/model/core/user_object.hpp"
 #include "embedded/entry/graph/graph_handle.hpp"
 
@@ -45,24 +46,25 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references,
                                  unsigned flags) {
   return with_graphs([&](model::process& p) -> CUresult {
-    model::graph* in = find_graph(graph);
-    if (in == nullptr || p.user_objects.find(object) == nullptr || !countable(references))
+    model::graph* target_graph = find_graph(graph);
+    if (target_graph == nullptr || p.user_objects.find(object) == nullptr || !countable(references))
       return CUDA_ERROR_INVALID_VALUE;
     if ((flags & ~static_cast<unsigned>(CU_GRAPH_USER_OBJECT_MOVE)) != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    in->retained_objects.adopt(object, references);
+    target_graph->retained_objects.adopt(object, references);
     if (flags != CU_GRAPH_USER_OBJECT_MOVE) model::retain(object, references);
     return CUDA_SUCCESS;
   });
 }
 
-// A graph may let go of more than it holds: the rest is the caller's.
+// A call may release more references than the graph holds. The caller's references are then
+// released.
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned references) {
   return with_graphs([&](model::process&) -> CUresult {
-    model::graph* in = find_graph(graph);
-    if (in == nullptr || !model::is_user_object_handle(object) || !countable(references))
+    model::graph* target_graph = find_graph(graph);
+    if (target_graph == nullptr || !model::is_user_object_handle(object) || !countable(references))
       return CUDA_ERROR_INVALID_VALUE;
-    in->retained_objects.forget(object, references);
+    target_graph->retained_objects.forget(object, references);
     model::release(object, references);
     return CUDA_SUCCESS;
   });

@@ -1,4 +1,6 @@
-// entry/function.cpp - cuFunc*: functions. The kernels of libraries do not pass for them here.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/function.cpp - cuFunc*: functions of modules. Handles of library kernels
+// are refused here.
 #include "embedded/model/kernel/function.hpp"
 
 #include <memory>
@@ -12,7 +14,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(function) for one that is there, and stays so meanwhile.
+// Runs body(function) for a loaded function; its image cannot be unloaded during the call.
 template <class Body>
 CUresult with_function(CUfunction handle, Body&& body) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
@@ -24,7 +26,7 @@ CUresult with_function(CUfunction handle, Body&& body) {
   });
 }
 
-// The same for a question to which a function that is null is a wrong value.
+// Like with_function(), but a null function gives CUDA_ERROR_INVALID_VALUE.
 template <class Body>
 CUresult with_function_not_null(CUfunction handle, Body&& body) {
   if (handle == nullptr)
@@ -95,7 +97,7 @@ CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
   });
 }
 
-// Banks of shared memory are as wide as they are.
+// The width of shared memory banks cannot be changed.
 CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
   return with_function(function, [&](const model::function&) {
     return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS

@@ -1,4 +1,5 @@
-// entry/jit_options.cpp - the options of a load.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/jit_options.cpp - reads and writes the options of a load.
 #include "embedded/entry/kernel/jit_options.hpp"
 
 #include <algorithm>
@@ -32,23 +33,23 @@ void jit_options::write(std::string_view diagnostic, CUresult answer) const noex
   }
 }
 
-void** jit_options::value_of(CUjit_option which) const noexcept {
+void** jit_options::value_of(CUjit_option option) const noexcept {
   const CUjit_option* const end = options_ + count_;
-  const CUjit_option* const found = std::find(options_, end, which);
+  const CUjit_option* const found = std::find(options_, end, option);
   return found != end ? values_ + (found - options_) : nullptr;
 }
 
-// The size is the room that there is, and then how long the text is, or all of the room where it
-// was too little. A zero follows the text, and is not counted.
+// On entry, the size option holds the capacity of the buffer. On return it holds the length of the
+// text without the terminating zero, or the capacity if the text was cut off.
 void jit_options::write_log(CUjit_option buffer, CUjit_option size,
                             std::string_view text) const noexcept {
   void** const room = value_of(size);
-  void** const to = value_of(buffer);
-  if (room == nullptr || to == nullptr || *to == nullptr) return;
+  void** const destination = value_of(buffer);
+  if (room == nullptr || destination == nullptr || *destination == nullptr) return;
   const auto bytes = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(*room));
   if (bytes != 0)
     *std::copy_n(text.begin(), std::min<std::size_t>(text.size(), bytes - 1),
-                 static_cast<char*>(*to)) = '\0';
+                 static_cast<char*>(*destination)) = '\0';
   *room = reinterpret_cast<void*>(std::min<std::size_t>(text.size(), bytes));
 }
 

@@ -1,5 +1,6 @@
-// entry/jit_options.hpp - the options of a load, and the logs that a program gives room for among
-// them.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/jit_options.hpp - the options of a load, including the log buffers of the
+// program.
 #pragma once
 
 #include <chrono>
@@ -9,20 +10,20 @@
 
 namespace weir::embedded::entry {
 
-// What a program gives to cuModuleLoadDataEx and its like. An image for the embedded device is
-// compiled already, so that most options have nothing to change; logs are written, and how long it
-// took where there was something to compile.
+// The options of cuModuleLoadDataEx and similar functions. An image for the embedded device is
+// compiled already, so most options have no effect. Logs are written, and the time of a
+// compilation.
 class jit_options {
  public:
-  // CUDA_ERROR_INVALID_VALUE for arrays that are not there, and for options that do not exist.
+  // Returns CUDA_ERROR_INVALID_VALUE for null arrays and unknown options.
   abi::CUresult read(unsigned count, const abi::CUjit_option* options, void** values) noexcept;
 
-  // Writes what there is to say into the log of errors, or nothing, and how much that was; and how
-  // long PTX was looked at.
+  // Writes the error log, its length, and the time that was spent on PTX. Without a diagnostic, the
+  // log is empty.
   void write(std::string_view diagnostic, abi::CUresult answer) const noexcept;
 
  private:
-  [[nodiscard]] void** value_of(abi::CUjit_option which) const noexcept;
+  [[nodiscard]] void** value_of(abi::CUjit_option option) const noexcept;
   void write_log(abi::CUjit_option buffer, abi::CUjit_option size,
                  std::string_view text) const noexcept;
 

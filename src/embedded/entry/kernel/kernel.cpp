@@ -1,4 +1,5 @@
-// entry/kernel.cpp - cuKernel*: kernels of libraries.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/kernel.cpp - cuKernel*: kernels of libraries.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/entry/kernel/parameter_info.hpp"
@@ -8,7 +9,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(view) for a kernel.
+// Looks up a kernel and calls body(view).
 template <class Body>
 CUresult with_kernel(CUkernel kernel, Body&& body) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {

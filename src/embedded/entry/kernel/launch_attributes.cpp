@@ -1,4 +1,5 @@
-// entry/launch_attributes.cpp - reading the attributes of a launch.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/launch_attributes.cpp - reads the attributes of a launch.
 #include "embedded/entry/kernel/launch_attributes.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ using namespace abi;
 
 namespace {
 
-// An event of a launch tells no time, and is never one of a graph.
+// The event of a launch has no timing, and cannot be recorded as a graph's event node.
 CUresult find_launch_event(model::process& p, CUevent handle, int flags, bool captures,
                            model::event*& out) {
   if ((flags & ~static_cast<int>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -43,7 +44,7 @@ CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool ca
                                value.launchCompletionEvent.flags, captures, out.started_event);
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
       return captures ? CUDA_SUCCESS
-                      : CUDA_ERROR_NOT_SUPPORTED;  // no kernel here knows how to update a node
+                      : CUDA_ERROR_NOT_SUPPORTED;  // kernels cannot update nodes here
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       out.priority = priority_in_range(value.priority);
       return CUDA_SUCCESS;
@@ -62,11 +63,11 @@ CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool ca
 
 }  // namespace
 
-CUresult check_inert_attribute(CUlaunchAttributeID which,
+CUresult check_inert_attribute(CUlaunchAttributeID attribute,
                                const CUlaunchAttributeValue& value) noexcept {
-  constexpr unsigned domains = 4;  // as CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT tells
+  constexpr unsigned domains = 4;  // as CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT reports
   const auto if_true = [](bool good) { return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; };
-  switch (which) {
+  switch (attribute) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       return if_true(value.clusterSchedulingPolicyPreference <=
@@ -82,8 +83,8 @@ CUresult check_inert_attribute(CUlaunchAttributeID which,
   }
 }
 
-int priority_in_range(int asked) noexcept {
-  return std::clamp(asked, model::highest_priority, model::lowest_priority);
+int priority_in_range(int requested) noexcept {
+  return std::clamp(requested, model::highest_priority, model::lowest_priority);
 }
 
 CUresult read_attributes(model::process& p, std::span<const CUlaunchAttribute> all, bool captures,

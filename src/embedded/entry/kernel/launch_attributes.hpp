@@ -1,4 +1,5 @@
-// entry/launch_attributes.hpp - what a program says of a launch beyond its sizes.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/launch_attributes.hpp - the attributes of a launch.
 #pragma once
 
 #include <map>
@@ -11,31 +12,31 @@
 
 namespace weir::embedded::entry {
 
-// What follows from the attributes of a launch; the others are accepted and have no effect here.
+// The attributes that have an effect. Other attributes are accepted and ignored.
 struct launch_attributes {
   model::launch_shape shape;
   std::optional<int> priority;
-  bool programmatic = false;  // may begin before the kernel before it has ended
+  bool programmatic = false;  // may begin before the previous kernel has ended
   std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue>
-      inert_attributes;                    // those that a node only tells again
-  weir_extent preferred_cluster{0, 0, 0};  // none
+      inert_attributes;                    // attributes without effect, which a node only reports
+  weir_extent preferred_cluster{0, 0, 0};  // zero: none
   model::event* started_event =
-      nullptr;  // recorded where everything before it is complete, and the kernel is next
-  model::event* done_event = nullptr;  // recorded when the kernel is complete: never too early
+      nullptr;  // recorded when all earlier work is complete and the kernel is about to start
+  model::event* done_event = nullptr;  // recorded when the kernel is complete, never earlier
 };
 
-// Reads them, for a launch into a stream that captures or does not. CUDA_ERROR_INVALID_VALUE for
-// what is no attribute of a launch, or no value of it; CUDA_ERROR_INVALID_HANDLE for an event that
-// is none, CUDA_ERROR_NOT_SUPPORTED for one that tells the time. Throws std::bad_alloc.
+// Reads the attributes for a launch into a stream that captures or not. Returns
+// CUDA_ERROR_INVALID_VALUE for an unknown attribute or value, CUDA_ERROR_INVALID_HANDLE for an
+// invalid event, and CUDA_ERROR_NOT_SUPPORTED for an event with timing. Throws std::bad_alloc.
 abi::CUresult read_attributes(model::process& p, std::span<const abi::CUlaunchAttribute> all,
                               bool captures, launch_attributes& out);
 
-// Is this a value of one that a node only tells again? CUDA_ERROR_INVALID_VALUE where not, or where
-// it is another attribute.
-abi::CUresult check_inert_attribute(abi::CUlaunchAttributeID which,
+// Validates the value of an attribute that a node only reports. Returns CUDA_ERROR_INVALID_VALUE
+// for an invalid value and for any other attribute.
+abi::CUresult check_inert_attribute(abi::CUlaunchAttributeID attribute,
                                     const abi::CUlaunchAttributeValue& value) noexcept;
 
-// A priority as a stream or a node has it: one out of range is brought into it.
-int priority_in_range(int asked) noexcept;
+// Clamps a priority to the range of streams and nodes.
+int priority_in_range(int requested) noexcept;
 
 }  // namespace weir::embedded::entry

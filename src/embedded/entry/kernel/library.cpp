@@ -1,4 +1,5 @@
-// entry/library.cpp - cuLibrary*: code that needs no context until it is used.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/library.cpp - cuLibrary*: code that needs no context until it is used.
 #include "embedded/model/kernel/library.hpp"
 
 #include <string>
@@ -33,22 +34,22 @@ bool are_known(const load_options& requested) {
   return true;
 }
 
-// Does it say what code is, rather than that it cannot be had?
-bool is_about_code(CUresult load_error) {
+// Returns true if the error describes the code itself, not a failure to read it.
+bool is_code_error(CUresult load_error) {
   return load_error == CUDA_ERROR_INVALID_IMAGE || load_error == CUDA_ERROR_INVALID_PTX ||
          load_error == CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-// Loads what take(bytes, complaint) gives.
-template <class Take>
+// Loads the image that read_image(bytes, complaint) provides.
+template <class ReadImage>
 CUresult load(CUlibrary* library, bool has_source, const jit_options& options,
-              const load_options& more, Take&& take) {
+              const load_options& more, ReadImage&& read_image) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (library == nullptr || !has_source || !are_known(more)) return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
     std::string diagnostic;
-    const CUresult load_error = take(bytes, diagnostic);
-    const bool is_library = load_error == CUDA_SUCCESS || is_about_code(load_error);
+    const CUresult load_error = read_image(bytes, diagnostic);
+    const bool is_library = load_error == CUDA_SUCCESS || is_code_error(load_error);
     const CUresult status =
         is_library ? model::libraries::load(std::move(bytes), load_error, library, diagnostic)
                    : load_error;
@@ -66,10 +67,10 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
   const CUresult status =
       guarded([&](model::process&) { return requested.read(jit_count, jit, jit_values); });
   if (status != CUDA_SUCCESS) return status;
-  const auto take = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
+  const auto read_image = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
     return kernel::image_bytes::copy_of(code, bytes, diagnostic);
   };
-  return load(library, code != nullptr, requested, {options, values, count}, take);
+  return load(library, code != nullptr, requested, {options, values, count}, read_image);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit,
@@ -79,10 +80,11 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
   const CUresult status =
       guarded([&](model::process&) { return requested.read(jit_count, jit, jit_values); });
   if (status != CUDA_SUCCESS) return status;
-  const auto take = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
+  const auto read_image = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
     return kernel::image_bytes::of_file(path, bytes, diagnostic);
   };
-  return load(library, path != nullptr && *path != '\0', requested, {options, values, count}, take);
+  return load(library, path != nullptr && *path != '\0', requested, {options, values, count},
+              read_image);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
@@ -137,12 +139,12 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary libr
     if ((address == nullptr && bytes == nullptr) || name == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
     model::context* const current = model::this_thread().current();
-    model::context* const in = current != nullptr ? &current->base() : nullptr;
-    return model::libraries::get_managed(library, in, name, address, bytes);
+    model::context* const owner_context = current != nullptr ? &current->base() : nullptr;
+    return model::libraries::get_managed(library, owner_context, name, address, bytes);
   });
 }
 
-// Images have no functions that host and device call by one address.
+// Always fails: images have no functions with one address for host and device.
 CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -1,4 +1,5 @@
-// entry/module.cpp - cuModule*: code and variables in a context.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/module.cpp - cuModule*: code and variables in a context.
 #include "embedded/model/kernel/module.hpp"
 
 #include <string>
@@ -11,16 +12,17 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Loads what take(bytes, complaint) gives into the current context.
-template <class Take>
-CUresult load(CUmodule* module, bool has_source, const jit_options& options, Take&& take) {
+// Loads the image that read_image(bytes, diagnostic) provides into the current context.
+template <class ReadImage>
+CUresult load(CUmodule* module, bool has_source, const jit_options& options,
+              ReadImage&& read_image) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (module == nullptr || !has_source) return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
     std::string diagnostic;
-    CUresult status = take(bytes, diagnostic);
+    CUresult status = read_image(bytes, diagnostic);
     if (status == CUDA_SUCCESS)
       status = model::modules::load(context->base(), bytes, module, diagnostic);
     options.write(diagnostic, status);

@@ -1,4 +1,5 @@
-// entry/occupancy.cpp - cuOccupancy*: how many blocks fit on a multiprocessor.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/occupancy.cpp - cuOccupancy*: how many blocks fit on a multiprocessor.
 #include "embedded/model/kernel/occupancy.hpp"
 
 #include <memory>
@@ -8,21 +9,23 @@
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/kernel/function.hpp"
-#include "embedded/model/kernel/launch_limits.hpp"
+#include "embedded/model/kernel/launch_shape.hpp"
 
 namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(function, demand) for a function, in the context that a library's kernel is asked
-// about: null is the current one, which there has to be.
+// Runs body(function, resources). `owner_context` is the context for a library's kernel; null
+// stands for the current context, which must exist.
 template <class Body>
-CUresult with_block_resources(CUfunction handle, model::context* in, Body&& body) {
-  if (in == nullptr) {
-    if (const CUresult status = current_context(in); status != CUDA_SUCCESS) return status;
+CUresult with_block_resources(CUfunction handle, model::context* owner_context, Body&& body) {
+  if (owner_context == nullptr) {
+    if (const CUresult status = current_context(owner_context); status != CUDA_SUCCESS)
+      return status;
   }
   model::function* found = nullptr;
-  if (const CUresult status = model::find_function(handle, in, found); status != CUDA_SUCCESS)
+  if (const CUresult status = model::find_function(handle, owner_context, found);
+      status != CUDA_SUCCESS)
     return status;
   const std::shared_ptr<const model::module_image> image = found->image();
   return image ? body(*found, model::block_resources_of(*found)) : CUDA_ERROR_INVALID_HANDLE;
@@ -34,7 +37,7 @@ bool are_flags(unsigned flags) {
 
 unsigned blocks_of(const weir_extent& cluster) { return cluster.x * cluster.y * cluster.z; }
 
-// The cluster that a launch asks for, if it does.
+// The cluster size attribute of a launch, if there is one.
 std::optional<weir_extent> cluster_in(const CUlaunchConfig& config) {
   for (const CUlaunchAttribute& each :
        std::span{config.attrs, config.attrs != nullptr ? config.numAttrs : 0}) {
@@ -44,35 +47,36 @@ std::optional<weir_extent> cluster_in(const CUlaunchConfig& config) {
   return std::nullopt;
 }
 
-// Does a launch have whole clusters of that size, which is not larger than the function allows?
+// Returns true if the grid consists of whole clusters of this size, and the size is at most
+// `largest`.
 bool fits(const CUlaunchConfig& config, weir_extent cluster, unsigned largest) {
   return blocks_of(cluster) != 0 && blocks_of(cluster) <= largest &&
          config.gridDimX % cluster.x == 0 && config.gridDimY % cluster.y == 0 &&
          config.gridDimZ % cluster.z == 0;
 }
 
-unsigned largest_cluster(const model::function& of) {
-  return of.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0
+unsigned largest_cluster(const model::function& kernel_function) {
+  return kernel_function.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0
              ? model::limits::non_portable_cluster
              : model::limits::portable_cluster;
 }
 
-// Runs body(function, blocks of it on a multiprocessor) for a launch as it is asked about.
+// Runs body(function, blocks per multiprocessor) for the launch that the program describes.
 template <class Body>
 CUresult with_launch(CUfunction function, const CUlaunchConfig* config, bool has_room,
                      Body&& body) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (!has_room || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::context* in = nullptr;
+    model::context* owner_context = nullptr;
     if (config->hStream != nullptr) {
       model::stream* s = nullptr;
       if (const CUresult status = find_stream_for_query(p, config->hStream, s);
           status != CUDA_SUCCESS)
         return status;
-      in = &s->owner();
+      owner_context = &s->owner();
     }
     return with_block_resources(
-        function, in,
+        function, owner_context,
         [&](const model::function& found, const model::block_resources& resources) -> CUresult {
           const unsigned threads =
               blocks_of({config->blockDimX, config->blockDimY, config->blockDimZ});
@@ -160,12 +164,12 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function,
       function, config, clusters != nullptr, [&](const model::function& found, unsigned resident) {
         const weir_extent required = found.cluster();
         const bool is_required = blocks_of(required) != 0;
-        const std::optional<weir_extent> asked = cluster_in(*config);
-        if (!asked && !is_required) {
+        const std::optional<weir_extent> requested = cluster_in(*config);
+        if (!requested && !is_required) {
           *clusters = 0;
           return CUDA_SUCCESS;
         }
-        const weir_extent cluster = asked.value_or(required);
+        const weir_extent cluster = requested.value_or(required);
         const bool differs =
             cluster.x != required.x || cluster.y != required.y || cluster.z != required.z;
         if ((is_required && differs) || !fits(*config, cluster, largest_cluster(found)))

@@ -1,4 +1,5 @@
-// entry/parameter_info.hpp - what is told of the parameters of kernels.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/kernel/parameter_info.hpp - offsets and sizes of kernel parameters.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace weir::embedded::entry {
 
-// Where a parameter lies among them all, and its size, for which there may be no room.
+// Stores the offset of a parameter in the argument buffer, and its size unless `size` is null.
 inline abi::CUresult get_parameter_info(const weir_kernel& of, std::size_t index,
                                         std::size_t* offset, std::size_t* size) noexcept {
   if (offset == nullptr || index >= of.parameter_count) return abi::CUDA_ERROR_INVALID_VALUE;

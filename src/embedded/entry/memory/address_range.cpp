@@ -1,5 +1,6 @@
-// entry/address_range.cpp - cuMemAddress*, cuMemMap and what goes with it: addresses, and what is
-// mapped there.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/address_range.cpp - cuMemAddress*, cuMemMap, cuMemUnmap, cuMemSetAccess:
+// reserved addresses and their mappings.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/memory/address_space.hpp"
@@ -12,9 +13,9 @@ CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment
                              CUdeviceptr address, unsigned long long flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (pointer == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    std::uintptr_t got = 0;
-    const CUresult status = space::reserve(size, alignment, address, got);
-    if (status == CUDA_SUCCESS) *pointer = got;
+    std::uintptr_t reserved_start = 0;
+    const CUresult status = space::reserve(size, alignment, address, reserved_start);
+    if (status == CUDA_SUCCESS) *pointer = reserved_start;
     return status;
   });
 }
@@ -48,9 +49,9 @@ CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location
                         CUdeviceptr pointer) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    CUmemAccess_flags said{};
-    const CUresult status = space::get_access(pointer, *location, said);
-    if (status == CUDA_SUCCESS) *flags = said;
+    CUmemAccess_flags access_flags{};
+    const CUresult status = space::get_access(pointer, *location, access_flags);
+    if (status == CUDA_SUCCESS) *flags = access_flags;
     return status;
   });
 }

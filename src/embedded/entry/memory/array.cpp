@@ -1,4 +1,5 @@
-// entry/array.cpp - cuArray*: memory that is addressed by element.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/array.cpp - cuArray*: memory that is addressed by element.
 #include "embedded/model/memory/array.hpp"
 
 #include "embedded/entry/entry.hpp"
@@ -8,16 +9,16 @@ namespace weir::embedded::entry {
 
 namespace {
 
-CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* wanted) {
+CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* requested) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    if (handle == nullptr || wanted == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::arrays::create(context->base(), *wanted, handle);
+    if (handle == nullptr || requested == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return model::arrays::create(context->base(), *requested, handle);
   });
 }
 
-// Calls write(described) for an array. To ask takes no context.
+// Calls write(descriptor) for an array. Needs no current context.
 template <class Write>
 CUresult describe(CUarray array, bool has_room, Write&& write) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
@@ -33,13 +34,13 @@ CUresult describe(CUarray array, bool has_room, Write&& write) {
 
 CUresult cuArrayCreate_v2(CUarray* handle, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
   if (descriptor == nullptr) return create(handle, nullptr);
-  const CUDA_ARRAY3D_DESCRIPTOR wanted{.Width = descriptor->Width,
-                                       .Height = descriptor->Height,
-                                       .Depth = 0,
-                                       .Format = descriptor->Format,
-                                       .NumChannels = descriptor->NumChannels,
-                                       .Flags = 0};
-  return create(handle, &wanted);
+  const CUDA_ARRAY3D_DESCRIPTOR requested{.Width = descriptor->Width,
+                                          .Height = descriptor->Height,
+                                          .Depth = 0,
+                                          .Format = descriptor->Format,
+                                          .NumChannels = descriptor->NumChannels,
+                                          .Flags = 0};
+  return create(handle, &requested);
 }
 
 CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {

@@ -1,5 +1,5 @@
-// entry/device_memory.cpp - cuMemAlloc, cuMemFree and what is asked of a device's memory.
-#include "embedded/entry/device_failure_or.hpp"
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/device_memory.cpp - cuMemAlloc, cuMemFree and queries about device memory.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/memory/memory.hpp"

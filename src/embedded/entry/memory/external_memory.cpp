@@ -1,4 +1,6 @@
-// entry/external_memory.cpp - cuImportExternalMemory and what is mapped from it.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/external_memory.cpp - cuImportExternalMemory and mappings of the imported
+// memory.
 #include "embedded/model/ipc/external_memory.hpp"
 
 #include "embedded/entry/entry.hpp"

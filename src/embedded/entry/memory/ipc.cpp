@@ -1,7 +1,7 @@
-// entry/ipc.cpp - cuIpc*: events and memory of several processes.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/ipc.cpp - cuIpc*: events and memory shared between processes.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/stream/open_event.hpp"
 #include "embedded/model/ipc/ipc_memory.hpp"
 
 namespace weir::embedded::entry {
@@ -38,7 +38,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    // The one flag there is must be set; an H200 looks at no other bit.
+    // This flag is required. Like an H200, the embedded driver ignores all other bits.
     if (address == nullptr || (flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == 0)
       return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;

@@ -1,4 +1,6 @@
-// entry/managed_memory.cpp - cuMemAllocManaged, and advice about memory that never has to move.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/managed_memory.cpp - cuMemAllocManaged, and advice about managed memory,
+// which never moves here.
 #include <span>
 
 #include "embedded/entry/entry.hpp"
@@ -12,7 +14,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// The calls of before CUDA 12.2 name a place by its device's number.
+// Functions older than CUDA 12.2 name a location by its device ordinal.
 CUmemLocation location_of(CUdevice device) {
   return device == CU_DEVICE_CPU ? CUmemLocation{CU_MEM_LOCATION_TYPE_HOST, 0}
                                  : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
@@ -23,8 +25,8 @@ bool needs_location(CUmem_advise advice) {
          advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
 }
 
-// Advice that is about no place has one all the same, of which only the type is looked at. Who
-// accesses memory is a device or the host, and no node of it.
+// Checks the location of an advice. If the advice needs no location, only the type of the location
+// is checked. Memory is accessed by a device or the host, not by a NUMA node.
 bool is_location_for(const model::process& p, CUmem_advise advice, const CUmemLocation& where) {
   switch (advice) {
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
@@ -39,13 +41,14 @@ bool is_location_for(const model::process& p, CUmem_advise advice, const CUmemLo
   return check_place(p, {where.type, 0}) == CUDA_SUCCESS;
 }
 
-// The host as it is told back; the batches tell what they were given.
+// Returns the location as queries report it. The host is CU_DEVICE_CPU; batches report locations
+// unchanged.
 CUmemLocation reported_location(const CUmemLocation& where) {
   return where.type == CU_MEM_LOCATION_TYPE_HOST ? CUmemLocation{where.type, CU_DEVICE_CPU} : where;
 }
 
-// May an attribute be asked for with so much room? All are a 32-bit word, but for the list of
-// devices.
+// Returns true if `bytes` is a valid size for the attribute. All attributes are 32-bit words,
+// except the list of devices.
 bool is_size_of(CUmem_range_attribute attribute, std::size_t bytes) {
   if (attribute < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ||
       attribute > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID) {
@@ -69,13 +72,15 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
   });
 }
 
-// Whom the memory is attached to decides when the host may touch it; here it may at any time.
+// Attaching memory restricts when the host may access it. Here the host may access it at any time,
+// so this has no effect.
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t length,
                                 unsigned flags) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::check_not_capturing(*in); status != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = model::check_not_capturing(*target_stream); status != CUDA_SUCCESS)
       return status;
     if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
@@ -95,9 +100,10 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation 
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (flags != 0 || check_place(p, location) == CUDA_ERROR_INVALID_VALUE)
       return CUDA_ERROR_INVALID_VALUE;
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::check_not_capturing(*in); status != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = model::check_not_capturing(*target_stream); status != CUDA_SUCCESS)
       return status;
     if (count == 0) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
@@ -124,21 +130,21 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice,
     const model::allocation* memory = count != 0 ? find_managed(address, count) : nullptr;
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (memory->pool != nullptr)
-      return CUDA_ERROR_NOT_SUPPORTED;  // a pool's memory takes no advice
+      return CUDA_ERROR_NOT_SUPPORTED;  // memory of a pool accepts no advice
     model::managed_advice::advise(*memory, address, count, advice, reported_location(location));
     return CUDA_SUCCESS;
   });
 }
 
-// A device that there is not is its own complaint here.
+// This form reports an unknown device with its own error.
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
   const CUresult status = guarded_outside_captures([&](model::process& p) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult unusable = current_context(context); unusable != CUDA_SUCCESS)
       return unusable;
-    const bool known = device == CU_DEVICE_CPU || p.find_device(device) != nullptr;
-    return known || !needs_location(advice) || count == 0 ? CUDA_SUCCESS
-                                                          : CUDA_ERROR_INVALID_DEVICE;
+    const bool is_valid = device == CU_DEVICE_CPU || p.find_device(device) != nullptr;
+    return is_valid || !needs_location(advice) || count == 0 ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_DEVICE;
   });
   if (status != CUDA_SUCCESS) return status;
   return cuMemAdvise_v2(address, count, advice, location_of(device));
@@ -149,7 +155,7 @@ CUresult cuMemRangeGetAttribute(void* data, size_t data_size, CUmem_range_attrib
   return cuMemRangeGetAttributes(&data, &data_size, &attribute, 1, address, count);
 }
 
-// Nothing is told unless all can be.
+// Stores all attributes or none.
 CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, CUmem_range_attribute* attributes,
                                  size_t attribute_count, CUdeviceptr address, size_t count) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {

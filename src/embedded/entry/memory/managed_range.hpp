@@ -1,4 +1,5 @@
-// entry/managed_range.hpp - what calls about ranges of managed memory check.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/managed_range.hpp - checks of managed memory ranges.
 #pragma once
 
 #include "embedded/entry/guard.hpp"
@@ -7,21 +8,21 @@
 
 namespace weir::embedded::entry {
 
-// Managed memory that holds all of these bytes; null where there is none.
+// Finds the managed memory that contains the whole range; null if there is none.
 inline const model::allocation* find_managed(abi::CUdeviceptr address, std::size_t bytes) {
   const model::allocation* found = model::address_map::find(address);
   if (found == nullptr || !model::is_managed(*found)) return nullptr;
   return found->holds_range(address, bytes) ? found : nullptr;
 }
 
-// A place that managed memory can be at. The host has one node.
-inline abi::CUresult check_place(const model::process& p, const abi::CUmemLocation& where) {
-  switch (where.type) {
+// Checks a location for managed memory. The host is a single NUMA node.
+inline abi::CUresult check_place(const model::process& p, const abi::CUmemLocation& location) {
+  switch (location.type) {
     case abi::CU_MEM_LOCATION_TYPE_DEVICE:
-      return p.find_device(where.id) != nullptr ? abi::CUDA_SUCCESS
-                                                : abi::CUDA_ERROR_INVALID_DEVICE;
+      return p.find_device(location.id) != nullptr ? abi::CUDA_SUCCESS
+                                                   : abi::CUDA_ERROR_INVALID_DEVICE;
     case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return where.id == 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE;
+      return location.id == 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE;
     case abi::CU_MEM_LOCATION_TYPE_HOST:
     case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return abi::CUDA_SUCCESS;
     case abi::CU_MEM_LOCATION_TYPE_INVALID: break;

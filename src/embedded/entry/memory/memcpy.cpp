@@ -1,4 +1,5 @@
-// entry/memcpy.cpp - cuMemcpy*: copies of bytes that lie one after the other.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/memcpy.cpp - cuMemcpy*: linear copies.
 #include "embedded/entry/context/peer_access.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
@@ -12,56 +13,58 @@ namespace {
 using model::memory_operand;
 using model::operand_kind;
 
-// One side of a copy, as a call describes it.
+// A side of a copy, as the program passed it.
 struct operand {
   CUdeviceptr address;
   operand_kind kind;
 };
 
-// The calls that name a direction must be given known memory for the device's side; for the host's
-// side any will do, also the device's, and so it will for both sides where no direction is named.
+// Functions that name a direction require memory known to the driver on the device side. The host
+// side accepts any memory, including device memory. Functions that name no direction accept any
+// memory on both sides.
 operand device_operand(CUdeviceptr address) { return {address, operand_kind::known}; }
 operand any_operand(CUdeviceptr address) { return {address, operand_kind::any}; }
 operand host_operand(const void* pointer) {
   return {reinterpret_cast<CUdeviceptr>(pointer), operand_kind::any};
 }
 
-// Do the devices of a copy reach both sides?
+// Returns true if the devices of the copy can access both sides.
 [[gnu::cold, gnu::noinline]] bool both_sides_accessible(const model::process& p,
-                                                        const model::stream& in,
+                                                        const model::stream& target_stream,
                                                         const copy_contexts* between, operand to,
                                                         memory_operand target, operand from,
                                                         memory_operand source, std::size_t bytes) {
-  const model::copy_users by = users_of_copy(p, in, between);
-  return model::can_access(by.to, target, to.kind, bytes, model::write_access) &&
-         model::can_access(by.from, source, from.kind, bytes, model::read_access);
+  const model::copy_users users = users_of_copy(p, target_stream, between);
+  return model::can_access(users.to, target, to.kind, bytes, model::write_access) &&
+         model::can_access(users.from, source, from.kind, bytes, model::read_access);
 }
 
-// No bytes are copied from anywhere to anywhere.
+// Finds the memory of both sides and calls copy(target, source). A copy of no bytes accepts any
+// addresses.
 template <class Copy>
 CUresult copy_located(const operand& to, const operand& from, std::size_t bytes,
-                      const model::process& p, const model::stream& in,
+                      const model::process& p, const model::stream& target_stream,
                       const copy_contexts* between, Copy&& copy) {
   if (bytes == 0) return CUDA_SUCCESS;
-  const model::access_time when = access_time_of(in);
+  const model::access_time access = access_time_of(target_stream);
   memory_operand target;
   memory_operand source;
   if (const CUresult status =
-          model::resolve_operand(to.address, bytes, to.kind, model::write_access, target, when);
+          model::resolve_operand(to.address, bytes, to.kind, model::write_access, target, access);
       status != CUDA_SUCCESS)
     return status;
-  if (const CUresult status =
-          model::resolve_operand(from.address, bytes, from.kind, model::read_access, source, when);
+  if (const CUresult status = model::resolve_operand(from.address, bytes, from.kind,
+                                                     model::read_access, source, access);
       status != CUDA_SUCCESS) {
     return status;
   }
-  if (p.has_several_devices() &&
-      !both_sides_accessible(p, in, between, to, target, from, source, bytes)) [[unlikely]]
+  if (p.has_several_devices() && !both_sides_accessible(p, target_stream, between, to, target, from,
+                                                        source, bytes)) [[unlikely]]
     return CUDA_ERROR_INVALID_VALUE;
   return copy(target, source);
 }
 
-// A copy of which no direction was named, as a node remembers it.
+// Returns the parameters of a graph node for a copy without a direction.
 model::pitched_copy_work unified_copy(const memory_operand& to, const memory_operand& from,
                                       std::size_t bytes) {
   return {.to = to.at, .from = from.at, .width = bytes, .to_unified = true, .from_unified = true};
@@ -70,16 +73,18 @@ model::pitched_copy_work unified_copy(const memory_operand& to, const memory_ope
 CUresult copy_sync(const operand& to, const operand& from, std::size_t bytes,
                    const copy_contexts* between = nullptr) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
-    return copy_located(to, from, bytes, p, *in, between,
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_null_stream(p, target_stream); status != CUDA_SUCCESS)
+      return status;
+    return copy_located(to, from, bytes, p, *target_stream, between,
                         [&](const memory_operand& target, const memory_operand& source) {
                           if (between == nullptr)
-                            return model::copy_sync(*in, target, source, bytes);
-                          const model::copy_users by = users_of_copy(p, *in, between);
-                          wait_for_peer_streams(*in, by);
-                          const CUresult status = model::copy_sync(*in, target, source, bytes);
-                          make_peer_streams_wait(*in, by);
+                            return model::copy_sync(*target_stream, target, source, bytes);
+                          const model::copy_users users = users_of_copy(p, *target_stream, between);
+                          wait_for_peer_streams(*target_stream, users);
+                          const CUresult status =
+                              model::copy_sync(*target_stream, target, source, bytes);
+                          make_peer_streams_wait(*target_stream, users);
                           return status;
                         });
   });
@@ -88,16 +93,17 @@ CUresult copy_sync(const operand& to, const operand& from, std::size_t bytes,
 CUresult copy_async(const operand& to, const operand& from, std::size_t bytes, CUstream stream,
                     const copy_contexts* between = nullptr) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream_for_work(p, stream, target_stream);
+        status != CUDA_SUCCESS)
       return status;
-    return copy_located(to, from, bytes, p, *in, between,
+    return copy_located(to, from, bytes, p, *target_stream, between,
                         [&](const memory_operand& target, const memory_operand& source) {
-                          if (in->capture() != nullptr && to.kind == operand_kind::any &&
+                          if (target_stream->capture() != nullptr && to.kind == operand_kind::any &&
                               from.kind == operand_kind::any)
-                            return model::copy_async(*in, target, source,
+                            return model::copy_async(*target_stream, target, source,
                                                      unified_copy(target, source, bytes));
-                          return model::copy_async(*in, target, source, bytes);
+                          return model::copy_async(*target_stream, target, source, bytes);
                         });
   });
 }
@@ -149,9 +155,11 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr s
                            CUcontext src_context, size_t bytes, CUstream stream) {
   const copy_contexts between{dst_context, src_context};
   const CUresult status = guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult found = find_stream(p, stream, in); found != CUDA_SUCCESS) return found;
-    if (const CUresult refused = model::check_not_capturing(*in); refused != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    if (const CUresult found = find_stream(p, stream, target_stream); found != CUDA_SUCCESS)
+      return found;
+    if (const CUresult refused = model::check_not_capturing(*target_stream);
+        refused != CUDA_SUCCESS)
       return refused;
     return check(between);
   });

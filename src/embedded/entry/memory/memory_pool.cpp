@@ -1,4 +1,6 @@
-// entry/memory_pool.cpp - cuMemPool*: pools, their attributes, and which of them a device uses.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/memory_pool.cpp - cuMemPool*: memory pools, their attributes, and the pool
+// that each device uses.
 #include "embedded/model/memory/pool/memory_pool.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
@@ -16,10 +18,11 @@ using model::memory_pool;
 using model::pool_location;
 namespace registry = model::pool_registry;
 
-// A pool takes the addresses of its greatest size at once; these are all that a process has.
+// The size of a process's address space. A pool reserves addresses for its maximum size when it is
+// created.
 constexpr std::size_t addresses = (std::size_t{1} << 46) - 1;
 
-// Runs a body with the pool behind a handle.
+// Looks up a pool and calls the body with it.
 template <class Body>
 CUresult with_pool(CUmemoryPool handle, Body&& body) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
@@ -28,7 +31,7 @@ CUresult with_pool(CUmemoryPool handle, Body&& body) {
   });
 }
 
-// The same with a pool that has memory of its own, which one of another process has not.
+// Like with_pool(), for a pool that owns its memory. A pool imported from another process does not.
 template <class Body>
 CUresult with_own_pool(CUmemoryPool handle, Body&& body) {
   return with_pool(handle, [&](model::process& p, memory_pool& found) -> CUresult {
@@ -36,91 +39,101 @@ CUresult with_own_pool(CUmemoryPool handle, Body&& body) {
   });
 }
 
-// A place as a program names it. The device that a pool there belongs to; null where there can be
-// none.
-model::device* find_location(const model::process& p, const CUmemLocation& at,
+// Validates a location and stores it in `target`. Returns the device that a pool there belongs to;
+// null if no pool can be there.
+model::device* find_location(const model::process& p, const CUmemLocation& cuda_location,
                              CUmemAllocationType type, pool_location& target) {
   if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
     return nullptr;
-  target = {type, {at.type, 0}};
-  switch (at.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: target.at.id = at.id; return p.find_device(at.id);
+  target = {type, {cuda_location.type, 0}};
+  switch (cuda_location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      target.cuda_location.id = cuda_location.id;
+      return p.find_device(cuda_location.id);
     case CU_MEM_LOCATION_TYPE_HOST: return p.find_device(0);
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return at.id == 0 ? p.find_device(0) : nullptr;  // the host counts as one node
+      return cuda_location.id == 0 ? p.find_device(0) : nullptr;  // the host is a single NUMA node
     case CU_MEM_LOCATION_TYPE_INVALID:
-      return target.is_managed() ? p.find_device(0) : nullptr;  // at none for good
+      // A managed pool without a preferred location.
+      return target.is_managed() ? p.find_device(0) : nullptr;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-      target.at.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+      target.cuda_location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
       return target.is_managed() ? p.find_device(0) : nullptr;
   }
   return nullptr;
 }
 
-// Could there be a pool with these properties at that place? A managed one has no limit, and what
-// is handed to another process is at a place for good.
+// Returns true if a pool with these properties can exist at the location. A managed pool has no
+// maximum size and cannot be shared. A shared pool needs a fixed location.
 bool are_possible(const CUmemPoolProps& props, const pool_location& target) {
   constexpr unsigned known_handles =
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
   const bool shared = props.handleTypes != CU_MEM_HANDLE_TYPE_NONE;
   if (target.is_managed() && (shared || props.maxSize != 0)) return false;
-  if (target.at.type == CU_MEM_LOCATION_TYPE_HOST && shared) return false;
+  if (target.cuda_location.type == CU_MEM_LOCATION_TYPE_HOST && shared) return false;
   return (props.handleTypes & ~known_handles) == 0 &&
          std::all_of(std::begin(props.reserved), std::end(props.reserved),
                      [](unsigned char c) { return c == 0; });
 }
 
-// Answers with a pool of a device; with `bad_device` where there is no such device.
-CUresult get_device_pool(CUmemoryPool* to, CUdevice ordinal, CUresult bad_device,
-                         memory_pool& (*of)(model::device&)) {
+// Stores a pool of a device; returns `bad_device` for an unknown device.
+CUresult get_device_pool(CUmemoryPool* out, CUdevice ordinal, CUresult bad_device,
+                         memory_pool& (*pool_of_device)(model::device&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::device* device = p.find_device(ordinal);
     if (device == nullptr) return bad_device;
-    if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *to = registry::handle_of(of(*device));
+    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *out = registry::handle_of(pool_of_device(*device));
     return CUDA_SUCCESS;
   });
 }
 
-// Answers with a pool of a place.
-CUresult get_device_pool(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationType type,
-                         memory_pool* (*of)(model::device&, const pool_location&)) {
+// Stores a pool of a location.
+CUresult get_device_pool(CUmemoryPool* out, const CUmemLocation* location, CUmemAllocationType type,
+                         memory_pool* (*find_pool)(model::device&, const pool_location&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (to == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA) return CUDA_ERROR_NOT_SUPPORTED;
     pool_location target;
-    model::device* on = find_location(p, *location, type, target);
-    const memory_pool* found = on != nullptr ? of(*on, target) : nullptr;
+    model::device* target_device = find_location(p, *location, type, target);
+    const memory_pool* found =
+        target_device != nullptr ? find_pool(*target_device, target) : nullptr;
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *to = registry::handle_of(*found);
+    *out = registry::handle_of(*found);
     return CUDA_SUCCESS;
   });
 }
 
-// Who may use a pool, by number: a device by its ordinal, the host and its node below 0. False for
-// a place that uses none.
-bool find_user(const model::process& p, const CUmemLocation& at, int& user) {
-  switch (at.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: user = at.id; return p.find_device(at.id) != nullptr;
+// Converts a location to the number of a pool's user: a device's ordinal, or negative numbers for
+// the host and its NUMA node. Returns false if the location cannot use memory.
+bool find_user(const model::process& p, const CUmemLocation& cuda_location, int& user) {
+  switch (cuda_location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      user = cuda_location.id;
+      return p.find_device(cuda_location.id) != nullptr;
     case CU_MEM_LOCATION_TYPE_HOST: user = memory_pool::host; return true;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: user = memory_pool::host_node; return at.id == 0;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      user = memory_pool::host_node;
+      return cuda_location.id == 0;
     default: return false;
   }
 }
 
-// Can that be had of the pool? Memory of a device is for devices.
+// Checks whether the pool can grant the access. Only devices can access a device's pool.
 CUresult check_access_change(const model::process& p, const memory_pool& pool,
-                             const CUmemAccessDesc& wanted) {
-  const bool taken = wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  if (wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
-  const bool to_device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+                             const CUmemAccessDesc& requested) {
+  const bool revokes_access = requested.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  if (requested.flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool to_device = requested.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   if (!to_device && pool.location().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
-  if (to_device && p.find_device(wanted.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (!taken && wanted.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+  if (to_device && p.find_device(requested.location.id) == nullptr)
+    return CUDA_ERROR_INVALID_DEVICE;
+  if (!revokes_access && requested.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+    return CUDA_ERROR_INVALID_VALUE;
   if (to_device) return CUDA_SUCCESS;
   int user = 0;
-  if (!find_user(p, wanted.location, user)) return CUDA_ERROR_INVALID_VALUE;
-  return pool.location().is_host() && taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  if (!find_user(p, requested.location, user)) return CUDA_ERROR_INVALID_VALUE;
+  return pool.location().is_host() && revokes_access ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -129,22 +142,23 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
     pool_location target;
-    model::device* on = find_location(p, props->location, props->allocType, target);
+    model::device* target_device = find_location(p, props->location, props->allocType, target);
     if (target.is_managed() && props->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
-    if (on == nullptr || !are_possible(*props, target)) return CUDA_ERROR_INVALID_VALUE;
+    if (target_device == nullptr || !are_possible(*props, target)) return CUDA_ERROR_INVALID_VALUE;
     if (props->maxSize > addresses) return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUmemoryPool made = registry::create(*on, target, props->maxSize);
+    const CUmemoryPool created = registry::create(*target_device, target, props->maxSize);
     if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
-      memory_pool& found = *registry::find(made);
-      if (const CUresult status = found.sharing.make(on->ordinal(), target.at);
+      memory_pool& found = *registry::find(created);
+      if (const CUresult status =
+              found.sharing.make(target_device->ordinal(), target.cuda_location);
           status != CUDA_SUCCESS) {
-        (void)registry::destroy(made);
+        (void)registry::destroy(created);
         return status;
       }
     }
-    *pool = made;
+    *pool = created;
     return CUDA_SUCCESS;
   });
 }
@@ -158,7 +172,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
   return with_own_pool(pool, [&](model::process&, memory_pool& found) {
-    // An H200 rounds up to what it reserves memory by, and the sum wraps around.
+    // An H200 rounds `keep` up to the unit in which it reserves memory, and the sum wraps around.
     constexpr size_t step = size_t{32} << 20;
     found.trim(keep + step - 1 < keep ? 0 : keep);
     return CUDA_SUCCESS;
@@ -180,7 +194,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    // A device's pool does not ask which node of the host is meant.
+    // A device's pool does not check the number of the host's NUMA node.
     if (found.location().is_device() && (location->type == CU_MEM_LOCATION_TYPE_HOST ||
                                          location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA)) {
       *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -196,19 +210,20 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLo
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
     if (map == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
-      if (const CUresult status = check_access_change(p, found, *wanted); status != CUDA_SUCCESS)
+    for (const CUmemAccessDesc* requested = map; requested != map + count; ++requested) {
+      if (const CUresult status = check_access_change(p, found, *requested); status != CUDA_SUCCESS)
         return status;
     }
-    // Its own place keeps what it has; that is looked at when all else is right.
-    for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
+    // The pool's own device always keeps its access. That is checked after all other errors.
+    for (const CUmemAccessDesc* requested = map; requested != map + count; ++requested) {
       const bool own =
-          found.location().is_device() && wanted->location.id == found.owner().ordinal();
-      if (own && wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
+          found.location().is_device() && requested->location.id == found.owner().ordinal();
+      if (own && requested->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        return CUDA_ERROR_INVALID_DEVICE;
     }
-    for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
+    for (const CUmemAccessDesc* requested = map; requested != map + count; ++requested) {
       int user = 0;
-      if (find_user(p, wanted->location, user)) found.set_access(user, wanted->flags);
+      if (find_user(p, requested->location, user)) found.set_access(user, requested->flags);
     }
     return CUDA_SUCCESS;
   });
@@ -224,15 +239,16 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
-    model::device* of = p.find_device(device);
-    memory_pool* wanted = registry::find(pool);
-    if (of == nullptr || wanted == nullptr || &wanted->owner() != of ||
-        !wanted->location().is_device()) {
+    model::device* owner_device = p.find_device(device);
+    memory_pool* requested = registry::find(pool);
+    if (owner_device == nullptr || requested == nullptr || &requested->owner() != owner_device ||
+        !requested->location().is_device()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
-    return registry::make_current(*of, wanted->location(), pool) ? CUDA_SUCCESS
-                                                                 : CUDA_ERROR_INVALID_VALUE;
+    if (requested->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
+    return registry::make_current(*owner_device, requested->location(), pool)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -249,12 +265,13 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     pool_location target;
-    model::device* on = find_location(p, *location, type, target);
-    memory_pool* wanted = registry::find(pool);
-    if (on == nullptr || wanted == nullptr || !(wanted->location() == target))
+    model::device* target_device = find_location(p, *location, type, target);
+    memory_pool* requested = registry::find(pool);
+    if (target_device == nullptr || requested == nullptr || !(requested->location() == target))
       return CUDA_ERROR_INVALID_VALUE;
-    if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
-    return registry::make_current(*on, target, pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (requested->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
+    return registry::make_current(*target_device, target, pool) ? CUDA_SUCCESS
+                                                                : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

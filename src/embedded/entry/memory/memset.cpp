@@ -1,4 +1,5 @@
-// entry/memset.cpp - cuMemsetD*: memory filled with a value of 1, 2 or 4 bytes.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/memset.cpp - cuMemsetD*: fills memory with a value of 1, 2 or 4 bytes.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/stream/transfer.hpp"
@@ -7,16 +8,16 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Rows of elements, `pitch` bytes apart; the pitch of a single row means nothing.
+// Rows of `width` elements, `pitch` bytes apart. The pitch of a single row is ignored.
 struct rows {
   std::size_t pitch, width, height;
 };
 
-// Checks what is to be set. Nothing is left of `work` where there is nothing to do, whatever the
-// address.
+// Validates a memset. Leaves `work` empty if there is nothing to set, whatever the address is.
 template <class Element>
 CUresult prepare(CUdeviceptr address, Element value, const rows& shape, const model::process& p,
-                 const model::stream& in, model::memory_operand& to, model::memset_work& work) {
+                 const model::stream& target_stream, model::memory_operand& to,
+                 model::memset_work& work) {
   if (shape.width == 0 || shape.height == 0) return CUDA_SUCCESS;
   std::size_t row = 0;
   std::size_t bytes = 0;
@@ -30,39 +31,41 @@ CUresult prepare(CUdeviceptr address, Element value, const rows& shape, const mo
     return CUDA_ERROR_INVALID_VALUE;
   const CUresult status =
       model::resolve_operand(address, bytes, model::operand_kind::known, model::write_access, to,
-                             access_time_of(in), memory_user_for(p, in));
+                             access_time_of(target_stream), memory_user_for(p, target_stream));
   if (status != CUDA_SUCCESS) return status;
   work = {to.at, shape.pitch, shape.width, shape.height, value, sizeof(Element)};
   return CUDA_SUCCESS;
 }
 
-// Sets in stream order. A host function may call it for a stream of the program's.
+// Sets memory in stream order. A host function may call it with a stream that the program created.
 template <class Element>
 CUresult memset_async(CUdeviceptr address, Element value, const rows& shape, CUstream stream) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream_for_work(p, stream, target_stream);
+        status != CUDA_SUCCESS)
       return status;
     model::memory_operand to;
     model::memset_work work;
-    if (const CUresult status = prepare(address, value, shape, p, *in, to, work);
+    if (const CUresult status = prepare(address, value, shape, p, *target_stream, to, work);
         status != CUDA_SUCCESS)
       return status;
-    return work.to == nullptr ? CUDA_SUCCESS : in->submit(work);
+    return work.to == nullptr ? CUDA_SUCCESS : target_stream->submit(work);
   });
 }
 
 template <class Element>
 CUresult memset_sync(CUdeviceptr address, Element value, const rows& shape) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_null_stream(p, target_stream); status != CUDA_SUCCESS)
+      return status;
     model::memory_operand to;
     model::memset_work work;
-    if (const CUresult status = prepare(address, value, shape, p, *in, to, work);
+    if (const CUresult status = prepare(address, value, shape, p, *target_stream, to, work);
         status != CUDA_SUCCESS)
       return status;
-    return work.to == nullptr ? CUDA_SUCCESS : model::memset_sync(*in, to, work);
+    return work.to == nullptr ? CUDA_SUCCESS : model::memset_sync(*target_stream, to, work);
   });
 }
 

@@ -1,5 +1,6 @@
-// entry/physical_memory.cpp - cuMemCreate and what goes with it: allocations without addresses, and
-// their descriptors.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/physical_memory.cpp - cuMemCreate and related functions: allocations
+// without addresses, and their file descriptors.
 #include "embedded/model/memory/physical_memory.hpp"
 
 #include "embedded/entry/entry.hpp"
@@ -18,7 +19,7 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
         option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *granularity = physical::granularity;  // whatever memory it may be
+    *granularity = physical::granularity;  // every kind of memory has this granularity
     return CUDA_SUCCESS;
   });
 }
@@ -62,8 +63,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   });
 }
 
-// Such a descriptor (a dma-buf) comes from a device's driver in the kernel, which there is none of:
-// the device's attribute says so.
+// Always fails after its checks: a dma-buf descriptor needs a kernel driver. The device attribute
+// reports the missing support.
 CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, size_t size,
                                        CUmemRangeHandleType type, unsigned long long flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {

@@ -1,5 +1,6 @@
-// entry/pinned_memory.cpp - cuMemHost*: host memory that the driver allocates or is told of.
-#include "embedded/entry/device_failure_or.hpp"
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/pinned_memory.cpp - cuMemHost*: host memory that the driver allocates or
+// registers.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/memory/memory.hpp"
@@ -8,7 +9,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// The host memory behind a pointer; null where it is the device's, or nobody's.
+// Finds the host memory of a pointer; null for device memory and unknown memory.
 const model::allocation* find_host_memory(const void* pointer) {
   const model::allocation* found =
       model::address_map::find(reinterpret_cast<std::uintptr_t>(pointer));

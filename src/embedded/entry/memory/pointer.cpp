@@ -1,4 +1,5 @@
-// entry/pointer.cpp - cuPointer*: what the driver knows of an address.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/pointer.cpp - cuPointer*: the attributes of an address.
 #include <cstring>
 
 #include "embedded/entry/entry.hpp"
@@ -15,32 +16,36 @@ namespace {
 using model::allocation;
 using model::memory_kind;
 
-// Writes an attribute, in the size in which the driver writes it; truths are as large as numbers.
+// Writes an attribute in the driver's size. A bool is as large as an unsigned.
 template <class Value>
-CUresult write(void* to, const Value& value) {
-  std::memcpy(to, &value, sizeof value);
+CUresult write(void* destination, const Value& value) {
+  std::memcpy(destination, &value, sizeof value);
   return CUDA_SUCCESS;
 }
-CUresult write(void* to, bool truth) { return write<unsigned>(to, truth ? 1 : 0); }
+CUresult write(void* destination, bool truth) {
+  return write<unsigned>(destination, truth ? 1 : 0);
+}
 
-// Two numbers by which others would reach the memory. Whoever asks may be about to: from then on
-// operations on it wait.
-CUresult write_p2p_tokens(allocation& of, void* to) {
-  if (of.on_host) return CUDA_ERROR_INVALID_VALUE;
-  of.sync_memops.store(true, std::memory_order_relaxed);
+// Writes the P2P tokens for GPUDirect RDMA. Querying them turns on synchronous memory operations
+// (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) for the allocation, because a third party may be about to
+// access it.
+CUresult write_p2p_tokens(allocation& record, void* destination) {
+  if (record.on_host) return CUDA_ERROR_INVALID_VALUE;
+  record.sync_memops.store(true, std::memory_order_relaxed);
   struct {
     unsigned long long memory;
     unsigned space;
-  } const tokens{of.id, static_cast<unsigned>(of.on->ordinal()) + 1};
-  std::memcpy(to, &tokens, sizeof tokens.memory + sizeof tokens.space);
+  } const tokens{record.id, static_cast<unsigned>(record.memory_device->ordinal()) + 1};
+  std::memcpy(destination, &tokens, sizeof tokens.memory + sizeof tokens.space);
   return CUDA_SUCCESS;
 }
 
-// What streams may do with it: those of the current context's device, where there are several.
-CUmemAccess_flags access_to(const allocation& of, CUdeviceptr pointer) {
+// Returns the access of streams to the memory; with several devices, the access of the current
+// context's device.
+CUmemAccess_flags access_to(const allocation& record, CUdeviceptr pointer) {
   const model::context* const current = model::this_thread().current();
-  CUmemAccess_flags access = of.access.load(std::memory_order_relaxed);
-  if (of.kind == memory_kind::mapped && current != nullptr &&
+  CUmemAccess_flags access = record.access.load(std::memory_order_relaxed);
+  if (record.kind == memory_kind::mapped && current != nullptr &&
       model::this_process().has_several_devices()) {
     model::address_space::get_access(
         pointer, {CU_MEM_LOCATION_TYPE_DEVICE, current->owner().ordinal()}, access);
@@ -48,9 +53,10 @@ CUmemAccess_flags access_to(const allocation& of, CUdeviceptr pointer) {
   return access;
 }
 
-// How the memory may be handed on to another process; a pool's is handed on with its pool.
-CUmemAllocationHandleType handle_types(const allocation& of) {
-  return of.pool != nullptr ? of.pool->sharing.handle_types() : of.handle_types;
+// Returns the handle types with which the memory can be shared. Memory of a pool is shared through
+// its pool.
+CUmemAllocationHandleType handle_types(const allocation& record) {
+  return record.pool != nullptr ? record.pool->sharing.handle_types() : record.handle_types;
 }
 
 struct extent {
@@ -58,14 +64,14 @@ struct extent {
   std::size_t bytes;
 };
 
-// The addresses that were allocated, or reserved, in one piece.
+// Returns the address range that was allocated or reserved as a whole.
 extent range_of(const allocation& memory) {
   if (memory.kind == memory_kind::mapped) return {memory.range_start, memory.range_bytes};
   return {memory.start(), memory.bytes.load(std::memory_order_relaxed)};
 }
 
-// What an H200 maps for an allocation: device memory comes in large pieces, the program's own
-// memory in pages.
+// Returns the range that an H200 maps for an allocation: device memory in units of 2 MiB,
+// registered host memory in pages.
 extent mapping_of(const allocation& memory) {
   const std::size_t bytes = memory.bytes.load(std::memory_order_relaxed);
   const auto rounded = [&](std::size_t unit) { return (bytes + unit - 1) / unit * unit; };
@@ -90,75 +96,82 @@ extent mapping_of(const allocation& memory) {
   return {memory.start(), bytes};
 }
 
-CUresult write_attribute(const allocation& of, CUdeviceptr pointer, CUpointer_attribute attribute,
-                         void* to) {
+CUresult write_attribute(const allocation& record, CUdeviceptr pointer,
+                         CUpointer_attribute attribute, void* destination) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      const bool has_one = of.owner != nullptr && of.kind != memory_kind::managed_variable;
-      return write(to, has_one ? of.owner->handle() : CUcontext{nullptr});
+      const bool has_one = record.owner != nullptr && record.kind != memory_kind::managed_variable;
+      return write(destination, has_one ? record.owner->handle() : CUcontext{nullptr});
     }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
+      return write<unsigned>(destination,
+                             record.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
-      // The address that the device uses is that of the current context.
+      // Whether a device can use the address depends on the current context.
       model::context* context = nullptr;
       if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-      return is_accessible(model::this_process(), *context, of, pointer) ? write(to, pointer)
-                                                                         : CUDA_ERROR_INVALID_VALUE;
+      return is_accessible(model::this_process(), *context, record, pointer)
+                 ? write(destination, pointer)
+                 : CUDA_ERROR_INVALID_VALUE;
     }
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      return of.on_host || model::is_managed(of) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
+      return record.on_host || model::is_managed(record) ? write(destination, pointer)
+                                                         : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return write(to, of.sync_memops.load(std::memory_order_relaxed));
+      return write(destination, record.sync_memops.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return write(to, of.id);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(to, model::is_managed(of));
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write(to, of.on->ordinal());
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return write(destination, record.id);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(destination, model::is_managed(record));
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return write(destination, record.memory_device->ordinal());
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return write(to, of.kind == memory_kind::device);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return write(to, CUdeviceptr{range_of(of).start});
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return write(to, range_of(of).bytes);
+      return write(destination, record.kind == memory_kind::device);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return write(destination, CUdeviceptr{range_of(record).start});
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return write(destination, range_of(record).bytes);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return write(to, CUdeviceptr{mapping_of(of).start});
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write(to, mapping_of(of).bytes);
-    case CU_POINTER_ATTRIBUTE_MAPPED: return write(to, true);
+      return write(destination, CUdeviceptr{mapping_of(record).start});
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write(destination, mapping_of(record).bytes);
+    case CU_POINTER_ATTRIBUTE_MAPPED: return write(destination, true);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return write<unsigned long long>(to, handle_types(of));
+      return write<unsigned long long>(destination, handle_types(record));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return write(to, of.kind == memory_kind::device);
+      return write(destination, record.kind == memory_kind::device);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      // A pool's memory is told as its own place may use it.
-      return write(
-          to, of.pool != nullptr ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : access_to(of, pointer));
+      // For a pool, reports the access of the pool's own device.
+      return write(destination, record.pool != nullptr ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                       : access_to(record, pointer));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return write(to, of.pool != nullptr ? model::pool_registry::handle_of(*of.pool)
-                                          : CUmemoryPool{nullptr});
+      return write(destination, record.pool != nullptr
+                                    ? model::pool_registry::handle_of(*record.pool)
+                                    : CUmemoryPool{nullptr});
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// What the multiple query says of an attribute that an address has not. False where there is no
-// such attribute.
-bool write_default(CUdeviceptr pointer, bool known, CUpointer_attribute attribute, void* to) {
+// Writes the value that cuPointerGetAttributes reports for an attribute that the address does not
+// have. Returns false for an unknown attribute.
+bool write_default(CUdeviceptr pointer, bool has_allocation, CUpointer_attribute attribute,
+                   void* destination) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: write(to, false); return true;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: write(destination, false); return true;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: write(to, 0u); return true;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: write(to, CU_DEVICE_INVALID); return true;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: write(destination, 0u); return true;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: write(destination, CU_DEVICE_INVALID); return true;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      write(to, known ? CUdeviceptr{0} : pointer);
+      write(destination, has_allocation ? CUdeviceptr{0} : pointer);
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return true;  // not written
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return true;  // left unchanged
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return false;
-    default: write(to, 0ull); return true;
+    default: write(destination, 0ull); return true;
   }
 }
 

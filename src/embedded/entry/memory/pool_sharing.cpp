@@ -1,4 +1,6 @@
-// entry/pool_sharing.cpp - cuMemPoolExport*, cuMemPoolImport*: pools of several processes.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/pool_sharing.cpp - cuMemPoolExport*, cuMemPoolImport*: memory pools shared
+// between processes.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/ipc/ipc_pool.hpp"

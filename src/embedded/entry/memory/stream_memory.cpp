@@ -1,5 +1,6 @@
-// entry/stream_memory.cpp - cuMemAllocAsync and cuMemFreeAsync: memory that comes and goes in the
-// order of a stream.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/stream_memory.cpp - cuMemAllocAsync and cuMemFreeAsync: stream-ordered
+// allocation.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture/capture.hpp"
@@ -15,10 +16,11 @@ namespace {
 
 using model::pool_registry::pool_generation;
 
-// In a stream that captures, an allocation becomes a node of the graph, which has its memory from
-// the device of the pool.
-CUresult capture_allocation(model::capture& into, const model::memory_pool& from, std::size_t bytes,
-                            model::stream& by, CUdeviceptr* address) {
+// In a capturing stream an allocation becomes a graph node. Its memory comes from the pool's
+// device.
+CUresult capture_allocation(model::capture& active_capture, const model::memory_pool& from,
+                            std::size_t bytes, model::stream& requesting_stream,
+                            CUdeviceptr* address) {
   if (!from.location().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<CUmemAccessDesc> access;
   for (int user = 0; user < model::this_process().device_count(); ++user) {
@@ -32,33 +34,35 @@ CUresult capture_allocation(model::capture& into, const model::memory_pool& from
   params.accessDescs = access.data();
   params.accessDescCount = access.size();
   params.bytesize = bytes;
-  return into.allocate(by, params, address);
+  return active_capture.allocate(requesting_stream, params, address);
 }
 
-// In one that does not capture it is unsafe while others do.
-CUresult allocate(const pool_generation& from, std::size_t bytes, model::stream& by,
+// In a stream that does not capture, an allocation is an unsafe call for captures of other streams.
+CUresult allocate(const pool_generation& from, std::size_t bytes, model::stream& requesting_stream,
                   CUdeviceptr* address) {
-  if (model::capture* into = by.capture(); into != nullptr && bytes != 0) {
-    return capture_allocation(*into, *from.pool, bytes, by, address);
+  if (model::capture* active_capture = requesting_stream.capture();
+      active_capture != nullptr && bytes != 0) {
+    return capture_allocation(*active_capture, *from.pool, bytes, requesting_stream, address);
   }
-  if (by.capture() == nullptr) {
+  if (requesting_stream.capture() == nullptr) {
     if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
   }
-  return from.pool->allocate(bytes, by, from.generation, address);
+  return from.pool->allocate(bytes, requesting_stream, from.generation, address);
 }
 
 }  // namespace
 
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* by = nullptr;
-    if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
+    model::stream* requesting_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, requesting_stream); status != CUDA_SUCCESS)
+      return status;
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (;;) {
       const pool_generation current =
-          model::pool_registry::current_pool_with_generation(by->owner().owner());
-      const CUresult status = allocate(current, bytes, *by, address);
-      // If it has ended meanwhile, another one is current.
+          model::pool_registry::current_pool_with_generation(requesting_stream->owner().owner());
+      const CUresult status = allocate(current, bytes, *requesting_stream, address);
+      // If another thread has destroyed the pool, tries again with the new current pool.
       if (status != CUDA_ERROR_INVALID_VALUE || current.pool->generation() == current.generation)
         return status;
     }
@@ -68,22 +72,25 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
                                  CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* by = nullptr;
-    if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
+    model::stream* requesting_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, requesting_stream); status != CUDA_SUCCESS)
+      return status;
     const pool_generation from = model::pool_registry::find_with_generation(pool);
     if (address == nullptr || from.pool == nullptr || from.pool->sharing.imported())
       return CUDA_ERROR_INVALID_VALUE;
-    return allocate(from, bytes, *by, address);
+    return allocate(from, bytes, *requesting_stream, address);
   });
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (model::capture* into = in->capture()) return into->free(*in, address);
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
+      return status;
+    if (model::capture* active_capture = target_stream->capture())
+      return active_capture->free(*target_stream, address);
     if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
-    return model::memory::free_async(address, *in);
+    return model::memory::free_async(address, *target_stream);
   });
 }
 

@@ -1,4 +1,6 @@
-// entry/capture.cpp - cuStreamBeginCapture and what belongs to it.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/stream/capture.cpp - cuStreamBeginCapture and the other functions of stream
+// capture.
 #include "embedded/model/capture/capture.hpp"
 #include "embedded/entry/graph/graph_handle.hpp"
 
@@ -9,25 +11,26 @@ namespace weir::embedded::entry {
 
 namespace {
 
-constexpr bool known(CUstreamCaptureMode mode) {
+constexpr bool is_valid_mode(CUstreamCaptureMode mode) {
   return mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
          mode == CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
-// Asks question(stream, answer) what the capture of a stream is like, and tells. Asking about the
-// legacy stream breaks nothing, as using it would.
+// Calls question(stream, answer) if the stream captures, stores the status and passes the answer to
+// `write`. Querying the legacy stream invalidates no capture, unlike using it.
 template <class Query, class Write>
 CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query question,
                        Write write) {
   return guarded([&](model::process& p) -> CUresult {
     if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::stream* of = nullptr;
-    if (const CUresult found = find_stream_for_query(p, stream, of); found != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    if (const CUresult found = find_stream_for_query(p, stream, target_stream);
+        found != CUDA_SUCCESS)
       return found;
     model::capture::capture_info answer;
-    if (of->capture() != nullptr) {
+    if (target_stream->capture() != nullptr) {
       const std::lock_guard lock{p.graphs_mutex};
-      question(*of, answer);
+      question(*target_stream, answer);
     }
     *status = answer.status;
     write(answer);
@@ -39,17 +42,18 @@ CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query que
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* on = nullptr;
-    if (!known(
-            mode)) {  // found before the legacy stream's use breaks the captures of blocking ones
-      const CUresult status = find_stream_for_query(p, stream, on);
+    model::stream* target_stream = nullptr;
+    // Refused before a use of the legacy stream can invalidate captures of blocking streams.
+    if (!is_valid_mode(mode)) {
+      const CUresult status = find_stream_for_query(p, stream, target_stream);
       return status == CUDA_SUCCESS || status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
                  ? CUDA_ERROR_INVALID_VALUE
                  : status;
     }
-    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
+      return status;
     const std::lock_guard lock{p.graphs_mutex};
-    return model::capture::begin(*on, mode);
+    return model::capture::begin(*target_stream, mode);
   });
 }
 
@@ -57,31 +61,33 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                      const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
                                      size_t count, CUstreamCaptureMode mode) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* on = nullptr;
-    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
+      return status;
     const std::lock_guard lock{p.graphs_mutex};
     model::graph* into = find_graph(graph);
-    if (into == nullptr || !known(mode)) return CUDA_ERROR_INVALID_VALUE;
-    // Found before a fault in the nodes.
-    if (const CUresult status = model::capture::check_begin(*on); status != CUDA_SUCCESS)
+    if (into == nullptr || !is_valid_mode(mode)) return CUDA_ERROR_INVALID_VALUE;
+    // This error takes precedence over errors in the nodes.
+    if (const CUresult status = model::capture::check_begin(*target_stream); status != CUDA_SUCCESS)
       return status;
     std::vector<model::graph_node*> predecessors;
     if (const CUresult status = find_nodes(dependencies, count, *into, predecessors);
         status != CUDA_SUCCESS)
       return status;
     if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-    return model::capture::begin_to(*on, *into, std::move(predecessors), mode);
+    return model::capture::begin_to(*target_stream, *into, std::move(predecessors), mode);
   });
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* on = nullptr;
-    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
+      return status;
     const std::lock_guard lock{p.graphs_mutex};
-    model::graph* made = nullptr;
-    const CUresult status = model::capture::end(*on, graph != nullptr, made);
-    if (graph != nullptr) *graph = made == nullptr ? nullptr : made->handle();
+    model::graph* created = nullptr;
+    const CUresult status = model::capture::end(*target_stream, graph != nullptr, created);
+    if (graph != nullptr) *graph = created == nullptr ? nullptr : created->handle();
     return status;
   });
 }
@@ -101,8 +107,8 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* statu
                                    CUgraph* graph, const CUgraphNode** dependencies,
                                    const CUgraphEdgeData** edges, size_t* count) {
   if (edges != nullptr && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // Another thread may be reading what it was told of the frontier: it is told anew only to who
-  // wants it.
+  // Another thread may be reading the frontier that an earlier call returned. It is therefore
+  // updated only if this call requests it.
   const auto question = dependencies != nullptr || count != nullptr ? model::capture::get_info
                                                                     : model::capture::get_status;
   return query_capture(stream, status, question, [&](const model::capture::capture_info& answer) {
@@ -119,11 +125,12 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* depe
                                               const CUgraphEdgeData* edges, size_t count,
                                               unsigned flags) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* of = nullptr;
-    if (const CUresult status = find_stream(p, stream, of); status != CUDA_SUCCESS) return status;
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
+      return status;
     const std::lock_guard lock{p.graphs_mutex};
     model::capture::capture_info now;
-    model::capture::get_status(*of, now);
+    model::capture::get_status(*target_stream, now);
     if (now.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
     if (now.into == nullptr) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (flags != CU_STREAM_ADD_CAPTURE_DEPENDENCIES &&
@@ -135,7 +142,8 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* depe
         status != CUDA_SUCCESS)
       return status;
     if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-    return model::capture::update_frontier(*of, nodes, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+    return model::capture::update_frontier(*target_stream, nodes,
+                                           flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
   });
 }
 
@@ -144,7 +152,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* depende
   return cuStreamUpdateCaptureDependencies_v2(stream, dependencies, nullptr, count, flags);
 }
 
-// Any value is taken; only the three that are known change anything.
+// Accepts any value. Only the three known modes have an effect.
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return guarded([&](model::process&) -> CUresult {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;

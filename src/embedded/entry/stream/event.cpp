@@ -1,8 +1,7 @@
-// entry/event.cpp - cuEvent*.
-#include "embedded/entry/device_failure_or.hpp"
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/stream/event.cpp - cuEvent*.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/stream/open_event.hpp"
 #include "embedded/model/capture/capture.hpp"
 
 #include <utility>
@@ -11,16 +10,16 @@ namespace weir::embedded::entry {
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    constexpr unsigned known =
+    constexpr unsigned valid_flags =
         CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     const bool timed_between_processes =
         (flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    if (event == nullptr || (flags & ~known) != 0 || timed_between_processes)
+    if (event == nullptr || (flags & ~valid_flags) != 0 || timed_between_processes)
       return CUDA_ERROR_INVALID_VALUE;
     return open_event(p, event,
-                      [&](model::event& made) { return made.open(context->base(), flags); });
+                      [&](model::event& created) { return created.open(context->base(), flags); });
   });
 }
 
@@ -39,15 +38,16 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* on = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, on); status != CUDA_SUCCESS)
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream_for_work(p, stream, target_stream);
+        status != CUDA_SUCCESS)
       return status;
     model::event* recorded = nullptr;
     if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS)
       return status;
     if ((flags & ~static_cast<unsigned>(CU_EVENT_RECORD_EXTERNAL)) != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    return model::record_event(*recorded, *on, flags);
+    return model::record_event(*recorded, *target_stream, flags);
   });
 }
 
@@ -75,10 +75,11 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   return guarded([&](model::process& p) -> CUresult {
-    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // so an H200 says it
-    model::event* from = nullptr;
-    model::event* to = nullptr;
-    for (const auto& [handle, found] : {std::pair{start, &from}, std::pair{end, &to}}) {
+    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // the result code of an H200
+    model::event* source_event = nullptr;
+    model::event* target_event = nullptr;
+    for (const auto& [handle, found] :
+         {std::pair{start, &source_event}, std::pair{end, &target_event}}) {
       if (const CUresult status = find_event(p, handle, *found); status != CUDA_SUCCESS)
         return status;
       if (const CUresult status = model::check_event_not_captured(**found, false);
@@ -86,7 +87,7 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) 
         return status;
       if (!(*found)->recorded() || !(*found)->timed()) return CUDA_ERROR_INVALID_HANDLE;
     }
-    return model::event::elapsed(*from, *to, *milliseconds);
+    return model::event::elapsed(*source_event, *target_event, *milliseconds);
   });
 }
 

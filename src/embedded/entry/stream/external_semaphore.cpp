@@ -1,5 +1,6 @@
-// entry/external_semaphore.cpp - semaphores that somebody else made: imported, signalled and
-// awaited in streams, let go.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/stream/external_semaphore.cpp - external semaphores: imported, signalled and
+// awaited in streams, destroyed.
 #include "embedded/model/ipc/external_semaphore.hpp"
 
 #include "embedded/entry/entry.hpp"
@@ -16,7 +17,7 @@ using weir::detail::semaphore_page;
 
 namespace {
 
-// What all of a call's semaphores are to be, each checked before any of them is touched.
+// Collects the semaphores of a call and their values. Checks all of them before any is used.
 template <class Params>
 CUresult collect(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
                  std::vector<model::semaphore_use>& out) {
@@ -24,16 +25,17 @@ CUresult collect(const CUexternalSemaphore* semaphores, const Params* params, un
   out.reserve(count);
   for (unsigned i = 0; i < count; ++i) {
     if (semaphores[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::semaphore_reference held{semaphores[i]};
-    if (!held) return CUDA_ERROR_INVALID_HANDLE;
+    model::semaphore_reference reference{semaphores[i]};
+    if (!reference) return CUDA_ERROR_INVALID_HANDLE;
     if (params[i].flags != 0)
-      return CUDA_ERROR_INVALID_VALUE;  // there are only some for kinds that cannot be imported
-    out.push_back({std::move(held), params[i].params.fence.value});
+      return CUDA_ERROR_INVALID_VALUE;  // all flags belong to kinds that cannot be imported
+    out.push_back({std::move(reference), params[i].params.fence.value});
   }
   return CUDA_SUCCESS;
 }
 
-// Graphs have no nodes for semaphores here, so a capture goes on without what it could not hold.
+// Submits signals or waits. Returns CUDA_ERROR_NOT_SUPPORTED in a capture, because graphs have no
+// semaphore nodes here; the capture stays valid.
 template <class Params, class Submit>
 CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
              CUstream stream, Submit submit) {
@@ -52,8 +54,8 @@ CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsign
 
 }  // namespace
 
-// The kinds that are file descriptors; there are no others on this system. An imported descriptor
-// is the driver's.
+// Imports the kinds that are file descriptors, the only ones on Linux. The driver takes ownership
+// of the descriptor.
 CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
                                    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
@@ -67,18 +69,18 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
     if (!timeline && desc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
       return CUDA_ERROR_INVALID_VALUE;
     if (timeline && desc->handle.fd < 0) return CUDA_ERROR_INVALID_VALUE;
-    model::external_semaphore* const made = p.external_semaphores.acquire();
-    if (!made->open(desc->handle.fd,
-                    timeline ? semaphore_page::timeline : semaphore_page::binary)) {
-      p.external_semaphores.recycle(made);
+    model::external_semaphore* const created = p.external_semaphores.acquire();
+    if (!created->open(desc->handle.fd,
+                       timeline ? semaphore_page::timeline : semaphore_page::binary)) {
+      p.external_semaphores.recycle(created);
       return CUDA_ERROR_UNKNOWN;
     }
-    *semaphore = static_cast<CUexternalSemaphore>(p.external_semaphores.publish(made));
+    *semaphore = static_cast<CUexternalSemaphore>(p.external_semaphores.publish(created));
     return CUDA_SUCCESS;
   });
 }
 
-// What was submitted is still done.
+// Signals and waits that were submitted before still run.
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (semaphore == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -93,15 +95,17 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                          const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params,
                                          unsigned count, CUstream stream) {
-  return use(semaphores, params, count, stream,
-             [](model::stream& in, auto uses) { submit_signals(in, std::move(uses)); });
+  return use(semaphores, params, count, stream, [](model::stream& target_stream, auto uses) {
+    submit_signals(target_stream, std::move(uses));
+  });
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                        const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params,
                                        unsigned count, CUstream stream) {
-  return use(semaphores, params, count, stream,
-             [](model::stream& in, auto uses) { submit_waits(in, std::move(uses)); });
+  return use(semaphores, params, count, stream, [](model::stream& target_stream, auto uses) {
+    submit_waits(target_stream, std::move(uses));
+  });
 }
 
 }  // namespace weir::embedded::entry

@@ -1,5 +1,6 @@
-// entry/host_function.cpp - cuLaunchHostFunc and cuStreamAddCallback: functions of the program in
-// stream order.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/stream/host_function.cpp - cuLaunchHostFunc and cuStreamAddCallback: host
+// functions in stream order.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture/capture.hpp"

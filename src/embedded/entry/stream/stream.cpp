@@ -1,9 +1,8 @@
-// entry/stream.cpp - cuStream*: making, waiting, asking.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/stream/stream.cpp - cuStream*: creation, waits, queries.
 #include "embedded/engine/waiting.hpp"
-#include "embedded/entry/device_failure_or.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/entry/stream/open_stream.hpp"
 #include "embedded/model/capture/capture.hpp"
 
 namespace weir::embedded::entry {
@@ -21,10 +20,10 @@ CUresult create_stream(CUstream* out, unsigned flags, int priority) {
   });
 }
 
-// What a question does to a stream that captures: an H200 counts some of them as uses.
+// How a capturing stream reacts to a query. An H200 treats some queries as uses of the stream.
 enum class in_capture { answered, refused };
 
-// Looks a stream up and hands it to a question that has an answer to store.
+// Looks up a stream and stores the answer of `question` about it.
 template <in_capture Then, class Answer, class Query>
 CUresult query_stream(CUstream handle, Answer* out, Query question) {
   return guarded([&](model::process& p) -> CUresult {
@@ -56,7 +55,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     model::stream* found = p.streams.find(stream);
     if (found != nullptr && !found->owner().alive()) return found->owner().status();
     if (found == nullptr && (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)) {
-      // It is looked for in the current context before it is refused.
+      // The current context is checked before the handle is refused.
       model::context* context = nullptr;
       if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     }
@@ -124,7 +123,8 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
       return CUDA_ERROR_INVALID_VALUE;
     model::event* awaited = nullptr;
     if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) {
-      model::check_not_capturing(*waiting);  // the one bad argument that breaks a capture
+      // An invalid event is the only bad argument that invalidates a capture.
+      model::check_not_capturing(*waiting);
       return status;
     }
     return model::wait_for_event(*waiting, *awaited, flags);

@@ -1,4 +1,6 @@
-// entry/stream_attribute.cpp - cuStreamGetAttribute, cuStreamSetAttribute, cuStreamCopyAttributes.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/stream/stream_attribute.cpp - cuStreamGetAttribute, cuStreamSetAttribute,
+// cuStreamCopyAttributes.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/stream/stream_attributes.hpp"
@@ -28,11 +30,13 @@ CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute,
 
 CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
   return guarded([&](model::process& p) -> CUresult {
-    model::stream* to = nullptr;
-    if (const CUresult status = find_stream(p, dst, to); status != CUDA_SUCCESS) return status;
-    model::stream* from = nullptr;
-    if (const CUresult status = find_stream(p, src, from); status != CUDA_SUCCESS) return status;
-    return model::copy_attributes(*to, *from);
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find_stream(p, dst, target_stream); status != CUDA_SUCCESS)
+      return status;
+    model::stream* source_stream = nullptr;
+    if (const CUresult status = find_stream(p, src, source_stream); status != CUDA_SUCCESS)
+      return status;
+    return model::copy_attributes(*target_stream, *source_stream);
   });
 }
 

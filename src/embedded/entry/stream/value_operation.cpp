@@ -1,5 +1,6 @@
-// entry/value_operation.cpp - cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: words of
-// memory in stream order.
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/stream/value_operation.cpp - cuStreamWaitValue*, cuStreamWriteValue*,
+// cuStreamBatchMemOp: memory operations in stream order.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture/capture.hpp"
@@ -12,7 +13,7 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// A capture does not look where a word lies.
+// Returns how to check the address of a word. A capture checks only its alignment.
 model::value_access use_in(const model::process& p, const model::stream& s) {
   return {s.capture() == nullptr ? model::value_address_check::call
                                  : model::value_address_check::alignment,
@@ -70,7 +71,7 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_
   return write(stream, address, value, 8, flags);
 }
 
-// All or nothing: the whole batch is checked before any of it is submitted.
+// Checks the whole batch before it submits any operation.
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams* ops,
                                unsigned flags) {
   return guarded([&](model::process& p) -> CUresult {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/block_runner.hpp - a thread of the host while it runs blocks of kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/block_scheduler.cpp - taking blocks, as many at a time as are worth it.
 #include "embedded/kernel/blocks/block_scheduler.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/cooperative_grid.cpp - blocks that run at the same time, and meet.
 #include "embedded/kernel/blocks/cooperative_grid.hpp"
 
@@ -7,11 +8,11 @@
 #include <thread>
 #include <utility>
 
-#include "embedded/engine/futex.hpp"
-#include "embedded/engine/spin_lock.hpp"
 #include "embedded/kernel/blocks/block_runner.hpp"
 #include "embedded/kernel/blocks/thread_pool.hpp"
 #include "embedded/kernel/blocks/thread_variables.hpp"
+#include "os/futex.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -239,24 +240,24 @@ void cooperative_grid::check_turn(std::uint32_t& seen) noexcept {
 void cooperative_grid::let_go(unsigned number) noexcept {
   auto& wake_word = members_[number].wake_word;
   if (wake_word.exchange(opened, std::memory_order_acq_rel) == asleep)
-    engine::futex_wake(wake_word, 1);
+    weir::detail::futex_wake(wake_word, 1);
 }
 
 void cooperative_grid::wait_for_wake(unsigned number) noexcept {
   auto& wake_word = members_[number].wake_word;
   for (int spins = spins_of(size_); spins > 0; --spins) {
     if (wake_word.load(std::memory_order_acquire) == opened) return;
-    engine::pause();
+    weir::detail::pause();
   }
   std::uint32_t is = closed;
   wake_word.compare_exchange_strong(is, asleep, std::memory_order_acq_rel);
   std::uint32_t seen = turns_.load(std::memory_order_relaxed);
   while (wake_word.load(std::memory_order_acquire) != opened) {
     if (in_turns_) {
-      engine::futex_wait_for(wake_word, asleep, turn_timeout);
+      weir::detail::futex_wait_for(wake_word, asleep, turn_timeout);
       if (wake_word.load(std::memory_order_acquire) != opened) check_turn(seen);
     } else {
-      engine::futex_wait(wake_word, asleep);
+      weir::detail::futex_wait(wake_word, asleep);
     }
   }
 }

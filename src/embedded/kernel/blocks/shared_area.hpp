@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/shared_area.hpp - where the dynamic shared memory of blocks lies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/thread_pool.cpp - keeping threads for blocks that run at the same time.
 #include "embedded/kernel/blocks/thread_pool.hpp"
 
@@ -10,7 +11,7 @@
 #include <mutex>
 #include <new>
 
-#include "embedded/engine/futex.hpp"
+#include "os/futex.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -61,18 +62,19 @@ pool_thread* take_idle() noexcept {
 void call(pool_thread& one, task* work) noexcept {
   one.work = work;
   one.called.store(1, std::memory_order_release);
-  engine::futex_wake(one.called, 1);
+  weir::detail::futex_wake(one.called, 1);
 }
 
 void* thread_main(void* argument) {
   pool_thread& me = *static_cast<pool_thread*>(argument);
   do {
-    while (me.called.load(std::memory_order_acquire) == 0) engine::futex_wait(me.called, 0);
+    while (me.called.load(std::memory_order_acquire) == 0) weir::detail::futex_wait(me.called, 0);
     me.called.store(0, std::memory_order_relaxed);
     task* const work = me.work;
     if (work == nullptr) break;
     work->body(work->argument, me.number);
-    if (work->left.fetch_sub(1, std::memory_order_acq_rel) == 1) engine::futex_wake(work->left, 1);
+    if (work->left.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      weir::detail::futex_wake(work->left, 1);
   } while (park(me));
   delete &me;
   return nullptr;
@@ -129,7 +131,7 @@ bool run_on_thread_pool(unsigned count, pool_body body, void* argument) noexcept
   body(argument, count - 1);
   for (std::uint32_t left = work.left.load(std::memory_order_acquire); left != 0;
        left = work.left.load(std::memory_order_acquire)) {
-    engine::futex_wait(work.left, left);
+    weir::detail::futex_wait(work.left, left);
   }
   return true;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/thread_pool.hpp - threads of the host that are needed at the same time.
 #pragma once
 

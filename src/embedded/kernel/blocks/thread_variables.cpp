@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/thread_variables.cpp - asking the loader.
 #include "embedded/kernel/blocks/thread_variables.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/thread_variables.hpp - where the thread-local variables of a module are for this thread.
 #pragma once
 

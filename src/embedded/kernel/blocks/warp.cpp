@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/warp.cpp - groups of lanes that come together and part.
 #include "embedded/kernel/blocks/warp.hpp"
 

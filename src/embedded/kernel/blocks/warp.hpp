@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/warp.hpp - 32 threads of a block that exchange values, some of them at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/fault.cpp - telling a kernel's faults from the program's.
 #include "embedded/kernel/fibers/fault.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/fiber.cpp - beginning fibers, and jumps out of them.
 #include "embedded/kernel/fibers/fiber.hpp"
 

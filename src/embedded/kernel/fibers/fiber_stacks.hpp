@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/fiber_stacks.hpp - the stacks of the fibers of a thread of the host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/forced_yield.hpp - taking a thread of a block off its thread of the host, wherever it is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/interruption.cpp - who looks for kernels that spin, and what the signal does to one.
 #include "embedded/kernel/fibers/interruption.hpp"
 
@@ -16,10 +17,10 @@
 
 #include "embedded/engine/driver_thread.hpp"
 #include "embedded/engine/failure_hook.hpp"
-#include "embedded/engine/futex.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/kernel/blocks/block_runner.hpp"
 #include "embedded/kernel/fibers/forced_yield.hpp"
+#include "os/futex.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -36,7 +37,7 @@ constexpr std::chrono::seconds longest_answer = 1s;  // then somebody else has t
 constexpr unsigned pauses_until_asleep = 10;
 
 std::mutex interruption_lock;
-interruptible* all = nullptr;         // guarded by the interruption_lock
+interruptible* registered = nullptr;  // guarded by the interruption_lock
 struct sigaction previous_action;     // written before the handler is there
 std::atomic<std::uint32_t> looks{0};  // 1: the interrupter does
 std::atomic<std::uint32_t> cancels{0};
@@ -134,7 +135,7 @@ class interrupter {
   static bool look_at_all() noexcept {
     bool some = false;
     const std::lock_guard lock{interruption_lock};
-    for (interruptible* one = all; one != nullptr; one = one->next_) {
+    for (interruptible* one = registered; one != nullptr; one = one->next_) {
       const std::uint32_t run = one->run_.load(std::memory_order_acquire);
       const bool same = std::exchange(one->seen_, run) == run;
       if (one->signal_pending_.load(std::memory_order_relaxed)) {
@@ -166,7 +167,7 @@ class interrupter {
     interruptible::asleep.store(true, std::memory_order_relaxed);
     barrier_in_all_threads();
     if (look_at_all()) wake();
-    while (looks.load(std::memory_order_acquire) == 0) engine::futex_wait(looks, 0);
+    while (looks.load(std::memory_order_acquire) == 0) weir::detail::futex_wait(looks, 0);
   }
 
   static void pass_on(int signal, siginfo_t* info, void* context) noexcept {
@@ -191,20 +192,20 @@ class interrupter {
       ::sigaction(our_signal, &ours, nullptr);
       engine::start_driver_thread("weir-interrupt", &interrupter::look);
     });
-    engine::futex_wake(looks, 1);
+    weir::detail::futex_wake(looks, 1);
   }
 };
 
 interruptible::interruptible() noexcept : thread_{pthread_self()} {
   engine::add_failure_hook(interrupter::wake);
   const std::lock_guard lock{interruption_lock};
-  next_ = all;
-  all = this;
+  next_ = registered;
+  registered = this;
 }
 
 interruptible::~interruptible() {
   const std::lock_guard lock{interruption_lock};
-  interruptible** at = &all;
+  interruptible** at = &registered;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
 }

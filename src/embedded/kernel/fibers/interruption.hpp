@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/interruption.hpp - kernels that spin: left where their launch has failed, and made to let
 // other threads of their block go on.
 #pragma once

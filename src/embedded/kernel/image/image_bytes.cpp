@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/image_bytes.cpp - taking a module out of a program's memory, which may end anywhere.
 #include "embedded/kernel/image/image_bytes.hpp"
 

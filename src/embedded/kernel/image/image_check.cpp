@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/image_check.cpp - reading ELF files that may be anything. Whatever is read lies within the
 // bytes that are there.
 #include "embedded/kernel/image/image_check.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/image_form.cpp - telling forms of modules apart by their first bytes.
 #include <elf.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/ptx_text.hpp - telling PTX from text that only begins like it.
 #pragma once
 

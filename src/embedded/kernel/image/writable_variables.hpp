@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel/writable_variables.hpp - variables of a module that its language calls const, and the host
 // may write to.
 #pragma once

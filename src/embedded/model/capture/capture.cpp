@@ -1,7 +1,10 @@
-// model/capture.cpp - the life of a capture: begin, nodes, end.
+// SPDX-License-Identifier: Apache-2.0
+// model/capture/capture.cpp - begins and ends captures, adds
+// their nodes, and joins streams through events.
 #include "embedded/model/capture/capture.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "embedded/model/capture/capture_list.hpp"
@@ -25,27 +28,27 @@ void add_missing(std::vector<graph_node*>& to, std::span<graph_node* const> node
 
 }  // namespace
 
-CUresult capture::begin(stream& on, CUstreamCaptureMode mode) {
-  return begin_in(on, nullptr, {}, mode);
+CUresult capture::begin(stream& target_stream, CUstreamCaptureMode mode) {
+  return begin_in(target_stream, nullptr, {}, mode);
 }
 
-CUresult capture::begin_to(stream& on, graph& into, std::vector<graph_node*> predecessors,
-                           CUstreamCaptureMode mode) {
-  return begin_in(on, &into, std::move(predecessors), mode);
+CUresult capture::begin_to(stream& target_stream, graph& into,
+                           std::vector<graph_node*> predecessors, CUstreamCaptureMode mode) {
+  return begin_in(target_stream, &into, std::move(predecessors), mode);
 }
 
-CUresult capture::check_begin(const stream& on) {
-  if (on.role() == stream_role::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  return on.capture() != nullptr ? CUDA_ERROR_ILLEGAL_STATE : CUDA_SUCCESS;
+CUresult capture::check_begin(const stream& target_stream) {
+  if (target_stream.role() == stream_role::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return target_stream.capture() != nullptr ? CUDA_ERROR_ILLEGAL_STATE : CUDA_SUCCESS;
 }
 
-CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> predecessors,
-                           CUstreamCaptureMode mode) {
-  if (const CUresult status = check_begin(on); status != CUDA_SUCCESS) return status;
+CUresult capture::begin_in(stream& target_stream, graph* into,
+                           std::vector<graph_node*> predecessors, CUstreamCaptureMode mode) {
+  if (const CUresult status = check_begin(target_stream); status != CUDA_SUCCESS) return status;
   if (into != nullptr && into->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
   capture& c = capture_list::instance().acquire();
   try {
-    c.participants_.push_back({&on, {}, {}, {}, {}});
+    c.participants_.push_back({&target_stream, {}, {}, {}, {}});
     add_missing(c.participants_.front().frontier, predecessors);
     c.graph_ = into != nullptr ? into : &graph::make();
   } catch (...) {
@@ -58,14 +61,14 @@ CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> pre
   c.mode_ = mode;
   c.thread_ = capture_list::this_thread_number();
   c.id_ = capture_list::next_id();
-  on.set_capture(&c);
+  target_stream.set_capture(&c);
   return CUDA_SUCCESS;
 }
 
-CUresult capture::end(stream& on, bool wanted, graph*& out) {
-  capture* const c = on.capture();
+CUresult capture::end(stream& target_stream, bool requested, graph*& out) {
+  capture* const c = target_stream.capture();
   if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (c->participants_.front().in != &on) {
+  if (c->participants_.front().in != &target_stream) {
     c->valid_ = false;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
@@ -80,15 +83,15 @@ CUresult capture::end(stream& on, bool wanted, graph*& out) {
   }
   const bool orphaned_root = c->graph_->orphaned_root() != nullptr;
   const bool keep =
-      status == CUDA_SUCCESS && (wanted || c->graph_->is_subgraph()) && !orphaned_root;
+      status == CUDA_SUCCESS && (requested || c->graph_->is_subgraph()) && !orphaned_root;
   if (keep) out = c->graph_;
   c->tear_down(keep);
   return status;
 }
 
-// All streams are ordinary ones again. A graph that nobody gets is destroyed, a given one, too; one
-// that is part of a node only loses its nodes, and one that has lost its node ends when nothing
-// captures into it any more.
+// Detaches all streams. Without `keep_graph`, a graph is destroyed, even if the program supplied
+// it, and a graph inside a node only loses its nodes. A graph whose node is gone is destroyed with
+// its root, once no capture into it is left.
 void capture::tear_down(bool keep_graph) noexcept {
   for (const participant& p : participants_) {
     if (p.in != nullptr) p.in->set_capture(nullptr);
@@ -96,8 +99,8 @@ void capture::tear_down(bool keep_graph) noexcept {
   participants_.clear();
   recorded_.clear();
   graph_->set_capturing(false);
-  if (graph* const left = graph_->orphaned_root()) {
-    if (!left->has_capture_inside()) left->destroy();
+  if (graph* const root_without_owner = graph_->orphaned_root()) {
+    if (!root_without_owner->has_capture_inside()) root_without_owner->destroy();
   } else if (!keep_graph && graph_->is_subgraph()) {
     graph_->clear();
   } else if (!keep_graph) {
@@ -107,9 +110,9 @@ void capture::tear_down(bool keep_graph) noexcept {
   capture_list::instance().recycle(*this);
 }
 
-// Does what every stream owes lead to another node, perhaps one that was added by hand, or has the
-// first stream come to it? That an H200 looks for no more has been recorded: what it leads to need
-// not lead to the end of the first stream.
+// Returns true if the work of every stream is joined. A node is joined if another node depends on
+// it, even a node added by hand, or if the first stream's frontier contains it. As recorded on an
+// H200, these dependents need not lead to the end of the first stream.
 bool capture::all_joined() const {
   const std::vector<graph_node*>& first = participants_.front().frontier;
   return std::ranges::all_of(participants_, [&](const participant& p) {
@@ -120,18 +123,18 @@ bool capture::all_joined() const {
   });
 }
 
-void capture::get_status(stream& of, capture_info& out) noexcept {
-  const capture* const c = of.capture();
+void capture::get_status(stream& target_stream, capture_info& out) noexcept {
+  const capture* const c = target_stream.capture();
   if (c == nullptr) return;
   out.id = c->id_;
   out.status = c->valid_ ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
   if (c->valid_) out.into = c->graph_;
 }
 
-void capture::get_info(stream& of, capture_info& out) {
-  get_status(of, out);
+void capture::get_info(stream& target_stream, capture_info& out) {
+  get_status(target_stream, out);
   if (out.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
-  participant& part = of.capture()->participant_of(of);
+  participant& part = target_stream.capture()->participant_of(target_stream);
   part.reported_frontier.clear();
   for (const graph_node* node : part.frontier) part.reported_frontier.push_back(node->handle());
   part.reported_edges.assign(part.reported_frontier.size(), {});
@@ -139,17 +142,18 @@ void capture::get_info(stream& of, capture_info& out) {
   out.edges = part.reported_edges;
 }
 
-CUresult capture::update_frontier(stream& of, std::span<graph_node* const> nodes, bool replace) {
-  capture* const c = of.capture();
+CUresult capture::update_frontier(stream& target_stream, std::span<graph_node* const> nodes,
+                                  bool replace) {
+  capture* const c = target_stream.capture();
   if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (!c->valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (std::ranges::any_of(nodes, [&](const graph_node* node) { return node->in != c->graph_; }))
     return CUDA_ERROR_INVALID_VALUE;
-  participant& part = c->participant_of(of);
+  participant& part = c->participant_of(target_stream);
   std::vector<graph_node*> updated = replace ? std::vector<graph_node*>{} : part.frontier;
   add_missing(updated, nodes);
   if (replace && &part == &c->participants_.front()) {
-    // What it had come to has been joined, wherever it is sent now.
+    // The nodes of the replaced frontier count as joined.
     for (participant& other : c->participants_) {
       for (graph_node* const node : part.frontier) std::erase(other.unjoined, node);
     }
@@ -172,7 +176,7 @@ void capture::join(stream& s, std::span<graph_node* const> predecessors) {
   add_missing(part.frontier, predecessors);
   if (&part == &participants_.front()) return;
   part.unjoined.reserve(part.unjoined.size() + predecessors.size());
-  // What others owed is now what it owes.
+  // Nodes that other streams had to join are now to be joined by this stream.
   for (participant& other : participants_) {
     if (&other == &part || &other == &participants_.front()) continue;
     for (graph_node* const node : predecessors) {
@@ -190,7 +194,7 @@ CUresult capture::add_work(stream& in, const Work& work) {
       return add_node(in, params_of(work, in.owner()));
     }
   }
-  return in.submit(work);  // another thread has ended the capture meanwhile
+  return in.submit(work);  // another thread has ended the capture
 }
 
 CUresult capture::add_node(stream& in, node_params params) {
@@ -227,42 +231,144 @@ CUresult capture::add_kernel(stream& in, kernel_params params, bool programmatic
 
 CUresult capture::add_batch(stream& in, std::span<const CUstreamBatchMemOpParams> operations) {
   const std::lock_guard lock{this_process().graphs_mutex};
-  if (in.capture() != this)
-    return CUDA_ERROR_ILLEGAL_STATE;  // another thread has ended the capture meanwhile
+  // Another thread may have ended the capture.
+  if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   return add_node(in, value_params{in.owner().handle(), {operations.begin(), operations.end()}});
 }
 
-// Adds the node that make(frontier, node) makes.
+// Adds the node that make(frontier, node) creates.
 template <class Make>
 CUresult capture::add_made(stream& in, Make make) {
   const std::lock_guard lock{this_process().graphs_mutex};
-  if (in.capture() != this)
-    return CUDA_ERROR_ILLEGAL_STATE;  // another thread has ended the capture meanwhile
+  // Another thread may have ended the capture.
+  if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   participant& part = participant_of(in);
   part.frontier.reserve(1);
   part.unjoined.reserve(1);
-  graph_node* made = nullptr;
-  const CUresult status = make(part.frontier, made);
+  graph_node* created = nullptr;
+  const CUresult status = make(part.frontier, created);
   if (status != CUDA_SUCCESS) return status;
-  part.frontier.assign(1, made);
-  part.unjoined.assign(1, made);
+  part.frontier.assign(1, created);
+  part.unjoined.assign(1, created);
   return CUDA_SUCCESS;
 }
 
 CUresult capture::allocate(stream& in, const CUDA_MEM_ALLOC_NODE_PARAMS& params, CUdeviceptr* out) {
-  return add_made(in, [&](std::span<graph_node* const> predecessors, graph_node*& made) {
-    const CUresult status = graph_memory::add_allocation(*graph_, params, predecessors, made);
-    if (status == CUDA_SUCCESS) *out = std::get<alloc_params>(made->params).desc.dptr;
+  return add_made(in, [&](std::span<graph_node* const> predecessors, graph_node*& created) {
+    const CUresult status = graph_memory::add_allocation(*graph_, params, predecessors, created);
+    if (status == CUDA_SUCCESS) *out = std::get<alloc_params>(created->params).desc.dptr;
     return status;
   });
 }
 
 CUresult capture::free(stream& in, CUdeviceptr address) {
-  return add_made(in, [&](std::span<graph_node* const> predecessors, graph_node*& made) {
-    return graph_memory::add_free(*graph_, address, predecessors, made);
+  return add_made(in, [&](std::span<graph_node* const> predecessors, graph_node*& created) {
+    return graph_memory::add_free(*graph_, address, predecessors, created);
   });
+}
+
+namespace {
+
+CUevent handle_of(const event& e) {
+  return static_cast<CUevent>(this_process().events.handle_of(&e));
+}
+
+}  // namespace
+
+// With CU_EVENT_WAIT_EXTERNAL, adds a node that waits for the actual event at each launch.
+CUresult capture::wait(stream& s, const event& e, unsigned flags) {
+  if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (flags == CU_EVENT_WAIT_EXTERNAL) return add_node(s, wait_params{handle_of(e)});
+  if (e.shared()) {
+    valid_ = false;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  if (e.capture_id() == 0) {
+    if (!e.recorded()) return CUDA_SUCCESS;
+    valid_ = false;
+    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
+  capture* const other = capture_list::instance().find(e.capture_id());
+  if (other == this) {
+    join(s, recorded_[&e]);
+    return CUDA_SUCCESS;
+  }
+  valid_ = false;
+  if (other == nullptr || !other->valid_) return CUDA_ERROR_INVALID_VALUE;
+  other->valid_ = false;
+  return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+}
+
+// A stream without a capture joins this capture by waiting for one of its events.
+CUresult capture::join_by_event(stream& s, const event& e) {
+  if (!valid_) return CUDA_ERROR_INVALID_VALUE;
+  if (s.role() == stream_role::legacy) {
+    valid_ = false;
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  }
+  join(s, recorded_[&e]);
+  return CUDA_SUCCESS;
+}
+
+// With CU_EVENT_RECORD_EXTERNAL, adds a node that records the actual event at each launch.
+CUresult capture::record(event& e, stream& s, unsigned flags) {
+  if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (flags == CU_EVENT_RECORD_EXTERNAL) return add_node(s, record_params{handle_of(e)});
+  if (&e.owner() != &s.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
+  if (e.shared()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  recorded_[&e] = participant_of(s).frontier;
+  e.set_capture_id(id_);
+  return CUDA_SUCCESS;
+}
+
+CUresult detail::wait_in_capture(stream& s, event& e, unsigned flags) {
+  {
+    const std::lock_guard lock{this_process().graphs_mutex};
+    if (capture* c = s.capture()) return c->wait(s, e, flags);
+    if (e.capture_id() != 0 && flags != 0) {
+      const CUresult status = capture_list::instance().check_event_of(e.capture_id(), false);
+      return status == CUDA_ERROR_INVALID_VALUE ? status : CUDA_ERROR_ILLEGAL_STATE;
+    }
+    if (flags != 0) return CUDA_ERROR_ILLEGAL_STATE;
+    if (e.capture_id() != 0) {
+      capture* const of_event = capture_list::instance().find(e.capture_id());
+      return of_event == nullptr ? CUDA_ERROR_INVALID_VALUE : of_event->join_by_event(s, e);
+    }
+  }
+  s.wait(e.recorded_point());
+  return CUDA_SUCCESS;
+}
+
+CUresult detail::record_in_capture(event& e, stream& s, unsigned flags) {
+  {
+    const std::lock_guard lock{this_process().graphs_mutex};
+    if (capture* c = s.capture()) return c->record(e, s, flags);
+    if (flags != 0) return CUDA_ERROR_ILLEGAL_STATE;
+  }
+  return e.record(s);
+}
+
+CUresult detail::check_event_not_captured(const event& e, bool invalidates) noexcept {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  return capture_list::instance().check_event_of(e.capture_id(), invalidates);
+}
+
+// Ends a capture that began in the stream, without a graph. In another stream's capture, the
+// stream's work stays and must still be joined.
+void capture::leave(stream& s) noexcept {
+  s.set_capture(nullptr);
+  if (participants_.front().in == &s) {
+    tear_down(false);
+  } else {
+    participant_of(s).in = nullptr;
+  }
+}
+
+void detail::leave_capture(stream& s) noexcept {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  if (capture* c = s.capture()) c->leave(s);
 }
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,6 @@
-// model/capture_list.cpp - finding captures, and breaking them where the rules say so.
+// SPDX-License-Identifier: Apache-2.0
+// model/capture/capture_list.cpp - finds captures, and invalidates them by the rules of their
+// modes.
 #include "embedded/model/capture/capture_list.hpp"
 
 #include <algorithm>
@@ -52,7 +54,7 @@ bool capture_list::prohibits_unsafe_calls(const capture& c,
   return of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL && c.mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-// One that is broken goes on prohibiting until it ends.
+// An invalidated capture still prohibits unsafe calls until it ends.
 bool capture_list::prohibits_unsafe_calls_of(CUstreamCaptureMode thread) noexcept {
   bool any = false;
   for (capture* c : active_) {
@@ -117,7 +119,7 @@ CUresult detail::check_legacy_stream_usable(const context& of, bool invalidates)
     return capture_list::has_stream(
         c, [&](const stream& s) { return &s.owner() == &of && s.role() == stream_role::blocking; });
   };
-  // One that is broken already forbids it, too.
+  // An invalidated capture still forbids the use of the legacy stream.
   if (!capture_list::instance().is_any(captures_blocking_stream)) return CUDA_SUCCESS;
   if (invalidates) capture_list::instance().invalidate_if(captures_blocking_stream);
   return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

@@ -1,4 +1,5 @@
-// model/capture_list.hpp - the captures of the process, and who may break them.
+// SPDX-License-Identifier: Apache-2.0
+// model/capture/capture_list.hpp - the captures of the process, and invalidating them.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +10,21 @@
 
 namespace weir::embedded::model {
 
-// Guarded by the lock of the graphs (process::graphs_mutex), but for the two functions that give
-// numbers.
+// All captures. Guarded by the lock of the graphs (process::graphs_mutex), except
+// this_thread_number() and next_id().
 class capture_list {
  public:
   static capture_list& instance();
 
-  // A capture without anything in it. Throws std::bad_alloc.
+  // Returns an empty capture. Throws std::bad_alloc.
   [[nodiscard]] capture& acquire();
   void recycle(capture& c) noexcept;
 
-  // The capture of an id that is still going on, also when it is broken; null where it has ended.
+  // Returns the capture with this ID while it is in progress, valid or not; null after its end.
   [[nodiscard]] capture* find(unsigned long long id) const noexcept;
 
-  // Breaks those that a condition holds for. True if there was one, broken already or not.
+  // Invalidates the captures that match a condition. Returns true if there is one, even if it was
+  // already invalid.
   template <class Condition>
   bool invalidate_if(Condition&& condition) noexcept {
     bool any = false;
@@ -34,25 +36,26 @@ class capture_list {
     return any;
   }
 
-  // Does a condition hold for one that is going on, also if it is broken?
+  // Returns true if a capture in progress, valid or not, matches a condition.
   template <class Condition>
   [[nodiscard]] bool is_any(Condition&& condition) const noexcept {
     return std::any_of(active_.begin(), active_.end(),
                        [&](const capture* c) { return condition(*c); });
   }
 
-  // What a call that looks at an event of a capture from the host is told
-  // (check_event_not_captured).
+  // Returns the result for a host call that reads an event of this capture; see
+  // check_event_not_captured().
   abi::CUresult check_event_of(unsigned long long id, bool invalidates) noexcept;
 
-  // Would an unsafe call of this thread be one too many for the capture?
+  // Returns true if the capture prohibits unsafe calls of the calling thread in mode `of_thread`.
   [[nodiscard]] static bool prohibits_unsafe_calls(const capture& c,
                                                    abi::CUstreamCaptureMode of_thread) noexcept;
 
-  // Is there a capture for which it would? Breaks those.
+  // Invalidates all captures that prohibit unsafe calls of the calling thread. Returns true if
+  // there is one.
   [[nodiscard]] bool prohibits_unsafe_calls_of(abi::CUstreamCaptureMode thread) noexcept;
 
-  // Is a stream in the capture that a condition holds for?
+  // Returns true if a stream of the capture matches a condition.
   template <class Condition>
   [[nodiscard]] static bool has_stream(const capture& c, Condition&& condition) noexcept {
     for (const capture::participant& p : c.participants_) {
@@ -65,7 +68,7 @@ class capture_list {
   [[nodiscard]] static unsigned long long next_id() noexcept;
 
  private:
-  std::deque<capture> all_;  // a deque: they stay where they are
+  std::deque<capture> all_;  // a deque, so that objects do not move
   std::vector<capture*> free_;
   std::vector<capture*> active_;
 };

@@ -1,4 +1,5 @@
-// model/context.cpp - the lives of a context, and what concerns all its streams at once.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/context.cpp - opening and closing contexts, and operations on all their streams.
 #include "embedded/model/core/context.hpp"
 
 #include <algorithm>
@@ -13,22 +14,23 @@
 #include "embedded/model/memory/pool/pool_registry.hpp"
 
 namespace weir::embedded::model {
+
 namespace {
 
 std::atomic<unsigned long long> next_context_id{1};
 
 }  // namespace
 
-abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
+abi::CUresult context::open(device& target_device, bool primary, unsigned with_flags) {
   if (const abi::CUresult failure = engine::device_failure(); failure != abi::CUDA_SUCCESS)
     return failure;
-  if (device_ != &on) {  // later lives are read while they begin
-    device_ = &on;
+  if (device_ != &target_device) {  // other threads may read these while a later lifetime begins
+    device_ = &target_device;
     primary_ = primary;
   }
   if (primary_ && closed_stand_in_ == nullptr) {
     closed_stand_in_ = new context;
-    closed_stand_in_->device_ = &on;
+    closed_stand_in_->device_ = &target_device;
     closed_stand_in_->reopened_as_ = this;
   }
   legacy_.store(&make_stream(true), std::memory_order_release);
@@ -43,7 +45,7 @@ abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
 }
 
 abi::CUresult context::open_green(context& primary, const device_resource& part) {
-  // Where it does not come to life, the object is some other context's later.
+  // Resets the members if opening fails, because the object is then reused for another context.
   struct open_guard {
     context* of;
     ~open_guard() {
@@ -79,18 +81,18 @@ abi::CUcontext context::handle() const noexcept {
   return static_cast<abi::CUcontext>(this_process().contexts.handle_of(this));
 }
 
-// A stream that no program knows.
+// Creates a stream whose handle is not returned to the program.
 stream& context::make_stream(bool legacy) {
   handle_table<stream, handle_kind::stream>& table = this_process().streams;
-  stream* const made = table.acquire();
+  stream* const created = table.acquire();
   try {
-    made->open(*this, legacy ? stream_role::legacy : stream_role::non_blocking,
-               abi::CU_STREAM_DEFAULT, 0);
+    created->open(*this, legacy ? stream_role::legacy : stream_role::non_blocking,
+                  abi::CU_STREAM_DEFAULT, 0);
   } catch (...) {
-    table.recycle(made);
+    table.recycle(created);
     throw;
   }
-  return *made;
+  return *created;
 }
 
 std::vector<context*> context::green_contexts() {
@@ -111,7 +113,8 @@ std::vector<engine::point> context::submitted_points() {
   return points;
 }
 
-// Where one of its streams has come to so far that has more to do; a null line where none has.
+// Returns the last submitted point of a stream with unfinished work, or a point with a null line if
+// there is none.
 engine::point context::first_pending() noexcept {
   engine::point found;
   const auto look_at = [&](stream& s) {
@@ -158,7 +161,8 @@ abi::CUresult context::record(event& at_end) {
   return at_end.record(joined);
 }
 
-// A stream that another thread destroys meanwhile is made to wait or not: either is in order.
+// If another thread destroys a stream during this call, that stream may or may not wait; both are
+// valid.
 void context::wait(engine::point until) {
   std::vector<stream*> present;
   {
@@ -211,6 +215,76 @@ abi::CUresult context::disable_peer(context& peer) noexcept {
 bool context::has_peer_access_from(const context& peer) noexcept {
   const std::lock_guard lock{peers_mutex_};
   return std::find(peers_.begin(), peers_.end(), &peer) != peers_.end();
+}
+
+bool context::close() noexcept {
+  if (!alive() || closing_.exchange(true)) return false;
+  // Running work may still submit more work through driver calls. Once alive_ is false those calls
+  // fail, and the second wait covers what they submitted before.
+  synchronize_to_end();
+  alive_.store(false, std::memory_order_release);
+  flags.store(0, std::memory_order_relaxed);
+  synchronize_to_end();
+
+  // A thread that found a stream before the close may still look up the legacy stream of its
+  // context.
+  if (closed_stand_in_ != nullptr)
+    closed_stand_in_->legacy_.store(&legacy(), std::memory_order_release);
+  end_streams();
+  end_events();
+  {
+    const std::lock_guard lock{streams_mutex_};
+    waits_.clear();
+  }
+  {
+    const std::lock_guard lock{peers_mutex_};
+    if (stream* const s = std::exchange(all_streams_, nullptr)) s->close();
+    peers_.clear();
+  }
+  legacy().close();
+  modules::release_context(*this);
+  memory::release_context(*this);
+  return true;
+}
+
+// The streams of a green context keep their handles, but can no longer be used or destroyed. A
+// program has to destroy them before the context.
+bool context::close_green() noexcept {
+  if (!alive() || closing_.exchange(true)) return false;
+  alive_.store(false, std::memory_order_release);
+  {
+    const std::lock_guard lock{peers_mutex_};
+    if (stream* const s = std::exchange(all_streams_, nullptr)) s->close();
+  }
+  legacy().close();
+  return true;
+}
+
+// Retires the handles first: a thread that ends may close its default stream concurrently, and the
+// object may be reused. The thread that retires a handle owns the object exclusively.
+void context::end_streams() noexcept {
+  handle_table<stream, handle_kind::stream>& streams = this_process().streams;
+  streams.for_each([&](stream& s) {
+    void* const handle = streams.handle_of(&s);
+    if (handle == nullptr || &s.owner() != this || !streams.retire(&s, handle)) return;
+    leave_capture(s);
+    if (s.is_thread_default()) {
+      s.close();
+    } else {
+      s.end(closed_stand_in_ != nullptr ? *closed_stand_in_ : *this);
+      streams.restore(&s, handle);
+    }
+  });
+}
+
+void context::end_events() noexcept {
+  handle_table<event, handle_kind::event>& events = this_process().events;
+  events.for_each([&](event& e) {
+    void* const handle = events.handle_of(&e);
+    if (handle == nullptr || &e.owner() != this || !events.retire(&e, handle)) return;
+    e.end(closed_stand_in_ != nullptr ? *closed_stand_in_ : *this);
+    events.restore(&e, handle);
+  });
 }
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,5 @@
-// model/context.hpp - a context: what streams, events and memory of one device belong to.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/context.hpp - a context: owns the streams, events and memory of one device.
 #pragma once
 
 #include <atomic>
@@ -16,37 +17,39 @@ class device;
 class event;
 class stream;
 
-// A context of a device. Contexts are never freed: a destroyed one stays known as destroyed,
-// because threads may still have it current, and a primary one comes back to life under its old
-// handle.
+// A context of a device. Contexts are never freed: threads may still have a destroyed context
+// current, and a primary context can become alive again under its old handle.
 //
-// Thread safety: all members, from any thread; open() and close() not at the same time.
+// Thread safety: all members may be called from any thread; open() and close() must not run
+// concurrently.
 class context {
  public:
-  // Brings a context to life: a new one, or the primary one after its release. CUDA_SUCCESS, or
-  // what the device failed with. Throws std::bad_alloc.
-  abi::CUresult open(device& on, bool primary, unsigned flags);
+  // Makes a new context alive, or the primary context again after its release. Returns
+  // CUDA_SUCCESS, or the error that the device failed with. Throws std::bad_alloc.
+  abi::CUresult open(device& target_device, bool primary, unsigned flags);
 
-  // Brings a green one to life: it has a part of the device, and streams of its own, the default
-  // stream among them, while memory, events and settings are those of the primary context, which is
-  // alive and stays so.
+  // Makes a green context alive. It has a part of the device and its own streams, including a
+  // default stream. Memory, events and settings belong to the primary context, which must stay
+  // alive.
   abi::CUresult open_green(context& primary, const device_resource& part);
 
-  // Waits for all work in it, then ends its streams, events and memory. Their handles stay known as
-  // those of a context that has ended. False if another thread was faster.
+  // Waits for all work of the context, then destroys its streams and events and frees its memory.
+  // Their handles then report a destroyed context. Returns false if another thread closed it first.
   bool close() noexcept;
 
-  // Ends a green one: at once, and what its streams still have to do is done. False as above.
+  // Ends a green context immediately; work already submitted to its streams still completes.
+  // Returns false if another thread closed it first.
   bool close_green() noexcept;
 
   [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
 
-  // CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, or what the device failed with. What was made in
-  // an earlier life of a primary context is told CUDA_ERROR_INVALID_CONTEXT once that is alive
-  // again.
+  // Returns CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, or the error that the device failed
+  // with. Objects of an earlier lifetime of a primary context get CUDA_ERROR_INVALID_CONTEXT once
+  // the context is alive again.
   [[nodiscard]] abi::CUresult status() const noexcept;
 
-  // Counts the lives of a primary context; what was made in an earlier life is gone.
+  // Returns the number of the primary context's lifetime. Objects of earlier lifetimes are
+  // destroyed.
   [[nodiscard]] unsigned long long generation() const noexcept {
     return generation_.load(std::memory_order_acquire);
   }
@@ -54,44 +57,47 @@ class context {
   [[nodiscard]] device& owner() const noexcept { return *device_; }
   [[nodiscard]] bool primary() const noexcept { return primary_; }
 
-  // What a green context has of the device; of all others, nothing. And the context that memory,
-  // events and settings belong to.
+  // part() is the part of the device that a green context has; it is empty for other contexts.
+  // base() is the context that owns memory, events and settings.
   [[nodiscard]] bool green() const noexcept { return base_ != nullptr; }
   [[nodiscard]] const device_resource& part() const noexcept { return part_; }
   [[nodiscard]] context& base() noexcept { return base_ != nullptr ? *base_ : *this; }
+
+  // Returns the ID of the context, which changes with each lifetime.
   [[nodiscard]] unsigned long long id() const noexcept {
     return id_.load(std::memory_order_relaxed);
-  }  // of this life
+  }
   [[nodiscard]] abi::CUcontext handle() const noexcept;
 
-  // Is everything in all streams of the context complete, with those of its green ones?
+  // Returns true if all work is complete in all streams of the context and of its green contexts.
   [[nodiscard]] bool idle() noexcept { return first_pending().line == nullptr; }
 
-  // Waits until everything in all streams of the context is complete. What concerns all streams of
-  // a primary context concerns those of its green ones, too: this, record() and wait().
+  // Waits until all work in all streams of the context is complete. On a primary context,
+  // synchronize(), record() and wait() include the streams of its green contexts.
   void synchronize();
 
-  // The same for a call that waits for its own sake: what it has waited for it tells nobody.
+  // Like synchronize(), but does not mark the awaited work as known to the host, so memory pools do
+  // not treat it as complete.
   void wait_for_work();
 
-  // As synchronize(), for one that ends: where there is no memory, for what is submitted meanwhile,
-  // too.
+  // Like synchronize(), but never throws; for a context that is being destroyed. If memory runs
+  // out, it also waits for work submitted during the call.
   void synchronize_to_end() noexcept;
 
-  // Records an event behind everything in all its streams; CUDA_ERROR_INVALID_HANDLE for one of
-  // another context.
+  // Records an event after all work in all streams of the context. Returns
+  // CUDA_ERROR_INVALID_HANDLE for an event of another context.
   abi::CUresult record(event& at_end);
 
-  // Makes all later work of the context wait until the point is reached, in streams that are yet to
-  // be made, too.
+  // Makes all later work of the context wait for the point, including work in streams created
+  // later.
   void wait(engine::point until);
 
-  // The default stream that all threads share.
+  // Returns the legacy default stream, shared by all threads.
   [[nodiscard]] stream& legacy() const noexcept { return *legacy_.load(std::memory_order_acquire); }
 
-  // The list of streams, for the legacy stream's ordering and for synchronize(). add() gives a new
-  // stream the points that the context waits for; both throw std::bad_alloc, and then nothing has
-  // happened.
+  // The list of streams, used for ordering with the legacy stream and by synchronize(). add() also
+  // makes the stream wait for the points that the context waits for. Throws std::bad_alloc without
+  // changing anything.
   void add(stream& s);
   void remove(stream& s) noexcept;
   template <class Visitor>
@@ -100,13 +106,14 @@ class context {
     for (stream* s : streams_) visit(*s);
   }
 
-  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED and _NOT_ENABLED where there is nothing to do. What is
-  // enabled is a matter of record, which can_access() asks (memory_access.hpp).
+  // Returns CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED or CUDA_ERROR_PEER_ACCESS_NOT_ENABLED if there
+  // is nothing to change. These calls only record the access; can_access() checks it
+  // (memory_access.hpp).
   abi::CUresult enable_peer(context& peer);
   abi::CUresult disable_peer(context& peer) noexcept;
   [[nodiscard]] bool has_peer_access_from(const context& peer) noexcept;
 
-  std::atomic<unsigned> flags{0};  // CU_CTX_*, as last set; 0 in a context that is not alive
+  std::atomic<unsigned> flags{0};  // CU_CTX_*, as last set; 0 if the context is not alive
   std::atomic<abi::CUfunc_cache> cache_config{abi::CU_FUNC_CACHE_PREFER_NONE};
   context_limits limits;
 
@@ -119,29 +126,33 @@ class context {
   void end_events() noexcept;
   stream& all_streams();
 
-  device* device_ = nullptr;  // this and the next: the same in all lives
+  device* device_ = nullptr;  // device_ and primary_ are equal in all lifetimes
   bool primary_ = false;
-  context* base_ = nullptr;  // this and the next: of a green one, set once
+  context* base_ = nullptr;  // base_ and part_: green contexts only; set once
   device_resource part_;
-  context* closed_stand_in_ = nullptr;    // of a primary one: never alive, and what its streams and
-                                          // events belong to afterwards
-  const context* reopened_as_ = nullptr;  // of such a stand-in: the one that may be alive again
+  // Primary contexts only: a context that is never alive. It owns the streams and events of earlier
+  // lifetimes.
+  context* closed_stand_in_ = nullptr;
+  const context* reopened_as_ = nullptr;  // stand-ins only: the context that may be alive again
   std::atomic<unsigned long long> id_{0};
   std::atomic<bool> alive_{false};
   std::atomic<bool> closing_{false};
   std::atomic<unsigned long long> generation_{0};
   std::atomic<stream*> legacy_{nullptr};
 
-  std::mutex streams_mutex_;  // never held while work is submitted: a deterministic schedule runs
-                              // work right there
+  // Never held while work is submitted, because a deterministic schedule runs work inside the
+  // submission.
+  std::mutex streams_mutex_;
   std::vector<stream*> streams_;
-  std::vector<engine::point> waits_;  // of wait(), as long as they are not reached
+  std::vector<engine::point> waits_;  // the points passed to wait() that are not reached yet
 
-  std::mutex peers_mutex_;         // guards what follows
-  stream* all_streams_ = nullptr;  // made at the first record(): it waits for all others, and
-                                   // events are recorded in it
+  std::mutex peers_mutex_;  // guards the members below
+  // Created by the first record(): a stream that waits for all others and in which events are
+  // recorded.
+  stream* all_streams_ = nullptr;
   std::vector<const context*> peers_;
-  std::vector<context*> green_contexts_;  // on this one, and either alive or with work to do
+  // The green contexts of this primary context that are alive or have unfinished work.
+  std::vector<context*> green_contexts_;
 };
 
 }  // namespace weir::embedded::model

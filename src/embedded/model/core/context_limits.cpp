@@ -1,4 +1,5 @@
-// model/context_limits.cpp - the range of each limit, and what becomes of a value outside it.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/context_limits.cpp - the range of each limit, and what happens to a value outside it.
 #include "embedded/model/core/context_limits.hpp"
 
 #include <algorithm>
@@ -16,17 +17,17 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t gib = std::size_t{1} << 30;
 
 enum class overflow_action {
-  clamped,      // a value above the range becomes the largest one
-  refused,      // is an error
-  unsupported,  // there is no such limit any more
+  clamped,      // a value above the range becomes the maximum
+  refused,      // a value above the range is an error
+  unsupported,  // devices no longer have this limit
   read_only,
 };
 
 struct limit_rule {
   std::size_t initial;
-  std::size_t minimum;  // smaller values become this
+  std::size_t minimum;  // smaller values become the minimum
   std::size_t maximum;
-  std::size_t step;  // values are rounded up to a multiple
+  std::size_t step;  // values are rounded up to a multiple of this
   overflow_action above;
 };
 
@@ -61,35 +62,35 @@ void context_limits::reset() noexcept {
                  [](const limit_rule& r) { return r.initial; });
 }
 
-CUresult context_limits::get(CUlimit which, std::size_t& value) const noexcept {
-  if (which >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  if (rules[which].above == overflow_action::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+CUresult context_limits::get(CUlimit limit, std::size_t& value) const noexcept {
+  if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
+  if (rules[limit].above == overflow_action::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   const std::lock_guard lock{mutex_};
-  value = values_[which];
+  value = values_[limit];
   return CUDA_SUCCESS;
 }
 
-CUresult context_limits::check(CUlimit which, std::size_t value) noexcept {
-  if (which >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  const limit_rule& r = rules[which];
+CUresult context_limits::check(CUlimit limit, std::size_t value) noexcept {
+  if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
+  const limit_rule& r = rules[limit];
   if (r.above == overflow_action::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   if (r.above == overflow_action::read_only) return CUDA_ERROR_NOT_PERMITTED;
   return value > r.maximum && r.above == overflow_action::refused ? CUDA_ERROR_INVALID_VALUE
                                                                   : CUDA_SUCCESS;
 }
 
-CUresult context_limits::set(CUlimit which, std::size_t value) noexcept {
-  if (const CUresult status = check(which, value); status != CUDA_SUCCESS) return status;
-  const limit_rule& r = rules[which];
+CUresult context_limits::set(CUlimit limit, std::size_t value) noexcept {
+  if (const CUresult status = check(limit, value); status != CUDA_SUCCESS) return status;
+  const limit_rule& r = rules[limit];
   const std::size_t in_range = std::clamp(value, r.minimum, r.maximum);
   const std::size_t rounded = round_to_step(in_range, r.step);
   const std::lock_guard lock{mutex_};
-  // A value that changes nothing is told as it was given, as on an H200.
+  // As on an H200, a stack size that rounds to the current size is kept as given, without rounding.
   const bool same =
-      which == CU_LIMIT_STACK_SIZE && rounded == round_to_step(values_[which], r.step);
-  values_[which] = same ? in_range : rounded;
-  if (which == CU_LIMIT_MALLOC_HEAP_SIZE) kernel::limit_device_heap(rounded);
-  if (which == CU_LIMIT_STACK_SIZE) kernel::set_stack_limit(rounded);
+      limit == CU_LIMIT_STACK_SIZE && rounded == round_to_step(values_[limit], r.step);
+  values_[limit] = same ? in_range : rounded;
+  if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) kernel::limit_device_heap(rounded);
+  if (limit == CU_LIMIT_STACK_SIZE) kernel::set_stack_limit(rounded);
   return CUDA_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
-// model/context_limits.hpp - the CU_LIMIT_* of a context.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/context_limits.hpp - the CU_LIMIT_* values of a context.
 #pragma once
 
 #include <array>
@@ -9,27 +10,26 @@
 
 namespace weir::embedded::model {
 
-// What kernels allocate has an end at CU_LIMIT_MALLOC_HEAP_SIZE, the value that was set last in any
-// context. Stacks are the host's own, so no other limit limits anything; but each can be asked for,
-// takes the values that an H200 takes, and is rounded as there.
+// The limits of a context. Only CU_LIMIT_MALLOC_HEAP_SIZE bounds something here: device-side
+// allocation, by the last value set in any context. Kernels run on host stacks. All limits can be
+// queried and set; ranges and rounding match an H200.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class context_limits {
  public:
   context_limits() noexcept { reset(); }
 
-  // To the values that a new context has.
+  // Sets all limits to the values of a new context.
   void reset() noexcept;
 
-  // CUDA_ERROR_INVALID_VALUE for a number that is no limit, CUDA_ERROR_UNSUPPORTED_LIMIT for one
-  // that devices no longer have.
-  [[nodiscard]] abi::CUresult get(abi::CUlimit which, std::size_t& value) const noexcept;
+  // Returns CUDA_ERROR_INVALID_VALUE for an unknown limit, and CUDA_ERROR_UNSUPPORTED_LIMIT for a
+  // limit that devices no longer have.
+  [[nodiscard]] abi::CUresult get(abi::CUlimit limit, std::size_t& value) const noexcept;
 
-  // Would set() take the value? The same answers, CUDA_ERROR_NOT_PERMITTED for a limit that can
-  // only be read, and CUDA_ERROR_INVALID_VALUE for a value out of range, where it is not brought
-  // into range instead.
-  [[nodiscard]] static abi::CUresult check(abi::CUlimit which, std::size_t value) noexcept;
-  abi::CUresult set(abi::CUlimit which, std::size_t value) noexcept;
+  // Returns what set() would return: the errors of get(), CUDA_ERROR_NOT_PERMITTED for a read-only
+  // limit, or CUDA_ERROR_INVALID_VALUE for a value above a range that is not clamped.
+  [[nodiscard]] static abi::CUresult check(abi::CUlimit limit, std::size_t value) noexcept;
+  abi::CUresult set(abi::CUlimit limit, std::size_t value) noexcept;
 
  private:
   mutable std::mutex mutex_;

@@ -1,4 +1,6 @@
-// model/device.cpp - a device's names, its account of memory, and the life of its primary context.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/device.cpp - identifiers and memory use of a
+// device, and the lifetime of its primary context.
 #include "embedded/model/core/device.hpp"
 
 #include <algorithm>
@@ -52,9 +54,9 @@ std::string device::bus_id() const {
   return text;
 }
 
-bool device::attribute(abi::CUdevice_attribute which, int& value) const noexcept {
-  if (which == 0 || which >= abi::CU_DEVICE_ATTRIBUTE_MAX) return false;
-  value = attributes_[which];
+bool device::attribute(abi::CUdevice_attribute attribute_id, int& value) const noexcept {
+  if (attribute_id == 0 || attribute_id >= abi::CU_DEVICE_ATTRIBUTE_MAX) return false;
+  value = attributes_[attribute_id];
   return true;
 }
 
@@ -105,8 +107,8 @@ abi::CUresult device::reset_primary() noexcept {
   const unsigned long long generation = primary_->generation();
   do {
     if (green_context_count_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
-    if (!primary_->alive() || primary_->generation() != generation)
-      return abi::CUDA_SUCCESS;  // another thread has ended it
+    // Another thread may have ended it.
+    if (!primary_->alive() || primary_->generation() != generation) return abi::CUDA_SUCCESS;
   } while (wait_for_primary(lock));
   primary_->close();
   return abi::CUDA_SUCCESS;
@@ -125,9 +127,9 @@ void device::release_primary_for_green() noexcept {
   if (!outlives_greens_) end_unused_primary(lock);
 }
 
-// Without the lock: what the work waits for may be a thread that wants something of the primary
-// context. False if there was nothing to wait for; otherwise everything may be different
-// afterwards.
+// Waits without the lock, because the awaited work may need a thread that calls the primary
+// context. Returns false if nothing was pending. After true, the caller must check its conditions
+// again.
 bool device::wait_for_primary(primary_lock& lock) noexcept {
   if (primary_->idle()) return false;
   lock.unlock();

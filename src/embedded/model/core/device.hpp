@@ -1,4 +1,5 @@
-// model/device.hpp - an embedded device: what it says of itself, its primary context, its memory.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/device.hpp - an embedded device: its attributes, memory use and primary context.
 #pragma once
 
 #include <atomic>
@@ -15,9 +16,9 @@ namespace weir::embedded::model {
 class context;
 class memory_pool;
 
-// A device. Made by process::initialise(), never destroyed.
+// An embedded device. Created by process::initialise() and never destroyed.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class device {
  public:
   // Throws std::bad_alloc.
@@ -27,23 +28,24 @@ class device {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::size_t total_memory() const noexcept { return total_memory_; }
 
-  // The same for every process and every machine.
+  // Depends only on the ordinal: equal in every process and on every machine.
   [[nodiscard]] abi::CUuuid uuid() const noexcept;
 
-  // "FFFF:00:00.0": a place on a bus that no machine has, so that it is never taken for that of a
-  // GPU.
+  // Returns "FFFF:00:00.0" for device 0. The PCI domain FFFF exists on no machine, so the ID never
+  // matches a GPU.
   [[nodiscard]] std::string bus_id() const;
 
-  // The value of a CU_DEVICE_ATTRIBUTE_*; false for an unknown one.
-  [[nodiscard]] bool attribute(abi::CUdevice_attribute which, int& value) const noexcept;
+  // Gets the value of a CU_DEVICE_ATTRIBUTE_*. Returns false for an unknown attribute.
+  [[nodiscard]] bool attribute(abi::CUdevice_attribute attribute_id, int& value) const noexcept;
 
-  // Memory in use by allocations of all kinds on this device. reserve_memory() fails, and takes
-  // nothing, where it does not fit.
+  // Account for the memory in use by allocations of all kinds on this device. reserve_memory()
+  // returns false and reserves nothing if the bytes do not fit.
   [[nodiscard]] bool reserve_memory(std::size_t bytes) noexcept;
   void release_memory(std::size_t bytes) noexcept;
   [[nodiscard]] std::size_t free_memory() const noexcept;
 
-  // Managed memory that has been here is not free, but gives way to what else is taken.
+  // Count managed memory that has migrated to this device. It reduces free_memory(), but never
+  // makes reserve_memory() fail.
   void add_managed_bytes(std::size_t bytes) noexcept {
     managed_memory_.fetch_add(bytes, std::memory_order_relaxed);
   }
@@ -51,46 +53,47 @@ class device {
     managed_memory_.fetch_sub(bytes, std::memory_order_relaxed);
   }
 
-  // Pools and graphs take memory in pieces of so many bytes: 32 MiB, as on an H200, and less where
-  // it has little.
+  // Returns the granularity, in bytes, with which pools and graphs reserve memory: 32 MiB, as on an
+  // H200, or an eighth of a small device's memory.
   [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
 
-  // The primary context's object; alive only while it is retained.
+  // Returns the primary context, which is alive only while it is retained.
   [[nodiscard]] context& primary() const noexcept { return *primary_; }
 
-  // Counts one more user of the primary context, and brings it to life for the first, or after a
-  // reset. CUDA_SUCCESS, or what the device failed with. Throws std::bad_alloc.
+  // Adds a user of the primary context, and makes the context alive if it is not. Returns
+  // CUDA_SUCCESS, or the error that the device failed with. Throws std::bad_alloc.
   abi::CUresult retain_primary();
 
-  // One user less; the last one ends it, once its work is done, unless there are green contexts.
-  // Where there is no user, CUDA_ERROR_INVALID_CONTEXT; with green contexts
-  // CUDA_ERROR_NOT_PERMITTED, and it then outlives those, as on an H200. While it waits for the
-  // work, all else goes on: who retains the context meanwhile has it, and it does not end.
+  // Removes a user. Without users and green contexts, the context ends once its work is done. A
+  // thread that retains it during that wait keeps it alive.
+  //
+  // Without a user: returns CUDA_ERROR_INVALID_CONTEXT, or CUDA_ERROR_NOT_PERMITTED if there are
+  // green contexts. In the second case the context stays alive after they end, as on an H200.
   abi::CUresult release_primary() noexcept;
 
-  // Ends it for all, once its work is done. Its users stay counted. CUDA_ERROR_NOT_PERMITTED where
-  // there are green contexts, also if they come while it waits.
+  // Ends the primary context once its work is done. Its users stay counted. Returns
+  // CUDA_ERROR_NOT_PERMITTED if there are green contexts, or if one is created during the wait.
   abi::CUresult reset_primary() noexcept;
 
-  // The same two for green contexts.
+  // Like retain_primary() and release_primary(), for the reference that each green context holds.
   abi::CUresult retain_primary_for_green();
   void release_primary_for_green() noexcept;
 
-  // CU_CTX_* of the primary context, for its present life and later ones.
+  // CU_CTX_* of the primary context, for its current lifetime and later lifetimes.
   [[nodiscard]] unsigned primary_flags() const noexcept {
     return primary_flags_.load(std::memory_order_relaxed);
   }
   void set_primary_flags(unsigned flags);
 
-  // The same where the context itself was told: of that, only whether copies and sets wait is
-  // remembered here.
+  // Called when the flags of the context itself are set. Only CU_CTX_SYNC_MEMOPS is kept for later
+  // lifetimes.
   void update_primary_flags(unsigned flags) noexcept;
 
-  // Where stream-ordered allocations come from; null until somebody asks (pool_registry.hpp).
+  // The pools for stream-ordered allocation; null until first used (pool_registry.hpp).
   std::atomic<memory_pool*> default_pool{nullptr};
   std::atomic<memory_pool*> current_pool{nullptr};
 
-  // What the memory of graphs takes of it (graph_memory.hpp).
+  // The memory of this device that graphs reserve (graph_memory.hpp).
   graph_memory_account graph_memory;
 
  private:
@@ -107,7 +110,7 @@ class device {
   std::atomic<std::size_t> used_memory_{0};
   std::atomic<std::size_t> managed_memory_{0};
   context* primary_;
-  std::mutex primary_mutex_;  // serialises retain, release, reset, and what they change
+  std::mutex primary_mutex_;  // serialises retain, release and reset; guards their counters
   unsigned primary_users_ = 0;
   unsigned green_context_count_ = 0;
   bool outlives_greens_ = false;

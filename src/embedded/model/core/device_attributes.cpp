@@ -1,10 +1,15 @@
-// model/device_attributes.cpp - what an embedded device answers to each attribute, and why.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/device_attributes.cpp - the value of each attribute of an embedded device, and why.
 //
-// Four kinds of answers. What programs choose their calls by (memory, pools, value operations,
-// priorities) is what an H200 answers, since the calls do what they do there. The limits of a
-// launch and the multiprocessors are an H200's, too. What describes the machine is measured.
-// Families that the driver does not have (textures, surfaces, interfaces to other drivers) are
-// denied. Attributes without a line are 0.
+// There are four groups of values:
+// - Attributes by which programs choose their calls (memory, pools, value operations, priorities)
+//   are those of an H200, because the calls behave as they do there.
+// - Launch limits and the number of multiprocessors are also those of an H200.
+// - Attributes of the machine are measured.
+// - Features that the driver does not have (textures, surfaces, interoperability with other
+//   drivers) are reported as unsupported.
+//
+// Attributes without a line are 0.
 #include "embedded/model/core/device_attributes.hpp"
 
 #include <unistd.h>
@@ -19,11 +24,11 @@ namespace {
 constexpr int kibi = 1024;
 constexpr int any = std::numeric_limits<int>::max();
 
-// An H200's, on every machine: programs divide devices by it and size their grids with it, and
-// should do there what they do here. How many threads work is the engine's business.
+// The value of an H200, on every machine, so that programs that divide devices and size grids by it
+// behave as they do there. The number of engine threads is independent of it.
 constexpr int multiprocessors = 132;
 
-// In kHz. Where the system does not tell, one that no decision goes wrong by.
+// Returns the clock rate in kHz. Falls back to a harmless value if the system does not report one.
 int clock_rate() noexcept {
   int rate = 0;
   if (std::FILE* const file =
@@ -34,7 +39,7 @@ int clock_rate() noexcept {
   return rate > 0 ? rate : 2'000'000;
 }
 
-// Of the last cache before memory.
+// Returns the size in bytes of the last-level cache.
 int cache_size() noexcept {
   for (const int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
     if (const long bytes = sysconf(level); bytes > 0)
@@ -68,7 +73,7 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0},
       {CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID, ordinal},
 
-      // What runs beside what.
+      // Concurrency.
       {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, CU_COMPUTEMODE_DEFAULT},
       {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
       {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
@@ -77,8 +82,8 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 4},
 
-      // Addresses and host memory. The device does not read pageable memory by itself, as an H200
-      // in a PC does not: a program that passes where it did would fail there.
+      // Addresses and host memory. As with an H200 in a PC, the device does not read pageable
+      // memory itself: a program that relied on it would fail there.
       {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
       {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
       {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
@@ -99,13 +104,13 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
-      {CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1},  // a wish, taken and without effect
+      {CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1},  // accepted as a hint, without effect
       {CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
 
-      // Arrays, whose limits are named after the textures and surfaces that a GPU reads them
-      // through.
+      // Arrays. Their limits are named after the textures and surfaces through which a GPU reads
+      // them.
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, 131072},
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, 131072},
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, 65536},
@@ -126,7 +131,7 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH, 32768},
       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS, 2046},
 
-      // Value operations in streams.
+      // Stream value operations.
       {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 1},
       {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 1},
       {CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0},
@@ -153,12 +158,12 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, kibi},
       {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
-      {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE,
-       128 * kibi * kibi},  // a hint, taken and without effect
+      // Accepted as a hint, without effect.
+      {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 128 * kibi * kibi},
       {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
       {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
       {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1},
-      {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},  // also what cuMemAllocPitch rounds rows to
+      {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},  // also the row alignment of cuMemAllocPitch
       {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
       {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
   };

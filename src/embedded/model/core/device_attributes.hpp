@@ -1,4 +1,5 @@
-// model/device_attributes.hpp - the attributes of an embedded device.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/device_attributes.hpp - the attributes of an embedded device.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 
 namespace weir::embedded::model {
 
-// Values by CU_DEVICE_ATTRIBUTE_*; number 0 is no attribute.
+// Values indexed by CU_DEVICE_ATTRIBUTE_*; index 0 is not an attribute.
 using device_attributes = std::array<int, abi::CU_DEVICE_ATTRIBUTE_MAX>;
 
 [[nodiscard]] device_attributes describe_attributes(int ordinal) noexcept;

@@ -1,4 +1,5 @@
-// model/device_resource.cpp - how an H200 divides its multiprocessors.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/device_resource.cpp - divides multiprocessors as an H200 does.
 #include "embedded/model/core/device_resource.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/core/process.hpp"
-#include "embedded/model/kernel/launch_limits.hpp"
+#include "embedded/model/kernel/launch_shape.hpp"
 
 namespace weir::embedded::model {
 
@@ -15,8 +16,8 @@ using namespace abi;
 
 namespace {
 
-// In the padding of a CUdevResource, where a driver keeps what it knows of it. The program has it
-// in its hands, and any bytes may come back.
+// Stored in the padding of a CUdevResource, where a driver keeps its data. The program holds the
+// bytes and may have changed them.
 struct encoded_resource {
   std::uint64_t mark;
   std::uint64_t split;
@@ -27,13 +28,13 @@ struct encoded_resource {
 
 constexpr std::uint64_t magic = 0x7472'6170'7269'6577;
 
-// Steps: of groups whose multiprocessors can be scheduled together, and of pairs that need not be.
+// The sizes of groups are multiples of these: group_step for multiprocessors that can be scheduled
+// together, pair_step for other multiprocessors.
 constexpr unsigned group_step = 8;
 constexpr unsigned pair_step = 2;
 
-// A group of eight does not reach over the edge of one that is built. So there are fifteen such
-// groups, though there would be enough multiprocessors for one more. Larger groups are made of
-// several.
+// A group of eight lies within one hardware group of multiprocessors. An H200 therefore has fifteen
+// such groups, although it has multiprocessors for sixteen. Larger groups combine several.
 unsigned groups_in_clusters() noexcept {
   unsigned groups = 0;
   for (const unsigned size : limits::multiprocessor_groups) groups += size / group_step;
@@ -53,37 +54,38 @@ device_resource device_resource::whole(device& of) {
   return {&of, static_cast<unsigned>(count), true, 0};
 }
 
-// What can be divided says in what steps. No multiprocessors are no part.
+// A part that can be divided stores its step. A part without multiprocessors has no type.
 void device_resource::write(CUdevResource& out) const noexcept {
   out = {};
   if (count == 0) return;
   out.type = CU_DEV_RESOURCE_TYPE_SM;
   const unsigned step = split != 0 ? 0 : coscheduled ? group_step : pair_step;
   out.sm = {count, step, step};
-  const encoded_resource known{magic, split, of->ordinal(), count, coscheduled};
-  static_assert(sizeof known <= sizeof out._internal_padding);
-  std::memcpy(out._internal_padding, &known, sizeof known);
+  const encoded_resource encoded{magic, split, of->ordinal(), count, coscheduled};
+  static_assert(sizeof encoded <= sizeof out._internal_padding);
+  std::memcpy(out._internal_padding, &encoded, sizeof encoded);
 }
 
-std::optional<device_resource> device_resource::read(const CUdevResource& in) noexcept {
-  encoded_resource known;
-  std::memcpy(&known, in._internal_padding, sizeof known);
-  device* const of = this_process().find_device(known.ordinal);
-  if (known.mark != magic || of == nullptr || known.count != in.sm.smCount) return std::nullopt;
-  if (known.count == 0 || known.count > whole(*of).count || known.coscheduled > 1)
+std::optional<device_resource> device_resource::read(const CUdevResource& resource) noexcept {
+  encoded_resource encoded;
+  std::memcpy(&encoded, resource._internal_padding, sizeof encoded);
+  device* const of = this_process().find_device(encoded.ordinal);
+  if (encoded.mark != magic || of == nullptr || encoded.count != resource.sm.smCount)
     return std::nullopt;
-  return device_resource{of, known.count, known.coscheduled != 0, known.split};
+  if (encoded.count == 0 || encoded.count > whole(*of).count || encoded.coscheduled > 1)
+    return std::nullopt;
+  return device_resource{of, encoded.count, encoded.coscheduled != 0, encoded.split};
 }
 
-CUresult split_by_count(const device_resource& whole, unsigned wanted, unsigned flags,
+CUresult split_by_count(const device_resource& whole, unsigned requested, unsigned flags,
                         sm_split& out) noexcept {
   const bool apart = (flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING) != 0;
   const bool for_clusters = (flags & CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE) != 0;
-  if (apart && for_clusters)
-    return CUDA_ERROR_INVALID_VALUE;  // other bits mean nothing, and do no harm
-  if (wanted > whole.count || whole.split != 0) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+  // Other bits have no meaning and are ignored.
+  if (apart && for_clusters) return CUDA_ERROR_INVALID_VALUE;
+  if (requested > whole.count || whole.split != 0) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
   const unsigned step = apart ? pair_step : group_step;
-  const unsigned each = std::min((std::max(wanted, 1U) + step - 1) / step * step, whole.count);
+  const unsigned each = std::min((std::max(requested, 1U) + step - 1) / step * step, whole.count);
   out.groups = whole.count / each;
   if (each == group_step && !apart) out.groups = std::min(out.groups, groups_in_clusters());
   out.group = {whole.of, each, !apart, next_split_id()};
@@ -91,8 +93,8 @@ CUresult split_by_count(const device_resource& whole, unsigned wanted, unsigned 
 }
 
 device_resource remaining_after(const device_resource& whole, const sm_split& by,
-                                unsigned taken) noexcept {
-  return {whole.of, whole.count - taken * by.group.count, false, by.group.split};
+                                unsigned used_groups) noexcept {
+  return {whole.of, whole.count - used_groups * by.group.count, false, by.group.split};
 }
 
 CUresult merge_parts(std::span<const device_resource> parts, device_resource& out) noexcept {
@@ -101,7 +103,7 @@ CUresult merge_parts(std::span<const device_resource> parts, device_resource& ou
   bool coscheduled = true;
   for (const device_resource& part : parts) {
     if (part.of != all.of) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
-    // Parts that overlap are counted twice, but not beyond what there is.
+    // Overlapping parts count twice, limited to the multiprocessors of the device.
     count += std::min(part.count, all.count - count);
     coscheduled = coscheduled && part.coscheduled;
   }

@@ -1,5 +1,5 @@
-// model/handle_table.hpp - handles that cannot lie: tagged, generation-checked values that stand
-// for objects.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/handle_table.hpp - validated handles: tagged, generation-checked values for objects.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace weir::embedded::model {
 
-// Which table a handle belongs to; part of its value, so that an event passed as a stream is found
-// out.
+// The table that a handle belongs to. It is part of the handle's value, so that an event passed as
+// a stream is detected.
 enum class handle_kind : std::uint8_t {
   context = 1,
   stream,
@@ -34,19 +34,19 @@ enum class handle_kind : std::uint8_t {
   library_kernel,
 };
 
-// Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and
-// an index, so that a stale, foreign or invented one is recognised without touching the memory it
-// might point to.
+// Objects of one kind and their handles. A handle is not an address: it packs a tag, a generation
+// and an index. Stale, foreign and invalid handles are therefore detected without accessing the
+// memory they might point to.
 //
-// An object lives in a slot whose memory is never given back and is never constructed a second
-// time: it is default-constructed once and opened again by its owner. A thread that still holds a
-// pointer to a retired object therefore reads old data, never freed memory.
+// An object lives in a slot whose memory is never freed. It is default-constructed once and
+// reopened by its owner. A thread that still holds a pointer to a retired object therefore reads
+// old data, never freed memory.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 template <class T, handle_kind Kind>
 class handle_table {
  public:
-  // The live object behind a handle, or null. Three loads; no lock.
+  // Returns the live object of a handle, or null. Costs three loads, without a lock.
   [[nodiscard]] T* find(const void* handle) const noexcept {
     const auto bits = reinterpret_cast<std::uintptr_t>(handle);
     if ((bits >> tag_shift) != tag) return nullptr;
@@ -59,12 +59,12 @@ class handle_table {
     return s.handle.load(std::memory_order_acquire) == bits ? &s.object : nullptr;
   }
 
-  // Does a value look like one of this table's handles, of a live object or of one that has ended?
+  // Returns true if the value has the form of this table's handles, for a live or destroyed object.
   [[nodiscard]] static bool has_tag(const void* handle) noexcept {
     return (reinterpret_cast<std::uintptr_t>(handle) >> tag_shift) == tag;
   }
 
-  // Takes a free object, not yet reachable by any handle. Throws std::bad_alloc.
+  // Returns a free object that no handle refers to yet. Throws std::bad_alloc.
   [[nodiscard]] T* acquire() {
     const std::lock_guard lock{mutex_};
     if (free_.empty()) grow();
@@ -73,7 +73,7 @@ class handle_table {
     return object;
   }
 
-  // Gives an acquired object its handle; from here on find() knows it.
+  // Gives an acquired object its handle, which find() then accepts.
   void* publish(T* object) noexcept {
     slot& s = slot_of(object);
     s.generation = (s.generation + 1) & generation_mask;
@@ -82,34 +82,34 @@ class handle_table {
     return reinterpret_cast<void*>(bits);
   }
 
-  // The handle of a published object; null once it is retired.
+  // Returns the handle of a published object, or null once it is retired.
   [[nodiscard]] void* handle_of(const T* object) const noexcept {
     return reinterpret_cast<void*>(
         slot_of(const_cast<T*>(object)).handle.load(std::memory_order_acquire));
   }
 
-  // Ends the handle of an object: find() no longer knows it. False if another thread was faster:
-  // the object may have another handle by then, which is left alone.
+  // Ends the handle of an object: find() no longer accepts it. Returns false if another thread was
+  // faster; a newer handle of the object stays valid.
   bool retire(T* object, const void* handle) noexcept {
     std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
     return slot_of(object).handle.compare_exchange_strong(bits, 0, std::memory_order_acq_rel);
   }
 
-  // Takes that back: the handle stands for the object again. Only by whoever has retired it, and
+  // Undoes retire(): the handle refers to the object again. Only for the thread that retired it,
   // before recycle().
   void restore(T* object, const void* handle) noexcept {
     slot_of(object).handle.store(reinterpret_cast<std::uintptr_t>(handle),
                                  std::memory_order_release);
   }
 
-  // Gives a retired object back for reuse, once nothing refers to it any more.
+  // Returns a retired object for reuse, once nothing refers to it.
   void recycle(T* object) noexcept {
     const std::lock_guard lock{mutex_};
     free_.push_back(object);  // capacity was reserved when the object was made
   }
 
-  // Calls visit(object) for every live object. Objects published or retired meanwhile may or may
-  // not be seen.
+  // Calls visit(object) for every live object. It may or may not visit objects published or retired
+  // during the call.
   template <class Visitor>
   void for_each(Visitor&& visit) {
     for (auto& entry : segments_) {
@@ -126,7 +126,7 @@ class handle_table {
   static constexpr int tag_shift = 56;
   static constexpr std::uintptr_t index_mask = (std::uintptr_t{1} << index_bits) - 1;
   static constexpr std::uintptr_t generation_mask = 0xffff'ffff;
-  // No user-space pointer has these bits set, so no address passes for a handle.
+  // No user-space pointer has these bits set, so an address is never taken for a handle.
   static constexpr std::uintptr_t tag = 0x60 + static_cast<std::uintptr_t>(Kind);
   static constexpr std::size_t segment_size = 256;
   static constexpr std::size_t max_segments = 4096;
@@ -138,9 +138,8 @@ class handle_table {
     std::uintptr_t index = 0;
   };
 
-  static slot& slot_of(T* object) noexcept {
-    return *reinterpret_cast<slot*>(object);
-  }  // object is the first member
+  // The object is the first member of its slot.
+  static slot& slot_of(T* object) noexcept { return *reinterpret_cast<slot*>(object); }
 
   void grow() {
     if (segment_count_ == max_segments) throw std::bad_alloc{};

@@ -1,4 +1,5 @@
-// model/process.cpp - the driver's beginning.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/process.cpp - initialises the driver.
 #include "embedded/model/core/process.hpp"
 
 #include <pthread.h>
@@ -22,29 +23,29 @@ abi::CUresult process::initialise() {
   if (initialised()) return abi::CUDA_SUCCESS;
 
   std::string diagnostic;
-  const std::optional<settings> wanted =
+  const std::optional<settings> requested =
       read_settings([](const char* name) -> const char* { return std::getenv(name); }, diagnostic);
-  if (!wanted) {
+  if (!requested) {
     std::fprintf(stderr, "weir: %s\n", diagnostic.c_str());
     return abi::CUDA_ERROR_INVALID_VALUE;
   }
 
-  // Made aside, so that a failure half way leaves nothing.
-  std::vector<std::unique_ptr<device>> made;
-  made.reserve(static_cast<std::size_t>(wanted->devices));
-  for (int ordinal = 0; ordinal < wanted->devices; ++ordinal) {
-    made.push_back(std::make_unique<device>(ordinal, wanted->memory_per_device));
+  // Built in a local variable, so that a failure leaves the process unchanged.
+  std::vector<std::unique_ptr<device>> created;
+  created.reserve(static_cast<std::size_t>(requested->devices));
+  for (int ordinal = 0; ordinal < requested->devices; ++ordinal) {
+    created.push_back(std::make_unique<device>(ordinal, requested->memory_per_device));
   }
   if (pthread_atfork(nullptr, nullptr, disable_in_child) != 0) throw std::bad_alloc{};
-  engine::scheduler::instance().configure(wanted->schedule);
-  kernel::configure(wanted->threads);
-  devices_ = std::move(made);
+  engine::scheduler::instance().configure(requested->schedule);
+  kernel::configure(requested->threads);
+  devices_ = std::move(created);
   has_several_devices_ = devices_.size() > 1;
   initialised_.store(true, std::memory_order_release);
   return abi::CUDA_SUCCESS;
 }
 
-// The threads of the driver stay behind in the parent, so nothing would ever run here.
+// A forked child has none of the driver's threads, so no work would run.
 void process::disable_in_child() noexcept {
   this_process().forked_.store(true, std::memory_order_relaxed);
   this_process().initialised_.store(false, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// model/process.hpp - the driver's state: whether it is initialised, its devices, and the tables of
-// its handles.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/process.hpp - the driver's state: initialisation, devices, and tables of handles.
 #pragma once
 
 #include <atomic>
@@ -28,23 +28,24 @@
 
 namespace weir::embedded::model {
 
-// One per process, there from the start and never destroyed: destructors of static objects may
-// still call the driver.
+// The state of the driver. There is one per process; it exists from the start and is never
+// destroyed, because destructors of static objects may still call the driver.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class process {
  public:
-  // cuInit: reads the environment and makes the devices. May be called again. CUDA_SUCCESS, or why
-  // not: a bad value in the environment is CUDA_ERROR_INVALID_VALUE and a line on stderr. In the
-  // child of a fork the driver is as good as gone, as a GPU's is: CUDA_ERROR_NOT_INITIALIZED.
-  // Throws std::bad_alloc.
+  // cuInit: reads the environment and creates the devices. May be called again.
+  //
+  // Returns CUDA_ERROR_INVALID_VALUE for an invalid value in the environment, and writes a line to
+  // stderr. Returns CUDA_ERROR_NOT_INITIALIZED in the child of a fork, where the driver cannot be
+  // used, as with a GPU's driver. Throws std::bad_alloc.
   abi::CUresult initialise();
 
   [[nodiscard]] bool initialised() const noexcept {
     return initialised_.load(std::memory_order_acquire);
   }
 
-  // The device of an ordinal; null where there is none.
+  // Returns the device with this ordinal, or null.
   [[nodiscard]] device* find_device(int ordinal) const noexcept {
     return ordinal >= 0 && ordinal < device_count()
                ? devices_[static_cast<std::size_t>(ordinal)].get()
@@ -65,20 +66,20 @@ class process {
   handle_table<physical_memory, handle_kind::physical_memory> physical_memories;
   handle_table<external_memory, handle_kind::external_memory> external_memories;
   handle_table<external_semaphore, handle_kind::external_semaphore> external_semaphores;
-  handle_table<resource_desc, handle_kind::resource_desc>
-      resource_descs;  // never retired, as CUDA's are not
+  // Never retired: CUDA has no call that destroys them.
+  handle_table<resource_desc, handle_kind::resource_desc> resource_descs;
 
   handle_table<loaded_module, handle_kind::module> modules;
   handle_table<function, handle_kind::function> functions;
   handle_table<library, handle_kind::library> libraries;
   handle_table<library_kernel, handle_kind::library_kernel> library_kernels;
 
-  // Guards modules and libraries, but for what the loader of the host does. Nothing is waited for
-  // while it is held.
+  // Guards modules and libraries, but not the host loader's calls. No thread waits while holding
+  // it.
   std::mutex modules_mutex;
 
-  // Guards all graphs and captures. Building a graph is a matter of one thread at a time anyhow,
-  // and a capture ties many streams together. Never held while work is submitted.
+  // Guards all graphs and captures with one lock: a graph is normally built by one thread, and a
+  // capture connects many streams. Never held while work is submitted.
   std::mutex graphs_mutex;
 
  private:
@@ -87,13 +88,14 @@ class process {
   std::mutex initialise_mutex_;
   std::atomic<bool> initialised_{false};
   std::atomic<bool> forked_{false};
-  std::vector<std::unique_ptr<device>>
-      devices_;  // this and the next: complete before initialised_ is set, unchanged since
+  // devices_ and has_several_devices_ are complete before initialised_ is set, and do not change
+  // later.
+  std::vector<std::unique_ptr<device>> devices_;
   bool has_several_devices_ = false;
 };
 
 namespace detail {
-// Storage whose contents have no end.
+// Storage whose value is never destroyed.
 union process_storage {
   constexpr process_storage() noexcept : value{} {}
   ~process_storage() {}  // NOLINT: that is the point

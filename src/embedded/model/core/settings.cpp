@@ -1,4 +1,5 @@
-// model/settings.cpp - the variables and their values, and nothing that is almost one of them.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/settings.cpp - parses the environment variables of the embedded driver.
 #include "embedded/model/core/settings.hpp"
 
 #include <unistd.h>
@@ -15,9 +16,9 @@ namespace {
 constexpr int max_device_count = 64;
 constexpr std::size_t min_memory = std::size_t{1} << 20;
 constexpr std::size_t max_memory = std::size_t{1}
-                                   << 46;  // half of the addresses on the processors that there are
+                                   << 46;  // half of the address space of today's processors
 
-// The whole text as a decimal number.
+// Parses the whole text as a decimal number.
 template <std::unsigned_integral Number>
 std::optional<Number> parse_number(std::string_view text) noexcept {
   Number number{};
@@ -72,7 +73,8 @@ std::optional<kernel::thread_order> parse_threads(std::string_view text) noexcep
   return kernel::thread_order{true, *seed};
 }
 
-// Takes over the value of a variable that is set. False, with a complaint, where it is not one.
+// Stores the parsed value of a variable if it is set. Returns false and sets `diagnostic` if the
+// value is invalid.
 template <class Value>
 bool read(environment look_up, const char* name,
           std::optional<Value> (*parse)(std::string_view) noexcept, const char* accepted,
@@ -105,8 +107,8 @@ std::optional<settings> read_settings(environment look_up, std::string& diagnost
             "ordered or random:SEED, with a number as SEED", s.threads, diagnostic)) {
     return std::nullopt;
   }
-  // Half of the machine for all devices together: what they hold and what the program holds share
-  // it.
+  // The default is half of the machine's memory for all devices together, because the program
+  // shares the machine.
   if (s.memory_per_device == 0)
     s.memory_per_device = host_memory() / 2 / static_cast<std::size_t>(s.devices);
   return s;

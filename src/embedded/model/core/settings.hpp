@@ -1,4 +1,5 @@
-// model/settings.hpp - what the environment asks of the embedded driver.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/settings.hpp - the settings of the embedded driver in the environment.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,16 @@ struct settings {
   kernel::thread_order threads;       // WEIR_EMBEDDED_THREADS
 };
 
-// How a variable is looked up: std::getenv, or a test's own. Null where it is not set.
+// Looks up a variable: std::getenv, or a function of a test. Returns null if the variable is not
+// set.
 using environment = const char* (*)(const char* name);
 
-// Reads the four variables. A value that is not understood to its last character is refused, an
-// empty one too: the result is then empty, and the complaint is one line that names the variable,
-// the value and what is accepted. Throws std::bad_alloc.
+// Reads the four variables. A value must be valid up to its last character; an empty value is
+// invalid. For an invalid value returns nothing, and sets `diagnostic` to one line that names the
+// variable, the value and the accepted values. Throws std::bad_alloc.
 [[nodiscard]] std::optional<settings> read_settings(environment look_up, std::string& diagnostic);
 
-// Bytes of physical memory of this machine.
+// Returns the bytes of physical memory of this machine.
 [[nodiscard]] std::size_t host_memory() noexcept;
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
-// model/thread_state.cpp - a thread's state from its first call to its end, and its default
-// streams.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/thread_state.cpp - creation and end of a thread's state, and its default streams.
 #include "embedded/model/core/thread_state.hpp"
 
 #include <pthread.h>
@@ -19,13 +19,14 @@ void on_thread_exit(void* state) noexcept {
   delete static_cast<thread_state*>(state);
 }
 
-// A key of pthread, not a thread_local object: its destructor runs after theirs, and again if one
-// of them, or of another library's keys, brought the state back.
+// Uses a pthread key instead of a thread_local object: its destructor runs after the destructors of
+// thread_local objects. It runs again if one of them, or a destructor of another library's key,
+// recreates the state.
 pthread_key_t thread_exit_key() {
   static const pthread_key_t key = [] {
-    pthread_key_t made;
-    if (pthread_key_create(&made, on_thread_exit) != 0) throw std::bad_alloc{};
-    return made;
+    pthread_key_t created;
+    if (pthread_key_create(&created, on_thread_exit) != 0) throw std::bad_alloc{};
+    return created;
   }();
   return key;
 }
@@ -35,10 +36,10 @@ pthread_key_t thread_exit_key() {
 constinit thread_local thread_state* detail::this_thread_state = nullptr;
 
 thread_state& detail::make_thread_state() {
-  auto made = std::make_unique<thread_state>();
-  if (pthread_setspecific(thread_exit_key(), made.get()) != 0) throw std::bad_alloc{};
-  this_thread_state = made.get();
-  return *made.release();
+  auto created = std::make_unique<thread_state>();
+  if (pthread_setspecific(thread_exit_key(), created.get()) != 0) throw std::bad_alloc{};
+  this_thread_state = created.get();
+  return *created.release();
 }
 
 stream& thread_state::default_stream(context& in) {
@@ -46,27 +47,27 @@ stream& thread_state::default_stream(context& in) {
   for (const default_entry& entry : default_streams_) {
     if (entry.in == &in && entry.generation == generation) return *entry.stream_object;
   }
-  // A thread that outlives many contexts shall not remember them all.
+  // Drops the entries of destroyed contexts, so that the list of a long-lived thread does not grow.
   std::erase_if(default_streams_, [](const default_entry& entry) {
     return !entry.in->alive() || entry.in->generation() != entry.generation;
   });
   default_streams_.reserve(default_streams_.size() + 1);
   process& p = this_process();
-  stream* const made = p.streams.acquire();
+  stream* const created = p.streams.acquire();
   try {
-    made->open(in, stream_role::blocking, abi::CU_STREAM_DEFAULT, 0);
+    created->open(in, stream_role::blocking, abi::CU_STREAM_DEFAULT, 0);
   } catch (...) {
-    p.streams.recycle(made);
+    p.streams.recycle(created);
     throw;
   }
-  made->set_thread_default();
-  default_streams_.push_back({&in, generation, made, p.streams.publish(made)});
-  return *made;
+  created->set_thread_default();
+  default_streams_.push_back({&in, generation, created, p.streams.publish(created)});
+  return *created;
 }
 
 thread_state::~thread_state() {
-  if (!this_process().initialised())
-    return;  // in the child of a fork, where locks may be held for ever
+  // In the child of a fork, locks may never be released.
+  if (!this_process().initialised()) return;
   handle_table<stream, handle_kind::stream>& streams = this_process().streams;
   for (const default_entry& entry : default_streams_) {
     if (!streams.retire(entry.stream_object, entry.handle)) continue;

@@ -1,4 +1,5 @@
-// model/thread_state.hpp - what the driver keeps for each thread of the program.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/thread_state.hpp - the driver's state of each thread of the program.
 #pragma once
 
 #include <vector>
@@ -11,45 +12,50 @@ namespace weir::embedded::model {
 class context;
 class stream;
 
-// Made at a thread's first call of the driver, ended with the thread. Used by its own thread only.
+// Created by a thread's first driver call, destroyed at the thread's end. Used only by its own
+// thread.
 class thread_state {
  public:
-  // The top of the thread's stack of contexts; null where it is empty.
+  // Returns the top of the thread's context stack; null if the stack is empty.
   [[nodiscard]] context* current() const noexcept { return stack.empty() ? nullptr : stack.back(); }
 
-  // The thread's default stream in a context, made at its first use. Throws std::bad_alloc.
+  // Returns the thread's default stream in a context, creating it at the first use. Throws
+  // std::bad_alloc.
   stream& default_stream(context& in);
 
   std::vector<context*> stack;
   abi::CUstreamCaptureMode capture_mode = abi::CU_STREAM_CAPTURE_MODE_GLOBAL;
   allocation_cache recent_allocations;
-  bool in_host_function =
-      false;  // the driver's own thread, while it runs a function of the program
+  // True on the driver's host thread while it runs a host function.
+  bool in_host_function = false;
 
   thread_state() = default;
   thread_state(const thread_state&) = delete;
   thread_state& operator=(const thread_state&) = delete;
-  ~thread_state();  // what its default streams still have to do goes on without it
+  ~thread_state();  // closes the default streams; work already submitted to them still completes
 
  private:
   struct default_entry {
     context* in;
-    unsigned long long generation;  // of the context when the stream was made: a reset ends it
+    // The context's generation when the stream was created; a reset of the context closes the
+    // stream.
+    unsigned long long generation;
     stream* stream_object;
-    const void* handle;  // nobody is told it; whoever retires it, the thread or the context, closes
-                         // the stream
+    // Not returned to the program. The thread or the context, whichever retires the handle, closes
+    // the stream.
+    const void* handle;
   };
   std::vector<default_entry> default_streams_;
 };
 
-// Every call of the driver asks for it. It lives until after the thread's thread_local objects are
-// gone, since their destructors may call the driver, too.
+// Read by every driver call. It outlives the thread's thread_local objects, because their
+// destructors may call the driver.
 namespace detail {
 extern constinit thread_local thread_state* this_thread_state [[gnu::tls_model("initial-exec")]];
 thread_state& make_thread_state();
 }  // namespace detail
 
-// The calling thread's. Throws std::bad_alloc at its first call.
+// Returns the calling thread's state. Throws std::bad_alloc at the thread's first call.
 inline thread_state& this_thread() {
   thread_state* const state = detail::this_thread_state;
   if (state == nullptr) [[unlikely]]

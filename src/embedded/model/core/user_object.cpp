@@ -1,4 +1,5 @@
-// model/user_object.cpp - counting references, and where destructors run.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/user_object.cpp - counts references to user objects, and queues their destructors.
 #include "embedded/model/core/user_object.hpp"
 
 #include <mutex>
@@ -7,7 +8,8 @@
 
 #include "embedded/engine/timeline.hpp"
 #include "embedded/model/core/process.hpp"
-#include "embedded/model/stream/work.hpp"
+#include "embedded/model/stream/operations.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::model {
 
@@ -15,40 +17,39 @@ using namespace abi;
 
 namespace {
 
-engine::spin_lock counting;
-user_object* waiting = nullptr;  // for memory; guarded by that lock
+weir::detail::spin_lock counting;
+user_object* waiting = nullptr;  // unreferenced objects that wait for memory; guarded by `counting`
 
-// Runs a destructor in the order of a timeline that belongs to no stream, so that it waits for
-// nothing.
+// Queues a destructor in a timeline that belongs to no stream, so that it waits for no other work.
 void run_destructor(const host_work& destructor) {
   static engine::timeline& destructors = engine::timeline::acquire();
-  engine::timeline::submission to{destructors};
-  to.add(engine::make_operation(destructor, engine::operation_kind::host, true));
+  engine::timeline::submission pending_submission{destructors};
+  pending_submission.add(engine::make_operation(destructor, engine::operation_kind::host, true));
 }
 
-// Has the destructors run of objects that have ended, and of those that wait.
-void run_destructors(user_object* ended) noexcept {
+// Queues the destructors of `unreferenced` and of all objects that wait for memory.
+void run_destructors(user_object* unreferenced) noexcept {
   {
     const std::lock_guard lock{counting};
-    user_object** last = &ended;
+    user_object** last = &unreferenced;
     while (*last != nullptr) last = &(*last)->next;
     *last = std::exchange(waiting, nullptr);
   }
-  while (ended != nullptr) {
-    user_object* const next = ended->next;
+  while (unreferenced != nullptr) {
+    user_object* const next = unreferenced->next;
     try {
-      run_destructor({ended->destroy, ended->data});
+      run_destructor({unreferenced->destroy, unreferenced->data});
     } catch (const std::bad_alloc&) {
       break;
     }
-    this_process().user_objects.recycle(ended);
-    ended = next;
+    this_process().user_objects.recycle(unreferenced);
+    unreferenced = next;
   }
-  if (ended == nullptr) return;
-  user_object* last = ended;
+  if (unreferenced == nullptr) return;
+  user_object* last = unreferenced;
   while (last->next != nullptr) last = last->next;
   const std::lock_guard lock{counting};
-  last->next = std::exchange(waiting, ended);
+  last->next = std::exchange(waiting, unreferenced);
 }
 
 [[nodiscard]] bool has_pending_destructors() noexcept {
@@ -59,10 +60,10 @@ void run_destructors(user_object* ended) noexcept {
 }  // namespace
 
 CUuserObject make_user_object(void* data, CUhostFn destroy, std::size_t references) {
-  user_object* made = this_process().user_objects.acquire();
-  *made = {data, destroy, references};
+  user_object* created = this_process().user_objects.acquire();
+  *created = {data, destroy, references};
   if (has_pending_destructors()) run_destructors(nullptr);
-  return static_cast<CUuserObject>(this_process().user_objects.publish(made));
+  return static_cast<CUuserObject>(this_process().user_objects.publish(created));
 }
 
 bool is_user_object_handle(CUuserObject handle) noexcept {

@@ -1,4 +1,5 @@
-// model/user_object.hpp - objects of the program that graphs keep alive, counted.
+// SPDX-License-Identifier: Apache-2.0
+// model/core/user_object.hpp - reference-counted objects of the program that graphs keep alive.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +10,34 @@
 
 namespace weir::embedded::model {
 
-// Objects are reused (handle_table.hpp). The program's destructor runs once, when the last
-// reference goes, on the thread of the host functions, where most calls of the driver are not
+// A user object. Objects are reused (handle_table.hpp). The program's destructor runs once, after
+// the last reference is released, on the host function thread, where most driver calls are not
 // permitted.
 //
-// Thread safety: the functions below, from any thread; they need no initialised driver.
+// Thread safety: the functions below may be called from any thread, also before the driver is
+// initialised.
 struct user_object {
   void* data = nullptr;
   abi::CUhostFn destroy = nullptr;
-  std::size_t references = 0;   // guarded by the lock of the user objects
-  user_object* next = nullptr;  // among those that have ended and wait for memory, so that their
-                                // destructors can be queued
+  std::size_t references = 0;  // guarded by the lock of the user objects
+  // Links unreferenced objects whose destructors could not be queued because memory ran out.
+  user_object* next = nullptr;
 };
 
-// Makes one, and gives its handle. Throws std::bad_alloc.
+// Creates an object and returns its handle. Throws std::bad_alloc.
 abi::CUuserObject make_user_object(void* data, abi::CUhostFn destroy, std::size_t references);
 
-// Is there, or was there, an object of this handle? The program may let go of more references than
-// there are: what is done to an object that has ended is no error.
+// Returns true if the handle belongs to a live or destroyed object. A program may release more
+// references than exist; operations on a destroyed object do nothing.
 [[nodiscard]] bool is_user_object_handle(abi::CUuserObject handle) noexcept;
 
 void retain(abi::CUuserObject object, std::size_t references) noexcept;
 
-// Ends the object with its last reference. Where there is no memory to have its destructor run,
-// that waits for the next object that is made or ends.
+// Destroys the object with its last reference. If its destructor cannot be queued because memory
+// ran out, it is queued when the next object is created or destroyed.
 void release(abi::CUuserObject object, std::size_t references) noexcept;
 
-// The references that a graph or an executable holds. Guarded by its owner's lock.
+// The references that a graph or an executable graph holds. Guarded by its owner's lock.
 class user_object_references {
  public:
   user_object_references() = default;
@@ -45,18 +47,16 @@ class user_object_references {
   user_object_references& operator=(user_object_references&& other) noexcept;
   ~user_object_references() { drop(); }
 
-  // Takes over references that the caller has. Throws std::bad_alloc, and then the caller keeps
-  // them.
+  // Takes over references from the caller. Throws std::bad_alloc; the caller then keeps them.
   void adopt(abi::CUuserObject object, std::size_t references) { held_[object] += references; }
 
-  // Forgets references, as many of them as it has; the caller has released them.
+  // Forgets up to `references` references, which the caller has released.
   void forget(abi::CUuserObject object, std::size_t references) noexcept;
 
-  // Takes references of its own to all that another holds. Throws std::bad_alloc, and then some are
-  // taken.
+  // Adds own references to all objects that `other` holds. Throws std::bad_alloc after adding some.
   void share(const user_object_references& other);
 
-  // Releases all.
+  // Releases all references.
   void drop() noexcept;
 
  private:

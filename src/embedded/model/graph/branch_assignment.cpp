@@ -1,37 +1,71 @@
-// model/branch_assignment.cpp - lanes for what can be held up, and for more work than one thread
-// should do.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/branch_assignment.cpp - assigns the nodes of a graph to branches.
 #include "embedded/model/graph/branch_assignment.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <random>
+#include <utility>
 
 #include "embedded/engine/scheduler.hpp"
-#include "embedded/model/graph/random_order.hpp"
 
 namespace weir::embedded::model {
+
+std::vector<std::uint32_t> random_order(const flat_graph& flat, std::uint64_t seed) {
+  const std::uint32_t count = flat.outer_node_count();
+  // The successors of all nodes; those of node i end at ends[i + 1].
+  std::vector<std::uint32_t> ends(count + 1);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    for (const std::uint32_t before : flat.dependencies_of(i)) ++ends[before + 1];
+  }
+  for (std::uint32_t i = 0; i < count; ++i) ends[i + 1] += ends[i];
+  std::vector<std::uint32_t> successors(ends[count]);
+  std::vector<std::uint32_t> next{ends};
+  std::vector<std::uint32_t> missing(count);
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    for (const std::uint32_t before : flat.dependencies_of(i)) successors[next[before]++] = i;
+    missing[i] = static_cast<std::uint32_t>(flat.dependencies_of(i).size());
+    if (missing[i] == 0) ready.push_back(i);
+  }
+
+  std::mt19937_64 random{seed};
+  std::vector<std::uint32_t> order;
+  order.reserve(count);
+  while (!ready.empty()) {
+    std::swap(ready[random() % ready.size()], ready.back());
+    const std::uint32_t chosen = ready.back();
+    ready.pop_back();
+    order.push_back(chosen);
+    for (std::uint32_t i = ends[chosen]; i < ends[chosen + 1]; ++i) {
+      if (--missing[successors[i]] == 0) ready.push_back(successors[i]);
+    }
+  }
+  return order;
+}
 
 namespace {
 
 constexpr std::uint32_t none = flat_graph::none;
 
-// From this many lanes on, nodes that wait for nothing outside share lanes.
+// From this number of branches on, nodes that wait for nothing outside of the graph share branches.
 constexpr std::uint32_t max_branches = 32;
 
-// Nanoseconds after which another thread has begun what it was told of.
+// The time, in nanoseconds, until another thread starts work that it is notified of.
 constexpr std::uint64_t handoff_ns = 20'000;
 
-// What the choice remembers of a lane.
+// The state of a branch during the assignment.
 struct branch_state {
   std::uint32_t last = none;  // node
-  bool waits = false;         // has one that waits for something outside
-  bool only_host = false;     // has host functions only
+  bool waits = false;         // contains a node that waits for something outside of the graph
+  bool only_host = false;     // contains only host functions
 };
 
 class branch_assigner {
  public:
-  branch_assigner(const flat_graph& of, const branch_options& by, branch_assignment& into)
-      : flat_{of}, options_{by}, assignment_{into} {}
+  branch_assigner(const flat_graph& flat, const branch_options& by, branch_assignment& into)
+      : flat_{flat}, options_{by}, assignment_{into} {}
 
   void run();
 
@@ -49,8 +83,9 @@ class branch_assigner {
   branch_assignment& assignment_;
   std::vector<std::uint32_t> order_;
   std::vector<branch_state> branches_{1};
-  std::uint32_t shared_branch_ = 0;  // the last that was given to a node that needs none of its own
-  std::uint32_t host_branch_ = none;  // where the next host function goes that follows none
+  std::uint32_t shared_branch_ = 0;  // the last branch assigned to a node that shares one
+  // The branch of the next host function without a preceding one.
+  std::uint32_t host_branch_ = none;
 };
 
 void branch_assigner::run() {
@@ -95,7 +130,7 @@ std::uint32_t branch_assigner::branch_that_ends_at(std::uint32_t node) const {
   return none;
 }
 
-// All nodes that nothing can hold up come first.
+// Assigns all nodes that cannot block; they come first.
 void branch_assigner::assign_unblocked_nodes() {
   for (std::uint32_t i = 0; i < flat_.outer_node_count(); ++i) {
     const std::uint32_t node = order_.empty() ? i : order_[i];
@@ -111,15 +146,15 @@ std::uint32_t branch_assigner::branch_for_unblocked(std::uint32_t node) {
   return shared_branch_ = (shared_branch_ + 1) % max_branches;
 }
 
-// Each node in turn goes where it can begin first, if what it depends on in another lane is known
-// here a crossing later.
+// Assigns each node to the branch where it can start first. A dependency in another branch is
+// available handoff_ns later.
 void branch_assigner::distribute_unblocked_nodes() {
   std::vector<std::uint64_t> free_at(options_.workers, handoff_ns);
   free_at[0] = 0;
   std::vector<std::uint64_t> ends(flat_.outer_node_count());
   for (std::uint32_t node = 0; node < flat_.outer_node_count(); ++node) {
     if (flat_.nodes()[node].may_block) continue;
-    // The last of what it depends on, and the last of that in other lanes than the last.
+    // The end of the last dependency, and the end of the last one in another branch.
     std::uint64_t last = 0;
     std::uint64_t last_on_other_branch = 0;
     std::uint32_t branch_of_last = 0;
@@ -144,13 +179,13 @@ void branch_assigner::distribute_unblocked_nodes() {
         best = branch;
       }
     }
-    if (best >= branches_.size()) best = new_branch();  // those without a node are all alike
+    if (best >= branches_.size()) best = new_branch();  // branches without nodes are equivalent
     free_at[best] = ends[node] = begin + flat_.nodes()[node].cost;
     append(node, best);
   }
 }
 
-// It goes on where one that it depends on has ended, or in another lane.
+// Continues a branch that ends with a dependency of the node, or selects another branch.
 std::uint32_t branch_assigner::branch_for_blockable(std::uint32_t node) {
   const flat_node& node_info = flat_.nodes()[node];
   if (branches_[0].last == none) return 0;
@@ -185,10 +220,10 @@ branch_options branch_options::from_schedule() {
   return options;
 }
 
-branch_assignment assign_branches(const flat_graph& of, const branch_options& by) {
-  branch_assignment made;
-  branch_assigner{of, by, made}.run();
-  return made;
+branch_assignment assign_branches(const flat_graph& flat, const branch_options& by) {
+  branch_assignment created;
+  branch_assigner{flat, by, created}.run();
+  return created;
 }
 
 }  // namespace weir::embedded::model

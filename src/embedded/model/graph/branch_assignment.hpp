@@ -1,5 +1,5 @@
-// model/branch_assignment.hpp - which nodes of a graph run one after the other, and which beside
-// each other.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/branch_assignment.hpp - assigns the nodes of a graph to concurrent branches.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,39 @@
 
 namespace weir::embedded::model {
 
-// What the choice depends on beside the graph.
+// The inputs of the assignment besides the graph.
 struct branch_options {
-  unsigned workers = 1;  // threads that lanes may keep busy
-  bool node_by_node =
-      false;  // the engine chooses the order of nodes, too: all that it may choose has a lane
-  std::optional<std::uint64_t> seed;  // draws the order of those that share a lane
+  unsigned workers = 1;  // threads that branches may keep busy
+  // The engine also chooses the order of nodes, so all nodes that may run concurrently get
+  // branches.
+  bool node_by_node = false;
+  std::optional<std::uint64_t> seed;  // randomises the order of nodes that share a branch
 
-  // As the engine's schedule has it, for one graph more: each has a seed of its own.
+  // Returns the options of the engine's schedule for one more graph. Each graph gets its own seed.
   static branch_options from_schedule();
 };
 
-// Lanes are lines of work that go on beside each other; lane 0 is the stream's own.
+// The branches of a graph. A branch is a sequence of nodes; branches run concurrently. Branch 0 is
+// the launching stream.
 //
-// What nothing can hold up runs there in one go, one node after the other: that costs less than
-// telling other threads of it. Where it is so much that it pays nevertheless, it is spread over a
-// lane for each worker. A node that may be held up (by a host function, a value, an event) and what
-// depends on it has another lane, unless all that follows depends on it anyhow, so that it holds
-// nothing else. Host functions that follow no other have one lane: they have one thread between
-// them.
+// Nodes that cannot block run in branch 0, one after the other, because that costs less than waking
+// other threads. If their work is long enough, it is distributed over a branch per worker.
+//
+// A node that may block (host function, value wait, event wait) gets another branch, together with
+// its dependents, unless all later nodes depend on it anyway. Host functions without a preceding
+// one share a branch, because one thread runs them all.
 struct branch_assignment {
-  std::vector<std::uint32_t> branch_of;  // of each node that is in no body
-  std::vector<std::uint32_t>
-      sequence;  // those nodes in the order in which lanes are filled: an order of the graph
+  std::vector<std::uint32_t> branch_of;  // for each node outside of bodies
+  // The nodes outside of bodies in the order in which branches are filled; a topological order.
+  std::vector<std::uint32_t> sequence;
   std::uint32_t branches = 1;
 };
 
 // Throws std::bad_alloc.
-[[nodiscard]] branch_assignment assign_branches(const flat_graph& of, const branch_options& by);
+[[nodiscard]] branch_assignment assign_branches(const flat_graph& flat, const branch_options& by);
+
+// Returns the nodes outside of bodies in a topological order that the seed selects. Throws
+// std::bad_alloc.
+[[nodiscard]] std::vector<std::uint32_t> random_order(const flat_graph& flat, std::uint64_t seed);
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,5 @@
-// model/conditional.cpp - conditions made and used, bodies checked and run.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/conditional.cpp - makes conditions, checks bodies, and runs them.
 #include "embedded/model/graph/conditional.hpp"
 
 #include <algorithm>
@@ -33,28 +34,28 @@ void end(condition& one) noexcept {
 condition& make_condition(graph& of, const context& in, std::uint32_t default_launch_value,
                           bool assign_default) {
   of.conditions.push_back(nullptr);
-  condition* made = nullptr;
+  condition* created = nullptr;
   try {
-    made = this_process().conditions.acquire();
+    created = this_process().conditions.acquire();
   } catch (...) {
     of.conditions.pop_back();
     throw;
   }
-  *made = {&of, nullptr, &in, default_launch_value, assign_default, {}};
-  this_process().conditions.publish(made);
-  of.conditions.back() = made;
+  *created = {&of, nullptr, &in, default_launch_value, assign_default, {}};
+  this_process().conditions.publish(created);
+  of.conditions.back() = created;
   try {
-    made->value = kernel::condition_value::make(made->handle());
+    created->value = kernel::condition_value::make(created->handle());
   } catch (...) {
-    end(*made);
+    end(*created);
     of.conditions.pop_back();
     throw;
   }
-  return *made;
+  return *created;
 }
 
 void destroy_conditions(graph& of) noexcept {
-  for (condition* ended : of.conditions) end(*ended);
+  for (condition* removed_condition : of.conditions) end(*removed_condition);
   of.conditions.clear();
 }
 
@@ -67,33 +68,35 @@ bool may_have_bodies(CUgraphConditionalNodeType type, unsigned count) noexcept {
   return false;
 }
 
-graph_node& add_conditional(graph& to, condition& by, CUgraphConditionalNodeType type,
-                            unsigned bodies, std::span<graph_node* const> predecessors) {
+graph_node& add_conditional(graph& to, condition& controlling_condition,
+                            CUgraphConditionalNodeType type, unsigned bodies,
+                            std::span<graph_node* const> predecessors) {
   graph_node& node = to.add(empty_params{}, predecessors);
   try {
-    auto& made =
-        node.params.emplace<conditional_params>(conditional_params{by.handle(), type, {}, {}});
-    while (made.bodies.size() < bodies) {
-      made.bodies.push_back(nullptr);
+    auto& created = node.params.emplace<conditional_params>(
+        conditional_params{controlling_condition.handle(), type, {}, {}});
+    while (created.bodies.size() < bodies) {
+      created.bodies.push_back(nullptr);
       try {
-        made.bodies.back() = &graph::make();
+        created.bodies.back() = &graph::make();
       } catch (...) {
-        made.bodies.pop_back();
+        created.bodies.pop_back();
         throw;
       }
-      made.bodies.back()->become_subgraph_of(to, true);
-      made.handles.push_back(made.bodies.back()->handle());
+      created.bodies.back()->become_subgraph_of(to, true);
+      created.handles.push_back(created.bodies.back()->handle());
     }
   } catch (...) {
     to.remove(node);
     throw;
   }
-  by.used_by = &node;
+  controlling_condition.used_by = &node;
   return node;
 }
 
 void release_condition(const conditional_params& of) noexcept {
-  if (condition* by = condition::find(of.condition)) by->used_by = nullptr;
+  if (condition* controlling_condition = condition::find(of.condition))
+    controlling_condition->used_by = nullptr;
 }
 
 bool has_conditional_nodes(const graph& in) noexcept {
@@ -141,31 +144,31 @@ graph_node* find_unsupported_node(const graph& in) noexcept {
 }
 
 void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept {
-  const condition* const by = condition::find(to);
-  if (by == nullptr) return;
-  of.value = by->value;
-  of.assign_default = by->assign_default;
-  of.default_launch_value = by->default_launch_value;
+  const condition* const controlling_condition = condition::find(to);
+  if (controlling_condition == nullptr) return;
+  of.value = controlling_condition->value;
+  of.assign_default = controlling_condition->assign_default;
+  of.default_launch_value = controlling_condition->default_launch_value;
 }
 
 plan_conditional make_plan_conditional(const conditional_params& params) {
-  plan_conditional made;
-  made.type = params.type;
-  made.bodies.resize(params.bodies.size());
-  set_condition(made, params.condition);
-  return made;
+  plan_conditional created;
+  created.type = params.type;
+  created.bodies.resize(params.bodies.size());
+  set_condition(created, params.condition);
+  return created;
 }
 
-// The condition is looked at once, so that no two bodies of an if run, whatever the first does to
-// it; a while looks before each round.
+// An if or switch reads the condition once, so that only one body runs even if the body changes it.
+// A while reads it before each iteration.
 void conditional_work::run() const noexcept {
-  const plan_conditional& node = in->conditionals[number];
+  const plan_conditional& node = plan->conditionals[number];
   const kernel::condition_value* const condition = node.value.get();
   if (condition == nullptr) return;
   const auto run_body = [&](std::size_t which) {
     if (which >= node.bodies.size()) return;
     const plan_conditional::body& body = node.bodies[which];
-    engine::operation* next = in->operations.data() + body.first_operation;
+    engine::operation* next = plan->operations.data() + body.first_operation;
     for (engine::operation* const end = next + body.operations; next != end && next->body(*next);)
       ++next;
   };
@@ -180,7 +183,7 @@ void conditional_work::run() const noexcept {
 }
 
 void assign_conditions::run() const noexcept {
-  for (const plan_conditional& node : in->conditionals) {
+  for (const plan_conditional& node : plan->conditionals) {
     if (node.assign_default && node.value != nullptr) node.value->set(node.default_launch_value);
   }
 }

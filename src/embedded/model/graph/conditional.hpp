@@ -1,4 +1,5 @@
-// model/conditional.hpp - conditional nodes: conditions, bodies, and what a plan does about them.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/conditional.hpp - conditional nodes: conditions, bodies, and their part of a plan.
 #pragma once
 
 #include <cstdint>
@@ -16,48 +17,49 @@ class context;
 class graph;
 class launch_plan;
 
-// What a conditional handle stands for. Objects are reused (handle_table.hpp). Guarded by the lock
-// of the graphs.
+// The object of a conditional handle. Objects are reused (handle_table.hpp). Guarded by the lock of
+// the graphs.
 struct condition {
   graph* of = nullptr;
-  graph_node* used_by = nullptr;  // one node at most
+  graph_node* used_by = nullptr;  // at most one node
   const context* in = nullptr;
   std::uint32_t default_launch_value = 0;
-  bool assign_default = false;  // else it keeps the value of the launch before
-  std::shared_ptr<kernel::condition_value>
-      value;  // kernels of executables set it also when the graph is gone
+  bool assign_default = false;  // if false, it keeps its value from the previous launch
+  // Shared, because kernels of executables may set it after the graph is destroyed.
+  std::shared_ptr<kernel::condition_value> value;
 
   [[nodiscard]] abi::CUgraphConditionalHandle handle() const noexcept;
   [[nodiscard]] static condition* find(abi::CUgraphConditionalHandle handle) noexcept;
 };
 
-// One for a node of the graph, of a part of it, or of a graph around it. It ends with the graph.
-// Throws std::bad_alloc.
+// Makes a condition for a node of the graph, of a subgraph, or of an enclosing graph. It is
+// destroyed with the graph. Throws std::bad_alloc.
 condition& make_condition(graph& of, const context& in, std::uint32_t default_launch_value,
                           bool assign_default);
 void destroy_conditions(graph& of) noexcept;
 
-// May a node of this type have so many bodies?
+// Returns true if a node of this type may have `count` bodies.
 [[nodiscard]] bool may_have_bodies(abi::CUgraphConditionalNodeType type, unsigned count) noexcept;
 
-// Adds a node with so many bodies, which are empty graphs of its own, by a condition that no node
-// uses yet. Throws std::bad_alloc, and then nothing was added.
-graph_node& add_conditional(graph& to, condition& by, abi::CUgraphConditionalNodeType type,
-                            unsigned bodies, std::span<graph_node* const> predecessors);
+// Adds a node with `bodies` empty body graphs, controlled by a condition that no node uses yet.
+// Throws std::bad_alloc without adding anything.
+graph_node& add_conditional(graph& to, condition& controlling_condition,
+                            abi::CUgraphConditionalNodeType type, unsigned bodies,
+                            std::span<graph_node* const> predecessors);
 
-// The node goes; another may use its condition.
+// Called when the node is destroyed; another node may then use its condition.
 void release_condition(const conditional_params& of) noexcept;
 
-// Has the graph, or a child graph of it, such nodes?
+// Returns true if the graph or a child graph has conditional nodes.
 [[nodiscard]] bool has_conditional_nodes(const graph& in) noexcept;
 
-// Why a graph with conditional nodes, or with conditions, cannot be instantiated.
+// Returns true if a condition has no node, in which case the graph cannot be instantiated.
 [[nodiscard]] bool has_unused_condition(const graph& in) noexcept;
-[[nodiscard]] graph_node* find_unsupported_node(
-    const graph& in) noexcept;  // a node that no body may hold, in a body; or null
+// Returns a node in a body that bodies may not contain, or null.
+[[nodiscard]] graph_node* find_unsupported_node(const graph& in) noexcept;
 
-// A conditional node of a plan. A body is operations of the plan, one after the other and behind
-// those of all steps: nothing that a body may hold is ever held up.
+// A conditional node of a plan. A body is a range of the plan's operations, after those of all
+// steps. They run one after the other, because a body contains no node that may block.
 struct plan_conditional {
   struct body {
     std::uint32_t first_operation = 0;
@@ -71,23 +73,23 @@ struct plan_conditional {
   std::vector<body> bodies;
 };
 
-// Makes it the condition of the node, unless it is gone.
+// Sets the condition of the node, unless the condition no longer exists.
 void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept;
 
-// What the node with these parameters is in a plan, before its bodies are compiled.
+// Returns the plan's node for these parameters, before its bodies are compiled.
 [[nodiscard]] plan_conditional make_plan_conditional(const conditional_params& params);
 
-// Runs the bodies that the condition tells, as one operation of a plan.
+// Runs the bodies that the condition selects, as one operation of a plan.
 struct conditional_work {
-  launch_plan* in;
+  launch_plan* plan;
   std::uint32_t number;
 
   void run() const noexcept;
 };
 
-// Gives the conditions the values that they begin a launch with: before all else of the launch.
+// Sets the conditions to their launch defaults, before all other work of a launch.
 struct assign_conditions {
-  launch_plan* in;
+  launch_plan* plan;
 
   void run() const noexcept;
 };

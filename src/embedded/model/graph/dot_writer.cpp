@@ -1,4 +1,5 @@
-// model/dot_writer.cpp - boxes, arrows and clusters.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/dot_writer.cpp - writes boxes, arrows and clusters.
 #include "embedded/model/graph/dot_writer.hpp"
 
 #include <cinttypes>
@@ -30,18 +31,18 @@ class dot_writer {
  public:
   explicit dot_writer(unsigned flags) : flags_{flags} {}
 
-  [[nodiscard]] std::string draw(const graph& of) {
+  [[nodiscard]] std::string draw(const graph& source_graph) {
     text_ = "digraph graph_1 {\n  node [shape=box, fontname=monospace];\n";
-    draw_inside(of, "graph_1");
+    draw_inside(source_graph, "graph_1");
     return text_ + "}\n";
   }
 
  private:
-  void draw_inside(const graph& of, const std::string& name);
+  void draw_inside(const graph& source_graph, const std::string& name);
   void draw_node(const graph_node& node, const std::string& name);
   void append_params(const node_params& params);
 
-  // CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE stands for all.
+  // CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE includes all other flags.
   [[nodiscard]] bool tells(unsigned flag) const {
     return (flags_ & (flag | CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE)) != 0;
   }
@@ -50,13 +51,13 @@ class dot_writer {
   std::string text_;
 };
 
-void dot_writer::draw_inside(const graph& of, const std::string& name) {
+void dot_writer::draw_inside(const graph& source_graph, const std::string& name) {
   const auto node_name = [&](std::size_t mark) { return name + "_node_" + std::to_string(mark); };
-  for (std::size_t i = 0; i < of.nodes().size(); ++i) {
-    of.nodes()[i]->mark = i;
-    draw_node(*of.nodes()[i], node_name(i));
+  for (std::size_t i = 0; i < source_graph.nodes().size(); ++i) {
+    source_graph.nodes()[i]->mark = i;
+    draw_node(*source_graph.nodes()[i], node_name(i));
   }
-  for (const graph_node* node : of.nodes()) {
+  for (const graph_node* node : source_graph.nodes()) {
     for (const graph_node* after : node->dependents) {
       text_ += "  " + node_name(node->mark) + " -> " + node_name(after->mark) + ";\n";
     }
@@ -109,9 +110,9 @@ void dot_writer::append_params(const node_params& params) {
   } else if (const auto* wait = std::get_if<wait_params>(&params)) {
     if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS))
       append(text_, "\\nevent %#" PRIxPTR, number(wait->event));
-  } else if (const auto* made = std::get_if<alloc_params>(&params)) {
+  } else if (const auto* created = std::get_if<alloc_params>(&params)) {
     if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS))
-      append(text_, "\\n%zu bytes at %#llx", made->desc.bytesize, made->desc.dptr);
+      append(text_, "\\n%zu bytes at %#llx", created->desc.bytesize, created->desc.dptr);
   } else if (const auto* freed = std::get_if<free_params>(&params)) {
     if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS))
       append(text_, "\\nat %#llx", freed->block->address());
@@ -125,6 +126,8 @@ void dot_writer::append_params(const node_params& params) {
 
 }  // namespace
 
-std::string dot(const graph& of, unsigned flags) { return dot_writer{flags}.draw(of); }
+std::string dot(const graph& source_graph, unsigned flags) {
+  return dot_writer{flags}.draw(source_graph);
+}
 
 }  // namespace weir::embedded::model

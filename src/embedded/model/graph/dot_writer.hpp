@@ -1,4 +1,5 @@
-// model/dot_writer.hpp - a graph as text for Graphviz.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/dot_writer.hpp - writes a graph as text for Graphviz.
 #pragma once
 
 #include <string>
@@ -7,9 +8,9 @@ namespace weir::embedded::model {
 
 class graph;
 
-// A digraph with a box for each node and a cluster for each child graph; `flags`
-// (CU_GRAPH_DEBUG_DOT_FLAGS_*) say what the boxes tell beyond the kind. With the lock of the graphs
-// held. Throws std::bad_alloc.
-[[nodiscard]] std::string dot(const graph& of, unsigned flags);
+// Returns a digraph with a box for each node and a cluster for each child graph. `flags`
+// (CU_GRAPH_DEBUG_DOT_FLAGS_*) select what the boxes show besides the kind. Requires the lock of
+// the graphs. Throws std::bad_alloc.
+[[nodiscard]] std::string dot(const graph& source_graph, unsigned flags);
 
 }  // namespace weir::embedded::model

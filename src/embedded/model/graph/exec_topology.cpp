@@ -1,4 +1,5 @@
-// model/exec_topology.cpp - comparing an executable with a graph.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/exec_topology.cpp - compares an executable with a graph.
 #include "embedded/model/graph/exec_topology.hpp"
 
 #include "embedded/model/graph/graph.hpp"
@@ -7,30 +8,31 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-exec_topology::exec_topology(const graph& from, const std::vector<plan_location>& locations) {
-  nodes_.reserve(from.nodes().size());
+exec_topology::exec_topology(const graph& source_graph,
+                             const std::vector<plan_location>& locations) {
+  nodes_.reserve(source_graph.nodes().size());
   std::size_t edges = 0;
-  const std::vector<graph_node*>& nodes = from.nodes();
+  const std::vector<graph_node*>& nodes = source_graph.nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     prefetch_node(nodes, i);
     graph_node* const node = nodes[i];
-    exec_node made;
-    made.origin = node->handle();
-    made.location = locations[node->mark];
-    node->mark = i;  // its place is taken
+    exec_node created;
+    created.origin = node->handle();
+    created.location = locations[node->mark];
+    node->mark = i;  // the location was read; the mark now holds the number
     edges += node->dependencies.size();
-    made.kind = static_cast<std::uint8_t>(node->params.index());
-    made.operands = operands_of(node->params);
+    created.kind = static_cast<std::uint8_t>(node->params.index());
+    created.operands = operands_of(node->params);
     if (const auto* child = std::get_if<child_params>(&node->params)) {
-      made.child = static_cast<std::uint32_t>(children_.size());
+      created.child = static_cast<std::uint32_t>(children_.size());
       children_.emplace_back(*child->subgraph, locations);
     } else if (const auto* conditional = std::get_if<conditional_params>(&node->params)) {
-      made.child = static_cast<std::uint32_t>(children_.size());
+      created.child = static_cast<std::uint32_t>(children_.size());
       exec_topology bodies;
       for (const graph* body : conditional->bodies) bodies.children_.emplace_back(*body, locations);
       children_.push_back(std::move(bodies));
     }
-    nodes_.push_back(made);
+    nodes_.push_back(created);
   }
   dependencies_.reserve(edges);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -64,18 +66,19 @@ const exec_node* exec_topology::find_with_bodies(CUgraphNode origin) {
   return nullptr;
 }
 
-exec_topology::difference exec_topology::match_nodes(const graph& other, pairs& out) const {
+exec_topology::difference exec_topology::match_nodes(const graph& replacement_graph,
+                                                     pairs& out) const {
   constexpr CUgraphExecUpdateResult topology = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-  if (other.nodes().size() != nodes_.size()) return {topology, nullptr};
+  if (replacement_graph.nodes().size() != nodes_.size()) return {topology, nullptr};
   std::vector<graph_node*> last;
-  for (graph_node* node : other.nodes()) {
-    node->mark = nodes_.size();  // no partner yet
+  for (graph_node* node : replacement_graph.nodes()) {
+    node->mark = nodes_.size();  // not paired yet
     if (node->dependents.empty()) last.push_back(node);
   }
   if (last.size() != last_nodes_.size())
     return {topology, last.empty() ? nullptr : last.front()->handle()};
 
-  // Nodes that were paired, whose dependencies are still to be.
+  // Paired nodes whose dependencies are not paired yet.
   std::vector<std::pair<std::uint32_t, graph_node*>> open;
   std::vector<bool> paired(nodes_.size());
   difference found;
@@ -108,22 +111,25 @@ exec_topology::difference exec_topology::match_nodes(const graph& other, pairs& 
   return {};
 }
 
-bool exec_topology::is_same_node(const graph& other, std::size_t number) const noexcept {
+bool exec_topology::is_same_node(const graph& replacement_graph,
+                                 std::size_t number) const noexcept {
   const exec_node& current = nodes_[number];
-  const graph_node& replacement = *other.nodes()[number];
+  const graph_node& replacement = *replacement_graph.nodes()[number];
   if (current.kind != replacement.params.index() ||
       current.dependencies != replacement.dependencies.size())
     return false;
   for (std::uint32_t i = 0; i < current.dependencies; ++i) {
-    if (other.nodes()[dependencies_[current.first_dependency + i]] != replacement.dependencies[i])
+    if (replacement_graph.nodes()[dependencies_[current.first_dependency + i]] !=
+        replacement.dependencies[i])
       return false;
   }
   return true;
 }
 
-exec_topology::difference exec_topology::match(const graph& other, pairs& out) const {
+exec_topology::difference exec_topology::match(const graph& replacement_graph, pairs& out) const {
   pairs own;
-  if (const difference found = match_nodes(other, own); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+  if (const difference found = match_nodes(replacement_graph, own);
+      found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
     return found;
   for (const auto& [current, replacement] : own) {
     if (current->kind != replacement->params.index())

@@ -1,4 +1,5 @@
-// model/exec_update.cpp - changing what an executable does without making another.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/exec_update.cpp - changes the nodes of an executable in place.
 #include "embedded/model/graph/graph.hpp"
 #include "embedded/model/graph/graph_exec.hpp"
 #include "embedded/model/graph/kernel_node_check.hpp"
@@ -9,7 +10,7 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-// Launches in flight keep the plan that they have.
+// Copies the plan if launches in flight use it.
 void graph_exec::detach_plan() {
   if (plan_->users.load(std::memory_order_acquire) == 1) return;
   plan_ = plan_reference{new launch_plan{*plan_.get()}};
@@ -30,8 +31,8 @@ bool graph_exec::may_become(const exec_node& node, const node_params& params,
   return model::may_become(operations_of(node), node.operands, params, scratch);
 }
 
-// An H200 moves a captured set to what another graph allocates by the node's own call only, not
-// with its whole graph.
+// On an H200, a captured memset can be moved to memory of another graph only by a call for that
+// node, not by updating the whole graph.
 bool graph_exec::moves_graph_memory(const exec_node& node, const node_params& params) {
   const auto* const set = std::get_if<memset_params>(&params);
   if (set == nullptr || !set->captured) return false;
@@ -42,7 +43,7 @@ bool graph_exec::moves_graph_memory(const exec_node& node, const node_params& pa
   return address_map::find_graph_memory(set->desc.dst, 1) != nullptr;
 }
 
-// The kernel that a node runs, or would if it were not switched off; null for other nodes.
+// Returns the kernel of a node, even if the node is disabled; null for other nodes.
 const kernel_work* graph_exec::kernel_of(const exec_node& node) noexcept {
   if (node.kind != node_params{kernel_params{}}.index()) return nullptr;
   const auto disabled = disabled_.find(&node);
@@ -50,7 +51,7 @@ const kernel_work* graph_exec::kernel_of(const exec_node& node) noexcept {
                                                       : operations_of(node).front());
 }
 
-// Attributes of a kernel that an update of the whole graph may not change.
+// Returns true if kernel attributes differ that a whole-graph update may not change.
 bool graph_exec::has_other_attributes(const exec_node& node, const node_params& params) {
   const auto* const replacement = std::get_if<kernel_params>(&params);
   const kernel_work* const current = kernel_of(node);
@@ -82,7 +83,7 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   launch_plan scratch;
   if (node == nullptr || !may_become(*node, params, scratch)) return CUDA_ERROR_INVALID_VALUE;
   if (const auto* const kernel = std::get_if<kernel_params>(&params)) {
-    // The call names no attributes: they stay.
+    // The call names no attributes, so they are kept.
     const kernel_work& now = *kernel_of(*node);
     const launch_shape shape = shape_with_attributes(*kernel->desc, now);
     if (const CUresult status = check_kernel_node_shape(*kernel->desc, shape);
@@ -99,17 +100,18 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   return CUDA_SUCCESS;
 }
 
-// False for a graph that was not made alike, or with a change that is not allowed: whoever wants to
-// know which looks closer.
-bool graph_exec::match_by_index(const exec_topology& of, const graph& to, exec_topology::pairs& out,
-                                launch_plan& scratch) {
-  const std::vector<graph_node*>& nodes = to.nodes();
-  if (of.has_children() || of.nodes().size() != nodes.size()) return false;
+// Returns false if the graph was not built in an equal way, or has a change that is not allowed.
+// The caller then compares in detail.
+bool graph_exec::match_by_index(const exec_topology& topology, const graph& target_graph,
+                                exec_topology::pairs& out, launch_plan& scratch) {
+  const std::vector<graph_node*>& nodes = target_graph.nodes();
+  if (topology.has_children() || topology.nodes().size() != nodes.size()) return false;
   out.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     prefetch_node(nodes, i);
-    const exec_node& current = of.nodes()[i];
-    if (!of.is_same_node(to, i) || !may_become(current, nodes[i]->params, scratch)) return false;
+    const exec_node& current = topology.nodes()[i];
+    if (!topology.is_same_node(target_graph, i) || !may_become(current, nodes[i]->params, scratch))
+      return false;
     if (moves_graph_memory(current, nodes[i]->params) ||
         has_other_attributes(current, nodes[i]->params))
       return false;
@@ -118,11 +120,13 @@ bool graph_exec::match_by_index(const exec_topology& of, const graph& to, exec_t
   return true;
 }
 
-exec_topology::difference graph_exec::pair(const exec_topology& of, const graph& to,
+exec_topology::difference graph_exec::pair(const exec_topology& topology, const graph& target_graph,
                                            exec_topology::pairs& out, launch_plan& scratch) {
-  if (match_by_index(of, to, out, scratch)) return {};
+  if (match_by_index(topology, target_graph, out, scratch)) return {};
   out.clear();
-  if (const auto found = of.match(to, out); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
+  if (const auto found = topology.match(target_graph, out);
+      found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+    return found;
   for (const auto& [current, replacement] : out) {
     if (may_become(*current, replacement->params, scratch)) {
       if (moves_graph_memory(*current, replacement->params))
@@ -139,17 +143,18 @@ exec_topology::difference graph_exec::pair(const exec_topology& of, const graph&
   return {};
 }
 
-exec_topology::difference graph_exec::change_all(const exec_topology& of, const graph& to,
-                                                 const graph* keep) {
+exec_topology::difference graph_exec::change_all(const exec_topology& topology,
+                                                 const graph& target_graph, const graph* keep) {
   exec_topology::pairs pairs;
   launch_plan scratch;
-  if (const auto found = pair(of, to, pairs, scratch); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+  if (const auto found = pair(topology, target_graph, pairs, scratch);
+      found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
     return found;
   user_object_references retained;
   graph_memory_usage memory;
   if (keep != nullptr) {
     keep->share_retained_objects(retained);
-    memory = graph_memory::use_of(to);
+    memory = graph_memory::use_of(target_graph);
   }
   detach_plan();
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -169,24 +174,25 @@ CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
   const exec_node* node = shape_.find(origin);
   if (node == nullptr || node->kind != node_params{child_params{}}.index())
     return CUDA_ERROR_INVALID_VALUE;
-  if (child.has_memory_nodes())
-    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;  // a copy of it there cannot be
+  // Memory nodes cannot be copied.
+  if (child.has_memory_nodes()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   user_object_references retained;
   child.share_retained_objects(retained);
-  plan_->retained_by_children.try_emplace(
-      node->child);  // so that no memory is needed behind the change
+  // Allocated here, so that nothing after the change can fail.
+  plan_->retained_by_children.try_emplace(node->child);
   const exec_topology::difference found = change_all(shape_.child_of(*node), child, nullptr);
   if (found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   plan_->retained_by_children.at(node->child) = std::move(retained);
   return CUDA_SUCCESS;
 }
 
-CUresult graph_exec::update(const graph& to, exec_topology::difference& reason) {
+CUresult graph_exec::update(const graph& target_graph, exec_topology::difference& reason) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<void> claim = to.has_memory_nodes() ? to.claim_executable(claim_) : nullptr;
-  if (to.has_memory_nodes() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  reason = change_all(shape_, to, &to);
+  std::shared_ptr<void> claim =
+      target_graph.has_memory_nodes() ? target_graph.claim_executable(claim_) : nullptr;
+  if (target_graph.has_memory_nodes() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  reason = change_all(shape_, target_graph, &target_graph);
   if (reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS && claim != nullptr) claim_ = std::move(claim);
   return reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
                                                     : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;

@@ -1,4 +1,5 @@
-// model/flat_graph.cpp - child graphs put in line, and what may be held up.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/flat_graph.cpp - inlines child graphs, and finds the nodes that may block.
 #include "embedded/model/graph/flat_graph.hpp"
 
 #include <algorithm>
@@ -13,15 +14,15 @@ using namespace abi;
 
 namespace {
 
-// May the node wait for something outside the graph?
+// Returns true if the node may wait for something outside of the graph.
 bool may_wait(const graph_node& node) {
   if (const auto* values = std::get_if<value_params>(&node.params))
     return std::ranges::any_of(values->operations, is_wait);
   return std::holds_alternative<wait_params>(node.params);
 }
 
-// What the node takes to run: memory moves at some 16 bytes a nanosecond, and nobody knows of
-// bodies.
+// Estimates the node's run time: memory moves at about 16 bytes per nanosecond. Bodies count as
+// constant.
 std::uint64_t cost_of(const node_params& params) {
   constexpr std::uint64_t any = 4;
   if (const auto* set = std::get_if<memset_params>(&params)) {
@@ -33,7 +34,8 @@ std::uint64_t cost_of(const node_params& params) {
   if (const auto* kernel = std::get_if<kernel_params>(&params)) {
     const launch_shape& shape = kernel->desc->shape();
     const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
-    return any + blocks * (shape.block.x * shape.block.y * shape.block.z);  // a nanosecond a thread
+    // Estimates one nanosecond per thread.
+    return any + blocks * (shape.block.x * shape.block.y * shape.block.z);
   }
   return std::holds_alternative<empty_params>(params) ? 0 : any;
 }
@@ -60,8 +62,8 @@ std::uint32_t flat_graph::add(const graph_node* node) {
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
-void flat_graph::depend_on(std::uint32_t other) {
-  dependencies_.push_back(other);
+void flat_graph::depend_on(std::uint32_t dependency) {
+  dependencies_.push_back(dependency);
   ++nodes_.back().dependencies;
 }
 
@@ -87,7 +89,7 @@ void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t pre
   }
 }
 
-// Bodies may add to the list of conditional nodes.
+// Bodies may add conditional nodes to the list.
 void flat_graph::append_bodies() {
   for (std::size_t next = 0; next < conditionals_.size();
        ++next) {  // NOLINT(modernize-loop-convert): it grows
@@ -102,7 +104,7 @@ void flat_graph::append_bodies() {
   }
 }
 
-// What depends on a node that is held up is held up with it.
+// A node that depends on a blocking node may block as well.
 void flat_graph::propagate_may_block() noexcept {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     flat_node& node = nodes_[i];

@@ -1,4 +1,5 @@
-// model/graph.cpp - nodes, edges, clones.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/graph.cpp - nodes, edges and clones of graphs.
 #include "embedded/model/graph/graph.hpp"
 
 #include <algorithm>
@@ -17,14 +18,14 @@ CUgraph graph::handle() const noexcept {
 }
 
 graph& graph::make() {
-  graph* made = this_process().graphs.acquire();
-  made->node_destroyed_ = false;
-  made->capturing_ = false;
-  made->captures_inside_ = 0;
-  made->has_memory_nodes_ = false;
-  made->executable_.reset();
-  this_process().graphs.publish(made);
-  return *made;
+  graph* created = this_process().graphs.acquire();
+  created->node_destroyed_ = false;
+  created->capturing_ = false;
+  created->captures_inside_ = 0;
+  created->has_memory_nodes_ = false;
+  created->executable_.reset();
+  this_process().graphs.publish(created);
+  return *created;
 }
 
 void graph::become_subgraph_of(graph& parent, bool as_body) noexcept {
@@ -204,7 +205,7 @@ void graph::set_edge_data(const graph_node& from, graph_node& to, const CUgraphE
 }
 
 bool graph::connected(const graph_node& from, const graph_node& to) noexcept {
-  // A node has many edges on one side at most, as a rule.
+  // Searches the shorter list; usually a node has many edges on one side at most.
   if (from.dependents.size() < to.dependencies.size())
     return std::ranges::find(from.dependents, &to) != from.dependents.end();
   return std::ranges::find(to.dependencies, &from) != to.dependencies.end();
@@ -217,7 +218,7 @@ std::size_t graph::edge_count() const noexcept {
 }
 
 std::vector<graph_node*> graph::topological_order() const {
-  // The node's mark counts the dependencies that are still to come.
+  // The mark of a node counts its remaining dependencies.
   std::vector<graph_node*> order;
   order.reserve(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -253,12 +254,12 @@ graph& graph::clone() const {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       graph_node& original = *nodes_[i];
       original.mark = i;
-      graph_node& made = copy.add(empty_params{}, {});
-      made.cloned_from = original.handle();
+      graph_node& created = copy.add(empty_params{}, {});
+      created.cloned_from = original.handle();
       if (const auto* child = std::get_if<child_params>(&original.params)) {
-        made.set_child_graph(child->subgraph->clone());
+        created.set_child_graph(child->subgraph->clone());
       } else {
-        made.params = original.params;
+        created.params = original.params;
       }
     }
     const auto same_of = [&](const auto& list, auto& out) {

@@ -1,4 +1,5 @@
-// model/graph_exec.cpp - submitting a plan, launch by launch.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/graph_exec.cpp - submits a plan at each launch.
 #include "embedded/model/graph/graph_exec.hpp"
 
 #include "embedded/engine/waiting.hpp"
@@ -21,10 +22,10 @@ using engine::point;
 
 namespace {
 
-// From this many on a run takes longer than others should wait behind it without need.
+// Sequences of this length count as long work, so that other operations need not wait for them.
 constexpr std::uint32_t long_sequence_length = 64;
 
-// Operations of a plan, one after the other, up to one that fails the device. The plan lives until
+// Runs consecutive operations of a plan until one makes the device fail. The plan exists until
 // release_plan.
 struct operation_sequence {
   operation* first;
@@ -35,7 +36,7 @@ struct operation_sequence {
   }
 };
 
-// The same with host functions, of which none is called once the device has failed.
+// Like operation_sequence, with host functions; calls none after a device failure.
 struct host_function_sequence {
   operation* first;
   std::uint32_t count;
@@ -47,16 +48,15 @@ struct host_function_sequence {
   }
 };
 
-// The last operation of a launch: the plan may go.
+// The last operation of a launch: releases the plan.
 struct release_plan {
   launch_plan* plan;
 
   void run() const noexcept { plan_reference::adopt(plan); }
 };
 
-// The plan of a launch that found no memory halfway. What it has submitted points to the plan, and
-// there is no room for the operation that would tell when that is done: the plan stays until the
-// process ends.
+// Leaks the plan of a launch that ran out of memory half way. Submitted operations refer to the
+// plan, and there is no memory for an operation that would release it.
 class partial_launch_guard {
  public:
   explicit partial_launch_guard(launch_plan& plan) noexcept : plan_{&plan} {}
@@ -79,28 +79,29 @@ class partial_launch_guard {
 
 }  // namespace
 
-CUresult graph_exec::instantiate(const graph& from, unsigned long long flags,
+CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long flags,
                                  instantiate_error& reason) {
-  const std::vector<graph_node*> order = from.topological_order();
-  if (graph_node* const in_cycle = from.find_cycle(order)) {
+  const std::vector<graph_node*> order = source_graph.topological_order();
+  if (graph_node* const in_cycle = source_graph.find_cycle(order)) {
     reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (has_unused_condition(from)) {
+  if (has_unused_condition(source_graph)) {
     reason = {CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, nullptr};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (graph_node* const unsupported = find_unsupported_node(from)) {
+  if (graph_node* const unsupported = find_unsupported_node(source_graph)) {
     reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, unsupported};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (this_process().has_several_devices() && find_inaccessible_memset(from) != nullptr)
+  if (this_process().has_several_devices() && find_inaccessible_memset(source_graph) != nullptr)
     return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<void> claim = from.is_noncopyable() ? from.claim_executable() : nullptr;
-  if (from.is_noncopyable() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  std::shared_ptr<void> claim =
+      source_graph.is_noncopyable() ? source_graph.claim_executable() : nullptr;
+  if (source_graph.is_noncopyable() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<plan_location> locations;
-  plan_reference plan = compile(from, order, locations);
-  exec_topology shape{from, locations};
+  plan_reference plan = compile(source_graph, order, locations);
+  exec_topology shape{source_graph, locations};
   std::vector<std::optional<submission>> open(plan->branches - 1);
   std::vector<engine::point> reached(plan->awaited_steps);
   std::vector<engine::timeline*> branches;
@@ -136,33 +137,33 @@ void graph_exec::close() noexcept {
   submissions_.clear();
 }
 
-CUresult graph_exec::launch(stream& in) {
+CUresult graph_exec::launch(stream& target_stream) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr || (plan_->uses_words && !allows_value_memory(*plan_.get())))
     return CUDA_ERROR_INVALID_VALUE;
   if (plan_->memory.empty()) [[likely]] {
-    has_work() ? submit(in, nullptr) : submit_nothing(in);
+    has_work() ? submit(target_stream, nullptr) : submit_nothing(target_stream);
     return CUDA_SUCCESS;
   }
-  graph_memory::launch memory{plan_->memory, in};
+  graph_memory::launch memory{plan_->memory, target_stream};
   const CUresult status =
       memory.begin((flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
   if (status != CUDA_SUCCESS) return status;
-  submit(in, &memory);
+  submit(target_stream, &memory);
   memory.end(last_launch_);
   return CUDA_SUCCESS;
 }
 
-void graph_exec::submit(stream& in, graph_memory::launch* memory) {
-  // The lanes are published after the stream's own part, which they wait for; also when there is no
-  // memory for all of it.
+void graph_exec::submit(stream& target_stream, graph_memory::launch* memory) {
+  // Publishes the branches after the stream's own part, which they wait for, also if memory runs
+  // out.
   const struct lanes_closing {
     std::vector<std::optional<submission>>& open;
     ~lanes_closing() {
       for (std::optional<submission>& branch : open) branch.reset();
     }
   } closing{submissions_};
-  last_launch_ = in.submit_many([&](submission& main) {
+  last_launch_ = target_stream.submit_many([&](submission& main) {
     main.add_wait(last_launch_);
     if (memory != nullptr) memory->order(main);
     submit_plan(main);
@@ -177,11 +178,11 @@ bool graph_exec::has_work() const noexcept {
   });
 }
 
-// An H200 orders launches of one executable by their work: those that have none are ordered by
-// their streams only. The plan lives until the stream has come to the launch, as user objects do.
-void graph_exec::submit_nothing(stream& in) {
+// An H200 orders launches of an executable by their work. Launches without work are ordered only by
+// their streams. The plan and its user objects exist until the stream reaches the launch.
+void graph_exec::submit_nothing(stream& target_stream) {
   plan_reference user{plan_.get()};
-  static_cast<void>(in.submit_many([&](submission& main) {
+  static_cast<void>(target_stream.submit_many([&](submission& main) {
     main.add(make_operation(release_plan{user.get()}, operation_kind::work, true));
   }));
   static_cast<void>(user.release());
@@ -189,53 +190,56 @@ void graph_exec::submit_nothing(stream& in) {
 
 void graph_exec::submit_plan(submission& main) {
   launch_plan& plan = *plan_.get();
-  const release_plan last{plan_reference{&plan}.release()};  // one more user until then
+  const release_plan last{plan_reference{&plan}.release()};  // a reference for release_plan
   partial_launch_guard unfinished{plan};
   if (!plan.conditionals.empty()) main.add(make_operation(assign_conditions{&plan}));
   const point start = main.end();
   for (const plan_step& step : plan.steps) {
     if (step.branch != 0 && !submissions_[step.branch - 1]) {
-      // Whatever the first step of a lane waits for comes after the start.
+      // The first step of a branch waits for the launch's start; its own waits come after it.
       submissions_[step.branch - 1].emplace(*branch_timelines_[step.branch - 1]).add_wait(start);
     }
-    submission& to = step.branch == 0 ? main : *submissions_[step.branch - 1];
+    submission& pending_submission = step.branch == 0 ? main : *submissions_[step.branch - 1];
     for (std::uint32_t i = 0; i < step.waits; ++i)
-      to.add_wait(step_points_[plan.waits[step.first_wait + i]]);
-    submit_step(step, to);
-    if (step.awaited_index != plan_step::no_index) step_points_[step.awaited_index] = to.end();
+      pending_submission.add_wait(step_points_[plan.waits[step.first_wait + i]]);
+    submit_step(step, pending_submission);
+    if (step.awaited_index != plan_step::no_index)
+      step_points_[step.awaited_index] = pending_submission.end();
   }
   for (std::optional<submission>& branch : submissions_) main.add_wait(branch->end());
   main.add(make_operation(last, operation_kind::work, true));
   unfinished.dismiss();
 }
 
-void graph_exec::submit_step(const plan_step& step, submission& to) {
+void graph_exec::submit_step(const plan_step& step, submission& pending_submission) {
   operation* const first = plan_->operations.data() + step.first_operation;
   switch (step.kind) {
     case step_kind::run:
       if (step.operations == 1) {
-        to.add(*first);
+        pending_submission.add(*first);
       } else {
         const bool is_long = step.is_long || step.operations >= long_sequence_length;
-        to.add(make_operation(operation_sequence{first, step.operations},
-                              is_long ? operation_kind::long_work : operation_kind::work));
+        pending_submission.add(
+            make_operation(operation_sequence{first, step.operations},
+                           is_long ? operation_kind::long_work : operation_kind::work));
       }
       return;
     case step_kind::host_run:
       if (step.operations == 1) {
-        to.add(*first);
+        pending_submission.add(*first);
       } else {
-        to.add(
+        pending_submission.add(
             make_operation(host_function_sequence{first, step.operations}, operation_kind::host));
       }
       return;
-    case step_kind::alone: to.add(*first); return;
+    case step_kind::alone: pending_submission.add(*first); return;
     case step_kind::record_event:
-      if (event* recorded = this_process().events.find(step.event)) recorded->record_in(to);
+      if (event* recorded = this_process().events.find(step.event))
+        recorded->record_in(pending_submission);
       return;
     case step_kind::wait_event:
       if (const event* awaited = this_process().events.find(step.event))
-        to.add_wait(awaited->recorded_point());
+        pending_submission.add_wait(awaited->recorded_point());
       return;
     case step_kind::join: return;
   }

@@ -1,5 +1,5 @@
-// model/graph_exec.hpp - an executable graph: what was instantiated, ready to be launched any
-// number of times.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/graph_exec.hpp - an executable graph: instantiated once, launched many times.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,11 @@ class graph;
 struct graph_node;
 class stream;
 
-// Independent of the graph that it was made from. Objects are reused (handle_table.hpp):
-// instantiate() begins a life, close() ends it.
+// An executable graph, independent of the graph that it was made from. Objects are reused
+// (handle_table.hpp): instantiate() begins a lifetime, close() ends it.
 //
-// Thread safety: all members, from any thread; instantiate() with the lock of the graphs held.
+// Thread safety: all members may be called from any thread; instantiate() requires the lock of the
+// graphs.
 class graph_exec {
  public:
   // Why a graph could not be instantiated.
@@ -32,50 +33,51 @@ class graph_exec {
     graph_node* error_node = nullptr;
   };
 
-  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a
-  // cycle, with a condition that no node uses, or with a body that holds what it may not;
-  // CUDA_ERROR_NOT_SUPPORTED for one that may have one executable and has it. Throws
-  // std::bad_alloc.
-  abi::CUresult instantiate(const graph& from, unsigned long long flags, instantiate_error& reason);
+  // Instantiates the current state of a graph.
+  //
+  // Returns CUDA_ERROR_INVALID_VALUE and sets `reason` for a cycle, an unused condition, or a body
+  // with unsupported nodes. Returns CUDA_ERROR_NOT_SUPPORTED if the graph can have one executable
+  // and already has it. Throws std::bad_alloc.
+  abi::CUresult instantiate(const graph& source_graph, unsigned long long flags,
+                            instantiate_error& reason);
 
-  // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing.
-  // CUDA_ERROR_INVALID_VALUE for words in memory whose words calls do not take either
-  // (value_work.hpp). Of memory that the graph allocates or frees: what
-  // graph_memory::launch::begin() says. Throws std::bad_alloc; then part of the graph may have been
-  // submitted.
-  abi::CUresult launch(stream& in);
+  // Submits the whole graph to a stream, after earlier launches. Does not block. Returns
+  // CUDA_ERROR_INVALID_VALUE if a value operation uses memory that it may not use (operations.hpp),
+  // or an error of graph_memory::launch::begin(). Throws std::bad_alloc; part of the graph may then
+  // be submitted.
+  abi::CUresult launch(stream& target_stream);
 
-  // Changes what a node does in later launches; it is named by the node of the instantiated graph,
-  // or of a body in it. CUDA_ERROR_INVALID_VALUE where the graph had no such node, of such a kind,
-  // or what the node does may not change that way. With the lock of the graphs held.
+  // Changes a node in later launches. `origin` is the node in the instantiated graph or in a body
+  // of it. Returns CUDA_ERROR_INVALID_VALUE if there is no such node of this kind, or if the change
+  // is not allowed. Requires the lock of the graphs.
   abi::CUresult set_node(abi::CUgraphNode origin, const node_params& params);
 
-  // The same for all nodes of a child graph. CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE for one of
-  // another shape.
+  // Like set_node(), for all nodes of a child graph. Returns CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+  // for a different topology.
   abi::CUresult set_child(abi::CUgraphNode origin, const graph& child);
 
-  // The same for all nodes, and the user objects of the graph for its own: all or nothing.
-  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE with the reason for a graph of another shape, or with a
-  // change that is not allowed; CUDA_ERROR_NOT_SUPPORTED without one for a graph with memory nodes
-  // that has an executable.
+  // Like set_node(), for all nodes and the user objects; all change or none. Returns
+  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and sets `reason` for a different topology or a change
+  // that is not allowed. Returns CUDA_ERROR_NOT_SUPPORTED, without a reason, if the graph has
+  // memory nodes and another executable.
   abi::CUresult update(const graph& to, exec_topology::difference& reason);
 
-  // Switches a set or copy off and on; switched off it does nothing, in its place.
-  // CUDA_ERROR_INVALID_VALUE for other nodes.
+  // Enable or disable a memset, copy or kernel node. A disabled node does nothing, but keeps its
+  // dependencies. Return CUDA_ERROR_INVALID_VALUE for other nodes.
   abi::CUresult set_enabled(abi::CUgraphNode origin, bool enabled);
   abi::CUresult get_enabled(abi::CUgraphNode origin, bool& enabled);
 
-  // What was launched still runs. The handle must have been retired before.
+  // Ends the lifetime; launched work still runs. The handle must already be retired.
   void close() noexcept;
 
-  // CUDA_GRAPH_INSTANTIATE_FLAG_*, as cuGraphExecGetFlags tells them.
+  // CUDA_GRAPH_INSTANTIATE_FLAG_*, as returned by cuGraphExecGetFlags.
   [[nodiscard]] unsigned long long flags() const noexcept { return flags_; }
 
  private:
   using submission = engine::timeline::submission;
   [[nodiscard]] bool has_work() const noexcept;
-  void submit(stream& in, graph_memory::launch* memory);
-  void submit_nothing(stream& in);
+  void submit(stream& target_stream, graph_memory::launch* memory);
+  void submit_nothing(stream& target_stream);
   void submit_plan(submission& main);
   void submit_step(const plan_step& step, submission& to);
 
@@ -86,29 +88,30 @@ class graph_exec {
   [[nodiscard]] const kernel_work* kernel_of(const exec_node& node) noexcept;
   [[nodiscard]] bool has_other_attributes(const exec_node& node, const node_params& params);
   void change(const exec_node& node, const node_params& params, launch_plan& scratch);
-  [[nodiscard]] bool match_by_index(const exec_topology& of, const graph& to,
+  [[nodiscard]] bool match_by_index(const exec_topology& topology, const graph& to,
                                     exec_topology::pairs& out, launch_plan& scratch);
-  exec_topology::difference pair(const exec_topology& of, const graph& to,
+  exec_topology::difference pair(const exec_topology& topology, const graph& to,
                                  exec_topology::pairs& out, launch_plan& scratch);
-  exec_topology::difference change_all(const exec_topology& of, const graph& to, const graph* keep);
+  exec_topology::difference change_all(const exec_topology& topology, const graph& to,
+                                       const graph* keep);
   [[nodiscard]] std::span<engine::operation> operations_of(const exec_node& node) noexcept;
   [[nodiscard]] static bool may_be_disabled(const exec_node& node) noexcept;
 
-  std::mutex mutex_;  // launches of an executable come one after the other
+  std::mutex mutex_;  // orders the launches of the executable
   plan_reference plan_;
   exec_topology shape_;
-  std::unordered_map<const exec_node*, engine::operation>
-      disabled_;  // with what they do when they are switched on
+  // Disabled nodes, with their operations for when they are enabled.
+  std::unordered_map<const exec_node*, engine::operation> disabled_;
   unsigned long long flags_ = 0;
-  std::shared_ptr<void>
-      claim_;  // of a graph with memory nodes: it has no other executable meanwhile
+  // For a graph with memory nodes: while held, it can have no other executable.
+  std::shared_ptr<void> claim_;
   engine::point last_launch_;
-  std::vector<engine::timeline*>
-      branch_timelines_;  // of the plan's lanes but the first, which is the stream's own
-  std::vector<std::optional<submission>>
-      submissions_;  // scratch of a launch: a submission to each of them
-  std::vector<engine::point>
-      step_points_;  // scratch of a launch: where each step that others wait for is complete
+  // One per branch of the plan, except branch 0, which is the launching stream.
+  std::vector<engine::timeline*> branch_timelines_;
+  // Used during a launch: a submission to each branch timeline.
+  std::vector<std::optional<submission>> submissions_;
+  // Used during a launch: where each awaited step is complete.
+  std::vector<engine::point> step_points_;
 };
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,6 @@
-// model/graph_node.cpp - what a node is, and how it ends.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/graph_node.cpp - node parameters, and the
+// destruction of nodes.
 #include "embedded/model/graph/graph_node.hpp"
 
 #include <iterator>
@@ -27,9 +29,10 @@ CUgraphNodeType graph_node::type() const noexcept {
   return types[params.index()];
 }
 
-void kernel_params::copy_attributes_from(const kernel_params& of) {
-  desc = desc->with(shape_with_attributes(*desc, *of.desc), of.desc->priority());
-  inert_attributes = of.inert_attributes;
+void kernel_params::copy_attributes_from(const kernel_params& source_params) {
+  desc =
+      desc->with(shape_with_attributes(*desc, *source_params.desc), source_params.desc->priority());
+  inert_attributes = source_params.inert_attributes;
 }
 
 CUgraphNode graph_node::handle() const noexcept {
@@ -39,8 +42,8 @@ CUgraphNode graph_node::handle() const noexcept {
 void graph_node::set_child_graph(graph& child) noexcept {
   child.become_subgraph_of(*in, false);
   if (child.has_memory_nodes()) in->set_has_memory_nodes();
-  const auto* const had = std::get_if<child_params>(&params);
-  graph* const old = had == nullptr ? nullptr : had->subgraph;
+  const auto* const old_child = std::get_if<child_params>(&params);
+  graph* const old = old_child == nullptr ? nullptr : old_child->subgraph;
   params = child_params{&child};
   if (old != nullptr) old->destroy();
 }

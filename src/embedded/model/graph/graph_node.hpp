@@ -1,4 +1,5 @@
-// model/graph_node.hpp - a node of a graph: its kind, its parameters, its edges.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/graph_node.hpp - a node of a graph: kind, parameters and edges.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@ class kernel_work;
 struct graph_block;
 struct graph_node;
 
-// What the program gave for a node of each kind, checked.
+// The checked parameters of each kind of node.
 
 struct empty_params {};
 
@@ -30,7 +31,7 @@ struct memset_params {
 struct copy_params {
   abi::CUDA_MEMCPY3D desc;
   abi::CUcontext in;
-  bool fixed = false;  // executables of it take no other copy in its place
+  bool fixed = false;  // executables accept no other copy for it
 };
 
 struct value_params {
@@ -39,7 +40,7 @@ struct value_params {
 };
 
 struct child_params {
-  graph* subgraph;  // the node's own
+  graph* subgraph;  // owned by the node
 };
 
 struct record_params {
@@ -53,14 +54,14 @@ struct wait_params {
 struct conditional_params {
   abi::CUgraphConditionalHandle condition;
   abi::CUgraphConditionalNodeType type;
-  std::vector<graph*> bodies;  // the node's own
-  std::vector<abi::CUgraph>
-      handles;  // of the bodies, for the program to read as long as the node is there
+  std::vector<graph*> bodies;  // owned by the node
+  // The handles of the bodies, which the program may read while the node exists.
+  std::vector<abi::CUgraph> handles;
 };
 
 struct alloc_params {
   std::shared_ptr<graph_block> block;
-  abi::CUDA_MEM_ALLOC_NODE_PARAMS desc;  // but for its access descriptors
+  abi::CUDA_MEM_ALLOC_NODE_PARAMS desc;  // without its access descriptors
   std::vector<abi::CUmemAccessDesc> access;
 };
 
@@ -69,15 +70,15 @@ struct free_params {
 };
 
 struct kernel_params {
-  std::shared_ptr<const kernel_work> desc;  // with those attributes that count
-  abi::CUfunction function;                 // this and the next two as the program gave them
+  std::shared_ptr<const kernel_work> desc;  // with the attributes that have an effect
+  abi::CUfunction function;                 // function, kernel and in: as the program gave them
   abi::CUkernel kernel;
   abi::CUcontext in;
-  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue>
-      inert_attributes;  // attributes that have no effect
+  // Attributes without an effect.
+  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> inert_attributes;
 
-  // Takes over the attributes of another one.
-  void copy_attributes_from(const kernel_params& of);
+  // Copies the attributes of another kernel node.
+  void copy_attributes_from(const kernel_params& source_params);
 };
 
 using node_params =
@@ -85,38 +86,37 @@ using node_params =
                  child_params, record_params, wait_params, conditional_params, alloc_params,
                  free_params, kernel_params>;
 
-// Where an edge that is not an ordinary one comes from, and how: from a kernel, before it has
+// The source and data of an edge that is not ordinary: it starts at a kernel, before the kernel has
 // ended.
 struct programmatic_edge {
   const graph_node* from;
   abi::CUgraphEdgeData data;
 };
 
-// Objects are reused (handle_table.hpp). Guarded by the lock of the graphs (process::graphs_mutex).
+// A node. Objects are reused (handle_table.hpp). Guarded by the lock of the graphs
+// (process::graphs_mutex).
 struct graph_node {
   graph* in = nullptr;
   node_params params;
-  node_list dependencies;  // in the order in which the edges were added; none twice
+  node_list dependencies;  // in the order in which the edges were added; without duplicates
   node_list dependents;
-  std::vector<programmatic_edge>
-      programmatic_edges;  // of the edges to this node, those that are not ordinary
-  abi::CUgraphNode cloned_from =
-      nullptr;           // the handle of the node that a clone's node is the counterpart of
-  std::size_t mark = 0;  // scratch of whoever walks the graph
+  // The edges to this node that are not ordinary.
+  std::vector<programmatic_edge> programmatic_edges;
+  abi::CUgraphNode cloned_from = nullptr;  // the handle of the original of a cloned node
+  std::size_t mark = 0;                    // scratch for graph traversals
 
-  // Makes it a child graph node, with a graph that is its own from now on. A child graph that it
-  // had ends.
+  // Makes it a child graph node that owns `child`. Destroys its previous child graph.
   void set_child_graph(graph& child) noexcept;
 
-  // The graphs that are its own: a child graph, or bodies.
+  // Returns the graphs that the node owns: a child graph, or bodies.
   [[nodiscard]] std::span<graph* const> subgraphs() const noexcept;
 
   [[nodiscard]] abi::CUgraphNodeType type() const noexcept;
   [[nodiscard]] abi::CUgraphNode handle() const noexcept;
 };
 
-// Many nodes are more than a cache holds, and reading them one by one is waiting for memory: who
-// walks along a list of them asks, at each, for one that comes later.
+// Large graphs exceed the cache, and reading their nodes one by one waits for memory. A loop over a
+// list of nodes therefore prefetches a later node.
 inline constexpr std::size_t prefetch_distance = 8;
 inline void prefetch_node(const graph_node* upcoming) noexcept {
   __builtin_prefetch(&upcoming->params);
@@ -126,7 +126,7 @@ inline void prefetch_node(const std::vector<graph_node*>& list, std::size_t at) 
   if (at + prefetch_distance < list.size()) prefetch_node(list[at + prefetch_distance]);
 }
 
-// Releases a node's own parts and gives the object back.
+// Releases what a node owns, and returns the object for reuse.
 void destroy_node(graph_node& node) noexcept;
 
 }  // namespace weir::embedded::model

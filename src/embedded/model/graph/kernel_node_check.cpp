@@ -1,4 +1,5 @@
-// model/kernel_node_check.cpp - looking at a node's shape again, when a part of it changes.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/kernel_node_check.cpp - checks a kernel node's shape again when a part of it changes.
 #include "embedded/model/graph/kernel_node_check.hpp"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/device.hpp"
-#include "embedded/model/kernel/launch_limits.hpp"
+#include "embedded/model/kernel/launch_shape.hpp"
 #include "embedded/model/kernel/occupancy.hpp"
 
 namespace weir::embedded::model {
@@ -23,13 +24,15 @@ bool has_compiled_cluster(const weir_kernel& kernel) noexcept { return kernel.cl
 
 bool is_cluster(const weir_kernel& of, const launch_shape& shape) noexcept {
   const weir_extent& size = shape.cluster;
-  const weir_extent& own = of.cluster;
+  const weir_extent& compiled_cluster = of.cluster;
   if (!is_multiple(shape.grid, size) || cluster_volume(size) > limits::non_portable_cluster)
     return false;
-  return !has_compiled_cluster(of) || (own.x == size.x && own.y == size.y && own.z == size.z);
+  return !has_compiled_cluster(of) ||
+         (compiled_cluster.x == size.x && compiled_cluster.y == size.y &&
+          compiled_cluster.z == size.z);
 }
 
-std::uint64_t max_resident_blocks(const context& in, const weir_kernel& of,
+std::uint64_t max_resident_blocks(const context& owner_context, const weir_kernel& of,
                                   const launch_shape& shape) noexcept {
   constexpr std::size_t shared = limits::shared_per_block_opt_in;
   const block_resources demand{
@@ -39,7 +42,7 @@ std::uint64_t max_resident_blocks(const context& in, const weir_kernel& of,
       .shared_memory = limits::shared_per_multiprocessor,
       .registers = limits::registers_per_thread};
   int multiprocessors = 0;
-  (void)in.owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
+  (void)owner_context.owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
   const auto threads = static_cast<unsigned>(cluster_volume(shape.block));
   return std::uint64_t{resident_blocks(demand, threads, shape.shared)} *
          static_cast<unsigned>(multiprocessors);

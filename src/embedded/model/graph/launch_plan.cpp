@@ -1,4 +1,5 @@
-// model/launch_plan.cpp - compiling a graph: lanes chosen, runs put together.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/launch_plan.cpp - compiles a graph: assigns branches, and groups operations.
 #include "embedded/model/graph/launch_plan.hpp"
 
 #include <algorithm>
@@ -18,8 +19,9 @@ namespace {
 
 constexpr std::uint32_t no_node = flat_graph::none;
 
-// Host functions of other streams have their turn after so many.
-constexpr std::uint32_t max_host_run = 64;
+// The highest number of host functions in one step. Between two steps, host functions of other
+// streams can run.
+constexpr std::uint32_t max_host_functions_per_step = 64;
 
 class compiler {
  public:
@@ -40,8 +42,8 @@ class compiler {
   std::uint32_t awaited_index_of(plan_step& awaited);
   std::uint32_t add_operation(std::uint32_t number, plan_step& step, bool may_join);
   std::uint32_t add_step(const plan_step& step);
-  [[nodiscard]] bool can_join(const operation& what, const plan_step& step,
-                              const plan_step& before) const;
+  [[nodiscard]] bool can_join(const operation& next_operation, const plan_step& step,
+                              const plan_step& previous) const;
   void group_by_step();
 
   const flat_graph& flat_;
@@ -49,10 +51,10 @@ class compiler {
   const branch_assignment assignment_;
   launch_plan& plan_;
   std::vector<plan_location>& locations_;  // of each node
-  std::vector<std::uint32_t> last_step_;   // each lane, its last step
-  std::vector<std::uint32_t>
-      latest_;  // of each lane, the step that a node waits for; scratch of add_waits()
-  std::vector<std::uint32_t> step_of_;  // of each operation, where there are several lanes
+  std::vector<std::uint32_t> last_step_;   // the last step of each branch
+  // For each branch, the step that a node waits for; scratch of add_waits().
+  std::vector<std::uint32_t> latest_;
+  std::vector<std::uint32_t> step_of_;  // the step of each operation, if there are several branches
 };
 
 void compiler::make_steps() {
@@ -70,23 +72,25 @@ void compiler::make_steps() {
   if (!step_of_.empty()) group_by_step();
 }
 
-// A step that others wait for has a number.
+// Returns the number of a step that steps of other branches wait for. Assigns the number at the
+// first call.
 std::uint32_t compiler::awaited_index_of(plan_step& awaited) {
   if (awaited.awaited_index == plan_step::no_index) awaited.awaited_index = plan_.awaited_steps++;
   return awaited.awaited_index;
 }
 
-// Of several steps in one lane, the last is enough.
+// Adds the waits of a step. If it depends on several steps of one branch, it only waits for the
+// last.
 void compiler::add_waits(std::uint32_t node, plan_step& step) {
   step.first_wait = static_cast<std::uint32_t>(plan_.waits.size());
-  for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    std::uint32_t& latest = latest_[assignment_.branch_of[before]];
-    const std::uint32_t awaited = locations_[before].step;
-    if (assignment_.branch_of[before] != step.branch && (latest == no_node || latest < awaited))
+  for (const std::uint32_t previous : flat_.dependencies_of(node)) {
+    std::uint32_t& latest = latest_[assignment_.branch_of[previous]];
+    const std::uint32_t awaited = locations_[previous].step;
+    if (assignment_.branch_of[previous] != step.branch && (latest == no_node || latest < awaited))
       latest = awaited;
   }
-  for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    std::uint32_t& latest = latest_[assignment_.branch_of[before]];
+  for (const std::uint32_t previous : flat_.dependencies_of(node)) {
+    std::uint32_t& latest = latest_[assignment_.branch_of[previous]];
     if (latest != no_node) plan_.waits.push_back(awaited_index_of(plan_.steps[latest]));
     latest = no_node;
   }
@@ -114,12 +118,13 @@ void compiler::make_step(std::uint32_t node) {
   location.operations =
       static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
 
-  // Several operations of a node stay beside each other: they join no_node of before.
+  // The operations of a node stay consecutive: if there are several, the first joins no earlier
+  // step.
   for (std::uint32_t i = 0; i < location.operations; ++i) {
     location.step = add_operation(location.first_operation + i, step, location.operations == 1);
   }
   if (location.operations != 0) return;
-  // With neither work nor waits it is complete where its lane is anyhow.
+  // Without work and waits, it is complete at the last step of its branch.
   const bool nothing =
       step.kind == step_kind::join && step.waits == 0 && last_step_[step.branch] != no_node;
   location.step = nothing ? last_step_[step.branch] : add_step(step);
@@ -130,30 +135,30 @@ std::uint32_t compiler::add_step(const plan_step& step) {
   return last_step_[step.branch] = static_cast<std::uint32_t>(plan_.steps.size() - 1);
 }
 
-// Does an operation go on with the run before it in its lane? Not where others wait for the end of
-// that, and not where it comes after more than the run does.
-bool compiler::can_join(const operation& what, const plan_step& step,
-                        const plan_step& before) const {
-  if (step.waits != 0 || before.awaited_index != plan_step::no_index || options_.node_by_node)
+// Returns true if an operation can extend the previous step of its branch. It cannot if a step of
+// another branch waits for that step, or if the operation itself waits for another branch.
+bool compiler::can_join(const operation& next_operation, const plan_step& step,
+                        const plan_step& previous) const {
+  if (step.waits != 0 || previous.awaited_index != plan_step::no_index || options_.node_by_node)
     return false;
-  if (before.kind == step_kind::run) return what.kind != operation_kind::host;
-  return before.kind == step_kind::host_run && what.kind != operation_kind::long_work &&
-         before.operations < max_host_run;
+  if (previous.kind == step_kind::run) return next_operation.kind != operation_kind::host;
+  return previous.kind == step_kind::host_run && next_operation.kind != operation_kind::long_work &&
+         previous.operations < max_host_functions_per_step;
 }
 
-// The waits of the step go with its first operation.
+// The waits of the step belong to its first operation.
 std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step, bool may_join) {
-  const operation& what = plan_.operations[number];
-  const bool is_long = what.kind == operation_kind::long_work;
+  const operation& next_operation = plan_.operations[number];
+  const bool is_long = next_operation.kind == operation_kind::long_work;
   std::uint32_t in = last_step_[step.branch];
-  if (what.kind != operation_kind::wait_value && may_join && in != no_node &&
-      can_join(what, step, plan_.steps[in])) {
+  if (next_operation.kind != operation_kind::wait_value && may_join && in != no_node &&
+      can_join(next_operation, step, plan_.steps[in])) {
     ++plan_.steps[in].operations;
     plan_.steps[in].is_long = plan_.steps[in].is_long || is_long;
   } else {
-    step.kind = what.kind == operation_kind::wait_value ? step_kind::alone
-                : what.kind == operation_kind::host     ? step_kind::host_run
-                                                        : step_kind::run;
+    step.kind = next_operation.kind == operation_kind::wait_value ? step_kind::alone
+                : next_operation.kind == operation_kind::host     ? step_kind::host_run
+                                                                  : step_kind::run;
     step.first_operation = number;
     step.operations = 1;
     step.is_long = is_long;
@@ -164,7 +169,7 @@ std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step, boo
   return in;
 }
 
-// Lanes were filled by turns. The operations of each step come to lie beside each other.
+// Branches were filled alternately. Moves the operations of each step next to each other.
 void compiler::group_by_step() {
   std::uint32_t next = 0;
   for (plan_step& step : plan_.steps) {
@@ -187,7 +192,7 @@ void compiler::group_by_step() {
   }
 }
 
-// Behind the operations of all steps: the operations of a body are one after the other.
+// Compiles the bodies after the operations of all steps. The operations of a body are consecutive.
 void compiler::make_bodies() {
   for (const flat_graph::body& body : flat_.bodies()) {
     const auto first = static_cast<std::uint32_t>(plan_.operations.size());
@@ -228,18 +233,18 @@ launch_plan::launch_plan(const launch_plan& other)
     retained_by_children[child].share(retained);
 }
 
-plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
+plan_reference compile(const graph& source_graph, const std::vector<graph_node*>& order,
                        std::vector<plan_location>& locations) {
   auto* const plan = new launch_plan;
-  plan_reference made{plan};
+  plan_reference created{plan};
   const flat_graph flat{order};
   const branch_options options = branch_options::from_schedule();
   compiler work{flat, options, *plan, locations};
   work.make_steps();
   work.make_bodies();
-  from.share_retained_objects(plan->retained_objects);
-  plan->memory = graph_memory::use_of(from);
-  return made;
+  source_graph.share_retained_objects(plan->retained_objects);
+  plan->memory = graph_memory::use_of(source_graph);
+  return created;
 }
 
 }  // namespace weir::embedded::model

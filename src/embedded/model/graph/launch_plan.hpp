@@ -1,4 +1,5 @@
-// model/launch_plan.hpp - a graph compiled to what a launch submits.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/launch_plan.hpp - a graph compiled to the operations that a launch submits.
 #pragma once
 
 #include <atomic>
@@ -15,48 +16,47 @@
 #include "embedded/model/graph/graph_node.hpp"
 #include "embedded/model/graph/memory/graph_memory.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
-#include "embedded/model/stream/work.hpp"
+#include "embedded/model/stream/operations.hpp"
 
 namespace weir::embedded::model {
 
-// Work that the engine does on a lane in one go.
+// The kinds of steps. A step is work of a branch that the engine runs as a unit.
 enum class step_kind : std::uint8_t {
-  run,       // operations that run one after the other, as one operation of the lane
-  host_run,  // the same on the thread of the host functions: host functions, and short work between
-             // them
-  alone,     // an operation that the engine has to see: a wait for a value
-  record_event,  // the event is recorded there at each launch
-  wait_event,    // the lane waits for the point that the event has at the launch
-  join,          // nothing but its waits
+  run,       // consecutive operations, as one operation of the branch
+  host_run,  // like run, on the host function thread: host functions and short work between them
+  alone,     // an operation that the engine must see: a value wait
+  record_event,  // records the event at each launch
+  wait_event,    // waits for the event's point at the time of the launch
+  join,          // only waits
 };
 
-// A part of a lane's work, which waits for steps of other lanes first.
+// A part of a branch's work, which first waits for steps of other branches.
 struct plan_step {
   step_kind kind = step_kind::join;
-  bool is_long = false;  // has operations of kind long_work
+  bool is_long = false;  // contains operations of kind long_work
   std::uint32_t branch = 0;
   std::uint32_t first_operation = 0;
   std::uint32_t operations = 0;
   std::uint32_t first_wait = 0;
   std::uint32_t waits = 0;
-  std::uint32_t awaited_index = no_index;  // its number among the steps that others wait for
+  std::uint32_t awaited_index = no_index;  // its number among the awaited steps
   abi::CUevent event = nullptr;
 
   static constexpr std::uint32_t no_index = ~std::uint32_t{0};
 };
 
-// Where a node's work is in a plan: its operations, which are one after the other, and its step.
+// The work of a node in a plan: its consecutive operations, and its step.
 struct plan_location {
   std::uint32_t first_operation = 0;
   std::uint32_t operations = 0;
-  std::uint32_t step = 0;  // of the last of them
+  std::uint32_t step = 0;  // the step of the last operation
 };
 
-// What a launch submits: lanes (branch_assignment.hpp) of steps, each of which costs the engine no
-// more than one operation.
+// The work that a launch submits: branches (branch_assignment.hpp) of steps. Each step costs the
+// engine at most one operation.
 //
-// Shared by the executable and its launches in flight, and not changed while it is: an update makes
-// another.
+// Shared by the executable and its launches in flight. Immutable while shared: an update makes
+// another plan.
 class launch_plan {
  public:
   launch_plan() = default;
@@ -65,19 +65,23 @@ class launch_plan {
   std::vector<plan_step> steps;      // each comes after those that it waits for
   std::vector<std::uint32_t> waits;  // numbers of awaited steps
   std::vector<engine::operation> operations;
-  std::vector<std::unique_ptr<pitched_copy_work>>
-      pitched_copies;  // too large for an operation, which points to its own
-  std::vector<std::shared_ptr<const kernel_work>> kernels;  // likewise
+  // Pitched copies are too large to store in an operation, which points to an element of this
+  // vector.
+  std::vector<std::unique_ptr<pitched_copy_work>> pitched_copies;
+  // Operations also point to elements of this vector.
+  std::vector<std::shared_ptr<const kernel_work>> kernels;
   std::vector<plan_conditional> conditionals;
   std::uint32_t branches = 1;
   std::uint32_t awaited_steps = 0;
-  bool uses_words = false;  // waits for values, or writes some
+  bool uses_words = false;  // contains value waits or writes
   user_object_references retained_objects;
-  std::map<std::uint32_t, user_object_references> retained_by_children;  // that were set
+  // The user objects of child graphs that were replaced by set_child().
+  std::map<std::uint32_t, user_object_references> retained_by_children;
   graph_memory_usage memory;
 
-  std::atomic<std::uint32_t> users{0};  // plan_reference
-  std::atomic<bool> is_leaked{false};   // for good, behind the one before
+  std::atomic<std::uint32_t> users{0};  // counted by plan_reference
+  // True if a failed launch leaked it (graph_exec.cpp); next_leaked then links it.
+  std::atomic<bool> is_leaked{false};
   launch_plan* next_leaked = nullptr;
 };
 
@@ -110,9 +114,10 @@ class plan_reference {
   launch_plan* plan_ = nullptr;
 };
 
-// Compiles a graph without cycles, whose nodes are given in order. Each node's mark tells which
-// place is its own, in child graphs, too. Throws std::bad_alloc.
-[[nodiscard]] plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
+// Compiles a graph without cycles, whose nodes are given in topological order. Stores a location
+// for each node, with the node's mark as index, also in child graphs. Throws std::bad_alloc.
+[[nodiscard]] plan_reference compile(const graph& source_graph,
+                                     const std::vector<graph_node*>& order,
                                      std::vector<plan_location>& locations);
 
 }  // namespace weir::embedded::model

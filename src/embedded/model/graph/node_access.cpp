@@ -1,4 +1,5 @@
-// model/node_access.cpp - contexts of nodes, and the memory that they reach.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_access.cpp - contexts of nodes, and the memory that they can access.
 #include "embedded/model/graph/node_access.hpp"
 
 #include "embedded/model/core/context.hpp"
@@ -12,7 +13,7 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-memory_user accessor_for(CUcontext context, bool copies) noexcept {
+memory_user memory_user_of_node(CUcontext context, bool copies) noexcept {
   const process& p = this_process();
   if (!p.has_several_devices()) return {};
   return {p.contexts.find(context), copies};
@@ -24,10 +25,11 @@ CUcontext context_for_memset(CUdeviceptr memory, CUcontext requested) noexcept {
   const allocation* const in = address_map::find(memory);
   const context* const named = p.contexts.find(requested);
   const bool owned = in != nullptr && in->kind == memory_kind::device;
-  return owned && named != nullptr && in->on != &named->owner() ? in->owner->handle() : requested;
+  return owned && named != nullptr && in->memory_device != &named->owner() ? in->owner->handle()
+                                                                           : requested;
 }
 
-// Memory that is gone is no reason.
+// Nodes whose memory was freed do not count.
 const graph_node* find_inaccessible_memset(const graph& in) noexcept {
   for (const graph* part = in.first_subgraph(); part != nullptr; part = part->next_subgraph()) {
     if (const graph_node* const found = find_inaccessible_memset(*part)) return found;
@@ -36,7 +38,7 @@ const graph_node* find_inaccessible_memset(const graph& in) noexcept {
     const auto* const set = std::get_if<memset_params>(&node->params);
     memset_work unused;
     if (set != nullptr && to_work(set->desc, unused) == CUDA_SUCCESS &&
-        to_work(set->desc, unused, accessor_for(set->in, false)) != CUDA_SUCCESS) {
+        to_work(set->desc, unused, memory_user_of_node(set->in, false)) != CUDA_SUCCESS) {
       return node;
     }
   }

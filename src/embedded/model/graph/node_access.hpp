@@ -1,4 +1,5 @@
-// model/node_access.hpp - which device the work of nodes is on, where there are several.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_access.hpp - the contexts and devices of nodes, with several devices.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -9,16 +10,16 @@ namespace weir::embedded::model {
 class graph;
 struct graph_node;
 
-// Who does what a node for a context does.
-[[nodiscard]] memory_user accessor_for(abi::CUcontext context, bool copies) noexcept;
+// Returns the user whose access is checked for a node of a context.
+[[nodiscard]] memory_user memory_user_of_node(abi::CUcontext context, bool copies) noexcept;
 
-// The context for which a set that is given one is: memory that a context owns on another device is
-// set for that context.
+// Returns the context of a memset node for which `requested` was given. For memory that a context
+// owns on another device it is that context.
 [[nodiscard]] abi::CUcontext context_for_memset(abi::CUdeviceptr memory,
                                                 abi::CUcontext requested) noexcept;
 
-// A set, in a graph or in what is part of it, whose context does not reach its memory: one that was
-// captured so, or whose memory was closed to it since. Null where there is none.
+// Returns a memset node, in the graph or a subgraph, whose context cannot access its memory, or
+// null. Captures can create them, and access can be revoked later.
 [[nodiscard]] const graph_node* find_inaccessible_memset(const graph& in) noexcept;
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,5 @@
-// model/node_list.cpp - taking nodes out of long lists.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_list.cpp - removes nodes from long lists.
 #include "embedded/model/graph/node_list.hpp"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ bool node_list::index_nodes() noexcept {
   }
 }
 
-// Who reads the list after each gains nothing from places: they are remembered from the second one
-// on.
+// Builds the index only from the second removal on, because a caller that reads the list after each
+// removal would not use it.
 void node_list::search_and_erase(const graph_node* node) noexcept {
   std::erase(nodes_, node);
   if (nodes_.size() >= long_list && pending_erase_ == nullptr)

@@ -1,4 +1,5 @@
-// model/node_list.hpp - nodes in the order in which they came, of which any may be taken out soon.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_list.hpp - an ordered list of nodes with fast removal.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,11 @@ namespace weir::embedded::model {
 
 struct graph_node;
 
-// The nodes of a graph, or those before or behind a node. To take nodes out of a long list one by
-// one costs the same for each however long it is, as long as nobody reads the list in between:
-// places are remembered meanwhile, and what is taken out leaves a hole.
+// The nodes of a graph, or the dependencies or dependents of a node. Repeated removal from a long
+// list takes constant time per node if the list is not read in between: an index is kept, and
+// removed nodes leave holes.
 //
-// Not locked: reading may close holes, too. Guarded by the lock of the graphs.
+// Thread safety: none, because reading may remove holes. Guarded by the lock of the graphs.
 class node_list {
  public:
   [[nodiscard]] std::size_t size() const noexcept {
@@ -24,7 +25,7 @@ class node_list {
   }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  // All of them, in order.
+  // Returns all nodes, in order.
   [[nodiscard]] const std::vector<graph_node*>& all() const noexcept {
     if (pending_erase_ != nullptr) [[unlikely]]
       compact();
@@ -34,16 +35,16 @@ class node_list {
   [[nodiscard]] auto end() const noexcept { return all().end(); }
   [[nodiscard]] graph_node* operator[](std::size_t i) const noexcept { return all()[i]; }
 
-  // The next push_back() does not throw: this does.
+  // Makes the next push_back() not throw. Throws std::bad_alloc.
   void make_room();
   void reserve(std::size_t count) { nodes_.reserve(count); }
 
-  // Throws std::bad_alloc, and then nothing was added.
+  // Throws std::bad_alloc without adding anything.
   void push_back(graph_node* node) {
     (void)all();
     nodes_.push_back(node);
   }
-  // The same for all of them, in place of what was there.
+  // Replaces all nodes. Throws std::bad_alloc.
   void assign(std::span<graph_node* const> nodes) {
     (void)all();
     nodes_.assign(nodes.begin(), nodes.end());
@@ -56,10 +57,10 @@ class node_list {
   void erase(const graph_node* node) noexcept;
 
  private:
-  // What is remembered from when a node is taken out of a long list to when the list is read.
+  // The state kept from a removal in a long list to the next read.
   struct pending_erase {
-    std::unordered_map<const graph_node*, std::uint32_t>
-        indices;  // of all that are there; empty until it is worth it
+    // The indices of all nodes in the list; empty until the second removal.
+    std::unordered_map<const graph_node*, std::uint32_t> indices;
     std::uint32_t holes = 0;
   };
 
@@ -67,7 +68,7 @@ class node_list {
   [[nodiscard]] bool index_nodes() noexcept;
   void compact() const noexcept;
 
-  mutable std::vector<graph_node*> nodes_;  // null: a hole
+  mutable std::vector<graph_node*> nodes_;  // null for a hole
   mutable std::unique_ptr<pending_erase> pending_erase_;
 };
 

@@ -1,5 +1,5 @@
-// model/node_operations.cpp - parameters of nodes turned into operations, and the ways in which
-// they may change.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_operations.cpp - converts node parameters to operations, and checks changes.
 #include "embedded/model/graph/node_operations.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "embedded/model/graph/launch_plan.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/stream/box_copy.hpp"
-#include "embedded/model/stream/value_work.hpp"
+#include "embedded/model/stream/operations.hpp"
 
 namespace weir::embedded::model {
 
@@ -20,18 +20,18 @@ using engine::operation_kind;
 
 namespace {
 
-// One of a plan's pitched copies.
+// The work of an operation that runs a pitched copy of a plan.
 struct indexed_copy {
   const pitched_copy_work* desc;
-  std::size_t number;
+  std::size_t number;  // its index in launch_plan::pitched_copies
 
   void run() const noexcept { desc->run(); }
 };
 
-// One of a plan's kernels.
+// The work of an operation that runs a kernel of a plan.
 struct indexed_kernel {
   const kernel_work* desc;
-  std::size_t number;
+  std::size_t number;  // its index in launch_plan::kernels
 
   [[nodiscard]] bool run() const noexcept { return desc->run(); }
 };
@@ -52,10 +52,10 @@ Work work_of(const engine::operation& operation) noexcept {
 
 const plan_conditional& node_of(const engine::operation& conditional) noexcept {
   const auto work = work_of<conditional_work>(conditional);
-  return work.in->conditionals[work.number];
+  return work.plan->conditionals[work.number];
 }
 
-// That the operation waits for or writes; null where it does neither.
+// Returns the word that the operation waits for or writes, or null.
 const void* word_of(const engine::operation& operation) noexcept {
   if (does<value_wait>(operation)) return work_of<value_wait>(operation).word;
   return does<value_write>(operation) ? work_of<value_write>(operation).word : nullptr;
@@ -67,7 +67,7 @@ bool is_linear(const pitched_copy_work& copy) noexcept {
 
 }  // namespace
 
-// The parameters were checked when the node got them.
+// The parameters were checked when they were set.
 void append_operations(const node_params& params, launch_plan& to) {
   if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&params)) {
     to.operations.push_back(
@@ -80,7 +80,7 @@ void append_operations(const node_params& params, launch_plan& to) {
   } else if (const auto* copy = std::get_if<copy_params>(&params)) {
     pitched_copy_work work;
     if (to_work(copy->desc, work) != CUDA_SUCCESS) {
-      to.operations.push_back(make_no_op());  // the memory is gone since
+      to.operations.push_back(make_no_op());  // the memory was freed since
     } else if (is_linear(work)) {
       to.operations.push_back(
           make_operation(copy_work{work.to, work.from, work.width}, kind_of(work.width)));
@@ -95,14 +95,15 @@ void append_operations(const node_params& params, launch_plan& to) {
     for (const CUstreamBatchMemOpParams& operation : values->operations) {
       to.uses_words = true;
       value_work work;
-      const bool there =
+      const bool has_address =
           make_work(operation, work, {value_address_check::node, {}}) == CUDA_SUCCESS;
-      if (const auto* wait = std::get_if<value_wait>(&work); there && wait != nullptr) {
+      if (const auto* wait = std::get_if<value_wait>(&work); has_address && wait != nullptr) {
         to.operations.push_back(make_operation(*wait, operation_kind::wait_value));
-      } else if (const auto* write = std::get_if<value_write>(&work); there && write != nullptr) {
+      } else if (const auto* write = std::get_if<value_write>(&work);
+                 has_address && write != nullptr) {
         to.operations.push_back(make_operation(*write));
       } else {
-        to.operations.push_back(make_no_op());  // a barrier, or the memory is gone since
+        to.operations.push_back(make_no_op());  // a barrier, or the memory was freed since
       }
     }
   } else if (const auto* kernel = std::get_if<kernel_params>(&params)) {
@@ -118,7 +119,7 @@ void append_operations(const node_params& params, launch_plan& to) {
 
 namespace {
 
-// The operations of other parameters, for as long as they are looked at.
+// The operations of new parameters, in the scratch plan, valid during the lifetime of this object.
 class wanted_operations {
  public:
   wanted_operations(const node_params& params, launch_plan& scratch) : scratch_{scratch} {
@@ -145,13 +146,13 @@ class wanted_operations {
 
 bool may_become(std::span<const engine::operation> now, node_operands operands,
                 const node_params& params, launch_plan& scratch) {
-  const wanted_operations wanted{params, scratch};
-  if (now.size() != wanted.all().size()) return false;
+  const wanted_operations requested{params, scratch};
+  if (now.size() != requested.all().size()) return false;
   const node_operands after_sides = operands_of(params);
   const bool is_fixed = operands.fixed || after_sides.fixed;
   for (std::size_t i = 0; i < now.size(); ++i) {
     const engine::operation& before = now[i];
-    const engine::operation& after = wanted.all()[i];
+    const engine::operation& after = requested.all()[i];
     if (before.body != after.body) return false;
     if (does<memset_work>(before)) {
       const auto a = work_of<memset_work>(before);
@@ -182,9 +183,10 @@ bool may_become(std::span<const engine::operation> now, node_operands operands,
 
 void replace_operations(launch_plan& in, std::span<engine::operation> now,
                         const node_params& params, launch_plan& scratch) {
-  // What an operation points to is changed in its place. The rest fits where may_become() has put
-  // it. So nothing needs memory here, where other nodes have been changed already.
-  if (now.size() == 1 && does<indexed_copy>(now.front())) return;  // becomes only what it is
+  // Data that an operation refers to is changed in place, and may_become() has checked that the
+  // rest fits. Nothing here allocates, because other nodes may have been changed already.
+  // can only be replaced by an equal copy
+  if (now.size() == 1 && does<indexed_copy>(now.front())) return;
   if (const auto* const kernel = std::get_if<kernel_params>(&params);
       kernel != nullptr && now.size() == 1) {
     auto& work = now.front().as<indexed_kernel>();
@@ -195,12 +197,12 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now,
   if (now.size() == 1 && does<conditional_work>(now.front())) {
     const auto* const conditional = std::get_if<conditional_params>(&params);
     plan_conditional& node = in.conditionals[now.front().as<conditional_work>().number];
-    if (conditional != nullptr)
-      set_condition(node, conditional->condition);  // the bodies' nodes are changed on their own
+    // The nodes of bodies are changed separately.
+    if (conditional != nullptr) set_condition(node, conditional->condition);
     return;
   }
-  const wanted_operations wanted{params, scratch};
-  std::ranges::copy(wanted.all(), now.begin());
+  const wanted_operations requested{params, scratch};
+  std::ranges::copy(requested.all(), now.begin());
 }
 
 const kernel_work* kernel_of(const engine::operation& operation) noexcept {
@@ -212,8 +214,8 @@ bool targets_other_memory(const engine::operation& set, const memset_params& tha
 }
 
 bool allows_value_memory(const launch_plan& in) noexcept {
-  return std::ranges::none_of(in.operations, [](const engine::operation& each) {
-    const void* const word = word_of(each);
+  return std::ranges::none_of(in.operations, [](const engine::operation& candidate) {
+    const void* const word = word_of(candidate);
     const allocation* const at =
         word == nullptr ? nullptr : address_map::find(reinterpret_cast<std::uintptr_t>(word));
     return at != nullptr && !supports_value_operations(*at);
@@ -225,7 +227,7 @@ void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept {
     auto& refers = copied.as<indexed_copy>();
     refers.desc = plan.pitched_copies[refers.number].get();
   } else if (does<conditional_work>(copied)) {
-    copied.as<conditional_work>().in = &plan;
+    copied.as<conditional_work>().plan = &plan;
   }
 }
 

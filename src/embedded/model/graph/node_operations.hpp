@@ -1,4 +1,5 @@
-// model/node_operations.hpp - what graph nodes do, as operations of a plan.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_operations.hpp - the work of graph nodes, as operations of a plan.
 #pragma once
 
 #include <span>
@@ -11,34 +12,34 @@ namespace weir::embedded::model {
 
 class launch_plan;
 
-// Adds what a node does to the operations of a plan; nothing for kinds that the plan treats itself.
-// Throws std::bad_alloc.
+// Appends a node's work to the operations of a plan; nothing for kinds that the plan handles
+// itself. Throws std::bad_alloc.
 void append_operations(const node_params& params, launch_plan& to);
 
-// May a node whose operations these are do that instead? What it does may change in a few ways
-// only. The scratch is an empty plan, and is one again afterwards. Throws std::bad_alloc.
+// Returns true if a node with these operations may get the new parameters; few changes are allowed.
+// `scratch` is an empty plan, and is empty again afterwards. Throws std::bad_alloc.
 [[nodiscard]] bool may_become(std::span<const engine::operation> now, node_operands operands,
                               const node_params& params, launch_plan& scratch);
 
-// Replaces a node's operations by as many others that they may become. Throws std::bad_alloc, and
-// then nothing has changed.
+// Replaces a node's operations, after may_become() returned true for the parameters. Throws
+// std::bad_alloc without changing anything.
 void replace_operations(launch_plan& in, std::span<engine::operation> now,
                         const node_params& params, launch_plan& scratch);
 
-// The kernel that an operation runs; null where it runs none.
+// Returns the kernel that an operation runs, or null.
 [[nodiscard]] const kernel_work* kernel_of(const engine::operation& operation) noexcept;
 
-// Is the memory of a set another than that of the operation of one?
+// Returns true if a memset's parameters and its operation `set` refer to different memory.
 [[nodiscard]] bool targets_other_memory(const engine::operation& set,
                                         const memset_params& than) noexcept;
 
-// Do all words that a plan waits for or writes lie where a launch may use them?
+// Returns true if all words that a plan waits for or writes may be used by a launch.
 [[nodiscard]] bool allows_value_memory(const launch_plan& in) noexcept;
 
-// Lets an operation that was copied with its plan refer to the copy.
+// Makes an operation that was copied with its plan refer to the copied plan.
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept;
 
-// An operation that does nothing, in place of a node that is switched off.
+// Returns an operation that does nothing, for a disabled node.
 [[nodiscard]] engine::operation make_no_op() noexcept;
 
 }  // namespace weir::embedded::model

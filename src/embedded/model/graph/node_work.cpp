@@ -1,12 +1,12 @@
-// model/node_work.cpp - parameters checked and turned into work; captured work turned into
-// parameters.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_work.cpp - converts between parameters of nodes and work.
 #include "embedded/model/graph/node_work.hpp"
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/memory/array.hpp"
 #include "embedded/model/stream/box_copy.hpp"
-#include "embedded/model/stream/value_work.hpp"
+#include "embedded/model/stream/operations.hpp"
 
 namespace weir::embedded::model {
 
@@ -14,7 +14,7 @@ using namespace abi;
 
 namespace {
 
-// One side of a copy as a node's parameters tell it.
+// One side of a copy, as in a node's parameters.
 struct node_operand {
   CUmemorytype type;
   void* host = nullptr;
@@ -24,7 +24,7 @@ struct node_operand {
   std::size_t pitch = 0, rows = 0;
 };
 
-// A box in an array, by the address at which it begins.
+// Describes a box in an array by its offset.
 node_operand operand_of(const array& in, std::size_t offset) noexcept {
   return {.type = CU_MEMORYTYPE_ARRAY,
           .array = in.handle(),
@@ -75,13 +75,13 @@ operand_info operand_info_of(bool unified, const std::byte* at) noexcept {
           ownership_of(reinterpret_cast<std::uintptr_t>(at))};
 }
 
-// The device that memory is on; -1 for that of the host, which all are.
+// Returns the ordinal of the memory's device; -1 for host memory, which belongs to no device.
 std::int8_t device_of(const std::byte* at) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   const allocation* in = address_map::find(address);
   if (in == nullptr) in = address_map::find_graph_memory(address, 1);
   return in == nullptr || in->on_host ? std::int8_t{-1}
-                                      : static_cast<std::int8_t>(in->on->ordinal());
+                                      : static_cast<std::int8_t>(in->memory_device->ordinal());
 }
 
 }  // namespace

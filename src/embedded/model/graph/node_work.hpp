@@ -1,5 +1,5 @@
-// model/node_work.hpp - from the parameters of graph nodes to the work that they do, and back for
-// captured work.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/node_work.hpp - converts node parameters to work, and captured work to parameters.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 #include "driver/abi.hpp"
 #include "embedded/model/graph/graph_node.hpp"
 #include "embedded/model/memory/memory_access.hpp"
-#include "embedded/model/stream/work.hpp"
+#include "embedded/model/stream/operations.hpp"
 
 namespace weir::embedded::model {
 
 class context;
 
-// Whose memory a copy's side is: of a context or the host; of none, as that of pools and mapped
-// memory; or of a graph.
+// The owner of the memory of a copy's side: a context or the host, a graph, or neither (pools and
+// mapped memory).
 enum class memory_ownership : std::uint8_t { context_owned, unowned, graph_owned };
 
-// What a copy's side is told to be, perhaps by its address alone, and its memory.
+// The declared memory type of a copy's side, possibly unified, and the owner of its memory.
 struct operand_info {
   abi::CUmemorytype declared_type = abi::CU_MEMORYTYPE_DEVICE;
   memory_ownership ownership = memory_ownership::context_owned;
@@ -26,16 +26,15 @@ struct operand_info {
   friend bool operator==(operand_info, operand_info) noexcept = default;
 };
 
-// What stays of a node in an executable: which kinds of memory a copy goes from and to and, where
-// there are several devices, on which ones: those of a copy's and a set's memory, and of the
-// context of a batch of values. A set may take memory of the host, which is on none (-1), in place
-// of a device's.
+// The properties of a node's memory that an executable keeps. For a copy: the kinds of memory of
+// both sides. With several devices also the devices of a copy's or memset's memory, and of the
+// context of value operations. A memset may change to host memory, which is on no device (-1).
 struct node_operands {
   operand_info from{};
   operand_info to{};
   std::int8_t from_device = -1;
   std::int8_t to_device = -1;
-  bool fixed = false;  // stays what it is in every way
+  bool fixed = false;  // no change is allowed
 
   [[nodiscard]] bool may_become(const node_operands& other) const noexcept {
     const auto agree = [](int one, int another) {
@@ -47,18 +46,17 @@ struct node_operands {
 };
 [[nodiscard]] node_operands operands_of(const node_params& params) noexcept;
 
-// What a node of these parameters does. CUDA_ERROR_INVALID_VALUE for parameters that no node may
-// have: memory that the driver does not know, or that the user does not reach, ranges past its end,
-// sizes of 0.
+// Convert parameters to work. Return CUDA_ERROR_INVALID_VALUE for parameters that no node may have:
+// unknown memory, memory that the user cannot access, ranges past its end, or sizes of 0.
 abi::CUresult to_work(const abi::CUDA_MEMSET_NODE_PARAMS& params, memset_work& out,
                       const memory_user& by = {}) noexcept;
 abi::CUresult to_work(const abi::CUDA_MEMCPY3D& params, pitched_copy_work& out,
                       const memory_user& by = {}) noexcept;
 
-// May a node have these operations?
+// Returns an error if a node may not have these operations.
 abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> operations);
 
-// The parameters of the node that captured work becomes.
+// Convert captured work to the parameters of its node.
 [[nodiscard]] memset_params params_of(const memset_work& work, const context& in) noexcept;
 [[nodiscard]] copy_params params_of(const copy_work& work, const context& in) noexcept;
 [[nodiscard]] copy_params params_of(const pitched_copy_work& work, const context& in) noexcept;
@@ -69,7 +67,7 @@ abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> op
 [[nodiscard]] value_params params_of(const value_wait& work, const context& in);
 [[nodiscard]] value_params params_of(const value_write& work, const context& in);
 
-// Does the operation wait for a value?
+// Returns true if the operation waits for a value.
 [[nodiscard]] bool is_wait(const abi::CUstreamBatchMemOpParams& operation) noexcept;
 
 }  // namespace weir::embedded::model

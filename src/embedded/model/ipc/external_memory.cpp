@@ -1,4 +1,5 @@
-// model/external_memory.cpp - descriptors imported, and parts of them mapped as device memory.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/external_memory.cpp - imports descriptors, and maps parts of them as device memory.
 #include "embedded/model/ipc/external_memory.hpp"
 
 #include <sys/mman.h>
@@ -15,7 +16,7 @@ using namespace abi;
 
 namespace {
 
-// Mappings begin and end with a page; a buffer need not.
+// Mappings consist of whole pages; buffers need not.
 constexpr std::size_t page = 4096;
 
 struct pages {
@@ -33,19 +34,19 @@ CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   shared_memory segment = shared_memory::duplicate_of(descriptor);
   if (!segment || segment.bytes() == 0) return CUDA_ERROR_UNKNOWN;
-  // Its owner could cut it short while work is under way on it, which would end the process.
+  // Without the seal its owner could shrink it while work uses it, which would end the process.
   if (!segment.seal()) return CUDA_ERROR_NOT_SUPPORTED;
   auto& table = this_process().external_memories;
-  external_memory& made = *table.acquire();
-  made.segment = std::move(segment);
-  made.bytes = bytes;
-  *out = static_cast<CUexternalMemory>(table.publish(&made));
-  (void)shared_memory::adopt(
-      descriptor);  // closes it: the duplicate, which no other thread closes, stays
+  external_memory& created = *table.acquire();
+  created.segment = std::move(segment);
+  created.bytes = bytes;
+  *out = static_cast<CUexternalMemory>(table.publish(&created));
+  // Closes the caller's descriptor. The duplicate stays; no other thread can close it.
+  (void)shared_memory::adopt(descriptor);
   return CUDA_SUCCESS;
 }
 
-CUresult map(context& in, CUexternalMemory memory, std::size_t offset, std::size_t bytes,
+CUresult map(context& owner_context, CUexternalMemory memory, std::size_t offset, std::size_t bytes,
              CUdeviceptr* out) {
   const external_memory* const from = this_process().external_memories.find(memory);
   if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -53,20 +54,21 @@ CUresult map(context& in, CUexternalMemory memory, std::size_t offset, std::size
     return CUDA_ERROR_INVALID_VALUE;
   const std::size_t whole = from->segment.bytes();
   if (offset > whole || bytes > whole - offset) return CUDA_ERROR_INVALID_VALUE;
-  const pages around = pages_around(offset, bytes);
-  void* const got = from->segment.map(around.offset, around.bytes);
-  if (got == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(got) + (offset - around.offset);
+  const pages page_span = pages_around(offset, bytes);
+  void* const mapped_address = from->segment.map(page_span.offset, page_span.bytes);
+  if (mapped_address == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::uintptr_t start =
+      reinterpret_cast<std::uintptr_t>(mapped_address) + (offset - page_span.offset);
   allocation* record = nullptr;
   try {
     record = &address_map::instance().add(start, bytes);
   } catch (...) {
-    munmap(got, around.bytes);
+    munmap(mapped_address, page_span.bytes);
     throw;
   }
   record->kind = memory_kind::imported;
-  record->owner = &in;
-  record->on = &in.owner();
+  record->owner = &owner_context;
+  record->memory_device = &owner_context.owner();
   *out = start;
   record->open(bytes);
   return CUDA_SUCCESS;
@@ -83,9 +85,9 @@ CUresult destroy(CUexternalMemory memory) {
 
 void unmap(allocation& record) noexcept {
   const std::uintptr_t start = record.start();
-  const pages around = pages_around(start, record.extent);
+  const pages page_span = pages_around(start, record.extent);
   address_map::instance().remove(record);
-  munmap(reinterpret_cast<void*>(around.offset), around.bytes);
+  munmap(reinterpret_cast<void*>(page_span.offset), page_span.bytes);
 }
 
 }  // namespace weir::embedded::model::external

@@ -1,5 +1,5 @@
-// model/external_memory.hpp - memory of another interface or process, that came as a file
-// descriptor.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/external_memory.hpp - memory of another API or process, imported by file descriptor.
 #pragma once
 
 #include <cstddef>
@@ -12,31 +12,32 @@ namespace weir::embedded::model {
 
 class context;
 
-// Objects are reused (handle_table.hpp); what is here does not change while it lives.
+// Imported memory. Objects are reused (handle_table.hpp). The members do not change during a
+// lifetime.
 struct external_memory {
   shared_memory segment;
-  std::size_t bytes = 0;  // as the importer said, who may be wrong
+  std::size_t bytes = 0;  // as given by the importer; not verified
 };
 
-// What follows answers in the driver's codes and throws std::bad_alloc. Thread safety: all of it,
-// from any thread.
+// The functions below return the driver's codes and throw std::bad_alloc. Thread safety: all
+// functions may be called from any thread.
 namespace external {
 
-// cuImportExternalMemory, of a descriptor of memory: an allocation that was made to be shared, or a
-// memfd. On success the descriptor is ours, and the memory is sealed: nobody can make it smaller
-// any more. CUDA_ERROR_UNKNOWN for a descriptor of something else, CUDA_ERROR_NOT_SUPPORTED for
-// memory that cannot be sealed.
+// cuImportExternalMemory, for a descriptor of an exported allocation or a memfd. On success takes
+// over the descriptor and seals the memory, so that no process can shrink it. Returns
+// CUDA_ERROR_UNKNOWN for another descriptor, and CUDA_ERROR_NOT_SUPPORTED for memory that cannot be
+// sealed.
 abi::CUresult import(int descriptor, std::size_t bytes, abi::CUexternalMemory* out);
 
-// cuExternalMemoryGetMappedBuffer: device memory of the context, until it is freed with cuMemFree;
-// it outlives what it was mapped from.
-abi::CUresult map(context& in, abi::CUexternalMemory memory, std::size_t offset, std::size_t bytes,
-                  abi::CUdeviceptr* out);
+// cuExternalMemoryGetMappedBuffer: maps the memory as device memory of the context, until
+// cuMemFree. The mapping outlives the imported object.
+abi::CUresult map(context& owner_context, abi::CUexternalMemory memory, std::size_t offset,
+                  std::size_t bytes, abi::CUdeviceptr* out);
 
 // cuDestroyExternalMemory.
 abi::CUresult destroy(abi::CUexternalMemory memory);
 
-// Takes a mapped buffer out of the process. Its record is closed.
+// Unmaps a buffer whose record is closed.
 void unmap(allocation& record) noexcept;
 
 }  // namespace external

@@ -1,4 +1,5 @@
-// model/external_semaphore.cpp - mapping semaphores, and the operations that signal and await them.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/external_semaphore.cpp - maps semaphores, and signals and waits in stream order.
 #include "embedded/model/ipc/external_semaphore.hpp"
 
 #include <sys/mman.h>
@@ -24,7 +25,7 @@ using weir::detail::semaphore_page;
 
 namespace {
 
-// The semaphores of one call, held for as long as it lives.
+// The semaphores of one call; keeps them mapped during its lifetime.
 class semaphore_references {
  public:
   explicit semaphore_references(std::vector<semaphore_use> uses) noexcept
@@ -38,7 +39,8 @@ class semaphore_references {
     }
   }
 
-  // Are all there? One after the other: what was there, or taken, is not looked at again.
+  // Acquires the semaphores one after the other. Returns true once it has acquired all; acquired
+  // ones are not checked again.
   [[nodiscard]] bool take() noexcept {
     while (acquired_count_ < uses_.size() &&
            uses_[acquired_count_].semaphore.page().try_acquire(uses_[acquired_count_].value))
@@ -46,12 +48,12 @@ class semaphore_references {
     return acquired_count_ == uses_.size();
   }
 
-  // What is waited for now.
+  // Returns the word of the next semaphore to acquire.
   [[nodiscard]] const void* word() const noexcept {
     return &uses_[std::min(acquired_count_, uses_.size() - 1)].semaphore.page().value;
   }
 
-  // The call has failed: nobody waits, and take() is called once more.
+  // Cancels a failed call: the wait is satisfied at once, and deletes this object.
   void cancel() noexcept { cancelled_ = true; }
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
@@ -61,7 +63,7 @@ class semaphore_references {
   bool cancelled_ = false;
 };
 
-// Runs also once the device has failed, to let the pages go; but then it signals nothing.
+// Runs also after a device failure, to release the pages, but then signals nothing.
 struct signal_work {
   semaphore_references* all;
 
@@ -72,7 +74,7 @@ struct signal_work {
 };
 
 struct wait_work {
-  const void* word;  // where the engine finds what is waited for
+  const void* word;  // read by the engine to find the awaited word
   semaphore_references* all;
 
   bool run() noexcept {
@@ -96,8 +98,7 @@ struct release_work {
 
 bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
   shared_memory segment = shared_memory::adopt(fd);
-  // Sealed before its size is believed: a page that its owner cuts off would end whoever looks at
-  // it.
+  // Sealed before its size is used, because reading a removed page would end the process.
   const bool large_enough = segment.bytes() >= semaphore_page::bytes && segment.seal();
   void* const mapped = large_enough && segment.bytes() >= semaphore_page::bytes
                            ? segment.map(0, semaphore_page::bytes)
@@ -131,7 +132,8 @@ void external_semaphore::release_reference() noexcept {
   this_process().external_semaphores.recycle(this);
 }
 
-// The semaphore may be closed, and be another one, until it is held.
+// The semaphore may be closed and reused until the reference is added, so the handle is checked
+// again.
 semaphore_reference::semaphore_reference(abi::CUexternalSemaphore handle) noexcept {
   const auto& table = this_process().external_semaphores;
   external_semaphore* const found = table.find(handle);
@@ -143,23 +145,23 @@ semaphore_reference::semaphore_reference(abi::CUexternalSemaphore handle) noexce
   }
 }
 
-void submit_signals(stream& in, std::vector<semaphore_use> uses) {
+void submit_signals(stream& target_stream, std::vector<semaphore_use> uses) {
   auto all = std::make_unique<semaphore_references>(std::move(uses));
-  in.submit(make_operation(signal_work{all.get()}, operation_kind::work, true));
+  target_stream.submit(make_operation(signal_work{all.get()}, operation_kind::work, true));
   all.release();
 }
 
-// The wait lets the pages go in an operation of its own, which runs also once the device has
-// failed.
-void submit_waits(stream& in, std::vector<semaphore_use> uses) {
+// The references are released in a separate operation, which also runs after a device failure.
+void submit_waits(stream& target_stream, std::vector<semaphore_use> uses) {
   auto all = std::make_unique<semaphore_references>(std::move(uses));
-  in.submit_many([&](engine::timeline::submission& to) {
-    to.add(make_operation(wait_work{all->word(), all.get()}, operation_kind::wait_value));
+  target_stream.submit_many([&](engine::timeline::submission& pending_submission) {
+    pending_submission.add(
+        make_operation(wait_work{all->word(), all.get()}, operation_kind::wait_value));
     semaphore_references* const waited_for = all.release();
     try {
-      to.add(make_operation(release_work{waited_for}, operation_kind::work, true));
+      pending_submission.add(make_operation(release_work{waited_for}, operation_kind::work, true));
     } catch (...) {
-      waited_for->cancel();  // what was added cannot be taken back
+      waited_for->cancel();  // operations that were added cannot be removed
       throw;
     }
   });

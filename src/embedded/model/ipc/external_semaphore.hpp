@@ -1,4 +1,5 @@
-// model/external_semaphore.hpp - semaphores that somebody else made, in memory shared with him.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/external_semaphore.hpp - semaphores of other processes, in shared memory.
 #pragma once
 
 #include <atomic>
@@ -14,14 +15,15 @@ namespace weir::embedded::model {
 class stream;
 
 // A semaphore behind a file descriptor. Objects are reused (handle_table.hpp): open() begins a
-// life; close() ends it, and the page is unmapped once what was submitted is done with it.
+// lifetime; close() ends it. The page is unmapped once submitted operations no longer use it.
 //
-// Thread safety: all members, from any thread; open() and close() not at the same time.
+// Thread safety: all members may be called from any thread; open() and close() must not run
+// concurrently.
 class external_semaphore {
  public:
-  // Takes over a descriptor of a segment that holds a semaphore of the kind
-  // (semaphore_page::binary, ::timeline), and seals the segment at its size. False, and the
-  // descriptor is still the caller's, where it does not or cannot be sealed.
+  // Takes over a descriptor of a segment that holds a semaphore of this kind
+  // (semaphore_page::binary or ::timeline), and seals the segment's size. Returns false, without
+  // taking the descriptor, if it holds none or cannot be sealed.
   [[nodiscard]] bool open(int fd, std::uint32_t kind) noexcept;
   void close() noexcept;
 
@@ -33,14 +35,14 @@ class external_semaphore {
   void release_reference() noexcept;
 
   weir::detail::semaphore_page* page_ = nullptr;
-  std::atomic<std::uint32_t> references_{
-      0};  // operations until they are done, and the handle, from open() to close()
+  // Counts unfinished operations, and the handle from open() to close().
+  std::atomic<std::uint32_t> references_{0};
 };
 
-// Holds the page of a semaphore, also when that is closed meanwhile. Move-only.
+// Keeps the page of a semaphore mapped, even after it is closed. Move-only.
 class semaphore_reference {
  public:
-  // Of the semaphore behind a handle; empty where there is none.
+  // Refers to the semaphore of a handle; empty for an invalid handle.
   explicit semaphore_reference(abi::CUexternalSemaphore handle) noexcept;
   semaphore_reference(semaphore_reference&& other) noexcept
       : semaphore_{std::exchange(other.semaphore_, nullptr)} {}
@@ -59,16 +61,15 @@ class semaphore_reference {
   external_semaphore* semaphore_ = nullptr;
 };
 
-// One semaphore of a call, and the value: what it is set to, or what is waited for. A binary one
-// has none.
+// A semaphore of a call, and the value to set or to wait for. Binary semaphores ignore the value.
 struct semaphore_use {
   semaphore_reference semaphore;
   std::uint64_t value;
 };
 
-// Sets the semaphores, in stream order, or holds the stream until all are there. Throw
-// std::bad_alloc, and then nothing was submitted.
-void submit_signals(stream& in, std::vector<semaphore_use> uses);
-void submit_waits(stream& in, std::vector<semaphore_use> uses);
+// Signal the semaphores in stream order, or make the stream wait for all of them. Throw
+// std::bad_alloc without submitting anything.
+void submit_signals(stream& target_stream, std::vector<semaphore_use> uses);
+void submit_waits(stream& target_stream, std::vector<semaphore_use> uses);
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
-// model/imported_store.cpp - opening the stores of other processes, which are not believed without
-// a look.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/imported_store.cpp - opens stores of other processes, and validates their contents.
 #include "embedded/model/ipc/imported_store.hpp"
 
 #include <sys/mman.h>
@@ -36,8 +36,8 @@ imported_store::piece imported_store::map(const piece_id& name) const noexcept {
   const std::uint64_t address = entry.address.load(std::memory_order_relaxed);
   const std::uint64_t bytes = entry.bytes.load(std::memory_order_relaxed);
   const std::uint64_t first = address / page_bytes * page_bytes;
-  // The owner may have given it back, and another piece be there now, while it was read: the fence
-  // keeps the second look behind.
+  // The owner may free the piece and publish another one during these reads. The fence orders the
+  // second check of the ID after them.
   std::atomic_thread_fence(std::memory_order_acquire);
   if (entry.id.load(std::memory_order_relaxed) != name.id) return {};
   if (bytes == 0 || address + bytes < address || address + bytes > segment_.bytes()) return {};

@@ -1,5 +1,5 @@
-// model/imported_store.hpp - a store of device memory that another process made, as it is seen from
-// here.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/imported_store.hpp - a store of device memory that another process made.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace weir::embedded::model {
 
-// A part of a store, mapped into this process. Move-only; its end unmaps it.
+// A part of a store, mapped into this process. Move-only; the destructor unmaps it.
 class imported_mapping {
  public:
   imported_mapping() noexcept = default;
-  imported_mapping(void* at, std::size_t bytes) noexcept : at_{at}, bytes_{bytes} {}
+  imported_mapping(void* address, std::size_t bytes) noexcept : at_{address}, bytes_{bytes} {}
   imported_mapping(imported_mapping&& other) noexcept
       : at_{std::exchange(other.at_, nullptr)}, bytes_{std::exchange(other.bytes_, 0)} {}
   imported_mapping& operator=(imported_mapping&& other) noexcept {
@@ -34,22 +34,22 @@ class imported_mapping {
   std::size_t bytes_ = 0;
 };
 
-// Which piece of which store: what a handle says.
+// The store and the piece that a handle refers to.
 struct piece_id {
   std::uint64_t store;    // the store's identity
-  unsigned long long id;  // the allocation's
-  std::int32_t number;    // among the pieces of the store
+  unsigned long long id;  // the allocation's ID
+  std::int32_t number;    // the index among the store's pieces
 };
 
-// A store, opened. It works on when the process that made it has ended: what that had then stays.
-// Move-only.
+// An opened store of another process. It stays usable, with its contents, after that process has
+// ended. Move-only.
 //
-// Thread safety: const members, from any thread.
+// Thread safety: const members may be called from any thread.
 class imported_store {
  public:
   imported_store() noexcept = default;
 
-  // Takes over a segment. Empty where that is no store.
+  // Takes over a segment. Returns an empty object if it is not a store.
   [[nodiscard]] static imported_store open(shared_memory segment) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(header_); }
@@ -58,8 +58,8 @@ class imported_store {
   [[nodiscard]] const abi::CUmemLocation& location() const noexcept { return header().location; }
   [[nodiscard]] int process() const noexcept { return header().process; }
 
-  // A piece, whole pages from one that begins at most `skip` bytes before it. Empty where there is
-  // none of that name any more, or the system has no addresses left.
+  // A mapped piece: whole pages that begin `skip` bytes before it. Empty if the piece no longer
+  // exists, or if the system has no addresses left.
   struct piece {
     imported_mapping pages;
     std::size_t skip = 0;

@@ -1,4 +1,5 @@
-// model/ipc_memory.cpp - handles of device memory, and what was opened by them.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/ipc_memory.cpp - handles of device memory, and memory opened by them.
 #include "embedded/model/ipc/ipc_memory.hpp"
 
 #include <unistd.h>
@@ -29,7 +30,8 @@ struct opened_memory {
   imported_mapping pages;
   unsigned times;
 
-  // Not while its last close() waits for work: who opens it then gets it at another address.
+  // Returns false while the last close() waits for work. Opening the memory during that wait maps
+  // it at another address.
   [[nodiscard]] bool usable() const noexcept {
     return record->bytes.load(std::memory_order_acquire) != 0;
   }
@@ -41,12 +43,12 @@ struct opened_list {
 };
 
 opened_list& opened() noexcept {
-  // Never destroyed: destructors of static objects may still close what they opened.
+  // Never destroyed, because destructors of static objects may still close memory.
   static opened_list& list = *new opened_list;
   return list;
 }
 
-// Makes the allocation one that may be opened, once.
+// Publishes the allocation in its store, at most once.
 CUresult publish(allocation& record) noexcept {
   static constinit std::mutex once;
   const std::lock_guard lock{once};
@@ -82,19 +84,19 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
   if (remote.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   const imported_store store = imported_store::open(remote.segment());
   if (!store) return CUDA_ERROR_INVALID_HANDLE;
-  device* on = this_process().find_device(store.device());
-  if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  device* target_device = this_process().find_device(store.device());
+  if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
 
   const piece_id name{remote.identity, remote.id, remote.number};
   const std::lock_guard lock{opened().mutex};
   std::vector<opened_memory>& all = opened().all;
-  const auto known = std::find_if(all.begin(), all.end(), [&](const opened_memory& m) {
+  const auto opened_entry = std::find_if(all.begin(), all.end(), [&](const opened_memory& m) {
     return m.usable() && m.name.store == name.store && m.name.id == name.id;
   });
-  if (known != all.end()) {
-    if (known->in != &in) return CUDA_ERROR_INVALID_HANDLE;
-    ++known->times;
-    out = known->record->start();
+  if (opened_entry != all.end()) {
+    if (opened_entry->in != &in) return CUDA_ERROR_INVALID_HANDLE;
+    ++opened_entry->times;
+    out = opened_entry->record->start();
     return CUDA_SUCCESS;
   }
   imported_store::piece piece = store.map(name);
@@ -104,7 +106,7 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
   allocation& record = address_map::instance().add(start, piece.bytes);
   record.kind = memory_kind::opened;
   record.owner = &in;
-  record.on = on;
+  record.memory_device = target_device;
   all.push_back({name, &in, &record, std::move(piece.pages), 1});
   out = start;
   record.open(piece.bytes);
@@ -115,16 +117,16 @@ CUresult close(CUdeviceptr address) {
   std::optional<allocation_removal> last;
   {
     const std::lock_guard lock{opened().mutex};
-    const auto known =
+    const auto opened_entry =
         std::find_if(opened().all.begin(), opened().all.end(),
                      [&](const opened_memory& m) { return m.record->start() == address; });
-    if (known == opened().all.end()) return CUDA_ERROR_INVALID_VALUE;
-    if (known->times > 1) {
-      --known->times;
+    if (opened_entry == opened().all.end()) return CUDA_ERROR_INVALID_VALUE;
+    if (opened_entry->times > 1) {
+      --opened_entry->times;
       return CUDA_SUCCESS;
     }
-    if (!last.emplace(address, memory_kind::opened))
-      return CUDA_ERROR_INVALID_VALUE;  // another thread's close was faster
+    // Another thread may have closed it.
+    if (!last.emplace(address, memory_kind::opened)) return CUDA_ERROR_INVALID_VALUE;
   }
   last->owner().synchronize();
   forget(last->commit());
@@ -135,7 +137,8 @@ void forget(allocation& record) noexcept {
   const std::lock_guard lock{opened().mutex};
   std::erase_if(opened().all, [&](opened_memory& m) {
     if (m.record != &record) return false;
-    address_map::instance().remove(record);  // before its pages go, which others may then get
+    // Must precede the unmapping of the pages, because other mappings may then get the addresses.
+    address_map::instance().remove(record);
     return true;
   });
 }

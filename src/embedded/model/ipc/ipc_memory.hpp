@@ -1,4 +1,5 @@
-// model/ipc_memory.hpp - device memory that several processes have at once.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/ipc_memory.hpp - device memory that several processes share.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -8,26 +9,28 @@ namespace weir::embedded::model {
 struct allocation;
 class context;
 
-// What cuMemAlloc gives out lies in a store (shared_store.hpp), so that any of it may be opened
-// elsewhere at any time, whatever work is under way on it. The process that opens it has it at an
-// address of its own; it counts against the device in the process that allocated it alone.
+// Memory of cuMemAlloc lies in a store (shared_store.hpp), so other processes may open it at any
+// time, whatever work uses it. An opening process maps it at its own address. It counts only
+// against the device of the allocating process.
 //
-// All of it answers in the driver's codes and throws std::bad_alloc. Thread safety: from any
-// thread.
+// All functions return the driver's codes and throw std::bad_alloc. Thread safety: all functions
+// may be called from any thread.
 namespace ipc_memory {
 
-// cuIpcGetMemHandle: a handle of the allocation that holds an address.
+// cuIpcGetMemHandle: returns a handle of the allocation that contains an address.
 abi::CUresult handle_of(abi::CUdeviceptr address, abi::CUipcMemHandle& out);
 
-// cuIpcOpenMemHandle: the start of the allocation, in this process. Opened again in the same
-// context it is the same address, once more; another context of the process cannot have it, too.
+// cuIpcOpenMemHandle: returns the start of the allocation in this process. Opening it again in a
+// context returns that address and increments its open count; another context of the process cannot
+// open it.
 abi::CUresult open(context& in, const abi::CUipcMemHandle& handle, abi::CUdeviceptr& out);
 
-// cuIpcCloseMemHandle: once less. The last time it waits for the work of the context that it was
-// opened in, and ends.
+// cuIpcCloseMemHandle: undoes one open(). The last one waits for the work of the context, then
+// unmaps the memory.
 abi::CUresult close(abi::CUdeviceptr address);
 
-// Ends opened memory whose record is closed, however often it was opened: its context ends.
+// Unmaps opened memory whose record is closed, however often it was opened, because its context is
+// being destroyed.
 void forget(allocation& record) noexcept;
 
 }  // namespace ipc_memory

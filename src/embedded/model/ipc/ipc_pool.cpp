@@ -1,4 +1,5 @@
-// model/ipc_pool.cpp - which pools of other processes this one has.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/ipc_pool.cpp - the imported memory pools of this process.
 #include "embedded/model/ipc/ipc_pool.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 struct imported_pool {
   memory_pool* pool;
-  std::size_t imports;  // that were not destroyed yet
+  std::size_t imports;  // the imports that were not destroyed yet
 };
 
 struct imported_list {
@@ -30,17 +31,18 @@ struct imported_list {
 };
 
 imported_list& imported() noexcept {
-  // Never destroyed: destructors of static objects may still end what they imported.
+  // Never destroyed, because destructors of static objects may still destroy imported pools.
   static imported_list& list = *new imported_list;
   return list;
 }
 
-// Where a store says that its pool has its memory. False for what no pool's store says.
+// Gets the location of the pool's memory from its store. Returns false if the location is not one
+// of a pool.
 bool find_location(const imported_store& store, pool_location& out) {
-  out.at = store.location();
-  switch (out.at.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return out.at.id == store.device();
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return out.at.id == 0;
+  out.cuda_location = store.location();
+  switch (out.cuda_location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return out.cuda_location.id == store.device();
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return out.cuda_location.id == 0;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
     case CU_MEM_LOCATION_TYPE_INVALID: break;
@@ -54,41 +56,41 @@ CUresult import(int fd, CUmemoryPool& out) {
   imported_store store = imported_store::open(shared_memory::duplicate_of(fd));
   pool_location location;
   if (!store || !find_location(store, location)) return CUDA_ERROR_UNKNOWN;
-  device* on = this_process().find_device(store.device());
-  if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  device* target_device = this_process().find_device(store.device());
+  if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock{imported().mutex};
   std::vector<imported_pool>& all = imported().all;
-  const auto known = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) {
+  const auto imported_entry = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) {
     return p.pool->sharing.identity() == store.identity();
   });
-  if (known != all.end()) {
-    ++known->imports;
-    out = pool_registry::handle_of(*known->pool);
+  if (imported_entry != all.end()) {
+    ++imported_entry->imports;
+    out = pool_registry::handle_of(*imported_entry->pool);
     return CUDA_SUCCESS;
   }
   all.reserve(all.size() + 1);
-  const CUmemoryPool made = pool_registry::create(*on, location, 0);
-  memory_pool& pool = *pool_registry::find(made);
+  const CUmemoryPool created = pool_registry::create(*target_device, location, 0);
+  memory_pool& pool = *pool_registry::find(created);
   pool.sharing.import(std::move(store));
   all.push_back({&pool, 1});
-  out = made;
+  out = created;
   return CUDA_SUCCESS;
 }
 
 CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   const std::lock_guard lock{imported().mutex};
-  if (pool_registry::find(handle) != &pool)
-    return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
+  // Another thread may have destroyed it.
+  if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;
   std::vector<imported_pool>& all = imported().all;
-  const auto known =
+  const auto imported_entry =
       std::find_if(all.begin(), all.end(), [&](const imported_pool& p) { return p.pool == &pool; });
-  if (known == all.end() || pool.sharing.has_mappings()) return CUDA_ERROR_INVALID_VALUE;
-  if (known->imports > 1) {
-    --known->imports;
+  if (imported_entry == all.end() || pool.sharing.has_mappings()) return CUDA_ERROR_INVALID_VALUE;
+  if (imported_entry->imports > 1) {
+    --imported_entry->imports;
     return CUDA_SUCCESS;
   }
   if (!pool.sharing.end_import()) return CUDA_ERROR_INVALID_VALUE;
-  all.erase(known);
+  all.erase(imported_entry);
   return pool_registry::destroy(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -97,7 +99,7 @@ CUresult describe(CUdeviceptr address, CUmemPoolPtrExportData& out) {
   if (found == nullptr || found->kind != memory_kind::pooled || found->start() != address) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  memory_pool* pool = found->pool;  // null if another thread frees it meanwhile
+  memory_pool* pool = found->pool;  // null if another thread has freed it
   return pool != nullptr ? pool->sharing.describe(*found, out) : CUDA_ERROR_INVALID_VALUE;
 }
 

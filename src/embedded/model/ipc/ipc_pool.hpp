@@ -1,4 +1,5 @@
-// model/ipc_pool.hpp - memory pools of other processes, by the descriptors that they hand out.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/ipc_pool.hpp - memory pools of other processes, imported by file descriptor.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -7,20 +8,20 @@ namespace weir::embedded::model {
 
 class memory_pool;
 
-// All of it answers in the driver's codes and throws std::bad_alloc. Thread safety: from any
-// thread.
+// All functions return the driver's codes and throw std::bad_alloc. Thread safety: all functions
+// may be called from any thread.
 namespace ipc_pool {
 
-// cuMemPoolImportFromShareableHandle: the pool behind a descriptor, which stays the caller's.
-// Imported again it is the same pool, to be destroyed once more. CUDA_ERROR_UNKNOWN for a
-// descriptor of anything else.
+// cuMemPoolImportFromShareableHandle: imports the pool of a descriptor, which the caller keeps.
+// Importing it again returns that pool and increments its import count. Returns CUDA_ERROR_UNKNOWN
+// for a descriptor of another object.
 abi::CUresult import(int fd, abi::CUmemoryPool& out);
 
-// cuMemPoolDestroy of an imported pool, which ends with the last of its imports:
-// CUDA_ERROR_INVALID_VALUE while anything of it is in use.
+// cuMemPoolDestroy, for an imported pool: undoes one import; undoing the last import destroys the
+// pool. Returns CUDA_ERROR_INVALID_VALUE while any of its memory is in use.
 abi::CUresult destroy(memory_pool& imported, abi::CUmemoryPool handle);
 
-// cuMemPoolExportPointer: what another process finds the allocation at an address by.
+// cuMemPoolExportPointer: describes the allocation at an address for other processes.
 abi::CUresult describe(abi::CUdeviceptr address, abi::CUmemPoolPtrExportData& out);
 
 }  // namespace ipc_pool

@@ -1,4 +1,5 @@
-// model/pool_sharing.cpp - handing pools out, and mapping what is in those of other processes.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/pool_sharing.cpp - exports pools, and maps allocations of imported pools.
 #include "embedded/model/ipc/pool_sharing.hpp"
 
 #include <unistd.h>
@@ -75,15 +76,16 @@ void pool_sharing::import(imported_store store) noexcept {
 }
 
 CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as, CUdeviceptr& out) {
-  ipc_identity told;
-  if (!imported() || !told.read(data, ipc_kind::pooled)) return CUDA_ERROR_INVALID_VALUE;
-  const piece_id name{told.identity, told.id, told.number};
+  ipc_identity identity_of_block;
+  if (!imported() || !identity_of_block.read(data, ipc_kind::pooled))
+    return CUDA_ERROR_INVALID_VALUE;
+  const piece_id name{identity_of_block.identity, identity_of_block.id, identity_of_block.number};
   const std::lock_guard lock{mutex_};
-  if (!has_published_) return CUDA_ERROR_INVALID_VALUE;  // another thread ends the pool
-  const auto known = std::find_if(open_.begin(), open_.end(),
-                                  [&](const opened& o) { return o.name.id == name.id; });
-  if (known != open_.end() && name.store == identity()) {
-    out = known->record->start();
+  if (!has_published_) return CUDA_ERROR_INVALID_VALUE;  // another thread is ending the pool
+  const auto opened_block = std::find_if(open_.begin(), open_.end(),
+                                         [&](const opened& o) { return o.name.id == name.id; });
+  if (opened_block != open_.end() && name.store == identity()) {
+    out = opened_block->record->start();
     return CUDA_SUCCESS;
   }
   imported_store::piece piece = imported_store_.map(name);
@@ -93,7 +95,7 @@ CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as,
   allocation& record = address_map::instance().add(start, piece.bytes);
   record.kind = memory_kind::pooled;
   record.on_host = as.location().is_host();
-  record.on = &as.owner();
+  record.memory_device = &as.owner();
   record.pool = &as;
   open_.push_back({name, &record, std::move(piece.pages)});
   out = start;
@@ -103,18 +105,19 @@ CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as,
 
 bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point until) {
   const std::lock_guard lock{mutex_};
-  const auto known =
+  const auto opened_block =
       std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.record == &block; });
-  if (known == open_.end() || block.start() != address) return false;
+  if (opened_block == open_.end() || block.start() != address) return false;
   std::optional<deferred_unmap> later;
   if (!until.reached()) {
-    later.emplace(std::span{&until, 1}, known->pages.get(), known->pages.bytes());
-    (void)known->pages.release();
+    later.emplace(std::span{&until, 1}, opened_block->pages.get(), opened_block->pages.bytes());
+    (void)opened_block->pages.release();
   }
-  // Before the pages go, now or at the end of `later`: others may get the addresses then.
+  // Must precede the unmapping, now or in the destructor of `later`, because other mappings may
+  // then get the addresses.
   (void)block.close();
   address_map::instance().remove(block);
-  open_.erase(known);
+  open_.erase(opened_block);
   return true;
 }
 

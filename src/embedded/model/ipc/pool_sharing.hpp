@@ -1,4 +1,5 @@
-// model/pool_sharing.hpp - a pool's part in what several processes have of it.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/pool_sharing.hpp - the part of a pool that is shared with other processes.
 #pragma once
 
 #include <atomic>
@@ -16,54 +17,54 @@ namespace weir::embedded::model {
 
 class memory_pool;
 
-// A pool that was made to be exported has its memory in a store (shared_store.hpp), and gives
-// others a descriptor of that. One that was imported has such a store instead of memory: what is
-// known in it of single allocations is mapped, and unmapped when it is freed. Either works without
-// the other process, once the descriptor is here.
+// The sharing state of a pool. An exportable pool has its memory in a store (shared_store.hpp), and
+// exports a descriptor of the store. An imported pool has an imported store instead of memory:
+// allocations described to it are mapped, and unmapped when freed. Neither needs the other process
+// once the descriptor was passed.
 //
-// Objects are reused with their pools: clear() ends a life. Thread safety: all other members, from
-// any thread.
+// Objects are reused with their pools: clear() ends a lifetime. Thread safety: all other members
+// may be called from any thread.
 class pool_sharing {
  public:
   void clear() noexcept;
 
-  // For a pool of this process: what is allocated from now on may be shared.
-  // CUDA_ERROR_OUT_OF_MEMORY where the system has no store for it.
+  // Makes later allocations of this process's pool shareable. Returns CUDA_ERROR_OUT_OF_MEMORY if
+  // the system cannot create a store.
   abi::CUresult make(int device, const abi::CUmemLocation& location) noexcept;
 
-  // Where the pool's memory lies; null for a pool of this process alone.
+  // Returns the store that holds the pool's memory; null if the pool is not shared.
   [[nodiscard]] shared_store* store() const noexcept { return store_; }
   [[nodiscard]] abi::CUmemAllocationHandleType handle_types() const noexcept {
     return store_ != nullptr ? abi::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
                              : abi::CU_MEM_HANDLE_TYPE_NONE;
   }
 
-  // A new descriptor of the pool, the caller's own.
+  // Creates a descriptor of the pool, owned by the caller.
   abi::CUresult export_descriptor(int& fd) noexcept;
 
-  // What another process finds an allocation of the pool by, once the pool was handed out.
-  // withdraw() is told when the allocation has ended, before its record may have another life.
+  // describe() describes an allocation of an exported pool for other processes. withdraw() must be
+  // called when the allocation is freed, before its record is reused.
   abi::CUresult describe(allocation& block, abi::CUmemPoolPtrExportData& out) noexcept;
   void withdraw(allocation& block) noexcept;
 
-  // Makes it a pool of another process.
+  // Makes this the state of a pool imported from another process.
   void import(imported_store store) noexcept;
   [[nodiscard]] bool imported() const noexcept { return imported_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t identity() const noexcept { return imported_store_.identity(); }
 
-  // Maps an allocation of the imported pool, which is `as` here; one that is mapped already is
-  // where it is. Throws std::bad_alloc.
+  // Maps an allocation of the imported pool `as`; an allocation that is already mapped keeps its
+  // address. Throws std::bad_alloc.
   abi::CUresult open(const abi::CUmemPoolPtrExportData& data, memory_pool& as,
                      abi::CUdeviceptr& out);
 
-  // Unmaps it once the point is reached. False if another thread was faster. Throws std::bad_alloc,
-  // and then nothing has changed.
+  // Unmaps an allocation once the point is reached. Returns false if another thread was faster.
+  // Throws std::bad_alloc without changing anything.
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
-  // Is anything of the imported pool mapped?
+  // Returns true if an allocation of the imported pool is mapped.
   [[nodiscard]] bool has_mappings() const noexcept;
 
-  // From now on nothing is. False where something is mapped.
+  // Ends the import. Returns false if an allocation is mapped.
   [[nodiscard]] bool end_import() noexcept;
 
  private:
@@ -77,7 +78,7 @@ class pool_sharing {
   std::atomic<bool> exported_{false};
   std::atomic<bool> imported_{false};
   imported_store imported_store_;
-  mutable std::mutex mutex_;  // guards what follows, and which allocations may be opened elsewhere
+  mutable std::mutex mutex_;  // guards the members below, and which allocations are published
   std::vector<opened> open_;
   bool has_published_ = false;
 };

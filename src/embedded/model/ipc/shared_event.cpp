@@ -1,4 +1,6 @@
-// model/shared_event.cpp - taking tickets, completing them, and following those of other processes.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_event.cpp - acquires and completes tickets,
+// and waits for tickets of other processes.
 #include "embedded/model/ipc/shared_event.hpp"
 
 #include <unistd.h>
@@ -20,8 +22,8 @@ struct complete_ticket {
   void run() const noexcept { slot->complete_up_to(ticket); }
 };
 
-// Looks whether a ticket is complete, and now and then whether the process is still there that took
-// it: the place names another one, perhaps this, when the event was recorded again.
+// Returns true once the ticket is complete. Now and then also checks whether the process that took
+// it has ended, because the slot may name another process after a later record.
 struct wait_for_ticket {
   shared_event_slot* slot;
   event_ticket ticket;
@@ -77,40 +79,40 @@ CUresult shared_event::open(const CUipcEventHandle& handle) {
   return CUDA_SUCCESS;
 }
 
-// The event of a process that has ended can be opened, as on a GPU. Its records went with the
-// process: it begins anew, for this process alone.
+// As on a GPU, the event of an ended process can be opened. Its records are lost, so this creates a
+// new event for this process alone.
 CUresult shared_event::open_after_exit() {
   const CUresult status = make();
   if (status == CUDA_SUCCESS) is_local_ = false;
   return status;
 }
 
-// Others may wait for the ticket from the moment that it is taken: nothing fails from there on. Nor
-// does anybody complete it with a later one, who waits for it.
-point shared_event::record_in(timeline::submission& to) {
-  to.make_room();
+// Once the ticket is taken, other processes may wait for it, so nothing after that can fail. No
+// later ticket completes it early, because later records wait for it.
+point shared_event::record_in(timeline::submission& pending_submission) {
+  pending_submission.make_room();
   const std::lock_guard lock{mutex_};
   const event_ticket before = slot_->take_ticket(getpid());
   const std::uint32_t ticket = before.number + 1;
   if (has_known_point_ && known_ == before.number) {
-    to.add_wait(known_point_);
+    pending_submission.add_wait(known_point_);
   } else if (!slot_->complete(before.number)) {
-    to.add(engine::make_operation(wait_for_ticket{slot_, before, 0},
-                                  engine::operation_kind::wait_value, true));
+    pending_submission.add(engine::make_operation(wait_for_ticket{slot_, before, 0},
+                                                  engine::operation_kind::wait_value, true));
   }
-  if (to.end().reached()) {
+  if (pending_submission.end().reached()) {
     slot_->complete_up_to(ticket);
   } else {
-    to.add(
+    pending_submission.add(
         engine::make_operation(complete_ticket{slot_, ticket}, engine::operation_kind::work, true));
   }
-  set_known(ticket, to.end());
-  return to.end();
+  set_known(ticket, pending_submission.end());
+  return pending_submission.end();
 }
 
-void shared_event::set_known(std::uint32_t ticket, point at) noexcept {
+void shared_event::set_known(std::uint32_t ticket, point end_point) noexcept {
   known_ = ticket;
-  known_point_ = at;
+  known_point_ = end_point;
   has_known_point_ = true;
 }
 
@@ -124,18 +126,18 @@ bool shared_event::complete() const noexcept {
   return slot_->complete(last.number) || has_ended(last.process);
 }
 
-// Those whose points only others know are followed one behind the other. That never holds up the
-// wrong one, for the lock is held from where the ticket is known: each is behind older ones only.
+// Waits for tickets of unknown points in one timeline. Each wait is preceded only by waits for
+// older tickets, because the lock is held from reading the ticket on.
 point shared_event::latest() {
   const std::lock_guard lock{mutex_};
   const event_ticket last = slot_->last.load(std::memory_order_acquire);
   if (has_known_point_ && known_ == last.number) return known_point_;
   if (slot_->complete(last.number)) return {};
   if (ticket_timeline_ == nullptr) ticket_timeline_ = &timeline::acquire();
-  timeline::submission to{*ticket_timeline_};
-  to.add(engine::make_operation(wait_for_ticket{slot_, last, 0}, engine::operation_kind::wait_value,
-                                true));
-  set_known(last.number, to.end());
+  timeline::submission pending_submission{*ticket_timeline_};
+  pending_submission.add(engine::make_operation(wait_for_ticket{slot_, last, 0},
+                                                engine::operation_kind::wait_value, true));
+  set_known(last.number, pending_submission.end());
   return known_point_;
 }
 

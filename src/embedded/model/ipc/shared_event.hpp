@@ -1,4 +1,5 @@
-// model/shared_event.hpp - an event's part in what several processes know of it.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_event.hpp - the state of an event that is shared between processes.
 #pragma once
 
 #include <cstdint>
@@ -12,60 +13,59 @@
 
 namespace weir::embedded::model {
 
-// An event of several processes, made here or opened here. What another process recorded last is a
-// point of this process, too: that of a timeline whose work is to wait for the ticket. So whoever
-// waits for an event knows nothing of processes.
+// A shared event, created or opened in this process. The last record of another process is
+// represented by a point of this process, in a timeline whose work waits for the record's ticket.
+// Waits for events therefore do not depend on processes.
 //
-// A record whose process ends before it is complete counts as complete, for nobody else can
-// complete it.
+// If a process ends before its record is complete, the record counts as complete.
 //
-// Objects are reused: make() or open() begins a life, end() ends it. Thread safety: all other
-// members, from any thread.
+// Objects are reused: make() or open() begins a lifetime, end() ends it. Thread safety: all other
+// members may be called from any thread.
 class shared_event {
  public:
-  // A new event of this process. CUDA_ERROR_OUT_OF_MEMORY where there is no place for one.
+  // Creates an event of this process. Returns CUDA_ERROR_OUT_OF_MEMORY if the table is full.
   abi::CUresult make();
 
-  // An event of another process by its handle; the driver's code where there is none. Throws
-  // std::bad_alloc.
+  // Opens an event of another process by its handle. Returns the driver's error if there is none.
+  // Throws std::bad_alloc.
   abi::CUresult open(const abi::CUipcEventHandle& handle);
 
-  // This object of it ends.
+  // Ends the lifetime of this object.
   void end() noexcept;
 
-  // What another process opens it by.
+  // Writes the handle by which another process opens it.
   void get_ipc_handle(abi::CUipcEventHandle& out) const noexcept { name_.write(out); }
   [[nodiscard]] bool is_local() const noexcept { return is_local_; }
 
-  // A record behind all that was added. Records complete in the order of their tickets, in one
-  // stream as in several: it takes the next one where its place in the stream is decided, waits for
-  // the record before, and completes it. The point where that is done. Throws std::bad_alloc, and
-  // then there is no record.
-  engine::point record_in(engine::timeline::submission& to);
+  // Records the event after everything in the submission. The record takes the next ticket when its
+  // place in the stream is decided, waits for the record before it, and completes its ticket.
+  // Records thus complete in ticket order across streams. Returns the point at which it is
+  // complete. Throws std::bad_alloc without recording.
+  engine::point record_in(engine::timeline::submission& pending_submission);
 
-  // Has it been recorded since it was made, by anybody?
+  // Returns true if any process has recorded it since it was made.
   [[nodiscard]] bool recorded() const noexcept;
 
-  // Is the last record complete, whoever made it?
+  // Returns true if the last record of any process is complete.
   [[nodiscard]] bool complete() const noexcept;
 
-  // The point of the last record. Throws std::bad_alloc.
+  // Returns the point of the last record. Throws std::bad_alloc.
   [[nodiscard]] engine::point latest();
 
  private:
   abi::CUresult open_after_exit();
   void begin(shared_event_slot& slot, const ipc_identity& name, bool is_local) noexcept;
-  void set_known(std::uint32_t ticket, engine::point at) noexcept;  // while mutex_
+  void set_known(std::uint32_t ticket, engine::point end_point) noexcept;  // requires mutex_
 
   shared_event_slot* slot_ = nullptr;
   ipc_identity name_;
   bool is_local_ = false;
-  std::mutex mutex_;         // guards what follows
+  std::mutex mutex_;         // guards the members below
   std::uint32_t known_ = 0;  // the last ticket whose point is known here
   engine::point known_point_;
   bool has_known_point_ = false;
-  engine::timeline* ticket_timeline_ =
-      nullptr;  // waits for tickets whose points are not known, in their order
+  // Waits for tickets whose points are not known, in their order.
+  engine::timeline* ticket_timeline_ = nullptr;
 };
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,6 @@
-// model/shared_event_table.cpp - the boards of this process and of others.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_event_table.cpp - the event tables of this
+// process and of other processes.
 #include "embedded/model/ipc/shared_event_table.hpp"
 
 #include <fcntl.h>
@@ -21,28 +23,31 @@ namespace weir::embedded::model {
 
 namespace {
 
-// A board that this process has, and what it has of it.
+// A mapped table, and this process's references to its slots.
 struct mapped_table {
   shared_event_table* table = nullptr;
-  shared_memory segment;  // empty once the other process has ended: nobody asks who has its events
-  std::unordered_map<int, std::size_t> users;  // how many event objects there are for each place
+  // Empty once the other process has ended, when slot locks no longer matter.
+  shared_memory segment;
+  // The number of event objects of this process, by slot.
+  std::unordered_map<int, std::size_t> users;
 };
 
-// Own and others'. Never destroyed: events may outlive static objects.
+// The tables of this process and of other processes. Never destroyed, because events may outlive
+// static objects.
 struct mapped_tables {
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::deque<mapped_table> all;
   mapped_table* local_table = nullptr;
-  std::size_t next = 0;  // of our own places: those from here on have been free for longest
+  std::size_t next = 0;  // the slot of this process's table that has been free for longest
 };
 
 mapped_tables& tables() {
-  static mapped_tables& known = *new mapped_tables;
-  return known;
+  static mapped_tables& process_tables = *new mapped_tables;
+  return process_tables;
 }
 
-// Locks a place's byte, or unlocks it. False if another process has it. The lock is the open
-// segment's: all processes have opened it for themselves.
+// Locks or unlocks a slot's byte. Returns false if another process holds it. The lock belongs to
+// the open file description, and each process opens its own.
 bool lock_slot(const mapped_table& of, int number, short how) noexcept {
   struct flock byte {};
   byte.l_type = how;
@@ -68,15 +73,16 @@ void create_local(mapped_table& out) noexcept {
 }
 
 mapped_table& local_mapping() {
-  mapped_tables& known = tables();
-  const std::lock_guard lock{known.mutex};
-  if (known.local_table == nullptr) known.local_table = &known.all.emplace_back();
-  if (known.local_table->table == nullptr)
-    create_local(*known.local_table);  // the system may have had no descriptor before
-  return *known.local_table;
+  mapped_tables& process_tables = tables();
+  const std::lock_guard lock{process_tables.mutex};
+  if (process_tables.local_table == nullptr)
+    process_tables.local_table = &process_tables.all.emplace_back();
+  // An earlier attempt may have failed because no descriptor was available.
+  if (process_tables.local_table->table == nullptr) create_local(*process_tables.local_table);
+  return *process_tables.local_table;
 }
 
-// With the lock held.
+// Requires the lock.
 mapped_table* find(const shared_event_table& table) noexcept {
   for (mapped_table& each : tables().all) {
     if (each.table == &table) return &each;
@@ -84,7 +90,7 @@ mapped_table* find(const shared_event_table& table) noexcept {
   return nullptr;
 }
 
-// Is the last record of a place's event complete, or never will be?
+// Returns true if the last record of a slot's event is complete, or can never become complete.
 bool is_idle(shared_event_slot& slot) noexcept {
   const event_ticket last = slot.last.load(std::memory_order_acquire);
   if (slot.complete(last.number)) return true;
@@ -100,11 +106,11 @@ shared_event_table* shared_event_table::local_table() { return local_mapping().t
 int shared_event_table::local_descriptor() { return local_mapping().segment.fd(); }
 
 shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_t identity) {
-  mapped_tables& known = tables();
-  const std::lock_guard lock{known.mutex};
+  mapped_tables& process_tables = tables();
+  const std::lock_guard lock{process_tables.mutex};
   shared_memory segment = shared_memory::of_process(process, fd);
   if (!segment.is_sealed() || segment.bytes() != sizeof(shared_event_table)) return nullptr;
-  for (const mapped_table& each : known.all) {
+  for (const mapped_table& each : process_tables.all) {
     if (each.table != nullptr && each.table->identity == identity) return each.table;
   }
   auto* table = static_cast<shared_event_table*>(segment.map(0, sizeof(shared_event_table)));
@@ -113,13 +119,13 @@ shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_
     munmap(table, sizeof(shared_event_table));
     return nullptr;
   }
-  for (mapped_table& each : known.all) {
+  for (mapped_table& each : process_tables.all) {
     if (each.table != nullptr && has_ended(each.table->process)) each.segment = {};
   }
   try {
-    mapped_table& made = known.all.emplace_back();
-    made.table = table;
-    made.segment = std::move(segment);
+    mapped_table& created = process_tables.all.emplace_back();
+    created.table = table;
+    created.segment = std::move(segment);
   } catch (...) {
     munmap(table, sizeof(shared_event_table));
     throw;
@@ -127,20 +133,20 @@ shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_
   return table;
 }
 
-// A place is free again when nobody has its event, and the last record of that is complete. Until
-// another event gets the place the old one can be opened: its handle outlives it, as on a GPU.
+// A slot is free if no process has its event and the event's last record is complete. As on a GPU,
+// the handle of a destroyed event stays valid until another event gets the slot.
 shared_event_slot* shared_event_table::claim() {
-  mapped_tables& known = tables();
-  const std::lock_guard lock{known.mutex};
-  mapped_table& local_table = *known.local_table;
+  mapped_tables& process_tables = tables();
+  const std::lock_guard lock{process_tables.mutex};
+  mapped_table& local_table = *process_tables.local_table;
   for (std::size_t looks = 0; looks < capacity; ++looks) {
-    const auto number = static_cast<int>(known.next);
-    shared_event_slot& slot = slots[known.next];
-    known.next = (known.next + 1) % capacity;
+    const auto number = static_cast<int>(process_tables.next);
+    shared_event_slot& slot = slots[process_tables.next];
+    process_tables.next = (process_tables.next + 1) % capacity;
     if (local_table.users.contains(number) || !is_idle(slot) ||
         !lock_slot(local_table, number, F_WRLCK))
       continue;
-    if (!is_idle(slot)) {  // recorded and left in between
+    if (!is_idle(slot)) {  // recorded and released in between
       lock_slot(local_table, number, F_UNLCK);
       continue;
     }
@@ -164,22 +170,22 @@ shared_event_slot* shared_event_table::open_slot(std::size_t number, unsigned lo
   if (in == nullptr || number >= capacity) return nullptr;
   const auto key = static_cast<int>(number);
   const auto [entry, first] = in->users.try_emplace(key, 0);
-  const bool held = !first || lock_slot(*in, key, F_RDLCK);
-  if (held && slots[number].id.load(std::memory_order_acquire) == id) {
+  const bool is_locked = !first || lock_slot(*in, key, F_RDLCK);
+  if (is_locked && slots[number].id.load(std::memory_order_acquire) == id) {
     ++entry->second;
     return &slots[number];
   }
   if (first) {
     in->users.erase(entry);
-    if (held) lock_slot(*in, key, F_UNLCK);
+    if (is_locked) lock_slot(*in, key, F_UNLCK);
   }
   return nullptr;
 }
 
 void shared_event_table::release_slot(shared_event_slot& slot) noexcept {
-  mapped_tables& known = tables();
-  const std::lock_guard lock{known.mutex};
-  for (mapped_table& in : known.all) {
+  mapped_tables& process_tables = tables();
+  const std::lock_guard lock{process_tables.mutex};
+  for (mapped_table& in : process_tables.all) {
     if (in.table == nullptr || &slot < in.table->slots.data() ||
         &slot >= in.table->slots.data() + capacity)
       continue;
@@ -187,7 +193,7 @@ void shared_event_table::release_slot(shared_event_slot& slot) noexcept {
     const auto entry = in.users.find(number);
     if (entry == in.users.end() || --entry->second != 0) return;
     in.users.erase(entry);
-    if (&in != known.local_table) lock_slot(in, number, F_UNLCK);
+    if (&in != process_tables.local_table) lock_slot(in, number, F_UNLCK);
     return;
   }
 }
@@ -196,10 +202,10 @@ bool has_ended(pid_t process) noexcept {
   if (process == getpid()) return false;
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
   if (fd < 0) return errno == ESRCH;
-  pollfd ended{fd, POLLIN, 0};
-  const bool gone = poll(&ended, 1, 0) > 0;
+  pollfd process_exit{fd, POLLIN, 0};
+  const bool has_exited = poll(&process_exit, 1, 0) > 0;
   close(fd);
-  return gone;
+  return has_exited;
 }
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,5 @@
-// model/shared_event_table.hpp - where the state of events lies that several processes have.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_event_table.hpp - a table of the events that processes share.
 #pragma once
 
 #include <sys/types.h>
@@ -10,22 +11,21 @@
 
 namespace weir::embedded::model {
 
-// A record of an event: its number among those of the place, and the process that made it.
+// A record of an event: its number within the slot, and the process that made it.
 struct alignas(8) event_ticket {
   std::uint32_t number = 0;
   std::int32_t process = 0;
 };
 static_assert(std::atomic<event_ticket>::is_always_lock_free, "processes share it");
 
-// What all processes know of one event. Each record takes the next ticket and, in the order of its
-// stream, completes it; a ticket that is complete completes all before it, as a counting semaphore
-// of a GPU does. Tickets are numbers that wrap around, and go on from one event of the place to the
-// next, so that a late completion harms nobody.
+// The state of one event, shared by all processes. Each record takes the next ticket and completes
+// it in stream order. Completing a ticket completes all earlier ones, like a counting semaphore of
+// a GPU. Numbers wrap around and continue from one event of the slot to the next, so a late
+// completion has no effect.
 struct alignas(64) shared_event_slot {
-  std::atomic<unsigned long long> id{
-      0};  // of the event that has it, or had it last; 0 before the first
-  std::atomic<event_ticket>
-      last{};  // number and process in one: of two that record at once each knows who was before it
+  std::atomic<unsigned long long> id{0};  // of the current or last event; 0 before the first
+  // Number and process in one atomic, so that each of two concurrent records sees its predecessor.
+  std::atomic<event_ticket> last{};
   std::atomic<std::uint32_t> completed{0};
   std::atomic<std::uint32_t> first{0};  // the last ticket before the event was made
 
@@ -33,7 +33,7 @@ struct alignas(64) shared_event_slot {
     return static_cast<std::int32_t>(completed.load(std::memory_order_acquire) - ticket) >= 0;
   }
 
-  // Takes the next ticket for a process. The one before it.
+  // Takes the next ticket for a process. Returns the previous ticket.
   event_ticket take_ticket(std::int32_t process) noexcept {
     event_ticket before = last.load(std::memory_order_acquire);
     while (!last.compare_exchange_weak(before, {before.number + 1, process},
@@ -42,11 +42,11 @@ struct alignas(64) shared_event_slot {
     return before;
   }
 
-  // Completes a ticket and all before it.
+  // Completes a ticket and all earlier ones.
   void complete_up_to(std::uint32_t ticket) noexcept {
-    std::uint32_t known = completed.load(std::memory_order_relaxed);
-    while (static_cast<std::int32_t>(known - ticket) < 0 &&
-           !completed.compare_exchange_weak(known, ticket, std::memory_order_release,
+    std::uint32_t known_ticket = completed.load(std::memory_order_relaxed);
+    while (static_cast<std::int32_t>(known_ticket - ticket) < 0 &&
+           !completed.compare_exchange_weak(known_ticket, ticket, std::memory_order_release,
                                             std::memory_order_relaxed)) {
     }
   }
@@ -55,41 +55,40 @@ static_assert(sizeof(shared_event_slot) == 64 &&
               std::atomic<unsigned long long>::is_always_lock_free &&
               std::atomic<event_ticket>::is_always_lock_free);
 
-// The places for the events that one process makes, in a segment that others open. A board that was
-// opened stays mapped until the process ends, because work that refers to it may still be under
-// way; it takes up the pages that are used.
+// The slots for events that one process makes, in a segment that other processes open. An opened
+// table stays mapped until the process ends, because submitted work may still refer to it. It only
+// uses memory for touched pages.
 //
-// Whether another process has an event is known by a lock that it holds on a byte of the segment,
-// the place's. The system lets go of it when the process ends, however that comes about; so no
-// place is lost with a process.
+// Each other process that has an event holds a file lock on the slot's byte in the segment. The
+// system releases the lock when the process ends, so no slot is lost.
 struct shared_event_table {
   static constexpr std::uint64_t expected_magic = 0x32'64'72'61'6f'62'72'77;  // "wrboard2"
   static constexpr std::size_t capacity = (std::size_t{1} << 14) - 1;
 
   std::uint64_t magic;
-  std::uint64_t identity;  // never the same for two boards
+  std::uint64_t identity;  // unique among tables
   std::int32_t process;
   std::uint32_t reserved[11];
   std::array<shared_event_slot, capacity> slots;
 
-  // This process's own, made when it is first asked for, and its descriptor. Null where the system
-  // gives none. Throws std::bad_alloc.
+  // Return the table of this process, created at the first call, and its descriptor. Return null or
+  // an invalid descriptor if the system cannot create it. Throws std::bad_alloc.
   [[nodiscard]] static shared_event_table* local_table();
   [[nodiscard]] static int local_descriptor();
 
-  // The board of another process. Null where there is none behind the descriptor, or another than
-  // the expected one. Throws std::bad_alloc.
+  // Opens the table of another process. Returns null if the descriptor is not the expected table.
+  // Throws std::bad_alloc.
   [[nodiscard]] static shared_event_table* open(pid_t process, int fd, std::uint64_t identity);
 
-  // A place of our own board for a new event, which this process has once. Null where there are
-  // none left. Throws std::bad_alloc.
+  // Claims a slot of this process's table for a new event, with one reference. Returns null if the
+  // table is full. Throws std::bad_alloc.
   [[nodiscard]] shared_event_slot* claim();
 
-  // The place of another process's event, which this process has once more. Null if the event with
-  // that id is no longer there. Throws std::bad_alloc.
+  // Adds a reference of this process to a slot of another process. Returns null if the event with
+  // this ID no longer exists. Throws std::bad_alloc.
   [[nodiscard]] shared_event_slot* open_slot(std::size_t number, unsigned long long id);
 
-  // This process has the event at a place, of whichever board, once less.
+  // Releases one reference of this process to a slot of any table.
   static void release_slot(shared_event_slot& slot) noexcept;
 
   [[nodiscard]] int index_of(const shared_event_slot& slot) const noexcept {
@@ -97,7 +96,7 @@ struct shared_event_table {
   }
 };
 
-// Has a process ended? Also one that nobody has asked for its exit status yet.
+// Returns true if a process has ended, even if its parent has not waited for it.
 [[nodiscard]] bool has_ended(pid_t process) noexcept;
 
 }  // namespace weir::embedded::model

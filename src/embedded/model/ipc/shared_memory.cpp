@@ -1,5 +1,5 @@
-// model/shared_memory.cpp - segments are memfds, sealed at their size; other processes' are reached
-// through /proc.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_memory.cpp - sealed memfd segments; those of other processes come through /proc.
 #include "embedded/model/ipc/shared_memory.hpp"
 
 #include <fcntl.h>
@@ -14,12 +14,11 @@ namespace weir::embedded::model {
 
 namespace {
 
-// What is larger than the process's limit of files is refused with a signal (SIGXFSZ), which by
-// default ends the process.
+// Exceeding the process's file size limit raises SIGXFSZ, which ends the process by default.
 bool may_be_as_large(std::size_t bytes) noexcept {
-  rlimit most{};
-  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY ||
-         bytes <= most.rlim_cur;
+  rlimit maximum{};
+  return getrlimit(RLIMIT_FSIZE, &maximum) != 0 || maximum.rlim_cur == RLIM_INFINITY ||
+         bytes <= maximum.rlim_cur;
 }
 
 }  // namespace
@@ -30,13 +29,13 @@ shared_memory::~shared_memory() {
 
 shared_memory shared_memory::create(std::size_t bytes, const char* name) noexcept {
   if (!may_be_as_large(bytes)) return {};
-  shared_memory made{memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  if (!made) return {};
-  if (ftruncate(made.fd_, static_cast<off_t>(bytes)) != 0) return {};
-  // Without the seals a process that shares it could cut it short, and every touch behind that
-  // would be a SIGBUS.
-  if (fcntl(made.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};
-  return made;
+  shared_memory created{memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  if (!created) return {};
+  if (ftruncate(created.fd_, static_cast<off_t>(bytes)) != 0) return {};
+  // Without the seals another process could shrink it, and touching the removed pages would raise
+  // SIGBUS.
+  if (fcntl(created.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};
+  return created;
 }
 
 shared_memory shared_memory::duplicate_of(int fd) noexcept {
@@ -72,10 +71,11 @@ bool shared_memory::same_as(const shared_memory& other) const noexcept {
   return this_status.st_dev == other_status.st_dev && this_status.st_ino == other_status.st_ino;
 }
 
-void* shared_memory::map(std::size_t offset, std::size_t bytes, void* at) const noexcept {
-  void* got = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (at != nullptr ? MAP_FIXED : 0),
-                   fd_, static_cast<off_t>(offset));
-  return got == MAP_FAILED ? nullptr : got;
+void* shared_memory::map(std::size_t offset, std::size_t bytes, void* address) const noexcept {
+  void* mapped_address =
+      mmap(address, bytes, PROT_READ | PROT_WRITE,
+           MAP_SHARED | (address != nullptr ? MAP_FIXED : 0), fd_, static_cast<off_t>(offset));
+  return mapped_address == MAP_FAILED ? nullptr : mapped_address;
 }
 
 shared_pages::~shared_pages() {
@@ -83,21 +83,21 @@ shared_pages::~shared_pages() {
 }
 
 shared_pages shared_pages::create(std::size_t bytes) noexcept {
-  void* const got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got == MAP_FAILED) return {};
-  return {got, bytes};
+  void* const mapped_address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped_address == MAP_FAILED) return {};
+  return {mapped_address, bytes};
 }
 
 shared_pages shared_pages::of(const shared_memory& segment, std::size_t bytes) noexcept {
-  void* const got = segment.map(0, bytes);
-  if (got == nullptr) return {};
-  return {got, bytes};
+  void* const mapped_address = segment.map(0, bytes);
+  if (mapped_address == nullptr) return {};
+  return {mapped_address, bytes};
 }
 
-// To remap none of a shared mapping is to map it once more.
-bool shared_pages::map_at(void* at) const noexcept {
-  return mremap(at_, 0, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED;
+// mremap with an old size of 0 maps a shared mapping again.
+bool shared_pages::map_at(void* address) const noexcept {
+  return mremap(at_, 0, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, address) != MAP_FAILED;
 }
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
-// model/shared_memory.hpp - memory that several processes, or several addresses of one, may have at
-// once.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_memory.hpp - memory shared between processes, or between addresses of one.
 #pragma once
 
 #include <sys/types.h>
@@ -9,13 +9,12 @@
 
 namespace weir::embedded::model {
 
-// A segment of memory behind a file descriptor of the process's own: it has no name in a file
-// system, nothing is left behind when the last descriptor and the last mapping are gone, and it may
-// be mapped as often and wherever one likes. Move-only; the end of the object closes the
-// descriptor, and mappings outlive it.
+// A memory segment behind a file descriptor. It has no name in a file system, and is freed with the
+// last descriptor and mapping. It can be mapped any number of times. Move-only; the destructor
+// closes the descriptor, and mappings outlive it.
 //
-// Nothing here throws: what fails gives an empty object or null, with errno as the system left it.
-// Thread safety: const members, from any thread.
+// Nothing throws: failures return an empty object or null and leave errno set. Thread safety: const
+// members may be called from any thread.
 class shared_memory {
  public:
   shared_memory() noexcept = default;
@@ -26,42 +25,43 @@ class shared_memory {
   }
   ~shared_memory();
 
-  // A new segment of so many bytes, all zero, which takes up memory where it is touched. `name` is
-  // for people that look at the process's mappings. Its size never changes afterwards, so that no
-  // other process can cut it short.
+  // Creates a zeroed segment of `bytes` bytes, which takes memory when touched. `name` appears in
+  // the process's list of mappings. The size is sealed, so that no process can shrink it.
   [[nodiscard]] static shared_memory create(std::size_t bytes, const char* name) noexcept;
 
-  // Takes over a descriptor, of whatever it may be of.
+  // Takes over any descriptor.
   [[nodiscard]] static shared_memory adopt(int fd) noexcept { return shared_memory{fd}; }
 
-  // What a descriptor of ours, or of another process of the same user, stands for. Empty once that
-  // has closed it.
+  // Duplicate a descriptor of this process, or of another process of this user. Return an empty
+  // object if it is closed.
   [[nodiscard]] static shared_memory duplicate_of(int fd) noexcept;
   [[nodiscard]] static shared_memory of_process(pid_t process, int fd) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
-  // Gives the descriptor away.
+  // Releases ownership of the descriptor.
   int release() noexcept { return std::exchange(fd_, -1); }
 
-  // Its size; 0 for what is no segment.
+  // Returns its size in bytes; 0 if it is not a segment.
   [[nodiscard]] std::size_t bytes() const noexcept;
 
-  // Is it sure that nobody can cut it short, which would end whoever touches what is gone? One that
-  // create() made is.
+  // Returns true if no process can shrink it, as for every segment made by create(). Touching
+  // removed pages would end the process.
   [[nodiscard]] bool is_sealed() const noexcept;
 
-  // Makes that sure from now on, for everybody who has it. False where the system does not let it:
-  // of a memfd whose maker did not allow it, and of what is no memfd.
+  // Seals its size for all processes. Returns false if the system refuses: for a memfd that does
+  // not allow sealing, and for other files.
   [[nodiscard]] bool seal() const noexcept;
 
-  // Are both the same segment, whichever way they were come by?
+  // Returns true if both objects refer to one segment.
   [[nodiscard]] bool same_as(const shared_memory& other) const noexcept;
 
-  // Maps a part of it for reading and writing: anywhere, or in place of what lies at `at`. `offset`
-  // and `at` are multiples of the page size. To be ended with munmap(). Null where it cannot be.
-  [[nodiscard]] void* map(std::size_t offset, std::size_t bytes, void* at = nullptr) const noexcept;
+  // Maps a part of it for reading and writing, at any address or in place of what is mapped at
+  // `address`. `offset` and `address` must be multiples of the page size. The caller unmaps it with
+  // munmap(). Returns null on failure.
+  [[nodiscard]] void* map(std::size_t offset, std::size_t bytes,
+                          void* address = nullptr) const noexcept;
 
  private:
   explicit shared_memory(int fd) noexcept : fd_{fd} {}
@@ -69,10 +69,10 @@ class shared_memory {
   int fd_ = -1;
 };
 
-// Memory that may be at several addresses of the process at once, and needs no descriptor: what
-// keeps it is a mapping of its own. Move-only; its other mappings outlive it.
+// Memory that can be mapped at several addresses of the process and needs no descriptor, because
+// this object holds one mapping. Move-only; the other mappings outlive this object.
 //
-// Thread safety: const members, from any thread.
+// Thread safety: const members may be called from any thread.
 class shared_pages {
  public:
   shared_pages() noexcept = default;
@@ -85,19 +85,19 @@ class shared_pages {
   }
   ~shared_pages();
 
-  // New ones, all zero, of this process alone; or the first of a segment. Empty where the system
-  // gives none.
+  // create() makes zeroed pages of this process; of() uses the first pages of a segment. Return an
+  // empty object if the system has none.
   [[nodiscard]] static shared_pages create(std::size_t bytes) noexcept;
   [[nodiscard]] static shared_pages of(const shared_memory& segment, std::size_t bytes) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
 
-  // Puts all of them in place of what lies at an address, to be ended with munmap(). False where it
-  // cannot be; what lay there may be gone all the same.
-  [[nodiscard]] bool map_at(void* at) const noexcept;
+  // Maps all pages in place of what is mapped at an address; the caller unmaps them with munmap().
+  // Returns false on failure, which may have unmapped the old contents.
+  [[nodiscard]] bool map_at(void* address) const noexcept;
 
  private:
-  shared_pages(void* at, std::size_t bytes) noexcept : at_{at}, bytes_{bytes} {}
+  shared_pages(void* address, std::size_t bytes) noexcept : at_{address}, bytes_{bytes} {}
 
   void* at_ = nullptr;
   std::size_t bytes_ = 0;

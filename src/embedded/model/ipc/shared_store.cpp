@@ -1,4 +1,5 @@
-// model/shared_store.cpp - stores of device memory, and the list of pieces at their front.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_store.cpp - stores of device memory, and the list of published pieces.
 #include "embedded/model/ipc/shared_store.hpp"
 
 #include <sys/mman.h>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr std::size_t all_addresses = std::size_t{1} << 47;
 
-// No block lies so low: the system gives out no such addresses.
+// The header lies at offsets that no block uses, because the system allocates no such low
+// addresses.
 constexpr std::size_t header_bytes = (sizeof(store_header) + 4095) / 4096 * 4096;
 static_assert(header_bytes <= std::size_t{1} << 20);
 
@@ -34,22 +36,22 @@ shared_store* shared_store::create(int device, const abi::CUmemLocation& locatio
   header->device = device;
   header->location = location;
   header->magic = store_header::expected_magic;
-  auto* made = new (std::nothrow) shared_store{std::move(segment), header};
-  if (made == nullptr) munmap(header, header_bytes);
-  return made;
+  auto* created = new (std::nothrow) shared_store{std::move(segment), header};
+  if (created == nullptr) munmap(header, header_bytes);
+  return created;
 }
 
 shared_store* shared_store::of_device(int device) noexcept {
   static constinit std::array<std::atomic<shared_store*>, max_devices> stores{};
   static constinit std::mutex making;
   if (device < 0 || device >= max_devices) return nullptr;
-  std::atomic<shared_store*>& known = stores[static_cast<std::size_t>(device)];
-  if (shared_store* store = known.load(std::memory_order_acquire)) return store;
+  std::atomic<shared_store*>& device_store = stores[static_cast<std::size_t>(device)];
+  if (shared_store* store = device_store.load(std::memory_order_acquire)) return store;
   const std::lock_guard lock{making};
-  shared_store* store = known.load(std::memory_order_acquire);
+  shared_store* store = device_store.load(std::memory_order_acquire);
   if (store == nullptr) {
     store = create(device, {abi::CU_MEM_LOCATION_TYPE_DEVICE, device});
-    known.store(store, std::memory_order_release);
+    device_store.store(store, std::memory_order_release);
   }
   return store;
 }
@@ -60,22 +62,24 @@ void shared_store::release() noexcept {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-bool shared_store::map_pages(void* at, std::size_t bytes) noexcept {
-  if (segment_.map(reinterpret_cast<std::uintptr_t>(at), bytes, at) == nullptr) return false;
+bool shared_store::map_pages(void* start_address, std::size_t bytes) noexcept {
+  if (segment_.map(reinterpret_cast<std::uintptr_t>(start_address), bytes, start_address) ==
+      nullptr)
+    return false;
   retain();
   return true;
 }
 
-void shared_store::remove(void* at, std::size_t bytes) noexcept {
-  madvise(at, bytes, MADV_REMOVE);
-  munmap(at, bytes);
+void shared_store::remove(void* start_address, std::size_t bytes) noexcept {
+  madvise(start_address, bytes, MADV_REMOVE);
+  munmap(start_address, bytes);
   release();
 }
 
-void shared_store::replace_with_private(void* at, std::size_t bytes) noexcept {
-  madvise(at, bytes, MADV_REMOVE);
-  mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-       -1, 0);
+void shared_store::replace_with_private(void* start_address, std::size_t bytes) noexcept {
+  madvise(start_address, bytes, MADV_REMOVE);
+  mmap(start_address, bytes, PROT_READ | PROT_WRITE,
+       MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   release();
 }
 
@@ -90,8 +94,7 @@ int shared_store::publish(unsigned long long id, std::uintptr_t address,
   if (number == static_cast<int>(store_header::capacity)) return -1;
   if (number == used_) ++used_;
   shared_piece& piece = header_->pieces[static_cast<std::size_t>(number)];
-  // Who reads one of these two while another piece is here finds the id of that one, or none,
-  // afterwards.
+  // A reader that reads one of the next two values during a change then also reads a changed ID.
   std::atomic_thread_fence(std::memory_order_release);
   piece.address.store(address, std::memory_order_relaxed);
   piece.bytes.store(bytes, std::memory_order_relaxed);

@@ -1,4 +1,5 @@
-// model/shared_store.hpp - where device memory lies that other processes may open.
+// SPDX-License-Identifier: Apache-2.0
+// model/ipc/shared_store.hpp - device memory that other processes may open.
 #pragma once
 
 #include <array>
@@ -12,62 +13,60 @@
 
 namespace weir::embedded::model {
 
-// A piece of memory that may be opened elsewhere, as the store's first pages tell it to whoever has
-// the store.
+// A published piece of memory, as listed in the store's first pages.
 struct shared_piece {
-  std::atomic<unsigned long long> id{0};  // the allocation's; 0 where there is none
+  std::atomic<unsigned long long> id{0};  // the allocation's ID; 0 if unused
   std::atomic<std::uint64_t> address{
-      0};  // in the process that owns it, which is its offset in the store, too
+      0};  // the address in the owning process, which is also the offset in the store
   std::atomic<std::uint64_t> bytes{0};
 };
 
-// What every process sees of a store: whose it is, and the pieces that may be opened.
+// The part of a store that all processes read: its owner, and the pieces that may be opened.
 struct store_header {
   static constexpr std::uint64_t expected_magic = 0x31'65'72'6f'74'73'72'77;  // "wrstore1"
   static constexpr std::size_t capacity = 1 << 15;
 
   std::uint64_t magic;
-  std::uint64_t identity;  // never the same for two stores
+  std::uint64_t identity;  // unique among stores
   std::int32_t process;
-  std::int32_t device;          // the ordinal of the device whose memory it is
-  abi::CUmemLocation location;  // where the memory is: that device, or the host
+  std::int32_t device;          // the ordinal of the device that owns the memory
+  abi::CUmemLocation location;  // the location of the memory: that device, or the host
   std::uint64_t reserved[4];
   std::array<shared_piece, capacity> pieces;
 };
 
-// A segment of memory as large as all addresses, of which next to nothing exists: a block lies in
-// it at the offset that is its own address. So it needs no accounting of its own, and neighbouring
-// blocks stay one mapping to the system.
+// A sparse segment as large as the address space. A block lies at the offset that equals its
+// address. The store therefore needs no allocator, and adjacent blocks form one mapping of the
+// system.
 //
-// There is one for each device, of what cuMemAlloc gives out, and one for each pool that was made
-// to be shared. It is counted: its blocks keep it, and whoever made it.
+// Each device has a store for cuMemAlloc, and each shareable pool has its own. Reference-counted:
+// by its creator and by its blocks.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class shared_store {
  public:
-  // A store for memory at a place, which is a device's or counts as one's, counted once. Null where
-  // the system gives none; memory is this process's alone then.
+  // Creates a store with one reference, for memory at a location that counts against a device.
+  // Returns null if the system cannot create it; memory then stays private.
   [[nodiscard]] static shared_store* create(int device,
                                             const abi::CUmemLocation& location) noexcept;
 
-  // The store of what cuMemAlloc gives out on a device; it has no end. Null as before.
+  // Returns the store for cuMemAlloc on a device, which is never destroyed. Returns null if the
+  // system cannot create it.
   [[nodiscard]] static shared_store* of_device(int device) noexcept;
 
   void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
 
-  // Puts pages of the store, all zero, where private pages lie that nobody has touched. False where
-  // it cannot.
-  [[nodiscard]] bool map_pages(void* at, std::size_t bytes) noexcept;
+  // Replaces untouched private pages by zeroed pages of the store. Returns false on failure.
+  [[nodiscard]] bool map_pages(void* start_address, std::size_t bytes) noexcept;
 
-  // Ends pages that map_pages() put there, for this process and for others that have them open:
-  // they go back to the system.
-  void remove(void* at, std::size_t bytes) noexcept;
+  // Unmaps pages from map_pages() and frees them for all processes that have them open.
+  void remove(void* start_address, std::size_t bytes) noexcept;
 
-  // The same, but the addresses stay taken, by private pages.
-  void replace_with_private(void* at, std::size_t bytes) noexcept;
+  // Like remove(), but keeps the addresses reserved by private pages.
+  void replace_with_private(void* start_address, std::size_t bytes) noexcept;
 
-  // Makes a piece of the store one that may be opened. Its number; -1 where there are too many.
+  // Publishes a piece of the store. Returns its number, or -1 if the store has too many.
   [[nodiscard]] int publish(unsigned long long id, std::uintptr_t address,
                             std::size_t bytes) noexcept;
   void withdraw(int piece) noexcept;
@@ -84,7 +83,7 @@ class shared_store {
   store_header* header_;
   std::atomic<int> users_{1};
   std::mutex mutex_;  // guards which pieces are in use
-  int used_ = 0;      // pieces from here on have never been in use
+  int used_ = 0;      // pieces from this number on were never used
 };
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,5 @@
-// model/function.hpp - functions: what a CUfunction stands for, a kernel of a module in a context.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/function.hpp - functions: a CUfunction is a kernel of a module in a context.
 #pragma once
 
 #include <array>
@@ -8,9 +9,9 @@
 #include <memory>
 
 #include "driver/abi.hpp"
-#include "embedded/engine/spin_lock.hpp"
 #include "embedded/kernel/image/module_abi.h"
 #include "embedded/model/kernel/module_image.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::model {
 
@@ -18,22 +19,22 @@ class context;
 class device;
 struct loaded_module;
 
-// What was set of the attributes of a function, or of a library's kernel on a device.
+// The attributes that were set on a function, or on a library's kernel for a device.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class function_settings {
  public:
   static constexpr std::size_t attributes =
       abi::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE + 1;
   static constexpr int unset = INT_MIN;
 
-  [[nodiscard]] int get(abi::CUfunction_attribute which) const noexcept {
-    return values_[which].load(std::memory_order_relaxed);
+  [[nodiscard]] int get(abi::CUfunction_attribute attribute_id) const noexcept {
+    return values_[attribute_id].load(std::memory_order_relaxed);
   }
-  void set(abi::CUfunction_attribute which, int value) noexcept {
-    values_[which].store(value, std::memory_order_relaxed);
+  void set(abi::CUfunction_attribute attribute_id, int value) noexcept {
+    values_[attribute_id].store(value, std::memory_order_relaxed);
   }
-  // CU_FUNC_CACHE_PREFER_NONE where it was not set.
+  // CU_FUNC_CACHE_PREFER_NONE if not set.
   [[nodiscard]] abi::CUfunc_cache cache_config() const noexcept {
     return cache_config_.load(std::memory_order_relaxed);
   }
@@ -42,7 +43,8 @@ class function_settings {
   }
 
   void clear() noexcept {
-    for (std::atomic<int>& each : values_) each.store(unset, std::memory_order_relaxed);
+    for (std::atomic<int>& stored_value : values_)
+      stored_value.store(unset, std::memory_order_relaxed);
     set_cache_config(abi::CU_FUNC_CACHE_PREFER_NONE);
   }
 
@@ -51,67 +53,71 @@ class function_settings {
   std::atomic<abi::CUfunc_cache> cache_config_{abi::CU_FUNC_CACHE_PREFER_NONE};
 };
 
-// The value of an attribute of a kernel, as it was compiled or as it was set; false for no
-// attribute. `constant_bytes` is what its module has of constant memory.
-[[nodiscard]] bool get_attribute(const weir_kernel& of, const function_settings& set,
-                                 const function_settings* fallback, std::size_t constant_bytes,
-                                 abi::CUfunction_attribute which, int& out) noexcept;
+// Gets an attribute of a kernel, as set or as compiled. `constant_bytes`: the constant memory of
+// its module. Returns false for an unknown attribute.
+[[nodiscard]] bool get_attribute(const weir_kernel& kernel_description,
+                                 const function_settings& set, const function_settings* fallback,
+                                 std::size_t constant_bytes, abi::CUfunction_attribute attribute_id,
+                                 int& out) noexcept;
 
-// Sets one. CUDA_ERROR_INVALID_VALUE for what cannot be set, or not so: a cluster's size that the
-// kernel was compiled for.
-abi::CUresult set_attribute(const weir_kernel& of, function_settings& in,
-                            abi::CUfunction_attribute which, int value) noexcept;
+// Sets an attribute. Returns CUDA_ERROR_INVALID_VALUE if it is read-only, if the value is out of
+// range, or if the kernel was compiled for another cluster size.
+abi::CUresult set_attribute(const weir_kernel& kernel_description, function_settings& in,
+                            abi::CUfunction_attribute attribute_id, int value) noexcept;
 
 // A function. Objects are reused (handle_table.hpp).
 //
-// Thread safety: all members, from any thread, but for open() and close(), which its module calls.
+// Thread safety: all members may be called from any thread, except open() and close(), which its
+// module calls.
 class function {
  public:
-  // `of_kernel`: what was set of the library's kernel, which stays there as long; null for a
-  // function of a module.
+  // `kernel_settings`: the settings of the library's kernel, which must outlive the function; null
+  // for a function of a module.
   void open(loaded_module& in, const weir_kernel& kernel,
-            const function_settings* of_kernel) noexcept;
+            const function_settings* kernel_settings) noexcept;
   void close() noexcept;
 
-  // The context that it belongs to.
+  // Returns the context that the function belongs to.
   [[nodiscard]] context& owner() const noexcept { return *owner_; }
   [[nodiscard]] loaded_module& in() const noexcept { return *in_; }
 
-  // What holds the kernel's code and variables. Whatever may run the kernel, or look at it, shares
-  // it. Null once the module has been unloaded: then the function is no more.
+  // Returns the image with the kernel's code and variables; null once the module is unloaded. A
+  // caller that runs or reads the kernel must hold it.
   [[nodiscard]] std::shared_ptr<const module_image> image() const noexcept;
 
-  // Has its module not been unloaded yet? Sequentially consistent: who submits a launch and then
-  // still finds it open is waited for by the unloading.
+  // Returns true until the module is unloaded. Sequentially consistent: a thread that submits a
+  // launch and then still finds the function open is included in the wait of the unload.
   [[nodiscard]] bool is_open() const noexcept { return open_.load(); }
 
-  // The kernel. Only while one has the image.
+  // Returns the kernel. Call only while holding the image.
   [[nodiscard]] const weir_kernel& kernel() const noexcept {
     return *kernel_.load(std::memory_order_relaxed);
   }
 
-  // Has somebody asked for it, or only for a list? Attributes of the latter are not all known on a
-  // GPU.
+  // Returns true if the program requested the function itself, not only a list of functions. On a
+  // GPU some attributes of unloaded functions are unknown.
   [[nodiscard]] bool loaded() const noexcept { return loaded_.load(std::memory_order_relaxed); }
   void load() noexcept { loaded_.store(true, std::memory_order_relaxed); }
 
-  // Attributes, for which one need not have the image: CUDA_ERROR_INVALID_HANDLE where it is gone.
-  abi::CUresult attribute(abi::CUfunction_attribute which, int& out) const noexcept;
-  abi::CUresult set(abi::CUfunction_attribute which, int value) noexcept;
+  // Get and set attributes without holding the image. Return CUDA_ERROR_INVALID_HANDLE if the
+  // module was unloaded.
+  abi::CUresult attribute(abi::CUfunction_attribute attribute_id, int& out) const noexcept;
+  abi::CUresult set(abi::CUfunction_attribute attribute_id, int value) noexcept;
 
-  // One that has a value, of a function whose image one has.
-  [[nodiscard]] int value_of(abi::CUfunction_attribute which) const noexcept;
+  // Returns the value of a valid attribute. Only while the caller holds the image.
+  [[nodiscard]] int value_of(abi::CUfunction_attribute attribute_id) const noexcept;
 
-  // How much dynamic shared memory a block may have; the sum with the static one is at most what a
-  // block may have.
+  // Returns the dynamic shared memory, in bytes, that a block may have. Static and dynamic shared
+  // memory together are limited by the block's maximum.
   [[nodiscard]] unsigned max_dynamic_shared() const noexcept {
     return static_cast<unsigned>(value_of(abi::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
   }
 
-  // The cluster that every launch has, set or compiled; {0, 0, 0} where the launch says.
+  // Returns the cluster size of every launch, set or compiled; {0, 0, 0} if each launch specifies
+  // it.
   [[nodiscard]] weir_extent cluster() const noexcept;
 
-  // What was set of the function, else of the library's kernel.
+  // Returns the value set on the function, or else on the library's kernel.
   [[nodiscard]] abi::CUfunc_cache cache_config() const noexcept;
   void set_cache_config(abi::CUfunc_cache config) noexcept { settings_.set_cache_config(config); }
 
@@ -123,15 +129,15 @@ class function {
   std::atomic<bool> loaded_{false};
   std::atomic<bool> open_{false};
   function_settings settings_;
-  const function_settings* of_kernel_ = nullptr;
-  mutable engine::spin_lock lock_;  // guards the image
+  const function_settings* kernel_settings_ = nullptr;
+  mutable weir::detail::spin_lock lock_;  // guards the image
   std::shared_ptr<const module_image> image_;
 };
 
-// Finds what a program may launch or ask about: a function, or a library's kernel passed as one,
-// which stands for its function in a context: the one given, else the current one.
-// CUDA_ERROR_INVALID_HANDLE for neither; else what the context says of itself. Throws
-// std::bad_alloc: a library's code comes into a context at the first use.
+// Resolves a function, or a library's kernel passed as one, which stands for its function in
+// context `in` or, if null, in the current context. Returns CUDA_ERROR_INVALID_HANDLE for another
+// handle, or the context's error. Throws std::bad_alloc, because the first use loads a library into
+// the context.
 abi::CUresult find_function(abi::CUfunction handle, context* in, function*& out);
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
-// model/kernel_arguments.hpp - the arguments of a launch, as a program passes them and as they are
-// kept.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/kernel_arguments.hpp - the arguments of a launch, as passed and as stored.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,29 @@
 
 namespace weir::embedded::model {
 
-// Where the values of a call are: a pointer to each, or all of them in a buffer. Valid during the
+// Refers to the values of a call: a pointer to each, or a buffer with all of them. Valid during the
 // call.
 class kernel_arguments {
  public:
   kernel_arguments() = default;
 
-  // Reads the two forms of cuLaunchKernel. CUDA_ERROR_INVALID_VALUE where both are given, or none
-  // and the kernel has parameters, or what is given is not as it should be;
-  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES for a buffer with more than the kernel takes. One with less
-  // is taken, and the rest is 0.
-  static abi::CUresult read(const weir_kernel& of, void* const* params, void* const* extra,
+  // Reads both forms of cuLaunchKernel. Returns CUDA_ERROR_INVALID_VALUE if both are given, if
+  // neither is given for a kernel with parameters, or if `extra` is malformed. Returns
+  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES for a buffer larger than the kernel's parameters. A smaller
+  // buffer is padded with zeros.
+  static abi::CUresult read(const weir_kernel& kernel, void* const* params, void* const* extra,
                             kernel_arguments& out) noexcept;
 
-  // How many bytes they take where they lie as in a buffer, and how they have to be aligned for
-  // that.
-  [[nodiscard]] static std::size_t bytes(const weir_kernel& of) noexcept;
-  [[nodiscard]] static std::size_t alignment(const weir_kernel& of) noexcept;
+  // Return the size and alignment of a buffer with all arguments, in bytes.
+  [[nodiscard]] static std::size_t bytes(const weir_kernel& kernel) noexcept;
+  [[nodiscard]] static std::size_t alignment(const weir_kernel& kernel) noexcept;
 
-  // Copies them to where they lie as in a buffer: of bytes() bytes.
-  void copy_to(const weir_kernel& of, std::byte* to) const noexcept;
+  // Copies the arguments into a buffer of bytes() bytes.
+  void copy_to(const weir_kernel& kernel, std::byte* destination) const noexcept;
 
-  // A pointer to each of those that lie so.
-  static void point_into(const weir_kernel& of, const std::byte* values, const void** out) noexcept;
+  // Stores a pointer to each argument in such a buffer.
+  static void point_into(const weir_kernel& kernel, const std::byte* values,
+                         const void** out) noexcept;
 
  private:
   const void* const* each_ = nullptr;
@@ -40,13 +40,13 @@ class kernel_arguments {
   std::size_t buffer_bytes_ = 0;  // bytes in the buffer
 };
 
-// Copies of them, where they stay for as long as one likes.
+// Owns copies of arguments.
 class stored_arguments {
  public:
   // Throws std::bad_alloc.
-  stored_arguments(const weir_kernel& of, const kernel_arguments& arguments);
+  stored_arguments(const weir_kernel& kernel, const kernel_arguments& arguments);
 
-  // A pointer to each.
+  // Returns an array with a pointer to each argument.
   [[nodiscard]] const void** each() const noexcept { return each_.get(); }
 
  private:

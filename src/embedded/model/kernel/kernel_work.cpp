@@ -1,4 +1,5 @@
-// model/kernel_work.cpp - packing launches, and running them.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/kernel_work.cpp - packs launches into operations, and runs them.
 #include "embedded/model/kernel/kernel_work.hpp"
 
 #include <array>
@@ -16,9 +17,10 @@ using namespace abi;
 
 namespace {
 
-bool run_launch(const kernel::launch& what) noexcept {
-  const CUresult status = kernel::run(what);
-  engine::notify_all_written();
+bool run_launch(const kernel::launch& launch_desc) noexcept {
+  const CUresult status = kernel::run(launch_desc);
+  engine::notify_any_memory_written();  // the kernel may have written a word that a stream waits
+                                        // for
   if (status == CUDA_SUCCESS) [[likely]]
     return true;
   engine::fail_device(status);
@@ -31,8 +33,8 @@ kernel::launch as_launch(const weir_kernel& kernel, const launch_shape& shape,
           shape.shared, shape.cooperative, arguments};
 }
 
-// A launch in 48 bytes: of a plain kind, with arguments of 24 bytes. Sizes of blocks and grids have
-// the widths of their limits.
+// A launch that fits into an operation's 48 bytes: no cluster, not cooperative, at most 24 bytes of
+// arguments. Block and grid sizes have the widths of their limits.
 struct inline_kernel {
   static constexpr std::size_t max_inline_bytes = 24;
   static constexpr unsigned max_parameters = 8;
@@ -45,22 +47,23 @@ struct inline_kernel {
   std::uint32_t shared;
   alignas(8) std::array<std::byte, max_inline_bytes> values;
 
-  static bool fits(const weir_kernel& of, const launch_shape& shape) noexcept {
-    return of.parameter_count <= max_parameters &&
-           kernel_arguments::bytes(of) <= max_inline_bytes &&
-           kernel_arguments::alignment(of) <= 8 && !shape.clustered() && !shape.cooperative;
+  static bool fits(const weir_kernel& kernel_description, const launch_shape& shape) noexcept {
+    return kernel_description.parameter_count <= max_parameters &&
+           kernel_arguments::bytes(kernel_description) <= max_inline_bytes &&
+           kernel_arguments::alignment(kernel_description) <= 8 && !shape.clustered() &&
+           !shape.cooperative;
   }
 
   [[nodiscard]] bool run() const noexcept {
     std::array<const void*, max_parameters> pointers;
     kernel_arguments::point_into(*kernel, values.data(), pointers.data());
-    kernel::launch what;
-    what.kernel = kernel;
-    what.grid = {grid_x, grid_y, grid_z};
-    what.block = {block & 0x7ff, block >> 11 & 0x7ff, block >> 22};
-    what.shared = shared;
-    what.arguments = pointers.data();
-    return run_launch(what);
+    kernel::launch launch_desc;
+    launch_desc.kernel = kernel;
+    launch_desc.grid = {grid_x, grid_y, grid_z};
+    launch_desc.block = {block & 0x7ff, block >> 11 & 0x7ff, block >> 22};
+    launch_desc.shared = shared;
+    launch_desc.arguments = pointers.data();
+    return run_launch(launch_desc);
   }
 };
 static_assert(sizeof(inline_kernel) == engine::operation::payload_size);
@@ -88,19 +91,19 @@ kernel_work::kernel_work(const context& owner, const weir_kernel& kernel,
 
 std::shared_ptr<const kernel_work> kernel_work::with(const launch_shape& shape,
                                                      int priority) const {
-  auto other = std::make_shared<kernel_work>(*this);
-  other->shape_ = shape;
-  other->priority_ = priority;
-  return other;
+  auto copy = std::make_shared<kernel_work>(*this);
+  copy->shape_ = shape;
+  copy->priority_ = priority;
+  return copy;
 }
 
 bool kernel_work::run() const noexcept {
   return run_launch(as_launch(kernel_, shape_, arguments()));
 }
 
-// A kernel may take long, however short it is mostly; the thread of the host functions leaves it to
-// others.
-engine::point submit_kernel(stream& in, const weir_kernel& kernel,
+// Submitted as long work, because any kernel may take long; the host function thread leaves such
+// operations to the workers.
+engine::point submit_kernel(stream& target_stream, const weir_kernel& kernel,
                             const std::shared_ptr<const module_image>& image,
                             const launch_shape& shape, const kernel_arguments& arguments) {
   if (inline_kernel::fits(kernel, shape)) [[likely]] {
@@ -112,10 +115,10 @@ engine::point submit_kernel(stream& in, const weir_kernel& kernel,
                         .shared = shape.shared,
                         .values = {}};
     arguments.copy_to(kernel, small.values.data());
-    return in.submit(engine::make_operation(small, engine::operation_kind::long_work));
+    return target_stream.submit(engine::make_operation(small, engine::operation_kind::long_work));
   }
-  auto box = std::make_unique<kernel_work>(in.owner(), kernel, image, shape, arguments);
-  const engine::point end = in.submit(
+  auto box = std::make_unique<kernel_work>(target_stream.owner(), kernel, image, shape, arguments);
+  const engine::point end = target_stream.submit(
       engine::make_operation(heap_kernel{box.get()}, engine::operation_kind::long_work, true));
   (void)box.release();
   return end;

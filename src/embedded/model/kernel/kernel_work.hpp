@@ -1,5 +1,5 @@
-// model/kernel_work.hpp - a launch of a kernel: with all that it needs, as it is kept, and as an
-// operation of a stream.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/kernel_work.hpp - a kernel launch, as stored in graphs and as a stream operation.
 #pragma once
 
 #include <memory>
@@ -16,30 +16,31 @@ class context;
 class module_image;
 class stream;
 
-// A launch that is kept for as long as one likes. It keeps the kernel's code. Does not change.
+// A stored launch. It keeps the kernel's code loaded. Immutable.
 class kernel_work {
  public:
-  // Copies the arguments. The shape has been checked. Throws std::bad_alloc.
+  // Copies the arguments. The caller must already have checked the shape. Throws std::bad_alloc.
   kernel_work(const context& owner, const weir_kernel& kernel,
               std::shared_ptr<const module_image> image, const launch_shape& shape,
               const kernel_arguments& arguments, int priority = 0);
 
-  // The same with another shape and priority. It shares the arguments: who was told where they are
-  // may go on to look at them while a node's attributes change. Throws std::bad_alloc.
+  // Returns a copy with another shape and priority. It shares the arguments, because a program that
+  // received their addresses may still read them while a node's attributes change. Throws
+  // std::bad_alloc.
   [[nodiscard]] std::shared_ptr<const kernel_work> with(const launch_shape& shape,
                                                         int priority) const;
 
-  // A hint that nobody takes; it is told, and compared.
+  // Returns the priority, a hint without effect; it can be queried and is compared.
   [[nodiscard]] int priority() const noexcept { return priority_; }
 
-  // The context of its function.
+  // Returns the context of the launched function.
   [[nodiscard]] const context* owner() const noexcept { return &owner_; }
   [[nodiscard]] const weir_kernel& kernel() const noexcept { return kernel_; }
   [[nodiscard]] const launch_shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const std::shared_ptr<const module_image>& image() const noexcept { return image_; }
   [[nodiscard]] const void** arguments() const noexcept { return arguments_->each(); }
 
-  // Runs it. False where it failed the device.
+  // Runs the kernel. Returns false if it made the device fail.
   bool run() const noexcept;
 
  private:
@@ -51,10 +52,10 @@ class kernel_work {
   std::shared_ptr<const stored_arguments> arguments_;
 };
 
-// Submits a launch to a stream, whatever the capture state, and gives the point at which it is
-// complete. The code has to stay until then: a module waits for the work of its context before it
-// ends. Throws std::bad_alloc, and then nothing was submitted.
-engine::point submit_kernel(stream& in, const weir_kernel& kernel,
+// Submits a launch to a stream, also during a capture. Returns the point at which it is complete.
+// The code must stay loaded until then; unloading a module waits for its context's work. Throws
+// std::bad_alloc without submitting anything.
+engine::point submit_kernel(stream& target_stream, const weir_kernel& kernel,
                             const std::shared_ptr<const module_image>& image,
                             const launch_shape& shape, const kernel_arguments& arguments);
 

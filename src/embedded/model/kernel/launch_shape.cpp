@@ -1,4 +1,5 @@
-// model/launch_shape.cpp - the limits of grids, blocks and clusters.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/launch_shape.cpp - checks grids, blocks and clusters against the limits.
 #include "embedded/model/kernel/launch_shape.hpp"
 
 #include <cstdint>
@@ -6,7 +7,6 @@
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/kernel/function.hpp"
-#include "embedded/model/kernel/launch_limits.hpp"
 #include "embedded/model/kernel/occupancy.hpp"
 
 namespace weir::embedded::model {
@@ -18,8 +18,9 @@ namespace {
 constexpr weir_extent max_grid{0x7fffffff, 65535, 65535};
 constexpr weir_extent max_block{1024, 1024, 64};
 
-bool is_within(const weir_extent& size, const weir_extent& most) noexcept {
-  return size.x - 1 < most.x && size.y - 1 < most.y && size.z - 1 < most.z;  // none is 0, either
+bool is_within(const weir_extent& size, const weir_extent& maximum) noexcept {
+  // Also rejects 0, which wraps around.
+  return size.x - 1 < maximum.x && size.y - 1 < maximum.y && size.z - 1 < maximum.z;
 }
 
 bool is_zero(const weir_extent& size) noexcept { return size.x == 0 && size.y == 0 && size.z == 0; }
@@ -34,13 +35,14 @@ bool is_same(const weir_extent& a, const weir_extent& b) noexcept {
 }  // namespace
 
 CUresult check_cluster(const function& of, launch_shape& shape) noexcept {
-  const weir_extent own = of.cluster();
-  if (is_zero(shape.cluster)) shape.cluster = is_zero(own) ? weir_extent{1, 1, 1} : own;
+  const weir_extent compiled_cluster = of.cluster();
+  if (is_zero(shape.cluster))
+    shape.cluster = is_zero(compiled_cluster) ? weir_extent{1, 1, 1} : compiled_cluster;
   const weir_extent& size = shape.cluster;
   const bool large = of.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0;
-  const unsigned most = large ? limits::non_portable_cluster : limits::portable_cluster;
-  const bool fits =
-      is_multiple(shape.grid, size) && volume(size) <= most && (is_zero(own) || is_same(own, size));
+  const unsigned maximum = large ? limits::non_portable_cluster : limits::portable_cluster;
+  const bool fits = is_multiple(shape.grid, size) && volume(size) <= maximum &&
+                    (is_zero(compiled_cluster) || is_same(compiled_cluster, size));
   return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 

@@ -1,6 +1,8 @@
-// model/launch_shape.hpp - over how many threads a kernel is launched, and what the device says to
-// that.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/launch_shape.hpp - the sizes of a launch, and the limits of the device.
 #pragma once
+
+#include <cstddef>
 
 #include "driver/abi.hpp"
 #include "embedded/kernel/image/module_abi.h"
@@ -8,6 +10,44 @@
 namespace weir::embedded::model {
 
 class function;
+
+// The limits of a block and a multiprocessor of an H200, compute capability 9.0.
+namespace limits {
+
+inline constexpr std::size_t kib = 1024;
+
+inline constexpr int architecture = 90;  // as in function attributes and in device_attributes.cpp
+inline constexpr unsigned warp_size = 32;
+inline constexpr unsigned threads_per_block = 1024;
+inline constexpr unsigned warps_per_multiprocessor = 64;
+inline constexpr unsigned blocks_per_multiprocessor = 32;
+
+// Kernels use no device registers. They report the largest number that never limits residency, so
+// that a multiprocessor is full of threads.
+inline constexpr unsigned registers_per_multiprocessor = 65536;
+inline constexpr unsigned registers_per_thread =
+    registers_per_multiprocessor / (warps_per_multiprocessor * warp_size);
+
+inline constexpr std::size_t shared_per_block = 48 * kib;  // without opt-in
+// With CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
+inline constexpr std::size_t shared_per_block_opt_in = 227 * kib;
+inline constexpr std::size_t shared_per_multiprocessor = 228 * kib;
+inline constexpr std::size_t shared_reserved_per_block = 1 * kib;
+inline constexpr std::size_t shared_granularity = 128;
+
+// The possible sizes of a multiprocessor's shared memory; the rest is cache.
+inline constexpr std::size_t shared_sizes[] = {0,         8 * kib,   16 * kib,  32 * kib,
+                                               64 * kib,  100 * kib, 132 * kib, 164 * kib,
+                                               196 * kib, 228 * kib};
+
+// The hardware groups of multiprocessors. A cluster runs within one group, on a multiprocessor for
+// each of its blocks.
+inline constexpr unsigned multiprocessor_groups[] = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+
+inline constexpr unsigned portable_cluster = 8;       // blocks
+inline constexpr unsigned non_portable_cluster = 16;  // blocks, if the function allows it
+
+}  // namespace limits
 
 struct launch_shape {
   weir_extent grid{1, 1, 1};
@@ -19,17 +59,19 @@ struct launch_shape {
   [[nodiscard]] bool clustered() const noexcept { return cluster.x * cluster.y * cluster.z > 1; }
 };
 
-// Can the function be launched so? `cluster` of {0, 0, 0} becomes the function's own, or {1, 1, 1}.
-// CUDA_ERROR_INVALID_VALUE for sizes that are none, or beyond what a grid, a block or the function
-// has; CUDA_ERROR_INVALID_CLUSTER_SIZE as check_cluster() says;
-// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE for more blocks than an H200 runs at the same time.
+// Checks a launch of the function. A `cluster` of {0, 0, 0} becomes the function's own, or {1, 1,
+// 1}.
+//
+// Returns CUDA_ERROR_INVALID_VALUE for a size of 0 or beyond a limit of grid, block or function.
+// Returns CUDA_ERROR_INVALID_CLUSTER_SIZE as check_cluster(). Returns
+// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE for more blocks than an H200 runs at a time.
 abi::CUresult check_shape(const function& of, launch_shape& shape) noexcept;
 
-// The clusters alone. CUDA_ERROR_INVALID_CLUSTER_SIZE for one that is none or too large, that does
-// not divide the grid, or is not the one that the function was compiled for.
+// Checks the cluster only. Returns CUDA_ERROR_INVALID_CLUSTER_SIZE if it is 0 or too large, if it
+// does not divide the grid, or if the function was compiled for another size.
 abi::CUresult check_cluster(const function& of, launch_shape& shape) noexcept;
 
-// Does the one consist of whole ones of the other, in each direction?
+// Returns true if `of` is a multiple of `size` in each dimension.
 bool is_multiple(const weir_extent& of, const weir_extent& size) noexcept;
 
 }  // namespace weir::embedded::model

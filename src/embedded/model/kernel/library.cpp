@@ -1,4 +1,5 @@
-// model/library.cpp - libraries and their kernels, and how they come into contexts.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/library.cpp - libraries and their kernels, and loading them into contexts.
 #include "embedded/model/kernel/library.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ CUresult with_library(CUlibrary handle, Body&& body) {
   return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-// The same for what needs its code.
+// Like with_library(), but returns load_error if the library has no code.
 template <class Body>
 CUresult with_code(CUlibrary handle, Body&& body) {
   return with_library(handle,
@@ -44,7 +45,7 @@ CUkernel handle_of(const library_kernel& of) noexcept {
   return static_cast<CUkernel>(this_process().library_kernels.handle_of(&of));
 }
 
-// With the lock held. Those that have no handle yet are taken out, too.
+// Requires the lock. Also removes kernels without a handle.
 void remove_kernels(library& of) noexcept {
   auto& table = this_process().library_kernels;
   for (library_kernel* each : std::exchange(of.kernels, {})) {
@@ -59,22 +60,22 @@ void add_kernels(library& to) {
   const auto devices = static_cast<std::size_t>(p.device_count());
   to.kernels.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    library_kernel* const made = p.library_kernels.acquire();
-    to.kernels.push_back(made);
-    made->in = &to;
-    made->index = i;
-    if (!made->settings) made->settings = std::make_unique<function_settings[]>(devices);
-    for (std::size_t d = 0; d < devices; ++d) made->settings[d].clear();
+    library_kernel* const created = p.library_kernels.acquire();
+    to.kernels.push_back(created);
+    created->in = &to;
+    created->index = i;
+    if (!created->settings) created->settings = std::make_unique<function_settings[]>(devices);
+    for (std::size_t d = 0; d < devices; ++d) created->settings[d].clear();
   }
   for (library_kernel* each : to.kernels) p.library_kernels.publish(each);
 }
 
-// What brings a library into a context: its own image where that has not been taken, else one that
-// is loaded for it. The loader of the host may be at work in a thread that waits for the lock, so
-// it is not asked with the lock held.
+// Loads a library into a context: with its own image if that is unused, else with an image loaded
+// for the context. The host's loader is called without the lock, because a thread inside the loader
+// may wait for the lock.
 class context_load {
  public:
-  // Runs body(library, part) with the lock held, the library being in the context.
+  // Runs body(library, module) with the lock held, after loading the library into the context.
   template <class Body>
   CUresult run(CUlibrary handle, context& in, Body&& body) {
     for (;;) {
@@ -96,8 +97,9 @@ class context_load {
  private:
   CUresult load_into(library& of, context& in, loaded_module*& part, bool& lacks_image) {
     if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
-    if (const auto there = of.modules_by_context.find(&in); there != of.modules_by_context.end()) {
-      part = there->second;
+    if (const auto existing = of.modules_by_context.find(&in);
+        existing != of.modules_by_context.end()) {
+      part = existing->second;
       return CUDA_SUCCESS;
     }
     if (!of.image_in_use) {
@@ -137,26 +139,26 @@ CUresult load(kernel::image_bytes bytes, CUresult load_error, CUlibrary* out,
               std::string& diagnostic) {
   std::shared_ptr<const module_image> image;
   if (load_error == CUDA_SUCCESS) {
-    const kernel::image_bytes own = bytes.duplicate();
-    if (!own) return CUDA_ERROR_OUT_OF_MEMORY;
-    load_error = module_image::load(own, image, diagnostic);
+    const kernel::image_bytes owned_bytes = bytes.duplicate();
+    if (!owned_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    load_error = module_image::load(owned_bytes, image, diagnostic);
   }
   process& p = this_process();
   const std::lock_guard lock{p.modules_mutex};
-  library* const made = p.libraries.acquire();
-  made->load_error = load_error;
-  made->bytes = std::move(bytes);
-  made->image = std::move(image);
-  made->image_in_use = false;
+  library* const created = p.libraries.acquire();
+  created->load_error = load_error;
+  created->bytes = std::move(bytes);
+  created->image = std::move(image);
+  created->image_in_use = false;
   try {
-    if (made->image) add_kernels(*made);
+    if (created->image) add_kernels(*created);
   } catch (...) {
-    remove_kernels(*made);
-    image = std::move(made->image);
-    p.libraries.recycle(made);
+    remove_kernels(*created);
+    image = std::move(created->image);
+    p.libraries.recycle(created);
     throw;
   }
-  *out = static_cast<CUlibrary>(p.libraries.publish(made));
+  *out = static_cast<CUlibrary>(p.libraries.publish(created));
   return CUDA_SUCCESS;
 }
 
@@ -169,23 +171,23 @@ CUresult unload(CUlibrary handle) {
   if (status != CUDA_SUCCESS) return status;
   for (context* each : in_use) each->wait_for_work();
   process& p = this_process();
-  std::vector<std::shared_ptr<const module_image>> ended;
+  std::vector<std::shared_ptr<const module_image>> removed_images;
   {
     const std::lock_guard lock{p.modules_mutex};
     library* const found = p.libraries.find(handle);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     in_use.clear();
     for (const auto& [in, part] : found->modules_by_context) in_use.push_back(in);
-    ended.reserve(found->modules_by_context.size() + 1);  // the last that may throw
+    removed_images.reserve(found->modules_by_context.size() + 1);  // the last call that may throw
     p.libraries.retire(found, handle);
     for (const auto& [in, part] : std::exchange(found->modules_by_context, {}))
-      ended.push_back(modules::remove(*part));
-    ended.push_back(std::move(found->image));
+      removed_images.push_back(modules::remove(*part));
+    removed_images.push_back(std::move(found->image));
     remove_kernels(*found);
     found->bytes = {};
     p.libraries.recycle(found);
   }
-  for (context* each : in_use) each->wait_for_work();  // as modules::unload() does
+  for (context* each : in_use) each->wait_for_work();  // see modules::unload()
   return CUDA_SUCCESS;
 }
 
@@ -199,7 +201,7 @@ CUresult get_kernel(CUlibrary handle, const char* name, CUkernel* out) {
   });
 }
 
-// One that was refused has none.
+// A library whose code was rejected has no kernels.
 CUresult count_kernels(CUlibrary handle, unsigned* out) {
   return with_library(handle, [&](library& found) {
     *out = static_cast<unsigned>(found.kernels.size());
@@ -230,11 +232,12 @@ CUresult get_variable(CUlibrary handle, context& in, const char* name, CUdevicep
 }
 
 CUresult get_function(CUkernel handle, context& in, CUfunction* out) {
-  kernel_view of;
-  if (const CUresult status = get_kernel_view(handle, of); status != CUDA_SUCCESS) return status;
-  return context_load{}.run(of.in, in, [&](library&, loaded_module& part) -> CUresult {
-    if (this_process().library_kernels.find(handle) != of.kernel) return CUDA_ERROR_INVALID_HANDLE;
-    const weir_kernel& kernel = part.image->kernels()[of.kernel->index];
+  kernel_view view;
+  if (const CUresult status = get_kernel_view(handle, view); status != CUDA_SUCCESS) return status;
+  return context_load{}.run(view.in, in, [&](library&, loaded_module& part) -> CUresult {
+    if (this_process().library_kernels.find(handle) != view.kernel)
+      return CUDA_ERROR_INVALID_HANDLE;
+    const weir_kernel& kernel = part.image->kernels()[view.kernel->index];
     *out = modules::function_of(part, kernel);
     part.functions.find(&kernel)->second->load();
     return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// model/library.hpp - libraries: code that comes into a context when it is used there, and its
-// kernels.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/library.hpp - libraries: code that is loaded into a context at its first use there.
 #pragma once
 
 #include <cstddef>
@@ -20,63 +20,63 @@ class context;
 struct loaded_module;
 struct library;
 
-// A kernel of a library, in no context. Objects are reused (handle_table.hpp), what is set of it on
-// a device with them.
+// A kernel of a library, independent of contexts. Objects are reused together with their settings
+// (handle_table.hpp).
 struct library_kernel {
   library* in = nullptr;
   std::size_t index = 0;                          // in the image's kernels
-  std::unique_ptr<function_settings[]> settings;  // one a device
+  std::unique_ptr<function_settings[]> settings;  // an element per device
 };
 
-// A library. Objects are reused (handle_table.hpp). What is here is guarded by
-// process::modules_mutex; the image, the kernels and the refusal do not change while it lives.
+// A library. Objects are reused (handle_table.hpp). The members are guarded by
+// process::modules_mutex. The image, the kernels and load_error do not change during a lifetime.
 struct library {
-  abi::CUresult load_error =
-      abi::CUDA_SUCCESS;      // of code that was no image: told to whoever uses it
-  kernel::image_bytes bytes;  // for the contexts after the first
-  std::shared_ptr<const module_image>
-      image;                  // says what there is; the first context's own. Null after a refusal
-  bool image_in_use = false;  // by that
+  abi::CUresult load_error = abi::CUDA_SUCCESS;  // the error of invalid code, returned at its use
+  kernel::image_bytes bytes;                     // for loading into further contexts
+  // Describes the contents; also the image of the first context. Null if loading failed.
+  std::shared_ptr<const module_image> image;
+  bool image_in_use = false;             // true if the first context uses `image`
   std::vector<library_kernel*> kernels;  // in the image's order
   std::unordered_map<context*, loaded_module*> modules_by_context;
 
-  // What was set of a kernel of one of its parts, on the device of that.
+  // Returns the settings of a kernel on the device of one of the library's modules.
   [[nodiscard]] const function_settings* settings_of(const loaded_module& part,
                                                      const weir_kernel& kernel) const noexcept;
 };
 
-// What follows answers in the driver's codes and throws std::bad_alloc: CUDA_ERROR_INVALID_HANDLE
-// for what is no library or no kernel, CUDA_ERROR_NOT_FOUND for a name that it does not have.
-// Pointers to results are not null. Thread safety: all of it, from any thread.
+// The functions below return the driver's codes and throw std::bad_alloc. They return
+// CUDA_ERROR_INVALID_HANDLE for an invalid library or kernel, and CUDA_ERROR_NOT_FOUND for an
+// unknown name. Pointers to results must not be null. Thread safety: all functions may be called
+// from any thread.
 namespace libraries {
 
-// Loads an image; needs no context. Code is compiled when it is used, so what it is is not told
-// here: a library of code that was refused, by `load_error` or by the host's loader, answers that
-// to all but its unloading.
+// Loads an image; needs no context. Code is compiled at its use, so errors in it are not reported
+// here. If the code was rejected, by `load_error` or by the host's loader, every call except
+// unload() returns that error.
 abi::CUresult load(kernel::image_bytes bytes, abi::CUresult load_error, abi::CUlibrary* out,
                    std::string& diagnostic);
 
-// cuLibraryUnload: waits for the work of the contexts that it has come into, and ends its kernels
-// and functions.
+// cuLibraryUnload: waits for the work of the contexts into which it was loaded, then invalidates
+// the handles of its kernels and functions.
 abi::CUresult unload(abi::CUlibrary library);
 
 abi::CUresult get_kernel(abi::CUlibrary library, const char* name, abi::CUkernel* out);
 abi::CUresult count_kernels(abi::CUlibrary library, unsigned* out);
 abi::CUresult list_kernels(abi::CUlibrary library, std::span<abi::CUkernel> out);
 
-// What of it is in a context, which it comes into at the first of these.
+// Get an object of the library in a context. The first of these calls loads the library into the
+// context.
 abi::CUresult get_module(abi::CUlibrary library, context& in, abi::CUmodule* out);
 abi::CUresult get_variable(abi::CUlibrary library, context& in, const char* name,
                            abi::CUdeviceptr* address, std::size_t* bytes);
 abi::CUresult get_function(abi::CUkernel kernel, context& in, abi::CUfunction* out);
 
-// cuLibraryGetManaged: of the first context that it comes into, this one if there is none yet.
-// Without any it stays outside.
+// cuLibraryGetManaged: the variable lies in the first context into which the library was loaded, or
+// in `in` if there is none. Without any context the library is not loaded.
 abi::CUresult get_managed(abi::CUlibrary library, context* in, const char* name,
                           abi::CUdeviceptr* address, std::size_t* bytes);
 
-// A kernel, looked at: what is here stays valid while one has the image and the library is not
-// unloaded.
+// A kernel and its data. Valid while the caller holds the image and the library is not unloaded.
 struct kernel_view {
   std::shared_ptr<const module_image> image;
   library_kernel* kernel = nullptr;

@@ -1,4 +1,6 @@
-// model/module.cpp - modules, from loading to the end of their context.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/module.cpp - modules, from their loading to the
+// destruction of their context.
 #include "embedded/model/kernel/module.hpp"
 
 #include <algorithm>
@@ -24,7 +26,7 @@ namespace modules {
 
 namespace {
 
-// Tells the address map of a variable, so that copies, sets and questions know its address.
+// Adds a variable to the address map, so that copies, sets and queries find its address.
 void add_variable(loaded_module& in, const weir_variable& variable) {
   if (variable.bytes == 0) return;
   in.variables.reserve(in.variables.size() + 1);
@@ -35,7 +37,7 @@ void add_variable(loaded_module& in, const weir_variable& variable) {
   if (managed) record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
   record.sync_memops.store(managed, std::memory_order_relaxed);
   record.owner = in.owner;
-  record.on = &in.owner->owner();
+  record.memory_device = &in.owner->owner();
   record.open(variable.bytes);
   in.variables.push_back(&record);
 }
@@ -48,37 +50,37 @@ void remove_variables(loaded_module& of) noexcept {
   }
 }
 
-// Takes everything out of a module that nobody finds any more. What the image takes with it is the
-// host loader's, so the caller lets go of it last, with no lock held.
-std::shared_ptr<const module_image> clear(loaded_module& ended) noexcept {
+// Clears a module that is no longer reachable. Returns its image, which the caller releases last
+// and without locks, because that calls the host's loader.
+std::shared_ptr<const module_image> clear(loaded_module& removed_module) noexcept {
   process& p = this_process();
-  for (const auto& [kernel, made] : std::exchange(ended.functions, {})) {
-    if (void* const handle = p.functions.handle_of(made); handle != nullptr)
-      p.functions.retire(made, handle);
-    made->close();
-    p.functions.recycle(made);
+  for (const auto& [kernel, created] : std::exchange(removed_module.functions, {})) {
+    if (void* const handle = p.functions.handle_of(created); handle != nullptr)
+      p.functions.retire(created, handle);
+    created->close();
+    p.functions.recycle(created);
   }
-  remove_variables(ended);
-  ended.from = nullptr;
-  return std::move(ended.image);
+  remove_variables(removed_module);
+  removed_module.from = nullptr;
+  return std::move(removed_module.image);
 }
 
-// With the lock held.
+// Requires the lock.
 loaded_module* add(context& in, const std::shared_ptr<const module_image>& image, library* from) {
   process& p = this_process();
-  loaded_module* const made = p.modules.acquire();
-  made->owner = &in;
-  made->from = from;
-  made->image = image;
+  loaded_module* const created = p.modules.acquire();
+  created->owner = &in;
+  created->from = from;
+  created->image = image;
   try {
-    for (const weir_variable& each : image->variables()) add_variable(*made, each);
+    for (const weir_variable& each : image->variables()) add_variable(*created, each);
   } catch (...) {
-    (void)clear(*made);  // the caller's is the last
-    p.modules.recycle(made);
+    (void)clear(*created);  // the caller holds the last reference
+    p.modules.recycle(created);
     throw;
   }
-  p.modules.publish(made);
-  return made;
+  p.modules.publish(created);
+  return created;
 }
 
 // Runs body(module) for a handle, with the lock held.
@@ -124,13 +126,13 @@ CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
   const auto [at, is_new] = in.functions.try_emplace(&kernel, nullptr);
   if (is_new) {
     try {
-      function* const made = p.functions.acquire();
+      function* const created = p.functions.acquire();
       const function_settings* const kernel_settings =
           in.from != nullptr ? in.from->settings_of(in, kernel) : nullptr;
-      made->open(in, kernel, kernel_settings);
-      if (loading_mode() == CU_MODULE_EAGER_LOADING) made->load();
-      p.functions.publish(made);
-      at->second = made;
+      created->open(in, kernel, kernel_settings);
+      if (loading_mode() == CU_MODULE_EAGER_LOADING) created->load();
+      p.functions.publish(created);
+      at->second = created;
     } catch (...) {
       in.functions.erase(at);
       throw;
@@ -139,12 +141,12 @@ CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
   return static_cast<CUfunction>(p.functions.handle_of(at->second));
 }
 
-std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept {
+std::shared_ptr<const module_image> remove(loaded_module& removed_module) noexcept {
   process& p = this_process();
-  if (void* const handle = p.modules.handle_of(&ended); handle != nullptr)
-    p.modules.retire(&ended, handle);
-  std::shared_ptr<const module_image> image = clear(ended);
-  p.modules.recycle(&ended);
+  if (void* const handle = p.modules.handle_of(&removed_module); handle != nullptr)
+    p.modules.retire(&removed_module, handle);
+  std::shared_ptr<const module_image> image = clear(removed_module);
+  p.modules.recycle(&removed_module);
   return image;
 }
 
@@ -164,7 +166,8 @@ CUresult unload(CUmodule module) {
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     image = remove(*found);
   }
-  owner->wait_for_work();  // what another thread has launched meanwhile: nobody can from here on
+  // Includes launches by other threads until here; no later launch is possible.
+  owner->wait_for_work();
   return CUDA_SUCCESS;
 }
 

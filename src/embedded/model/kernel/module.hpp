@@ -1,4 +1,5 @@
-// model/module.hpp - modules: an image in a context, its functions and its variables.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/module.hpp - modules: an image in a context, its functions and its variables.
 #pragma once
 
 #include <cstddef>
@@ -19,42 +20,42 @@ class context;
 class function;
 struct library;
 
-// A module. Objects are reused (handle_table.hpp). What is here is guarded by
-// process::modules_mutex, but for what does not change while it lives: owner, image, from.
+// A module. Objects are reused (handle_table.hpp). The members are guarded by
+// process::modules_mutex, except owner, image and from, which do not change during a lifetime.
 struct loaded_module {
   context* owner = nullptr;
   std::shared_ptr<const module_image> image;
-  library* from = nullptr;  // the library that it is a context's part of, which it ends with
-  std::unordered_map<const weir_kernel*, function*> functions;  // those that somebody has asked for
-  std::vector<allocation*> variables;                           // what the address map knows of
+  library* from = nullptr;  // its library, which unloads it; null for cuModuleLoad*
+  std::unordered_map<const weir_kernel*, function*> functions;  // the functions that were requested
+  std::vector<allocation*> variables;                           // its records in the address map
 
   [[nodiscard]] abi::CUmodule handle() const noexcept;
 };
 
-// What follows answers in the driver's codes and throws std::bad_alloc. Pointers to results are not
-// null. Thread safety: all of it, from any thread.
+// The functions below return the driver's codes and throw std::bad_alloc. Pointers to results must
+// not be null. Thread safety: all functions may be called from any thread.
 namespace modules {
 
-// On a GPU functions come into a context when they are asked for, unless the environment
-// (CUDA_MODULE_LOADING, read once) wants all of them at once. Here that is a matter of what is told
-// of them.
+// Returns the value of CUDA_MODULE_LOADING, read once. On a GPU functions are loaded when
+// requested, unless the value is EAGER. Here it only affects what is reported about functions.
 [[nodiscard]] abi::CUmoduleLoadingMode loading_mode() noexcept;
 
-// Loads a copy of an image into a context. Its variables are memory of the device from here on.
-// `diagnostic` says why the image was refused.
+// Loads a copy of an image into a context. Its variables become device memory. `diagnostic`
+// receives the reason if the image is rejected.
 abi::CUresult load(context& in, const kernel::image_bytes& bytes, abi::CUmodule* out,
                    std::string& diagnostic);
 
-// cuModuleUnload: waits for the work of its context, then ends functions and variables. Work that
-// is still to come, in graphs, keeps the code. CUDA_ERROR_NOT_PERMITTED for a library's.
+// cuModuleUnload: waits for the work of its context, then invalidates the handles of its functions
+// and the addresses of its variables. Graphs keep the code of their kernels loaded. Returns
+// CUDA_ERROR_NOT_PERMITTED for a library's module.
 abi::CUresult unload(abi::CUmodule module);
 
-// cuModuleGetFunction: the same handle every time. CUDA_ERROR_NOT_FOUND. Name and result are looked
-// at once there is a module, here and below: CUDA_ERROR_INVALID_VALUE where one is null, or the
-// name empty.
+// cuModuleGetFunction: returns one handle for all calls with a name. Returns CUDA_ERROR_NOT_FOUND
+// for an unknown name. After checking the module, this function and those below return
+// CUDA_ERROR_INVALID_VALUE for a null argument or an empty name.
 abi::CUresult get_function(abi::CUmodule module, const char* name, abi::CUfunction* out);
 
-// cuModuleGetGlobal, of every kind of variable. One of the results may be null.
+// cuModuleGetGlobal, for every kind of variable. One of the results may be null. Returns
 // CUDA_ERROR_INVALID_VALUE also for the name of a function.
 abi::CUresult get_variable(abi::CUmodule module, const char* name, abi::CUdeviceptr* address,
                            std::size_t* bytes);
@@ -63,16 +64,16 @@ abi::CUresult get_variable(abi::CUmodule module, const char* name, abi::CUdevice
 abi::CUresult count_functions(abi::CUmodule module, unsigned* out);
 abi::CUresult list_functions(abi::CUmodule module, std::span<abi::CUfunction> out);
 
-// What follows is for libraries. With process::modules_mutex held: makes a module of a library of
-// an image, without a handle that a program could have come by; gives the handle of a function of
-// it; and takes one out again that nobody finds any more, and gives what has to be let go of
-// without the lock.
+// For libraries. These functions require process::modules_mutex. add_library_module() makes a
+// module from an image; its handle is not returned to the program. function_of() returns the handle
+// of one of its functions. remove() removes an unloaded module, and returns its image, which the
+// caller must release without the lock.
 loaded_module* add_library_module(context& in, const std::shared_ptr<const module_image>& image,
                                   library& of);
 abi::CUfunction function_of(loaded_module& in, const weir_kernel& kernel);
-[[nodiscard]] std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept;
+[[nodiscard]] std::shared_ptr<const module_image> remove(loaded_module& removed_module) noexcept;
 
-// Ends all modules of a context, whose work is complete.
+// Unloads all modules of a context whose work is complete.
 void release_context(context& closed) noexcept;
 
 }  // namespace modules

@@ -1,4 +1,5 @@
-// model/module_image.cpp - giving an image to the host's loader.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/module_image.cpp - loads an image with the host's loader.
 #include "embedded/model/kernel/module_image.hpp"
 
 #include <dlfcn.h>
@@ -27,22 +28,22 @@ using namespace abi;
 
 namespace {
 
-// A path of the descriptor that no other load has had: the loader takes a path that it knows for
-// the object that it knows, whatever lies there now. Numbers are written in dots, because they
-// change nothing in a path.
+// Returns a path of the descriptor that no earlier load has used, because the loader returns a
+// known object for a known path, whatever the path now refers to. The number of the load is encoded
+// in "." components, which do not change the path's meaning.
 std::string path_of(int fd) {
   static constinit std::atomic<unsigned long long> loads{0};
   std::string path = "/proc/self/fd";
-  for (unsigned long long left = loads.fetch_add(1, std::memory_order_relaxed); left != 0;
-       left >>= 1) {
-    path += (left & 1) != 0 ? "/." : "/";
+  for (unsigned long long remaining_bits = loads.fetch_add(1, std::memory_order_relaxed);
+       remaining_bits != 0; remaining_bits >>= 1) {
+    path += (remaining_bits & 1) != 0 ? "/." : "/";
   }
   return path + "/" + std::to_string(fd);
 }
 
 CUresult load_error(std::string& diagnostic) {
-  const char* const said = dlerror();
-  diagnostic = said != nullptr ? said : "the host's loader refuses it";
+  const char* const loader_message = dlerror();
+  diagnostic = loader_message != nullptr ? loader_message : "the host's loader refuses it";
   return diagnostic.find("undefined symbol") != std::string::npos
              ? CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
              : CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
@@ -55,9 +56,9 @@ const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& a
   return found != all.end() ? found->second : nullptr;
 }
 
-// The loader of the host has a lock of its own, which the thread sanitizer cannot see: an image may
-// lie where one lay that another thread has let go of. There is no lock here: who calls may have
-// the loader's already, in a constructor of a library that is being loaded.
+// Annotations for the thread sanitizer, which cannot see the host loader's own lock: an image may
+// be loaded where another thread unloaded one. A real lock here could deadlock, because the caller
+// may hold the loader's lock in a library's constructor.
 #if defined(WEIR_TELL_TSAN)
 char loader;
 void unloads() noexcept { __tsan_release(&loader); }
@@ -91,10 +92,10 @@ void module_image::unloader::operator()(void* object) const noexcept {
 
 module_image::module_image(loaded_object object, const weir_module_table& table)
     : object_{std::move(object)}, table_{table} {
-  for (const weir_kernel& each : kernels()) kernels_by_name_.emplace(each.name, &each);
-  for (const weir_variable& each : variables()) {
-    variables_by_name_.emplace(each.name, &each);
-    if (each.memory == weir_memory_constant) constant_bytes_ += each.bytes;
+  for (const weir_kernel& variable : kernels()) kernels_by_name_.emplace(variable.name, &variable);
+  for (const weir_variable& variable : variables()) {
+    variables_by_name_.emplace(variable.name, &variable);
+    if (variable.memory == weir_memory_constant) constant_bytes_ += variable.bytes;
   }
 }
 

@@ -1,5 +1,5 @@
-// model/module_image.hpp - the code and the variables of a module: a shared object of the host,
-// loaded.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/module_image.hpp - a loaded shared object with the code and variables of a module.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,20 @@
 
 namespace weir::embedded::model {
 
-// Whoever may yet run a kernel of it, or use a variable, shares it: it stays mapped as long.
+// A loaded image. It stays mapped while shared; code that may run a kernel or use a variable holds
+// it.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class module_image {
  public:
-  // Loads an image that was looked at, for good measure a copy of its own: no two share variables.
-  // CUDA_SUCCESS; CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND where it wants what this process has
-  // not, else CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, and the host's loader complains. Throws
-  // std::bad_alloc.
+  // Loads a separate copy of a checked image, so that no two images share variables. Returns
+  // CUDA_SUCCESS, CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND if it needs a symbol that this process
+  // does not have, or CUDA_ERROR_SHARED_OBJECT_INIT_FAILED. `diagnostic` receives the loader's
+  // message. Throws std::bad_alloc.
   static abi::CUresult load(const kernel::image_bytes& bytes,
                             std::shared_ptr<const module_image>& out, std::string& diagnostic);
 
-  // What the loader gave, and what it exports.
+  // The loader's handle and the table that the image exports.
   struct unloader {
     void operator()(void* object) const noexcept;
   };
@@ -42,10 +43,10 @@ class module_image {
     return {table_.variables, table_.variable_count};
   }
 
-  // What it has of constant memory.
+  // Returns the size in bytes of the image's constant memory.
   [[nodiscard]] std::size_t constant_bytes() const noexcept { return constant_bytes_; }
 
-  // By the linker's names. Where there is none: null.
+  // Find by the linker's name; return null if there is none.
   [[nodiscard]] const weir_kernel* find_kernel(std::string_view name) const noexcept;
   [[nodiscard]] const weir_variable* find_variable(std::string_view name) const noexcept;
 

@@ -1,12 +1,12 @@
-// model/occupancy.cpp - how an H200 fills its multiprocessors. Registers and shared memory are
-// given out in pieces.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/occupancy.cpp - how an H200 allocates registers and shared memory to blocks.
 #include "embedded/model/kernel/occupancy.hpp"
 
 #include <algorithm>
 
 #include "embedded/model/core/context.hpp"
 #include "embedded/model/kernel/function.hpp"
-#include "embedded/model/kernel/launch_limits.hpp"
+#include "embedded/model/kernel/launch_shape.hpp"
 
 namespace weir::embedded::model {
 
@@ -19,7 +19,7 @@ constexpr Number round_to_unit(Number value, Number unit) noexcept {
   return (value + unit - 1) / unit * unit;
 }
 
-// The smallest size that shared memory can be given that is enough.
+// Returns the smallest configurable shared memory size of at least `bytes` bytes.
 std::size_t shared_size_for(std::size_t bytes) noexcept {
   for (const std::size_t each : limits::shared_sizes) {
     if (each >= bytes) return each;
@@ -27,7 +27,7 @@ std::size_t shared_size_for(std::size_t bytes) noexcept {
   return limits::shared_per_multiprocessor;
 }
 
-// How much a function prefers to be shared memory, in percent of what can be.
+// Returns the percentage of shared memory that a function prefers.
 int preferred_carveout(const function& of) noexcept {
   const int set = of.value_of(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
   if (set != CU_SHAREDMEM_CARVEOUT_DEFAULT) return set;
@@ -43,14 +43,14 @@ int preferred_carveout(const function& of) noexcept {
   return CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
 }
 
-// What one block takes of the shared memory, with what the driver keeps for itself.
+// Returns the shared memory of a block, including what the driver reserves.
 std::size_t shared_of_block(const block_resources& of, std::size_t dynamic) noexcept {
   return round_to_unit(of.static_shared + dynamic + limits::shared_reserved_per_block,
                        limits::shared_granularity);
 }
 
-// The most that a block may have, with that. More than the usual is for functions that have asked
-// for it.
+// Returns the largest shared memory of a block, including what the driver reserves. A function must
+// opt in to more than the default.
 std::size_t largest_shared(const block_resources& of) noexcept {
   const bool opted_in = of.static_shared + of.max_dynamic_shared > limits::shared_per_block;
   return (opted_in ? limits::shared_per_block_opt_in : limits::shared_per_block) +
@@ -63,7 +63,7 @@ unsigned warps_of(unsigned threads) noexcept {
 
 unsigned blocks_by_registers(const block_resources& of, unsigned warps) noexcept {
   constexpr unsigned granularity = 256;
-  constexpr unsigned partitions = 4;  // each with warps and registers of its own
+  constexpr unsigned partitions = 4;  // each with its own warps and registers
   const unsigned of_warp = round_to_unit(of.registers * limits::warp_size, granularity);
   if (of_warp == 0) return limits::blocks_per_multiprocessor;
   if (of_warp * round_to_unit(warps, partitions) > limits::registers_per_multiprocessor) return 0;
@@ -74,8 +74,8 @@ unsigned blocks_by_registers(const block_resources& of, unsigned warps) noexcept
 unsigned blocks_by_shared(const block_resources& of, std::size_t dynamic) noexcept {
   const std::size_t each = shared_of_block(of, dynamic);
   if (dynamic > of.max_dynamic_shared || each > largest_shared(of)) return 0;
-  const std::size_t there = of.shared_memory >= each ? of.shared_memory : shared_size_for(each);
-  return static_cast<unsigned>(there / each);
+  const std::size_t available = of.shared_memory >= each ? of.shared_memory : shared_size_for(each);
+  return static_cast<unsigned>(available / each);
 }
 
 }  // namespace
@@ -106,11 +106,11 @@ unsigned resident_clustered_blocks(block_resources of, unsigned threads,
 bool find_dynamic_shared(const block_resources& of, unsigned blocks, unsigned threads,
                          std::size_t& out) noexcept {
   if (blocks == 0 || resident_blocks(of, threads, 0) < blocks) return false;
-  const std::size_t most = largest_shared(of);
-  const std::size_t there =
-      blocks == 1 ? most : std::max(of.shared_memory, limits::shared_sizes[1]);
-  const std::size_t each =
-      std::min(there / blocks / limits::shared_granularity * limits::shared_granularity, most);
+  const std::size_t maximum = largest_shared(of);
+  const std::size_t available =
+      blocks == 1 ? maximum : std::max(of.shared_memory, limits::shared_sizes[1]);
+  const std::size_t each = std::min(
+      available / blocks / limits::shared_granularity * limits::shared_granularity, maximum);
   out = std::min(each > of.static_shared ? each - of.static_shared : 0, of.max_dynamic_shared);
   return true;
 }
@@ -118,12 +118,12 @@ bool find_dynamic_shared(const block_resources& of, unsigned blocks, unsigned th
 block_choice choose_block(const block_resources& of, CUoccupancyB2DSize shared_of,
                           std::size_t shared, unsigned largest) {
   constexpr unsigned full = limits::warps_per_multiprocessor * limits::warp_size;
-  const unsigned most = std::min({largest != 0 ? largest : limits::threads_per_block,
-                                  limits::threads_per_block, of.max_threads});
+  const unsigned maximum = std::min({largest != 0 ? largest : limits::threads_per_block,
+                                     limits::threads_per_block, of.max_threads});
   block_choice best;
-  for (unsigned whole = round_to_unit(most, limits::warp_size); whole > 0;
+  for (unsigned whole = round_to_unit(maximum, limits::warp_size); whole > 0;
        whole -= limits::warp_size) {
-    const unsigned threads = std::min(whole, most);
+    const unsigned threads = std::min(whole, maximum);
     const std::size_t dynamic =
         shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared;
     const unsigned blocks = resident_blocks(of, threads, dynamic);

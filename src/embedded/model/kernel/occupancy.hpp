@@ -1,4 +1,5 @@
-// model/occupancy.hpp - how many blocks of a kernel a multiprocessor has at a time: an H200's.
+// SPDX-License-Identifier: Apache-2.0
+// model/kernel/occupancy.hpp - how many blocks of a kernel an H200's multiprocessor runs at a time.
 #pragma once
 
 #include <cstddef>
@@ -10,37 +11,37 @@ namespace weir::embedded::model {
 class device;
 class function;
 
-// What blocks of a kernel take of a multiprocessor.
+// The resources of a multiprocessor that blocks of a kernel need.
 struct block_resources {
   unsigned max_threads = 0;  // of a block
   std::size_t static_shared = 0;
   std::size_t max_dynamic_shared = 0;
-  std::size_t shared_memory =
-      0;  // that the multiprocessor is to have, as far as one block of the kernel will do with it
+  // The multiprocessor's configured shared memory, or more if one block needs it.
+  std::size_t shared_memory = 0;
   unsigned registers = 0;  // of a thread
 };
 
-// Of a function, whose image one has.
+// Call only while holding the function's image.
 [[nodiscard]] block_resources block_resources_of(const function& of) noexcept;
 
-// How many blocks of so many threads are there at a time; 0 where there can be none. More than the
-// kernel was compiled for are counted, though they cannot be launched.
+// Returns how many blocks of `threads` threads are resident at a time, or 0. Also counts blocks
+// with more threads than the kernel was compiled for, although they cannot be launched.
 [[nodiscard]] unsigned resident_blocks(const block_resources& of, unsigned threads,
                                        std::size_t dynamic_shared) noexcept;
 
-// The same for blocks of clusters, for which a multiprocessor has no more shared memory than one of
-// them takes.
+// Like resident_blocks(), for blocks of clusters. Their multiprocessor has only as much shared
+// memory as one block needs.
 [[nodiscard]] unsigned resident_clustered_blocks(block_resources of, unsigned threads,
                                                  std::size_t dynamic_shared) noexcept;
 
-// The dynamic shared memory that each of so many blocks may have so that all are there at a time,
-// but for what the driver keeps of it. False where they cannot be.
+// Stores the dynamic shared memory that each of `blocks` resident blocks may have, without what the
+// driver reserves. Returns false if they cannot be resident together.
 [[nodiscard]] bool find_dynamic_shared(const block_resources& of, unsigned blocks, unsigned threads,
                                        std::size_t& out) noexcept;
 
-// The size of a block that has the most threads there at a time, the larger one where two do, and
-// how many blocks there are then. `shared_of` tells the dynamic shared memory of a block, null
-// where that is `shared` for all. 0 threads where there is no such size.
+// Chooses the block size with the most resident threads, preferring the larger of equal ones.
+// `shared_of` returns a block's dynamic shared memory by its size; if null, `shared` is used.
+// Returns 0 threads if no size fits.
 struct block_choice {
   unsigned threads = 0;
   unsigned blocks = 0;
@@ -49,8 +50,8 @@ struct block_choice {
                                         abi::CUoccupancyB2DSize shared_of, std::size_t shared,
                                         unsigned largest);
 
-// How many clusters of so many blocks the whole device has at a time, when a multiprocessor has so
-// many blocks.
+// Returns how many clusters of `cluster` blocks are resident on the device, if a multiprocessor
+// runs `blocks_per_multiprocessor` blocks.
 [[nodiscard]] unsigned resident_clusters(unsigned cluster,
                                          unsigned blocks_per_multiprocessor) noexcept;
 

@@ -1,4 +1,5 @@
-// model/address_access.cpp - what devices and the host may do with what is mapped.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/address_access.cpp - the access of devices and the host to mapped memory.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -20,41 +21,42 @@ bool is_same(const CUmemLocation& one, const CUmemLocation& other) {
   return one.type == other.type && one.id == other.id;
 }
 
-CUmemAccess_flags access_of(const mapping& in, const CUmemLocation& accessor) {
-  // The host is told what the device may do, as an H200 tells it.
+CUmemAccess_flags access_of(const mapping& target_mapping, const CUmemLocation& accessor) {
+  // As on an H200, the host's access is reported as that of the device.
   if (accessor.type == CU_MEM_LOCATION_TYPE_HOST)
-    return in.record->access.load(std::memory_order_relaxed);
-  for (const CUmemAccessDesc& each : in.access) {
+    return target_mapping.record->access.load(std::memory_order_relaxed);
+  for (const CUmemAccessDesc& each : target_mapping.access) {
     if (is_same(each.location, accessor)) return each.flags;
   }
   return CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-// Makes a place's access what is wanted. What streams may do is what any device may.
-void grant(mapping& in, const CUmemAccessDesc& wanted) {
-  std::erase_if(in.access, [&](const CUmemAccessDesc& each) {
-    return is_same(each.location, wanted.location);
+// Sets the access of a location. Streams get the highest access of any device.
+void grant(mapping& target_mapping, const CUmemAccessDesc& requested) {
+  std::erase_if(target_mapping.access, [&](const CUmemAccessDesc& each) {
+    return is_same(each.location, requested.location);
   });
-  in.access.push_back(wanted);
-  CUmemAccess_flags most = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  for (const CUmemAccessDesc& each : in.access) {
-    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) most = std::max(most, each.flags);
+  target_mapping.access.push_back(requested);
+  CUmemAccess_flags maximum = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  for (const CUmemAccessDesc& each : target_mapping.access) {
+    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) maximum = std::max(maximum, each.flags);
   }
-  in.record->access.store(most, std::memory_order_relaxed);
+  target_mapping.record->access.store(maximum, std::memory_order_relaxed);
 }
 
-// May a place be given access to memory that lies somewhere?
-CUresult check(const CUmemAccessDesc& wanted, const CUmemLocation& memory) {
-  switch (wanted.flags) {
+// Returns an error if a location cannot get this access to memory at location `memory`.
+CUresult check(const CUmemAccessDesc& requested, const CUmemLocation& memory) {
+  switch (requested.flags) {
     case CU_MEM_ACCESS_FLAGS_PROT_NONE:
     case CU_MEM_ACCESS_FLAGS_PROT_READ:
     case CU_MEM_ACCESS_FLAGS_PROT_READWRITE: break;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
-  switch (wanted.location.type) {
+  switch (requested.location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(wanted.location.id) != nullptr ? CUDA_SUCCESS
-                                                                       : CUDA_ERROR_INVALID_VALUE;
+      return this_process().find_device(requested.location.id) != nullptr
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
       return memory.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
@@ -77,52 +79,53 @@ bool is_queryable(const CUmemLocation& accessor) {
 
 }  // namespace
 
-CUresult set_access(std::uintptr_t at, std::size_t bytes, std::span<const CUmemAccessDesc> wanted) {
+CUresult set_access(std::uintptr_t address, std::size_t bytes,
+                    std::span<const CUmemAccessDesc> requested) {
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
-  const auto around = find_containing(everything.ranges, at);
-  if (!is_valid_range(at, bytes) || around == everything.ranges.end())
+  const auto containing_range = find_containing(everything.ranges, address);
+  if (!is_valid_range(address, bytes) || containing_range == everything.ranges.end())
     return CUDA_ERROR_INVALID_VALUE;
-  const mappings there = mappings_in(around->second, at, bytes);
-  if (!there.whole || !there.gapless) return CUDA_ERROR_INVALID_VALUE;
-  for (const auto& [start, each] : there) {
-    for (const CUmemAccessDesc& desc : wanted) {
+  const mappings covered = mappings_in(containing_range->second, address, bytes);
+  if (!covered.whole || !covered.gapless) return CUDA_ERROR_INVALID_VALUE;
+  for (const auto& [start, each] : covered) {
+    for (const CUmemAccessDesc& desc : requested) {
       const CUresult status = check(desc, each.memory->properties.location);
       if (status != CUDA_SUCCESS) return status;
     }
   }
-  for (auto& [start, each] : there) {
-    each.access.reserve(each.access.size() +
-                        wanted.size());  // the last that may throw for this one
-    for (const CUmemAccessDesc& desc : wanted) grant(each, desc);
+  for (auto& [start, each] : covered) {
+    // The last call that may throw for this mapping.
+    each.access.reserve(each.access.size() + requested.size());
+    for (const CUmemAccessDesc& desc : requested) grant(each, desc);
   }
   return CUDA_SUCCESS;
 }
 
-CUresult get_access(std::uintptr_t at, const CUmemLocation& accessor, CUmemAccess_flags& out) {
+CUresult get_access(std::uintptr_t address, const CUmemLocation& accessor, CUmemAccess_flags& out) {
   if (!is_queryable(accessor)) return CUDA_ERROR_INVALID_DEVICE;
   reservations& everything = all();
   const std::shared_lock lock{everything.mutex};
-  if (const mapping* const found = mapping_at(everything.ranges, at)) {
+  if (const mapping* const found = mapping_at(everything.ranges, address)) {
     out = access_of(*found, accessor);
     return CUDA_SUCCESS;
   }
-  // Of memory that came about in another way there is nothing to give.
-  if (address_map::find(at) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // Memory that was not mapped reports no access.
+  if (address_map::find(address) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
 }
 
-bool allows(int device, std::uintptr_t at, std::size_t bytes, CUmemAccess_flags wanted) {
+bool allows(int device, std::uintptr_t address, std::size_t bytes, CUmemAccess_flags requested) {
   const CUmemLocation accessor{CU_MEM_LOCATION_TYPE_DEVICE, device};
   reservations& everything = all();
   const std::shared_lock lock{everything.mutex};
-  const auto around = find_containing(everything.ranges, at);
-  if (around == everything.ranges.end()) return false;
-  const auto& mapped = around->second.mapped;
-  for (auto each = find_containing(mapped, at); each != mapped.end() && each->first < at + bytes;
-       ++each) {
-    if ((access_of(each->second, accessor) & wanted) != wanted) return false;
+  const auto containing_range = find_containing(everything.ranges, address);
+  if (containing_range == everything.ranges.end()) return false;
+  const auto& mapped = containing_range->second.mapped;
+  for (auto each = find_containing(mapped, address);
+       each != mapped.end() && each->first < address + bytes; ++each) {
+    if ((access_of(each->second, accessor) & requested) != requested) return false;
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// model/address_map.cpp - the ordered side of the address map; what threads remember is in the
-// header.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/address_map.cpp - the ordered map; the threads' caches are in the header.
 #include "embedded/model/memory/address_map.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace weir::embedded::model {
 
 address_map& address_map::instance() noexcept {
-  // Never destroyed: destructors of static objects may still free memory.
+  // Never destroyed, because destructors of static objects may still free memory.
   static address_map& map = *new address_map;
   return map;
 }
@@ -25,7 +25,7 @@ allocation& address_map::add_for_graph(graph_block& block) {
   const std::lock_guard lock{mutex_};
   allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.at), block.extent);
   record.kind = memory_kind::graph;
-  record.on = &block.on;
+  record.memory_device = &block.memory_device;
   record.graph_bytes = block.bytes;
   record.graph_users.store(block.users, std::memory_order_relaxed);
   record.backing_block.store(&block, std::memory_order_relaxed);
@@ -53,8 +53,8 @@ allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
 allocation* address_map::add_registration(std::uintptr_t base, std::size_t extent,
                                           memory_kind& conflict) {
   const std::lock_guard lock{mutex_};
-  if (const allocation* other = overlapping(base, extent)) {
-    conflict = other->kind;
+  if (const allocation* overlap = overlapping(base, extent)) {
+    conflict = overlap->kind;
     return nullptr;
   }
   return &insert(base, extent);
@@ -66,34 +66,35 @@ allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned 
   const auto found = by_base_.find(start);
   if (found == by_base_.end() || found->second->kind != kind) return nullptr;
   if (id != 0 && found->second->id != id) return nullptr;
-  const std::size_t had = found->second->close();
-  if (bytes != nullptr) *bytes = had;
-  return had != 0 ? found->second : nullptr;
+  const std::size_t closed_bytes = found->second->close();
+  if (bytes != nullptr) *bytes = closed_bytes;
+  return closed_bytes != 0 ? found->second : nullptr;
 }
 
 void address_map::remove(allocation& record) noexcept {
   const std::lock_guard lock{mutex_};
-  // An ended registration may have been taken out by add() while its memory became ours.
+  // add() may already have removed a closed registration, when the driver got its memory.
   const auto found = by_base_.find(record.start());
   if (found != by_base_.end() && found->second == &record) erase(record);
 }
 
-allocation* address_map::overlapping(std::uintptr_t from, std::size_t bytes) const noexcept {
-  auto next = by_base_.lower_bound(from);
-  if (next != by_base_.end() && next->first - from < bytes) return next->second;
+allocation* address_map::overlapping(std::uintptr_t first_address,
+                                     std::size_t bytes) const noexcept {
+  auto next = by_base_.lower_bound(first_address);
+  if (next != by_base_.end() && next->first - first_address < bytes) return next->second;
   if (next == by_base_.begin()) return nullptr;
   allocation* before = std::prev(next)->second;
-  return from - before->start() < before->extent ? before : nullptr;
+  return first_address - before->start() < before->extent ? before : nullptr;
 }
 
 allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   if (free_.empty()) {
-    allocation* made = &records_.emplace_back();
+    allocation* created = &records_.emplace_back();
     if (free_.capacity() < records_.size()) free_.reserve(2 * records_.size());
-    free_.push_back(made);
+    free_.push_back(created);
   }
   allocation& record = *free_.back();
-  by_base_.emplace(base, &record);  // the last that may throw
+  by_base_.emplace(base, &record);  // the last call that may throw
   free_.pop_back();
   record.move_to(base);
   record.extent = extent;
@@ -104,7 +105,7 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.on_host = false;
   record.handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
   record.owner = nullptr;
-  record.on = nullptr;
+  record.memory_device = nullptr;
   record.pool = nullptr;
   record.block = nullptr;
   record.elements = nullptr;
@@ -121,11 +122,13 @@ void address_map::erase(allocation& record) noexcept {
 }
 
 bool address_map::is_fully_mapped(std::uintptr_t address, std::size_t bytes,
-                                  abi::CUmemAccess_flags wanted) noexcept {
+                                  abi::CUmemAccess_flags requested) noexcept {
   for (;;) {
-    const allocation* in = find(address);
-    if (in == nullptr || in->kind != memory_kind::mapped || !in->allows(wanted)) return false;
-    const std::size_t rest = in->start() + in->extent - address;
+    const allocation* found_allocation = find(address);
+    if (found_allocation == nullptr || found_allocation->kind != memory_kind::mapped ||
+        !found_allocation->allows(requested))
+      return false;
+    const std::size_t rest = found_allocation->start() + found_allocation->extent - address;
     if (bytes <= rest) return true;
     address += rest;
     bytes -= rest;
@@ -145,15 +148,15 @@ allocation* address_map::look_up(std::uintptr_t address) const noexcept {
   return before->holds(address) ? before : nullptr;
 }
 
-std::size_t address_map::owned_by(const context& owner, std::uintptr_t& from,
+std::size_t address_map::owned_by(const context& owner, std::uintptr_t& first_address,
                                   std::span<allocation*> out) const noexcept {
   const std::shared_lock lock{mutex_};
   std::size_t count = 0;
-  for (auto next = by_base_.lower_bound(from); next != by_base_.end() && count < out.size();
-       ++next) {
+  for (auto next = by_base_.lower_bound(first_address);
+       next != by_base_.end() && count < out.size(); ++next) {
     const auto [base, record] = *next;
     if (record->owner == &owner && record->holds(base)) out[count++] = record;
-    from = base + 1;
+    first_address = base + 1;
   }
   return count;
 }

@@ -1,4 +1,5 @@
-// model/address_map.hpp - from an address to the allocation that holds it.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/address_map.hpp - finds the allocation that contains an address.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +16,21 @@
 
 namespace weir::embedded::model {
 
-// All memory that the driver knows, ordered by address. There is one, shared by all devices,
-// because they share one range of addresses.
+// The records of all memory known to the driver, ordered by address. One map serves all devices,
+// because they share one address space.
 //
-// Every set and copy asks it about its pointers, so each thread remembers where it found the last
-// ones. What it remembers need not be told of changes: a live record that holds the address is the
-// answer, however it was found.
+// Every set and copy looks up its pointers, so each thread caches the records that it found last.
+// The cache needs no invalidation: a live record that holds the address is correct, whichever way
+// it was found.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class address_map {
  public:
-  // The live allocation that holds an address; null where there is none. A few loads where this
-  // thread has met the address, or its allocation, lately.
+  // Returns the live allocation that holds an address, or null. Costs a few loads if this thread
+  // has recently found the address or its allocation.
   [[nodiscard]] static allocation* find(std::uintptr_t address) noexcept {
     thread_state* const thread = detail::this_thread_state;
-    if (thread == nullptr) [[unlikely]]  // not in a call of the driver
+    if (thread == nullptr) [[unlikely]]  // outside of driver calls
       return instance().look_up(address);
     allocation_cache& recent = thread->recent_allocations;
     if (recent.last != nullptr && recent.last->holds(address)) return recent.last;
@@ -44,57 +45,59 @@ class address_map {
 
   static address_map& instance() noexcept;
 
-  // Adds a record for `extent` bytes of our own from `base`, not live yet, with a new id.
-  // Registrations there end: the program gave that memory back without a word, or it could not be
-  // ours. Throws std::bad_alloc.
+  // Adds a record with a new ID for `extent` bytes of driver memory at `base`. The record is not
+  // live yet. Removes registrations that overlap it: the program must have unmapped that memory
+  // without unregistering it. Throws std::bad_alloc.
   [[nodiscard]] allocation& add(std::uintptr_t base, std::size_t extent);
 
-  // The same for memory of a graph, which comes and goes in it.
+  // Like add(), for the memory of a graph, which becomes live only while the graph uses it.
   [[nodiscard]] allocation& add_for_graph(graph_block& block);
 
-  // The record of a graph's memory, live or not, that holds so many bytes from an address; null
-  // where there is none. For what will run only when a graph does.
+  // Returns the record of graph memory, live or not, that holds `bytes` bytes at an address, or
+  // null. For operations that run only in a graph.
   [[nodiscard]] static allocation* find_graph_memory(std::uintptr_t address,
                                                      std::size_t bytes) noexcept;
 
-  // The same for memory of the program. Null where a record overlaps it, whose kind is told. Throws
-  // std::bad_alloc.
+  // Like add(), for registered memory of the program. Returns null and sets `conflict` to the other
+  // record's kind if a record overlaps. Throws std::bad_alloc.
   [[nodiscard]] allocation* add_registration(std::uintptr_t base, std::size_t extent,
                                              memory_kind& conflict);
 
-  // Ends the live allocation of a kind (and of an id, unless that is 0) that starts at an address,
-  // which stays known until remove(). Null where there is none, also because another thread was
-  // faster. Tells how many bytes it had.
+  // Closes the live allocation of this kind at `start`; if `id` is not 0, only with this ID. The
+  // record stays in the map until remove(). Stores its size in `bytes`. Returns null if there is
+  // none, or if another thread was faster.
   [[nodiscard]] allocation* close(std::uintptr_t start, memory_kind kind, unsigned long long id = 0,
                                   std::size_t* bytes = nullptr) noexcept;
 
-  // Takes a record out that is not live any more, and keeps it for reuse.
+  // Removes a record that is not live, and keeps it for reuse.
   void remove(allocation& record) noexcept;
 
-  // Do `bytes` bytes from an address lie in mappings side by side that all let streams do this?
+  // Returns true if `bytes` bytes from an address lie in adjacent mappings that all grant streams
+  // this access.
   [[nodiscard]] static bool is_fully_mapped(std::uintptr_t address, std::size_t bytes,
-                                            abi::CUmemAccess_flags wanted) noexcept;
+                                            abi::CUmemAccess_flags requested) noexcept;
 
-  // A number that no other allocation has.
+  // Returns a number that is unique among allocations.
   [[nodiscard]] static unsigned long long next_id() noexcept;
 
-  // The next live allocations that belong to a context, from an address on, which is moved behind
-  // them. How many they are: fewer than asked for where there are no more.
-  [[nodiscard]] std::size_t owned_by(const context& owner, std::uintptr_t& from,
+  // Stores the next live allocations of a context from address `first_address` on, and moves
+  // `first_address` past them. Returns their number, which is less than out.size() only at the end.
+  [[nodiscard]] std::size_t owned_by(const context& owner, std::uintptr_t& first_address,
                                      std::span<allocation*> out) const noexcept;
 
  private:
   [[nodiscard]] allocation* look_up(std::uintptr_t address) const noexcept;
 
-  // With the lock held.
-  [[nodiscard]] allocation* overlapping(std::uintptr_t from, std::size_t bytes) const noexcept;
+  // Require the lock.
+  [[nodiscard]] allocation* overlapping(std::uintptr_t first_address,
+                                        std::size_t bytes) const noexcept;
   allocation& replace(std::uintptr_t base, std::size_t extent);
   allocation& insert(std::uintptr_t base, std::size_t extent);
   void erase(allocation& record) noexcept;
 
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, allocation*> by_base_;
-  std::deque<allocation> records_;  // a deque: records stay where they are
+  std::deque<allocation> records_;  // a deque, so that records do not move
   std::vector<allocation*> free_;
 };
 

@@ -1,5 +1,5 @@
-// model/address_ranges.hpp - what is reserved, and what is mapped there, by address: for the bodies
-// of address_space.hpp.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/address_ranges.hpp - reserved ranges and their mappings; internal to address_space.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace weir::embedded::model::address_space {
 
-// A whole allocation at some addresses.
+// A whole allocation mapped at some addresses.
 struct mapping {
   physical_memory* memory = nullptr;
   std::size_t bytes = 0;
@@ -30,7 +30,7 @@ struct range {
 
 using ranges_by_start = std::map<std::uintptr_t, range>;
 
-// Everything that is reserved. Never destroyed: what is mapped may be used until the very end.
+// All reserved ranges. Never destroyed, because mapped memory may be used until the process ends.
 struct reservations {
   std::shared_mutex mutex;
   ranges_by_start ranges;
@@ -38,13 +38,13 @@ struct reservations {
 
 reservations& all();
 
-// Is [at, at + bytes) not empty, and does it not run past the last address?
-[[nodiscard]] inline bool is_valid_range(std::uintptr_t at, std::size_t bytes) {
-  return at + bytes > at;
+// Returns true if [at, at + bytes) is not empty and does not wrap around.
+[[nodiscard]] inline bool is_valid_range(std::uintptr_t start_address, std::size_t bytes) {
+  return start_address + bytes > start_address;
 }
 
-// The entry of a map from starts to things with a length that holds an address; end() where there
-// is none.
+// Returns the entry that contains an address, in a map from starts to objects with a length; end()
+// if there is none.
 template <class Map>
 auto find_containing(Map& things, std::uintptr_t address) {
   auto next = things.upper_bound(address);
@@ -53,22 +53,22 @@ auto find_containing(Map& things, std::uintptr_t address) {
   return address - before->first < before->second.bytes ? before : things.end();
 }
 
-// Null where nothing is mapped.
-mapping* mapping_at(ranges_by_start& in, std::uintptr_t at);
+// Returns the mapping at an address, or null.
+mapping* mapping_at(ranges_by_start& in, std::uintptr_t start_address);
 
 using mapping_iterator = std::map<std::uintptr_t, mapping>::iterator;
 
-// Mappings of a range that lie in [at, at + bytes), which are addresses, from the first up to one
-// behind the last.
+// The mappings of a range that lie in [at, at + bytes), as iterators to the first and past the
+// last.
 struct mappings {
   mapping_iterator first, last;
-  bool whole = true;    // none goes beyond it
-  bool gapless = true;  // they cover all of it
+  bool whole = true;    // no mapping extends beyond [at, at + bytes)
+  bool gapless = true;  // the mappings cover all of it
 
   [[nodiscard]] auto begin() const { return first; }
   [[nodiscard]] auto end() const { return last; }
 };
 
-mappings mappings_in(range& in, std::uintptr_t at, std::size_t bytes);
+mappings mappings_in(range& in, std::uintptr_t start_address, std::size_t bytes);
 
 }  // namespace weir::embedded::model::address_space

@@ -1,5 +1,5 @@
-// model/address_space.cpp - reserved ranges are mappings without access; memory is mapped over
-// them.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/address_space.cpp - reserves inaccessible ranges, and maps memory over them.
 #include "embedded/model/memory/address_space.hpp"
 
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ using physical::granularity;
 
 bool is_aligned(std::uintptr_t value) { return value % granularity == 0; }
 
-// A node for a map, made before anything that would have to be undone.
+// Allocates a map node in advance, before steps that would have to be undone.
 template <class Map>
 typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type value) {
   Map one;
@@ -35,80 +35,83 @@ typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type 
   return one.extract(one.begin());
 }
 
-// Takes addresses from the system that nobody may touch. Null where there are none.
-void* reserve_pages(std::size_t bytes, void* at, int flags) noexcept {
-  void* const got =
-      mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
-  return got == MAP_FAILED ? nullptr : got;
+// Gets addresses from the system without access to them. Returns null if there are none.
+void* reserve_pages(std::size_t bytes, void* start_address, int flags) noexcept {
+  void* const mapped_address = mmap(start_address, bytes, PROT_NONE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  return mapped_address == MAP_FAILED ? nullptr : mapped_address;
 }
 
-// What was enqueued while something was mapped here and runs only now goes into memory that is
-// nobody's.
-void unmap_pages(std::uintptr_t at, std::size_t bytes) noexcept {
-  mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE,
+// Replaces the pages by private memory. Work enqueued before the unmap then writes there without
+// harm.
+void unmap_pages(std::uintptr_t start_address, std::size_t bytes) noexcept {
+  mmap(reinterpret_cast<void*>(start_address), bytes, PROT_READ | PROT_WRITE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 std::uintptr_t reserve_at_hint(std::size_t bytes, std::uintptr_t hint) noexcept {
-  void* const got = reserve_pages(bytes, reinterpret_cast<void*>(hint), MAP_FIXED_NOREPLACE);
-  return reinterpret_cast<std::uintptr_t>(got);
+  void* const mapped_address =
+      reserve_pages(bytes, reinterpret_cast<void*>(hint), MAP_FIXED_NOREPLACE);
+  return reinterpret_cast<std::uintptr_t>(mapped_address);
 }
 
 std::uintptr_t reserve_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   std::size_t whole = 0;
   if (__builtin_add_overflow(bytes, alignment, &whole)) return 0;
-  const auto got = reinterpret_cast<std::uintptr_t>(reserve_pages(whole, nullptr, 0));
-  if (got == 0) return 0;
-  const std::uintptr_t start = (got + alignment - 1) / alignment * alignment;
-  if (start != got) munmap(reinterpret_cast<void*>(got), start - got);
-  if (const std::size_t rest = got + alignment - start; rest != 0) {
+  const auto mapped_address = reinterpret_cast<std::uintptr_t>(reserve_pages(whole, nullptr, 0));
+  if (mapped_address == 0) return 0;
+  const std::uintptr_t start = (mapped_address + alignment - 1) / alignment * alignment;
+  if (start != mapped_address)
+    munmap(reinterpret_cast<void*>(mapped_address), start - mapped_address);
+  if (const std::size_t rest = mapped_address + alignment - start; rest != 0) {
     munmap(reinterpret_cast<void*>(start + bytes), rest);
   }
   return start;
 }
 
-// Puts a mapping into the address map. No stream may touch it yet.
-void add_record(const range& around, std::uintptr_t around_start, mapping& in,
+// Adds a mapping to the address map, without access for streams.
+void add_record(const range& containing_range, std::uintptr_t around_start, mapping& target_mapping,
                 std::uintptr_t start) {
   process& p = this_process();
-  const CUmemLocation& where = in.memory->properties.location;
+  const CUmemLocation& where = target_mapping.memory->properties.location;
   const bool on_host = where.type != CU_MEM_LOCATION_TYPE_DEVICE;
-  in.record = &address_map::instance().add(start, in.bytes);
-  in.record->kind = memory_kind::mapped;
-  in.record->on_host = on_host;
-  in.record->on = p.find_device(on_host ? 0 : where.id);
-  in.record->handle_types = in.memory->properties.requestedHandleTypes;
-  in.record->range_start = around_start;
-  in.record->range_bytes = around.bytes;
-  in.record->access.store(CU_MEM_ACCESS_FLAGS_PROT_NONE, std::memory_order_relaxed);
-  in.record->open(in.bytes);
+  target_mapping.record = &address_map::instance().add(start, target_mapping.bytes);
+  target_mapping.record->kind = memory_kind::mapped;
+  target_mapping.record->on_host = on_host;
+  target_mapping.record->memory_device = p.find_device(on_host ? 0 : where.id);
+  target_mapping.record->handle_types = target_mapping.memory->properties.requestedHandleTypes;
+  target_mapping.record->range_start = around_start;
+  target_mapping.record->range_bytes = containing_range.bytes;
+  target_mapping.record->access.store(CU_MEM_ACCESS_FLAGS_PROT_NONE, std::memory_order_relaxed);
+  target_mapping.record->open(target_mapping.bytes);
 }
 
-void remove_record(mapping& in) noexcept {
-  (void)in.record->close();
-  address_map::instance().remove(*in.record);
+void remove_record(mapping& target_mapping) noexcept {
+  (void)target_mapping.record->close();
+  address_map::instance().remove(*target_mapping.record);
 }
 
-// Maps an allocation where a node says, which then goes into its range.
-CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes,
+// Maps an allocation as the node describes, and moves the node into its range.
+CUresult map_whole(ranges_by_start& ranges, std::uintptr_t start_address, std::size_t bytes,
                    std::size_t offset, decltype(range::mapped)::node_type& node) {
   const physical_memory& memory = *node.mapped().memory;
   if (offset != 0 || bytes != memory.bytes) return CUDA_ERROR_NOT_SUPPORTED;
-  const auto around = find_containing(ranges, at);
-  if (!is_aligned(at) || around == ranges.end() ||
-      bytes > around->second.bytes - (at - around->first)) {
+  const auto containing_range = find_containing(ranges, start_address);
+  if (!is_aligned(start_address) || containing_range == ranges.end() ||
+      bytes > containing_range->second.bytes - (start_address - containing_range->first)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const mappings there = mappings_in(around->second, at, bytes);
-  if (there.first != there.last || !there.whole) return CUDA_ERROR_INVALID_VALUE;
-  add_record(around->second, around->first, node.mapped(), at);  // the last that may throw
-  auto* const there_now = reinterpret_cast<void*>(at);
+  const mappings covered = mappings_in(containing_range->second, start_address, bytes);
+  if (covered.first != covered.last || !covered.whole) return CUDA_ERROR_INVALID_VALUE;
+  add_record(containing_range->second, containing_range->first, node.mapped(),
+             start_address);  // the last call that may throw
+  auto* const there_now = reinterpret_cast<void*>(start_address);
   if (!memory.pages.map_at(there_now)) {
     remove_record(node.mapped());
-    reserve_pages(bytes, there_now, MAP_FIXED);  // the addresses stay taken
+    reserve_pages(bytes, there_now, MAP_FIXED);  // keeps the addresses reserved
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  around->second.mapped.insert(std::move(node));
+  containing_range->second.mapped.insert(std::move(node));
   return CUDA_SUCCESS;
 }
 
@@ -153,47 +156,47 @@ bool is_reserved(std::uintptr_t address) {
   return find_containing(everything.ranges, address) != everything.ranges.end();
 }
 
-CUresult map(std::uintptr_t at, std::size_t bytes, std::size_t offset,
+CUresult map(std::uintptr_t start_address, std::size_t bytes, std::size_t offset,
              CUmemGenericAllocationHandle memory) {
-  if (at == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (start_address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
-  auto node = make_node<decltype(range::mapped)>(at, {.bytes = bytes});
+  auto node = make_node<decltype(range::mapped)>(start_address, {.bytes = bytes});
   physical_memory* const used = physical::acquire_mapping(memory);
   if (used == nullptr) return CUDA_ERROR_INVALID_VALUE;
   node.mapped().memory = used;
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
   try {
-    status = map_whole(everything.ranges, at, bytes, offset, node);
+    status = map_whole(everything.ranges, start_address, bytes, offset, node);
   } catch (const std::bad_alloc&) {
-    // Nothing is mapped.
+    // No memory for the records; nothing is mapped.
   }
   if (status != CUDA_SUCCESS) physical::release_mapping(*used);
   return status;
 }
 
-CUresult unmap(std::uintptr_t at, std::size_t bytes) {
-  if (!is_valid_range(at, bytes)) return CUDA_ERROR_INVALID_VALUE;
+CUresult unmap(std::uintptr_t start_address, std::size_t bytes) {
+  if (!is_valid_range(start_address, bytes)) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
-  const auto around = find_containing(everything.ranges, at);
-  if (around == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
-  auto& mapped = around->second.mapped;
-  const mappings there = mappings_in(around->second, at, bytes);
-  if (!there.whole) return CUDA_ERROR_INVALID_VALUE;
-  for (auto& [start, each] : there) {
+  const auto containing_range = find_containing(everything.ranges, start_address);
+  if (containing_range == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
+  auto& mapped = containing_range->second.mapped;
+  const mappings covered = mappings_in(containing_range->second, start_address, bytes);
+  if (!covered.whole) return CUDA_ERROR_INVALID_VALUE;
+  for (auto& [start, each] : covered) {
     remove_record(each);
     unmap_pages(start, each.bytes);
     physical::release_mapping(*each.memory);
   }
-  mapped.erase(there.first, there.last);
+  mapped.erase(covered.first, covered.last);
   return CUDA_SUCCESS;
 }
 
-CUresult retain(std::uintptr_t at, CUmemGenericAllocationHandle* out) {
+CUresult retain(std::uintptr_t start_address, CUmemGenericAllocationHandle* out) {
   reservations& everything = all();
   const std::shared_lock lock{everything.mutex};
-  const mapping* const found = mapping_at(everything.ranges, at);
+  const mapping* const found = mapping_at(everything.ranges, start_address);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = physical::retain(*found->memory);
   return CUDA_SUCCESS;

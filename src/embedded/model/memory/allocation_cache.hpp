@@ -1,4 +1,5 @@
-// model/allocation_cache.hpp - where a thread has found the addresses of its last calls.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/allocation_cache.hpp - a thread's cache of recently found allocations.
 #pragma once
 
 #include <array>
@@ -9,10 +10,11 @@ namespace weir::embedded::model {
 
 class allocation;
 
-// Records stay where they are for ever, but may become other ones': whoever finds one here asks it
-// whether it holds the address.
+// Records are never freed, but may be reused for other allocations. A caller must check that a
+// cached record holds the address.
 struct allocation_cache {
-  // Neighbouring blocks are 512 bytes apart at least; the multiplication spreads regular distances.
+  // Blocks are at least 512 bytes apart; the multiplication spreads regular distances over the
+  // entries.
   [[nodiscard]] allocation*& at(std::uintptr_t address) noexcept {
     return by_address[static_cast<std::size_t>((address >> 9) * 0x9e37'79b9'7f4a'7c15u >> 58)];
   }

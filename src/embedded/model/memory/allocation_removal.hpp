@@ -1,5 +1,5 @@
-// model/allocation_removal.hpp - memory that is taken from the program while work that uses it is
-// waited for.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/allocation_removal.hpp - hides an allocation while work that uses it is awaited.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace weir::embedded::model {
 
-// The allocation of a kind that starts at an address, which nobody finds any more. One that is not
-// taken lives again: what was to end it has failed. Empty where there is none, also because another
-// thread was faster.
+// Closes the allocation of a kind that starts at an address, so that no other call finds it. Unless
+// commit() is called, the destructor makes it live again, for a removal that fails. Empty if there
+// is none, or if another thread was faster.
 class allocation_removal {
  public:
   allocation_removal(std::uintptr_t start, memory_kind kind) noexcept
@@ -27,7 +27,7 @@ class allocation_removal {
   [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
   [[nodiscard]] context& owner() const noexcept { return *record_->owner; }
 
-  // Ends it for good: the caller takes it out of the map.
+  // Ends it permanently. The caller removes the record from the map.
   [[nodiscard]] allocation& commit() noexcept { return *std::exchange(record_, nullptr); }
 
  private:

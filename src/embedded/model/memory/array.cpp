@@ -1,4 +1,5 @@
-// model/array.cpp - which arrays can be made, and where they lie.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/array.cpp - creates and destroys arrays.
 #include "embedded/model/memory/array.hpp"
 
 #include "embedded/model/core/context.hpp"
@@ -22,54 +23,54 @@ namespace arrays {
 
 namespace {
 
-// The array's shape in bytes; empty where that is no number.
-bool lay_out(const CUDA_ARRAY3D_DESCRIPTOR& wanted, array& out) noexcept {
-  out.array_descriptor = wanted;
-  out.element = traits_of(wanted.Format).channel_bytes * wanted.NumChannels;
-  out.rows = wanted.Height != 0 ? wanted.Height : 1;
-  out.slices = wanted.Depth != 0 ? wanted.Depth : 1;
+// Computes the array's layout in bytes. Returns false on overflow.
+bool lay_out(const CUDA_ARRAY3D_DESCRIPTOR& requested, array& out) noexcept {
+  out.array_descriptor = requested;
+  out.element = traits_of(requested.Format).channel_bytes * requested.NumChannels;
+  out.rows = requested.Height != 0 ? requested.Height : 1;
+  out.slices = requested.Depth != 0 ? requested.Depth : 1;
   std::size_t bytes = 0;
-  return !__builtin_mul_overflow(wanted.Width, out.element, &out.row) &&
+  return !__builtin_mul_overflow(requested.Width, out.element, &out.row) &&
          !__builtin_mul_overflow(out.row, out.rows, &bytes) &&
          !__builtin_mul_overflow(bytes, out.slices, &bytes);
 }
 
-backing allocate(std::size_t extent, device& from) noexcept {
-  backing block = backing::allocate(extent, &from);
+backing allocate(std::size_t extent, device& source_device) noexcept {
+  backing block = backing::allocate(extent, &source_device);
   if (block) return block;
-  pool_registry::release_all_idle(from, nullptr);
-  return backing::allocate(extent, &from);
+  pool_registry::release_all_idle(source_device, nullptr);
+  return backing::allocate(extent, &source_device);
 }
 
 }  // namespace
 
 array* find(CUarray handle) noexcept { return this_process().arrays.find(handle); }
 
-CUresult create(context& in, const CUDA_ARRAY3D_DESCRIPTOR& wanted, CUarray* out) {
-  if (const CUresult status = check_array(in.owner(), wanted); status != CUDA_SUCCESS)
+CUresult create(context& owner_context, const CUDA_ARRAY3D_DESCRIPTOR& requested, CUarray* out) {
+  if (const CUresult status = check_array(owner_context.owner(), requested); status != CUDA_SUCCESS)
     return status;
   array shape;
-  if (!lay_out(wanted, shape)) return CUDA_ERROR_INVALID_VALUE;
+  if (!lay_out(requested, shape)) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t extent = backing::extent_of(shape.bytes());
-  backing block = allocate(extent, in.owner());
+  backing block = allocate(extent, owner_context.owner());
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
 
   auto& table = this_process().arrays;
-  array* made = table.acquire();
+  array* created = table.acquire();
   try {
     shape.memory =
         &address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent);
   } catch (...) {
-    table.recycle(made);
+    table.recycle(created);
     throw;
   }
-  *made = shape;
+  *created = shape;
   shape.memory->kind = memory_kind::array;
-  shape.memory->owner = &in;
-  shape.memory->on = &in.owner();
-  shape.memory->elements = made;
+  shape.memory->owner = &owner_context;
+  shape.memory->memory_device = &owner_context.owner();
+  shape.memory->elements = created;
   block.release();
-  *out = static_cast<CUarray>(table.publish(made));
+  *out = static_cast<CUarray>(table.publish(created));
   shape.memory->open(shape.bytes());
   return CUDA_SUCCESS;
 }
@@ -77,24 +78,24 @@ CUresult create(context& in, const CUDA_ARRAY3D_DESCRIPTOR& wanted, CUarray* out
 CUresult destroy(CUarray handle) {
   array* const found = find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  allocation_removal ended{found->memory->start(), memory_kind::array};
-  if (!ended) return CUDA_ERROR_INVALID_HANDLE;
-  ended.owner().synchronize();
-  release(ended.commit());
+  allocation_removal removed{found->memory->start(), memory_kind::array};
+  if (!removed) return CUDA_ERROR_INVALID_HANDLE;
+  removed.owner().synchronize();
+  release(removed.commit());
   return CUDA_SUCCESS;
 }
 
 void release(allocation& record) noexcept {
-  array* const ended = record.elements;
+  array* const removed = record.elements;
   auto* const at = reinterpret_cast<void*>(record.start());
   const std::size_t extent = record.extent;
-  device* const from = record.on;
+  device* const source_device = record.memory_device;
   auto& table = this_process().arrays;
-  table.retire(ended,
-               table.handle_of(ended));  // whoever closed the record has the array to himself
+  table.retire(removed,
+               table.handle_of(removed));  // the thread that closed the record owns the array
   address_map::instance().remove(record);
-  backing::deallocate(at, extent, from);
-  table.recycle(ended);
+  backing::deallocate(at, extent, source_device);
+  table.recycle(removed);
 }
 
 }  // namespace arrays

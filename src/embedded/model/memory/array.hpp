@@ -1,4 +1,5 @@
-// model/array.hpp - arrays: memory of a device that is addressed by element, row and slice.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/array.hpp - arrays: memory of a device that is addressed by element, row and slice.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +11,17 @@ namespace weir::embedded::model {
 
 class context;
 
-// An array. Its elements lie packed, row after row and slice after slice (layers are slices); no
-// program ever sees their addresses, but the address map knows them, so that a copy can be traced
-// back to its array.
+// An array. Its elements are packed, row after row and slice after slice; layers are slices.
+// Programs never see its address, but the address map has it, so that a copy can be traced to its
+// array.
 //
-// Objects are reused (handle_table.hpp); what is here does not change while the array lives.
+// Objects are reused (handle_table.hpp). The members do not change during the lifetime of the
+// array.
 struct array {
-  abi::CUDA_ARRAY3D_DESCRIPTOR
-      array_descriptor{};            // as the program did; an extent that the array has not is 0
-  std::size_t element = 0;           // bytes: a format times the channels
-  std::size_t row = 0;               // bytes
-  std::size_t rows = 0, slices = 0;  // at least 1
+  abi::CUDA_ARRAY3D_DESCRIPTOR array_descriptor{};  // as the program gave it; a missing extent is 0
+  std::size_t element = 0;                          // bytes: the format's size times the channels
+  std::size_t row = 0;                              // bytes
+  std::size_t rows = 0, slices = 0;                 // at least 1
   allocation* memory = nullptr;
 
   [[nodiscard]] std::size_t slice() const noexcept { return row * rows; }
@@ -28,19 +29,21 @@ struct array {
   [[nodiscard]] abi::CUarray handle() const noexcept;
 };
 
-// What follows answers in the driver's codes. Thread safety: all of it, from any thread.
+// The functions below return the driver's codes. Thread safety: all functions may be called from
+// any thread.
 namespace arrays {
 
-// The array behind a handle; null where there is none.
+// Returns the array of a handle, or null.
 [[nodiscard]] array* find(abi::CUarray handle) noexcept;
 
-// Makes an array in memory of the context's device. Throws std::bad_alloc.
-abi::CUresult create(context& in, const abi::CUDA_ARRAY3D_DESCRIPTOR& wanted, abi::CUarray* out);
+// Creates an array in memory of the context's device. Throws std::bad_alloc.
+abi::CUresult create(context& owner_context, const abi::CUDA_ARRAY3D_DESCRIPTOR& requested,
+                     abi::CUarray* out);
 
-// Waits for the work of its context, then frees it.
+// Waits for the work of the array's context, then frees the array.
 abi::CUresult destroy(abi::CUarray handle);
 
-// Frees the memory of an array whose context ends. Its record is closed.
+// Frees the memory of an array whose context ends. Its record is already closed.
 void release(allocation& record) noexcept;
 
 }  // namespace arrays

@@ -1,4 +1,5 @@
-// model/array_limits.cpp - formats, flags and extents of arrays.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/array_limits.cpp - checks formats, flags and extents of arrays.
 #include "embedded/model/memory/array_limits.hpp"
 
 #include "embedded/model/core/device.hpp"
@@ -13,11 +14,11 @@ constexpr unsigned known_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDS
                                  CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER |
                                  CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
 
-// The largest extents of one shape of array, by the attributes of the device that tell them.
+// The device attributes with the largest extents of one shape of array.
 struct extent_limits {
   CUdevice_attribute width, height, depth;
 };
-constexpr CUdevice_attribute no_attribute{};  // an extent that the shape has not
+constexpr CUdevice_attribute no_attribute{};  // an extent that the shape does not have
 
 constexpr extent_limits limits_1d{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, no_attribute,
                                   no_attribute};
@@ -44,41 +45,42 @@ constexpr extent_limits limits_cubemap{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMA
 
 constexpr std::size_t faces = 6;
 
-// The limits that hold for a description.
-const extent_limits& limits_of(const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
-  if ((wanted.Flags & CUDA_ARRAY3D_CUBEMAP) != 0) return limits_cubemap;
-  if ((wanted.Flags & CUDA_ARRAY3D_LAYERED) != 0)
-    return wanted.Height != 0 ? limits_2d_layered : limits_1d_layered;
-  if (wanted.Depth != 0) return limits_3d;
-  if ((wanted.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0) return limits_gather;
-  return wanted.Height != 0 ? limits_2d : limits_1d;
+// Returns the limits that apply to a descriptor.
+const extent_limits& limits_of(const CUDA_ARRAY3D_DESCRIPTOR& requested) noexcept {
+  if ((requested.Flags & CUDA_ARRAY3D_CUBEMAP) != 0) return limits_cubemap;
+  if ((requested.Flags & CUDA_ARRAY3D_LAYERED) != 0)
+    return requested.Height != 0 ? limits_2d_layered : limits_1d_layered;
+  if (requested.Depth != 0) return limits_3d;
+  if ((requested.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0) return limits_gather;
+  return requested.Height != 0 ? limits_2d : limits_1d;
 }
 
-bool within(const device& on, CUdevice_attribute limit, std::size_t extent) noexcept {
+bool within(const device& target_device, CUdevice_attribute limit, std::size_t extent) noexcept {
   int maximum = 0;
-  return limit == no_attribute
-             ? extent == 0
-             : on.attribute(limit, maximum) && extent <= static_cast<std::size_t>(maximum);
+  return limit == no_attribute ? extent == 0
+                               : target_device.attribute(limit, maximum) &&
+                                     extent <= static_cast<std::size_t>(maximum);
 }
 
-bool within(const device& on, const extent_limits& limits,
-            const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
-  return within(on, limits.width, wanted.Width) && within(on, limits.height, wanted.Height) &&
-         within(on, limits.depth, wanted.Depth);
+bool within(const device& target_device, const extent_limits& limits,
+            const CUDA_ARRAY3D_DESCRIPTOR& requested) noexcept {
+  return within(target_device, limits.width, requested.Width) &&
+         within(target_device, limits.height, requested.Height) &&
+         within(target_device, limits.depth, requested.Depth);
 }
 
-// Has the shape all the extents that its flags ask for?
-bool is_whole(const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
-  const bool layered = (wanted.Flags & CUDA_ARRAY3D_LAYERED) != 0;
-  if (wanted.Width == 0 || (layered && wanted.Depth == 0)) return false;
-  if ((wanted.Flags & CUDA_ARRAY3D_CUBEMAP) != 0) {
-    return wanted.Width == wanted.Height &&
-           (layered ? wanted.Depth % faces == 0 : wanted.Depth == faces);
+// Returns true if the shape has all extents that its flags require.
+bool is_whole(const CUDA_ARRAY3D_DESCRIPTOR& requested) noexcept {
+  const bool layered = (requested.Flags & CUDA_ARRAY3D_LAYERED) != 0;
+  if (requested.Width == 0 || (layered && requested.Depth == 0)) return false;
+  if ((requested.Flags & CUDA_ARRAY3D_CUBEMAP) != 0) {
+    return requested.Width == requested.Height &&
+           (layered ? requested.Depth % faces == 0 : requested.Depth == faces);
   }
-  if ((wanted.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0 &&
-      (wanted.Height == 0 || wanted.Depth != 0))
+  if ((requested.Flags & CUDA_ARRAY3D_TEXTURE_GATHER) != 0 &&
+      (requested.Height == 0 || requested.Depth != 0))
     return false;
-  return layered || wanted.Depth == 0 || wanted.Height != 0;
+  return layered || requested.Depth == 0 || requested.Height != 0;
 }
 
 }  // namespace
@@ -109,18 +111,20 @@ format_traits traits_of(CUarray_format format) noexcept {
   }
 }
 
-CUresult check_array(const device& on, const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
-  const format_traits facts = traits_of(wanted.Format);
-  const unsigned channels = wanted.NumChannels;
-  if ((wanted.Flags & ~known_flags) != 0 || facts.channel_bytes == 0)
+CUresult check_array(const device& target_device,
+                     const CUDA_ARRAY3D_DESCRIPTOR& requested) noexcept {
+  const format_traits facts = traits_of(requested.Format);
+  const unsigned channels = requested.NumChannels;
+  if ((requested.Flags & ~known_flags) != 0 || facts.channel_bytes == 0)
     return CUDA_ERROR_INVALID_VALUE;
   const bool right_channels = facts.channels == any_channels
                                   ? channels == 1 || channels == 2 || channels == 4
                                   : channels == facts.channels;
-  if (!right_channels || !is_whole(wanted)) return CUDA_ERROR_INVALID_VALUE;
-  const extent_limits& limits = limits_of(wanted);
-  const bool fits = within(on, limits, wanted) ||
-                    (&limits == &limits_3d && within(on, limits_3d_alternate, wanted));
+  if (!right_channels || !is_whole(requested)) return CUDA_ERROR_INVALID_VALUE;
+  const extent_limits& limits = limits_of(requested);
+  const bool fits =
+      within(target_device, limits, requested) ||
+      (&limits == &limits_3d && within(target_device, limits_3d_alternate, requested));
   return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -1,5 +1,5 @@
-// model/backing.cpp - small blocks from the heap, large ones and those to be shared from the
-// system, a few kept warm.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/backing.cpp - heap blocks for small sizes, cached mappings for large or shared ones.
 #include "embedded/model/memory/backing.hpp"
 
 #include <sys/mman.h>
@@ -17,21 +17,22 @@ namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-// Below this the heap serves better: a mapping costs system calls and whole pages.
+// Smaller blocks come from the heap, because a mapping costs system calls and whole pages.
 constexpr std::size_t smallest_mapping = std::size_t{64} << 10;
 
 constexpr std::size_t round_to_page(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// The length of the mapping for a block: whole pages, and whole huge pages where these are worth
-// having. Where overruns are looked for, some of it is always left over to find them by.
+// Returns the mapping's length for a block: whole pages, or whole huge pages if it has that size.
+// An address sanitizer build always adds at least a byte, to detect overruns.
 constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
   if (asan_build) return round_to_page(bytes + 1, 4096);
   return round_to_page(bytes, bytes >= huge_page ? huge_page : 4096);
 }
 
-// Larger ones are not told of to the sanitizer, which would take an eighth of their size for it.
+// Larger blocks are not reported to the sanitizer, because its shadow would take an eighth of their
+// size.
 constexpr std::size_t largest_watched = std::size_t{64} << 30;
 
 bool is_mapped(std::size_t bytes, const shared_store* in) noexcept {
@@ -48,13 +49,13 @@ void unmap(void* at, std::size_t length, shared_store* in) noexcept {
 
 void* map_pages(std::size_t length, shared_store* in) noexcept {
   const std::size_t slack = length >= huge_page ? huge_page : 0;
-  void* got = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got == MAP_FAILED) return nullptr;
-  // Huge pages need a start that is aligned like them; what lies before and behind it goes back.
-  const auto start = reinterpret_cast<std::uintptr_t>(got);
+  void* mapped_address = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped_address == MAP_FAILED) return nullptr;
+  // Huge pages need an aligned start; the pages before and after the aligned part are unmapped.
+  const auto start = reinterpret_cast<std::uintptr_t>(mapped_address);
   const std::uintptr_t aligned = slack != 0 ? round_to_page(start, huge_page) : start;
-  if (aligned != start) munmap(got, aligned - start);
+  if (aligned != start) munmap(mapped_address, aligned - start);
   if (const std::size_t rest = start + slack - aligned; rest != 0) {
     munmap(reinterpret_cast<void*>(aligned + length), rest);
   }
@@ -67,8 +68,8 @@ void* map_pages(std::size_t length, shared_store* in) noexcept {
   return pages;
 }
 
-// Mappings that were given back lately. A program that allocates and frees in a loop meets touched
-// pages again, and spares a page fault for each of them.
+// Caches recently freed mappings. A program that allocates and frees in a loop then reuses touched
+// pages and avoids their page faults.
 class mapping_cache {
  public:
   void* take(std::size_t length, const shared_store* in) noexcept {
@@ -93,7 +94,7 @@ class mapping_cache {
     bytes_ += length;
   }
 
-  // Gives all of it back to the system.
+  // Returns all cached mappings to the system.
   void drop() noexcept {
     const std::lock_guard lock{mutex_};
     while (count_ != 0) {
@@ -133,7 +134,7 @@ void* allocate_mapping(std::size_t bytes, shared_store* in) noexcept {
     if (fresh != nullptr && bytes < largest_watched) poison(fresh + bytes, length - bytes);
     return fresh;
   }
-  if (void* kept = warm.take(length, in)) return kept;
+  if (void* cached = warm.take(length, in)) return cached;
   if (void* fresh = map_pages(length, in)) return fresh;
   warm.drop();
   return map_pages(length, in);
@@ -157,8 +158,7 @@ void* allocate_heap_block(std::size_t bytes) noexcept {
 }  // namespace
 
 backing backing::allocate(std::size_t bytes, device* from, shared_store* in) noexcept {
-  constexpr std::size_t largest = std::size_t{1}
-                                  << 47;  // of addresses on the processors that there are
+  constexpr std::size_t largest = std::size_t{1} << 47;  // the address space of today's processors
   if (bytes > largest) return {};
   if (from != nullptr && !from->reserve_memory(bytes)) return {};
   void* at = is_mapped(bytes, in) ? allocate_mapping(bytes, in) : allocate_heap_block(bytes);

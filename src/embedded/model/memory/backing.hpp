@@ -1,4 +1,5 @@
-// model/backing.hpp - the host memory that stands for a device's memory.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/backing.hpp - the host memory that backs device memory.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,14 @@ namespace weir::embedded::model {
 class device;
 class shared_store;
 
-// A block of host memory, aligned as device memory is and untouched until it is used, and its share
-// of a device's memory. Move-only; gives both back at its end unless it was released.
+// A block of host memory, aligned like device memory, and the corresponding share of a device's
+// memory. Its pages are untouched until used. Move-only; the destructor frees both unless release()
+// was called.
 class backing {
  public:
   static constexpr std::size_t alignment = 512;
 
-  // What an allocation of so many bytes occupies.
+  // Returns the bytes that an allocation of `bytes` bytes occupies.
   static constexpr std::size_t extent_of(std::size_t bytes) noexcept {
     return asan_build ? bytes : (bytes + alignment - 1) / alignment * alignment;
   }
@@ -39,18 +41,18 @@ class backing {
     if (at_ != nullptr) deallocate(at_, bytes_, from_, in_);
   }
 
-  // Takes a block. `from` is the device whose memory it counts against, null for memory that counts
-  // against none; `in` is the store that it shall lie in, so that other processes can have it, null
-  // for memory of this process alone. Empty where the device or the host has not that much left.
+  // Allocates a block. `from`: the device whose memory it counts against, or null. `in`: the store
+  // that shares it with other processes, or null for private memory. Returns an empty object if the
+  // device or the host has too little memory.
   [[nodiscard]] static backing allocate(std::size_t bytes, device* from,
                                         shared_store* in = nullptr) noexcept;
 
-  // Gives back what release() gave out; the arguments are those of allocate().
+  // Frees a block that release() returned. The arguments are those of allocate().
   static void deallocate(void* at, std::size_t bytes, device* from,
                          shared_store* in = nullptr) noexcept;
 
-  // Lets the system have the pages of a block that nobody uses; what is in it is lost. Those of
-  // small blocks stay.
+  // Returns the pages of an unused block to the system and loses their contents. Small blocks keep
+  // theirs.
   static void drop_pages(void* at, std::size_t bytes) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
@@ -67,7 +69,7 @@ class backing {
   shared_store* in_ = nullptr;
 };
 
-// Gives a released block back as an operation of a stream: when the work before it is complete.
+// Frees a released block as an operation of a stream, when the work before it is complete.
 struct backing_release {
   void* at;
   std::size_t bytes;

@@ -1,5 +1,5 @@
-// model/deferred_unmap.cpp - unmapping is the last operation of a timeline that waits for all
-// streams.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/deferred_unmap.cpp - unmapping in a timeline that waits for all streams.
 #include "embedded/model/memory/deferred_unmap.hpp"
 
 #include <sys/mman.h>
@@ -15,10 +15,10 @@ namespace weir::embedded::model {
 namespace {
 
 struct unmap_operation {
-  void* at;
+  void* address;
   std::size_t bytes;
 
-  void run() const noexcept { munmap(at, bytes); }
+  void run() const noexcept { munmap(address, bytes); }
 };
 
 std::vector<engine::point> pending_points() {
@@ -33,14 +33,16 @@ std::vector<engine::point> pending_points() {
 
 }  // namespace
 
-deferred_unmap::deferred_unmap(std::span<const engine::point> after, void* at, std::size_t bytes) {
+deferred_unmap::deferred_unmap(std::span<const engine::point> after, void* address,
+                               std::size_t bytes) {
   for (const engine::point until : after) to_.add_wait(until);
-  to_.add(engine::make_operation(unmap_operation{at, bytes}, engine::operation_kind::work, true));
+  to_.add(
+      engine::make_operation(unmap_operation{address, bytes}, engine::operation_kind::work, true));
 }
 
-void unmap_when_idle(void* at, std::size_t bytes) noexcept {
+void unmap_when_idle(void* address, std::size_t bytes) noexcept {
   run_when_idle(
-      engine::make_operation(unmap_operation{at, bytes}, engine::operation_kind::work, true));
+      engine::make_operation(unmap_operation{address, bytes}, engine::operation_kind::work, true));
 }
 
 void run_when_idle(const engine::operation& last) noexcept {
@@ -53,13 +55,13 @@ void run_when_idle(const engine::operation& last) noexcept {
     }
     engine::timeline& line = engine::timeline::acquire();
     {
-      engine::timeline::submission to{line};
-      for (const engine::point until : before) to.add_wait(until);
-      to.add(last);
+      engine::timeline::submission pending_submission{line};
+      for (const engine::point until : before) pending_submission.add_wait(until);
+      pending_submission.add(last);
     }
     line.release_when_drained();
   } catch (const std::exception&) {
-    // Without memory to note it down, the addresses stay taken.
+    // The addresses stay in use.
   }
 }
 

@@ -1,4 +1,5 @@
-// model/deferred_unmap.hpp - giving addresses back that work under way may still touch.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/deferred_unmap.hpp - frees addresses once running work can no longer touch them.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,12 @@
 
 namespace weir::embedded::model {
 
-// Whole pages that are unmapped once some points are reached: not before its end, so that what is
-// known of them can be forgotten first. Others may get the addresses then.
+// Unmaps whole pages once the given points are reached, but not before its destructor. The owner
+// can thus first remove its records, because other mappings may then get the addresses.
 class deferred_unmap {
  public:
-  // Throws std::bad_alloc, and then the pages stay as they are.
-  deferred_unmap(std::span<const engine::point> after, void* at, std::size_t bytes);
+  // Throws std::bad_alloc; the pages then stay mapped.
+  deferred_unmap(std::span<const engine::point> after, void* address, std::size_t bytes);
 
  private:
   struct drained_timeline {
@@ -30,13 +31,13 @@ class deferred_unmap {
   engine::timeline::submission to_{own_.line};
 };
 
-// Unmaps whole pages once everything is complete that any stream has been given so far: at once
-// where that is so already, otherwise later, without a wait. Until then nobody else gets the
-// addresses, and they can be touched as they are. Thread safety: from any thread.
-void unmap_when_idle(void* at, std::size_t bytes) noexcept;
+// Unmaps whole pages once all work submitted to any stream so far is complete. Does so immediately
+// if it is complete already; never blocks. Until then the pages stay accessible and no other
+// mapping gets the addresses. May be called from any thread.
+void unmap_when_idle(void* address, std::size_t bytes) noexcept;
 
-// The same for an operation of the kind that ends something, and runs after a failure, too. Without
-// memory to note it down it never runs.
+// Like unmap_when_idle(), for an operation that also runs after a device failure. If memory runs
+// out, the operation never runs.
 void run_when_idle(const engine::operation& last) noexcept;
 
 }  // namespace weir::embedded::model

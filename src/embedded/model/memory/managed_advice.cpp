@@ -1,5 +1,5 @@
-// model/managed_advice.cpp - what was said of pages, as intervals of pages of which the same was
-// said.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/managed_advice.cpp - stores advice as intervals of pages with equal advice.
 #include "embedded/model/memory/managed_advice.hpp"
 
 #include <algorithm>
@@ -20,32 +20,32 @@ namespace {
 
 constexpr std::size_t page_size = 4096;
 
-// What was said of a page.
+// The advice on a page.
 struct page_advice {
   bool read_mostly = false;
   CUmemLocation preferred = no_location;
   CUmemLocation prefetched_to = no_location;
-  device* counted_on = nullptr;       // where it takes of a device's memory, once it was there
+  device* counted_on = nullptr;       // the device whose memory it counts against since a prefetch
   std::vector<CUdevice> accessed_by;  // CU_DEVICE_CPU for the host
 };
 
-// By the number of the first page, from 0 on; each holds up to the next one.
+// Intervals by their first page, from 0 on; each extends to the next.
 using intervals = std::map<std::size_t, page_advice>;
 
-// By the id of the allocation; what nothing was said of is not there. Never destroyed: memory may
-// be freed very late.
+// Intervals by allocation ID; allocations without advice have no entry. Never destroyed, because
+// memory may be freed very late.
 struct advice_registry {
   std::mutex mutex;
   std::unordered_map<unsigned long long, intervals> advice_by_allocation;
 };
 
 advice_registry& all() {
-  static advice_registry& made = *new advice_registry;
-  return made;
+  static advice_registry& created = *new advice_registry;
+  return created;
 }
 
 struct page_range {
-  std::size_t first, last;  // one behind
+  std::size_t first, last;  // past the last page
 };
 
 page_range pages_of(const allocation& memory, std::uintptr_t address, std::size_t bytes) {
@@ -54,49 +54,50 @@ page_range pages_of(const allocation& memory, std::uintptr_t address, std::size_
 }
 
 // Makes an interval begin at a page.
-intervals::iterator split(intervals& in, std::size_t at) {
-  const auto next = in.upper_bound(at);
+intervals::iterator split(intervals& advice_by_page, std::size_t at) {
+  const auto next = advice_by_page.upper_bound(at);
   const auto holder = std::prev(next);
-  return holder->first == at ? holder : in.emplace_hint(next, at, holder->second);
+  return holder->first == at ? holder : advice_by_page.emplace_hint(next, at, holder->second);
 }
 
-// The interval's bytes; not of the last one, which is behind the memory.
+// Returns the bytes of an interval. Not for the last one, which lies after the memory.
 std::size_t bytes_of(intervals::const_iterator of) {
   return (std::next(of)->first - of->first) * page_size;
 }
 
-// Calls prepare_one(facts), which may throw and changes nothing that can be seen, for what is said
-// of all of the pages, and then change_one(facts, bytes), which does not throw: all of it is said,
-// or nothing.
+// For all intervals of the pages, first calls prepare_one(advice), which may throw and makes no
+// visible change. Then calls change_one(advice, bytes), which must not throw. Either all pages
+// change or none.
 template <class Prepare, class Change>
 void change(const allocation& memory, std::uintptr_t address, std::size_t bytes,
             Prepare&& prepare_one, Change&& change_one) {
   const page_range touched = pages_of(memory, address, bytes);
-  advice_registry& known = all();
-  const std::lock_guard lock{known.mutex};
-  auto found = known.advice_by_allocation.find(memory.id);
-  if (found == known.advice_by_allocation.end())
-    found = known.advice_by_allocation.emplace(memory.id, intervals{{0, page_advice{}}}).first;
-  intervals& in = found->second;
-  split(in, touched.first);
-  const auto end = split(in, touched.last);
-  const auto begin = in.find(touched.first);
+  advice_registry& advised_memory = all();
+  const std::lock_guard lock{advised_memory.mutex};
+  auto found = advised_memory.advice_by_allocation.find(memory.id);
+  if (found == advised_memory.advice_by_allocation.end())
+    found =
+        advised_memory.advice_by_allocation.emplace(memory.id, intervals{{0, page_advice{}}}).first;
+  intervals& advice_by_page = found->second;
+  split(advice_by_page, touched.first);
+  const auto end = split(advice_by_page, touched.last);
+  const auto begin = advice_by_page.find(touched.first);
   for (auto each = begin; each != end; ++each) prepare_one(each->second);
   for (auto each = begin; each != end; ++each) change_one(each->second, bytes_of(each));
 }
 
-CUdevice number_of(const CUmemLocation& where) {
-  return where.type == CU_MEM_LOCATION_TYPE_DEVICE ? where.id : CU_DEVICE_CPU;
+CUdevice number_of(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
 }
 
 bool is_same(const CUmemLocation& one, const CUmemLocation& other) {
   return one.type == other.type && one.id == other.id;
 }
 
-// In the order of their numbers; the host is the last.
-std::vector<CUdevice>::const_iterator insert_position(const std::vector<CUdevice>& of,
+// Orders devices by ordinal, with the host last.
+std::vector<CUdevice>::const_iterator insert_position(const std::vector<CUdevice>& devices,
                                                       CUdevice added) {
-  return std::ranges::find_if(of, [&](CUdevice each) {
+  return std::ranges::find_if(devices, [&](CUdevice each) {
     return each == CU_DEVICE_CPU || (added != CU_DEVICE_CPU && each > added);
   });
 }
@@ -110,24 +111,25 @@ void merge(page_advice& common, const page_advice& other) {
   });
 }
 
-page_advice common_advice(const allocation& memory, const page_range& asked) {
-  advice_registry& known = all();
-  const std::lock_guard lock{known.mutex};
-  const auto found = known.advice_by_allocation.find(memory.id);
-  if (found == known.advice_by_allocation.end()) return {};
-  const intervals& in = found->second;
-  auto each = std::prev(in.upper_bound(asked.first));
+page_advice common_advice(const allocation& memory, const page_range& requested) {
+  advice_registry& advised_memory = all();
+  const std::lock_guard lock{advised_memory.mutex};
+  const auto found = advised_memory.advice_by_allocation.find(memory.id);
+  if (found == advised_memory.advice_by_allocation.end()) return {};
+  const intervals& advice_by_page = found->second;
+  auto each = std::prev(advice_by_page.upper_bound(requested.first));
   page_advice common = each->second;
-  while (++each != in.end() && each->first < asked.last) merge(common, each->second);
+  while (++each != advice_by_page.end() && each->first < requested.last)
+    merge(common, each->second);
   return common;
 }
 
-// A place as one number: a device, the host, or nothing.
-int as_device(const CUmemLocation& where) {
-  return where.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : number_of(where);
+// Returns a location as one number: a device, the host, or CU_DEVICE_INVALID.
+int as_device(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : number_of(location);
 }
 
-// An H200 takes a node of the host for a preferred location, and stays with what it knew.
+// An H200 accepts a host node as preferred location, but keeps the previous location.
 bool is_remembered(const CUmemLocation& preferred) {
   return preferred.type == CU_MEM_LOCATION_TYPE_DEVICE ||
          preferred.type == CU_MEM_LOCATION_TYPE_HOST;
@@ -136,7 +138,7 @@ bool is_remembered(const CUmemLocation& preferred) {
 }  // namespace
 
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
-            CUmem_advise advice, const CUmemLocation& where) {
+            CUmem_advise advice, const CUmemLocation& location) {
   const auto make_room = [&](page_advice& of) {
     if (advice == CU_MEM_ADVISE_SET_ACCESSED_BY) of.accessed_by.reserve(of.accessed_by.size() + 1);
   };
@@ -145,29 +147,31 @@ void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
       case CU_MEM_ADVISE_SET_READ_MOSTLY: of.read_mostly = true; break;
       case CU_MEM_ADVISE_UNSET_READ_MOSTLY: of.read_mostly = false; break;
       case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
-        if (is_remembered(where)) of.preferred = where;
+        if (is_remembered(location)) of.preferred = location;
         break;
       case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: of.preferred = no_location; break;
       case CU_MEM_ADVISE_SET_ACCESSED_BY:
-        std::erase(of.accessed_by, number_of(where));
-        of.accessed_by.insert(insert_position(of.accessed_by, number_of(where)), number_of(where));
+        std::erase(of.accessed_by, number_of(location));
+        of.accessed_by.insert(insert_position(of.accessed_by, number_of(location)),
+                              number_of(location));
         break;
-      case CU_MEM_ADVISE_UNSET_ACCESSED_BY: std::erase(of.accessed_by, number_of(where)); break;
+      case CU_MEM_ADVISE_UNSET_ACCESSED_BY: std::erase(of.accessed_by, number_of(location)); break;
     }
   });
 }
 
 void record_prefetch(const allocation& memory, std::uintptr_t address, std::size_t bytes,
-                     const CUmemLocation& where) {
-  device* const to =
-      where.type == CU_MEM_LOCATION_TYPE_DEVICE ? this_process().find_device(where.id) : nullptr;
+                     const CUmemLocation& location) {
+  device* const destination_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE
+                                         ? this_process().find_device(location.id)
+                                         : nullptr;
   const auto nothing = [](page_advice&) {};
   change(memory, address, bytes, nothing, [&](page_advice& of, std::size_t count) {
-    of.prefetched_to = where;
-    if (to == nullptr || to == of.counted_on) return;
+    of.prefetched_to = location;
+    if (destination_device == nullptr || destination_device == of.counted_on) return;
     if (of.counted_on != nullptr) of.counted_on->subtract_managed_bytes(count);
-    of.counted_on = to;
-    to->add_managed_bytes(count);
+    of.counted_on = destination_device;
+    destination_device->add_managed_bytes(count);
   });
 }
 
@@ -198,15 +202,15 @@ void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
 }
 
 void forget(const allocation& memory) noexcept {
-  advice_registry& known = all();
-  const std::lock_guard lock{known.mutex};
-  const auto found = known.advice_by_allocation.find(memory.id);
-  if (found == known.advice_by_allocation.end()) return;
+  advice_registry& advised_memory = all();
+  const std::lock_guard lock{advised_memory.mutex};
+  const auto found = advised_memory.advice_by_allocation.find(memory.id);
+  if (found == advised_memory.advice_by_allocation.end()) return;
   for (auto each = found->second.cbegin(); each != found->second.cend(); ++each) {
-    if (device* const on = each->second.counted_on; on != nullptr)
-      on->subtract_managed_bytes(bytes_of(each));
+    if (device* const target_device = each->second.counted_on; target_device != nullptr)
+      target_device->subtract_managed_bytes(bytes_of(each));
   }
-  known.advice_by_allocation.erase(found);
+  advised_memory.advice_by_allocation.erase(found);
 }
 
 }  // namespace weir::embedded::model::managed_advice

@@ -1,5 +1,5 @@
-// model/managed_advice.hpp - what the program said of its managed memory: advice, and where it
-// prefetched it to.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/managed_advice.hpp - advice on managed memory, and its last prefetch locations.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,34 @@
 #include "driver/abi.hpp"
 #include "embedded/model/memory/allocation.hpp"
 
-// Managed memory never has to move here, so advice changes nothing; it is kept, page by page,
-// because it can be asked for.
+// Managed memory never migrates here, so advice has no effect. It is stored page by page, because a
+// program can query it.
 //
-// What follows throws std::bad_alloc. The bytes lie in live managed memory. Thread safety: all of
-// it, from any thread.
+// The functions below throw std::bad_alloc. The bytes must lie in live managed memory. Thread
+// safety: all functions may be called from any thread.
 namespace weir::embedded::model::managed_advice {
 
-// No place. It has a number all the same, which can be asked for.
+// No location. Its ID can be queried, so it has a defined value.
 inline constexpr abi::CUmemLocation no_location{abi::CU_MEM_LOCATION_TYPE_INVALID,
                                                 abi::CU_DEVICE_INVALID};
 
-// Takes one piece of advice about the pages that [address, address + bytes) touches.
+// Stores advice on the pages that [address, address + bytes) touches.
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
-            abi::CUmem_advise advice, const abi::CUmemLocation& where);
+            abi::CUmem_advise advice, const abi::CUmemLocation& location);
 
-// Notes that they were prefetched. What was, to a device, takes of that one's memory until it ends,
-// or is prefetched to another device, wherever it goes meanwhile: as on an H200.
+// Records a prefetch of these pages. As on an H200, pages prefetched to a device count against its
+// memory until they are freed or prefetched to another device. A prefetch to the host does not
+// change that.
 void record_prefetch(const allocation& memory, std::uintptr_t address, std::size_t bytes,
-                     const abi::CUmemLocation& where);
+                     const abi::CUmemLocation& location);
 
-// What all of them have in common: a value of CU_MEM_RANGE_ATTRIBUTE_*, as the driver writes it.
-// More than one is asked for of CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY only, which fills what is left
-// with CU_DEVICE_INVALID.
+// Gets the value of a CU_MEM_RANGE_ATTRIBUTE_* that all pages have in common, in the driver's
+// format. `out` has several elements only for CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY; unused elements
+// become CU_DEVICE_INVALID.
 void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
            abi::CUmem_range_attribute attribute, std::span<int> out);
 
-// Forgets what was said of memory that ends.
+// Removes the advice on memory that is freed.
 void forget(const allocation& memory) noexcept;
 
 }  // namespace weir::embedded::model::managed_advice

@@ -1,4 +1,5 @@
-// model/memory.hpp - memory of every kind: how it comes about and how it ends.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/memory.hpp - allocates and frees device, managed, pinned and registered memory.
 #pragma once
 
 #include <cstddef>
@@ -11,41 +12,44 @@ namespace weir::embedded::model {
 class context;
 class stream;
 
-// Device memory is host memory at the same address, so that every pointer is good on either side;
-// which side a pointer belongs to is a matter of record (allocation.hpp), and the calls keep to it.
+// Device memory is host memory, and one address serves both sides, so host code can use every
+// pointer. The allocation record (allocation.hpp) determines whether a pointer counts as device or
+// host memory, and calls enforce it.
 //
-// What follows answers in the driver's codes and throws std::bad_alloc where the driver's own
-// records do not fit. Pointers to results are not null. Thread safety: all of it, from any thread.
+// The functions below return the driver's codes, and throw std::bad_alloc if the driver's own
+// records do not fit. Pointers to results must not be null. Thread safety: all functions may be
+// called from any thread.
 namespace memory {
 
-// cuMemAlloc: memory of the context's device. Waits for nothing.
+// cuMemAlloc: allocates memory of the context's device. Does not block.
 abi::CUresult allocate_device(context& in, std::size_t bytes, abi::CUdeviceptr* out);
 
-// cuMemAllocManaged: memory that host and device share. It counts against no device, because it may
-// be larger than one.
+// cuMemAllocManaged: allocates memory shared by host and device. It counts against no device,
+// because it may be larger than a device's memory.
 abi::CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags,
                                abi::CUdeviceptr* out);
 
-// cuMemFree: frees device, managed or pooled memory by its start; null is nothing. Waits for the
-// work of the context that the memory belongs to; for pooled memory and that of graphs it does not.
+// cuMemFree: frees device, managed, pooled, imported or graph memory by its start; ignores null.
+// Waits for the work of the context that owns the memory, but not for pooled and graph memory.
 abi::CUresult free_device(abi::CUdeviceptr address);
 
-// cuMemFreeAsync: the same in the order of a stream. What was submitted to it before may still use
-// the memory.
+// cuMemFreeAsync: like free_device(), in stream order. Work submitted to the stream before may
+// still use the memory.
 abi::CUresult free_async(abi::CUdeviceptr address, stream& in);
 
-// cuMemHostAlloc: host memory that copies need not stage. No bytes give success and null.
+// cuMemHostAlloc: allocates host memory that copies need not stage. 0 bytes give null and
+// CUDA_SUCCESS.
 abi::CUresult allocate_pinned(context& in, std::size_t bytes, unsigned flags, void** out);
 
-// cuMemFreeHost: waits for the work of the context, then frees. Null is nothing.
+// cuMemFreeHost: waits for the work of the owning context, then frees. Ignores null.
 abi::CUresult free_pinned(void* pointer);
 
-// cuMemHostRegister and cuMemHostUnregister: makes the program's own memory pinned, and ordinary
+// cuMemHostRegister and cuMemHostUnregister: make the program's own memory pinned, and pageable
 // again.
 abi::CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned flags);
 abi::CUresult unregister_host(void* pointer);
 
-// Frees all that belongs to a context. Its work is complete.
+// Frees all memory that belongs to a context whose work is complete.
 void release_context(context& closed) noexcept;
 
 }  // namespace memory

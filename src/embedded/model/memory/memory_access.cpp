@@ -1,4 +1,5 @@
-// model/memory_access.cpp - who was let in, by kind of memory.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/memory_access.cpp - checks access by kind of memory.
 #include "embedded/model/memory/memory_access.hpp"
 
 #include "embedded/model/core/context.hpp"
@@ -13,19 +14,20 @@ using namespace abi;
 
 namespace {
 
-bool is_let_by_pool(const device& by, const allocation& in, CUmemAccess_flags wanted) noexcept {
-  const memory_pool* const pool = in.pool;
+bool is_let_by_pool(const device& by, const allocation& record,
+                    CUmemAccess_flags requested) noexcept {
+  const memory_pool* const pool = record.pool;
   if (pool == nullptr || pool->location().is_managed()) return true;
-  return (pool->access_of(by.ordinal()) & wanted) == wanted;
+  return (pool->access_of(by.ordinal()) & requested) == requested;
 }
 
 }  // namespace
 
-bool can_access(const memory_user& by, const allocation& in, std::uintptr_t address,
-                std::size_t bytes, CUmemAccess_flags wanted) noexcept {
+bool can_access(const memory_user& by, const allocation& record, std::uintptr_t address,
+                std::size_t bytes, CUmemAccess_flags requested) noexcept {
   if (by.user_context == nullptr) return true;
   const device& user_device = by.user_context->owner();
-  switch (in.kind) {
+  switch (record.kind) {
     case memory_kind::pinned:
     case memory_kind::registered:
     case memory_kind::managed_variable:
@@ -35,14 +37,14 @@ bool can_access(const memory_user& by, const allocation& in, std::uintptr_t addr
     case memory_kind::opened:
     case memory_kind::variable:
     case memory_kind::array:
-      if (by.copies || in.on == &user_device || in.owner == nullptr) return true;
-      return in.owner == &by.user_context->base() ||
-             by.user_context->base().has_peer_access_from(*in.owner);
-    case memory_kind::pooled: return is_let_by_pool(user_device, in, wanted);
+      if (by.copies || record.memory_device == &user_device || record.owner == nullptr) return true;
+      return record.owner == &by.user_context->base() ||
+             by.user_context->base().has_peer_access_from(*record.owner);
+    case memory_kind::pooled: return is_let_by_pool(user_device, record, requested);
     case memory_kind::mapped:
-      return address_space::allows(user_device.ordinal(), address, bytes, wanted);
+      return address_space::allows(user_device.ordinal(), address, bytes, requested);
     case memory_kind::graph:
-      return (in.graph_users.load(std::memory_order_relaxed) >> user_device.ordinal() & 1) != 0;
+      return (record.graph_users.load(std::memory_order_relaxed) >> user_device.ordinal() & 1) != 0;
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// model/memory_access.hpp - which device's work may use which memory, where there are several
-// devices.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/memory_access.hpp - which device may access which memory, with several devices.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,26 @@ namespace weir::embedded::model {
 struct allocation;
 class context;
 
-// Who uses memory in a call or a node. Where there is one device nobody is asked, for it reaches
-// all that there is.
+// The user of memory in a call or node. A null context skips the check: a single device may access
+// all memory.
 struct memory_user {
   context* user_context = nullptr;
   bool copies = false;
 };
 
-// The users of the two sides of a copy: one, but where the call names a context for each.
+// The users of both sides of a copy. They differ only if the call names a context for each side.
 struct copy_users {
   memory_user to, from;
 };
 
-// May the user's device do this with some bytes of an allocation, or of mappings that begin in it?
-// Its own memory it may use, and the host's; that of a pool, of a graph, or mapped, where it was
-// let in. What a context of another device owns is copied by all, but used only where the user's
-// context has peer access to that one.
-[[nodiscard]] bool can_access(const memory_user& by, const allocation& in, std::uintptr_t address,
-                              std::size_t bytes, abi::CUmemAccess_flags wanted) noexcept;
+// Returns true if the user's device has this access to bytes of an allocation, or of mappings that
+// begin in it.
+//
+// A device may access its own memory and host memory. It may access memory of pools and graphs, and
+// mappings, if access was granted. Memory owned by another device's context can always be copied;
+// other use needs peer access to that context.
+[[nodiscard]] bool can_access(const memory_user& by, const allocation& record,
+                              std::uintptr_t address, std::size_t bytes,
+                              abi::CUmemAccess_flags requested) noexcept;
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
-// model/physical_memory.cpp - the life of allocations without addresses, here and in other
-// processes.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/physical_memory.cpp - creates, exports, imports and releases physical memory.
 #include "embedded/model/memory/physical_memory.hpp"
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ namespace {
 
 std::mutex counts_mutex;
 
-// Behind the memory itself each segment says what it is, for whoever imports its descriptor.
+// Each segment has a label after the memory, which describes it to importing processes.
 struct label {
   char magic[16];
   std::uint64_t bytes;
@@ -33,9 +33,9 @@ physical_memory* find(CUmemGenericAllocationHandle handle) noexcept {
   return this_process().physical_memories.find(reinterpret_cast<const void*>(handle));
 }
 
-CUmemGenericAllocationHandle publish(physical_memory& made) noexcept {
+CUmemGenericAllocationHandle publish(physical_memory& created) noexcept {
   return reinterpret_cast<CUmemGenericAllocationHandle>(
-      this_process().physical_memories.publish(&made));
+      this_process().physical_memories.publish(&created));
 }
 
 bool write_label(const shared_memory& segment, std::size_t bytes,
@@ -49,7 +49,7 @@ bool write_label(const shared_memory& segment, std::size_t bytes,
   return true;
 }
 
-// False for a segment that is no allocation's.
+// Returns false for a segment that does not hold an allocation.
 bool read_label(const shared_memory& segment, label& out) noexcept {
   const std::size_t whole = segment.bytes();
   if (!segment.is_sealed() || whole <= label_page || (whole - label_page) % granularity != 0)
@@ -61,40 +61,40 @@ bool read_label(const shared_memory& segment, label& out) noexcept {
   return std::memcmp(out.magic, magic, sizeof magic) == 0 && out.bytes == whole - label_page;
 }
 
-// Gives the memory back once nobody has it any more. With the lock held.
+// Frees the memory once no handle or mapping is left. Requires the lock.
 void end_if_unused(physical_memory& memory) noexcept {
   if (memory.handles != 0 || memory.mappings != 0) return;
-  if (memory.on != nullptr) memory.on->release_memory(memory.bytes);
+  if (memory.memory_device != nullptr) memory.memory_device->release_memory(memory.bytes);
   memory.pages = {};
   memory.segment = {};
   this_process().physical_memories.recycle(&memory);
 }
 
-bool reserve_memory(device& from, std::size_t bytes) noexcept {
-  if (from.reserve_memory(bytes)) return true;
-  pool_registry::release_all_idle(from, nullptr);
-  return from.reserve_memory(bytes);
+bool reserve_memory(device& source_device, std::size_t bytes) noexcept {
+  if (source_device.reserve_memory(bytes)) return true;
+  pool_registry::release_all_idle(source_device, nullptr);
+  return source_device.reserve_memory(bytes);
 }
 
 bool may_be_exported(const CUmemAllocationProp& properties) noexcept {
   return (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
 }
 
-// Makes an object of pages and their segment, with one handle.
+// Creates an object with one handle from pages and their segment.
 CUmemGenericAllocationHandle adopt(shared_pages pages, shared_memory segment, std::size_t bytes,
-                                   const CUmemAllocationProp& properties, device* on) {
-  physical_memory& made = *this_process().physical_memories.acquire();
-  made.pages = std::move(pages);
-  made.segment = std::move(segment);
-  made.bytes = bytes;
-  made.properties = properties;
-  made.on = on;
-  made.handles = 1;
-  made.mappings = 0;
-  return publish(made);
+                                   const CUmemAllocationProp& properties, device* target_device) {
+  physical_memory& created = *this_process().physical_memories.acquire();
+  created.pages = std::move(pages);
+  created.segment = std::move(segment);
+  created.bytes = bytes;
+  created.properties = properties;
+  created.memory_device = target_device;
+  created.handles = 1;
+  created.mappings = 0;
+  return publish(created);
 }
 
-// There is one node of the host.
+// The host has one NUMA node, 0.
 CUresult check_place(const CUmemLocation& where) {
   switch (where.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
@@ -109,42 +109,45 @@ CUresult check_place(const CUmemLocation& where) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// May there be memory of these properties?
-CUresult check(const CUmemAllocationProp& wanted) {
+// Returns an error if there is no memory with these properties.
+CUresult check(const CUmemAllocationProp& requested) {
   constexpr unsigned of_windows = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
-  if (wanted.type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      (wanted.requestedHandleTypes & of_windows) != 0 || wanted.win32HandleMetaData != nullptr ||
-      wanted.allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC) {
+  if (requested.type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      (requested.requestedHandleTypes & of_windows) != 0 ||
+      requested.win32HandleMetaData != nullptr ||
+      requested.allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return check_place(wanted.location);
+  return check_place(requested.location);
 }
 
 }  // namespace
 
-CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted,
+CUresult create(std::size_t bytes, const CUmemAllocationProp& requested,
                 CUmemGenericAllocationHandle* out) {
   if (bytes == 0 || bytes % granularity != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = check(wanted); status != CUDA_SUCCESS) return status;
-  const bool on_device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  device* const on = on_device ? this_process().find_device(wanted.location.id) : nullptr;
-  if (on != nullptr && !reserve_memory(*on, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (const CUresult status = check(requested); status != CUDA_SUCCESS) return status;
+  const bool on_device = requested.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  device* const target_device =
+      on_device ? this_process().find_device(requested.location.id) : nullptr;
+  if (target_device != nullptr && !reserve_memory(*target_device, bytes))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   shared_memory segment;
   shared_pages pages;
-  if (!may_be_exported(wanted)) {
+  if (!may_be_exported(requested)) {
     pages = shared_pages::create(bytes);
   } else {
     segment = shared_memory::create(bytes + label_page, "weir-allocation");
-    if (segment && write_label(segment, bytes, wanted)) pages = shared_pages::of(segment, bytes);
+    if (segment && write_label(segment, bytes, requested)) pages = shared_pages::of(segment, bytes);
   }
   if (!pages) {
-    if (on != nullptr) on->release_memory(bytes);
+    if (target_device != nullptr) target_device->release_memory(bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   try {
-    *out = adopt(std::move(pages), std::move(segment), bytes, wanted, on);
+    *out = adopt(std::move(pages), std::move(segment), bytes, requested, target_device);
   } catch (...) {
-    if (on != nullptr) on->release_memory(bytes);
+    if (target_device != nullptr) target_device->release_memory(bytes);
     throw;
   }
   return CUDA_SUCCESS;
@@ -182,15 +185,15 @@ CUresult export_descriptor(CUmemGenericAllocationHandle handle, int* out) {
 
 CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
   shared_memory segment = shared_memory::duplicate_of(descriptor);
-  label said{};
-  if (!segment || !read_label(segment, said)) return CUDA_ERROR_UNKNOWN;
-  // Of a device that this process does not have, or another program's writing.
-  if (const CUresult status = check(said.properties); status != CUDA_SUCCESS) return status;
-  said.properties.requestedHandleTypes =
-      CU_MEM_HANDLE_TYPE_NONE;  // what was imported is not handed on
-  shared_pages pages = shared_pages::of(segment, said.bytes);
+  label stored_label{};
+  if (!segment || !read_label(segment, stored_label)) return CUDA_ERROR_UNKNOWN;
+  // The label may name a device that this process does not have, or be invalid.
+  if (const CUresult status = check(stored_label.properties); status != CUDA_SUCCESS) return status;
+  // Imported memory cannot be exported.
+  stored_label.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  shared_pages pages = shared_pages::of(segment, stored_label.bytes);
   if (!pages) return CUDA_ERROR_OUT_OF_MEMORY;
-  *out = adopt(std::move(pages), {}, said.bytes, said.properties, nullptr);
+  *out = adopt(std::move(pages), {}, stored_label.bytes, stored_label.properties, nullptr);
   return CUDA_SUCCESS;
 }
 

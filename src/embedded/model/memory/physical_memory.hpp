@@ -1,4 +1,5 @@
-// model/physical_memory.hpp - memory without addresses: what cuMemCreate makes.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/physical_memory.hpp - memory without addresses, made by cuMemCreate.
 #pragma once
 
 #include <cstddef>
@@ -10,36 +11,37 @@ namespace weir::embedded::model {
 
 class device;
 
-// Memory that may be mapped into reserved ranges (address_space.hpp), as often as one likes, and by
-// other processes that were given its descriptor. It lives while somebody has a handle or a mapping
-// of it. Only what was made to be given to others has a descriptor of the process's: there are not
-// many of them.
+// Memory that can be mapped into reserved ranges (address_space.hpp) any number of times, also by
+// other processes that received its descriptor. It exists while a handle or mapping exists. Only
+// exportable memory has a file descriptor, because a process has few of them.
 //
-// Objects are reused (handle_table.hpp). What is counted is guarded by the lock of the physical
-// memory; the rest does not change while it lives.
+// Objects are reused (handle_table.hpp). The lock of the physical memory guards the counts; the
+// other members do not change.
 struct physical_memory {
   shared_pages pages;
-  shared_memory segment;  // that they are the first of, where it may be exported
+  shared_memory segment;  // exportable memory only: the segment that begins with `pages`
   std::size_t bytes = 0;
   abi::CUmemAllocationProp properties{};
-  device* on =
-      nullptr;  // whose memory it counts against; null: host memory, or another's that was imported
+  // The device whose memory it counts against; null for host memory and for memory imported from
+  // another process.
+  device* memory_device = nullptr;
   std::size_t handles = 0;
   std::size_t mappings = 0;
 };
 
-// What follows answers in the driver's codes and throws std::bad_alloc. Thread safety: all of it,
-// from any thread.
+// The functions below return the driver's codes and throw std::bad_alloc. Thread safety: all
+// functions may be called from any thread.
 namespace physical {
 
-// Sizes and offsets of allocations, addresses and sizes of mappings are multiples of this.
+// Sizes and offsets of allocations, and addresses and sizes of mappings, are multiples of this many
+// bytes.
 inline constexpr std::size_t granularity = std::size_t{2} << 20;
 
 // cuMemCreate.
-abi::CUresult create(std::size_t bytes, const abi::CUmemAllocationProp& wanted,
+abi::CUresult create(std::size_t bytes, const abi::CUmemAllocationProp& requested,
                      abi::CUmemGenericAllocationHandle* out);
 
-// cuMemRelease: one handle less.
+// cuMemRelease: releases one handle.
 abi::CUresult release(abi::CUmemGenericAllocationHandle handle);
 
 // cuMemGetAllocationPropertiesFromHandle.
@@ -47,16 +49,16 @@ abi::CUresult get_properties(abi::CUmemGenericAllocationHandle handle,
                              abi::CUmemAllocationProp& out);
 
 // cuMemExportToShareableHandle and cuMemImportFromShareableHandle, with file descriptors. The
-// importer keeps its own; CUDA_ERROR_UNKNOWN for one that is not of such memory.
+// caller keeps an imported descriptor. Returns CUDA_ERROR_UNKNOWN for a descriptor of other memory.
 abi::CUresult export_descriptor(abi::CUmemGenericAllocationHandle handle, int* out);
 abi::CUresult import_descriptor(int descriptor, abi::CUmemGenericAllocationHandle* out);
 
-// For mappings: what a handle stands for, counted as mapped; null where there is nothing.
-// release_mapping() ends that.
+// acquire_mapping() returns the memory of a handle, or null, and counts a mapping.
+// release_mapping() releases that mapping.
 [[nodiscard]] physical_memory* acquire_mapping(abi::CUmemGenericAllocationHandle handle) noexcept;
 void release_mapping(physical_memory& mapped) noexcept;
 
-// One more handle of memory that is mapped: the one that there is, or a new one where all were
+// Returns a handle of mapped memory and counts it: the existing handle, or a new one if all were
 // released.
 [[nodiscard]] abi::CUmemGenericAllocationHandle retain(physical_memory& mapped) noexcept;
 

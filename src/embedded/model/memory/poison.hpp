@@ -1,5 +1,5 @@
-// model/poison.hpp - telling the address sanitizer what of the driver's memory the program may
-// touch.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/poison.hpp - tells the address sanitizer which memory the program may touch.
 #pragma once
 
 #include <cstddef>
@@ -18,28 +18,30 @@
 
 namespace weir::embedded::model {
 
-// Is there a sanitizer? Then blocks lie apart from each other, in their exact sizes, so that it
-// sees every overrun.
+// True in an address sanitizer build. Blocks then have their exact sizes and gaps between them, so
+// that every overrun is detected.
 #if defined(WEIR_ADDRESS_SANITIZER)
 inline constexpr bool asan_build = true;
 #else
 inline constexpr bool asan_build = false;
 #endif
 
-// Nothing happens where there is none.
-inline void poison([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept {
+// Without the sanitizer these do nothing.
+inline void poison([[maybe_unused]] const void* address,
+                   [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(WEIR_ADDRESS_SANITIZER)
-  __asan_poison_memory_region(at, bytes);
+  __asan_poison_memory_region(address, bytes);
 #endif
 }
-inline void unpoison([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept {
+inline void unpoison([[maybe_unused]] const void* address,
+                     [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(WEIR_ADDRESS_SANITIZER)
-  __asan_unpoison_memory_region(at, bytes);
+  __asan_unpoison_memory_region(address, bytes);
 #endif
 }
-[[nodiscard]] inline bool is_poisoned([[maybe_unused]] const void* at) noexcept {
+[[nodiscard]] inline bool is_poisoned([[maybe_unused]] const void* address) noexcept {
 #if defined(WEIR_ADDRESS_SANITIZER)
-  return __asan_address_is_poisoned(at) != 0;
+  return __asan_address_is_poisoned(address) != 0;
 #else
   return false;
 #endif

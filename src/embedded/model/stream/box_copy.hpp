@@ -1,5 +1,5 @@
-// model/box_copy.hpp - copies of boxes of bytes out of larger ones, as calls and graph nodes
-// describe them.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/box_copy.hpp - 2D and 3D copies, in the common form of calls and graph nodes.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ struct box_extent {
   [[nodiscard]] bool empty() const { return width == 0 || height == 0 || depth == 0; }
 };
 
-// One side of a copy: a box in rows of `pitch` bytes and slices of `rows` rows, or in an array,
-// whose rows and slices are its own. No pitch and no rows mean that there is nothing beside the
-// box.
+// One side of a copy: a box in memory with rows of `pitch` bytes and slices of `rows` rows, or in
+// an array with its own layout. A pitch or a number of rows of 0 means that rows or slices are as
+// large as the box.
 struct box_operand {
   abi::CUmemorytype type{};
   const void* host = nullptr;
@@ -28,7 +28,7 @@ struct box_operand {
   std::size_t pitch = 0, rows = 0;
 };
 
-// A copy as all the calls describe it.
+// A copy in the common form of all calls.
 struct box_copy {
   box_operand to, from;
   box_extent size;
@@ -42,7 +42,7 @@ inline box_copy describe(const abi::CUDA_MEMCPY2D& c) {
           {c.WidthInBytes, c.Height, 1}};
 }
 
-// CUDA_MEMCPY3D, or the same with contexts.
+// For CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER.
 template <class Copy3D>
 box_copy describe(const Copy3D& c) {
   return {{c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstXInBytes, c.dstY, c.dstZ,
@@ -52,10 +52,10 @@ box_copy describe(const Copy3D& c) {
           {c.WidthInBytes, c.Height, c.Depth}};
 }
 
-// Finds both sides of a box that is not empty, the source first. CUDA_SUCCESS and the work, or what
-// is wrong with the copy.
+// Resolves both sides of a box that is not empty, the source first. Returns CUDA_SUCCESS and the
+// work, or an error.
 abi::CUresult resolve_box(const box_copy& copy, memory_operand& to, memory_operand& from,
-                          pitched_copy_work& work, access_time when = access_time::now,
+                          pitched_copy_work& work, access_time access = access_time::now,
                           const copy_users& by = {});
 
 }  // namespace weir::embedded::model

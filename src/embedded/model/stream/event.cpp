@@ -1,4 +1,5 @@
-// model/event.cpp - recording points, asking for them, and the time between two.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/event.cpp - recording events, querying them, and elapsed times.
 #include "embedded/model/stream/event.hpp"
 
 #include <chrono>
@@ -26,7 +27,7 @@ std::int64_t now_ns() noexcept {
 
 }  // namespace
 
-// Notes the time, unless a later record was faster.
+// Stores the time, unless a later record stored one already.
 struct event::write_timestamp {
   event* of;
   std::uint64_t number;
@@ -38,9 +39,9 @@ struct event::write_timestamp {
   }
 };
 
-void event::begin(context& in, unsigned flags) noexcept {
+void event::begin(context& owner_context, unsigned flags) noexcept {
   record_lock_.reset_bias();
-  context_.store(&in, std::memory_order_relaxed);
+  context_.store(&owner_context, std::memory_order_relaxed);
   flags_ = flags;
   ended_ = false;
   capture_id_.store(0, std::memory_order_relaxed);
@@ -50,26 +51,26 @@ void event::begin(context& in, unsigned flags) noexcept {
   latest_.store(none);
 }
 
-CUresult event::open(context& in, unsigned flags) {
+CUresult event::open(context& owner_context, unsigned flags) {
   if ((flags & CU_EVENT_INTERPROCESS) != 0) {
     if (!shared_) shared_ = std::make_unique<shared_event>();
     if (const CUresult status = shared_->make(); status != CUDA_SUCCESS) return status;
   }
-  begin(in, flags);
+  begin(owner_context, flags);
   return CUDA_SUCCESS;
 }
 
-CUresult event::open(context& in, const CUipcEventHandle& handle) {
+CUresult event::open(context& owner_context, const CUipcEventHandle& handle) {
   if (!shared_) shared_ = std::make_unique<shared_event>();
   if (const CUresult status = shared_->open(handle); status != CUDA_SUCCESS) return status;
-  begin(in, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+  begin(owner_context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
   return CUDA_SUCCESS;
 }
 
 void event::close() noexcept {
   if (shared()) shared_->end();
   const biased_lock::section alone{record_lock_};
-  ++last_number_;  // a record that is just being made comes too late
+  ++last_number_;  // so that a record still in progress is ignored
 }
 
 void event::end(context& of) noexcept {
@@ -83,7 +84,7 @@ void event::end(context& of) noexcept {
   context_.store(&of, std::memory_order_relaxed);
 }
 
-// As stream::destroy().
+// See stream::destroy().
 CUresult event::destroy(event& found, const void* handle) noexcept {
   auto& events = this_process().events;
   if (!events.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
@@ -102,39 +103,40 @@ CUresult event::get_ipc_handle(CUipcEventHandle& out) const noexcept {
   return CUDA_SUCCESS;
 }
 
-CUresult event::record(stream& on) {
-  if (&on.owner().base() != &owner()) return CUDA_ERROR_INVALID_HANDLE;
+CUresult event::record(stream& target_stream) {
+  if (&target_stream.owner().base() != &owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (shared() || timed()) {
-    on.submit_many([&](timeline::submission& to) {
+    target_stream.submit_many([&](timeline::submission& to) {
       record_in(to);
       to.mark_recorded();
     });
   } else {
-    set_next_latest(on.record());
+    set_latest_with_next_number(target_stream.record());
   }
   return CUDA_SUCCESS;
 }
 
-// The submission keeps others from the stream, so that records have the numbers that they come to
-// there; and of records in two streams at once the one that has the later number counts.
+// The submission excludes other records in this stream, so numbers follow the stream's order. If
+// two streams record concurrently, the event uses the record with the higher number. If all earlier
+// work of the stream is done, the host records the time.
 void event::record_in(timeline::submission& to) {
   if (shared()) {
-    set_next_latest(shared_->record_in(to));
+    set_latest_with_next_number(shared_->record_in(to));
   } else if (timed()) {
     to.make_room();
     const biased_lock::section alone{record_lock_};
     const std::uint64_t number = ++last_number_;
-    const bool at_once = to.end().reached();
-    if (!at_once)
+    const bool is_reached = to.end().reached();
+    if (!is_reached)
       to.add(engine::make_operation(write_timestamp{this, number}, engine::operation_kind::work,
                                     true));
-    set_latest(to.end(), number, at_once ? now_ns() : 0);
+    set_latest(to.end(), number, is_reached ? now_ns() : 0);
   } else {
-    set_next_latest(to.end());
+    set_latest_with_next_number(to.end());
   }
 }
 
-void event::set_next_latest(engine::point at) noexcept {
+void event::set_latest_with_next_number(engine::point at) noexcept {
   const biased_lock::section alone{record_lock_};
   set_latest(at, ++last_number_, 0);
 }
@@ -163,16 +165,17 @@ CUresult event::synchronize() const {
   return engine::device_failure();
 }
 
-CUresult event::elapsed(const event& from, const event& to, float& milliseconds) noexcept {
-  const latest_record first = from.latest_.load();
+CUresult event::elapsed(const event& source_event, const event& to, float& milliseconds) noexcept {
+  const latest_record first = source_event.latest_.load();
   const latest_record second = to.latest_.load();
-  const bool usable = first.recorded && second.recorded && from.timed() && to.timed();
-  if (!usable || &from.owner() != &to.owner()) return CUDA_ERROR_INVALID_HANDLE;
+  const bool usable = first.recorded && second.recorded && source_event.timed() && to.timed();
+  if (!usable || &source_event.owner() != &to.owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (!first.at.reached() || !second.at.reached()) return CUDA_ERROR_NOT_READY;
   const auto ns = [](const event& e, const latest_record& last) {
     return last.timed_on_host ? last.ns : e.completion_time_.load().ns;
   };
-  milliseconds = static_cast<float>(static_cast<double>(ns(to, second) - ns(from, first)) / 1e6);
+  milliseconds =
+      static_cast<float>(static_cast<double>(ns(to, second) - ns(source_event, first)) / 1e6);
   return CUDA_SUCCESS;
 }
 

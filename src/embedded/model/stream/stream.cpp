@@ -1,4 +1,5 @@
-// model/stream.cpp - submitting work, in order with the default stream, and waiting for it.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/stream.cpp - submission, ordering with the default stream, and waiting.
 #include "embedded/model/stream/stream.hpp"
 
 #include <algorithm>
@@ -25,8 +26,7 @@ namespace {
 
 std::atomic<unsigned long long> next_stream_id{1};
 
-// The last operation of a stream that was closed: whoever knew it by its handle is gone, and its
-// work is done.
+// The last operation of a closed stream: its work is done and no handle refers to it.
 struct reclaim {
   stream* closed;
 
@@ -41,7 +41,7 @@ struct empty_operation {
   void run() const noexcept {}
 };
 
-// A copy that does not fit into an operation.
+// Holds a copy that is too large for an operation.
 struct boxed_copy {
   pitched_copy_work* work;
 
@@ -53,10 +53,10 @@ struct boxed_copy {
 
 }  // namespace
 
-void stream::open(context& in, stream_role role, unsigned flags, int priority) {
+void stream::open(context& owner_context, stream_role role, unsigned flags, int priority) {
   line_ = &timeline::acquire();
   ended_ = false;
-  context_.store(&in, std::memory_order_relaxed);
+  context_.store(&owner_context, std::memory_order_relaxed);
   role_ = role;
   flags_ = flags;
   is_thread_default_ = false;
@@ -68,7 +68,7 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   end_of_work_.store(no_end, std::memory_order_relaxed);
   capture_.store(nullptr, std::memory_order_relaxed);
   try {
-    in.add(*this);
+    owner_context.add(*this);
   } catch (...) {
     line_->release_when_drained();
     throw;
@@ -77,23 +77,22 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
 
 void stream::close() noexcept {
   timeline& line = *line_;
-  if (line.drained())
-    line.mark_known_to_host(line.submitted());  // what it freed is free for everybody
+  // Lets every stream reuse the memory that this stream freed.
+  if (line.drained()) line.mark_known_to_host(line.submitted());
   end_of_work_.store(line.submitted(), std::memory_order_release);
   try {
     timeline::submission last{line};
     last.add(make_operation(reclaim{this}, operation_kind::work, true));
   } catch (const std::bad_alloc&) {
-    // Without memory for its last operation it stays what it is, though nobody knows it any more,
-    // unless it needs none.
+    // Without memory for the last operation, a busy stream leaks; an idle stream is recycled here.
     if (!line.drained()) return;
     reclaim{this}.run();
   }
   line.release_when_drained();
 }
 
-// Whoever retires the handle has the stream to himself, but its context may have ended it in
-// between.
+// The thread that retires the handle owns the stream exclusively, but its context may already have
+// closed it.
 CUresult stream::destroy(stream& found, const void* handle) noexcept {
   auto& streams = this_process().streams;
   if (!streams.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
@@ -106,16 +105,16 @@ CUresult stream::destroy(stream& found, const void* handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-void stream::end(context& of) noexcept {
+void stream::end(context& owner_context) noexcept {
   ended_ = true;
   owner().remove(*this);
   line_->release_when_drained();
-  context_.store(&of, std::memory_order_relaxed);
+  context_.store(&owner_context, std::memory_order_relaxed);
 }
 
-// The legacy stream and the blocking streams of a context wait for each other. Each side reads how
-// far the other has been submitted before it publishes its own work, so that two that meet cannot
-// both wait for what the other adds.
+// The legacy stream and the blocking streams of a context wait for each other. Each side reads the
+// other's submitted count before it publishes its own work, so two concurrent submissions cannot
+// wait for each other.
 void stream::order_with_default_stream(timeline::submission& to) {
   if (role_ == stream_role::blocking) {
     timeline& legacy = owner().legacy().line();
@@ -151,8 +150,8 @@ point stream::record() {
 point stream::end_of_use() {
   timeline::submission to{*line_};
   if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-  // Who waits for the event that was recorded here, or has waited for all that there was, does not
-  // come after what happens now.
+  // Work that waits for an event recorded here, or a host that has waited for this point, is not
+  // ordered after the last use of the memory. An empty operation adds a later point, which is.
   if (to.is_recorded() || line_->is_known_to_host(to.end().count))
     to.add(make_operation(empty_operation{}));
   return to.end();
@@ -172,7 +171,7 @@ CUresult stream::submit(const memset_work& work) {
 
 CUresult stream::submit(const copy_work& work) {
   if (class capture* c = capture()) return c->add(*this, work);
-  // With staging memory to free, it runs in any case.
+  // Runs also after a device failure if it has staging memory to free.
   submit(make_operation(work, kind_of(work.bytes), work.staging != nullptr));
   return CUDA_SUCCESS;
 }

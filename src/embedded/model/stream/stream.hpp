@@ -1,4 +1,5 @@
-// model/stream.hpp - a stream: work that runs in the order in which it was submitted.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/stream.hpp - a stream: work that runs in the order in which it was submitted.
 #pragma once
 
 #include <atomic>
@@ -8,52 +9,52 @@
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/timeline.hpp"
+#include "embedded/model/stream/operations.hpp"
 #include "embedded/model/stream/stream_attributes.hpp"
-#include "embedded/model/stream/work.hpp"
 
 namespace weir::embedded::model {
 
 class capture;
 class context;
 
-// The range of priorities, as on an H200; the smaller number is the higher priority. The engine
-// takes them as a hint only.
+// The range of priorities, as on an H200; a smaller number is a higher priority. The engine treats
+// priorities as hints.
 inline constexpr int lowest_priority = 0;
 inline constexpr int highest_priority = -5;
 
-// What a stream is to the legacy default stream of its context.
+// How a stream is ordered with the legacy default stream of its context.
 enum class stream_role : std::uint8_t {
-  non_blocking,  // takes no part
-  blocking,      // orders with it, in both directions
-  legacy,        // is it
+  non_blocking,  // not ordered with it
+  blocking,      // ordered with it, in both directions
+  legacy,        // the legacy default stream itself
 };
 
-// A stream of a context. Objects are reused (handle_table.hpp): open() begins a life, close() ends
-// it.
+// A stream of a context. Objects are reused (handle_table.hpp): open() begins a lifetime, close()
+// ends it.
 //
-// Thread safety: all members, from any thread.
+// Thread safety: all members may be called from any thread.
 class stream {
  public:
-  // Begins a life as a stream of `in`. Throws std::bad_alloc.
-  void open(context& in, stream_role role, unsigned flags, int priority);
+  // Begins a lifetime as a stream of the context. Throws std::bad_alloc.
+  void open(context& owner_context, stream_role role, unsigned flags, int priority);
 
-  // Ends it: returns at once, and what was submitted still runs; afterwards the object is free for
-  // reuse. The handle must have been retired before.
+  // Ends the lifetime and returns at once. Submitted work still runs; the object is reused once
+  // that work is complete. The handle must already be retired.
   void close() noexcept;
 
-  // The same with its context, once all its work is done: the object stays, as a stream of `of`,
-  // which is not alive.
-  void end(context& of) noexcept;
+  // Ends the stream together with its context, once all its work is done. The object stays, as a
+  // stream of `owner_context`, which is not alive.
+  void end(context& owner_context) noexcept;
 
-  // cuStreamDestroy, of one that was found by that handle.
+  // cuStreamDestroy, for a stream that was found by `handle`.
   static abi::CUresult destroy(stream& found, const void* handle) noexcept;
 
-  // Is it the default stream of a thread, whose handle nobody is told?
+  // Returns true for a thread's default stream, whose handle is not returned to the program.
   [[nodiscard]] bool is_thread_default() const noexcept { return is_thread_default_; }
   void set_thread_default() noexcept { is_thread_default_ = true; }
 
-  // Submits work behind everything the stream has, or adds it to the capture that the stream is
-  // part of. Throws std::bad_alloc, and then nothing was submitted.
+  // Submits work after everything in the stream, or adds it to the capture that the stream is part
+  // of. Throws std::bad_alloc without submitting anything.
   abi::CUresult submit(const memset_work& work);
   abi::CUresult submit(const copy_work& work);
   abi::CUresult submit(const pitched_copy_work& work);
@@ -61,12 +62,11 @@ class stream {
   abi::CUresult submit(const value_wait& work);
   abi::CUresult submit(const value_write& work);
 
-  // Submits an operation of the engine, whatever the capture state. Gives the point at which it is
-  // complete.
+  // Submits an engine operation, also during a capture. Returns the point at which it is complete.
   engine::point submit(const engine::operation& op);
 
-  // Submits what fill(submission) adds, as one step; also if it throws, what it has added by then.
-  // Gives the point at which it is complete.
+  // Submits the operations that fill(submission) adds, as one step. If fill throws, the operations
+  // added before stay submitted. Returns the point at which they are complete.
   template <class Fill>
   engine::point submit_many(Fill&& fill) {
     engine::timeline::submission to{*line_};
@@ -75,21 +75,23 @@ class stream {
     return to.end();
   }
 
-  // The point that everything submitted so far leads to. In the legacy stream it covers the
-  // blocking streams, and in each stream it is work: what is ordered with the legacy stream by it
-  // stays so.
+  // Returns the point that is reached when all work submitted so far is complete. On the legacy
+  // stream it includes the blocking streams. It counts as work: later work that is ordered with it
+  // stays ordered with the legacy stream.
   engine::point record();
 
-  // The same for the end of the use of some memory: behind every event that was recorded before.
+  // Like record(), for memory that is freed here: the point comes after every event that was
+  // already recorded.
   engine::point end_of_use();
 
   // Makes later work wait until the point is reached.
   void wait(engine::point until);
 
-  // Is everything submitted so far complete? For the legacy stream: in the blocking streams, too.
+  // Returns true if all work submitted so far is complete; on the legacy stream also that of the
+  // blocking streams.
   [[nodiscard]] bool idle();
 
-  // Returns once it is. The calling thread runs what there is to run.
+  // Blocks until the stream is idle. Until then the calling thread runs operations.
   void synchronize();
 
   [[nodiscard]] context& owner() const noexcept {
@@ -104,7 +106,7 @@ class stream {
 
   stream_attributes attributes;  // guarded by the functions of stream_attributes.hpp
 
-  // The capture that the stream is part of; null for none. Guarded by the capture's own lock
+  // Returns the capture that the stream is part of, or null. Guarded by the lock of the graphs
   // (capture.hpp).
   [[nodiscard]] class capture* capture() const noexcept {
     return capture_.load(std::memory_order_acquire);
@@ -123,14 +125,17 @@ class stream {
   std::atomic<int> priority_{0};
   unsigned flags_ = 0;
   bool is_thread_default_ = false;
-  bool ended_ = false;  // with its context; for whoever has retired its handle
+  bool ended_ = false;  // together with its context; read by the thread that retires the handle
   unsigned long long id_ = 0;
-  std::uint64_t legacy_count_waited_ =
-      0;  // how much of the legacy stream this one already waits for; guarded by its line
-  std::uint64_t count_legacy_waited_ =
-      0;  // how much of this one the legacy stream already waits for; guarded by that line
-  std::atomic<std::uint64_t> end_of_work_{
-      no_end};  // behind it a closed one has what is the driver's own
+  // The count of the legacy stream that this stream already waits for; guarded by this stream's
+  // line.
+  std::uint64_t legacy_count_waited_ = 0;
+  // The count of this stream that the legacy stream already waits for; guarded by the legacy
+  // stream's line.
+  std::uint64_t count_legacy_waited_ = 0;
+  // The count at which a closed stream's program work ends; later operations are the driver's
+  // own.
+  std::atomic<std::uint64_t> end_of_work_{no_end};
   std::atomic<class capture*> capture_{nullptr};
 };
 

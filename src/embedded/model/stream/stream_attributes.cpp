@@ -1,4 +1,5 @@
-// model/stream_attributes.cpp - checking and keeping the attributes of streams.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/stream_attributes.cpp - checks and stores the attributes of streams.
 #include "embedded/model/stream/stream_attributes.hpp"
 
 #include <algorithm>
@@ -16,14 +17,15 @@ using namespace abi;
 
 namespace {
 
-// They change rarely and are no part of any work, so that one lock for all streams will do.
+// One lock for all streams is enough, because attributes change rarely and are not used by work.
 std::mutex attributes_mutex;
 
-// As an H200 has it: a ratio that is no number is as good as any.
-bool acceptable(const CUaccessPolicyWindow& window, const device& on) noexcept {
-  int most = 0;
-  const bool fits = on.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, most) &&
-                    window.num_bytes <= static_cast<std::size_t>(most);
+// Accepts a hit ratio that is not a number, as an H200 does.
+bool acceptable(const CUaccessPolicyWindow& window, const device& target_device) noexcept {
+  int maximum = 0;
+  const bool fits =
+      target_device.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, maximum) &&
+      window.num_bytes <= static_cast<std::size_t>(maximum);
   const bool outside = window.hitRatio < 0.0f || window.hitRatio > 1.0f;
   return fits && !outside && window.missProp != CU_ACCESS_PROPERTY_PERSISTING;
 }
@@ -36,9 +38,9 @@ bool acceptable(CUlaunchMemSyncDomain domain) noexcept {
   return domain == CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT || domain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
 }
 
-bool acceptable(CUlaunchMemSyncDomainMap map, const device& on) noexcept {
+bool acceptable(CUlaunchMemSyncDomainMap map, const device& target_device) noexcept {
   int domains = 0;
-  return on.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, domains) &&
+  return target_device.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, domains) &&
          map.default_ < domains && map.remote < domains;
 }
 
@@ -51,17 +53,17 @@ CUresult store_if(bool acceptable, Value& attribute, const Value& value) noexcep
 
 }  // namespace
 
-CUresult get_attribute(stream& of, CUstreamAttrID which, CUstreamAttrValue& out) {
+CUresult get_attribute(stream& target_stream, CUstreamAttrID attribute_id, CUstreamAttrValue& out) {
   const std::lock_guard lock{attributes_mutex};
-  const stream_attributes& have = of.attributes;
-  switch (which) {
+  const stream_attributes& have = target_stream.attributes;
+  switch (attribute_id) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       out.accessPolicyWindow = have.window;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       out.syncPolicy = std::bit_cast<CUsynchronizationPolicy>(have.sync_policy);
       return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = of.priority(); return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = target_stream.priority(); return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: out.memSyncDomain = have.domain; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       out.memSyncDomainMap = have.domain_map;
@@ -70,32 +72,35 @@ CUresult get_attribute(stream& of, CUstreamAttrID which, CUstreamAttrValue& out)
   }
 }
 
-CUresult set_attribute(stream& of, CUstreamAttrID which, const CUstreamAttrValue& value) {
+CUresult set_attribute(stream& target_stream, CUstreamAttrID attribute_id,
+                       const CUstreamAttrValue& value) {
   const std::lock_guard lock{attributes_mutex};
-  switch (which) {
+  switch (attribute_id) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      return store_if(acceptable(value.accessPolicyWindow, of.owner().owner()),
-                      of.attributes.window, value.accessPolicyWindow);
+      return store_if(acceptable(value.accessPolicyWindow, target_stream.owner().owner()),
+                      target_stream.attributes.window, value.accessPolicyWindow);
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      return store_if(acceptable(value.syncPolicy), of.attributes.sync_policy,
+      return store_if(acceptable(value.syncPolicy), target_stream.attributes.sync_policy,
                       static_cast<int>(value.syncPolicy));
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      of.set_priority(std::clamp(value.priority, highest_priority, lowest_priority));
+      target_stream.set_priority(std::clamp(value.priority, highest_priority, lowest_priority));
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      return store_if(acceptable(value.memSyncDomain), of.attributes.domain, value.memSyncDomain);
+      return store_if(acceptable(value.memSyncDomain), target_stream.attributes.domain,
+                      value.memSyncDomain);
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      return store_if(acceptable(value.memSyncDomainMap, of.owner().owner()),
-                      of.attributes.domain_map, value.memSyncDomainMap);
+      return store_if(acceptable(value.memSyncDomainMap, target_stream.owner().owner()),
+                      target_stream.attributes.domain_map, value.memSyncDomainMap);
     default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
-CUresult copy_attributes(stream& to, stream& from) {
-  if (&to.owner().base() != &from.owner().base()) return CUDA_ERROR_INVALID_VALUE;
+CUresult copy_attributes(stream& destination_stream, stream& source_stream) {
+  if (&destination_stream.owner().base() != &source_stream.owner().base())
+    return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock{attributes_mutex};
-  to.attributes = from.attributes;
-  to.set_priority(from.priority());
+  destination_stream.attributes = source_stream.attributes;
+  destination_stream.set_priority(source_stream.priority());
   return CUDA_SUCCESS;
 }
 

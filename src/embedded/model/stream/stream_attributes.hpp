@@ -1,4 +1,5 @@
-// model/stream_attributes.hpp - what a program may set on a stream besides its flags.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/stream_attributes.hpp - the attributes that a program can set on a stream.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -7,23 +8,24 @@ namespace weir::embedded::model {
 
 class stream;
 
-// Kept, checked and told as an H200 does; host memory has no cache window and no synchronisation
-// domain to apply them to.
+// Stored, checked and returned as on an H200. They have no effect: host memory has no cache window
+// and no synchronisation domain.
 struct stream_attributes {
   abi::CUaccessPolicyWindow window{};
-  int sync_policy =
-      -1;  // a CUsynchronizationPolicy; -1 is what an H200 tells of one that nobody has set
+  // A CUsynchronizationPolicy; -1 is what an H200 returns if it was never set.
+  int sync_policy = -1;
   abi::CUlaunchMemSyncDomain domain = abi::CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
   abi::CUlaunchMemSyncDomainMap domain_map{0, 1};
 };
 
-// CUDA_ERROR_INVALID_VALUE for an attribute that streams do not have, and for a value that it
-// cannot take.
-abi::CUresult get_attribute(stream& of, abi::CUstreamAttrID which, abi::CUstreamAttrValue& out);
-abi::CUresult set_attribute(stream& of, abi::CUstreamAttrID which,
+// Return CUDA_ERROR_INVALID_VALUE for an attribute that streams do not have, or an invalid value.
+abi::CUresult get_attribute(stream& target_stream, abi::CUstreamAttrID attribute_id,
+                            abi::CUstreamAttrValue& out);
+abi::CUresult set_attribute(stream& target_stream, abi::CUstreamAttrID attribute_id,
                             const abi::CUstreamAttrValue& value);
 
-// All of them, the priority too; the flags stay. CUDA_ERROR_INVALID_VALUE across contexts.
-abi::CUresult copy_attributes(stream& to, stream& from);
+// Copies all attributes and the priority, but not the flags. Returns CUDA_ERROR_INVALID_VALUE for
+// streams of different contexts.
+abi::CUresult copy_attributes(stream& destination_stream, stream& source_stream);
 
 }  // namespace weir::embedded::model

@@ -1,4 +1,5 @@
-// model/transfer.cpp - staging, and the waits of calls that are synchronous.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/transfer.cpp - staging of pageable sources, and waiting in synchronous calls.
 #include "embedded/model/stream/transfer.hpp"
 
 #include <cstdlib>
@@ -16,7 +17,7 @@ using namespace abi;
 
 namespace {
 
-// Larger sources are not staged: the second copy would cost more than the wait.
+// Larger sources are not staged, because the second copy would cost more than the wait.
 constexpr std::size_t max_staged_bytes = std::size_t{1} << 20;
 
 struct free_deleter {
@@ -29,7 +30,7 @@ CUresult wait_for_submitted(stream& in) {
   return engine::device_failure();
 }
 
-// Submits work and returns when it is complete. In a capture there is nothing to wait for.
+// Submits work and blocks until it is complete. In a capture it does not block.
 template <class Work>
 CUresult submit_and_wait(stream& in, const Work& work) {
   const bool captured = in.capture() != nullptr;
@@ -45,9 +46,9 @@ bool waits(const memory_operand& to, const memory_operand& from) noexcept {
 using staging_memory = std::unique_ptr<void, free_deleter>;
 
 staging_memory staging_of(std::size_t bytes) {
-  staging_memory made{std::malloc(bytes)};
-  if (made == nullptr) throw std::bad_alloc{};
-  return made;
+  staging_memory created{std::malloc(bytes)};
+  if (created == nullptr) throw std::bad_alloc{};
+  return created;
 }
 
 copy_work read_now(const copy_work& work, void* staging) {
@@ -58,7 +59,7 @@ copy_work read_now(const copy_work& work, void* staging) {
   return staged;
 }
 
-// Boxes are packed on the way.
+// Packs the box while reading it.
 pitched_copy_work read_now(const pitched_copy_work& work, void* staging) {
   pitched_copy_work reading = work;
   reading.to = static_cast<std::byte*>(staging);

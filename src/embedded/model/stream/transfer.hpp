@@ -1,5 +1,5 @@
-// model/transfer.hpp - how sets and copies reach a stream: where their pointers lie, what is
-// staged, who waits.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/transfer.hpp - memory operands of sets and copies, staging, and synchronous calls.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,20 @@
 #include "driver/abi.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/memory_access.hpp"
-#include "embedded/model/stream/work.hpp"
+#include "embedded/model/stream/operations.hpp"
 
 namespace weir::embedded::model {
 
 class stream;
 
-// What a call may be given: memory that the driver knows, or any, where unknown memory is the
-// host's own.
+// The memory that a call accepts: memory known to the driver, or any memory. Unknown memory counts
+// as pageable host memory.
 enum class operand_kind : std::uint8_t { known, any };
 
-// Where one side of a set or copy lies.
+// One side of a set or copy.
 struct memory_operand {
   std::byte* at = nullptr;
-  const allocation* in =
-      nullptr;  // null: pageable memory of the program, of which nothing is known
+  const allocation* in = nullptr;  // null for the program's pageable memory
 
   [[nodiscard]] bool pageable() const noexcept { return in == nullptr; }
   [[nodiscard]] bool on_host() const noexcept { return in == nullptr || in->on_host; }
@@ -31,32 +30,34 @@ struct memory_operand {
   }
 };
 
-// What is done with one side of a set or copy.
+// The access to one side of a set or copy.
 inline constexpr auto read_access = abi::CU_MEM_ACCESS_FLAGS_PROT_READ;
 inline constexpr auto write_access = abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
-// Is it to a call as the host's, whatever devices may do with it? So is memory of a host pool where
-// any memory will do.
+// Returns true if a call treats the memory as host memory, whatever devices may access: memory of a
+// host pool, in a call that accepts any memory.
 inline bool is_treated_as_host_memory(const allocation& in, operand_kind kind) noexcept {
   return kind == operand_kind::any && in.on_host && in.kind == memory_kind::pooled;
 }
 
-// Does the user's device reach all of a place?
-inline bool can_access(const memory_user& by, const memory_operand& of, operand_kind kind,
-                       std::size_t bytes, abi::CUmemAccess_flags wanted) noexcept {
-  if (of.in == nullptr || is_treated_as_host_memory(*of.in, kind)) return true;
-  return can_access(by, *of.in, reinterpret_cast<std::uintptr_t>(of.at), bytes, wanted);
+// Returns true if the user's device may access the whole operand.
+inline bool can_access(const memory_user& by, const memory_operand& operand, operand_kind kind,
+                       std::size_t bytes, abi::CUmemAccess_flags requested) noexcept {
+  if (operand.in == nullptr || is_treated_as_host_memory(*operand.in, kind)) return true;
+  return can_access(by, *operand.in, reinterpret_cast<std::uintptr_t>(operand.at), bytes,
+                    requested);
 }
 
-// When that is: at once, in stream order, or when a graph runs that it is part of. Memory that
-// graphs allocate is there for the latter, whether or not it is live now.
+// When the operand is accessed: in stream order from now on, or when a graph runs. In a graph, the
+// operand may be graph memory that is not live now.
 enum class access_time : std::uint8_t { now, in_graph };
 
-// Finds the place of `bytes` bytes, more than none. CUDA_ERROR_INVALID_VALUE for null, for unknown
-// memory where known memory is asked for, for what goes past the end of an allocation, and for
-// memory that does not let it be done, by anyone or by this user.
+// Resolves an operand of `bytes` bytes; `bytes` must not be 0.
+//
+// Returns CUDA_ERROR_INVALID_VALUE for null, for unknown memory if `kind` is known, for a range
+// past the end of an allocation, and for missing access.
 inline abi::CUresult resolve_operand(std::uintptr_t address, std::size_t bytes, operand_kind kind,
-                                     abi::CUmemAccess_flags wanted, memory_operand& out,
+                                     abi::CUmemAccess_flags requested, memory_operand& out,
                                      access_time when = access_time::now,
                                      const memory_user& by = {}) noexcept {
   const allocation* in = address_map::find(address);
@@ -64,37 +65,39 @@ inline abi::CUresult resolve_operand(std::uintptr_t address, std::size_t bytes, 
     in = address_map::find_graph_memory(address, bytes);
     if (in != nullptr) {
       out = {reinterpret_cast<std::byte*>(address), in};
-      return can_access(by, *in, address, bytes, wanted) ? abi::CUDA_SUCCESS
-                                                         : abi::CUDA_ERROR_INVALID_VALUE;
+      return can_access(by, *in, address, bytes, requested) ? abi::CUDA_SUCCESS
+                                                            : abi::CUDA_ERROR_INVALID_VALUE;
     }
   }
   if (in == nullptr) {
-    constexpr std::uintptr_t lowest_mapping = 65536;  // below it no program has memory
+    constexpr std::uintptr_t lowest_mapping = 65536;  // no program has memory below it
     if (kind == operand_kind::known || address < lowest_mapping)
       return abi::CUDA_ERROR_INVALID_VALUE;
   } else if (!in->holds_range(address, bytes) ||
-             !(in->allows(wanted) || is_treated_as_host_memory(*in, kind))) {
-    if (!address_map::is_fully_mapped(address, bytes, wanted)) return abi::CUDA_ERROR_INVALID_VALUE;
+             !(in->allows(requested) || is_treated_as_host_memory(*in, kind))) {
+    if (!address_map::is_fully_mapped(address, bytes, requested))
+      return abi::CUDA_ERROR_INVALID_VALUE;
   }
   out = {reinterpret_cast<std::byte*>(address), in};
-  if (by.user_context != nullptr && !can_access(by, out, kind, bytes, wanted)) [[unlikely]]
+  if (by.user_context != nullptr && !can_access(by, out, kind, bytes, requested)) [[unlikely]]
     return abi::CUDA_ERROR_INVALID_VALUE;
   return abi::CUDA_SUCCESS;
 }
 
-// When a copy reads pageable memory that it copies from.
+// When a copy reads a pageable source.
 enum class source_access_order : std::uint8_t {
-  any_order,  // small sources at the call, so that it returns at once; large ones in order, and the
-              // call waits
-  during_call  // before the call returns, whatever else it is
+  // Small sources are read during the call, which returns at once. Large sources are read in stream
+  // order, and the call waits.
+  any_order,
+  during_call  // before the call returns, in every case
 };
 
-// What follows answers in the driver's codes, and throws std::bad_alloc before anything is
+// The functions below return the driver's codes, and throw std::bad_alloc before anything is
 // submitted.
 
-// Copies in stream order. Returns at once, except where pageable memory is written, or too large a
-// piece of it read. In a capture nothing is staged and nothing waited for: what is captured reads
-// its source when it runs.
+// Copies in stream order. Blocks only if it writes pageable memory, or reads more of it than is
+// staged. In a capture it neither stages nor blocks: the captured copy reads its source when it
+// runs.
 abi::CUresult copy_async(stream& in, const memory_operand& to, const memory_operand& from,
                          std::size_t bytes,
                          source_access_order reading = source_access_order::any_order);
@@ -102,15 +105,15 @@ abi::CUresult copy_async(stream& in, const memory_operand& to, const memory_oper
                          const pitched_copy_work& work,
                          source_access_order reading = source_access_order::any_order);
 
-// Copies for a call that is synchronous: returns when the copy is done if host memory takes part,
-// or memory whose operations are to be waited for; copies between device memory only are ordered in
-// the stream.
+// Copies for a synchronous call. Blocks until the copy is done if host memory, or memory with
+// synchronous operations, takes part. Other copies between device memory are only ordered in the
+// stream.
 abi::CUresult copy_sync(stream& in, const memory_operand& to, const memory_operand& from,
                         std::size_t bytes);
 abi::CUresult copy_sync(stream& in, const memory_operand& to, const memory_operand& from,
                         const pitched_copy_work& work);
 
-// The same for sets.
+// Like copy_sync(), for sets.
 abi::CUresult memset_sync(stream& in, const memory_operand& to, const memset_work& work);
 
 }  // namespace weir::embedded::model

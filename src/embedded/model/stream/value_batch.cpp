@@ -1,5 +1,5 @@
-// model/value_batch.cpp - the operations of a batch share what they are to do, which is nothing if
-// not all found room.
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/value_batch.cpp - submits a batch of value operations, all or none.
 #include "embedded/model/stream/value_batch.hpp"
 
 #include <cstddef>
@@ -20,7 +20,7 @@ using engine::timeline;
 
 namespace {
 
-// Ended by the last of its operations that was added.
+// Deleted by the last of its operations that was added.
 struct value_batch {
   std::vector<value_work> works;
   std::size_t last = 0;
@@ -31,11 +31,11 @@ void end_after(value_batch* of, std::size_t number) noexcept {
   if (number == of->last) delete of;
 }
 
-// What was cancelled waits for nothing, and is looked at once. A wait is looked at again by the
-// thread that runs it when another has found the value there, so a wait that ends its batch cannot
-// free it: that is done by an operation behind it.
+// A cancelled wait is satisfied at once. If another thread finds the value first, the running
+// thread checks the wait again. A wait that ends its batch therefore does not delete it; the
+// operation after it does.
 struct batched_wait {
-  const void* word;  // where the engine finds what is waited for
+  const void* word;  // read by the engine to find the awaited word
   value_batch* of;
   std::size_t number;
 
@@ -46,7 +46,7 @@ struct batched_wait {
   }
 };
 
-// Runs also once the device has failed, so that the batch ends.
+// Runs also after a device failure, so that the batch is deleted.
 struct batched_write {
   value_batch* of;
   std::size_t number;
@@ -65,37 +65,40 @@ struct batch_end {
   void run() const noexcept { delete of; }
 };
 
-void add(timeline::submission& to, value_batch& batch, std::size_t number) {
+void add(timeline::submission& pending_submission, value_batch& batch, std::size_t number) {
   const value_work& work = batch.works[number];
   if (const auto* wait = std::get_if<value_wait>(&work)) {
-    to.add(make_operation(batched_wait{wait->word, &batch, number}, operation_kind::wait_value));
+    pending_submission.add(
+        make_operation(batched_wait{wait->word, &batch, number}, operation_kind::wait_value));
   } else {
-    to.add(make_operation(batched_write{&batch, number}, operation_kind::work, true));
+    pending_submission.add(
+        make_operation(batched_write{&batch, number}, operation_kind::work, true));
   }
 }
 
 }  // namespace
 
-void submit_value_batch(stream& in, std::vector<value_work> works) {
+void submit_value_batch(stream& target_stream, std::vector<value_work> works) {
   std::erase_if(
       works, [](const value_work& work) { return std::holds_alternative<std::monostate>(work); });
   auto owned = std::make_unique<value_batch>(value_batch{.works = std::move(works)});
   const std::size_t count = owned->works.size();
-  in.submit_many([&](timeline::submission& to) {
+  target_stream.submit_many([&](timeline::submission& pending_submission) {
     std::size_t added = 0;
     value_batch* batch = owned.get();
-    batch->last = count;  // the end
+    batch->last = count;  // batch_end
     try {
       for (; added < count; ++added) {
-        add(to, *batch, added);
+        add(pending_submission, *batch, added);
         if (added == 0) owned.release();
         if (const auto* write = std::get_if<value_write>(&batch->works[added])) {
-          engine::pending_value_writes::record(write->word, to.end());
+          engine::pending_value_writes::record(write->word, pending_submission.end());
         }
       }
-      if (count != 0) to.add(make_operation(batch_end{batch}, operation_kind::work, true));
+      if (count != 0)
+        pending_submission.add(make_operation(batch_end{batch}, operation_kind::work, true));
     } catch (...) {
-      // What was added cannot be taken back.
+      // Operations that were added cannot be removed, so they are cancelled.
       batch->cancelled = true;
       if (added != 0) batch->last = added - 1;
       throw;

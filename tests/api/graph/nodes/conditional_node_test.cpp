@@ -1,4 +1,5 @@
-// conditional_node_test.cpp - nodes that run bodies by a condition.
+// SPDX-License-Identifier: Apache-2.0
+// conditional_node_test.cpp - nodes that run bodies depending on a condition.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/core/to_string.hpp>
@@ -36,10 +37,10 @@ class ConditionalNode : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!conditional_support_of_driver().else_and_switch)
-      GTEST_SKIP() << "a driver of before CUDA 12.8";
+      GTEST_SKIP() << "the driver is older than CUDA 12.8";
     const context_scope current{gpu};
   }
-  // What the bodies of a node set, of ten cells: body i sets cell i to 1.
+  // Fills the bodies so that body i sets cell i to 1, of ten cells.
   void set_cells(conditional_node node) {
     std::size_t i = 0;
     for (const graph_ref body : node.bodies()) {
@@ -83,7 +84,7 @@ TEST_F(ConditionalNode, IfRunsItsBodyUnlessTheValueIsZero) {
   }
 }
 
-// Rule 132: one of the two.
+// Rule 132: exactly one of the two bodies runs.
 TEST_F(ConditionalNode, IfElseRunsOneOfTwoBodies) {
   for (const unsigned value : {0u, 1u}) {
     graph mine;
@@ -95,7 +96,7 @@ TEST_F(ConditionalNode, IfElseRunsOneOfTwoBodies) {
   }
 }
 
-// Rule 133: no match runs nothing.
+// Rule 133: a value without a body runs nothing.
 TEST_F(ConditionalNode, SwitchRunsTheBodyOfItsValueOrNone) {
   const char* const expected[] = {"1000", "0100", "0010", "0000"};
   for (unsigned value = 0; value < 4; ++value) {
@@ -107,7 +108,6 @@ TEST_F(ConditionalNode, SwitchRunsTheBodyOfItsValueOrNone) {
   }
 }
 
-// Tested before the first pass.
 TEST_F(ConditionalNode, WhileTestsItsConditionBeforeTheFirstPass) {
   const conditional_node node = g.add(while_parameters{condition{g}});
   EXPECT_EQ(node.type(), conditional_kind::while_nonzero);
@@ -141,10 +141,10 @@ TEST_F(ConditionalNode, AnUnknownBodyIndexIsRefused) {
   EXPECT_EQ(failure->result(), errc::invalid_value);
   EXPECT_TRUE(hint_contains(failure, "1 bodies"));
   EXPECT_EQ(g.nodes().at(0).as<conditional_node>().body(), node.body())
-      << "a listed one knows its bodies";
+      << "a node from a list has its bodies";
 }
 
-// Rule 128: as soon as it is added, and named.
+// Rule 128: the node is refused when it is added, and the error names it.
 TEST_F(ConditionalNode, ANodeThatABodyCannotHoldIsRefusedWhenItIsAdded) {
   const conditional_node node = g.add(if_parameters{condition{g, 1}});
   const graph_ref body = node.body();
@@ -165,7 +165,7 @@ TEST_F(ConditionalNode, ANodeThatABodyCannotHoldIsRefusedWhenItIsAdded) {
   refused(allocation_parameters{gpu, 400}, "allocation");
   EXPECT_EQ(body.node_count(), 0u);
 
-  // In children, in children's children, and in what is put into them later.
+  // Also in child graphs, nested ones, and graphs that are added to them later.
   graph innermost;
   const host_function_node bad = innermost.add(host_function_parameters{[] {}});
   innermost.tag(bad, "bad");
@@ -189,7 +189,7 @@ TEST_F(ConditionalNode, ANodeThatABodyCannotHoldIsRefusedWhenItIsAdded) {
   EXPECT_EQ(run_bodies(g.instantiate()), "1000");
 }
 
-// What came directly through the driver is named where the driver finds it.
+// Instantiation finds nodes that were added directly through the driver, and the error names them.
 TEST_F(ConditionalNode, ANodeAddedToABodyThroughTheDriverIsNamedAtInstantiation) {
   const conditional_node node = g.add(if_parameters{condition{g, 1}});
   const abi::CUDA_HOST_NODE_PARAMS params{[](void*) {}, nullptr};
@@ -213,11 +213,11 @@ TEST_F(ConditionalNode, AConditionServesOneNodeOfItsGraph) {
   EXPECT_EQ(other.node_count(), 0u);
   const auto unused = failure_of([&] { static_cast<void>(g.instantiate()); });
   ASSERT_TRUE(unused);
-  EXPECT_TRUE(hint_contains(unused, "used by no node")) << unused->what();
+  EXPECT_TRUE(hint_contains(unused, "not used by any node")) << unused->what();
   static_cast<void>(g.add(if_parameters{c}));
   const auto twice = failure_of([&] { static_cast<void>(g.add(if_parameters{c})); });
   ASSERT_TRUE(twice);
-  EXPECT_TRUE(hint_contains(twice, "used by no other node")) << twice->what();
+  EXPECT_TRUE(hint_contains(twice, "another node uses it")) << twice->what();
   EXPECT_EQ(g.node_count(), 1u);
   EXPECT_EQ(result_of([&] {
               static_cast<void>(g.add(switch_parameters{condition{g}, 0}));

@@ -1,4 +1,5 @@
-// copy_node_test.cpp - nodes that copy: lines, rows and boxes, between memories of all kinds.
+// SPDX-License-Identifier: Apache-2.0
+// copy_node_test.cpp - nodes that copy rows and boxes between memories of all kinds.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -72,7 +73,7 @@ TEST_F(CopyNode, ANodeReturnsItsParameters) {
   EXPECT_EQ(p.width_bytes(), 400u);
   EXPECT_EQ(p.height(), 1u);
   EXPECT_EQ(p.depth(), 1u);
-  // What is told can be given again.
+  // Returned parameters can be used to add another node.
   const copy_node same = g.add(p);
   EXPECT_EQ(same.parameters().to().address, p.to().address);
   const graph captured = capture(s, [&] { copy(s, x, out); });
@@ -146,8 +147,8 @@ TEST_F(CopyNode, ANodeIsChangedInItsGraphAndInAnExecutable) {
   EXPECT_EQ(out[0], 5);
 }
 
-// copy() tells the driver addresses, and a node that was added tells kinds of memory: an executable
-// does not mix them.
+// copy() passes addresses to the driver, and a node added by hand passes kinds of memory. An
+// executable accepts both, but no change from one to the other.
 TEST_F(CopyNode, ACapturedNodeIsChangedInAnExecutable) {
   copy_node copies[3];
   const auto last = [&] { return capture_info_of(s).frontier.front().node.as<copy_node>(); };
@@ -184,7 +185,7 @@ TEST_F(CopyNode, ACapturedNodeIsChangedInAnExecutable) {
   EXPECT_EQ(out[0], 6);
 }
 
-// A driver takes nothing else of them, whoever says so.
+// A driver allows no other change of such nodes in an executable.
 TEST_F(CopyNode, TheRowsOfANodeAreFixedInAnExecutable) {
   const auto rows_of = [](auto& memory, std::size_t from) {
     return pitched_span<int>{memory.data() + from, 5, 4, 40};
@@ -198,7 +199,7 @@ TEST_F(CopyNode, TheRowsOfANodeAreFixedInAnExecutable) {
   });
   ASSERT_TRUE(other);
   EXPECT_EQ(other->result(), errc::invalid_value);
-  EXPECT_NE(other->hint().find("one row"), std::string::npos) << other->what();
+  EXPECT_NE(other->hint().find("one-row"), std::string::npos) << other->what();
   node.set(copy_parameters{rows_of(in, 5), rows_of(x, 0)});
   const graph_update changed = exec.update(g);
   EXPECT_EQ(changed.reason, update_reason::parameters);
@@ -214,13 +215,13 @@ TEST_F(CopyNode, TheRowsOfANodeAreFixedInAnExecutable) {
   EXPECT_EQ(out[0], 9);
 }
 
-// Rule 150: what a memory is, is found by asking; in an executable it stays what it was.
+// Rule 150: the kind of a memory is queried, and cannot change in an executable.
 TEST_F(CopyNode, InvalidParametersAreRefusedAndChangeNothing) {
   const copy_node node = g.add(copy_parameters{in, x});
   graph_exec exec = g.instantiate();
   in[0] = 5;
   const auto kinds = failure_of([&] { exec.set(node, copy_parameters{x, out}); });
-  ASSERT_TRUE(kinds) << "from host to device, to device to host";
+  ASSERT_TRUE(kinds) << "the direction of the copy cannot change";
   EXPECT_EQ(kinds->result(), errc::invalid_value);
   EXPECT_NE(kinds->hint().find("same kinds"), std::string::npos) << kinds->what();
   EXPECT_EQ(result_of([&] { exec.set(node, copy_parameters{y, x}); }), errc::invalid_value);
@@ -249,8 +250,8 @@ TEST_F(CopyNode, InvalidParametersAreRefusedAndChangeNothing) {
   EXPECT_EQ(result_of([&] { static_cast<void>(copy_parameters{in, x}); }), errc::closed);
 }
 
-// Both sides may be handed over; a vector too.
-// What a node tells of itself names no context: it is that of the memory, whatever is current.
+// Returned parameters name no context: the context is that of the memory, whichever context is
+// current.
 TEST_F(CopyNode, ReturnedParametersAreSetInTheContextOfTheirMemory) {
   const copy_node a = g.add(copy_parameters{x, out});
   graph_exec exec = g.instantiate();
@@ -296,10 +297,12 @@ TEST_F(CopyNode, AnExecutableKeepsBothSidesOfAChangedCopy) {
   EXPECT_EQ(out[3], 7);
 }
 
-// From one device to another: the addresses tell. The source's pool lets the target's device in.
+// The driver finds the devices by the addresses. The source's pool gives the target's device
+// access.
 TEST_F(CopyNode, ANodeCopiesBetweenDevices) {
   const device second{1};
-  if (device::count() < 2 || !second.can_access(gpu)) GTEST_SKIP() << "one device, or no way to it";
+  if (device::count() < 2 || !second.can_access(gpu))
+    GTEST_SKIP() << "needs two devices with peer access";
   stream t{second};
   const memory_pool pool{gpu};
   buffer<int> here{pool, s, 100};
@@ -319,7 +322,7 @@ TEST_F(CopyNode, ANodeCopiesBetweenDevices) {
   EXPECT_EQ(out[99], 31);
 }
 
-// What is read can be set again, and added elsewhere.
+// Returned parameters can be set again and added to another graph.
 TEST_F(CopyNode, ReturnedParametersShareOwnershipOfTheKeptMemory) {
   std::optional<graph_exec> exec;
   graph other;
@@ -328,7 +331,7 @@ TEST_F(CopyNode, ReturnedParametersShareOwnershipOfTheKeptMemory) {
     const copy_parameters read = a.parameters();
     EXPECT_TRUE(*detail::node_access::owners_of(read).first);
     a.set(read);
-    EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first) << "again";
+    EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first) << "set() keeps the owner";
     exec = g.instantiate();
     static_cast<void>(other.add(read));
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // event_nodes_test.cpp - nodes that record events and wait for them.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
@@ -57,7 +58,7 @@ TEST_F(EventNodes, AWaitNodeWaitsForTheRecordPendingAtItsLaunch) {
   const graph_exec exec = g.instantiate();
   exec.launch(s);
   s.sync();
-  EXPECT_TRUE(ran) << "an event without a record holds nothing";
+  EXPECT_TRUE(ran) << "an event without a record does not block";
   gate held{t};
   t.record(e);
   exec.launch(s);
@@ -78,7 +79,7 @@ TEST_F(EventNodes, EventNodesAreChangedInAGraphAndInAnExecutable) {
   exec.set(wait, wait.parameters());
   gate held{s};
   exec.launch(s);
-  EXPECT_TRUE(e.done()) << "recorded by nobody";
+  EXPECT_TRUE(e.done()) << "e is not recorded any more";
   EXPECT_FALSE(f.done());
   held.open();
   s.sync();

@@ -1,4 +1,6 @@
-// exec_nodes_test.cpp - single nodes of executables: switched off and on; those of others refused.
+// SPDX-License-Identifier: Apache-2.0
+// exec_nodes_test.cpp - single nodes of executables: disabled and enabled; nodes of other graphs
+// refused.
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
 #include <weir/memory/buffer.hpp>
@@ -48,7 +50,7 @@ TEST_F(ExecNodes, NodesAreDisabledAndEnabled) {
   exec.disable(b);
   EXPECT_FALSE(exec.enabled(b));
   EXPECT_EQ(launch_and_read(exec), 1);
-  exec.set(b, fill_parameters{x, 3});  // kept for when it is on again
+  exec.set(b, fill_parameters{x, 3});  // used when the node is enabled again
   EXPECT_FALSE(exec.enabled(b));
   EXPECT_EQ(launch_and_read(exec), 1);
   exec.enable(b);
@@ -104,7 +106,7 @@ TEST_F(ExecNodes, NodesOfOtherGraphsAreRefused) {
   EXPECT_EQ(launch_and_read(exec), 1);
 }
 
-// A driver gives their handles to others.
+// A driver may give the handles of the destroyed nodes to new ones.
 TEST_F(ExecNodes, NodesOfADestroyedGraphAreNotFound) {
   graph_exec exec = [&] {
     graph mine;
@@ -117,7 +119,7 @@ TEST_F(ExecNodes, NodesOfADestroyedGraphAreNotFound) {
     const auto failure = failure_of([&] { static_cast<void>(of.find(tag)); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_value);
-    EXPECT_NE(failure->hint().find("is gone"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->hint().find("was destroyed"), std::string::npos) << failure->what();
   };
   expect_gone(exec, "clear");
   EXPECT_FALSE(exec.find("other"));
@@ -126,12 +128,12 @@ TEST_F(ExecNodes, NodesOfADestroyedGraphAreNotFound) {
   EXPECT_EQ(second.find("other").graph(), g.ref());
   g.remove(other);
   expect_gone(second, "other");
-  detail::set_tag(g.get(), other.get(), "next");  // as of a node that has its handle
+  detail::set_tag(g.get(), other.get(), "next");  // as if a new node had its handle
   expect_gone(second, "other");
   EXPECT_EQ(launch_and_read(second), 2);
 }
 
-// A graph's driver answers so, whoever has the handle now.
+// The driver of the graph refuses it, even if another node has the handle now.
 TEST_F(ExecNodes, RemovedNodesAreRefused) {
   fill_node node = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
@@ -153,7 +155,6 @@ TEST_F(ExecNodes, NodeFunctionsOfAClosedExecutableThrowClosed) {
   EXPECT_EQ(result_of([&] { static_cast<void>(moved.find("a")); }), errc::closed);
 }
 
-// An update of the whole keeps what is off.
 TEST_F(ExecNodes, DisabledNodesStayDisabledAcrossAnUpdate) {
   const fill_node a = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
@@ -166,7 +167,7 @@ TEST_F(ExecNodes, DisabledNodesStayDisabledAcrossAnUpdate) {
   EXPECT_EQ(launch_and_read(exec), 2);
 }
 
-// The node that does not fit is one of the new graph.
+// The returned node is the one of the new graph that does not match.
 TEST_F(ExecNodes, AFailedUpdateReturnsTheNodeOfTheNewGraph) {
   static_cast<void>(g.add(fill_parameters{x, 1}));
   graph_exec exec = g.instantiate();

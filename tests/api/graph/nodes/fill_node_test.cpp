@@ -1,5 +1,6 @@
-// fill_node_test.cpp - nodes that set memory: one row and several, asked, changed, with memory that
-// the graph keeps.
+// SPDX-License-Identifier: Apache-2.0
+// fill_node_test.cpp - nodes that set memory: one row and several, queried, changed, and memory
+// that the graph keeps.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -93,7 +94,7 @@ TEST_F(FillNode, ANodeFillsRows) {
   EXPECT_EQ(result_of([&] { static_cast<void>(fill_parameters{apart, 1}); }), errc::invalid_value);
 }
 
-// Executables that are there do what they did.
+// Existing executables do not change.
 TEST_F(FillNode, AChangedNodeAffectsLaterExecutablesOnly) {
   const fill_node node = g.add(fill_parameters{x, 1});
   const graph_exec before = g.instantiate();
@@ -114,7 +115,7 @@ TEST_F(FillNode, ANodeIsChangedInOneExecutable) {
   exec.set(node, fill_parameters{x, 2});
   exec.launch(s);
   EXPECT_EQ(at(99), 2);
-  EXPECT_EQ(node.parameters().value(), 1u) << "the graph's is what it was";
+  EXPECT_EQ(node.parameters().value(), 1u) << "the graph's node does not change";
   exec.set(node, fill_parameters{y, 3});
   exec.launch(s);
   EXPECT_EQ(at(99), 2);
@@ -143,11 +144,12 @@ TEST_F(FillNode, InvalidParametersAreRefusedAndChangeNothing) {
   EXPECT_EQ(result_of([&] { exec.set(theirs, fill_parameters{x, 2}); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { exec.set(fill_node{}, fill_parameters{x, 2}); }), errc::invalid_value);
   const auto foreign = failure_of([&] { exec.set(theirs, fill_parameters{x, 2}); });
-  EXPECT_NE(foreign->hint().find("none of the nodes"), std::string::npos) << foreign->what();
+  EXPECT_NE(foreign->hint().find("not from the graph that was instantiated"), std::string::npos)
+      << foreign->what();
   const auto rank = failure_of([&] {
     exec.set(node, fill_parameters{pitched_span<int>{rows.data(), 4, 2, 16}, 2});
   });
-  ASSERT_TRUE(rank) << "from one row to several";
+  ASSERT_TRUE(rank) << "the number of dimensions cannot change";
   EXPECT_NE(rank->hint().find("rows"), std::string::npos) << rank->what();
   EXPECT_EQ(node.parameters().value(), 1u);
   exec.launch(s);
@@ -162,7 +164,7 @@ TEST_F(FillNode, ClosedMemoryIsRefused) {
   EXPECT_EQ(failure->result(), errc::closed);
 }
 
-// H24 for graphs built by hand: an owner that is handed over lives as long as a launch may use it.
+// H24 for graphs built by hand: an owner that is moved in lives as long as a launch may use it.
 TEST_F(FillNode, ANodeKeepsMemoryThatIsMovedIntoIt) {
   std::optional<graph_exec> exec;
   int* address = nullptr;
@@ -189,7 +191,7 @@ TEST_F(FillNode, ANodeReleasesSharedMemoryThatIsReplaced) {
     std::optional<graph_exec> exec{mine.instantiate()};
     node.set(fill_parameters{x, 4});
     drain_deferred();
-    EXPECT_EQ(y.use_count(), 2) << "the executable's";
+    EXPECT_EQ(y.use_count(), 2) << "the executable keeps its share";
     exec.reset();
     s.sync();
   }
@@ -199,7 +201,7 @@ TEST_F(FillNode, ANodeReleasesSharedMemoryThatIsReplaced) {
   EXPECT_EQ(y.use_count(), 1);
 }
 
-// Rule 149: versions replaced live until no launch can use them, and no longer.
+// Rule 149: replaced memory lives until no launch can use it, and no longer.
 TEST_F(FillNode, AnExecutableReleasesMemoryThatIsReplaced) {
   const fill_node node = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();
@@ -220,7 +222,7 @@ TEST_F(FillNode, AnExecutableReleasesMemoryThatIsReplaced) {
   EXPECT_TRUE(last.expired());
 }
 
-// The context is the memory's: none has to be current, and another one may be.
+// The node uses the memory's context; no context or another one may be current.
 TEST_F(FillNode, ANodeNeedsNoCurrentContext) {
   static_cast<void>(g.add(fill_parameters{x, 11}));
   static_cast<void>(g.add(fill_parameters{host, 12}));

@@ -1,5 +1,6 @@
-// host_function_node_set_test.cpp - functions of nodes that are replaced, and the lives of those
-// before.
+// SPDX-License-Identifier: Apache-2.0
+// host_function_node_set_test.cpp - functions of nodes that are replaced, and the lifetime of the
+// old ones.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
 #include <weir/device/context.hpp>
@@ -40,7 +41,7 @@ TEST_F(HostFunctionNodeSet, AFunctionIsReplacedInAGraph) {
   std::optional<graph_exec> exec{g.instantiate()};
   node.set(host_function_parameters{counting_closure(second)});
   drain_deferred();
-  EXPECT_EQ(first.destructions, 0) << "the executable has it";
+  EXPECT_EQ(first.destructions, 0) << "the executable keeps the function";
   exec->launch(s);
   g.instantiate().launch(s);
   s.sync();
@@ -50,7 +51,7 @@ TEST_F(HostFunctionNodeSet, AFunctionIsReplacedInAGraph) {
   EXPECT_TRUE(is_destroyed_once(first));
   EXPECT_EQ(second.destructions, 0);
   g.remove(node);
-  EXPECT_TRUE(is_destroyed_once(second)) << "with its node";
+  EXPECT_TRUE(is_destroyed_once(second)) << "destroyed with its node";
 }
 
 // Rule 149, and exec.set_while_running.
@@ -65,7 +66,7 @@ TEST_F(HostFunctionNodeSet, AFunctionIsReplacedInAnExecutableWhileItRuns) {
     gate held{s};
     exec.launch(s);
     exec.set(node, host_function_parameters{counting_closure(third)});
-    EXPECT_EQ(second.destructions, 0) << "the launch that is queued runs it";
+    EXPECT_EQ(second.destructions, 0) << "the queued launch runs the function";
     exec.launch(s);
   }
   s.sync();
@@ -83,10 +84,10 @@ TEST_F(HostFunctionNodeSet, AFunctionIsReplacedInAnExecutableWhileItRuns) {
   EXPECT_TRUE(is_destroyed_once(third));
   EXPECT_EQ(third.runs, 2);
   drain_deferred();
-  EXPECT_EQ(first.destructions, 0) << "the graph's";
+  EXPECT_EQ(first.destructions, 0) << "the graph keeps the function";
 }
 
-// update() puts the graph's functions in the place of all.
+// update() replaces all functions by the graph's.
 TEST_F(HostFunctionNodeSet, AnUpdateReplacesAFunction) {
   closure_stats set;
   int runs = 0;
@@ -103,9 +104,9 @@ TEST_F(HostFunctionNodeSet, AnUpdateReplacesAFunction) {
   EXPECT_TRUE(is_destroyed_once(set));
 }
 
-// Launches in several streams, of several versions.
+// The launches run on several streams and use several versions.
 TEST_F(HostFunctionNodeSet, AFunctionIsReplacedBetweenLaunchesInSeveralStreams) {
-  const context_scope current{gpu};  // whose per-thread stream it is
+  const context_scope current{gpu};  // for the per-thread stream
   stream t{gpu};
   const stream_ref streams[] = {s, t, stream_ref::per_thread()};
   std::vector<closure_stats> fates(60);
@@ -154,7 +155,7 @@ TEST_F(HostFunctionNodeSet, ARefusedFunctionIsDestroyedAtOnce) {
   EXPECT_EQ(f.destructions, 1);
 }
 
-// A node that a capture made has the capture's function; it is the graph's that has it.
+// The function of a captured node belongs to the graph like that of an added node.
 TEST_F(HostFunctionNodeSet, ACapturedFunctionIsReplaced) {
   closure_stats captured;
   closure_stats set;
@@ -172,8 +173,7 @@ TEST_F(HostFunctionNodeSet, ACapturedFunctionIsReplaced) {
   EXPECT_TRUE(is_destroyed_once(set));
 }
 
-// The destruction of the executable in a host function is left to another thread, and so are its
-// functions'.
+// If a host function destroys the executable, another thread destroys it and its functions.
 TEST_F(HostFunctionNodeSet, AFunctionIsDestroyedWithAnExecutableThatAHostFunctionDestroys) {
   closure_stats f;
   const host_function_node node = g.add(host_function_parameters{[] {}});
@@ -187,7 +187,7 @@ TEST_F(HostFunctionNodeSet, AFunctionIsDestroyedWithAnExecutableThatAHostFunctio
   drain_deferred();
 }
 
-// While somebody captures, nothing of it disturbs.
+// The replaced function is destroyed although a capture is open, and the capture stays valid.
 TEST_F(HostFunctionNodeSet, AFunctionIsReplacedDuringACapture) {
   stream t{gpu};
   closure_stats f;

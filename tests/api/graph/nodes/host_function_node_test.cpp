@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // host_function_node_test.cpp - nodes that run code of the host.
 #include <weir/core/deferred.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -78,7 +79,7 @@ TEST_F(HostFunctionNode, ACFunctionRunsWithItsData) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
-// One object, whoever has it.
+// All nodes and parameters share one function object.
 TEST_F(HostFunctionNode, NodesAndParametersShareOneFunctionObject) {
   closure_stats f;
   {
@@ -105,13 +106,13 @@ TEST_F(HostFunctionNode, NodesAndParametersShareOneFunctionObject) {
 }
 
 TEST_F(HostFunctionNode, AnExceptionReachesTheErrorHook) {
-  const unhandled_errors unraised;
+  const unhandled_errors unhandled;
   static_cast<void>(g.add(host_function_parameters{[] { throw std::runtime_error{"thrown"}; }}));
   const graph_exec exec = g.instantiate();
   exec.launch(s);
   exec.launch(s);
   s.sync();
-  EXPECT_EQ(unraised.count(), 2u);
+  EXPECT_EQ(unhandled.count(), 2u);
 }
 
 TEST_F(HostFunctionNode, ANodeRunsAsAHostFunction) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel_node_test.cpp - nodes that run kernels: GPUs only, so far.
 #include <weir/device/context.hpp>
 #include <weir/graph/graph_drawing.hpp>
@@ -74,7 +75,7 @@ TEST_F(KernelNode, AKernelNodeRunsAndIsChanged) {
   void* arguments[] = {&to, &value};
   const kernel_node node = g.add(kernel_parameters{store, {1}, {1}, arguments});
   EXPECT_NE(drawing_of(g).find("kernel store, 1 x 1 threads<"), std::string::npos) << drawing_of(g);
-  value = 9;  // copied
+  value = 9;  // the node has copied it
   const kernel_parameters told = node.parameters();
   EXPECT_EQ(told.function(), store);
   EXPECT_EQ(told.grid(), kernel_extent{1});

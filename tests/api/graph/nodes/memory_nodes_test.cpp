@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // memory_nodes_test.cpp - nodes that allocate memory and free it.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
@@ -60,7 +61,7 @@ TEST_F(MemoryNodes, MemoryThatIsNotFreedOutlivesTheLaunch) {
   exec.launch(s);
   auto x = buffer<int>::adopt(s, a.memory<int>().data(), 100);
   const auto refused = failure_of([&] { exec.launch(s); });
-  ASSERT_TRUE(refused) << "not freed yet";
+  ASSERT_TRUE(refused) << "the memory has not been freed yet";
   EXPECT_EQ(refused->result(), errc::invalid_value);
   EXPECT_NE(refused->hint().find("auto_free_on_launch"), std::string::npos) << refused->what();
   copy(s, x, host);
@@ -109,7 +110,7 @@ TEST_F(MemoryNodes, InvalidAllocationsAndFreesAreRefused) {
             errc::invalid_value);
   EXPECT_EQ(result_of([&] { static_cast<void>(g.add(free_parameters{a}, {a})); }),
             errc::invalid_value)
-      << "twice";
+      << "memory can be freed once only";
   EXPECT_EQ(
       result_of([&] { static_cast<void>(g.add(free_parameters{static_cast<void*>(x.data())})); }),
       errc::invalid_value);
@@ -119,7 +120,7 @@ TEST_F(MemoryNodes, InvalidAllocationsAndFreesAreRefused) {
   EXPECT_EQ(g.node_count(), 2u);
 }
 
-// What a graph with such nodes cannot do says so.
+// The errors say what a graph with such nodes cannot do.
 TEST_F(MemoryNodes, AGraphWithMemoryNodesCannotBeClonedOrReduced) {
   const allocation_node a = g.add(allocation_parameters{gpu, 400});
   const free_node b = g.add(free_parameters{a}, {a});
@@ -131,7 +132,7 @@ TEST_F(MemoryNodes, AGraphWithMemoryNodesCannotBeClonedOrReduced) {
   const auto removing = failure_of([&] { g.remove(b); });
   ASSERT_TRUE(removing);
   EXPECT_EQ(removing->result(), errc::not_supported);
-  EXPECT_NE(removing->hint().find("keeps all of its nodes"), std::string::npos) << removing->what();
+  EXPECT_NE(removing->hint().find("cannot be removed"), std::string::npos) << removing->what();
   const auto dividing = failure_of([&] { g.remove_dependency(a, b); });
   ASSERT_TRUE(dividing);
   EXPECT_EQ(dividing->result(), errc::not_supported);
@@ -162,7 +163,7 @@ TEST_F(MemoryNodes, CapturedMemoryNodesReturnTheirParameters) {
 
 TEST_F(MemoryNodes, SeveralDevicesMayUseTheMemory) {
   if (device::count() < 2 || !device{1}.can_access(gpu))
-    GTEST_SKIP() << "one device, or no way to it";
+    GTEST_SKIP() << "needs two devices with peer access";
   const device second{1};
   const device also[] = {second};
   const allocation_node a = g.add(allocation_parameters{gpu, 400, also});
@@ -178,7 +179,7 @@ TEST_F(MemoryNodes, SeveralDevicesMayUseTheMemory) {
   s.sync();
 }
 
-// Parameters are a value of their own.
+// Parameters keep a copy of the list of devices.
 TEST_F(MemoryNodes, ParametersOutliveTheListOfDevices) {
   std::vector<device> also{gpu};
   const allocation_parameters what{gpu, 400, also};

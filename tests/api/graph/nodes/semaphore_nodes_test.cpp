@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // semaphore_nodes_test.cpp - nodes that signal external semaphores and wait for them: GPUs only.
 #include <weir/capture/capture.hpp>
 #include <weir/graph/graph_exec.hpp>
@@ -22,8 +23,7 @@ class SemaphoreNodes : public ::testing::Test {
   graph g;
 };
 
-// Only a driver of another interface could give a GPU a semaphore; what can be asked without one
-// is.
+// A GPU's semaphores come from other interfaces, such as Vulkan. This test checks what needs none.
 TEST_F(SemaphoreNodes, NodesWithoutASemaphoreAreRefused) {
   const semaphore_value none{nullptr, 1};
   EXPECT_EQ(result_of([&] { static_cast<void>(g.add(semaphore_signal_parameters{none})); }),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // value_batch_node_test.cpp - nodes that wait for words and write them.
 #include <weir/capture/capture.hpp>
 #include <weir/core/deferred.hpp>
@@ -35,7 +36,7 @@ TEST_F(ValueBatchNode, ANodeWaitsForAValueAndWritesAValue) {
   value_batch step;
   step.wait(go, until::geq, 1).write(done, 7);
   const value_batch_node node = g.add(value_batch_parameters{step});
-  step.clear();  // the node has a copy
+  step.clear();  // the node has its own copy
   EXPECT_EQ(node.parameters().batch().size(), 2u);
   const graph_exec exec = g.instantiate();
   exec.launch(s);
@@ -67,7 +68,7 @@ TEST_F(ValueBatchNode, ANodeIsChangedInItsGraphAndInAnExecutable) {
   const auto count = failure_of([&] { exec.set(node, value_batch_parameters{third}); });
   ASSERT_TRUE(count);
   EXPECT_EQ(count->result(), errc::invalid_value);
-  EXPECT_NE(count->hint().find("how many"), std::string::npos) << count->what();
+  EXPECT_NE(count->hint().find("keep the number"), std::string::npos) << count->what();
   g.instantiate().launch(s);
   s.sync();
   EXPECT_EQ(go.load(), 3u);
@@ -112,7 +113,7 @@ TEST_F(ValueBatchNode, InvalidBatchesAndForeignNodesAreRefused) {
   EXPECT_EQ(g.node_count(), 0u);
 }
 
-// A word that is handed over lives as long as a launch may use it.
+// A word that the graph keeps lives as long as a launch may use it.
 TEST_F(ValueBatchNode, AGraphKeepsAWordThatIsHandedOver) {
   std::optional<graph_exec> exec;
   {

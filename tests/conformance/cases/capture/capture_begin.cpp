@@ -1,4 +1,6 @@
-// cases/capture_begin.cpp - beginning and ending, by whom and on which stream.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_begin.cpp - beginning and ending captures: on which stream, and on which
+// thread.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -28,7 +30,7 @@ void capture_begin_cases() {
     r.k("status", capture_status(s));
   });
   add("capture.begin_bad_mode_order", [](Rec& r) {
-    // an unknown mode where no capture can begin
+    // an unknown mode, where no capture can begin
     Stream s(NB);
     r.k("legacy", cuStreamBeginCapture(LEGACY, static_cast<CUstreamCaptureMode>(3)));
     begin(s, RELAXED);
@@ -39,8 +41,8 @@ void capture_begin_cases() {
     rec_end(r, "end", s);
   });
   add("capture.begin_legacy_beside", [](Rec& r) {
-    // in the legacy stream while a blocking one captures: is that found first, and does it break
-    // the capture?
+    // beginning in the legacy stream while a blocking stream captures: which error comes first, and
+    // whether it invalidates the capture
     const auto ask = [&](const std::string& name, CUstreamCaptureMode inside, CUstream stream,
                          int mode) {
       Stream b(BL);
@@ -146,7 +148,7 @@ void capture_begin_cases() {
     rec_end(r, "end", s);
   });
   add("capture.begin_in_ended_thread_global", [](Rec& r) {
-    // The thread that began the capture is gone.
+    // The thread that began the capture has ended.
     Stream s(NB);
     on_thread([&] { r.k("begin", cuStreamBeginCapture(s, GLOBAL)); });
     Trace& t = new_trace();
@@ -156,7 +158,7 @@ void capture_begin_cases() {
     r.k("status_after", capture_status(s));
   });
   add("capture.per_thread_of_ended_thread", ISO, [](Rec& r) {
-    // a capture that nobody can end any more
+    // no thread can end this capture any more
     on_thread([&] {
       r.k("begin", cuStreamBeginCapture(PER_THREAD, GLOBAL));
       r.k("op", cuLaunchHostFunc(PER_THREAD, label_fn, new_label("a")));

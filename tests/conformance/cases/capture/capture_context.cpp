@@ -1,4 +1,5 @@
-// cases/capture_context.cpp - contexts and thread modes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_context.cpp - contexts and thread modes.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -115,7 +116,7 @@ void capture_context_cases() {
     if (e == CUDA_SUCCESS) cuMemFree(p);
   });
   add("capture.two_captures_one_unsafe_call", [](Rec& r) {
-    // which of two captures does an unsafe call invalidate?
+    // which of two captures an unsafe call invalidates
     Stream s(NB), t(NB);
     begin(s, GLOBAL);
     begin(t, RELAXED);

@@ -1,5 +1,6 @@
-// cases/capture_dependencies.cpp - dependencies of a capturing stream, and its graph changed
-// meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_dependencies.cpp - dependencies of a capturing stream, and changes to its
+// graph during the capture.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -69,7 +70,7 @@ void capture_dependencies_cases() {
     rec_end(r, "end", s);
   });
   add("capture.update_deps_order", [](Rec& r) {
-    // unknown flags and nodes of other graphs, where the stream does not capture
+    // unknown flags and nodes of other graphs, with a stream that does not capture
     Stream s(NB);
     Graph other;
     CUgraphNode foreign[2] = {add_empty(other), add_empty(other)};
@@ -78,7 +79,7 @@ void capture_dependencies_cases() {
     r.k("status", capture_status(s));
   });
   add("capture.update_deps_broken", ISO, [](Rec& r) {
-    // wrong flags, counts and nodes, where the capture is broken
+    // wrong flags, counts and nodes, in an invalidated capture
     Stream s(NB);
     Graph other;
     CUgraphNode foreign = add_empty(other);
@@ -97,7 +98,7 @@ void capture_dependencies_cases() {
     rec_end(r, "end", s);
   });
   add("capture.update_deps_unjoined", [](Rec& r) {
-    // a fork dropped through the dependency set is not unjoined
+    // a fork dropped from the dependency set does not count as unjoined
     Stream s(NB), t(NB);
     Event e;
     begin(s);
@@ -141,7 +142,7 @@ void capture_dependencies_cases() {
   });
   for (CUstreamCaptureMode m : {GLOBAL, LOCAL, RELAXED})
     add("capture.instantiate_during." + lower(name_of(m)), [m](Rec& r) {
-      // the graph of the capture, another graph, and an update, while the capture is open
+      // the capture's graph, another graph, and an update, while the capture is open
       {
         Stream s(NB);
         begin(s, m);

@@ -1,4 +1,6 @@
-// cases/capture_destroy.cpp - streams destroyed, graphs launched, memory allocated in a capture.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_destroy.cpp - streams destroyed, graphs launched, memory allocated in a
+// capture.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -50,7 +52,7 @@ void capture_destroy_cases() {
   });
   for (const char* kind : {"empty", "host", "memset", "memcpy", "two_hosts"})
     add(std::string("capture.graph_launch.") + kind, [kind](Rec& r) {
-      // is it captured as a child graph node?
+      // whether the launch is captured as a child graph node
       for (CUstreamCaptureMode m : {GLOBAL, RELAXED}) {
         std::string k = lower(name_of(m));
         Stream s(NB);

@@ -1,11 +1,13 @@
-// cases/capture_events.cpp - events recorded in a capture, afterwards and across captures.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_events.cpp - events recorded in a capture: afterwards, and in other
+// captures.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
 
 void capture_events_cases() {
   add("capture.captured_event_afterwards", [](Rec& r) {
-    // what a captured event answers once its capture is over, and once it is recorded again
+    // what a captured event returns after its capture, and after it is recorded again
     for (bool good : {true, false}) {
       std::string k = good ? "ended" : "invalidated";
       Stream s(NB), t(NB);

@@ -1,4 +1,5 @@
-// cases/capture_fork.cpp - forks and joins.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_fork.cpp - forks and joins.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

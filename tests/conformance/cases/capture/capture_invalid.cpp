@@ -1,4 +1,5 @@
-// cases/capture_invalid.cpp - what is refused, and what invalidates.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_invalid.cpp - calls that fail in a capture, and calls that invalidate it.
 #include "probe/probe.hpp"
 
 #include <functional>
@@ -78,7 +79,7 @@ void capture_invalid_cases() {
     rec_end(r, "own", s);
   });
   add("capture.bad_argument_does_what", [](Rec& r) {
-    // an op that fails on its arguments while capturing: does it invalidate the capture?
+    // whether a call that fails on its arguments invalidates the capture
     struct {
       const char* n;
       std::function<CUresult(CUstream)> f;

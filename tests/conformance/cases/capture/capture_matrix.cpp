@@ -1,5 +1,6 @@
-// cases/capture_matrix.cpp - potentially unsafe calls in a capture (capmode.), and calls that touch
-// the legacy stream (capimpl.).
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_matrix.cpp - potentially unsafe calls in a capture (capmode.), and calls
+// that touch the legacy stream (capimpl.).
 #include "cases/capture/capture_matrix.hpp"
 
 #include <set>
@@ -11,7 +12,8 @@ namespace {
 
 alignas(4096) unsigned char g_reg_pages[4][8192];
 
-// One capture, one call in it, one end. thread_mode < 0: the call is made on the capturing thread.
+// Makes one call in one capture and ends it. With thread_mode < 0 the capturing thread makes the
+// call.
 void matrix_one(Rec& r, const std::string& key, unsigned stream_flags, CUstreamCaptureMode mode,
                 int thread_mode, const MatrixCall& call, int slot) {
   MatrixEnv e;

@@ -1,4 +1,5 @@
-// cases/capture_matrix.hpp - the calls that are made while a stream captures, one table for all
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_matrix.hpp - the calls made while a stream captures, in one table for all
 // modes.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace weir::conformance {
 
-// What a call may use.
+// The objects that a call may use.
 struct MatrixEnv {
   CUstream cap = nullptr;     // capturing
   CUstream other = nullptr;   // not capturing, non-blocking
@@ -41,7 +42,7 @@ struct MatrixCall {
 };
 
 // In the order of the recording: memory, events, streams and contexts; the legacy stream; other
-// streams; questions; graphs.
+// streams; queries; graphs.
 using MatrixCalls = std::vector<MatrixCall>;
 MatrixCalls matrix_objects();
 MatrixCalls matrix_streams();

@@ -1,4 +1,5 @@
-// cases/capture_merge.cpp - several captures at a time; external nodes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_merge.cpp - several simultaneous captures; external nodes.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -116,7 +117,7 @@ void capture_merge_cases() {
     rec_end(r, "end", s);
   });
   add("capture.external_launch", [](Rec& r) {
-    // an external record and an external wait do their work at every launch
+    // an external record and an external wait take effect at every launch
     Stream s(NB), t(NB), u(NB);
     Event rec, wt;
     Cell c = new_cell(), d = new_cell();

@@ -1,4 +1,6 @@
-// cases/capture_nodes.cpp - what becomes a node, and what a capture tells about itself.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_nodes.cpp - which calls become nodes, and what a capture reports about
+// itself.
 #include "probe/probe.hpp"
 
 #include <functional>

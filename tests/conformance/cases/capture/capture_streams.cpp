@@ -1,4 +1,6 @@
-// cases/capture_streams.cpp - legacy, per-thread, blocking and busy streams beside a capture.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_streams.cpp - legacy, per-thread, blocking and busy streams during a
+// capture.
 #include "probe/probe.hpp"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// cases/capture_to_graph.cpp - capture to a given graph.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_to_graph.cpp - capture into an existing graph.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -24,7 +25,8 @@ void capture_to_graph_cases() {
     if (x) cuGraphExecDestroy(x);
   });
   add("capture.to_graph_used_during", ISO, [](Rec& r) {
-    // while its graph grows by a capture: nodes of its own, clone, as a child, destroy
+    // while a capture adds to its graph: adding nodes, cloning it, using it as a child, destroying
+    // it
     Stream s(NB);
     Graph gr, parent;
     CUgraphNode a = add_label(gr, {}, "a");
@@ -83,7 +85,7 @@ void capture_to_graph_cases() {
     }
   });
   add("capture.to_graph_order", [](Rec& r) {
-    // nodes of another graph, where the stream captures already
+    // nodes of another graph, when the stream already captures
     Stream s(NB);
     Graph gr, other;
     CUgraphNode foreign[2] = {add_empty(other), add_empty(other)};
@@ -93,7 +95,7 @@ void capture_to_graph_cases() {
     rec_end(r, "end", s);
   });
   add("capture.to_graph_order_of_arguments", [](Rec& r) {
-    // two faults at once: of the stream or the graph, and of what else is given
+    // two errors at once: of the stream or the graph, and of another argument
     Stream s(NB), t(NB);
     Graph gr, busy, other;
     CUgraphNode foreign = add_empty(other);
@@ -118,7 +120,7 @@ void capture_to_graph_cases() {
     r.k("end", cuStreamEndCapture(s, &out));
   });
   add("capture.to_graph_broken", ISO, [](Rec& r) {
-    // a broken capture and its graph, before the end
+    // an invalidated capture and its graph, before the end
     Stream s(NB), t(NB);
     Graph gr, free, other;
     CUgraphNode foreign = add_empty(other);
@@ -159,7 +161,7 @@ void capture_to_graph_cases() {
     CUgraph out = reinterpret_cast<CUgraph>(static_cast<uintptr_t>(0x10));
     r.k("end", cuStreamEndCapture(s, &out));
     r.k("out_null", out == nullptr);
-    // whether the graph survives: add a node to it and look
+    // adds a node to find out whether the graph still exists
     CUgraphNode n = nullptr;
     CUresult e = r.k("add_after", cuGraphAddEmptyNode(&n, gr, nullptr, 0));
     if (e == CUDA_SUCCESS)
@@ -208,7 +210,7 @@ void capture_to_graph_cases() {
     r.k("order", tr.str());
   });
   add("capture.uncaptured_work_beside", [](Rec& r) {
-    // ordinary work in other streams goes on while one stream captures
+    // work in other streams runs while one stream captures
     Stream s(NB), t(NB), b(BL);
     Cell c = new_cell(), d = new_cell();
     begin(s, GLOBAL);

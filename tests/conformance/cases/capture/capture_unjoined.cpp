@@ -1,4 +1,5 @@
-// cases/capture_unjoined.cpp - work that was not joined.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_unjoined.cpp - captures with unjoined work.
 #include "probe/probe.hpp"
 
 #include <cstring>

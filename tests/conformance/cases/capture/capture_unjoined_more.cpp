@@ -1,11 +1,12 @@
-// cases/capture_unjoined_more.cpp - streams that were not joined beside others that were, or that
-// need not be.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/capture_unjoined_more.cpp - unjoined streams together with joined streams, and with
+// streams that need no join.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// A capture in s, and what is done with streams that come in.
+// A capture in s, and operations on streams that join it.
 struct Branches {
   Stream s{NB}, t{NB}, u{NB}, v{NB};
   Event e, f, j, k;
@@ -18,7 +19,7 @@ struct Branches {
     OK(cuEventRecord(by, from));
     OK(cuStreamWaitEvent(to, by, 0));
   }
-  // Lets a stream go on from nothing, or from a node.
+  // Makes a stream continue from no node, or from one node.
   void send_on(CUstream of, CUgraphNode to = nullptr) {
     CUgraphNode* const list = to == nullptr ? nullptr : &to;
     OK(cuStreamUpdateCaptureDependencies(of, list, nullptr, list == nullptr ? 0 : 1,
@@ -30,7 +31,7 @@ struct Branches {
     OK(cuStreamGetCaptureInfo(s, &status, nullptr, &into, nullptr, nullptr, nullptr));
     return into;
   }
-  // A node behind what t has come to.
+  // Adds a node behind t's frontier.
   CUgraphNode add_behind_t() const {
     const CUgraphNode* tip = nullptr;
     size_t count = 0;

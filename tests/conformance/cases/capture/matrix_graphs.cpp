@@ -1,4 +1,6 @@
-// cases/matrix_graphs.cpp - calls in a capture: graphs, their nodes and their executables.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/matrix_graphs.cpp - calls during a capture: graphs, their nodes and their
+// executables.
 #include "cases/capture/capture_matrix.hpp"
 
 namespace weir::conformance {

@@ -1,5 +1,6 @@
-// cases/matrix_objects.cpp - calls in a capture: memory, events, streams, contexts; work in the
-// legacy stream.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/matrix_objects.cpp - calls during a capture: memory, events, streams, contexts;
+// work in the legacy stream.
 #include "cases/capture/capture_matrix.hpp"
 
 namespace weir::conformance {

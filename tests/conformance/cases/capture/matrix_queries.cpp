@@ -1,5 +1,6 @@
-// cases/matrix_queries.cpp - calls in a capture: questions about streams, memory, contexts and
-// devices.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/matrix_queries.cpp - calls during a capture: queries of streams, memory, contexts
+// and devices.
 #include "cases/capture/capture_matrix.hpp"
 
 namespace weir::conformance {
@@ -17,7 +18,7 @@ CUmemAllocationProp matrix_vmm() {
 
 MatrixCalls matrix_queries() {
   return {
-      // ---- questions about streams ----
+      // ---- queries of streams ----
       {"stream_get_flags_other",
        [](MatrixEnv& e) {
          unsigned f;

@@ -1,5 +1,6 @@
-// cases/matrix_streams.cpp - calls in a capture: work in streams that do not capture; pools and
-// graphs; copies of other shapes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/capture/matrix_streams.cpp - calls during a capture: work in streams that do not capture;
+// pools and graphs; copies with other dimensions.
 #include "cases/capture/capture_matrix.hpp"
 
 #include <cstring>
@@ -147,7 +148,7 @@ MatrixCalls matrix_streams() {
          if (x == CUDA_SUCCESS) x = cuUserObjectRelease(u, 1);
          return x;
        }},
-      // ---- synchronous copies of other shapes, through the legacy stream ----
+      // ---- synchronous copies with other dimensions, through the legacy stream ----
       {"memcpy2d_sync",
        [](MatrixEnv&) {
          CUDA_MEMCPY2D c = matrix_2d();

@@ -1,4 +1,5 @@
-// cases/ctx_across.cpp - handles of one context used under another.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ctx_across.cpp - handles of one context used under another.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

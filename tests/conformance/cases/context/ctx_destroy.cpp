@@ -1,4 +1,5 @@
-// cases/ctx_destroy.cpp - destroying contexts with work and memory in them; events of whole
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ctx_destroy.cpp - destroying contexts that hold work and memory; events of whole
 // contexts.
 #include "probe/probe.hpp"
 
@@ -8,7 +9,7 @@ namespace weir::conformance {
 
 void ctx_destroy_cases() {
   add("ctx.destroy_busy", ISO | SECOND_CONTEXT | SLOW, [](Rec& r) {
-    // how long it takes to destroy one that has nothing to do
+    // the time to destroy an idle context
     CUcontext idle = make_context();
     auto t0 = Clock::now();
     OK(cuCtxDestroy(idle));
@@ -119,7 +120,7 @@ void ctx_destroy_cases() {
   });
 
   add("ctx.errors_do_not_stick", [](Rec& r) {
-    // failed calls leave the context as good as before
+    // failed calls do not affect the context
     Stream s(NB);
     CUdeviceptr p = 0;
     r.k("alloc_huge", cuMemAlloc(&p, 1ull << 50));

@@ -1,4 +1,5 @@
-// cases/ctx_primary.cpp - the primary context: lifetime, flags, reset.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ctx_primary.cpp - the primary context: lifetime, flags, reset.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,5 +1,6 @@
-// cases/ctx_primary_use.cpp - the primary context's flags while it is active, and its end while it
-// is in use.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ctx_primary_use.cpp - the primary context's flags while it is active, and its
+// destruction while it is in use.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -111,7 +112,7 @@ void ctx_primary_use_cases() {
   add("ctx.primary_reset_busy", ISO | SLOW, [](Rec& r) {
     CUstream s = nullptr;
     OK(cuStreamCreate(&s, NB));
-    HostGate gate;  // the words of pinned memory are gone with the context
+    HostGate gate;  // the words of pinned memory are freed with the context
     gate.arm(s);
     OK(gate.entered() ? CUDA_SUCCESS : CUDA_ERROR_TIMEOUT);
     record_blocking(r, "reset",

@@ -1,5 +1,6 @@
-// cases/ctx_settings.cpp - limits with odd values, flags, preferences and other settings of a
-// context.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ctx_settings.cpp - limits with unusual values, flags, preferences and other
+// settings of a context.
 #include "probe/probe.hpp"
 
 #include <limits>
@@ -7,7 +8,7 @@
 namespace weir::conformance {
 
 void ctx_settings_cases() {
-  // What becomes of each value. Never so much that a device could lack it.
+  // Records the effect of each value; none exceeds a device's memory.
   for (int limit = 0; limit < 11; limit++)
     add("ctx.limit_values." + std::to_string(limit), ISO, [limit](Rec& r) {
       const CUlimit which = static_cast<CUlimit>(limit);

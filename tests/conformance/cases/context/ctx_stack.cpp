@@ -1,4 +1,5 @@
-// cases/ctx_stack.cpp - the context stack of each thread, and what a context answers about itself.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ctx_stack.cpp - the context stack of each thread, and queries of a context.
 #include "probe/probe.hpp"
 
 #include <thread>
@@ -128,7 +129,7 @@ void ctx_stack_cases() {
     }());
   });
 
-  // one process for each flag that should do: a context takes long to make here
+  // one process for each valid flag: creating a context is slow here
   for (unsigned f : {0u, 1u, 2u, 4u, 8u, 0x10u, 0x80u})
     add("ctx.create_flags." + std::to_string(f), RAW | SLOW, [f](Rec& r) {
       init_device();

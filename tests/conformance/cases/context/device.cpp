@@ -1,4 +1,5 @@
-// cases/device.cpp - attributes that the rules depend on.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/device.cpp - attributes that the rules depend on.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

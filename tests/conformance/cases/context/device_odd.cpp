@@ -1,4 +1,6 @@
-// cases/device_odd.cpp - devices asked oddly: unknown numbers, short buffers, themselves as peers.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/device_odd.cpp - device queries with unusual arguments: unknown numbers, short
+// buffers, a device as its own peer.
 #include "probe/probe.hpp"
 
 #include <cstring>

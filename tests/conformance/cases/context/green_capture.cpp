@@ -1,5 +1,6 @@
-// cases/green_capture.cpp - captures in streams of green contexts, and what is asked and changed
-// meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_capture.cpp - captures in streams of green contexts, with queries and changes
+// in between.
 #include "cases/context/greens.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/green_contexts.cpp - green contexts: made, current, asked.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_contexts.cpp - green contexts: created, made current, queried.
 #include "cases/context/greens.hpp"
 
 #include <set>

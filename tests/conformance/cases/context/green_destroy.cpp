@@ -1,4 +1,5 @@
-// cases/green_destroy.cpp - green contexts destroyed: while they are current, with the primary
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_destroy.cpp - green contexts destroyed while current, with the primary
 // context, and used afterwards.
 #include "cases/context/greens.hpp"
 
@@ -90,7 +91,7 @@ void green_destroy_cases() {
     r.k("destroy", cuGreenCtxDestroy(h));
   });
 
-  // Who keeps the primary context alive, and who ends it.
+  // Which objects keep the primary context alive, and which calls end it.
   add("green.primary_after_destroy", RAW | SLOW, [](Rec& r) {
     init_device();
     const auto active = [] {

@@ -1,5 +1,6 @@
-// cases/green_memory.cpp - memory and settings of green contexts, and what they share with the
-// primary one.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_memory.cpp - memory and settings of green contexts, and what they share with
+// the primary context.
 #include "cases/context/greens.hpp"
 
 namespace weir::conformance {

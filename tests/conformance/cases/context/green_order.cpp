@@ -1,4 +1,5 @@
-// cases/green_order.cpp - what comes after what in green contexts: events of all their streams,
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_order.cpp - execution order in green contexts: events of all their streams,
 // waits for all of them, legacy barriers.
 #include "cases/context/greens.hpp"
 

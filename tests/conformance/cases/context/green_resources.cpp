@@ -1,4 +1,5 @@
-// cases/green_resources.cpp - the parts of a device: asked for, split, made a descriptor of.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_resources.cpp - device resources: queried, split, combined into a descriptor.
 #include "cases/context/greens.hpp"
 
 #include <array>
@@ -18,7 +19,8 @@ std::string text_or_untouched(const CUdevResource& part) {
   return memcmp(&part, &before, sizeof part) == 0 ? "untouched" : text_of(part);
 }
 
-// One split: how many groups came, of what size the first and the last are, and what is left.
+// Splits once and records the number of groups, the sizes of the first and the last group, and the
+// remainder.
 void rec_split(Rec& r, const std::string& key, const CUdevResource& input, unsigned room,
                unsigned flags, unsigned least) {
   std::array<CUdevResource, 160> groups;
@@ -255,7 +257,7 @@ void green_resources_cases() {
     r.k("res", cuDevResourceGenerateDesc(nullptr, &all, 1));
   });
 
-  // What overlaps, or comes from several divisions.
+  // Resources that overlap, or that come from several splits.
   add("green.desc_of_mixtures", ISO | SLOW, [](Rec& r) {
     CUdevResource all = all_sms(), groups[2]{}, other{};
     unsigned n = 2;

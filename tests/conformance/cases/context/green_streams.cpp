@@ -1,10 +1,11 @@
-// cases/green_streams.cpp - streams of green contexts: made, asked, used.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_streams.cpp - streams of green contexts: created, queried, used.
 #include "cases/context/greens.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// What a stream says of its contexts.
+// Records the contexts that a stream reports.
 void rec_contexts(Rec& r, const std::string& key, CUstream s, const Green& green) {
   CUcontext c = nullptr, as = green.context();
   CUgreenCtx of = nullptr;

@@ -1,5 +1,6 @@
-// cases/green_work.cpp - work in streams of green contexts: what is destroyed under it, and what it
-// may ask itself.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/green_work.cpp - work in streams of green contexts: destruction during the work,
+// and calls by the work itself.
 #include "cases/context/greens.hpp"
 #include "cases/stream/inside.hpp"
 

@@ -1,4 +1,5 @@
-// cases/greens.cpp - parts of the device and green contexts of a case's own.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/greens.cpp - device resources and green contexts owned by a case.
 #include "cases/context/greens.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
-// cases/greens.hpp - parts of the device and green contexts of a case's own.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/greens.hpp - device resources and green contexts owned by a case.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -9,22 +10,22 @@ namespace weir::conformance {
 
 constexpr unsigned kDefaultStream = CU_GREEN_CTX_DEFAULT_STREAM;
 
-// All multiprocessors of the device of the case.
+// Returns all multiprocessors of the case's device.
 CUdevResource all_sms();
 
-// The first group that a split by count gives.
+// Returns the first group of a split by count.
 CUdevResource sms(unsigned least = 16);
 
 CUdevResourceDesc desc_of(CUdevResource part);
 
-// "SM:132/8/8": the type, and the fields of multiprocessors; "type_<n>" for any other.
+// Returns "SM:132/8/8": the type, and the fields of multiprocessors; "type_<n>" for any other type.
 std::string text_of(const CUdevResource& part);
 
-// Which of the known contexts a handle is.
+// Returns which of the known contexts a handle is.
 std::string which(CUcontext c, CUcontext green);
 std::string which(CUgreenCtx c, CUgreenCtx green);
 
-// Destroyed with the case, with its streams gone by then.
+// A green context, destroyed at the end of the case. Destroy its streams first.
 class Green {
  public:
   CUgreenCtx h = nullptr;
@@ -37,7 +38,7 @@ class Green {
   CUresult destroy();
 };
 
-// A stream in it, destroyed before it if declared behind it.
+// A stream in it. Declare it behind the Green, so that it is destroyed first.
 class GreenStream {
  public:
   CUstream s = nullptr;

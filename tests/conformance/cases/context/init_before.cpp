@@ -1,4 +1,5 @@
-// cases/init_before.cpp - before and around cuInit: what needs it and what does not.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/init_before.cpp - calls before and around cuInit: which need it and which do not.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/init_context.cpp - without a context: what needs one.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/init_context.cpp - calls without a current context: which need one.
 #include "probe/probe.hpp"
 
 #include <utility>

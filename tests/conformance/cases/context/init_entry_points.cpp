@@ -1,4 +1,5 @@
-// cases/init_entry_points.cpp - entry point look-up, error names, the version.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/init_entry_points.cpp - entry point lookup, error names, the version.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -39,7 +40,7 @@ void init_entry_points_cases() {
     cuGetProcAddress("cuStreamGetCaptureInfo", &v1, 10010, 0, &q);
     cuGetProcAddress("cuStreamGetCaptureInfo", &v2, 13000, 0, &q);
     r.k("versions_differ", v1 != v2 && v1 && v2);
-    // by its versioned name, too
+    // under its versioned name, too
     p = reinterpret_cast<void*>(1);
     r.k("versioned_name", cuGetProcAddress("cuStreamGetCaptureInfo_v3", &p, 13000, 0, &q));
     r.k("versioned_name.null", p == nullptr);

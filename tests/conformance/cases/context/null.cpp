@@ -1,4 +1,5 @@
-// cases/null.cpp - null and otherwise impossible arguments, one call a case.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/null.cpp - null and otherwise invalid arguments, one call for each case.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

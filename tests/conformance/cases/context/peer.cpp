@@ -1,5 +1,6 @@
-// cases/peer.cpp - access from device to device, as far as one device can show it: without a
-// context, in captures.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/peer.cpp - peer access, as far as one device shows it: without a context, in
+// captures.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/profiler.cpp - the profiler's start and stop without a profiler.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/profiler.cpp - the profiler's start and stop without a profiler.
 #include "cases/stream/inside.hpp"
 
 #include <string>
@@ -42,8 +43,8 @@ void profiler_cases() {
     r.k("status2", capture_status(s));
     rec_end(r, "end", s);
   });
-  // Is it unsafe only as an allocation is, or refused in every mode, as the synchronization of a
-  // context is?
+  // whether it is unsafe like an allocation, or refused in every mode like the synchronization of a
+  // context
   for (const CUstreamCaptureMode mode : {GLOBAL, LOCAL, RELAXED})
     add("profiler.capture_mode." + lower(name_of(mode)), ISO, [mode](Rec& r) {
       Stream s(NB);

@@ -1,4 +1,5 @@
-// cases/ptsz.cpp - the entry points whose null stream is the per-thread default stream.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ptsz.cpp - the entry points whose null stream is the per-thread default stream.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

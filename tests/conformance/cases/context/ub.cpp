@@ -1,4 +1,5 @@
-// cases/ub.cpp - undefined uses of handles: what a driver does, for information.
+// SPDX-License-Identifier: Apache-2.0
+// cases/context/ub.cpp - undefined uses of handles: the driver's behavior, for information.
 #include "cases/graph/user_objects.hpp"
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"

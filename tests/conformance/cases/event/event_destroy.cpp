@@ -1,4 +1,5 @@
-// cases/event_destroy.cpp - destroying events with work pending; elapsed time.
+// SPDX-License-Identifier: Apache-2.0
+// cases/event/event_destroy.cpp - destroying events with work pending; elapsed time.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,5 +1,6 @@
-// cases/event_external.cpp - events recorded and waited for with flags, in captures and beside
-// them.
+// SPDX-License-Identifier: Apache-2.0
+// cases/event/event_external.cpp - events recorded and waited for with flags, in captures and
+// outside.
 #include "probe/probe.hpp"
 
 #include <utility>
@@ -40,7 +41,7 @@ void event_external_cases() {
     }
   });
   add("event.external_then_plain", ISO, [](Rec& r) {
-    // One event, recorded both ways in one capture: what is it then?
+    // the state of an event that is recorded both ways in one capture
     Stream s(NB), t(NB);
     Event e;
     begin(s, RELAXED);
@@ -54,7 +55,7 @@ void event_external_cases() {
     rec_end(r, "end", s);
   });
   add("event.external_launch", [](Rec& r) {
-    // A launch records the event; a second launch waits for what another stream recorded.
+    // A launch records the event; a second launch waits for another stream's record.
     Stream s(NB), t(NB);
     Event e, f;
     begin(s);

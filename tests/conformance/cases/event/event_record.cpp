@@ -1,4 +1,5 @@
-// cases/event_record.cpp - recording: flags, failures, other threads, special streams.
+// SPDX-License-Identifier: Apache-2.0
+// cases/event/event_record.cpp - recording: flags, failures, other threads, special streams.
 #include "probe/probe.hpp"
 
 #include <thread>
@@ -44,7 +45,7 @@ void event_record_cases() {
     });
   });
   add("event.sync_follows_rerecord", [](Rec& r) {
-    // cuEventSynchronize that is already waiting when the event is recorded again elsewhere.
+    // cuEventSynchronize is waiting when the event is recorded again elsewhere.
     Event e;
     Stream a(NB), b(NB);
     ValueGate v, w;

@@ -1,4 +1,5 @@
-// cases/event_state.cpp - flags, query, synchronize; what a record captures.
+// SPDX-License-Identifier: Apache-2.0
+// cases/event/event_state.cpp - flags, query, synchronize; which work a record covers.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

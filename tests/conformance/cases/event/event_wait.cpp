@@ -1,4 +1,6 @@
-// cases/event_wait.cpp - waits bind at the call and order streams.
+// SPDX-License-Identifier: Apache-2.0
+// cases/event/event_wait.cpp - a wait binds to the record at the time of the call, and orders
+// streams.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

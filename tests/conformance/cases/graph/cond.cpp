@@ -1,4 +1,5 @@
-// cases/cond.cpp - conditional nodes, by default values: setting one needs a kernel.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/cond.cpp - conditional nodes with default values: setting a condition needs a kernel.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -172,7 +173,7 @@ void cond_cases() {
        {"empty", "memset", "memset_2d", "memcpy", "memcpy_d2d", "host", "record", "wait", "memop",
         "child_empty", "child_memset", "child_host", "alloc_free", "nested_if", "nested_if_host"})
     add(std::string("cond.body.") + kind, [kind](Rec& r) {
-      // what a body may hold: whether it can be added, instantiated, launched
+      // what a body may contain: whether it can be added, instantiated, launched
       std::string k = kind;
       Stream s(NB);
       Cell c = new_cell();

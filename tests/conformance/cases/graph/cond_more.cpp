@@ -1,5 +1,6 @@
-// cases/cond_more.cpp - conditional nodes: values kept, moved parents, updates, scope of handles,
-// captures into bodies.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/cond_more.cpp - conditional nodes: kept values, moved parents, updates, scope of
+// handles, captures into bodies.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -148,8 +149,8 @@ void cond_more_cases() {
     r.k("end", cuStreamEndCapture(s, &out));
   });
   add("cond.broken_capture", ISO, [](Rec& r) {
-    // An H200 destroys the body with the broken capture, and crashes where its graph is used, or
-    // destroyed, afterwards.
+    // An H200's driver destroys the body with the invalidated capture, and crashes if its graph is
+    // used or destroyed afterwards.
     Stream s(NB);
     Cell c = new_cell();
     CUgraph gr = nullptr;

@@ -1,4 +1,5 @@
-// cases/gmem.cpp - memory allocation nodes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/gmem.cpp - memory allocation nodes.
 #include "cases/graph/graph_update.hpp"
 #include "probe/probe.hpp"
 

@@ -1,5 +1,6 @@
-// cases/gmem_more.cpp - memory nodes: use at once, several graphs, addresses, launches behind
-// frees, odd parameters.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/gmem_more.cpp - memory nodes: immediate use, several graphs, addresses, launches
+// behind frees, unusual parameters.
 #include "cases/graph/graph_update.hpp"
 #include "probe/probe.hpp"
 
@@ -177,7 +178,7 @@ void gmem_more_cases() {
     OK(cuDeviceGetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &v));
     r.k("~reserved", v);
   });
-  // Other blocks, and nodes that use them.
+  // Other block sizes, and nodes that use the blocks.
   add("gmem.update_users", [](Rec& r) {
     Stream s(NB);
     const auto captured = [&](auto use) {
@@ -202,7 +203,7 @@ void gmem_more_cases() {
     update("across", [&](CUdeviceptr p) { OK(cuMemcpyDtoDAsync(g.dbuf, p, 4, s)); });
     update("within", [&](CUdeviceptr p) { OK(cuMemcpyDtoDAsync(p + 1024, p, 4, s)); });
   });
-  // Sets that an update moves between a graph's memory and other memory.
+  // Memsets that an update moves between a graph's memory and other memory.
   add("gmem.update_moved_sets", [](Rec& r) {
     struct With {
       Graph gr;
@@ -225,7 +226,7 @@ void gmem_more_cases() {
             static_cast<int>(info.result));
       }
     }
-    // The same graph, whose node was set.
+    // The graph itself, after its node was set.
     With own(1);
     Exec x(own.gr);
     CUgraphExecUpdateResultInfo info{};

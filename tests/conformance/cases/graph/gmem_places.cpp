@@ -1,5 +1,6 @@
-// cases/gmem_places.cpp - memory nodes that allocate elsewhere than on a device, and of other
-// kinds.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/gmem_places.cpp - memory nodes with other locations than a device, and other
+// allocation types.
 #include "probe/probe.hpp"
 
 #include <initializer_list>
@@ -29,7 +30,7 @@ struct named_place {
   int id;
 };
 
-// What each place is answered with, and how many nodes there are then.
+// Records the result for each location, and the number of nodes afterwards.
 void add_in_each(Rec& r, CUmemAllocationType type, std::initializer_list<named_place> places) {
   Graph gr;
   for (const auto& [key, where, id] : places) r.k(key, add_placed(type, where, id, gr));

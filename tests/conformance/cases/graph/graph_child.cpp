@@ -1,4 +1,5 @@
-// cases/graph_child.cpp - child graphs.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_child.cpp - child graphs.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -140,7 +141,7 @@ void graph_child_cases() {
     OK(cuGraphChildGraphNodeGetGraph(n, &inside));
     set("itself", n, inside);
     r.k("itself.nodes", count_nodes(inside));
-    CUgraph embedded = nullptr;  // in it a node whose child becomes the graph around both
+    CUgraph embedded = nullptr;  // contains a node whose child becomes the graph around both
     OK(cuGraphChildGraphNodeGetGraph(add_child(outer, {}, child), &embedded));
     set("parent", add_child(embedded, {}, same), outer);
     set("memory", n, allocates);
@@ -150,7 +151,7 @@ void graph_child_cases() {
     set("empty", n, empty);
     set("bad_ownership", n, same, 7);
     set("move", n, moved, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
-    moved.h = nullptr;  // whosever it is now
+    moved.h = nullptr;  // no longer owned by this case, whatever the result
   });
 }
 

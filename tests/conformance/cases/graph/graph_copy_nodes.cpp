@@ -1,4 +1,5 @@
-// cases/graph_copy_nodes.cpp - memcpy nodes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_copy_nodes.cpp - memcpy nodes.
 #include "probe/probe.hpp"
 
 #include <functional>

@@ -1,4 +1,5 @@
-// cases/graph_edges.cpp - nodes, dependencies and cycles.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_edges.cpp - nodes, dependencies and cycles.
 #include "probe/probe.hpp"
 
 #include <initializer_list>
@@ -71,7 +72,7 @@ void graph_edges_cases() {
     r.k("other_nodes_after", count_nodes(other));
     r.k("deps_ignored_count0", cuGraphAddEmptyNode(&n, gr, &f, 0));
   });
-  // Of several edges some are good: which are there afterwards?
+  // Some of several edges are valid: which edges exist afterwards.
   add("graph.some_dependencies", [](Rec& r) {
     const auto change = [&](const char* key, std::initializer_list<const char*> edges,
                             bool remove) {
@@ -127,7 +128,7 @@ void graph_edges_cases() {
     r.k("graph2", describe(g2));
   });
   add("graph.add_dependencies_partial", [](Rec& r) {
-    // a call of which the second edge is bad: is the first added?
+    // the second edge of a call is invalid: whether the first is added
     Graph gr, other;
     CUgraphNode a = add_label(gr, {}, "a"), b = add_label(gr, {}, "b"), f = add_empty(other);
     CUgraphNode from[2] = {a, a}, to[2] = {b, f};

@@ -1,4 +1,5 @@
-// cases/graph_generic.cpp - nodes by the generic interface; large graphs.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_generic.cpp - nodes added by the generic call; large graphs.
 #include "probe/probe.hpp"
 
 #include <unistd.h>

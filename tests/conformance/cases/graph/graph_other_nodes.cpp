@@ -1,4 +1,5 @@
-// cases/graph_other_nodes.cpp - event and memory operation nodes; clones.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_other_nodes.cpp - event and memory operation nodes; clones.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

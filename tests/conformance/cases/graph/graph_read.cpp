@@ -1,4 +1,5 @@
-// cases/graph_read.cpp - reading nodes and edges; host and memset nodes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_read.cpp - reading nodes and edges; host and memset nodes.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -134,7 +135,7 @@ void graph_read_cases() {
     CUDA_MEMSET_NODE_PARAMS p = memset_params(g.dbuf, 1, 16, 4);
     r.k("null_ctx", cuGraphAddMemsetNode(&n, gr, nullptr, 0, &p, nullptr));
   });
-  // The call that sets a node names no context: which one is meant?
+  // The call that sets a memset node names no context: which one it uses.
   add("graph.memset_node_set_context", ISO, [](Rec& r) {
     Graph gr;
     CUgraphNode n = add_memset(gr, {}, g.dbuf, 5, 8);

@@ -1,5 +1,6 @@
-// cases/graph_scopes.cpp - conditions of bodies beside each other; the attributes and sizes of
-// memory that nodes allocate.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_scopes.cpp - conditions in sibling bodies; attributes and sizes of memory that
+// nodes allocate.
 #include "probe/probe.hpp"
 
 #include <string>
@@ -71,7 +72,7 @@ void attributes_before_the_first_launch(Rec& r) {
   ask("freed");
 }
 
-// A copy into memory that a node allocates can be set before the first launch and after it.
+// A copy into a node's allocation can be set before the first launch and after it.
 void set_beside_an_allocation(Rec& r) {
   Stream s(NB);
   Graph gr;

@@ -1,4 +1,5 @@
-// cases/graph_update.cpp - recording what an update of a whole graph answers.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_update.cpp - records the result of updating a whole graph.
 #include "cases/graph/graph_update.hpp"
 
 #include <cstring>

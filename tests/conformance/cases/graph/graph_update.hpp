@@ -1,4 +1,5 @@
-// cases/graph_update.hpp - recording what an update of a whole graph answers.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/graph_update.hpp - records the result of updating a whole graph.
 #pragma once
 
 #include "probe/probe.hpp"

@@ -1,4 +1,5 @@
-// cases/user_objects.cpp - a user object whose destruction a case can see.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/user_objects.cpp - a user object whose destruction a case can observe.
 #include "cases/graph/user_objects.hpp"
 
 namespace weir::conformance {

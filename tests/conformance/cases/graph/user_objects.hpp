@@ -1,4 +1,5 @@
-// cases/user_objects.hpp - a user object whose destruction a case can see.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/user_objects.hpp - a user object whose destruction a case can observe.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -9,13 +10,14 @@
 namespace weir::conformance {
 
 struct Destroyed {
-  std::atomic<int> n{0};  // how often
-  std::thread::id id;     // by which thread
+  std::atomic<int> n{0};  // the number of destructions
+  std::thread::id id;     // the thread that destroyed it
 };
 
 void destroyed_fn(void* destroyed);
 
-// Has the object been destroyed once, within ms? Is it still there after a tenth of a second?
+// gone() returns true if the object was destroyed exactly once within ms. still() returns true if
+// it exists after 0.1 s.
 bool gone(Destroyed& d, int ms = 2000);
 bool still(Destroyed& d);
 

@@ -1,4 +1,5 @@
-// cases/userobj.cpp - user objects.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/userobj.cpp - user objects.
 #include "cases/graph/user_objects.hpp"
 #include "probe/probe.hpp"
 
@@ -86,7 +87,7 @@ void userobj_cases() {
     r.k("null_object", cuGraphRetainUserObject(gr, nullptr, 1, 0));
     r.k("release_never_retained", cuGraphReleaseUserObject(gr, u, 1));
     r.k("release0", cuGraphReleaseUserObject(gr, u, 0));
-    r.k("still", still(d));  // the release that should have failed took the only reference: nothing
+    r.k("still", still(d));  // the release that should have failed dropped the only reference: none
                              // is left to release
   });
   add("userobj.exec_keeps", [](Rec& r) {
@@ -102,7 +103,7 @@ void userobj_cases() {
     r.k("gone", gone(d));
   });
   add("userobj.exec_after_graph_release", [](Rec& r) {
-    // references that a graph drops after instantiation stay with the exec
+    // the executable keeps references that its graph drops after instantiation
     auto& d = *leak<Destroyed>();
     CUuserObject u = make_object(d);
     Graph gr;

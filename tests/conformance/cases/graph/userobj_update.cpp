@@ -1,5 +1,6 @@
-// cases/userobj_update.cpp - user objects of an executable that is updated, and words that nodes
-// may write.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/userobj_update.cpp - user objects of an updated executable, and words that nodes may
+// write.
 #include "cases/graph/user_objects.hpp"
 #include "probe/probe.hpp"
 

@@ -1,4 +1,5 @@
-// cases/ipc.cpp - events and memory shared with another process.
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/ipc.cpp - events and memory shared with another process.
 #include "probe/probe.hpp"
 #include "probe/process/ipc_peer.hpp"
 
@@ -7,7 +8,7 @@
 namespace weir::conformance {
 namespace {
 
-// The address of host memory, for the copies that take either.
+// Returns the address of host memory, for copies that take any address.
 CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 }  // namespace

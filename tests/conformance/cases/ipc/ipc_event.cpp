@@ -1,4 +1,5 @@
-// cases/ipc_event.cpp - events that other processes may open, in the process that made them.
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/ipc_event.cpp - interprocess events, in the process that created them.
 #include "cases/ipc/ipc_peers.hpp"
 
 #include <cstring>
@@ -104,7 +105,7 @@ void ipc_event_cases() {
     OK(cuStreamSynchronize(t));
   });
   add("ipc.event_recorded_twice", [](Rec& r) {
-    // a second record in another stream, while the first is pending: what waits for what?
+    // a second record in another stream, while the first is pending: which streams wait
     Stream s(NB), t(NB), u(NB), w(NB);
     Event e(SHARED_EVENT);
     ValueGate v;

@@ -1,5 +1,6 @@
-// cases/ipc_event_opened.cpp - events of another process, in the process that opened them: used,
-// and after their end.
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/ipc_event_opened.cpp - events of another process, in the process that opened them:
+// their use, and their state after the other's end.
 #include "cases/ipc/opened_event.hpp"
 
 namespace weir::conformance {
@@ -80,7 +81,7 @@ void ipc_event_opened_cases() {
     r.k("sync_legacy", cuEventSynchronize(e));
   });
   add("ipc.opened_event_wait_binds", SLOW, [](Rec& r) {
-    // a wait for a record of the other process, which records anew before the first is complete
+    // a wait for a record of the other process, which records again before the first is complete
     Exporter p;
     Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
     Stream s(NB);
@@ -96,7 +97,7 @@ void ipc_event_opened_cases() {
     OK(cuStreamSynchronize(s));
   });
   add("ipc.opened_event_recorded_twice", SLOW, [](Rec& r) {
-    // recorded there in a held stream, then here in another: what waits for what?
+    // recorded there in a blocked stream, then here in another: which streams wait
     Exporter p;
     Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
     Stream t(NB), u(NB), w(NB);

@@ -1,4 +1,5 @@
-// cases/ipc_event_refused.cpp - what events of another process are refused, by flags, handles,
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/ipc_event_refused.cpp - invalid uses of another process's events: flags, handles,
 // contexts, captures and graphs.
 #include "cases/ipc/opened_event.hpp"
 

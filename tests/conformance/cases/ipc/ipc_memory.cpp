@@ -1,4 +1,5 @@
-// cases/ipc_memory.cpp - handles of memory for other processes, in the process that owns the
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/ipc_memory.cpp - memory handles for other processes, in the process that owns the
 // memory.
 #include "cases/ipc/ipc_peers.hpp"
 #include "cases/memory/pool/pools.hpp"
@@ -8,7 +9,7 @@
 namespace weir::conformance {
 namespace {
 
-// Mapped memory of cuMemCreate, which is none of the kinds that handles were made for.
+// Mapped memory of cuMemCreate, which has no IPC handle.
 class Mapped {
  public:
   CUdeviceptr p = 0;

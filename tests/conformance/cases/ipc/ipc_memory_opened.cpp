@@ -1,4 +1,5 @@
-// cases/ipc_memory_opened.cpp - memory of another process, in the process that opened it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/ipc_memory_opened.cpp - memory of another process, in the process that opened it.
 #include "cases/ipc/ipc_peers.hpp"
 
 #include <cstring>
@@ -9,7 +10,7 @@ namespace {
 
 constexpr unsigned LAZY = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
 
-// Memory that the other process made, opened here in the current context.
+// Memory that the other process allocated, opened here in the current context.
 class OpenedMem {
  public:
   CUdeviceptr p = 0;
@@ -32,7 +33,7 @@ CUipcMemHandle made(Exporter& p, const std::string& bytes, const std::string& sl
   return p.handle<CUipcMemHandle>("mem_handle." + slot + " 0");
 }
 
-// An attribute as a number, where the driver writes one of the given type.
+// Returns an attribute as a number, read as the given type.
 template <class Value>
 void rec_attribute(Rec& r, const std::string& key, CUpointer_attribute attribute, CUdeviceptr p) {
   Value v{};
@@ -103,7 +104,7 @@ void reading_cases() {
     if (c) r.k("close_last", cuIpcCloseMemHandle(c));
   });
   add("ipc.opened_mem_neighbours", SLOW, [](Rec& r) {
-    // two small pieces, which a driver may have cut from one block
+    // two small blocks, which the driver may have allocated from one chunk
     Exporter p;
     const auto h0 = made(p, "256", "0"), h1 = made(p, "256", "1");
     p.must("write.0 11");
@@ -122,7 +123,7 @@ void reading_cases() {
     r.k("close_second", b.close());
   });
   add("ipc.opened_mem_interior", SLOW, [](Rec& r) {
-    // where does the handle of an address inside lead?
+    // which address the handle of an inner address opens
     Exporter p;
     p.must("make_mem 4096");
     const auto h = p.handle<CUipcMemHandle>("mem_handle 1024");
@@ -296,7 +297,7 @@ void refusal_cases() {
     }
   });
   add("ipc.opened_mem_both_ways", SLOW, [](Rec& r) {
-    // each process opens what the other made, and an event orders them
+    // each process opens the other's memory, and an event orders them
     Exporter p;
     OpenedMem theirs(made(p, "4096"));
     DevMem ours(4096);

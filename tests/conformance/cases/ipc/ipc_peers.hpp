@@ -1,4 +1,5 @@
-// cases/ipc_peers.hpp - what the cases with another process share.
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/ipc_peers.hpp - helpers of the cases with another process.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -6,16 +7,16 @@
 
 namespace weir::conformance {
 
-// Another process that has its context.
+// Another process, with its context created.
 class Exporter : public Peer {
  public:
   Exporter() { must("init", 8000); }
 };
 
-// The flags that an event of several processes must have.
+// The flags required for an interprocess event.
 inline constexpr unsigned SHARED_EVENT = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
 
-// The address of host memory, for the calls that take either.
+// Returns the address of host memory, for calls that take any address.
 inline CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 // Records a word of device memory, or why it cannot be read.

@@ -1,4 +1,5 @@
-// cases/opened_event.hpp - an event of another process, opened by a case.
+// SPDX-License-Identifier: Apache-2.0
+// cases/ipc/opened_event.hpp - an event of another process, opened by a case.
 #pragma once
 
 #include "cases/ipc/ipc_peers.hpp"
@@ -9,7 +10,7 @@ namespace weir::conformance {
 
 inline const std::string kMakeEvent = "make_event " + std::to_string(SHARED_EVENT);
 
-// An event that the other process made, opened here in the current context.
+// An event that the other process created, opened here in the current context.
 class Opened {
  public:
   CUevent e = nullptr;

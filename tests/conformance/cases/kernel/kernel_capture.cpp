@@ -1,4 +1,5 @@
-// cases/kernel_capture.cpp - kernels in captures and inside host functions.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernel_capture.cpp - kernels in captures and inside host functions.
 #include "cases/kernel/kernels.hpp"
 #include "cases/stream/inside.hpp"
 #include "probe/probe.hpp"

@@ -1,4 +1,5 @@
-// cases/kernel_errors.cpp - errors that do not go away.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernel_errors.cpp - sticky errors.
 #include "cases/graph/user_objects.hpp"
 #include "cases/kernel/kernels.hpp"
 #include "probe/probe.hpp"

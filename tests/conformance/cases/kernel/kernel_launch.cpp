@@ -1,4 +1,5 @@
-// cases/kernel_launch.cpp - launching, modules, order.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernel_launch.cpp - launching, modules, order.
 #include "cases/kernel/kernels.hpp"
 #include "probe/probe.hpp"
 

@@ -1,5 +1,6 @@
-// cases/kernel_node_attributes.cpp - the attributes of kernel nodes, and the function that a node
-// names.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernel_node_attributes.cpp - the attributes of kernel nodes, and the function that a
+// node names.
 #include "cases/graph/graph_update.hpp"
 #include "cases/kernel/launches.hpp"
 
@@ -9,7 +10,7 @@ namespace weir::conformance {
 
 namespace {
 
-// What a node in a graph by hand answers for an attribute that is set and then read.
+// Records the result of setting and then reading an attribute of a node in a graph built by hand.
 void rec_node_set(Rec& r, const std::string& key, CUgraphNode n, const CUlaunchAttribute& a) {
   r.k(key, cuGraphKernelNodeSetAttribute(n, static_cast<CUkernelNodeAttrID>(a.id), &a.value));
 }
@@ -30,7 +31,7 @@ CUgraphNode add_kernel(CUgraph gr, const char* name, unsigned grid = 4) {
   return n;
 }
 
-// Does an executable take a graph whose only node has this attribute?
+// Records whether an executable accepts an update from a graph whose only node has this attribute.
 void rec_update_to(Rec& r, const std::string& key, const CUlaunchAttribute& a) {
   Graph gr, other;
   add_kernel(gr, "empty");
@@ -116,7 +117,7 @@ void kernel_node_attributes_cases() {
     rec_update_to(r, "carveout", o);
   });
   add("kernel.node_function", [](Rec& r) {
-    // the two names of a function in the parameters of a node
+    // both ways to name the function in a node's parameters
     Graph gr;
     CUDA_KERNEL_NODE_PARAMS p = one_thread(launched_kernel("empty"));
     CUlibrary library = nullptr;

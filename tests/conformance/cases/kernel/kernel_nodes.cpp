@@ -1,4 +1,5 @@
-// cases/kernel_nodes.cpp - kernel nodes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernel_nodes.cpp - kernel nodes.
 #include "cases/graph/graph_update.hpp"
 #include "cases/kernel/kernels.hpp"
 #include "probe/probe.hpp"
@@ -28,7 +29,7 @@ void kernel_nodes_cases() {
     r.k("value", c.get());
     cuGraphExecDestroy(x);
   });
-  // The general call, with the function's context, with none, and with none current.
+  // The generic call, with the function's context, without one, and with none current.
   const auto add_generic = [](Rec& r, bool with_context, bool current) {
     Cell c = new_cell();
     Graph gr;

@@ -1,4 +1,5 @@
-// cases/kernel_stack.cpp - a kernel whose thread has no more room on its stack.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernel_stack.cpp - a kernel that overflows its thread's stack.
 #include "cases/kernel/kernels.hpp"
 #include "probe/images.hpp"
 
@@ -6,7 +7,7 @@ namespace weir::conformance {
 
 namespace {
 
-// deep calls itself for ever, with 256 bytes at each call, and looks at them afterwards.
+// deep recurses endlessly, with 256 bytes at each level, which it reads afterwards.
 const char* const kDeepPtx = R"(
 .version 8.0
 .target sm_90

@@ -1,4 +1,5 @@
-// cases/kernels.cpp - kernels for cases: a module, and small wrappers that launch from it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernels.cpp - kernels for cases: a module, and wrappers that launch from it.
 #include "cases/kernel/kernels.hpp"
 
 #include "probe/images.hpp"
@@ -113,7 +114,7 @@ Kernels& kern() {
   if (!loaded) {
     k = load_kernels();
     loaded = true;
-    // each kernel that cannot fail once, so that nothing is loaded while a gate is closed
+    // runs each kernel that cannot fail once, so that nothing is loaded while a gate is closed
     Cell c = new_cell(1);
     CUdeviceptr d = c.d;
     unsigned v = 1;
@@ -167,7 +168,7 @@ CUgraphNode add_store(CUgraph gr, const Nodes& deps, CUdeviceptr d, unsigned v) 
 
 namespace {
 
-// What calls answer after an error that does not go away.
+// Records what calls return after a sticky error.
 void rec_sticky(Rec& r, CUstream s, CUevent e, CUdeviceptr m, CUgraphExec x) {
   r.k("stream_sync", cuStreamSynchronize(s));
   r.k("stream_sync_again", cuStreamSynchronize(s));

@@ -1,4 +1,5 @@
-// cases/kernels.hpp - kernels for cases: a module, and small wrappers that launch from it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/kernels.hpp - kernels for cases: a module, and wrappers that launch from it.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -7,7 +8,7 @@
 
 namespace weir::conformance {
 
-// The code of the module: PTX, or the image of kernels/kernels.cu.
+// Returns the code of the module: PTX, or the image of kernels/kernels.cu.
 const void* kernels_module();
 
 struct Kernels {
@@ -18,18 +19,18 @@ struct Kernels {
 
 Kernels load_kernels();
 
-// The module of this process, loaded at the first use, each kernel that cannot fail having run
+// Returns the module of this process, loaded at first use. Each kernel that cannot fail has run
 // once.
 Kernels& kern();
 
-// store: the cell becomes v. addone: the cell gets one more. plain: a kernel without parameters.
+// store sets the cell to v. addone increments the cell. plain takes no parameters.
 CUresult k_store(CUstream s, const Cell& c, unsigned v);
 CUresult k_addone(CUstream s, const Cell& c);
 CUresult k_plain(CUfunction f, CUstream s);
 
 CUgraphNode add_store(CUgraph gr, const Nodes& deps, CUdeviceptr d, unsigned v);
 
-// Makes a stream busy with a kernel that spins until the gate opens (or for some seconds).
+// Blocks a stream with a kernel that spins until the gate opens (or for some seconds).
 class KGate {
  public:
   KGate();
@@ -39,14 +40,14 @@ class KGate {
   void open() { cell_.set(1); }
   void arm(CUstream s);
 
-  // The word that opens it, for another kernel.
+  // Returns the address of the word that opens it, for another kernel.
   [[nodiscard]] CUdeviceptr where() const { return cell_.d; }
 
  private:
   Cell cell_;
 };
 
-// Records what calls answer after `launch` made an error that does not go away.
+// Records what calls return after `launch` caused a sticky error.
 void sticky_case(Rec& r, const std::function<CUresult(CUstream)>& launch);
 
 }  // namespace weir::conformance

@@ -1,4 +1,5 @@
-// cases/launch_attributes.cpp - the attributes of launches, and what is checked first.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/launch_attributes.cpp - launch attributes, and the order of their checks.
 #include "cases/kernel/launches.hpp"
 
 #include <cstring>
@@ -103,7 +104,7 @@ void launch_attributes_cases() {
     rec_attributes_of_launch(r, "started_flags_2", {started_event(untimed, 2)}, s);
     rec_attributes_of_launch(r, "both", {done_event(untimed), started_event(untimed)}, s);
     rec_attributes_of_launch(r, "both_and_serial", {done_event(untimed), serial(1)}, s);
-    // behind a kernel that runs, and while its own runs
+    // behind a running kernel, and while its own kernel runs
     Event done(CU_EVENT_DISABLE_TIMING), started(CU_EVENT_DISABLE_TIMING);
     KGate before, during;
     before.arm(s);
@@ -124,7 +125,7 @@ void launch_attributes_cases() {
     r.k("after.started", cuEventQuery(started));
   });
   add("kernel.launch_order", [](Rec& r) {
-    // of several mistakes in one call, which is told
+    // which of several errors in one call is reported
     const CUfunction empty = launched_kernel("empty"), store = launched_kernel("store");
     Stream gone_stream(NB);
     const CUlaunchAttribute unknown = launch_attribute(static_cast<CUlaunchAttributeID>(99));
@@ -138,7 +139,7 @@ void launch_attributes_cases() {
     OK(cuCtxSynchronize());
   });
   add("kernel.launch_order_capture", ISO, [](Rec& r) {
-    // in a capture that is broken, and in one that the mistake may break
+    // in an invalidated capture, and in one that the error may invalidate
     const CUfunction empty = launched_kernel("empty");
     const CUlaunchAttribute unknown = launch_attribute(static_cast<CUlaunchAttributeID>(99));
     Stream s(NB);
@@ -162,7 +163,7 @@ void launch_attributes_cases() {
     rec_end(r, "end", s);
   });
   add("kernel.launch_mistake_in_capture", [](Rec& r) {
-    // each mistake in a capture of its own
+    // each error in a fresh capture
     const CUfunction empty = launched_kernel("empty"), store = launched_kernel("store");
     Event untimed(CU_EVENT_DISABLE_TIMING), timed(CU_EVENT_DEFAULT);
     const auto in_capture = [&](const std::string& key, const Launch& how, CUfunction f) {

@@ -1,11 +1,12 @@
-// cases/launch_shape.cpp - which grids, blocks and clusters a launch may have, and which arguments.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/launch_shape.cpp - valid grids, blocks and clusters of a launch, and its arguments.
 #include "cases/kernel/launches.hpp"
 
 namespace weir::conformance {
 
 namespace {
 
-// The launch, and what the context says of it afterwards.
+// Records the result of the launch, and the context's state afterwards.
 void rec_shape(Rec& r, const std::string& key, CUfunction f, const Launch& how,
                void** args = nullptr) {
   r.k(key, how.run(f, args));

@@ -1,4 +1,5 @@
-// cases/launches.cpp - launches with all that can be said about one.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/launches.cpp - launches with every launch parameter.
 #include "cases/kernel/launches.hpp"
 
 #include <cstring>

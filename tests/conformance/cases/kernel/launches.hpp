@@ -1,4 +1,5 @@
-// cases/launches.hpp - launches with all that can be said about one.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/launches.hpp - launches with every launch parameter.
 #pragma once
 
 #include "cases/kernel/modules.hpp"
@@ -8,12 +9,12 @@
 
 namespace weir::conformance {
 
-// A kernel of the module that this process keeps for such cases (asked_module()).
+// Returns a kernel of the module that this process keeps for such cases (asked_module()).
 CUfunction launched_kernel(const char* name);
 
 CUlaunchAttribute launch_attribute(CUlaunchAttributeID id);
 
-// The same with a value: `set` writes into it.
+// Returns an attribute with a value, which `set` writes.
 template <class Set>
 CUlaunchAttribute launch_attribute(CUlaunchAttributeID id, Set set) {
   CUlaunchAttribute a = launch_attribute(id);
@@ -30,7 +31,7 @@ CUlaunchAttribute started_event(CUevent event, int flags = 0);
 CUlaunchAttribute serial(int allowed);
 CUlaunchAttribute updatable(int value);
 
-// A launch; one block of one thread on the legacy stream, unless said otherwise.
+// A launch; by default one block of one thread on the legacy stream.
 struct Launch {
   std::array<unsigned, 3> grid{1, 1, 1};
   std::array<unsigned, 3> block{1, 1, 1};

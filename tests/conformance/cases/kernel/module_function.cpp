@@ -1,4 +1,5 @@
-// cases/module_function.cpp - attributes of functions, and how many blocks fit.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/module_function.cpp - attributes of functions, and how many blocks fit.
 #include "cases/kernel/modules.hpp"
 
 namespace weir::conformance {
@@ -90,7 +91,7 @@ void module_function_cases() {
     r.k("banks_of_null",
         cuFuncSetSharedMemConfig(nullptr, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE));
   });
-  // Kernels without registers to speak of: what limits them is warps, blocks and shared memory.
+  // These kernels use hardly any registers, so warps, blocks and shared memory limit the occupancy.
   add("kernel.occupancy", [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr, b = nullptr;

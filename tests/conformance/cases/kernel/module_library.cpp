@@ -1,4 +1,5 @@
-// cases/module_library.cpp - libraries and their kernels.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/module_library.cpp - libraries and their kernels.
 #include "cases/kernel/modules.hpp"
 
 #include <cstring>
@@ -115,7 +116,7 @@ void module_library_cases() {
     r.k("unload_null", cuLibraryUnload(nullptr));
     r.k("unload", cuLibraryUnload(l));
   });
-  // What was set of a kernel, and of its function before and after.
+  // Settings of a kernel, and of its function before and after.
   add("kernel.library_settings", [](Rec& r) {
     constexpr auto shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     CUlibrary l = nullptr;

@@ -1,5 +1,6 @@
-// cases/module_load.cpp - modules: what is refused, what is told of them, and which context they
-// are asked in.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/module_load.cpp - modules: load errors, queries, and the context they are queried
+// in.
 #include "cases/kernel/modules.hpp"
 
 #include <cstring>
@@ -8,7 +9,7 @@ namespace weir::conformance {
 
 namespace {
 
-// What a module answers when end(it) has ended it.
+// Records what calls on a module return after end(it) has destroyed it.
 template <class End>
 void rec_gone(Rec& r, End end) {
   CUmodule m = nullptr;
@@ -86,7 +87,7 @@ void module_load_cases() {
       r.k(k, cuModuleLoadDataEx(&m, image, 5, options, values));
       const auto used = reinterpret_cast<size_t>(values[1]);
       const size_t length = strnlen(errors, sizeof errors);
-      // what the size says, compared with the text
+      // compares the returned size with the text
       r.k(k + ".errors", std::string(length == sizeof errors ? "unwritten"
                                      : length == 0           ? "empty"
                                      : length == room - 1    ? "full"
@@ -204,7 +205,7 @@ void module_load_cases() {
     r.k("unload", cuModuleUnload(m));
   });
 
-  // What follows uses what is no more: a driver may do anything.
+  // These calls use destroyed objects: a driver may do anything.
   add("kernel.module_after_its_context", ISO | SECOND_CONTEXT, [](Rec& r) {
     CUcontext o = nullptr;
     OK(cuCtxCreate(&o, nullptr, 0, g.dev));

@@ -1,5 +1,6 @@
-// cases/module_unsaid.cpp - what modules and libraries answer beyond what programs ask of them:
-// junk that is used, kernels that pass for functions, and what ends after a fault.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/module_unsaid.cpp - unusual uses of modules and libraries: invalid images that are
+// used, kernels used as functions, and destruction after a fault.
 #include "cases/kernel/modules.hpp"
 
 #include <cstring>
@@ -11,7 +12,7 @@ namespace {
 constexpr const char* kBadPtx =
     ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n";
 
-// Everything that needs the library's code.
+// Makes every call that needs the library's code.
 void rec_use(Rec& r, const std::string& key, CUlibrary l) {
   unsigned count = 7;
   CUkernel k = nullptr, all[2]{};
@@ -57,7 +58,7 @@ void module_unsaid_cases() {
     file("empty_name", "");
     file("empty", "/dev/null");
   });
-  // A library's kernel, given where a function is asked for.
+  // Passes a library's kernel where a function is required.
   add("kernel.kernel_as_function", ISO, [](Rec& r) {
     CUlibrary l = nullptr;
     CUkernel k = nullptr;
@@ -89,7 +90,7 @@ void module_unsaid_cases() {
     r.k("base.whole", base % (2u << 20) == 0);
     OK(cuModuleUnload(m));
   });
-  // What ends things, after a fault.
+  // Calls that destroy objects, after a fault.
   add("kernel.fault_ends", ISO, [](Rec& r) {
     CUstream s = nullptr;
     CUmodule m = nullptr;

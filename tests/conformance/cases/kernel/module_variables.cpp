@@ -1,4 +1,5 @@
-// cases/module_variables.cpp - variables of modules as memory.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/module_variables.cpp - variables of modules as memory.
 #include "cases/kernel/modules.hpp"
 
 namespace weir::conformance {

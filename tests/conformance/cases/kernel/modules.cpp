@@ -1,4 +1,5 @@
-// cases/modules.cpp - a module for cases that ask about modules.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/modules.cpp - a module for cases about modules.
 #include "cases/kernel/modules.hpp"
 
 #include "probe/images.hpp"
@@ -60,7 +61,7 @@ void rec_attributes(Rec& r, const std::string& key, CUfunction f) {
     const std::string k = key + "." + std::to_string(which);
     int value = -7;
     r.k(k, cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(which), f));
-    // how many registers, and where code comes from, is the compiler's business
+    // the number of registers and the code's versions depend on the compiler
     const bool is_compilers =
         which == CU_FUNC_ATTRIBUTE_NUM_REGS || which == CU_FUNC_ATTRIBUTE_PTX_VERSION;
     r.k((is_compilers ? "~" : "") + k + ".is", value);

@@ -1,4 +1,5 @@
-// cases/modules.hpp - a module for cases that ask about modules.
+// SPDX-License-Identifier: Apache-2.0
+// cases/kernel/modules.hpp - a module for cases about modules.
 #pragma once
 
 #include "cases/kernel/kernels.hpp"
@@ -8,9 +9,9 @@
 
 namespace weir::conformance {
 
-// The code of a module, PTX or the image of kernels/modules.cu. Kernels store, empty, bounded (at
-// most 256 threads, 1024 bytes of static shared memory), clustered (2 blocks); variables word,
-// fixed (constant) and both (managed).
+// Returns the code of a module: PTX, or the image of kernels/modules.cu. Kernels: store, empty,
+// bounded (at most 256 threads, 1024 bytes of static shared memory), clustered (2 blocks).
+// Variables: word, fixed (constant) and both (managed).
 const void* asked_module();
 
 // Records every attribute of a function.

@@ -1,4 +1,5 @@
-// cases/array_box.cpp - two- and three-dimensional copies to and from arrays.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/array_box.cpp - two- and three-dimensional copies to and from arrays.
 #include "cases/memory/arrays.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/array_copy.cpp - linear copies to and from arrays.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/array_copy.cpp - linear copies to and from arrays.
 #include "cases/memory/arrays.hpp"
 #include "cases/memory/ranges.hpp"
 
@@ -122,7 +123,7 @@ void array_copy_cases() {
     CUDA_MEMCPY3D params{};
     for (CUgraphNode node : nodes_of(graph)) {
       if (r.k("params", cuGraphMemcpyNodeGetParams(node, &params)) != CUDA_SUCCESS) continue;
-      // The driver lists the two in either order.
+      // The driver lists the two in any order.
       r.k("~src_type", static_cast<unsigned>(params.srcMemoryType));
       r.k("~dst_type", static_cast<unsigned>(params.dstMemoryType));
       r.k("same_array", params.srcArray == a.a || params.dstArray == a.a);

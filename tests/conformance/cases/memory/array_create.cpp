@@ -1,4 +1,5 @@
-// cases/array_create.cpp - which arrays can be made, and what they say of themselves.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/array_create.cpp - valid arrays, and their properties.
 #include "cases/memory/arrays.hpp"
 
 namespace weir::conformance {

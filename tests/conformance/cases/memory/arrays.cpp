@@ -1,4 +1,5 @@
-// cases/arrays.cpp - arrays as long as a case, and copies to and from them.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/arrays.cpp - arrays destroyed at the end of a case, and copies to and from them.
 #include "cases/memory/arrays.hpp"
 
 #include <cstring>
@@ -34,7 +35,7 @@ void rec_create(Rec& r, const std::string& key, const CUDA_ARRAY3D_DESCRIPTOR& d
 
 namespace {
 
-// What both forms of a copy have.
+// Sets the members common to both forms of a copy.
 template <class Copy>
 Copy host_to_array(CUarray dst, const void* src, size_t width, size_t height) {
   Copy copy{};

@@ -1,4 +1,5 @@
-// cases/arrays.hpp - arrays as long as a case, and copies to and from them.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/arrays.hpp - arrays destroyed at the end of a case, and copies to and from them.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -26,20 +27,20 @@ class Array {
   CUresult destroy();
 };
 
-// Creates, records the answer, and destroys what was made.
+// Creates an array, records the result, and destroys the array.
 void rec_create(Rec& r, const std::string& key, const CUDA_ARRAY_DESCRIPTOR& descriptor);
 void rec_create(Rec& r, const std::string& key, const CUDA_ARRAY3D_DESCRIPTOR& descriptor);
 
-// Two-dimensional copies of a width and a height in bytes and rows; the host's rows are packed.
+// Return two-dimensional copies, `width` in bytes and `height` in rows; the host's rows are packed.
 CUDA_MEMCPY2D to_array(CUarray dst, const void* src, size_t width, size_t height);
 CUDA_MEMCPY2D from_array(void* dst, CUarray src, size_t width, size_t height);
 
-// The same in three dimensions.
+// Return three-dimensional copies, with packed host rows and slices.
 CUDA_MEMCPY3D to_array(CUarray dst, const void* src, size_t width, size_t height, size_t depth);
 CUDA_MEMCPY3D from_array(void* dst, CUarray src, size_t width, size_t height, size_t depth);
 
-// Pinned scratch memory: the first part counts up from a number, the second is cleared and read
-// back into.
+// Pinned scratch memory: the first part counts up from a number, the second is cleared and receives
+// copies.
 unsigned char* counted(unsigned char first = 0, size_t bytes = 4096);
 unsigned char* cleared(size_t bytes = 4096);
 

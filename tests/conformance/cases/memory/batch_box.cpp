@@ -1,4 +1,5 @@
-// cases/batch_box.cpp - batches of three-dimensional copies.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/batch_box.cpp - batches of three-dimensional copies.
 #include "cases/memory/arrays.hpp"
 #include "cases/memory/ranges.hpp"
 

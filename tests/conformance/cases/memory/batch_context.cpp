@@ -1,5 +1,6 @@
-// cases/batch_context.cpp - which context has to be current for copies in batches, and for calls
-// about managed memory.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/batch_context.cpp - the context that must be current for batched copies, and for
+// calls on managed memory.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/ranges.hpp"
 
@@ -8,7 +9,7 @@
 namespace weir::conformance {
 namespace {
 
-// One of each, on a stream of the first context.
+// Makes each of these calls on a stream of the first context.
 void rec_calls(Rec& r, CUdeviceptr managed, CUstream s) {
   CUdeviceptr to = g.dbuf, from = reinterpret_cast<CUdeviceptr>(g.pin), range = managed;
   size_t size = 64, first = 0;

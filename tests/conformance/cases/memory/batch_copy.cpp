@@ -1,4 +1,6 @@
-// cases/batch_copy.cpp - batches of linear copies: attributes, hints, bad entries, capture.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/batch_copy.cpp - batches of linear copies: attributes, hints, invalid entries,
+// capture.
 #include "cases/memory/ranges.hpp"
 
 namespace weir::conformance {
@@ -6,7 +8,7 @@ namespace {
 
 CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
-// Two good copies of 64 bytes from pinned memory to the device, under one set of attributes.
+// Two valid copies of 64 bytes from pinned memory to the device, with one set of attributes.
 struct Batch {
   CUdeviceptr dst[2] = {g.dbuf, g.dbuf + 4096};
   CUdeviceptr src[2] = {hp(g.pin), hp(g.pin + 4096)};

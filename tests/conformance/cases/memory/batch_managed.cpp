@@ -1,11 +1,12 @@
-// cases/batch_managed.cpp - batches that prefetch or discard managed memory.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/batch_managed.cpp - batches that prefetch or discard managed memory.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/ranges.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// Two ranges of managed memory and one place for both.
+// Two ranges of managed memory and one location for both.
 struct Ranges {
   Managed one, two;
   CUdeviceptr at[2] = {one, two};

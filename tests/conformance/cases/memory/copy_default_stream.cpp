@@ -1,17 +1,18 @@
-// cases/copy_default_stream.cpp - synchronous copies and the default streams.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/copy_default_stream.cpp - synchronous copies and the default streams.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// The address of host memory, for the copies that take either.
+// Returns the address of host memory, for copies that take any address.
 CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 }  // namespace
 
 void copy_default_stream_cases() {
   add("copy.sync_own_default_stream", [](Rec& r) {
-    // synchronous copies with the legacy stream itself busy
+    // synchronous copies while the legacy stream is busy
     {
       ValueGate v;
       v.arm(LEGACY);

@@ -1,4 +1,5 @@
-// cases/copy_linear.cpp - linear copies, and what blocks the host.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/copy_linear.cpp - linear copies, and which of them block the host.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -6,7 +7,7 @@
 namespace weir::conformance {
 namespace {
 
-// The address of host memory, for the copies that take either.
+// Returns the address of host memory, for copies that take any address.
 CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 }  // namespace
@@ -58,7 +59,7 @@ void copy_linear_cases() {
     r.k("sync", cuCtxSynchronize());
   });
   add("copy.past_end_far", [](Rec& r) {
-    // well past the end of the allocation
+    // far past the end of the allocation
     DevMem d(4096);
     r.k("htod", cuMemcpyHtoD(d, g.pin, kScratch));
     r.k("sync", cuCtxSynchronize());
@@ -106,7 +107,7 @@ void copy_linear_cases() {
         BlockingResult b =
             blocking([&] { v.open(); }, [&] { return cuMemcpyHtoDAsync(g.dbuf, g.page, n, s); });
         record_blocking(r, "~htod", b);
-        // what a change of the source after the return does
+        // whether a change of the source after the call's return is copied
         w[0] = 82;
         v.open();
         OK(cuStreamSynchronize(s));
@@ -131,7 +132,7 @@ void copy_linear_cases() {
     });
   }
   add("copy.async_pinned_source_read_late", [](Rec& r) {
-    // a pinned source is read in stream order: a change made while the copy waits is seen
+    // a pinned source is read in stream order: a change made while the copy waits is copied
     Stream s(NB);
     auto* w = reinterpret_cast<volatile uint32_t*>(g.pin);
     w[0] = 1;

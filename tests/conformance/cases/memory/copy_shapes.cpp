@@ -1,4 +1,5 @@
-// cases/copy_shapes.cpp - copies of other shapes, between contexts, in batches.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/copy_shapes.cpp - copies of two and three dimensions, between contexts, in batches.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -6,7 +7,7 @@
 namespace weir::conformance {
 namespace {
 
-// The address of host memory, for the copies that take either.
+// Returns the address of host memory, for copies that take any address.
 CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 }  // namespace

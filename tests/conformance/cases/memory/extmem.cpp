@@ -1,4 +1,5 @@
-// cases/extmem.cpp - memory of another interface, by file descriptor.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/extmem.cpp - external memory, by file descriptor.
 #include "cases/memory/ranges.hpp"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr auto kFd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-// A descriptor of an allocation that was made to be shared. Whoever imports it owns it.
+// Returns a descriptor of a shareable allocation. An import takes ownership of it.
 int exported(CUmemGenericAllocationHandle h) {
   int fd = -1;
   OK(cuMemExportToShareableHandle(&fd, h, kFd, 0));
@@ -35,7 +36,7 @@ CUDA_EXTERNAL_MEMORY_BUFFER_DESC part(size_t offset, size_t size) {
   return desc;
 }
 
-// An allocation, its addresses, and the same memory imported again.
+// An allocation, its mapping, and an import of that memory.
 struct Imported {
   Mapped own{2 * kGrain, kFd};
   int fd = exported(own.memory);
@@ -56,14 +57,14 @@ CUresult map(CUdeviceptr* p, CUexternalMemory memory,
   return cuExternalMemoryGetMappedBuffer(p, memory, &desc);
 }
 
-// Imports what is described, records the answer, and gives it back.
+// Imports the described memory, records the result, and destroys the import.
 void rec_import(Rec& r, const std::string& key, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& desc) {
   CUexternalMemory memory = nullptr;
   if (r.k(key, cuImportExternalMemory(&memory, &desc)) == CUDA_SUCCESS)
     OK(cuDestroyExternalMemory(memory));
 }
 
-// The same, of a descriptor that nobody else has: a refused one is closed.
+// Like rec_import, with a descriptor that has no other owner: it is closed if the import fails.
 void rec_import_only(Rec& r, const std::string& key, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& desc) {
   Fd fd(desc.handle.fd);
   CUexternalMemory memory = nullptr;

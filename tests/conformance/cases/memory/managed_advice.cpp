@@ -1,4 +1,6 @@
-// cases/managed_advice.cpp - advice about managed memory, prefetching, and what a range then says.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/managed_advice.cpp - advice on managed memory, prefetching, and the attributes of
+// ranges afterwards.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/ranges.hpp"
 
@@ -222,16 +224,16 @@ void managed_advice_cases() {
                    [&] { return cuMemRangeGetAttributes(data, sizes, kinds, 2, m, m.n); });
   });
   add("managed.free_memory", ISO, [](Rec& r) {
-    // Large enough to be told from what the driver takes for itself, and no larger: a host that is
-    // busy besides takes seconds to make so many pages.
+    // Large enough to stand out from the driver's own allocations, and no larger: a busy host takes
+    // seconds to create the pages.
     constexpr size_t kBytes = 128 << 20;
     const auto free_now = [] {
       size_t free = 0, total = 0;
       OK(cuMemGetInfo(&free, &total));
       return static_cast<long long>(free);
     };
-    // What is free is the whole device's, of which processes beside this one take and give back
-    // some now and then: most of a few rounds are without.
+    // The free memory is the whole device's, which other processes change occasionally: most of a
+    // few rounds are undisturbed.
     constexpr int kRounds = 5;
     constexpr long long kHalf = kBytes / 2;
     std::array<int, 6> taken{};

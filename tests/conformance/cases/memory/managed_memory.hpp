@@ -1,4 +1,5 @@
-// cases/managed_memory.hpp - managed memory as long as a case, and what is known of it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/managed_memory.hpp - managed memory freed at the end of a case, and its attributes.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -22,7 +23,7 @@ class Managed {
   operator CUdeviceptr() const { return p; }
 };
 
-// All the attributes of a range that are one number.
+// Records all attributes of a range that are one number.
 inline void rec_range(Rec& r, const std::string& key, CUdeviceptr p, size_t n) {
   static constexpr std::pair<const char*, CUmem_range_attribute> kAttributes[] = {
       {"read_mostly", CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY},

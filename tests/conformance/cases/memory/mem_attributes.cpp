@@ -1,4 +1,5 @@
-// cases/mem_attributes.cpp - pointer attributes; what synchronizes implicitly.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/mem_attributes.cpp - pointer attributes; which calls synchronize implicitly.
 #include "probe/probe.hpp"
 
 #include <utility>

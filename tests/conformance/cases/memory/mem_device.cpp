@@ -1,4 +1,5 @@
-// cases/mem_device.cpp - device and pinned memory.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/mem_device.cpp - device and pinned memory.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/mem_register.cpp - registered and managed memory.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/mem_register.cpp - registered and managed memory.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,10 +1,11 @@
-// cases/memset.cpp - memsets.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/memset.cpp - memsets.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// The address of host memory, for the copies that take either.
+// Returns the address of host memory, for copies that take any address.
 CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// cases/pointer.cpp - every attribute of a pointer, for every kind of memory.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pointer.cpp - every attribute of a pointer, for every kind of memory.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -8,14 +9,15 @@
 namespace weir::conformance {
 namespace {
 
-// Attributes whose values are addresses, handles or ids: recorded is how they compare.
+// Returns true for attributes that are addresses, handles or ids: only comparisons of them are
+// recorded.
 bool is_address(int a) {
   return a == CU_POINTER_ATTRIBUTE_DEVICE_POINTER || a == CU_POINTER_ATTRIBUTE_HOST_POINTER ||
          a == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || a == CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR;
 }
 
-// One attribute, asked twice so that it shows how many bytes it writes: "value:bytes", or the
-// error. Where the mapping lies around the pointer, and how large it is, is the driver's own.
+// Records one attribute, read twice to find how many bytes it writes: "value:bytes", or the error.
+// The address and size of the mapping around the pointer depend on the driver.
 void rec_attribute(Rec& r, const std::string& key, int a, CUdeviceptr p) {
   unsigned char one[64], two[64];
   memset(one, 0x11, sizeof one);
@@ -45,7 +47,7 @@ void rec_attribute(Rec& r, const std::string& key, int a, CUdeviceptr p) {
   r.k(k, text + ":" + std::to_string(written));
 }
 
-// Every attribute that there is, and the numbers around.
+// Records every attribute, and the numbers just outside their range.
 void rec_all(Rec& r, const std::string& key, CUdeviceptr p) {
   for (int a = 0; a <= 22; a++) rec_attribute(r, key, a, p);
 }
@@ -219,7 +221,7 @@ void pointer_cases() {
     r.k("set", set);
   });
   add("pointer.ids", [](Rec& r) {
-    // Are the ids of a pooled block and of the block that follows it in the same place the same?
+    // whether the ids of a pooled block and of a later block at its address are equal
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);

@@ -1,4 +1,6 @@
-// cases/ranges.cpp - reserved address ranges and allocations to map there, as long as a case.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/ranges.cpp - reserved address ranges and allocations to map there, released at the
+// end of a case.
 #include "cases/memory/ranges.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
-// cases/ranges.hpp - reserved address ranges and allocations to map there, as long as a case.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/ranges.hpp - reserved address ranges and allocations to map there, released at the
+// end of a case.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -12,14 +14,14 @@ namespace weir::conformance {
 // The granularity of allocations on the device, as `vmm.map_and_copy` records it.
 inline constexpr size_t kGrain = 2u << 20;
 
-// Properties of an allocation on the device of the case.
+// Returns the properties of an allocation on the case's device.
 CUmemAllocationProp on_device(CUmemAllocationHandleType shared_as = CU_MEM_HANDLE_TYPE_NONE);
 
 CUmemLocation place(CUmemLocationType type, int id = 0);
 CUmemAccessDesc access_of(CUmemLocation where,
                           CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-// Addresses without memory. What is still mapped there at the end is unmapped, piece by piece.
+// A reserved address range. The destructor unmaps what is still mapped there, piece by piece.
 class Range {
  public:
   CUdeviceptr p = 0;
@@ -31,7 +33,7 @@ class Range {
   operator CUdeviceptr() const { return p; }
 };
 
-// Memory without addresses.
+// An allocation without addresses.
 class Piece {
  public:
   CUmemGenericAllocationHandle h = 0;
@@ -44,11 +46,11 @@ class Piece {
   CUresult release();
 };
 
-// Lets the device of the case read and write what is mapped there.
+// Gives the case's device read and write access to what is mapped there.
 CUresult open_access(CUdeviceptr p, size_t bytes,
                      CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-// Memory and addresses in one, for cases about something else.
+// Mapped memory in one object, for cases about something else.
 struct Mapped {
   Range va;
   Piece memory;
@@ -57,11 +59,11 @@ struct Mapped {
   operator CUdeviceptr() const { return va.p; }
 };
 
-// The first byte there, written and read by synchronous calls. They abort the case if refused.
+// Write and read the first byte there with synchronous calls. They abort the case on failure.
 void put_byte(CUdeviceptr p, unsigned char value);
 unsigned get_byte(CUdeviceptr p);
 
-// Records what a call answers while another stream of this thread captures, and what became of the
+// Records what a call returns while another stream of this thread captures, and the state of the
 // capture.
 void rec_in_capture(Rec& r, const std::string& key, const std::function<CUresult()>& call);
 
@@ -74,7 +76,7 @@ class Fd {
   Fd(const Fd&) = delete;
   Fd& operator=(const Fd&) = delete;
   ~Fd();
-  bool is_open() const;  // a descriptor of this process now
+  bool is_open() const;  // as a descriptor of this process, now
   void* as_handle() const { return reinterpret_cast<void*>(static_cast<intptr_t>(n)); }
 };
 

@@ -1,4 +1,5 @@
-// cases/vmm.cpp - virtual memory management, the few rules that touch streams and copies.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/vmm.cpp - virtual memory management: the rules that involve streams and copies.
 #include "probe/probe.hpp"
 
 #include <cstring>

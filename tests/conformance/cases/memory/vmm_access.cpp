@@ -1,4 +1,5 @@
-// cases/vmm_access.cpp - who may touch what is mapped.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/vmm_access.cpp - which devices may access mapped memory.
 #include "cases/memory/ranges.hpp"
 
 #include <cstring>

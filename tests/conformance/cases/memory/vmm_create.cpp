@@ -1,11 +1,12 @@
-// cases/vmm_create.cpp - allocations without addresses: what may be asked for, and what they then
-// say of themselves.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/vmm_create.cpp - allocations without addresses: valid properties, and the properties
+// returned.
 #include "cases/memory/ranges.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// The answers of granularity and create for one description.
+// Records the results of granularity and create for one set of properties.
 void rec_props(Rec& r, const std::string& key, const CUmemAllocationProp& prop) {
   size_t least = 0, best = 0;
   CUmemGenericAllocationHandle h = 0;

@@ -1,4 +1,5 @@
-// cases/vmm_map.cpp - mapping allocations into ranges, and taking them out again.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/vmm_map.cpp - mapping allocations into ranges, and unmapping them.
 #include "cases/memory/ranges.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/vmm_pointers.cpp - what the driver says of an address that is reserved or mapped.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/vmm_pointers.cpp - attributes of addresses that are reserved or mapped.
 #include "cases/memory/ranges.hpp"
 
 namespace weir::conformance {
@@ -10,7 +11,7 @@ bool rec_one(Rec& r, const std::string& key, CUpointer_attribute attribute, CUde
   return r.k(key, cuPointerGetAttribute(&value, attribute, p)) == CUDA_SUCCESS;
 }
 
-// Whose the address is, and what kind.
+// Records the owner and kind of an address.
 void rec_kind(Rec& r, const std::string& key, CUdeviceptr p) {
   unsigned type = 9, managed = 9, mapped = 9, sync = 9;
   int ordinal = -9;
@@ -34,7 +35,7 @@ void rec_kind(Rec& r, const std::string& key, CUdeviceptr p) {
     r.k(key + ".device_same", device == p);
 }
 
-// Where the range and the mapping around the address begin, and how long they are.
+// Records the start and length of the range and the mapping around the address.
 void rec_extent(Rec& r, const std::string& key, CUdeviceptr p) {
   CUdeviceptr start = 0;
   size_t size = 0;
@@ -55,7 +56,7 @@ void rec_extent(Rec& r, const std::string& key, CUdeviceptr p) {
   }
 }
 
-// What may be done with the memory there.
+// Records what may be done with the memory there.
 void rec_abilities(Rec& r, const std::string& key, CUdeviceptr p) {
   unsigned ipc = 9, rdma = 9, access = 9, decompress = 9;
   unsigned long long handles = 99, buffer = 0, block = 0;

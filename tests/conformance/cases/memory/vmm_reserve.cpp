@@ -1,10 +1,11 @@
-// cases/vmm_reserve.cpp - reserving and freeing ranges of addresses.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/vmm_reserve.cpp - reserving and freeing ranges of addresses.
 #include "cases/memory/ranges.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// Reserves, records the answer, and gives the addresses back.
+// Reserves, records the result, and frees the addresses.
 void rec_reserve(Rec& r, const std::string& key, size_t size, size_t alignment,
                  CUdeviceptr wish = 0, unsigned long long flags = 0) {
   CUdeviceptr p = 0;
@@ -54,8 +55,7 @@ void vmm_reserve_cases() {
     }
   });
   add("vmm.reserve_wish_alignment", [](Rec& r) {
-    // Wishes between two multiples of the alignment that is asked for as well, where the addresses
-    // are free.
+    // Address hints between two multiples of the requested alignment, where the addresses are free.
     constexpr size_t gigabyte = size_t{1} << 30;
     CUdeviceptr was = 0;
     OK(cuMemAddressReserve(&was, 2 * gigabyte, gigabyte, 0, 0));

@@ -1,4 +1,5 @@
-// cases/vmm_share.cpp - allocations as file descriptors, and handles found again by address.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/vmm_share.cpp - allocations as file descriptors, and handles looked up by address.
 #include "cases/memory/ranges.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// cases/attr.cpp - stream attributes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/attr.cpp - stream attributes.
 #include "probe/probe.hpp"
 
 #include <cstring>

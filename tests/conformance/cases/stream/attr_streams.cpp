@@ -1,5 +1,6 @@
-// cases/attr_streams.cpp - stream attributes of the default streams, of capturing streams, and
-// copied between streams.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/attr_streams.cpp - stream attributes of the default streams, of capturing streams,
+// and copied between streams.
 #include "cases/stream/attributes.hpp"
 #include "probe/probe.hpp"
 
@@ -41,7 +42,7 @@ CUresult set_window(CUstream s, size_t bytes) {
   return cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v);
 }
 
-// "policy/priority/domain/map/bytes of the window"
+// Returns "policy/priority/domain/map/bytes of the window".
 std::string told(CUstream s) {
   std::string all;
   CUstreamAttrValue v = no_value();
@@ -86,7 +87,7 @@ void attr_streams_cases() {
     }
   });
   add("attr.per_thread_of_threads", ISO, [](Rec& r) {
-    // Is the per-thread stream's setting the thread's own?
+    // whether each thread has its own setting of the per-thread stream
     OK(set_policy(PER_THREAD, CU_SYNC_POLICY_YIELD));
     on_thread([&] { r.k("other_thread", told(PER_THREAD)); });
     r.k("this_thread", told(PER_THREAD));

@@ -1,5 +1,6 @@
-// cases/attr_values.cpp - stream attributes: which values each of them takes, and what it then
-// tells.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/attr_values.cpp - stream attributes: the valid values of each, and the values
+// returned.
 #include "cases/stream/attributes.hpp"
 #include "probe/probe.hpp"
 
@@ -20,7 +21,7 @@ CUstreamAttrValue window(CUdeviceptr base, size_t bytes, float ratio, int hit, i
   return v;
 }
 
-// Sets the window, and tells what the stream then has.
+// Sets the window, and records the stream's window afterwards.
 void rec_window(Rec& r, const std::string& key, CUstream s, const CUstreamAttrValue& v) {
   r.k(key, cuStreamSetAttribute(s, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v));
   CUstreamAttrValue w = no_value();
@@ -141,7 +142,7 @@ void attr_values_cases() {
     }
   });
   add("attr.written_bytes", [](Rec& r) {
-    // How much of the caller's 64 bytes each attribute writes.
+    // How many of the caller's 64 bytes each attribute writes.
     Stream s(NB);
     for (int id : {1, 3, 8, 9, 10}) {
       unsigned char one[64], two[64];

@@ -1,4 +1,5 @@
-// cases/attributes.hpp - values of stream attributes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/attributes.hpp - values of stream attributes.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -7,7 +8,7 @@
 
 namespace weir::conformance {
 
-// All zero, also where no member is.
+// Returns a value with all bytes 0, including padding.
 inline CUstreamAttrValue no_value() {
   CUstreamAttrValue v;
   memset(&v, 0, sizeof v);

@@ -1,4 +1,5 @@
-// cases/callback.cpp - stream callbacks.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/callback.cpp - stream callbacks.
 #include "probe/probe.hpp"
 
 #include <atomic>

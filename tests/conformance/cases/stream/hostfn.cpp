@@ -1,4 +1,5 @@
-// cases/hostfn.cpp - host functions.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/hostfn.cpp - host functions.
 #include "probe/probe.hpp"
 
 #include <atomic>

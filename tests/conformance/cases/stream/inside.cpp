@@ -1,4 +1,6 @@
-// cases/inside.cpp - CUDA calls made inside host functions, callbacks, host nodes and destructors.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/inside.cpp - CUDA calls made inside host functions, callbacks, host nodes and
+// destructors.
 #include "cases/stream/inside.hpp"
 
 #include <cstring>
@@ -7,7 +9,7 @@
 namespace weir::conformance {
 
 void run_inside(Rec& r, const std::string& kind, const InsideCall& call) {
-  // What the call under test may destroy is left alone afterwards.
+  // Leaked: the call under test may have destroyed any of these objects.
   auto& env = *leak<InsideEnv>();
   OK(cuStreamCreate(&env.self, NB));
   OK(cuStreamCreate(&env.other, NB));

@@ -1,5 +1,6 @@
-// cases/inside.hpp - making a CUDA call inside a host function, callback, host node or user object
-// destructor.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/inside.hpp - makes a CUDA call inside a host function, callback, host node or user
+// object destructor.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -9,7 +10,7 @@
 
 namespace weir::conformance {
 
-// What a call may use.
+// The objects that a call may use.
 struct InsideEnv {
   CUstream other = nullptr;
   CUstream self = nullptr;
@@ -19,7 +20,7 @@ struct InsideEnv {
   CUevent spare_event = nullptr;
   CUevent done = nullptr;  // recorded with timing, complete
   CUgraph graph = nullptr;
-  CUgraphNode node = nullptr;  // a memset node in it
+  CUgraphNode node = nullptr;  // a memset node in the graph
   CUgraphExec exec = nullptr;
   CUgraphExec spare_exec = nullptr;
   CUdeviceptr mem = 0;
@@ -28,8 +29,8 @@ struct InsideEnv {
 };
 using InsideCall = std::function<CUresult(InsideEnv&)>;
 
-// Makes the call inside of `kind` ("hostfn", "callback", "hostnode" or "userobj") and records what
-// it answered.
+// Makes the call inside of `kind` ("hostfn", "callback", "hostnode" or "userobj") and records its
+// result.
 void run_inside(Rec& r, const std::string& kind, const InsideCall& call);
 
 }  // namespace weir::conformance

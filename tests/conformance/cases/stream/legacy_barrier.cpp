@@ -1,10 +1,13 @@
-// cases/legacy_barrier.cpp - the legacy default stream waits for blocking streams and they for it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/legacy_barrier.cpp - the legacy default stream waits for blocking streams and they
+// for it.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// A gate in `first`; a memset in `second`. Does the memset wait for the gate?
+// Closes a gate in `first` and enqueues a memset in `second`. Records whether the memset waits for
+// the gate.
 void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
   Cell c = new_cell();
   ValueGate v;

@@ -1,4 +1,5 @@
-// cases/legacy_order.cpp - orders made through the legacy stream.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/legacy_order.cpp - order between streams made by the legacy stream.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

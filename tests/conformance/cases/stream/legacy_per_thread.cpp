@@ -1,4 +1,5 @@
-// cases/legacy_per_thread.cpp - the per-thread default stream of this thread and of others.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/legacy_per_thread.cpp - the per-thread default stream of this thread and of others.
 #include "probe/probe.hpp"
 
 #include <thread>
@@ -6,7 +7,8 @@
 namespace weir::conformance {
 namespace {
 
-// A gate in `first`; a memset in `second`. Does the memset wait for the gate?
+// Closes a gate in `first` and enqueues a memset in `second`. Records whether the memset waits for
+// the gate.
 void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
   Cell c = new_cell();
   ValueGate v;
@@ -48,8 +50,8 @@ void legacy_per_thread_cases() {
     OK(cuStreamSynchronize(PER_THREAD));
   });
   add("legacy.other_threads_per_thread", [](Rec& r) {
-    // A legacy operation of this thread against another thread's per-thread default stream, both
-    // ways.
+    // A legacy operation of this thread and another thread's per-thread default stream, in both
+    // directions.
     ValueGate v;
     Cell c = new_cell();
     Trace& armed = new_trace();
@@ -85,7 +87,7 @@ void legacy_per_thread_cases() {
     OK(cuCtxSynchronize());
   });
   add("legacy.per_thread_of_ended_thread", [](Rec& r) {
-    // a thread that ends with work in its per-thread stream
+    // a thread ends while its per-thread stream has work
     Cell c = new_cell(), d = new_cell();
     Event e;
     ValueGate v;

@@ -1,4 +1,5 @@
-// cases/legacy_work.cpp - each kind of work in the legacy stream.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/legacy_work.cpp - each kind of work in the legacy stream.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

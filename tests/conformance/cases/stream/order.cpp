@@ -1,4 +1,5 @@
-// cases/order.cpp - orders across streams made with events.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/order.cpp - order between streams made with events.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

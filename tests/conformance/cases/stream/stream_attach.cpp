@@ -1,4 +1,5 @@
-// cases/stream_attach.cpp - attaching managed memory; streams used by two threads.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/stream_attach.cpp - attaching managed memory; streams used by two threads.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -19,7 +20,7 @@ void stream_attach_cases() {
     OK(cuCtxSynchronize());
     cuMemFree(m);
   });
-  // one call a case: the driver may crash on some of them
+  // one call for each case, because some crash a driver
   struct Attach {
     const char* name;
     unsigned flags;

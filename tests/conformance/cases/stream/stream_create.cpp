@@ -1,4 +1,5 @@
-// cases/stream_create.cpp - creation and what a stream answers about itself.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/stream_create.cpp - creation, and queries of a stream's properties.
 #include "probe/probe.hpp"
 
 #include <utility>

@@ -1,4 +1,6 @@
-// cases/stream_order.cpp - first in, first out within a stream; independence between streams.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/stream_order.cpp - first in, first out within a stream; independence between
+// streams.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/stream_query.cpp - query, synchronize and destroy.
+// SPDX-License-Identifier: Apache-2.0
+// cases/stream/stream_query.cpp - query, synchronize and destroy.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {

@@ -1,5 +1,6 @@
-// cases/extsem.cpp - semaphores that others made, as far as it goes without a graphics library that
-// could make one.
+// SPDX-License-Identifier: Apache-2.0
+// cases/sync/extsem.cpp - external semaphores, as far as possible without a graphics API that
+// creates one.
 #include "cases/stream/inside.hpp"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc(unsigned type, int fd) {
   return d;
 }
 
-// Imports a file descriptor that names no semaphore, and looks whether it is still the caller's.
+// Imports a file descriptor that is not a semaphore, and records whether the caller still owns it.
 void rec_import(Rec& r, const std::string& key, unsigned type, int fd) {
   CUexternalSemaphore out = nullptr;
   const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = desc(type, fd);

@@ -1,4 +1,5 @@
-// cases/memop.cpp - stream memory operations.
+// SPDX-License-Identifier: Apache-2.0
+// cases/sync/memop.cpp - stream memory operations.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -6,8 +7,8 @@
 namespace weir::conformance {
 namespace {
 
-// Waits in a stream with the given start value; reports whether it is held, and whether `release`
-// lets it go.
+// Waits in a stream with the given start value; records whether the stream is blocked, and whether
+// `release` unblocks it.
 void rec_wait32(Rec& r, const std::string& key, uint32_t start, uint32_t value, unsigned flags,
                 uint32_t release) {
   Stream s(NB);

@@ -1,5 +1,6 @@
-// cases/memop_access.cpp - stream memory operations on words that the device may only read, or not
-// even that.
+// SPDX-License-Identifier: Apache-2.0
+// cases/sync/memop_access.cpp - stream memory operations on words that the device may only read, or
+// not access at all.
 #include "cases/memory/ranges.hpp"
 
 #include <sys/mman.h>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr uint32_t kWas = 5;
 
-// A page of the host's that nobody may write, registered as such.
+// A read-only page of the host, registered as such.
 class ReadOnlyPage {
  public:
   ReadOnlyPage() {
@@ -35,7 +36,7 @@ class ReadOnlyPage {
   void* page_;
 };
 
-// Mapped memory whose first word is kWas, and of which the device has that access.
+// Mapped memory whose first word is kWas, with the given access for the device.
 class MappedWith {
  public:
   explicit MappedWith(int access) {
@@ -53,8 +54,8 @@ class MappedWith {
   Piece memory_;
 };
 
-// What is called, and what comes of it on the device. What follows a failure there says nothing
-// more.
+// Records a call's result, and its effect on the device. After a failure there, later results mean
+// nothing.
 void rec_call(Rec& r, const std::string& key, CUstream s, const std::function<CUresult()>& call) {
   if (r.k(key, call()) != CUDA_SUCCESS) return;
   if (r.k(key + ".sync", cuStreamSynchronize(s)) != CUDA_SUCCESS) throw Abort{key};
@@ -68,7 +69,7 @@ void rec_waits(Rec& r, CUdeviceptr at) {
   rec_call(r, "batch", s, [&] { return cuStreamBatchMemOp(s, 1, &op, 0); });
 }
 
-// The value is another one, so that a write that is done shows in the host's own page, too.
+// The value is different, so that a successful write is visible in the host's page, too.
 void rec_writes(Rec& r, CUdeviceptr at) {
   Stream s(NB);
   rec_call(r, "write32", s, [&] { return cuStreamWriteValue32(s, at, kWas + 1, 0); });
@@ -84,7 +85,7 @@ void rec_batch_write(Rec& r, CUdeviceptr at) {
   r.k("first_of_batch", first.get());
 }
 
-// As nodes, which are only made and not run.
+// Adds the operations as nodes, which do not run.
 void rec_nodes(Rec& r, CUdeviceptr at) {
   for (const bool write : {false, true}) {
     const std::string key = write ? "write" : "wait";
@@ -109,7 +110,7 @@ void rec_nodes(Rec& r, CUdeviceptr at) {
 void memop_access_cases() {
   const struct {
     const char* name;
-    int access;  // of mapped memory; -1 is the registered page
+    int access;  // for mapped memory; -1 is the registered page
   } memories[] = {{"read_only_registration", -1},
                   {"mapped_without_access", CU_MEM_ACCESS_FLAGS_PROT_NONE},
                   {"mapped_read_only", CU_MEM_ACCESS_FLAGS_PROT_READ},

@@ -1,4 +1,5 @@
-// cases/memop_batch.cpp - batches of stream memory operations, and what a capture makes of them.
+// SPDX-License-Identifier: Apache-2.0
+// cases/sync/memop_batch.cpp - batches of stream memory operations, also in a capture.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -45,7 +46,7 @@ CUstreamBatchMemOpParams op_flush() {
 
 void memop_batch_cases() {
   add("memop.batch_in_order", [](Rec& r) {
-    // Each wait is satisfied by the write before it, in both widths.
+    // The write before each wait satisfies it, in both widths.
     Stream s(NB);
     Cell a = new_cell(), b = new_cell();
     on_release([a, b] { a.set64(~0ull >> 1), b.set64(~0ull >> 1); });
@@ -98,7 +99,7 @@ void memop_batch_cases() {
     r.k("sync", cuStreamSynchronize(s));
   });
   add("memop.batch_bad_last", [](Rec& r) {
-    // Is anything done of a batch of which one operation is refused?
+    // whether any operation of a batch with an invalid one takes effect
     Stream s(NB);
     Cell a = new_cell();
     CUstreamBatchMemOpParams unknown = op_write(a.d, 1);
@@ -164,7 +165,7 @@ void memop_batch_cases() {
     r.k("b", b.get64() == (1ull << 40));
   });
   add("memop.captured_bad", ISO, [](Rec& r) {
-    // Which refusals end a capture?
+    // which errors invalidate a capture
     const std::pair<const char*, CUresult (*)(CUstream, Cell)> bad[] = {
         {"null", [](CUstream s, Cell) { return cuStreamWriteValue32(s, 0, 1, 0); }},
         {"misaligned", [](CUstream s, Cell c) { return cuStreamWriteValue32(s, c.d + 1, 1, 0); }},

@@ -1,4 +1,5 @@
-// cases/memop_words.cpp - stream memory operations: which words, flags and comparisons they take.
+// SPDX-License-Identifier: Apache-2.0
+// cases/sync/memop_words.cpp - stream memory operations: valid words, flags and comparisons.
 #include "probe/probe.hpp"
 
 #include <cstring>
@@ -10,7 +11,7 @@ namespace {
 // A word and a value for which every comparison holds: equal, a common bit, and not all ones.
 constexpr uint32_t kAlways = 5;
 
-// A wait that holds already and a write of what is there, 32 and 64 bits wide, at one address.
+// A satisfied wait and a write of the current value, 32 and 64 bits wide, at one address.
 void rec_word(Rec& r, const std::string& key, CUstream s, CUdeviceptr at) {
   r.k(key + ".wait32", cuStreamWaitValue32(s, at, 0, CU_STREAM_WAIT_VALUE_GEQ));
   r.k(key + ".wait64", cuStreamWaitValue64(s, at, 0, CU_STREAM_WAIT_VALUE_GEQ));
@@ -48,7 +49,7 @@ void memop_words_cases() {
     r.k("sync", cuStreamSynchronize(s));
   });
   add("memop.cyclic64", [](Rec& r) {
-    // Held waits are let go by a value that satisfies whatever they compare with.
+    // A value that satisfies every comparison releases blocked waits.
     Stream s(NB);
     const struct {
       const char* n;
@@ -154,7 +155,7 @@ void memop_words_cases() {
     r.k("sync", cuStreamSynchronize(s));
   });
   add("memop.small_allocation", ISO, [](Rec& r) {
-    // Eight bytes where the program asked for four.
+    // An 8-byte write where the program uses four bytes.
     Stream s(NB);
     DevMem d(4);
     OK(cuMemsetD32(d, 0, 1));
@@ -185,7 +186,7 @@ void memop_words_cases() {
     r.k("second", late(n));
   });
   add("memop.released_by_other_work", [](Rec& r) {
-    // What else writes the word: sets and copies of another stream, in device memory.
+    // Other writes of the word: memsets and copies of another stream, in device memory.
     Stream s(NB), t(NB);
     DevMem d(256);
     const CUdeviceptr p = d;
@@ -234,7 +235,7 @@ void memop_words_cases() {
     r.k("sync", cuCtxSynchronize());
   });
   add("memop.older_forms", [](Rec& r) {
-    // The entry points of CUDA 8, and those of the per-thread default stream.
+    // The entry points of CUDA 8, and those for the per-thread default stream.
     Stream s(NB);
     Cell c = new_cell(1), d = new_cell(1);
     const char* suffixes[] = {"", "_ptsz", "_v2_ptsz"};

@@ -1,4 +1,6 @@
-// cases/two_access.cpp - access between the contexts of two devices: asking, giving, taking back.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_access.cpp - peer access between the contexts of two devices: queried,
+// enabled, disabled. In these files, near is device 0 and far is device 1.
 #include "probe/probe.hpp"
 
 #include <string>

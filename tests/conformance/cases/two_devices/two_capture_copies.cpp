@@ -1,4 +1,6 @@
-// cases/two_capture_copies.cpp - copies, sets and allocations across devices, captured.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_capture_copies.cpp - captured copies, memsets and allocations across
+// devices.
 #include "cases/two_devices/two_reach.hpp"
 
 #include <algorithm>
@@ -6,7 +8,8 @@
 namespace weir::conformance {
 namespace {
 
-// The call in a capture of the stream; then, if it went well, the graph run once in a near stream.
+// Makes the call in a capture of the stream; if it succeeds, launches the graph once in a stream of
+// device 0.
 void captured(Rec& r, const std::string& key, CUstream s, CUstream run_in,
               const std::function<CUresult()>& f, const std::function<bool()>& did) {
   begin(s);
@@ -96,7 +99,8 @@ void two_capture_copies_cases() {
         [state = state](Rec& r) { sets(r, state); });
   }
   add("two.captured_alloc", SECOND_DEVICE, [](Rec& r) {
-    // Begun in a near stream, allocated in the far one and in the near one from the far pool.
+    // Begun in a stream of device 0; allocates in a stream of device 1, and in one of device 0 from
+    // device 1's pool.
     const SecondDevice device1;
     Stream s(NB);
     Event f;

@@ -1,10 +1,11 @@
-// cases/two_captures.cpp - captures that spread from one device's stream to the other's.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_captures.cpp - captures that fork from one device's stream to the other's.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// From a near stream to the far one and back, with an event of each side.
+// Forks from a stream of device 0 to one of device 1 and joins back, with an event of each device.
 CUgraph fork_and_join(Rec& r, const SecondDevice& device1, CUstream s, Trace* t) {
   Event f;
   CUevent j = nullptr;
@@ -73,7 +74,7 @@ void two_captures_cases() {
     rec_end(r, "end", s);
   });
   add("two.capture_begun_at_far", SECOND_DEVICE, [](Rec& r) {
-    // Begun and ended while the near context is current.
+    // Begun and ended while device 0's context is current.
     const SecondDevice device1;
     r.k("begin", cuStreamBeginCapture(device1.s, GLOBAL));
     r.k("set", cuMemsetD32Async(device1.mem, 3, 16, device1.s));
@@ -90,7 +91,7 @@ void two_captures_cases() {
     r.k("word", get_word(device1.ctx, device1.mem));
   });
   add("two.capture_unsafe_calls", SECOND_DEVICE, [](Rec& r) {
-    // What the mode forbids is forbidden for the other device too.
+    // The mode prohibits calls for the other device, too.
     const SecondDevice device1;
     Stream s(NB);
     const auto while_near = [&](const char* key, const auto& f) {
@@ -120,7 +121,8 @@ void two_captures_cases() {
     OK(cuStreamSynchronize(device1.s));
   });
   add("two.capture_blocking_and_far_legacy", SECOND_DEVICE, [](Rec& r) {
-    // A blocking near stream captures: the near legacy stream must not be used, the far one may.
+    // A blocking stream of device 0 captures: device 0's legacy stream is prohibited, device 1's is
+    // not.
     const SecondDevice device1;
     Stream s(BL);
     begin(s);
@@ -134,7 +136,8 @@ void two_captures_cases() {
     rec_end(r, "end", s);
   });
   add("two.capture_far_event", SECOND_DEVICE, [](Rec& r) {
-    // An uncaptured far event in a near capture, and a near capture's event outside of it.
+    // An uncaptured event of device 1 in a capture of device 0, and a captured event of device 0
+    // outside of it.
     const SecondDevice device1;
     Stream s(NB);
     Event f;
@@ -159,7 +162,7 @@ void two_captures_cases() {
     OK(cuEventDestroy(there));
   });
   add("two.capture_fork_with_near_event", SECOND_DEVICE, [](Rec& r) {
-    // The join recorded with an event of the wrong device.
+    // The join is recorded with an event of the wrong device.
     const SecondDevice device1;
     Stream s(NB);
     Event f;

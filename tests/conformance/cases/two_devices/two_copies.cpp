@@ -1,5 +1,6 @@
-// cases/two_copies.cpp - linear copies of far memory, by who may reach it, in streams of either
-// device.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_copies.cpp - linear copies of device 1's memory, by its accessibility, in
+// streams of either device.
 #include "cases/two_devices/two_reach.hpp"
 
 namespace weir::conformance {
@@ -7,8 +8,8 @@ namespace {
 
 CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
-// The near context is current, whatever the stream. What only reads far memory comes first, for a
-// write may end it all.
+// Device 0's context is current, whatever the stream. Reads of device 1's memory come first,
+// because a failing write may end all contexts.
 void in_stream(Rec& r, Reached::State state, bool far_stream) {
   const SecondDevice device1;
   const Stream near(NB);
@@ -42,7 +43,7 @@ void in_stream(Rec& r, Reached::State state, bool far_stream) {
          [&] { return cuMemcpyPeerAsync(f2, device1.ctx, f, device1.ctx, kCopied, s); });
 }
 
-// Without a stream.
+// Synchronous copies.
 void at_once(Rec& r, Reached::State state) {
   const SecondDevice device1;
   const Reached reached(state, device1);

@@ -1,4 +1,5 @@
-// cases/two_events.cpp - events of one device in streams of the other.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_events.cpp - events of one device in streams of the other.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -116,7 +117,8 @@ void two_events_cases() {
     OK(cuStreamSynchronize(device1.s));
   });
   add("two.event_recorded_again_across", SECOND_DEVICE, [](Rec& r) {
-    // A near event, recorded in a near stream that is held, then refused or taken in a far one.
+    // An event of device 0, recorded in a blocked stream of device 0, then waited for in a stream
+    // of device 1.
     const SecondDevice device1;
     const Stream s(NB);
     const Event near;

@@ -1,11 +1,12 @@
-// cases/two_graph_memory.cpp - memory nodes for the far device, and access that nodes give to
-// others.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_graph_memory.cpp - memory nodes for device 1, and the access that nodes
+// give to other devices.
 #include "cases/two_devices/two_reach.hpp"
 
 namespace weir::conformance {
 namespace {
 
-// A node's parameters: memory of a device, and up to two devices let in.
+// A node's parameters: memory of a device, and up to two devices with access.
 struct Params {
   CUDA_MEM_ALLOC_NODE_PARAMS p = alloc_params(4096);
   CUmemAccessDesc let[2] = {access_from(g.dev), access_from(SecondDevice::dev)};
@@ -35,7 +36,7 @@ cuuint64_t used(CUdevice device) {
 
 void two_graph_memory_cases() {
   add("two.alloc_node_access", SECOND_DEVICE, [](Rec& r) {
-    // Which devices may be let in, and how.
+    // Which devices may get access, and which kind.
     const SecondDevice device1;
     Graph gr;
     const auto add_one = [&](const char* key, Params& q) {
@@ -100,7 +101,7 @@ void two_graph_memory_cases() {
         });
   }
   add("two.alloc_node_and_set", SECOND_DEVICE, [](Rec& r) {
-    // Allocated, set by a node of the far context, copied here, freed: all in one graph.
+    // Allocated, set by a node of device 1's context, copied to device 0, freed: all in one graph.
     const SecondDevice device1;
     const Stream s(NB);
     Graph gr;

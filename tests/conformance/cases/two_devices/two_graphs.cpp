@@ -1,5 +1,6 @@
-// cases/two_graphs.cpp - graph nodes of the far device, built by hand: copies and sets with a
-// context, launched on either side.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_graphs.cpp - nodes of device 1 in graphs built by hand: copies and memsets
+// with a context, launched on either device.
 #include "cases/two_devices/two_reach.hpp"
 
 namespace weir::conformance {
@@ -15,7 +16,7 @@ CUresult add_copy_in(CUcontext c, CUgraph gr, CUdeviceptr to, CUdeviceptr from, 
   return cuGraphAddMemcpyNode(n, gr, nullptr, 0, &q, c);
 }
 
-// Instantiates, launches, waits; what the word holds is recorded.
+// Instantiates, launches, waits, and records the word.
 void run(Rec& r, const std::string& key, CUgraph gr, CUstream s, const Words& at) {
   CUgraphExec x = nullptr;
   if (r.k(key + ".instantiate", cuGraphInstantiate(&x, gr, 0)) != CUDA_SUCCESS) return;
@@ -83,7 +84,7 @@ void two_graphs_cases() {
         [state = state](Rec& r) { copy_nodes(r, state); });
   }
   add("two.set_node_context", SECOND_DEVICE, [](Rec& r) {
-    // What an executable graph takes in place of a node of another context, and of another device's
+    // Which changes an executable accepts for a node of another context, and of another device's
     // memory.
     const SecondDevice device1;
     const Stream s(NB);
@@ -134,8 +135,8 @@ void two_graphs_cases() {
     r.k("update.result", info.result);
   });
   add("two.graph_of_both", SECOND_DEVICE, [](Rec& r) {
-    // A set of far memory, a copy to the near device after it, a label behind; updated from another
-    // such graph.
+    // A memset of device 1's memory, a copy to device 0 after it, a label behind; updated from
+    // another such graph.
     const SecondDevice device1;
     const Stream s(NB);
     Trace& t = new_trace();
@@ -162,7 +163,7 @@ void two_graphs_cases() {
     r.k("ran", t.str());
   });
   add("two.memop_nodes", SECOND_DEVICE, [](Rec& r) {
-    // Words of pinned memory, written by nodes of the far context.
+    // Nodes of device 1's context write words of pinned memory.
     const SecondDevice device1;
     const Stream s(NB);
     Cell c = new_cell();

@@ -1,4 +1,6 @@
-// cases/two_mapped.cpp - memory without addresses on the far device, mapped for one device or both.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_mapped.cpp - allocations of device 1 without addresses, mapped for one
+// device or both.
 #include "cases/memory/ranges.hpp"
 #include "cases/two_devices/two_reach.hpp"
 
@@ -58,14 +60,14 @@ void two_mapped_cases() {
     r.k("release", cuMemRelease(h));
   });
   add("two.mapped_and_peer_access", SECOND_DEVICE, [](Rec& r) {
-    // Peer access of the contexts gives none to mapped memory.
+    // Peer access of the contexts does not apply to mapped memory.
     const SecondDevice device1;
     OK(device1.enable_access_from_first());
     const Reached m(Reached::State::mapped_far, device1);
     rec_access(r, "peer", m.p);
   });
   add("two.mapped_twice", SECOND_DEVICE, [](Rec& r) {
-    // One piece of far memory at two addresses: for each device one.
+    // An allocation of device 1 at two addresses: one for each device.
     const SecondDevice device1;
     const CUmemAllocationProp props = there();
     CUmemGenericAllocationHandle h = 0;
@@ -83,8 +85,8 @@ void two_mapped_cases() {
     OK(cuMemRelease(h));
   });
   add("two.mapped_while_far_is_current", SECOND_DEVICE, [](Rec& r) {
-    // Near memory made, mapped and opened while the far context is current; and by nobody's
-    // context.
+    // Memory of device 0 created, mapped and made accessible while device 1's context is current,
+    // and without a context.
     const SecondDevice device1;
     const auto all = [&](const std::string& key) {
       CUmemGenericAllocationHandle h = 0;

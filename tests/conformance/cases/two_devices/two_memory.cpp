@@ -1,5 +1,6 @@
-// cases/two_memory.cpp - what is said of the far device's memory, and host and managed memory that
-// both devices use.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_memory.cpp - attributes of device 1's memory, and host and managed memory
+// that both devices use.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/ranges.hpp"
 #include "cases/two_devices/two_reach.hpp"
@@ -62,7 +63,7 @@ void two_memory_cases() {
     r.k("sync_memops", cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, device1.mem));
   });
   add("two.pinned_memory", SECOND_DEVICE, [](Rec& r) {
-    // Made while the near context is current, portable or not; used by the far device.
+    // Allocated while device 0's context is current, portable or not; used by device 1.
     const SecondDevice device1;
     for (const unsigned flags : {0u, 1u, 2u, 3u}) {
       const std::string n = "f" + std::to_string(flags);
@@ -146,7 +147,7 @@ void two_memory_cases() {
     rec_pointer(r, "pointer", m);
   });
   add("two.array_copies", SECOND_DEVICE, [](Rec& r) {
-    // An array of the far device, and linear memory here.
+    // An array of device 1, and linear memory of device 0.
     const SecondDevice device1;
     const Stream s(NB);
     CUarray a = nullptr;

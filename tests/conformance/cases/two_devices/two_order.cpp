@@ -1,4 +1,5 @@
-// cases/two_order.cpp - what waits for what between two devices.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_order.cpp - execution order between two devices.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -52,7 +53,7 @@ void two_order_cases() {
     OK(cuEventDestroy(there));
   });
   add("two.legacy_streams", SECOND_DEVICE, [](Rec& r) {
-    // A legacy stream is one device's: it waits for the blocking streams there only.
+    // A legacy stream belongs to one device: it waits only for that device's blocking streams.
     const SecondDevice device1;
     const Stream near_blocking(BL);
     const FarStream far_blocking(device1, BL);
@@ -117,7 +118,7 @@ void two_order_cases() {
     sync("far_while_far_held", device1.s, device1.ctx);
   });
   add("two.copy_waits_for_stream_only", SECOND_DEVICE, [](Rec& r) {
-    // A copy between the devices in a near stream, while streams of the far one are held.
+    // A copy between the devices in a stream of device 0, while streams of device 1 are blocked.
     const SecondDevice device1;
     const Stream s(NB);
     const FarStream far_blocking(device1, BL);
@@ -165,8 +166,8 @@ void two_order_cases() {
     r.k("then", get_word(device1.ctx, device1.mem));
   });
   add("two.graph_waits", SECOND_DEVICE, [](Rec& r) {
-    // One executable graph launched in a near stream and then in a far one: the second launch waits
-    // for the first.
+    // An executable graph launched in a stream of device 0 and then in one of device 1: the second
+    // launch waits for the first.
     const SecondDevice device1;
     const Stream s(NB);
     ValueGate v;

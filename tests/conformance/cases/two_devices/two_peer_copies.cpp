@@ -1,4 +1,5 @@
-// cases/two_peer_copies.cpp - copies that name a context for each side: right ones, wrong ones,
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_peer_copies.cpp - copies that name a context for each side: right, wrong,
 // none.
 #include "cases/two_devices/two_reach.hpp"
 
@@ -98,7 +99,7 @@ void two_peer_copies_cases() {
     OK(cuStreamSynchronize(device1.s));
   });
   add("two.peer_copy_waits_for", SECOND_DEVICE, [](Rec& r) {
-    // Which streams of the two devices must be done before a copy by the host begins?
+    // which streams of the two devices a synchronous copy waits for
     const SecondDevice device1;
     const Stream near(NB), blocking_near(BL);
     CUstream blocking_far = nullptr;

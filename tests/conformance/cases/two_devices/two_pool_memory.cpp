@@ -1,5 +1,6 @@
-// cases/two_pool_memory.cpp - memory of one device's pool, allocated and freed in streams of the
-// other.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_pool_memory.cpp - memory of one device's pool, allocated and freed in
+// streams of the other.
 #include "cases/memory/pool/pools.hpp"
 #include "cases/two_devices/two_reach.hpp"
 
@@ -80,7 +81,7 @@ void two_pool_memory_cases() {
     r.k("sync", cuStreamSynchronize(device1.s));
   });
   add("two.alloc_in_far_stream", SECOND_DEVICE, [](Rec& r) {
-    // Whose pool: the stream's device's, or that of what is current?
+    // which pool is used: that of the stream's device, or that of the current context
     const SecondDevice device1;
     const Stream s(NB);
     CUdeviceptr p = 0;
@@ -150,7 +151,8 @@ void two_pool_memory_cases() {
     freed("far_held", device1.s);
   });
   add("two.reuse_across_devices", SECOND_DEVICE, [](Rec& r) {
-    // Memory freed in a near stream, asked for again in a far one that an event orders behind.
+    // Memory freed in a stream of device 0, allocated again in one of device 1 that an event orders
+    // behind.
     const SecondDevice device1;
     const Stream s(NB);
     const FarPool pool;

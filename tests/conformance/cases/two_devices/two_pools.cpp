@@ -1,5 +1,6 @@
-// cases/two_pools.cpp - which device may reach a pool's memory, as pools say it, and which pool is
-// current.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_pools.cpp - which devices may access a pool's memory, as the pool reports
+// it, and which pool is current.
 #include "cases/memory/pool/pools.hpp"
 #include "cases/memory/ranges.hpp"
 #include "cases/two_devices/two_reach.hpp"
@@ -97,7 +98,7 @@ void two_pools_cases() {
     OK(cuMemPoolDestroy(p));
   });
   add("two.pool_access_of_memory", SECOND_DEVICE, [](Rec& r) {
-    // What each pointer says, of memory that is older than the access and of newer memory.
+    // The attributes of pointers allocated before and after the access was given.
     const SecondDevice device1;
     const CUmemoryPool p = far_pool();
     const CUdeviceptr older = pool_alloc(p, 4096, device1.s);

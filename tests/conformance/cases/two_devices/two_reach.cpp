@@ -1,4 +1,5 @@
-// cases/two_reach.cpp - memory of the far device, who may reach it, and calls that try to.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_reach.cpp - device 1's memory, its accessibility, and calls that use it.
 #include "cases/two_devices/two_reach.hpp"
 
 #include "cases/memory/ranges.hpp"
@@ -55,7 +56,8 @@ Reached::Reached(State state, const SecondDevice& device1) : owner(device1.ctx),
       state == State::default_pool_peer)
     OK(device1.enable_access_to_first());
   if (state == State::pool_read) {
-    // A driver may know no such access to a pool (two.pool_access says so): then there is none.
+    // A driver may lack this kind of access to a pool (two.pool_access says so): then there is
+    // none.
     const CUmemAccessDesc near = access_from(g.dev, CU_MEM_ACCESS_FLAGS_PROT_READ);
     cuMemPoolSetAccess(pool_, &near, 1);
   }

@@ -1,4 +1,5 @@
-// cases/two_reach.hpp - memory of the far device, who may reach it, and calls that try to.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_reach.hpp - device 1's memory, its accessibility, and calls that use it.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -8,24 +9,24 @@
 
 namespace weir::conformance {
 
-// kFarBytes of device 1's memory of some kind. The owner is a context that surely reaches it.
+// kFarBytes of device 1's memory of some kind. The owner is a context that certainly has access.
 class Reached {
  public:
-  // What the far memory is, and what was done so that the near device may reach it.
+  // The kind of device 1's memory, and what gives device 0 access to it.
   enum class State {
-    plain,          // cuMemAlloc, and nothing
-    plain_peer,     // the near context has peer access to the far one
-    plain_reverse,  // only the far context has, to the near one
-    pool,           // of a pool of its own, and nothing
-    pool_peer,      // peer access of the contexts, both ways
-    pool_read,      // the pool's access for the near device
+    plain,          // cuMemAlloc, without peer access
+    plain_peer,     // device 0's context has peer access to device 1's
+    plain_reverse,  // only device 1's context has peer access, to device 0's
+    pool,           // of a separate pool, without access
+    pool_peer,      // peer access of the contexts, in both directions
+    pool_read,      // pool access for device 0
     pool_readwrite,
-    pool_taken_back,  // given, then taken
-    default_pool,     // of the far device's own pool, and nothing
+    pool_taken_back,  // given, then removed
+    default_pool,     // of device 1's default pool, without access
     default_pool_peer,
     default_pool_readwrite,
-    mapped_far,   // cuMemCreate, with access for the far device
-    mapped_near,  // for the near device only
+    mapped_far,   // cuMemCreate, with access for device 1
+    mapped_near,  // for device 0 only
     mapped_both
   };
   struct Named {
@@ -55,9 +56,8 @@ class Reached {
 CUmemAccessDesc access_from(CUdevice device,
                             CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-// Calls that put work into a stream, one after the other. What is recorded of each is its answer
-// and, where that is success, whether the work did what it should. After work that ends in an
-// error, which loses the contexts, no more calls are made.
+// Enqueues calls one after the other. Records each call's result and, on success, whether the work
+// had its effect. After work that fails, which loses the contexts, it makes no more calls.
 class Tried {
  public:
   explicit Tried(Rec& r) : r_(r) {}
@@ -69,9 +69,9 @@ class Tried {
   bool lost_ = false;
 };
 
-// Words from one memory to another one: put, copied by the call, and looked at.
+// Copies of words from one memory to another: written, copied by the call, and checked.
 struct Words {
-  CUcontext owner;  // null: memory of the host
+  CUcontext owner;  // null: host memory
   CUdeviceptr at;
 };
 class Copied {
@@ -87,7 +87,7 @@ class Copied {
 
 constexpr size_t kCopied = 64;  // bytes
 
-// One case a state: `group` and the state's name.
+// Adds one case for each state: `group` and the state's name.
 void add_for_each_state(const std::string& group, unsigned flags,
                         void (*body)(Rec&, Reached::State));
 

@@ -1,5 +1,6 @@
-// cases/two_shapes.cpp - copies of far memory that have a shape, or come in batches, by who may
-// reach it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_shapes.cpp - copies of device 1's memory with two or three dimensions, or
+// in batches, by its accessibility.
 #include "cases/two_devices/two_reach.hpp"
 
 #include <cstring>
@@ -71,7 +72,7 @@ void shapes(Rec& r, Reached::State state) {
     const Words &to = reads ? here : there, &from = reads ? there : here;
     c.copy(key + (reads ? ".from" : ".to"), s, to, from, [&] { return copy(to.at, from.at); });
   };
-  // What only reads far memory comes first, for a write may end it all.
+  // Reads of device 1's memory come first, because a failing write may end all contexts.
   for (const bool now : {true, false}) {
     reads = now;
     one_way("rectangle", [&](CUdeviceptr to, CUdeviceptr from) {

@@ -1,4 +1,6 @@
-// cases/two_streams.cpp - a far stream used while the near context is current.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_streams.cpp - a stream of device 1 used while device 0's context is
+// current.
 #include "probe/probe.hpp"
 
 #include <atomic>
@@ -78,7 +80,7 @@ void two_streams_cases() {
     OK(cuStreamSynchronize(device1.s));
   });
   add("two.stream_host_function_context", SECOND_DEVICE, [](Rec& r) {
-    // What is current in a callback of a far stream?
+    // which context is current in a callback of a stream of device 1
     const SecondDevice device1;
     static std::atomic<int> seen;
     seen = -1;

@@ -1,6 +1,7 @@
-// cases/two_writes.cpp - sets, writes and waits of far memory by a stream of the near device, by
-// who may reach it. Each has a process of its own, for what cannot be reached may end every
-// context.
+// SPDX-License-Identifier: Apache-2.0
+// cases/two_devices/two_writes.cpp - memsets, value writes and waits on device 1's memory by a
+// stream of device 0, by its accessibility. Each case has its own process, because an inaccessible
+// address may end every context.
 #include "cases/two_devices/two_reach.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// probe/build_graph.cpp - adding nodes to a graph, one line each.
+// SPDX-License-Identifier: Apache-2.0
+// probe/graph/build_graph.cpp - adds nodes to a graph, one line each.
 #include "probe/graph/build_graph.hpp"
 
 #include "probe/driver.hpp"

@@ -1,5 +1,6 @@
-// probe/build_graph.hpp - adding nodes to a graph, one line each. Every add_ aborts the case if the
-// driver refuses.
+// SPDX-License-Identifier: Apache-2.0
+// probe/graph/build_graph.hpp - adds nodes to a graph, one line each. Every add_ function aborts
+// the case if the driver fails.
 #pragma once
 
 #include "probe/gates.hpp"
@@ -23,10 +24,10 @@ CUgraphNode add_memop(CUgraph gr, const Nodes& deps, CUstreamBatchMemOpParams op
 CUgraphNode add_record(CUgraph gr, const Nodes& deps, CUevent e);
 CUgraphNode add_wait(CUgraph gr, const Nodes& deps, CUevent e);
 
-// A node that waits until the gate opens, without holding a thread of the driver.
+// Adds a node that waits until the gate opens, without occupying a thread of the driver.
 CUgraphNode add_gate(CUgraph gr, const Nodes& deps, ValueGate& v);
 
-// A node that allocates; *out is the address. A node that frees.
+// Nodes that allocate (*out receives the address) and free.
 CUDA_MEM_ALLOC_NODE_PARAMS alloc_params(size_t bytes);
 CUgraphNode add_alloc(CUgraph gr, const Nodes& deps, size_t bytes, CUdeviceptr* out);
 CUgraphNode add_free(CUgraph gr, const Nodes& deps, CUdeviceptr d);
@@ -40,8 +41,8 @@ CUDA_MEMCPY3D copy_params(CUmemorytype dst_type, void* dst_host, CUdeviceptr dst
                           CUmemorytype src_type, const void* src_host, CUdeviceptr src_device,
                           size_t n);
 
-// The same copy, told where its memory is by addresses alone (CU_MEMORYTYPE_UNIFIED); the address
-// of memory of the host.
+// Returns the copy with both sides given by address only (CU_MEMORYTYPE_UNIFIED). as_address()
+// gives the address of host memory.
 CUDA_MEMCPY3D by_address(CUDA_MEMCPY3D p);
 CUdeviceptr as_address(const void* host);
 
@@ -49,7 +50,7 @@ CUstreamBatchMemOpParams op_wait(CUdeviceptr a, uint32_t v,
                                  unsigned flags = CU_STREAM_WAIT_VALUE_GEQ);
 CUstreamBatchMemOpParams op_write(CUdeviceptr a, uint32_t v, unsigned flags = 0);
 
-// The parameters of a conditional node for cuGraphAddNode.
+// Returns the parameters of a conditional node for cuGraphAddNode.
 CUgraphNodeParams cond_params(CUgraphConditionalHandle h, CUgraphConditionalNodeType type,
                               unsigned size);
 

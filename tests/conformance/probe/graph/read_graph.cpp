@@ -1,4 +1,5 @@
-// probe/read_graph.cpp - what a graph or a capture looks like, in the words of the recording.
+// SPDX-License-Identifier: Apache-2.0
+// probe/graph/read_graph.cpp - describes a graph or a capture in the recording's notation.
 #include "probe/graph/read_graph.hpp"
 
 #include "probe/driver.hpp"

@@ -1,4 +1,5 @@
-// probe/read_graph.hpp - what a graph or a capture looks like, in the words of the recording.
+// SPDX-License-Identifier: Apache-2.0
+// probe/graph/read_graph.hpp - describes a graph or a capture in the recording's notation.
 #pragma once
 
 #include "probe/graph/build_graph.hpp"
@@ -10,7 +11,7 @@ namespace weir::conformance {
 
 class Rec;
 
-// A count, or kUnknown where the driver does not say.
+// Stands for a count that the driver does not return.
 constexpr size_t kUnknown = 9999;
 size_t count_nodes(CUgraph gr);
 size_t count_edges(CUgraph gr);
@@ -22,14 +23,14 @@ Nodes nodes_of(CUgraph gr);
 std::string type_of(CUgraphNode n);
 std::string listed_types(CUgraph gr);  // in the driver's order
 
-// The name of a host node's label, "set<value>" for a memset, the kind of any other node.
+// Returns the label of a host node, "set<value>" for a memset, the type of any other node.
 std::string node_label(CUgraphNode n);
 
-// "a,b,c/a>b,b>c": the labels of the nodes and of the edges, each list sorted. Equal labels get a
-// number in the order in which the driver lists them; an edge with data ends in "!type:port".
+// Returns "a,b,c/a>b,b>c": the labels of the nodes and of the edges, each list sorted. Equal labels
+// are numbered in the driver's order; an edge with data ends in "!type:port".
 std::string describe(CUgraph gr);
 
-// A capture in progress.
+// Begins a capture.
 void begin(CUstream s, CUstreamCaptureMode m = GLOBAL);
 CUgraph end_ok(CUstream s);
 std::string capture_status(CUstream s);
@@ -38,7 +39,7 @@ cuuint64_t capture_id(CUstream s);
 CUgraph capture_graph(CUstream s);
 std::string capture_dep_labels(CUstream s);
 
-// Ends a capture, records the result and what graph came back, and destroys it.
+// Ends a capture, records the result and the graph, and destroys it.
 void rec_end(Rec& r, const std::string& key, CUstream s);
 
 }  // namespace weir::conformance

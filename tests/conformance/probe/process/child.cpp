@@ -1,4 +1,5 @@
-// probe/child.cpp - a process that runs the cases it is given, one after the other.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/child.cpp - a process that runs the cases it is given, one after the other.
 #include "probe/process/child.hpp"
 
 #include "probe/driver.hpp"
@@ -49,9 +50,9 @@ void watchdog(double watchdog_limit_s) {
 }  // namespace
 
 void child_environment(bool alone) {
-  // Many hardware queues, so that streams do not wait for each other by accident. They make
-  // contexts slower to create, and a process with one case needs few. No lazy loading while a
-  // stream is held.
+  // Many hardware queues keep unrelated streams from blocking each other. They make contexts slower
+  // to create, and a process with one case needs few. Lazy loading is off, because it would wait
+  // for blocked streams.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", alone ? "8" : "32", 0);
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }
@@ -106,7 +107,7 @@ void child_warm_up() {
   cuMemsetD8(g.dbuf, 0, 64);
   cuMemsetD32Async(g.dbuf, 0, 4, LEGACY);
   cuMemsetD32Async(g.dbuf + 64, 0, 4,
-                   PER_THREAD);  // beside the next, which nothing orders against it
+                   PER_THREAD);  // runs concurrently with the next one, unordered
   if (t) cuMemsetD32Async(g.dbuf, 0, 4, t);
   cuCtxSynchronize();
   CUgraph gr = nullptr;
@@ -215,14 +216,14 @@ int child_main(const std::vector<size_t>& list, double watchdog_limit_s) {
     protocol("B " + std::to_string(list[n]));
     run_case(cases()[list[n]], !raw, watchdog_limit_s);
     protocol("E");
-    // After the last case it does not matter.
+    // After the last case this does not matter.
     if (check && n + 1 < list.size() && !is_reusable()) {
       protocol("U");
       _exit(kNotReusable);
     }
   }
   protocol("D");
-  // No clean-up: what a case may have left in the driver must not decide how the process ends.
+  // No clean-up: objects that a case left in the driver must not affect how the process ends.
   _exit(0);
 }
 
@@ -232,7 +233,7 @@ int device_keeper_main() {
   CUcontext c = nullptr;
   if (cuInit(0) == CUDA_SUCCESS) {
     cuDevicePrimaryCtxRetain(&c, 0);
-    cuDevicePrimaryCtxRetain(&c, SecondDevice::dev);  // refused where there is none
+    cuDevicePrimaryCtxRetain(&c, SecondDevice::dev);  // fails if there is none
   }
   for (;;) pause();
 }

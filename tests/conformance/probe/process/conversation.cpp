@@ -1,4 +1,6 @@
-// probe/conversation.cpp - the parent listens to one child until it ends or is late.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/conversation.cpp - the parent reads one child's messages until it ends or exceeds
+// its time.
 #include "probe/cases.hpp"
 #include "probe/process/run.hpp"
 #include "probe/process/spawn.hpp"
@@ -15,7 +17,7 @@
 namespace weir::conformance {
 namespace {
 
-constexpr double kSetupLimit = 40;  // seconds that contexts may take to be made
+constexpr double kSetupLimit = 40;  // seconds allowed for creating contexts
 
 class Conversation {
  public:
@@ -35,7 +37,7 @@ class Conversation {
   const std::vector<size_t>& list_;
   const bool may_repeat_;
   pid_t pid_ = -1;
-  size_t begun_ = 0;   // how many of the list
+  size_t begun_ = 0;   // the number of cases of the list that have started
   long current_ = -1;  // the case in progress
   Clock::time_point since_ = Clock::now();
   std::string fatal_;
@@ -47,7 +49,7 @@ void Conversation::give_up(const std::vector<size_t>& list, const std::string& w
   run_.complete(list);
 }
 
-// Seconds that the next message may take.
+// Returns the seconds within which the next message must arrive.
 double Conversation::watchdog_limit() const {
   if (current_ >= 0) return run_.limit_of(static_cast<size_t>(current_));
   const bool makes_context =

@@ -1,4 +1,5 @@
-// probe/ipc_peer.cpp - the other process of the IPC cases, and the conversation with it.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/ipc_peer.cpp - the other process of the IPC cases, and the messages to it.
 #include "probe/process/ipc_peer.hpp"
 
 #include "probe/driver.hpp"
@@ -100,14 +101,14 @@ void Peer::must(const std::string& line, int ms) {
 void Peer::wait_for_exit() {
   send("exit");
   if (receive() != "gone") throw Abort{"peer_exit"};
-  // Its pipes close long before a driver has taken down what it had.
+  // The pipes close long before the driver has released the process's resources.
   bool has_exited = false;
   reap(pid_, 5000, &has_exited);
   if (!has_exited) throw Abort{"peer_stays"};
   pid_ = -1;
 }
 
-// One byte goes with a descriptor: a message of nothing but control data may be lost.
+// A byte goes with the descriptor: a message of only control data may be lost.
 int Peer::descriptor() {
   pollfd ready{socket_, POLLIN, 0};
   if (poll(&ready, 1, 1000) <= 0) return -1;

@@ -1,5 +1,6 @@
-// probe/ipc_peer.hpp - another process of this program: one that opens handles it is sent, and
-// makes some to be opened.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/ipc_peer.hpp - another process of this program, which opens handles that it is sent
+// and creates handles.
 #pragma once
 
 #include "probe/record.hpp"
@@ -14,7 +15,7 @@ namespace weir::conformance {
 std::string to_hex(const void* p, size_t n);
 bool from_hex(const std::string& s, void* p, size_t n);
 
-// The process, asked one line at a time (peer_commands.hpp says what it understands). It ends with
+// The other process; it receives one command per line (peer_commands.hpp lists them). It ends with
 // its owner.
 class Peer {
  public:
@@ -27,10 +28,10 @@ class Peer {
   std::string receive(int ms = 5000);  // "no_answer" after ms, "gone" if it ended
   std::string request(const std::string& line, int ms = 5000);
 
-  // The same for what must go well: the case ends if it does not.
+  // Sends a command that must succeed; otherwise the case ends.
   void must(const std::string& line, int ms = 5000);
 
-  // For an answer that is a handle.
+  // Sends a command whose reply is a handle.
   template <class Handle>
   Handle handle(const std::string& line) {
     Handle got;
@@ -39,10 +40,10 @@ class Peer {
     return got;
   }
 
-  // The file descriptor that it sent, to be closed by the caller; -1 if there is none.
+  // Returns the received file descriptor, which the caller closes; -1 if there is none.
   int descriptor();
 
-  // Waits for its end after "exit" was sent.
+  // Waits until the process has ended, after "exit" was sent.
   void wait_for_exit();
 
  private:
@@ -50,7 +51,7 @@ class Peer {
   int in_ = -1, out_ = -1, socket_ = -1;
 };
 
-// Its whole life.
+// Runs the other process.
 int ipc_peer_main();
 
 // Sends a file descriptor to the owner of this process.

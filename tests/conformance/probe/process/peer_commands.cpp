@@ -1,4 +1,5 @@
-// probe/peer_commands.cpp - the verbs of the other process.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/peer_commands.cpp - the commands of the other process.
 #include "probe/process/peer_commands.hpp"
 
 #include "probe/driver.hpp"
@@ -57,7 +58,7 @@ const PeerCommands::NamedCommand PeerCommands::commands_[] = {
 
 namespace {
 
-// A handle, or why there is none.
+// Returns a handle, or the error if there is none.
 template <class Handle>
 std::string tell(CUresult result, const Handle& handle) {
   return result == CUDA_SUCCESS ? to_hex(&handle, sizeof handle) : result_name(result);

@@ -1,4 +1,5 @@
-// probe/peer_commands.hpp - what the other process of the IPC cases does when it is asked.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/peer_commands.hpp - what the other process of the IPC cases does when it is asked.
 #pragma once
 
 #include "probe/abi.hpp"
@@ -13,20 +14,20 @@ namespace weir::conformance {
 // the argument may be missing. The answer is the name of a result, a number, or a handle in
 // hexadecimal.
 //
-//   init                    the driver, the primary context of the first device
-//   exit                    ends the process there and then
-//   event HANDLE            opens an event                     make_event FLAGS    makes one; its
-//   handle event_handle            the handle of the event            query sync destroy  of the
-//   event record                  on the legacy stream               record_s wait_s     on the
-//   stream of its own hold                    its own stream stops here          open and goes on,
-//   all of it idle                    a query of its own stream mem HANDLE              opens
-//   memory                       make_mem BYTES      allocates; word i holds 1000 + i mem_handle
-//   OFFSET       a handle of an address in it       close free          of the memory read OFFSET
-//   a word of it                       write VALUE         its first word make_pool TYPES         a
-//   pool that can be exported        export_pool         sends its file descriptor pool_alloc BYTES
-//   memory of it, filled as make_mem   export_pointer      what describes that memory pool_free
-//   frees that memory                  pool_destroy        ends the pool pool_attr NUMBER        an
-//   attribute of it
+// init                   the driver, the primary context of the first device
+// exit                   ends the process at once
+// event HANDLE           opens an event           | make_event FLAGS  makes one; its handle
+// event_handle           the event's handle       | query sync destroy  of the event
+// record                 on the legacy stream     | record_s wait_s   on its own stream
+// hold                   its own stream stops     | open              all of it goes on
+// idle                   queries its own stream
+// mem HANDLE             opens memory             | make_mem BYTES    word i holds 1000 + i
+// mem_handle OFFSET      handle of an address     | close free        of the memory
+// read OFFSET            a word of it             | write VALUE       its first word
+// make_pool TYPES        an exportable pool       | export_pool       sends its descriptor
+// pool_alloc BYTES       memory as by make_mem    | export_pointer    describes that memory
+// pool_free              frees that memory        | pool_destroy      destroys the pool
+// pool_attr NUMBER       an attribute of it
 class PeerCommands {
  public:
   std::string answer(const std::string& line);
@@ -72,7 +73,7 @@ class PeerCommands {
   std::array<CUdeviceptr, kSlots> memory_{};
   CUmemoryPool pool_ = nullptr;
   CUstream stream_ = nullptr;
-  unsigned char* word_ = nullptr;  // what hold() waits for
+  unsigned char* word_ = nullptr;  // the word that hold() waits for
   CUdeviceptr word_dev_ = 0;
   uint32_t holds_ = 0;
 };

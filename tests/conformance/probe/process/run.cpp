@@ -1,4 +1,5 @@
-// probe/run.cpp - the parent: which child runs which cases, and what is printed.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/run.cpp - the parent: assigns cases to children, and prints the results.
 #include "probe/process/run.hpp"
 
 #include "probe/cases.hpp"
@@ -13,7 +14,7 @@ namespace weir::conformance {
 namespace {
 
 constexpr int kMostRetries = 12;
-constexpr size_t kSmallUnit = 16;  // cases of one child where children cost next to nothing
+constexpr size_t kSmallUnit = 16;  // cases of one child if children are cheap to start
 
 bool has_process_of_its_own(const Case& c) { return c.flags & (ISO | RAW); }
 
@@ -57,7 +58,7 @@ double Run::limit_of(size_t i) const {
   return options.case_limit * (cases()[i].flags & SLOW ? kSlowFactor : 1);
 }
 
-// Once it is known that there is no second device, no process need be started to say so again.
+// Once one child has found no second device, no other process has to be started for these cases.
 void Run::answer_for_one_device(Unit* list) {
   if (!one_device) return;
   const auto needs_two = std::stable_partition(
@@ -89,7 +90,7 @@ void Run::run_unit(Unit list) {
   }
 }
 
-// One unit a group; a case that needs a process of its own is a unit of its own.
+// Makes one unit per group, and one for each case that needs its own process.
 void Run::units(std::vector<Unit>* shared, std::vector<Unit>* alone,
                 std::vector<Unit>* last) const {
   std::string group;
@@ -111,7 +112,7 @@ void Run::units(std::vector<Unit>* shared, std::vector<Unit>* alone,
     }
   }
   if (!options.device) {
-    // Small pieces of everything, so that nobody is left with a long one at the end.
+    // Splits the shared units into small pieces, so that no worker has a long one at the end.
     for (const Unit& u : *shared)
       for (size_t i = 0; i < u.size(); i += kSmallUnit)
         alone->emplace_back(u.begin() + i, u.begin() + std::min(i + kSmallUnit, u.size()));

@@ -1,5 +1,6 @@
-// probe/run.hpp - the parent: never touches CUDA; starts children, watches them, prints the lines
-// in order.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/run.hpp - the parent: never calls CUDA; starts children, watches them, prints the
+// lines in order.
 #pragma once
 
 #include "probe/options.hpp"
@@ -14,18 +15,18 @@
 namespace weir::conformance {
 
 struct Result {
-  std::vector<std::string> kv;  // "key=value", in the order in which they came
+  std::vector<std::string> kv;  // "key=value", in the order of recording
   std::string outcome;          // empty, or a marker after the values
   bool done = false;
-  bool again = false;  // it ran into its limit: to be run once more, alone
+  bool again = false;  // exceeded its limit: runs once more, alone
   double seconds = 0;
 };
 
-// What a case that needs a second device answers where there is one.
+// The outcome of a case that needs a second device if there is one device.
 inline constexpr const char* kOneDevice = "skipped=one_device";
 
-// One run over the selected cases; cases are named by their index in cases(). One case's result is
-// written by one thread only.
+// A run over the selected cases. Cases are identified by their index in cases(). Only one thread
+// writes a case's result.
 class Run {
  public:
   Run(const Options& options, FILE* out);
@@ -35,16 +36,16 @@ class Run {
   std::vector<Result> results;
   std::atomic<int> restarts{0};
   std::atomic<long> children{0}, setup_ms{0};
-  std::atomic<bool> one_device{false};  // a child has said so
+  std::atomic<bool> one_device{false};  // set when a child reports it
 
-  // Runs every selected case that is not done.
+  // Runs every selected case that is not complete.
   void all();
 
-  // Marks cases as finished, and prints what is finished up to the first that is not.
+  // Marks cases as complete, and prints the complete ones up to the first that is not.
   void complete(const std::vector<size_t>& list);
 
-  // A case has ended: complete, or, if it was late, to be run once more, for the GPU may have been
-  // busy just then. Where there is no device that others use, late is wrong.
+  // Records the end of a case: complete, or, after a timeout, to be repeated once, because the GPU
+  // may have been busy. Without a shared device a timeout is a failure.
   void finish(size_t i, bool may_repeat);
 
   double limit_of(size_t i) const;  // seconds
@@ -67,12 +68,12 @@ class Run {
   std::atomic<int> retries_{0};
 };
 
-// Runs one child over the list; returns the cases that it did not get to. `failures` counts the
-// children in a row that could not be set up: after the second, the cases say so.
+// Runs one child over the list; returns the cases that it did not reach. `failures` counts
+// consecutive children that could not be set up: after the second, the cases record that.
 std::vector<size_t> run_child(Run& run, const std::vector<size_t>& list, int* failures,
                               bool may_repeat);
 
-// "stream." of "stream.query"
+// Returns "stream." for "stream.query".
 std::string group_of(const std::string& name);
 
 }  // namespace weir::conformance

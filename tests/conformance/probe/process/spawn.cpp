@@ -1,4 +1,5 @@
-// probe/spawn.cpp - other processes of this program.
+// SPDX-License-Identifier: Apache-2.0
+// probe/process/spawn.cpp - starts other processes of this program.
 #include "probe/process/spawn.hpp"
 
 #include "probe/process/child.hpp"

@@ -1,4 +1,5 @@
-// stdexec/algorithms.hpp - just, then and sync_wait of what stands in for stdexec.
+// SPDX-License-Identifier: Apache-2.0
+// stdexec/algorithms.hpp - just, then and sync_wait of the replacement for stdexec.
 #pragma once
 
 #include <stdexec/concepts.hpp>
@@ -121,7 +122,7 @@ auto then(S&& from, F f) {
   return std::forward<S>(from) | then(std::move(f));
 }
 
-// Of a sender that says its values first.
+// The value types of a sender whose first completion signature is set_value_t.
 template <class... Values, class... Others>
 auto values_of(completion_signatures<set_value_t(Values...), Others...>) -> std::tuple<Values...>;
 
@@ -156,7 +157,7 @@ struct sync_wait_receiver {
   sync_wait_state<Values>* state;
 };
 
-// The values, or nothing if it was stopped.
+// Returns the values, or nothing if the sender was stopped.
 template <sender_in<env<>> S>
 auto sync_wait(S&& from) {
   using values = decltype(values_of(completion_signatures_of_t<S, env<>>{}));

@@ -1,5 +1,6 @@
-// stdexec/concepts.hpp - the concepts of what stands in for stdexec, and the function objects that
-// call the members of those who model them.
+// SPDX-License-Identifier: Apache-2.0
+// stdexec/concepts.hpp - the concepts of the replacement for stdexec, and the function objects that
+// call the members of types which model them.
 #pragma once
 
 #include <stdexec/stop_token.hpp>
@@ -16,7 +17,7 @@ struct receiver_tag {};
 struct operation_state_tag {};
 struct scheduler_tag {};
 
-// Environments and what they are asked.
+// Environments and their queries.
 
 template <class T>
 concept queryable = std::destructible<T>;
@@ -178,7 +179,7 @@ concept scheduler =
     } -> std::same_as<std::remove_cvref_t<S>>;
 };
 
-// Of the run loop only what its scheduler says to be.
+// A run loop's scheduler, only as far as its concept.
 struct run_loop {
   struct its_scheduler {
     using scheduler_concept = scheduler_tag;

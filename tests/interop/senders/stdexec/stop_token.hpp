@@ -1,4 +1,5 @@
-// stdexec/stop_token.hpp - the stop tokens of what stands in for stdexec.
+// SPDX-License-Identifier: Apache-2.0
+// stdexec/stop_token.hpp - the stop tokens of the replacement for stdexec.
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuda/std/weir_names.h - cuda::std is std.
 #pragma once
 

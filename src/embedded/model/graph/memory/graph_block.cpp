@@ -1,4 +1,5 @@
-// model/graph_block.cpp - addresses that come and go, and their record in the address map.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/memory/graph_block.cpp - addresses of graph memory, and their address map record.
 #include "embedded/model/graph/memory/graph_block.hpp"
 
 #include "embedded/engine/wait_log.hpp"
@@ -10,19 +11,21 @@
 
 namespace weir::embedded::model {
 
-// Of the device nothing is taken yet.
-std::shared_ptr<graph_block> graph_block::make(device& on, std::size_t bytes, std::uint64_t users) {
+// The block does not count as used memory of the device until a launch claims it.
+std::shared_ptr<graph_block> graph_block::make(device& target_device, std::size_t bytes,
+                                               std::uint64_t users) {
   engine::wait_log::enabled.store(true, std::memory_order_relaxed);
   backing addresses = backing::allocate(backing::extent_of(bytes), nullptr);
   if (!addresses) return nullptr;
-  auto made = std::make_shared<graph_block>(on, bytes, users, addresses.get());
+  auto created = std::make_shared<graph_block>(target_device, bytes, users, addresses.get());
   addresses.release();
-  if (made->fits()) poison(made->at, made->extent);  // until it is launched
-  return made;
+  if (created->fits()) poison(created->at, created->extent);  // until it is launched
+  return created;
 }
 
-graph_block::graph_block(device& of, std::size_t count, std::uint64_t user_devices, void* start)
-    : on{of},
+graph_block::graph_block(device& owner_device, std::size_t count, std::uint64_t user_devices,
+                         void* start)
+    : memory_device{owner_device},
       at{start},
       bytes{count},
       extent{backing::extent_of(count)},
@@ -36,9 +39,9 @@ graph_block::~graph_block() {
   backing::deallocate(at, extent, nullptr);
 }
 
-// One that the device has no room for is never launched. To tell the sanitizer of it would take an
-// eighth of its size.
-bool graph_block::fits() const noexcept { return bytes <= on.total_memory(); }
+// A block larger than the device's memory is never launched. It is not poisoned, because the
+// sanitizer's shadow would take an eighth of its size.
+bool graph_block::fits() const noexcept { return bytes <= memory_device.total_memory(); }
 
 void graph_block::drop_pages() noexcept { backing::drop_pages(at, extent); }
 

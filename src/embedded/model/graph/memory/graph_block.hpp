@@ -1,5 +1,5 @@
-// model/graph_block.hpp - memory that a node of a graph allocates: addresses that are fixed when
-// the node is made.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/memory/graph_block.hpp - memory of an allocation node, with fixed addresses.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,28 @@ namespace weir::embedded::model {
 struct allocation;
 class device;
 
-// The addresses are there from the making of the node on, and nobody else's as long as a node, an
-// executable or a launch in flight may use them, or what a launch left there lives. Memory counts
-// against the device, and the address map tells of an allocation, as launches come and go
+// The memory of an allocation node. Its addresses exist from the creation of the node, while a
+// node, an executable or a launch in flight may use them, or a launch's allocation is live.
+// Launches change whether the memory counts against the device and is live in the address map
 // (graph_memory.hpp).
 //
-// A node that comes after the free of an earlier one in its graph may have the same block.
+// An allocation node after the free of an earlier one in its graph may use the earlier node's
+// block.
 //
-// Thread safety: what is guarded is said below; the rest does not change.
+// Thread safety: members are guarded as noted below; the others do not change.
 struct graph_block : std::enable_shared_from_this<graph_block> {
-  // What launches have made of it.
+  // The state that launches give it.
   enum class state : std::uint8_t {
-    unused,     // nobody's; work may still use it up to `free_at`
-    submitted,  // a launch, or a free in stream order, that uses it is being submitted
-    live,       // an allocation that a launch has left behind
+    unused,     // not in use; earlier work may use it up to `free_at`
+    submitted,  // a launch or a stream-ordered free that uses it is being submitted
+    live,       // a launch has allocated it and not freed it
   };
 
-  // Null where there are no addresses for so many bytes. Throws std::bad_alloc.
-  static std::shared_ptr<graph_block> make(device& on, std::size_t bytes, std::uint64_t users);
+  // Returns null if the system has no addresses. Throws std::bad_alloc.
+  static std::shared_ptr<graph_block> make(device& target_device, std::size_t bytes,
+                                           std::uint64_t users);
 
-  graph_block(device& on, std::size_t bytes, std::uint64_t users, void* at);
+  graph_block(device& target_device, std::size_t bytes, std::uint64_t users, void* at);
   ~graph_block();
   graph_block(const graph_block&) = delete;
   graph_block& operator=(const graph_block&) = delete;
@@ -43,30 +45,31 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
     return reinterpret_cast<abi::CUdeviceptr>(at);
   }
 
-  // Can it be launched: has the device room for it when nothing else is there?
+  // Returns true if the device's whole memory is large enough for it. Otherwise it is never
+  // launched.
   [[nodiscard]] bool fits() const noexcept;
-  // Lets the system have its pages back. What was in them is lost.
+  // Returns its pages to the system. Their contents are lost.
   void drop_pages() noexcept;
 
-  device& on;
+  device& memory_device;
   void* const at;
   const std::size_t bytes;    // of the node that it was made for
-  const std::size_t extent;   // what it occupies, and counts against the device
-  const std::uint64_t users;  // a bit for each device that may use it, by its ordinal
+  const std::size_t extent;   // the bytes that it occupies, and that count against the device
+  const std::uint64_t users;  // a bit for the ordinal of each device that may use it
   allocation& record;         // in the address map; live while the block is
 
   // Guarded by the lock of the graphs.
-  abi::CUgraph owning_graph = nullptr;  // whose nodes allocate it
+  abi::CUgraph owning_graph = nullptr;  // the graph whose nodes allocate it
   abi::CUgraphNode freed_by = nullptr;  // the node of that graph that frees it
-  std::vector<abi::CUgraph> freed_in;   // the other graphs that have a node that frees it
+  std::vector<abi::CUgraph> freed_in;   // the other graphs with a node that frees it
 
-  // Guarded by the lock of the graphs' memory.
+  // Guarded by the lock of the graph memory.
   state status = state::unused;
   bool backed = false;                          // counts against the device
-  std::size_t number = 0;                       // while it does: its place among those
-  engine::point free_at{};                      // while it is unused
-  std::shared_ptr<graph_block> self_reference;  // itself, while it is live
-  std::size_t live_bytes = 0;                   // of the allocation that is live
+  std::size_t number = 0;                       // if backed: its index among the backed blocks
+  engine::point free_at{};                      // if unused: the end of its last use
+  std::shared_ptr<graph_block> self_reference;  // keeps it alive while it is live
+  std::size_t live_bytes = 0;                   // the size of the live allocation
 };
 
 }  // namespace weir::embedded::model

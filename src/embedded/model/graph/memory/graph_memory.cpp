@@ -1,4 +1,5 @@
-// model/graph_memory.cpp - memory of graphs that is freed by calls, trimmed and counted.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/memory/graph_memory.cpp - frees, trims and counts the memory of graphs.
 #include "embedded/model/graph/memory/graph_memory.hpp"
 
 #include <mutex>
@@ -17,8 +18,7 @@ using state = graph_block::state;
 
 namespace {
 
-// The end of a free: the memory is nobody's unless a launch has it by now, and the block's
-// addresses may go.
+// Ends a free: poisons the memory unless a launch uses it by now, and releases the block.
 struct release_allocation {
   std::shared_ptr<graph_block>* block;
 
@@ -33,9 +33,9 @@ struct release_allocation {
 
 }  // namespace
 
-// The addresses stay what they are until the work is done that was submitted before.
-CUresult free(allocation& record, std::uintptr_t address, stream* in) {
-  auto held = std::make_unique<std::shared_ptr<graph_block>>();
+// The addresses stay reserved until all work submitted so far is done.
+CUresult free(allocation& record, std::uintptr_t address, stream* target_stream) {
+  auto block_reference = std::make_unique<std::shared_ptr<graph_block>>();
   std::shared_ptr<graph_block> block;
   std::size_t bytes = 0;
   {
@@ -48,13 +48,13 @@ CUresult free(allocation& record, std::uintptr_t address, stream* in) {
     bytes = std::exchange(block->live_bytes, 0);
     (void)record.close();
   }
-  *held = block;
-  const engine::operation last =
-      engine::make_operation(release_allocation{held.get()}, engine::operation_kind::work, true);
+  *block_reference = block;
+  const engine::operation last = engine::make_operation(release_allocation{block_reference.get()},
+                                                        engine::operation_kind::work, true);
   engine::point until{};
   try {
-    if (in != nullptr) {
-      until = in->submit(last);
+    if (target_stream != nullptr) {
+      until = target_stream->submit(last);
     } else {
       run_when_idle(last);
     }
@@ -66,35 +66,37 @@ CUresult free(allocation& record, std::uintptr_t address, stream* in) {
     block->self_reference = block;
     throw;
   }
-  held.release();
+  block_reference.release();
   const std::lock_guard lock{graph_memory_account::mutex()};
   block->status = state::unused;
   block->free_at = until;
   return CUDA_SUCCESS;
 }
 
-void trim(device& of) noexcept {
+void trim(device& owner_device) noexcept {
   const std::lock_guard lock{graph_memory_account::mutex()};
-  of.graph_memory.trim(of);
+  owner_device.graph_memory.trim(owner_device);
 }
 
-bool get(device& of, CUgraphMem_attribute attribute, std::size_t& value) noexcept {
+bool get(device& owner_device, CUgraphMem_attribute attribute, std::size_t& value) noexcept {
   const std::lock_guard lock{graph_memory_account::mutex()};
-  const graph_memory_account& account = of.graph_memory;
+  const graph_memory_account& account = owner_device.graph_memory;
   switch (attribute) {
-    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: value = account.used(of); return true;
-    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: value = account.used_high(of); return true;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: value = account.used(owner_device); return true;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: value = account.used_high(owner_device); return true;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: value = account.reserved(); return true;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: value = account.reserved_high(); return true;
   }
   return false;
 }
 
-bool reset(device& of, CUgraphMem_attribute attribute) noexcept {
+bool reset(device& owner_device, CUgraphMem_attribute attribute) noexcept {
   const std::lock_guard lock{graph_memory_account::mutex()};
   switch (attribute) {
-    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: of.graph_memory.reset_used_high(); return true;
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: of.graph_memory.reset_reserved_high(); return true;
+    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: owner_device.graph_memory.reset_used_high(); return true;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+      owner_device.graph_memory.reset_reserved_high();
+      return true;
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: break;
   }
@@ -104,7 +106,7 @@ bool reset(device& of, CUgraphMem_attribute attribute) noexcept {
 void forget(graph_block& ending) noexcept {
   const std::lock_guard lock{graph_memory_account::mutex()};
   ending.record.backing_block.store(nullptr, std::memory_order_relaxed);
-  if (ending.backed) ending.on.graph_memory.remove(ending);
+  if (ending.backed) ending.memory_device.graph_memory.remove(ending);
 }
 
 }  // namespace weir::embedded::model::graph_memory

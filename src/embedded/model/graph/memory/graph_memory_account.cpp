@@ -1,4 +1,5 @@
-// model/graph_memory_account.cpp - pieces of a device taken for graphs, and given back.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/memory/graph_memory_account.cpp - reserves chunks of a device for graphs.
 #include "embedded/model/graph/memory/graph_memory_account.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace weir::embedded::model {
 
 namespace {
 
-std::size_t round_to_chunks(const device& of, std::size_t bytes) noexcept {
-  return (bytes + of.chunk() - 1) / of.chunk() * of.chunk();
+std::size_t round_to_chunks(const device& owner_device, std::size_t bytes) noexcept {
+  return (bytes + owner_device.chunk() - 1) / owner_device.chunk() * owner_device.chunk();
 }
 
 bool is_idle(const graph_block& block) noexcept {
@@ -26,11 +27,11 @@ std::mutex& graph_memory_account::mutex() noexcept {
   return of_all;
 }
 
-bool graph_memory_account::reserve(device& from, std::size_t bytes) noexcept {
-  const std::size_t wanted = round_to_chunks(from, bytes);
-  if (wanted <= reserved_) return true;
-  if (!from.reserve_memory(wanted - reserved_)) return false;
-  reserved_ = wanted;
+bool graph_memory_account::reserve(device& source_device, std::size_t bytes) noexcept {
+  const std::size_t requested = round_to_chunks(source_device, bytes);
+  if (requested <= reserved_) return true;
+  if (!source_device.reserve_memory(requested - reserved_)) return false;
+  reserved_ = requested;
   reserved_high_ = std::max(reserved_high_, reserved_);
   return true;
 }
@@ -52,32 +53,32 @@ void graph_memory_account::remove(graph_block& block) noexcept {
   used_ -= block.extent;
 }
 
-bool graph_memory_account::reserve_from_idle(device& from, std::size_t more) noexcept {
+bool graph_memory_account::reserve_from_idle(device& source_device, std::size_t more) noexcept {
   for (std::size_t i = backed_.size(); i-- > 0;) {
     if (!is_idle(*backed_[i])) continue;
     backed_[i]->drop_pages();
     remove(*backed_[i]);
-    if (reserve(from, used_ + more)) return true;
+    if (reserve(source_device, used_ + more)) return true;
   }
   return false;
 }
 
-void graph_memory_account::trim(device& to) noexcept {
+void graph_memory_account::trim(device& target_device) noexcept {
   for (std::size_t i = backed_.size(); i-- > 0;) {
     if (!is_idle(*backed_[i])) continue;
     backed_[i]->drop_pages();
     remove(*backed_[i]);
   }
-  const std::size_t needed = round_to_chunks(to, used_);
-  to.release_memory(reserved_ - needed);
+  const std::size_t needed = round_to_chunks(target_device, used_);
+  target_device.release_memory(reserved_ - needed);
   reserved_ = needed;
 }
 
-std::size_t graph_memory_account::used(const device& of) const noexcept {
-  return round_to_chunks(of, used_);
+std::size_t graph_memory_account::used(const device& owner_device) const noexcept {
+  return round_to_chunks(owner_device, used_);
 }
-std::size_t graph_memory_account::used_high(const device& of) const noexcept {
-  return round_to_chunks(of, used_high_);
+std::size_t graph_memory_account::used_high(const device& owner_device) const noexcept {
+  return round_to_chunks(owner_device, used_high_);
 }
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
-// model/graph_memory_account.hpp - how much of a device the memory of graphs takes, and whose it
-// is.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/memory/graph_memory_account.hpp - the memory of a device that graphs use and reserve.
 #pragma once
 
 #include <cstddef>
@@ -11,37 +11,36 @@ namespace weir::embedded::model {
 class device;
 struct graph_block;
 
-// A device's. What is reserved is taken from the device in whole pieces (device::chunk()), and
-// stays so until it is trimmed; what is used of it belongs to blocks.
+// The account of a device. Memory is reserved from the device in whole chunks (device::chunk())
+// until it is trimmed. The used part of it belongs to blocks.
 class graph_memory_account {
  public:
-  // Guards all accounts, and what they say of blocks (graph_block.hpp). Not held while work is
-  // submitted, nor while a block ends. All members need it.
+  // Guards all accounts and the state of blocks (graph_block.hpp). Not held while work is submitted
+  // or a block is destroyed. All members below require it.
   static std::mutex& mutex() noexcept;
 
-  // Sees to it that so many bytes can be used in all. False where the device has not that much
-  // left.
-  bool reserve(device& from, std::size_t bytes) noexcept;
+  // Reserves `bytes` bytes in total. Returns false if the device has too little memory left.
+  bool reserve(device& source_device, std::size_t bytes) noexcept;
 
-  // A block has memory from now on, or not any more. Room for it is made first, which throws
+  // Count or uncount the memory of a block. make_room() must be called before add(), and throws
   // std::bad_alloc.
   void make_room(std::size_t blocks) { backed_.reserve(backed_.size() + blocks); }
   void add(graph_block& block) noexcept;
   void remove(graph_block& block) noexcept;
 
-  // The same for so many bytes more than are used, with the memory of blocks that nothing uses any
-  // more.
-  bool reserve_from_idle(device& from, std::size_t more) noexcept;
+  // Makes `more` bytes available besides the used ones, by taking the memory of idle blocks.
+  // Returns false if that is not enough.
+  bool reserve_from_idle(device& source_device, std::size_t more) noexcept;
 
-  // Gives back to the device what is not used, with all that lies idle.
-  void trim(device& to) noexcept;
+  // Returns the reserved memory that is not used, including that of idle blocks, to the device.
+  void trim(device& target_device) noexcept;
 
   [[nodiscard]] const std::vector<graph_block*>& backed() const noexcept { return backed_; }
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
 
-  // In whole pieces.
-  [[nodiscard]] std::size_t used(const device& of) const noexcept;
-  [[nodiscard]] std::size_t used_high(const device& of) const noexcept;
+  // Rounded up to whole chunks.
+  [[nodiscard]] std::size_t used(const device& owner_device) const noexcept;
+  [[nodiscard]] std::size_t used_high(const device& owner_device) const noexcept;
   [[nodiscard]] std::size_t reserved() const noexcept { return reserved_; }
   [[nodiscard]] std::size_t reserved_high() const noexcept { return reserved_high_; }
   void reset_used_high() noexcept { used_high_ = used_; }

@@ -1,4 +1,5 @@
-// model/graph_memory_launch.cpp - memory that launches get, leave behind and free.
+// SPDX-License-Identifier: Apache-2.0
+// model/graph/memory/graph_memory_launch.cpp - the memory that launches claim, leave and free.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -26,21 +27,20 @@ void for_each_allocated(const graph_memory_usage& usage, Visitor&& visit) {
   for (const auto& [block, bytes] : usage.leftovers) visit(*block);
 }
 
-// Where memory changes hands in stream order, the pages of those who had it go once their work is
-// done; not if they have got other memory meanwhile, nor if they have lost that, too, and work
-// still uses it: who has it now sees to the pages then.
+// Drops the pages of displaced blocks once their work is done. Skips blocks that have memory again
+// or are in use, because their current use determines when their pages are dropped.
 struct drop_pages {
-  blocks* of;
+  blocks* displaced;
 
   void run() const noexcept {
     {
       const std::lock_guard lock{graph_memory_account::mutex()};
-      for (const auto& block : *of) {
+      for (const auto& block : *displaced) {
         if (!block->backed && block->status == state::unused && block->free_at.reached())
           block->drop_pages();
       }
     }
-    delete of;
+    delete displaced;
   }
 };
 
@@ -74,28 +74,30 @@ CUresult launch::begin(bool frees_on_launch) {
       }
     }
     if (again) return CUDA_ERROR_OUT_OF_MEMORY;
-    for_each_allocated(
-        usage_, [&](const graph_block& block) { pool_registry::release_all_idle(block.on, &in_); });
+    for_each_allocated(usage_, [&](const graph_block& block) {
+      pool_registry::release_all_idle(block.memory_device, &in_);
+    });
   }
 }
 
-// Finds memory for all blocks that have none. False where there is none; what changes hands is in
-// `displaced_blocks_`.
+// Finds memory for all blocks that have none. Returns false if there is too little. Blocks that
+// lose their memory are in `displaced_blocks_`.
 bool launch::get_memory() {
   std::vector<std::pair<device*, std::size_t>> requirements;
   for_each_allocated(usage_, [&](graph_block& block) {
     if (block.backed) return;
-    auto known =
-        std::ranges::find(requirements, &block.on, &std::pair<device*, std::size_t>::first);
+    auto known = std::ranges::find(requirements, &block.memory_device,
+                                   &std::pair<device*, std::size_t>::first);
     if (known == requirements.end())
-      known = requirements.insert(requirements.end(), {&block.on, 0});
+      known = requirements.insert(requirements.end(), {&block.memory_device, 0});
     known->second += block.extent;
-    block.on.graph_memory.make_room(usage_.internal.size() + usage_.leftovers.size());
+    block.memory_device.graph_memory.make_room(usage_.internal.size() + usage_.leftovers.size());
   });
-  for (const auto& [on, bytes] : requirements)
-    displaced_blocks_->reserve(displaced_blocks_->size() + on->graph_memory.backed().size());
+  for (const auto& [target_device, bytes] : requirements)
+    displaced_blocks_->reserve(displaced_blocks_->size() +
+                               target_device->graph_memory.backed().size());
 
-  // What the launch itself uses is not taken for others of its blocks.
+  // Marked first, so that the launch does not take memory from its own blocks.
   for_each_allocated(usage_, [](graph_block& block) {
     if (block.status == state::unused) block.status = state::submitted;
   });
@@ -110,28 +112,29 @@ bool launch::get_memory() {
   return enough;
 }
 
-bool launch::find_memory(device& on, std::size_t bytes) noexcept {
-  graph_memory_account& account = on.graph_memory;
-  if (account.reserve(on, account.used() + bytes) || account.reserve_from_idle(on, bytes))
+bool launch::find_memory(device& target_device, std::size_t bytes) noexcept {
+  graph_memory_account& account = target_device.graph_memory;
+  if (account.reserve(target_device, account.used() + bytes) ||
+      account.reserve_from_idle(target_device, bytes))
     return true;
-  // What the stream is through with when it comes to this launch.
+  // Reuses memory whose last use precedes this launch in the stream.
   const reuse_policy policy{in_.line(), true, reuse_policy::reuse_level::known};
-  std::size_t wanted = account.used() + bytes;
+  std::size_t requested = account.used() + bytes;
   for (graph_block* block : account.backed()) {
     if (block->status != state::unused || !policy.may_use(block->free_at)) continue;
-    auto held = block->weak_from_this().lock();
-    if (held == nullptr) continue;  // about to end
-    displaced_blocks_->push_back(std::move(held));
-    wanted -= block->extent;
-    if (account.reserve(on, wanted)) return true;
+    auto block_reference = block->weak_from_this().lock();
+    if (block_reference == nullptr) continue;  // it is being destroyed
+    displaced_blocks_->push_back(std::move(block_reference));
+    requested -= block->extent;
+    if (account.reserve(target_device, requested)) return true;
   }
   return false;
 }
 
 void launch::claim_memory() noexcept {
-  for (const auto& block : *displaced_blocks_) block->on.graph_memory.remove(*block);
+  for (const auto& block : *displaced_blocks_) block->memory_device.graph_memory.remove(*block);
   for_each_allocated(usage_, [&](graph_block& block) {
-    if (!block.backed) block.on.graph_memory.add(block);
+    if (!block.backed) block.memory_device.graph_memory.add(block);
     block.live_bytes = block.bytes;
     unpoison(block.at, block.extent);
     if (block.status == state::live) {

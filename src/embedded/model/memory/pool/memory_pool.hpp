@@ -1,5 +1,5 @@
-// model/memory_pool.hpp - stream-ordered allocation: blocks that go from one piece of work to the
-// next without a wait.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/pool/memory_pool.hpp - stream-ordered allocation: reuses blocks without host waits.
 #pragma once
 
 #include <atomic>
@@ -10,78 +10,82 @@
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
-#include "embedded/engine/spin_lock.hpp"
 #include "embedded/model/ipc/pool_sharing.hpp"
 #include "embedded/model/memory/allocation.hpp"
 #include "embedded/model/memory/pool/pool_location.hpp"
 #include "embedded/model/memory/pool/pool_range.hpp"
 #include "embedded/model/memory/pool/pool_space.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::model {
 
 class device;
 class stream;
 
-// A pool of blocks of device memory, or of whatever its place says (pool_location.hpp).
+// A pool of blocks of memory at a location (pool_location.hpp).
 //
-// A freed block stays, with the point at which its free is complete. It is given out again where
-// nothing can still be using it: in the timeline of its free, whose later work comes after it; in
-// one that has waited for the free (follow event dependencies); anywhere once the point is reached
-// (opportunistic); and, where there is no other memory left, in a timeline that is made to wait for
-// it (internal dependencies). pool_space.hpp has how blocks are split and joined.
+// A freed block keeps the point at which its free is complete. It is reused where no work can still
+// use it:
+// - in the timeline of its free, where later work comes after it;
+// - in a timeline that has waited for the free (follow event dependencies);
+// - anywhere once the point is reached (opportunistic);
+// - if no other memory is left, in a timeline that is made to wait for it (internal dependencies).
 //
-// Memory is reserved in chunks of 32 MiB, or of an eighth of a small device. One that lies idle
-// above the release threshold goes back to the device when a thread has waited for the work that
-// used it. As on an H200, a free is known to be complete only where the host has waited for it with
-// the stream, an event or the context; other calls that happen to wait do not tell.
+// pool_space.hpp splits and joins blocks.
 //
-// Objects are reused (handle_table.hpp): open() begins a life. pool_registry.hpp knows which there
-// are.
+// Memory is reserved in chunks of 32 MiB, or of an eighth of a small device. Idle chunks above the
+// release threshold return to the device once a thread has waited for the work that used them. As
+// on an H200, only host waits for the stream, an event or the context count; other calls that block
+// do not.
 //
-// Thread safety: all members, from any thread.
+// Objects are reused (handle_table.hpp): open() begins a life. pool_registry.hpp lists the pools.
+//
+// Thread safety: all members may be called from any thread.
 class memory_pool {
  public:
-  // Begins a life. The device is that of the place, or the first one. Throws std::bad_alloc.
-  void open(device& on, const pool_location& location, std::size_t max_bytes);
+  // Begins a lifetime. `target_device` is the device of the location, or device 0. Throws
+  // std::bad_alloc.
+  void open(device& target_device, const pool_location& location, std::size_t max_bytes);
 
-  // Ends it for the program: nothing is kept any more. It is finished when its last block is free.
+  // Destroys the pool for the program and sets its release threshold to 0. finished() returns true
+  // once its last block is free and its memory is returned.
   void end() noexcept;
   [[nodiscard]] bool finished() const noexcept;
 
-  // After that: gives its addresses back.
+  // Frees the addresses of a finished pool.
   void close() noexcept;
 
-  // Its handle, also once it is destroyed.
+  // Returns the handle of the pool, also after the pool is destroyed.
   [[nodiscard]] abi::CUmemoryPool handle() const noexcept { return handle_; }
   void set_handle(abi::CUmemoryPool handle) noexcept { handle_ = handle; }
 
-  // Which life it is in; another once end() was called.
+  // Returns the number of the pool's lifetime; end() increments it.
   [[nodiscard]] std::uint64_t generation() const noexcept {
     return generation_.load(std::memory_order_acquire);
   }
 
-  // A block for work that is submitted to the stream from now on. No bytes give null.
-  // CUDA_ERROR_OUT_OF_MEMORY where the pool's or the device's memory is used up;
-  // CUDA_ERROR_INVALID_VALUE where that life is over, also because it ends meanwhile. Throws
-  // std::bad_alloc.
+  // Allocates a block for work submitted to the stream from now on. 0 bytes give null. Returns
+  // CUDA_ERROR_OUT_OF_MEMORY if the pool's limit or the device's memory is reached. Returns
+  // CUDA_ERROR_INVALID_VALUE if the pool of that generation is destroyed before or during the call.
+  // Throws std::bad_alloc.
   abi::CUresult allocate(std::size_t bytes, stream& by, std::uint64_t expected_generation,
                          abi::CUdeviceptr* out);
 
-  // Takes back the block at an address; it is in use until the point. False if it is free already,
-  // or not what the caller took it for, because another thread freed it, too. Throws
-  // std::bad_alloc, and then nothing has changed.
+  // Frees the block at an address; it stays in use until the point. Returns false if another thread
+  // has freed it, or the record now belongs to another block. Throws std::bad_alloc without
+  // changing anything.
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
-  // Gives idle memory back to the device as long as `keep` bytes stay. What is not known to be
-  // complete stays.
+  // Returns idle memory to the device while at least `keep` bytes stay reserved. Memory not known
+  // to be unused stays.
   void trim(std::size_t keep) noexcept;
 
-  // The attributes: the reuse policies as int, all others in 64 bits.
+  // Get and set attributes: the reuse policies as int, all others as 64-bit values.
   abi::CUresult get(abi::CUmemPool_attribute attribute, void* value) const noexcept;
   abi::CUresult set(abi::CUmemPool_attribute attribute, const void* value) noexcept;
 
-  // What others may do with it: devices by their ordinals, the host and its node. Its own place may
-  // always do everything.
+  // The access of devices, by ordinal, and of the host and its node. The pool's own location always
+  // has full access.
   static constexpr int host = -1;
   static constexpr int host_node = -2;
   [[nodiscard]] abi::CUmemAccess_flags access_of(int user) const noexcept;
@@ -90,24 +94,24 @@ class memory_pool {
   [[nodiscard]] device& owner() const noexcept { return *device_.load(std::memory_order_relaxed); }
   [[nodiscard]] const pool_location& location() const noexcept { return location_; }
 
-  pool_sharing sharing;  // what other processes have of it
+  pool_sharing sharing;  // the pool's state in other processes
 
-  // Gives back what lies idle above the threshold. True if there is more, which is not complete
-  // yet. Where there is an address sanitizer, it is told of what is free by now.
+  // Returns idle memory above the release threshold to the device. Returns true if more is free but
+  // not complete yet. Also poisons completed blocks in an address sanitizer build.
   bool trim_to_threshold() noexcept;
 
-  // For a device that has run out: gives back all that is idle. Where a stream is named, also what
-  // is idle for its later work: that counts as given back at once.
+  // For a device that has run out of memory: returns all idle memory. With `by`, also memory that
+  // is free for that stream's later work; it counts as returned at once.
   void release_all_idle(stream* by) noexcept;
 
  private:
-  // With the lock held.
+  // Require the lock.
   [[nodiscard]] reuse_policy policy_for(const stream& by, bool reuse_all = false) const noexcept;
   pool_block* find(std::size_t extent, const reuse_policy& by) noexcept;
   void make_live(pool_block& block, std::size_t bytes) noexcept;
   bool open_space();
 
-  // Nothing is found where that life is over.
+  // Return nothing if the pool of that generation is destroyed.
   allocation* allocate_free(std::size_t bytes, const stream& by, std::uint64_t expected_generation,
                             bool has_grown);
   allocation* allocate_pending(std::size_t bytes, stream& by, std::uint64_t expected_generation);
@@ -120,21 +124,21 @@ class memory_pool {
     return location_.is_device() ? &owner() : nullptr;
   }
 
-  // What is left when idle memory goes back: not more than so many bytes, or not less.
+  // Whether at most or at least `bytes` bytes stay reserved.
   enum class trim_bound : std::uint8_t { at_most, at_least };
-  void release_idle(trim_bound what, std::size_t bytes, bool complete_will_do,
+  void release_idle(trim_bound bound, std::size_t bytes, bool complete_will_do,
                     const stream* by) noexcept;
 
   std::atomic<device*> device_{
-      nullptr};  // a caller that is late asks in the next life already: allocate()
+      nullptr};  // atomic, because a late caller of allocate() may read it in the next lifetime
   pool_location location_;
-  std::size_t max_bytes_ = 0;    // 0: the device's memory is the limit
-  std::size_t chunk_bytes_ = 0;  // the steps in which it grows
+  std::size_t max_bytes_ = 0;    // 0: limited by the device's memory
+  std::size_t chunk_bytes_ = 0;  // the granularity of growth
   abi::CUmemoryPool handle_ = nullptr;
 
-  std::atomic<std::uint64_t> generation_{0};  // set with the lock held
+  std::atomic<std::uint64_t> generation_{0};  // changed with the lock held
 
-  mutable engine::spin_lock lock_;  // guards what follows
+  mutable weir::detail::spin_lock lock_;  // guards the members below
   pool_range range_;
   pool_space space_;
   std::size_t threshold_ = 0;
@@ -147,7 +151,7 @@ class memory_pool {
   std::vector<std::pair<int, abi::CUmemAccess_flags>> access_;
 };
 
-// Is it managed memory, of a pool or by itself?
+// Returns true for managed memory, of a pool or not.
 [[nodiscard]] inline bool is_managed(const allocation& memory) noexcept {
   const memory_pool* pool = memory.pool;
   return memory.kind == memory_kind::managed || memory.kind == memory_kind::managed_variable ||

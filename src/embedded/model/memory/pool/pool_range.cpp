@@ -1,4 +1,5 @@
-// model/pool_range.cpp - addresses from the system, and the chunks that stay warm.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/pool/pool_range.cpp - reserves addresses, and keeps pages of unused chunks.
 #include "embedded/model/memory/pool/pool_range.hpp"
 
 #include <sys/mman.h>
@@ -13,13 +14,14 @@ namespace weir::embedded::model {
 
 namespace {
 
-// Of all pools together.
-constexpr std::size_t max_warm_bytes = std::size_t{256} << 20;
-constinit std::atomic<std::size_t> warm_bytes{0};
+// The unused bytes of all pools that keep their pages, and the limit.
+constexpr std::size_t max_kept_bytes = std::size_t{256} << 20;
+constinit std::atomic<std::size_t> kept_bytes{0};
 
-bool keep_warm(std::size_t bytes) noexcept {
-  if (warm_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= max_warm_bytes) return true;
-  warm_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+// Counts unused bytes whose pages are to be kept. Returns false if they would exceed the limit.
+bool try_keep_pages(std::size_t bytes) noexcept {
+  if (kept_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= max_kept_bytes) return true;
+  kept_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
 
@@ -28,14 +30,14 @@ bool keep_warm(std::size_t bytes) noexcept {
 bool pool_range::reserve(std::size_t bytes, std::size_t chunk_bytes) {
   for (; bytes >= chunk_bytes; bytes = bytes / 2 / chunk_bytes * chunk_bytes) {
     chunks_.assign(bytes / chunk_bytes, state::untouched);
-    // One chunk more, so that the range can begin at a multiple of them.
+    // Reserves an additional chunk, so that the range can be aligned to chunks.
     const std::size_t all = bytes + chunk_bytes;
-    void* got = mmap(nullptr, all, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (got == MAP_FAILED) continue;
-    const auto start = reinterpret_cast<std::uintptr_t>(got);
+    void* mapped_address = mmap(nullptr, all, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped_address == MAP_FAILED) continue;
+    const auto start = reinterpret_cast<std::uintptr_t>(mapped_address);
     const std::uintptr_t aligned = (start + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
-    if (aligned != start) munmap(got, aligned - start);
+    if (aligned != start) munmap(mapped_address, aligned - start);
     if (const std::size_t rest = start + all - aligned - bytes; rest != 0) {
       munmap(reinterpret_cast<void*>(aligned + bytes), rest);
     }
@@ -48,48 +50,49 @@ bool pool_range::reserve(std::size_t bytes, std::size_t chunk_bytes) {
   return false;
 }
 
-void pool_range::drop(shared_store* in) noexcept {
+void pool_range::drop(shared_store* store) noexcept {
   if (at_ == nullptr) return;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     if (chunks_[i] == state::in_store)
-      in->replace_with_private(at_ + i * chunk_bytes_, chunk_bytes_);
+      store->replace_with_private(at_ + i * chunk_bytes_, chunk_bytes_);
     change(i, state::untouched);
   }
-  unpoison(at_, touched_chunks_ * chunk_bytes_);  // to whoever gets the addresses next
+  unpoison(at_, touched_chunks_ * chunk_bytes_);  // for the next owner of the addresses
   munmap(at_, bytes_);
   at_ = nullptr;
   touched_chunks_ = 0;
 }
 
 void pool_range::change(std::size_t chunk, state to) noexcept {
-  if (chunks_[chunk] == state::warm) warm_bytes.fetch_sub(chunk_bytes_, std::memory_order_relaxed);
+  if (chunks_[chunk] == state::unused_with_pages)
+    kept_bytes.fetch_sub(chunk_bytes_, std::memory_order_relaxed);
   chunks_[chunk] = to;
 }
 
-bool pool_range::commit(std::byte* at, std::size_t bytes, shared_store* in) noexcept {
-  const auto first = static_cast<std::size_t>(at - at_) / chunk_bytes_;
+bool pool_range::commit(std::byte* address, std::size_t bytes, shared_store* store) noexcept {
+  const auto first = static_cast<std::size_t>(address - at_) / chunk_bytes_;
   const std::size_t last = first + bytes / chunk_bytes_;
   touched_chunks_ = std::max(touched_chunks_, last);
   for (std::size_t i = first; i < last; ++i) {
-    if (in == nullptr) {
+    if (store == nullptr) {
       change(i, state::untouched);
     } else if (chunks_[i] != state::in_store) {
-      if (!in->map_pages(at_ + i * chunk_bytes_, chunk_bytes_)) return false;
+      if (!store->map_pages(at_ + i * chunk_bytes_, chunk_bytes_)) return false;
       change(i, state::in_store);
     }
   }
   return true;
 }
 
-void pool_range::decommit(std::byte* at, std::size_t bytes, shared_store* in) noexcept {
-  const auto first = static_cast<std::size_t>(at - at_) / chunk_bytes_;
+void pool_range::decommit(std::byte* address, std::size_t bytes, shared_store* store) noexcept {
+  const auto first = static_cast<std::size_t>(address - at_) / chunk_bytes_;
   for (std::size_t i = first; i < first + bytes / chunk_bytes_; ++i) {
     std::byte* const chunk = at_ + i * chunk_bytes_;
     if (chunks_[i] == state::in_store) {
-      in->replace_with_private(chunk, chunk_bytes_);
+      store->replace_with_private(chunk, chunk_bytes_);
       change(i, state::untouched);
-    } else if (keep_warm(chunk_bytes_)) {
-      change(i, state::warm);
+    } else if (try_keep_pages(chunk_bytes_)) {
+      change(i, state::unused_with_pages);
     } else {
       madvise(chunk, chunk_bytes_, MADV_DONTNEED);
     }

@@ -1,4 +1,5 @@
-// model/pool_range.hpp - the addresses of a pool, and how memory comes to them and goes.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/pool/pool_range.hpp - the addresses of a pool, and the memory behind them.
 #pragma once
 
 #include <cstddef>
@@ -9,50 +10,49 @@ namespace weir::embedded::model {
 
 class shared_store;
 
-// A range of addresses in which memory is there where it is touched, in chunks that the pool uses
-// or does not. What it no longer uses goes back to the system, but for some chunks that stay as
-// they are: a program that allocates and frees in a loop meets touched pages again, and is spared a
-// page fault for each of them.
+// A range of addresses, in chunks that the pool uses or not. Pages get memory when touched. Memory
+// of unused chunks returns to the system, except that some chunks keep their pages. A program that
+// allocates and frees in a loop then reuses touched pages and avoids their page faults.
 //
-// Memory that other processes may have lies in a store (shared_store.hpp), which is named in each
-// of the calls.
+// Memory that other processes may open lies in a store (shared_store.hpp), which is passed to each
+// call.
 //
-// Not locked: its pool has a lock.
+// Thread safety: none; the pool's lock guards it.
 class pool_range {
  public:
   pool_range() = default;
   pool_range(const pool_range&) = delete;
   pool_range& operator=(const pool_range&) = delete;
-  // No destructor: pools are never destroyed, but end.
+  // No destructor: a pool object is reused and never destroyed.
 
-  // Gets addresses for so many bytes, or for half of that and so on, but for `chunk_bytes` at
-  // least; both are multiples of that. False where the system has none. Throws std::bad_alloc.
+  // Reserves `bytes` bytes of addresses, or half as many, and so on down to `chunk_bytes`; both are
+  // multiples of `chunk_bytes`. Returns false if the system has none. Throws std::bad_alloc.
   bool reserve(std::size_t bytes, std::size_t chunk_bytes);
 
-  // Gives them back.
-  void drop(shared_store* in) noexcept;
+  // Frees the addresses.
+  void drop(shared_store* store) noexcept;
 
-  [[nodiscard]] std::byte* at() const noexcept { return at_; }
+  [[nodiscard]] std::byte* address() const noexcept { return at_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  // These chunks are used from here on. False where the system has no memory for that.
-  [[nodiscard]] bool commit(std::byte* at, std::size_t bytes, shared_store* in) noexcept;
+  // Marks chunks as used. Returns false if the system has no memory for them.
+  [[nodiscard]] bool commit(std::byte* address, std::size_t bytes, shared_store* store) noexcept;
 
-  // They are not used any more, and nothing in them is needed.
-  void decommit(std::byte* at, std::size_t bytes, shared_store* in) noexcept;
+  // Marks chunks as unused; their contents are lost.
+  void decommit(std::byte* address, std::size_t bytes, shared_store* store) noexcept;
 
  private:
   enum class state : std::uint8_t {
-    untouched,  // in use, or never used, or given back
-    warm,       // not in use, and as it was
-    in_store    // in the store
+    untouched,          // in use, never used, or returned to the system
+    unused_with_pages,  // not in use, with its pages kept
+    in_store            // in the store
   };
   void change(std::size_t chunk, state to) noexcept;
 
   std::byte* at_ = nullptr;
   std::size_t bytes_ = 0;
   std::size_t chunk_bytes_ = 1;
-  std::size_t touched_chunks_ = 0;  // from the first to the last that was ever used
+  std::size_t touched_chunks_ = 0;  // counted up to the last chunk that was ever used
   std::vector<state> chunks_;
 };
 

@@ -1,4 +1,5 @@
-// model/pool_registry.cpp - the table of pools, each device's default and current pool.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/pool/pool_registry.cpp - the table of pools, and default and current pools.
 #include "embedded/model/memory/pool/pool_registry.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ using namespace abi;
 
 namespace {
 
-// The pools of a place that is no device.
+// The pools of a location other than a device.
 struct location_pools {
   pool_location location;
   memory_pool* own;
@@ -25,69 +26,72 @@ struct location_pools {
 
 struct registry {
   handle_table<memory_pool, handle_kind::pool> handles;
-  std::mutex mutex;  // guards the list, and the making of default pools
-  std::vector<memory_pool*>
-      pools;  // those that hold memory or may come to: destroyed ones, too, until they are empty
-  std::vector<location_pools> places;  // guarded likewise
+  std::mutex mutex;  // guards the members below, and the creation of default pools
+  // The pools that have or may get memory, including destroyed ones until they are empty.
+  std::vector<memory_pool*> pools;
+  std::vector<location_pools> places;  // guarded by mutex
 };
 
 registry& registry_instance() noexcept {
-  // Never destroyed: destructors of static objects may still free memory.
-  static registry& known = *new registry;
-  return known;
+  // Never destroyed, because destructors of static objects may still free memory.
+  static registry& registered_pools = *new registry;
+  return registered_pools;
 }
 
-// With the registry's lock held.
-memory_pool& make(registry& known, device& on, const pool_location& location,
+// Requires the registry's lock.
+memory_pool& make(registry& registered_pools, device& target_device, const pool_location& location,
                   std::size_t max_bytes) {
-  known.pools.reserve(known.pools.size() + 1);
-  memory_pool* pool = known.handles.acquire();
+  registered_pools.pools.reserve(registered_pools.pools.size() + 1);
+  memory_pool* pool = registered_pools.handles.acquire();
   try {
-    pool->open(on, location, max_bytes);
+    pool->open(target_device, location, max_bytes);
   } catch (...) {
-    known.handles.recycle(pool);
+    registered_pools.handles.recycle(pool);
     throw;
   }
-  known.pools.push_back(pool);
-  pool->set_handle(static_cast<CUmemoryPool>(known.handles.publish(pool)));
+  registered_pools.pools.push_back(pool);
+  pool->set_handle(static_cast<CUmemoryPool>(registered_pools.handles.publish(pool)));
   return *pool;
 }
 
-// With the registry's lock held.
-location_pools& pools_of(registry& known, device& on, const pool_location& location) {
-  for (location_pools& pools : known.places) {
+// Requires the registry's lock.
+location_pools& pools_of(registry& registered_pools, device& target_device,
+                         const pool_location& location) {
+  for (location_pools& pools : registered_pools.places) {
     if (pools.location == location) return pools;
   }
-  known.places.reserve(known.places.size() + 1);
-  memory_pool& own = make(known, on, location, 0);
-  known.places.push_back({location, &own, &own});
-  return known.places.back();
+  registered_pools.places.reserve(registered_pools.places.size() + 1);
+  memory_pool& own = make(registered_pools, target_device, location, 0);
+  registered_pools.places.push_back({location, &own, &own});
+  return registered_pools.places.back();
 }
 
-// Is it the own pool of a place, which stays? With the registry's lock held.
-bool is_registered(const registry& known, const memory_pool& pool) noexcept {
+// Returns true for the default pool of a location, which cannot be destroyed. Requires the
+// registry's lock.
+bool is_registered(const registry& registered_pools, const memory_pool& pool) noexcept {
   return &pool == pool.owner().default_pool.load(std::memory_order_acquire) ||
-         std::ranges::any_of(known.places,
+         std::ranges::any_of(registered_pools.places,
                              [&](const location_pools& pools) { return pools.own == &pool; });
 }
 
-// What was the current pool of a place is so no more. With the registry's lock held.
-void remove_from_locations(registry& known, memory_pool& pool) noexcept {
-  for (location_pools& pools : known.places) {
+// Removes the pool as current pool of all locations. Requires the registry's lock.
+void remove_from_locations(registry& registered_pools, memory_pool& pool) noexcept {
+  for (location_pools& pools : registered_pools.places) {
     if (pools.current == &pool) pools.current = nullptr;
   }
-  device& on = pool.owner();
+  device& target_device = pool.owner();
   memory_pool* expected = &pool;
-  on.current_pool.compare_exchange_strong(expected, on.default_pool.load(std::memory_order_acquire),
-                                          std::memory_order_acq_rel);
+  target_device.current_pool.compare_exchange_strong(
+      expected, target_device.default_pool.load(std::memory_order_acquire),
+      std::memory_order_acq_rel);
 }
 
 }  // namespace
 
-CUmemoryPool create(device& on, const pool_location& location, std::size_t max_bytes) {
-  registry& known = registry_instance();
-  const std::lock_guard lock{known.mutex};
-  return handle_of(make(known, on, location, max_bytes));
+CUmemoryPool create(device& target_device, const pool_location& location, std::size_t max_bytes) {
+  registry& registered_pools = registry_instance();
+  const std::lock_guard lock{registered_pools.mutex};
+  return handle_of(make(registered_pools, target_device, location, max_bytes));
 }
 
 memory_pool* find(CUmemoryPool handle) noexcept { return registry_instance().handles.find(handle); }
@@ -96,105 +100,107 @@ pool_generation find_with_generation(CUmemoryPool handle) noexcept {
   memory_pool* const found = find(handle);
   if (found == nullptr) return {};
   const std::uint64_t generation = found->generation();
-  return find(handle) == found ? pool_generation{found, generation}
-                               : pool_generation{};  // it may have ended before it was asked
+  // Another thread may have destroyed the pool before its generation was read.
+  return find(handle) == found ? pool_generation{found, generation} : pool_generation{};
 }
 
 CUmemoryPool handle_of(const memory_pool& pool) noexcept { return pool.handle(); }
 
 bool destroy(CUmemoryPool handle) noexcept {
-  registry& known = registry_instance();
+  registry& registered_pools = registry_instance();
   {
-    const std::lock_guard lock{known.mutex};
+    const std::lock_guard lock{registered_pools.mutex};
     memory_pool* const pool = find(handle);
-    if (pool == nullptr || is_registered(known, *pool)) return false;
-    (void)known.handles.retire(pool, handle);
-    remove_from_locations(known, *pool);
+    if (pool == nullptr || is_registered(registered_pools, *pool)) return false;
+    (void)registered_pools.handles.retire(pool, handle);
+    remove_from_locations(registered_pools, *pool);
     pool->end();
   }
   trim_all_to_threshold();
   return true;
 }
 
-memory_pool& default_pool(device& of) {
-  if (memory_pool* pool = of.default_pool.load(std::memory_order_acquire)) return *pool;
-  registry& known = registry_instance();
-  const std::lock_guard lock{known.mutex};
-  memory_pool* pool = of.default_pool.load(std::memory_order_acquire);
+memory_pool& default_pool(device& owner_device) {
+  if (memory_pool* pool = owner_device.default_pool.load(std::memory_order_acquire)) return *pool;
+  registry& registered_pools = registry_instance();
+  const std::lock_guard lock{registered_pools.mutex};
+  memory_pool* pool = owner_device.default_pool.load(std::memory_order_acquire);
   if (pool == nullptr) {
-    pool = &make(known, of, {.at = {CU_MEM_LOCATION_TYPE_DEVICE, of.ordinal()}}, 0);
-    of.default_pool.store(pool, std::memory_order_release);
+    pool = &make(registered_pools, owner_device,
+                 {.cuda_location = {CU_MEM_LOCATION_TYPE_DEVICE, owner_device.ordinal()}}, 0);
+    owner_device.default_pool.store(pool, std::memory_order_release);
   }
   return *pool;
 }
 
-memory_pool& current_pool(device& of) {
-  if (memory_pool* pool = of.current_pool.load(std::memory_order_acquire)) return *pool;
-  return default_pool(of);
+memory_pool& current_pool(device& owner_device) {
+  if (memory_pool* pool = owner_device.current_pool.load(std::memory_order_acquire)) return *pool;
+  return default_pool(owner_device);
 }
 
-// One that is still current when it has told its life is so in that one, or has ended since.
-pool_generation current_pool_with_generation(device& of) {
+// The generation is consistent if the pool is still current afterwards; otherwise another thread
+// has destroyed the pool.
+pool_generation current_pool_with_generation(device& owner_device) {
   for (;;) {
-    memory_pool& pool = current_pool(of);
+    memory_pool& pool = current_pool(owner_device);
     const std::uint64_t generation = pool.generation();
-    if (&current_pool(of) == &pool) return {&pool, generation};
+    if (&current_pool(owner_device) == &pool) return {&pool, generation};
   }
 }
 
-memory_pool* default_pool(device& on, const pool_location& location) {
-  if (location.is_device()) return &default_pool(on);
-  registry& known = registry_instance();
-  const std::lock_guard lock{known.mutex};
-  return pools_of(known, on, location).own;
+memory_pool* default_pool(device& target_device, const pool_location& location) {
+  if (location.is_device()) return &default_pool(target_device);
+  registry& registered_pools = registry_instance();
+  const std::lock_guard lock{registered_pools.mutex};
+  return pools_of(registered_pools, target_device, location).own;
 }
 
-memory_pool* current_pool(device& on, const pool_location& location) {
-  if (location.is_device()) return &current_pool(on);
-  registry& known = registry_instance();
-  const std::lock_guard lock{known.mutex};
-  return pools_of(known, on, location).current;
+memory_pool* current_pool(device& target_device, const pool_location& location) {
+  if (location.is_device()) return &current_pool(target_device);
+  registry& registered_pools = registry_instance();
+  const std::lock_guard lock{registered_pools.mutex};
+  return pools_of(registered_pools, target_device, location).current;
 }
 
-bool make_current(device& on, const pool_location& location, CUmemoryPool handle) {
-  registry& known = registry_instance();
-  const std::lock_guard lock{known.mutex};
+bool make_current(device& target_device, const pool_location& location, CUmemoryPool handle) {
+  registry& registered_pools = registry_instance();
+  const std::lock_guard lock{registered_pools.mutex};
   memory_pool* const pool = find(handle);
   if (pool == nullptr) return false;
   if (location.is_device()) {
-    on.current_pool.store(pool, std::memory_order_release);
+    target_device.current_pool.store(pool, std::memory_order_release);
   } else {
-    pools_of(known, on, location).current = pool;
+    pools_of(registered_pools, target_device, location).current = pool;
   }
   return true;
 }
 
 void trim_all_to_threshold() noexcept {
-  registry& known = registry_instance();
-  idle_memory.store(
-      false, std::memory_order_relaxed);  // before looking: what is freed meanwhile says so again
+  registry& registered_pools = registry_instance();
+  // Cleared before the search, so that later frees set it again.
+  idle_memory.store(false, std::memory_order_relaxed);
   bool more = false;
-  const std::lock_guard lock{known.mutex};
-  for (std::size_t i = known.pools.size(); i-- > 0;) {
-    memory_pool& pool = *known.pools[i];
+  const std::lock_guard lock{registered_pools.mutex};
+  for (std::size_t i = registered_pools.pools.size(); i-- > 0;) {
+    memory_pool& pool = *registered_pools.pools[i];
     more |= pool.trim_to_threshold();
     if (pool.finished()) {
-      known.pools.erase(known.pools.begin() + static_cast<std::ptrdiff_t>(i));
+      registered_pools.pools.erase(registered_pools.pools.begin() + static_cast<std::ptrdiff_t>(i));
       pool.close();
       pool.sharing.clear();
-      known.handles.recycle(&pool);
+      registered_pools.handles.recycle(&pool);
     }
   }
   if (more) request_trim();
 }
 
-void release_all_idle(device& of, stream* by) noexcept {
-  registry& known = registry_instance();
-  const std::lock_guard lock{known.mutex};
-  for (memory_pool* pool : known.pools) {
-    if (&pool->owner() == &of) pool->release_all_idle(by);
+void release_all_idle(device& owner_device, stream* requesting_stream) noexcept {
+  registry& registered_pools = registry_instance();
+  const std::lock_guard lock{registered_pools.mutex};
+  for (memory_pool* pool : registered_pools.pools) {
+    if (&pool->owner() == &owner_device) pool->release_all_idle(requesting_stream);
   }
-  graph_memory::trim(of);
+  graph_memory::trim(owner_device);
 }
 
 }  // namespace weir::embedded::model::pool_registry

@@ -1,4 +1,5 @@
-// model/pool_space.hpp - how a pool divides its memory into blocks, and finds one that is free.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/pool/pool_space.hpp - divides a pool's memory into blocks, and finds free blocks.
 #pragma once
 
 #include <array>
@@ -15,58 +16,55 @@
 
 namespace weir::embedded::model {
 
-// A piece of a pool's range of addresses: in use, free from a point on, or absent, which is to say
-// without memory.
+// A piece of a pool's address range: in use, free from a point on, or uncommitted (without memory).
 struct pool_block {
   enum class state : std::uint8_t { in_use, free, uncommitted };
 
   std::size_t offset = 0;  // in the range
-  std::size_t extent = 0;  // bytes; multiples of backing::alignment
+  std::size_t extent = 0;  // bytes; a multiple of backing::alignment
   state status = state::uncommitted;
-  allocation* record =
-      nullptr;  // while it is in use, and kept afterwards for the next of the same extent
-  engine::point free_at{};  // a null line: nothing uses it
+  // Set while it is in use, and kept afterwards for the next use with an equal extent.
+  allocation* record = nullptr;
+  engine::point free_at{};  // a null line: no work uses it
 
-  pool_block* previous = nullptr;  // its neighbours in the range
+  pool_block* previous = nullptr;  // the neighbours in the range
   pool_block* next = nullptr;
-  pool_block* older = nullptr;  // its neighbours in its list of free blocks
+  pool_block* older = nullptr;  // the neighbours in its list of free blocks
   pool_block* newer = nullptr;
 
   [[nodiscard]] std::size_t end() const noexcept { return offset + extent; }
 };
 
-// How far apart the blocks lie in memory, in their own sizes: under the address sanitizer each has
-// as much behind it that nobody may touch.
-inline constexpr std::size_t block_stride = asan_build ? 2 : 1;
+// The distance between blocks in memory, in block sizes. In an address sanitizer build each block
+// is followed by a poisoned gap of its own size.
+inline constexpr std::size_t redzone_factor = asan_build ? 2 : 1;
 
-// A range of addresses divided into blocks without gaps. Memory is there in chunks of one size,
-// each of them or not.
+// A range of addresses divided into blocks without gaps. Chunks of one size are committed or not.
 //
-// A free block keeps its extent, and its record in the address map, as long as it can: a stream
-// that allocates and frees the same sizes in turn meets them again, and touches neither. A smaller
-// one is cut out of a larger one, and of adjoining free blocks that together are large enough the
-// bytes are taken as they come, so that what is left of the last one stays free from the same point
-// on.
+// A free block keeps its extent and its record in the address map as long as possible. A stream
+// that allocates and frees equal sizes in turn then gets the block again without changing either.
+// Smaller blocks are split from larger ones. Adjoining free blocks are joined as needed, and the
+// rest of the last one stays free from its own point on.
 //
-// Not locked: its pool has a lock. What throws does so before anything has changed.
+// Thread safety: none; the pool's lock guards it. Functions that throw do so before any change.
 class pool_space {
  public:
-  // For a new life: all of the range is absent. Throws std::bad_alloc.
+  // Begins a lifetime with the whole range uncommitted. Throws std::bad_alloc.
   void open(std::byte* at, std::size_t bytes, std::size_t chunk_bytes);
   [[nodiscard]] bool is_open() const noexcept { return first_ != nullptr; }
   void close() noexcept;
 
-  // The best of the free blocks that the asker may use and that hold so many bytes: the smallest,
-  // and of equal ones what was freed first, in his own timeline if there is such. Null where there
-  // is none. It is still free.
+  // Returns the smallest free block of at least `extent` bytes that the policy allows, or null.
+  // Prefers blocks freed in the caller's own timeline, then those freed first. The block stays
+  // free.
   [[nodiscard]] pool_block* find(std::size_t extent, const reuse_policy& by) const noexcept;
 
-  // The first of adjoining free blocks that he may use and that hold so many bytes together. Null
-  // likewise.
+  // Returns the first of adjoining free blocks that the policy allows and that together have at
+  // least `extent` bytes, or null.
   [[nodiscard]] pool_block* find_adjoining(std::size_t extent,
                                            const reuse_policy& by) const noexcept;
 
-  // Calls visit(record) for all that is in use.
+  // Calls visit(record) for all blocks in use.
   template <class Visitor>
   void for_each_in_use(Visitor&& visit) const {
     for (const pool_block* block = first_; block != nullptr; block = block->next) {
@@ -74,40 +72,40 @@ class pool_space {
     }
   }
 
-  // Takes so many bytes from the block and, where it holds fewer, its free neighbours behind. What
-  // is left over stays free. The block is in use, and has a record. Throws std::bad_alloc.
+  // Takes `extent` bytes from a block and, if needed, from the free blocks after it. The rest stays
+  // free. The block is then in use and has a record. Throws std::bad_alloc.
   void take_block(pool_block& first, std::size_t extent);
 
-  // Makes a block free from a point on. Throws std::bad_alloc.
+  // Makes a block free once `until` is reached. Throws std::bad_alloc.
   void release_block(pool_block& block, engine::point until);
 
-  // The first place where so many bytes could be had of free blocks that he may use and of chunks
-  // that are absent: the first of these, and how many bytes of chunks are missing there. Null where
-  // the range has not so many addresses.
+  // Finds the first place where `extent` bytes are available in free blocks that the policy allows
+  // and in uncommitted chunks. Returns its first uncommitted block, and stores the bytes of missing
+  // chunks. Returns null if the range has too few addresses.
   [[nodiscard]] pool_block* find_uncommitted(std::size_t extent, const reuse_policy& by,
                                              std::size_t& missing) const noexcept;
 
-  // Chunks from the beginning of an absent block are there now, and free. Throws std::bad_alloc.
+  // Makes chunks at the start of an uncommitted block free. Throws std::bad_alloc.
   void commit_chunks(pool_block& uncommitted, std::size_t bytes);
 
-  // Chunks that were made absent, and where the last work that uses them ends; a null address where
-  // there are none.
+  // Decommitted chunks, and the point at which their last use ends; a null address if there are
+  // none.
   struct idle_memory {
     std::byte* at = nullptr;
     std::size_t bytes = 0;
     engine::point until{};
   };
 
-  // Makes a chunk absent whose blocks are free: known to the host to be, or complete, where that
-  // will do, or free for the later work of the timeline that is named, if any. Their records have
-  // left the address map.
+  // Decommits a chunk whose blocks are all free, as known to the host. If `complete_will_do`, a
+  // chunk whose frees are complete qualifies too. If `by` is not null, frees in that timeline
+  // qualify for its later work. Removes their records from the address map.
   [[nodiscard]] idle_memory decommit_idle(bool complete_will_do,
                                           const engine::timeline* by) noexcept;
 
-  // Does a stream still use memory that was made absent for its later work?
+  // Returns true if a stream still uses memory that was decommitted for its later work.
   [[nodiscard]] bool has_uncommitted_in_use() const noexcept;
 
-  // Calls it with each free block.
+  // Calls call(block) for each free block.
   template <class Function>
   void for_each_free(Function call) const {
     for (const pool_block* block = first_; block != nullptr; block = block->next) {
@@ -115,22 +113,22 @@ class pool_space {
     }
   }
 
-  // Is there a chunk without a block in use?
+  // Returns true if there is a chunk without a block in use.
   [[nodiscard]] bool has_idle() const noexcept { return idle_chunks_ != 0; }
 
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   [[nodiscard]] std::uintptr_t address_of(const pool_block& block) const noexcept {
-    return reinterpret_cast<std::uintptr_t>(at_) + block.offset * block_stride;
+    return reinterpret_cast<std::uintptr_t>(at_) + block.offset * redzone_factor;
   }
 
  private:
   struct chunk {
     bool committed = false;
-    std::uint32_t in_use = 0;     // blocks that reach into it
-    pool_block* first = nullptr;  // the block that its first byte is in
+    std::uint32_t in_use = 0;     // blocks that overlap it
+    pool_block* first = nullptr;  // the block that contains its first byte
   };
 
-  // Free blocks of about one size that were freed in one timeline, in that order.
+  // Free blocks of similar size that were freed in one timeline, in the order of their frees.
   struct free_list {
     engine::timeline* line;
     pool_block* oldest;
@@ -138,7 +136,8 @@ class pool_space {
   };
   using bin = std::vector<free_list>;
 
-  // Eight sizes to the power of two, and multiples of the alignment below the first of them.
+  // There are eight bins per power of two; below the first power, one per multiple of the
+  // alignment.
   static constexpr std::size_t first_power = 12;
   static constexpr std::size_t bin_count = 8 + 8 * (47 - first_power);
   [[nodiscard]] static std::size_t bin_of(std::size_t extent) noexcept;
@@ -162,14 +161,14 @@ class pool_space {
   std::byte* at_ = nullptr;
   std::size_t chunk_bytes_ = 1;
   pool_block* first_ = nullptr;
-  std::vector<chunk> chunks_;  // as far as there has been memory
+  std::vector<chunk> chunks_;  // up to the last chunk that ever had memory
   std::size_t idle_chunks_ = 0;
 
   std::array<bin, bin_count> bins_;
-  std::array<std::uint64_t, (bin_count + 63) / 64>
-      filled_{};  // a bit for each bin that is not empty
+  // A bit for each bin that is not empty.
+  std::array<std::uint64_t, (bin_count + 63) / 64> filled_{};
 
-  std::deque<pool_block> blocks_;  // a deque: they stay where they are
+  std::deque<pool_block> blocks_;  // a deque, so that blocks do not move
   std::vector<pool_block*> spare_;
 };
 

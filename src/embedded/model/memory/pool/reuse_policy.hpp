@@ -1,4 +1,5 @@
-// model/reuse_policy.hpp - who asks a pool for memory, and whose frees he may take for done.
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/pool/reuse_policy.hpp - which freed blocks a stream's allocation may reuse.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +8,21 @@
 
 namespace weir::embedded::model {
 
-// A stream that allocates, under the policies of a pool. Lives as long as one search.
+// The rule for one allocation of a stream, from the policies of a pool. Lives for one search.
 class reuse_policy {
  public:
   enum class reuse_level : std::uint8_t {
-    known,     // what comes before his work for certain
-    complete,  // and what is complete by now
-    all        // and what is not: he will wait for it
+    known,     // blocks whose use is known to precede the stream's work
+    complete,  // also blocks whose use is complete by now
+    all        // also blocks in use, for which the stream will wait
   };
 
-  reuse_policy(const engine::timeline& line, bool follows_waits, reuse_level what) noexcept
-      : line_{line}, follows_waits_{follows_waits}, level_{what} {}
+  reuse_policy(const engine::timeline& line, bool follows_waits, reuse_level level) noexcept
+      : line_{line}, follows_waits_{follows_waits}, level_{level} {}
 
   [[nodiscard]] const engine::timeline& line() const noexcept { return line_; }
 
-  // May he use what is free from this point on?
+  // Returns true if a block that is free from this point on may be used.
   [[nodiscard]] bool may_use(engine::point free_at) const noexcept {
     if (level_ == reuse_level::all || free_at.line == nullptr || free_at.line == &line_)
       return true;
@@ -42,7 +43,7 @@ class reuse_policy {
   const engine::timeline& line_;
   bool follows_waits_;
   reuse_level level_;
-  // What was found out about one timeline, most often the only one that matters.
+  // Caches the result for one timeline, which is usually the only one needed.
   mutable const engine::timeline* known_line_ = nullptr;
   mutable std::uint64_t known_count_ = 0;
 };

@@ -1,4 +1,5 @@
-// cases/exec_enabled.cpp - switching nodes off.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_enabled.cpp - enabling and disabling nodes.
 #include <optional>
 
 #include "cases/graph/graph_update.hpp"
@@ -91,7 +92,7 @@ void exec_enabled_cases() {
     r.k("enabled_after_update", en);
   });
   add("exec.nodes_graph_gone", [](Rec& r) {
-    // the nodes' handles outlive their graph, where an executable was made of it
+    // the nodes' handles outlive their graph if an executable was instantiated from it
     Stream s(NB);
     Cell c = new_cell();
     CUgraphNode m = nullptr;

@@ -1,4 +1,5 @@
-// cases/exec_instantiate.cpp - instantiating, and the order of nodes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_instantiate.cpp - instantiating, and the order of nodes.
 #include "probe/probe.hpp"
 
 #include <atomic>
@@ -113,7 +114,7 @@ void exec_instantiate_cases() {
     r.k("order", t.str());
   });
   add("exec.order_added_backwards", [](Rec& r) {
-    // nodes made in the reverse of their order
+    // nodes created in reverse order
     Graph gr;
     Trace& t = new_trace();
     CUgraphNode c = add_label(gr, {}, "c", &t), b = add_label(gr, {}, "b", &t),
@@ -127,7 +128,7 @@ void exec_instantiate_cases() {
     r.k("order", t.str());
   });
   add("exec.mixed_nodes", [](Rec& r) {
-    // memset -> copy -> copy -> host -> memset, over memory
+    // memset -> copy -> copy -> host -> memset, on one block of memory
     Graph gr;
     auto* h = reinterpret_cast<uint32_t*>(g.pin);
     h[0] = 0;

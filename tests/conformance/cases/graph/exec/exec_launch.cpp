@@ -1,4 +1,5 @@
-// cases/exec_launch.cpp - launching: order, threads, streams, destruction.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_launch.cpp - launching: order, threads, streams, destruction.
 #include "probe/probe.hpp"
 
 #include <atomic>
@@ -53,7 +54,7 @@ void exec_launch_cases() {
     r.k("done", c.get());
   });
   add("exec.no_work_two_streams", [](Rec& r) {
-    // the same where nothing would overlap
+    // executables without work, whose launches cannot overlap
     Event never;
     const auto launch = [&](const char* name, auto build) {
       Stream s(NB), u(NB);
@@ -87,7 +88,7 @@ void exec_launch_cases() {
     });
   });
   add("exec.same_exec_two_streams", [](Rec& r) {
-    // launches of one executable graph do not overlap, in whatever streams
+    // launches of one executable graph do not overlap, whatever their streams
     Stream s(NB), u(NB);
     ValueGate v;
     auto& started = *leak<std::atomic<int>>(0);
@@ -124,7 +125,7 @@ void exec_launch_cases() {
     OK(cuStreamSynchronize(u));
   });
   add("exec.order_of_launches_across_streams", [](Rec& r) {
-    // a launch in a blocked stream, then one of the same exec in a free stream
+    // a launch in a blocked stream, then one of that executable in a free stream
     Stream s(NB), u(NB);
     ValueGate v;
     Trace& t = new_trace();

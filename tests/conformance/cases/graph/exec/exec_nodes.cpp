@@ -1,4 +1,5 @@
-// cases/exec_nodes.cpp - upload; event, memory operation and child nodes at run time.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_nodes.cpp - upload; event, memory operation and child nodes at run time.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -86,7 +87,7 @@ void exec_nodes_cases() {
     OK(cuCtxSynchronize());
   });
   add("exec.event_record_and_wait_in_graph", [](Rec& r) {
-    // a wait node after the record node of the same event in one graph
+    // a wait node after the record node of its event in one graph
     Stream s(NB);
     Event e;
     Trace& t = new_trace();

@@ -1,4 +1,5 @@
-// cases/exec_set.cpp - setting the parameters of one node.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_set.cpp - setting the parameters of one node.
 #include "probe/probe.hpp"
 
 #include <cstring>

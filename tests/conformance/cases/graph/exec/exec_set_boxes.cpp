@@ -1,5 +1,6 @@
-// cases/exec_set_boxes.cpp - copies of rows and of boxes, changed in an executable; and copies that
-// the node was told of while no context was current.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_set_boxes.cpp - copies of rows and of boxes changed in an executable; and
+// copies set while no context was current.
 #include "cases/memory/arrays.hpp"
 
 namespace weir::conformance {
@@ -16,7 +17,7 @@ CUDA_MEMCPY3D box_of(size_t rows, size_t slices, const void* from) {
   return p;
 }
 
-// One change of the copy at a time, in an executable of its own: by its node, and by another graph.
+// Makes one change of the copy at a time in a fresh executable: by its node, and by another graph.
 void change_box(Rec& r, size_t rows, size_t slices, CUDA_MEMCPY3D (*told)(CUDA_MEMCPY3D)) {
   const auto change = [&](const char* name, auto by) {
     const CUDA_MEMCPY3D now = box_of(rows, slices, g.pin);
@@ -44,7 +45,7 @@ void change_box(Rec& r, size_t rows, size_t slices, CUDA_MEMCPY3D (*told)(CUDA_M
 
 CUDA_MEMCPY3D as_told(CUDA_MEMCPY3D p) { return p; }
 
-// The same of one row that comes from an array.
+// Like change_box, for one row that comes from an array.
 void change_array_row(Rec& r) {
   const Array one(flat(256, 4)), other(flat(256, 4));
   CUDA_MEMCPY3D now = copy_d2d(g.dbuf, 0, kRow);
@@ -67,8 +68,8 @@ void change_array_row(Rec& r) {
   change("memory", [](CUDA_MEMCPY3D& p) { p = copy_d2d(g.dbuf, g.dbuf + 65536, kRow); });
 }
 
-// A captured copy, its node told another one, and an executable of that told a third: with a
-// current context or none for the node, and the node's way to say where memory is.
+// Changes a captured copy's node, then its executable: with a current context or none for the node,
+// and with each way to describe memory.
 void set_node_first(Rec& r, bool pool) {
   constexpr size_t bytes = 400;
   Stream s(NB);

@@ -1,5 +1,6 @@
-// cases/exec_set_captured.cpp - setting the parameters of copies that were captured: as they are,
-// and with each way to say where memory is.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_set_captured.cpp - setting the parameters of captured copies: unchanged,
+// and with each way to describe memory.
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
@@ -7,7 +8,7 @@ namespace {
 
 constexpr size_t kBytes = 64;
 
-// A copy of kBytes, and another one of the same direction whose places are all others.
+// A copy of kBytes, and another one in that direction with other addresses.
 struct CapturedCopy {
   const char* name;
   CUresult (*call)(CUstream);
@@ -56,7 +57,7 @@ void set_what_was_captured(Rec& r, const CapturedCopy& copy) {
   OK(cuStreamSynchronize(s));
 }
 
-// As a pipeline does it: blocks of a pool, one of them in the capture, the other one set.
+// Uses blocks of a pool, like a pipeline: one in the capture, the other one set later.
 void set_pool_memory(Rec& r) {
   constexpr size_t block = 1 << 20;
   Stream s(NB);
@@ -91,7 +92,7 @@ void set_pool_memory(Rec& r) {
   OK(cuStreamSynchronize(s));
 }
 
-// The ways to say one copy, and whether an executable of the one becomes the other.
+// The ways to describe one copy, and whether an executable with one accepts another.
 void ways_to_say_it(Rec& r) {
   const CUDA_MEMCPY3D in = copy_h2d(g.dbuf, g.pin, kBytes), out = copy_d2h(g.pin, g.dbuf, kBytes),
                       across = copy_d2d(g.dbuf + 4096, g.dbuf, kBytes);
@@ -125,7 +126,7 @@ void ways_to_say_it(Rec& r) {
   }
 }
 
-// What other calls that take addresses, or either, become.
+// Records the nodes that other calls with addresses of any kind become.
 void kinds_of_captured(Rec& r) {
   const auto of = [&](const char* name, auto call) {
     Stream s(NB);

@@ -1,5 +1,6 @@
-// cases/exec_set_memories.cpp - which memory a copy or a set in an executable may be moved to: from
-// each sort to each.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_set_memories.cpp - the memory to which a copy or memset in an executable
+// may move: from each kind to each.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/pool/pools.hpp"
 #include "cases/memory/ranges.hpp"
@@ -15,7 +16,7 @@ struct Place {
   CUdeviceptr at;
 };
 
-// As long as a case.
+// Memory of each kind, freed at the end of the case.
 class Memories {
  public:
   Memories() : s_(NB) {
@@ -34,7 +35,7 @@ class Memories {
   Memories(const Memories&) = delete;
   Memories& operator=(const Memories&) = delete;
 
-  // Null is memory of the graph's own.
+  // Returns all kinds; null stands for the graph's own memory.
   std::vector<Place> all() const {
     return {
         {"device", g.dbuf},  {"other", allocated_}, {"pool", pooled_}, {"own_pool", pooled_apart_},
@@ -54,7 +55,7 @@ CUDA_MEMCPY3D to_place(CUdeviceptr at, bool addresses_only) {
   return addresses_only ? by_address(p) : p;
 }
 
-// Adds a node, of memory that may be the graph's own, which has to be allocated before.
+// Adds a node, after allocating its memory in the graph if it uses the graph's own.
 struct WithOwnMemory {
   Graph gr;
   CUdeviceptr own = 0;
@@ -104,7 +105,7 @@ void exec_set_memories_cases() {
       return cuGraphExecMemsetNodeSetParams(x, node, &now, g.ctx);
     });
   });
-  // A copy between two sorts of them, by whole graphs.
+  // A copy between two kinds of memory, by whole graphs.
   add("exec.update_copy_memories", [](Rec& r) {
     const Memories memories;
     for (const Place& from : memories.all()) {

@@ -1,4 +1,5 @@
-// cases/exec_update.cpp - updating whole graphs.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_update.cpp - updating whole graphs.
 #include "cases/graph/graph_update.hpp"
 #include "probe/probe.hpp"
 

@@ -1,5 +1,6 @@
-// cases/exec_update_gone.cpp - an executable outlives the graph that it was made of and the one
-// that it was updated from; which context is current when it is updated and launched.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_update_gone.cpp - an executable outlives its graph and the graph that it
+// was updated from; the current context during update and launch.
 #include "probe/probe.hpp"
 
 #include <functional>
@@ -25,7 +26,7 @@ class CurrentOrNone {
   CUcontext before_ = nullptr;
 };
 
-// The context that is current while something is recorded.
+// Returns the context that is current during recording.
 CUcontext* recorded_in() {
   static CUcontext in = nullptr;
   return &in;
@@ -61,7 +62,7 @@ CUdeviceptr pool_memory() {
 
 struct Kind {
   const char* name;
-  std::function<CUgraph(int)> make;  // of one of two variants
+  std::function<CUgraph(int)> make;  // builds one of two variants
 };
 
 std::vector<Kind> kinds() {
@@ -177,7 +178,7 @@ void launch_after(Rec& r, const std::string& name, const Kind& kind, Update upda
   end(other);
 }
 
-// Recorded where no context is current; updated there too.
+// Recorded and updated without a current context.
 void update_from_no_context(Rec& r, const Kind& kind) {
   Stream s(NB);
   Graph first(made_in(g.ctx, kind, 0)), other(made_in(nullptr, kind, 1));
@@ -207,8 +208,8 @@ void exec_update_gone_cases() {
     });
   }
   for (const Kind& kind : kinds()) {
-    // Not of a pool's memory: such a copy is recorded as one of another sort there, and a driver
-    // may crash of it.
+    // Skips pool memory: without a context such a copy is recorded as another kind, and a driver
+    // may crash.
     if (std::string(kind.name) == "captured_pool_memory") continue;
     add(std::string("exec.update_from_no_context.") + kind.name,
         [kind](Rec& r) { update_from_no_context(r, kind); });

@@ -1,4 +1,5 @@
-// cases/exec_update_nodes.cpp - updating by kind of node.
+// SPDX-License-Identifier: Apache-2.0
+// cases/graph/exec/exec_update_nodes.cpp - updates, for each type of node.
 #include "cases/graph/graph_update.hpp"
 #include "probe/probe.hpp"
 
@@ -163,7 +164,7 @@ void exec_update_nodes_cases() {
     rec_update(r, "update_fewer", x, gr);
   });
   add("exec.update_moved_child", [](Rec& r) {
-    // a child graph that was moved in, not copied
+    // a child graph that was moved, not cloned
     const auto moved = [](CUgraph into, const char* label) {
       CUgraph child = nullptr;
       OK(cuGraphCreate(&child, 0));

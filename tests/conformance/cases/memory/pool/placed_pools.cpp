@@ -1,4 +1,5 @@
-// cases/placed_pools.cpp - pools of any kind, anywhere.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/placed_pools.cpp - pools of any allocation type, at any location.
 #include "cases/memory/pool/placed_pools.hpp"
 
 namespace weir::conformance {

@@ -1,4 +1,5 @@
-// cases/pool_attributes.cpp - what a pool counts and keeps; its properties.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_attributes.cpp - a pool's counters, its threshold, and its properties.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -78,8 +79,7 @@ void pool_attributes_cases() {
     r.k("trim", cuMemPoolTrimTo(q, 0));
     r.k("still_backed", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) >= (1u << 20));
     r.k("usable", cuMemsetD8(a, 1, 1 << 20));
-    OK(cuStreamSynchronize(
-        nullptr));  // the set is under way there, and the free would not wait for it
+    OK(cuStreamSynchronize(nullptr));  // the memset runs there, and the free would not wait for it
     OK(cuMemFreeAsync(a, s));
     OK(cuStreamSynchronize(s));
   });

@@ -1,4 +1,5 @@
-// cases/pool_basic.cpp - the stream-ordered allocator: allocating and freeing.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_basic.cpp - the stream-ordered allocator: allocating and freeing.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 

@@ -1,4 +1,5 @@
-// cases/pool_current.cpp - current pools, access, reuse.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_current.cpp - current pools, access, reuse.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -119,7 +120,7 @@ void pool_current_cases() {
     OK(cuStreamSynchronize(s));
   });
   add("pool.alloc_in_order_with_work", [](Rec& r) {
-    // memory freed behind a gate is not handed to another stream before the gate opens
+    // memory freed behind a gate is not given to another stream before the gate opens
     Pool q;
     Stream s(NB), t(NB);
     CUdeviceptr a = 0, b = 0;

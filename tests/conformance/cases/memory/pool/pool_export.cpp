@@ -1,5 +1,6 @@
-// cases/pool_export.cpp - pools for other processes, in the process that made them; also opened
-// there again.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_export.cpp - pools for other processes, in the process that created them;
+// also imported there again.
 #include "cases/ipc/ipc_peers.hpp"
 #include "cases/memory/pool/pools.hpp"
 
@@ -32,10 +33,10 @@ class SharedPool {
   operator CUmemoryPool() const { return p; }
 };
 
-// What a driver takes for a file descriptor.
+// Returns a file descriptor in the form that the driver takes.
 void* as_handle(int fd) { return reinterpret_cast<void*>(static_cast<intptr_t>(fd)); }
 
-// Memory is exported after its pool is.
+// Exports the pool, which must precede the export of its memory.
 void export_once(CUmemoryPool q) {
   int fd = -1;
   OK(cuMemPoolExportToShareableHandle(&fd, q, FD, 0));
@@ -194,7 +195,7 @@ void pool_export_cases() {
     OK(cuStreamSynchronize(s));
   });
   add("poolipc.shared_memory_attributes", [](Rec& r) {
-    // what is told of memory of a pool that can be exported
+    // the reported properties of memory of an exportable pool
     SharedPool q;
     Stream s(NB);
     CUdeviceptr a = 0;

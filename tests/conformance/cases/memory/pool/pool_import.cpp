@@ -1,4 +1,5 @@
-// cases/pool_import.cpp - pools of another process, in the process that imported them.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_import.cpp - pools of another process, in the process that imported them.
 #include "cases/ipc/ipc_peers.hpp"
 #include "cases/memory/pool/pools.hpp"
 

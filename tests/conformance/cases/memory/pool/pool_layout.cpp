@@ -1,5 +1,6 @@
-// cases/pool_layout.cpp - where in its memory a pool puts blocks: packing, splitting, joining,
-// which free one it takes.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_layout.cpp - the addresses of blocks in a pool's memory: packing,
+// splitting, merging, the choice of a free block.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -17,7 +18,7 @@ void free_all(CUstream s, std::initializer_list<CUdeviceptr> all) {
 
 void pool_layout_cases() {
   add("pool.layout_packing", [](Rec& r) {
-    // How far the next block lies behind one of so many bytes.
+    // The distance from a block of each size to the next block.
     for (size_t bytes :
          {size_t{1}, size_t{100}, size_t{511}, size_t{512}, size_t{513}, size_t{4096},
           size_t{65536}, kMiB, kMiB + 1, 2 * kMiB, 3 * kMiB, 4 * kMiB + 1}) {
@@ -40,7 +41,7 @@ void pool_layout_cases() {
     free_all(s, {a});
   });
   add("pool.layout_split", [](Rec& r) {
-    // A smaller one where a larger one was: at its start? And another behind it?
+    // whether a smaller block is at the start of a freed larger one, and another one behind it
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
@@ -54,7 +55,7 @@ void pool_layout_cases() {
     free_all(s, {b, c, d, guard});
   });
   add("pool.layout_join", [](Rec& r) {
-    // Two neighbours that were freed make room for one as large as both.
+    // Two freed neighbors make room for a block as large as both.
     for (bool synchronized : {false, true}) {
       const std::string k = synchronized ? "synchronized" : "in_stream";
       Pool q;
@@ -72,7 +73,7 @@ void pool_layout_cases() {
     }
   });
   add("pool.layout_join_across_streams", [](Rec& r) {
-    // Neighbours that were freed in two streams.
+    // Two neighbors freed in two streams.
     for (bool synchronized : {false, true}) {
       const std::string k = synchronized ? "synchronized" : "pending";
       Pool q;
@@ -94,7 +95,7 @@ void pool_layout_cases() {
     }
   });
   add("pool.layout_which", [](Rec& r) {
-    // Free blocks of 4, 2 and 8 MiB: which one serves 2 MiB, 1 MiB, 3 MiB?
+    // Free blocks of 4, 2 and 8 MiB: which one serves 2 MiB, 1 MiB, 3 MiB
     for (size_t want : {2 * kMiB, kMiB, 3 * kMiB, 8 * kMiB}) {
       Pool q;
       set_reuse(q, ALL);
@@ -110,7 +111,7 @@ void pool_layout_cases() {
     }
   });
   add("pool.layout_order", [](Rec& r) {
-    // Equal blocks, freed first, second, third: which one is next?
+    // Equal blocks, freed first, second, third: which one is reused next
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
@@ -128,7 +129,7 @@ void pool_layout_cases() {
     free_all(s, {one, two, three, x, y, z});
   });
   add("pool.layout_fresh_or_freed", [](Rec& r) {
-    // A freed block, and room that was never used: which one?
+    // A freed block, and memory that was never used: which one is used
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
@@ -140,7 +141,7 @@ void pool_layout_cases() {
     free_all(s, {b, c, d});
   });
   add("pool.layout_other_stream_fresh", [](Rec& r) {
-    // Another stream asks while the only freed block is still in use: it gets room behind.
+    // Another stream allocates while the only freed block is in use: it gets memory behind it.
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB), t(NB);

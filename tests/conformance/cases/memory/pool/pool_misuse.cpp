@@ -1,5 +1,6 @@
-// cases/pool_misuse.cpp - pools asked for what they cannot do: bad arguments, frees of what they
-// did not give.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_misuse.cpp - invalid calls on pools: bad arguments, frees of memory that
+// is not theirs.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -91,7 +92,8 @@ void pool_misuse_cases() {
     cuMemHostUnregister(page);
   });
   add("pool.free_of_mem_alloc_is_ordered", [](Rec& r) {
-    // cuMemFreeAsync of memory of cuMemAlloc: behind the gate, or at once? Does the call wait?
+    // cuMemFreeAsync of memory of cuMemAlloc: whether it frees behind the gate or at once, and
+    // whether the call waits
     Stream s(NB);
     CUdeviceptr p = 0;
     OK(cuMemAlloc(&p, 4096));
@@ -105,8 +107,8 @@ void pool_misuse_cases() {
     r.k("attribute_after", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
   });
   add("pool.freed_addresses", [](Rec& r) {
-    // What is known of the address of a block while its free is pending, after it, and of its
-    // neighbourhood.
+    // The attributes of a block's address while its free is pending and afterwards, and of its
+    // neighborhood.
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
@@ -132,7 +134,7 @@ void pool_misuse_cases() {
     r.k("trimmed", cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a));
   });
   add("pool.bounds", [](Rec& r) {
-    // Work past the end of a block, but inside of what the pool has reserved.
+    // Work past the end of a block, but within the pool's reserved memory.
     Pool q;
     Stream s(NB);
     const CUdeviceptr a = pool_alloc(q, 1000, s);

@@ -1,5 +1,6 @@
-// cases/pool_place_memory.cpp - the memory of pools of managed memory and of the host's: what it
-// is, and who reaches it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_place_memory.cpp - memory of managed and host pools: its kind, and who can
+// access it.
 #include "cases/memory/managed_memory.hpp"
 #include "cases/memory/pool/placed_pools.hpp"
 #include "cases/memory/ranges.hpp"
@@ -11,7 +12,7 @@
 namespace weir::conformance {
 namespace {
 
-// What the driver says of a block from a pool, and whether host and device reach it.
+// Records the attributes of a pool's block, and whether host and device can access it.
 void rec_block(Rec& r, CUmemoryPool q) {
   Stream s(NB);
   CUdeviceptr p = 0;
@@ -84,7 +85,7 @@ void pool_place_memory_cases() {
   for (const char* direction : {"from", "to"}) {
     const bool from = direction == std::string("from");
     add(std::string("pool.host_block_copies_") + direction, ISO, [from](Rec& r) {
-      // Of a pool of the host's to whose memory the device was given no access.
+      // A host pool whose memory the device has no access to.
       CUresult res;
       const CUmemoryPool q = make_at({CU_MEM_LOCATION_TYPE_HOST, 0}, kPinned, res);
       OK(res);

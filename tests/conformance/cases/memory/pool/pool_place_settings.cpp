@@ -1,5 +1,5 @@
-// cases/pool_place_settings.cpp - attributes and access of pools of managed memory and of the
-// host's.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_place_settings.cpp - attributes and access of managed and host pools.
 #include "cases/memory/pool/placed_pools.hpp"
 
 #include <string>

@@ -1,4 +1,5 @@
-// cases/pool_place_values.cpp - odd values where a pool's place is told: current pools, and access.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_place_values.cpp - unusual locations in calls: current pools, and access.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 

@@ -1,5 +1,6 @@
-// cases/pool_places.cpp - pools of managed memory and of the host's: where they can be, and which
-// there are already.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_places.cpp - managed and host pools: their possible locations, and the
+// default pools.
 #include "cases/memory/pool/placed_pools.hpp"
 
 #include <string>
@@ -12,7 +13,7 @@ struct NamedPlace {
   CUmemLocation at;
 };
 
-// Places that a pool could be asked for at; a machine has NUMA node 0.
+// Returns possible locations of a pool; every machine has NUMA node 0.
 const NamedPlace* places(size_t& count) {
   static const NamedPlace all[] = {{"none", {static_cast<CUmemLocationType>(0), 0}},
                                    {"none_neg", {static_cast<CUmemLocationType>(0), -1}},
@@ -38,7 +39,7 @@ void each_place(Body&& body) {
   for (size_t i = 0; i < count; ++i) body(all[i].name, all[i].at);
 }
 
-// Looks at which pools a place has.
+// Records the pools of each location.
 void rec_pools(Rec& r, CUmemAllocationType type) {
   each_place([&](const std::string& name, CUmemLocation at) {
     CUmemoryPool own = nullptr, current = nullptr;

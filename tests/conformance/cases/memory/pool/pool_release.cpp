@@ -1,5 +1,6 @@
-// cases/pool_release.cpp - when a pool gives memory back to the system: thresholds, trimming, which
-// calls do it.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_release.cpp - when a pool releases memory to the system: thresholds,
+// trimming, and the calls that do it.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -16,8 +17,8 @@ unsigned long long reserved_mib(CUmemoryPool q) {
   return pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB;
 }
 
-// A pool with threshold 0, all of it freed in s, and the free complete without a call that waits.
-// What does `call` do?
+// Uses a pool with threshold 0 whose memory is all freed in s; the frees are complete without a
+// waiting call. Records the effect of `call`.
 void rec_call(Rec& r, const std::string& key,
               const std::function<CUresult(CUstream s, CUevent e, CUmemoryPool q)>& call) {
   Pool q;
@@ -97,7 +98,7 @@ void pool_release_cases() {
     r.k("after_sync", reserved_mib(q));
   });
   add("pool.thresholds", [](Rec& r) {
-    // Three reservations; what a synchronization leaves of them.
+    // Three reservations; how much of them remains after a synchronization.
     for (size_t mib : {0, 1, 31, 32, 33, 64, 65, 96, 97, 1000}) {
       Pool q;
       set_pool_u64(q, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, mib * kMiB);
@@ -124,7 +125,7 @@ void pool_release_cases() {
     }
   });
   add("pool.trim_of_parts", [](Rec& r) {
-    // Parts of a reservation that are free are not given back, unless the driver can.
+    // Free parts of a reservation stay reserved, unless the driver can release them.
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
@@ -145,7 +146,7 @@ void pool_release_cases() {
     r.k("all_free", reserved_mib(q));
   });
   add("pool.release_with_live", [](Rec& r) {
-    // Threshold 0, one block of a reservation still in use.
+    // Threshold 0, with one block of a reservation still in use.
     Pool q;
     Stream s(NB);
     const CUdeviceptr a = pool_alloc(q, 20 * kMiB, s), b = pool_alloc(q, 20 * kMiB, s),
@@ -162,7 +163,7 @@ void pool_release_cases() {
     r.k("all_freed", reserved_mib(q));
   });
   add("pool.used_after_free_at_once", [](Rec& r) {
-    // Does cuMemFree count as a free?
+    // whether cuMemFree counts as a free
     Pool q;
     set_reuse(q, ALL);
     Stream s(NB);
@@ -190,7 +191,7 @@ void pool_release_cases() {
     r.k("trimmed", used());
   });
   add("pool.trimmed_after", [](Rec& r) {
-    // What lets the driver know that a free is complete?
+    // by which calls the driver notices that a free is complete
     const std::pair<const char*, std::function<void(CUmemoryPool, CUstream, CUevent)>> all[] = {
         {"nothing", [](CUmemoryPool, CUstream, CUevent) {}},
         {"stream_query", [](CUmemoryPool, CUstream s, CUevent) { OK(cuStreamQuery(s)); }},
@@ -236,7 +237,7 @@ void pool_release_cases() {
     }
   });
   add("pool.released_by_event_before_free", [](Rec& r) {
-    // Synchronizing with an event that was recorded before the free.
+    // Synchronization with an event recorded before the free.
     Pool q;
     Stream s(NB);
     Event e;
@@ -249,7 +250,7 @@ void pool_release_cases() {
     r.k("stream_synchronized", reserved_mib(q));
   });
   add("pool.released_holes", [](Rec& r) {
-    // Memory in the middle is given back; where do larger blocks go then?
+    // Memory in the middle is released; where larger blocks are placed then
     Pool q;
     Stream s(NB);
     const CUdeviceptr a = pool_alloc(q, 32 * kMiB, s), b = pool_alloc(q, 64 * kMiB, s),

@@ -1,4 +1,6 @@
-// cases/pool_reuse.cpp - to whom a pool gives a freed block, by its reuse policies.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_reuse.cpp - which stream gets a freed block of a pool, for each reuse
+// policy.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -13,8 +15,8 @@ const std::pair<const char*, unsigned> kPolicies[] = {{"none", NONE},
                                                       {"internal", INTERNAL},
                                                       {"all", ALL}};
 
-// A block is freed in s; `between` orders t, or not; then t allocates. Same block? And is t held by
-// it?
+// Frees a block in s; `between` may order t behind it; then allocates in t. Records whether t gets
+// the block, and whether t waits for it.
 void rec_reuse(Rec& r, const std::string& key, unsigned policies, size_t bytes, bool held,
                const std::function<void(CUstream s, CUstream t)>& between) {
   Pool q;
@@ -63,7 +65,7 @@ void pool_reuse_cases() {
       rec_reuse(r, n, policies, kBlock, true, [](CUstream, CUstream) {});
   });
   add("pool.reuse_unordered_big", [](Rec& r) {
-    // Nothing else of the pool's memory would do.
+    // No other memory of the pool is large enough.
     for (auto& [n, policies] : kPolicies)
       rec_reuse(r, n, policies, 32 << 20, true, [](CUstream, CUstream) {});
   });
@@ -77,7 +79,7 @@ void pool_reuse_cases() {
     }
   });
   add("pool.reuse_event_before_free", [](Rec& r) {
-    // The event was recorded before the free, and says nothing of it.
+    // The event was recorded before the free, so it does not cover it.
     Pool q;
     set_reuse(q, FOLLOW);
     Stream s(NB), t(NB);
@@ -118,7 +120,7 @@ void pool_reuse_cases() {
     }
   });
   add("pool.reuse_later_event", [](Rec& r) {
-    // Further work and a second record of the event lie between the free and the wait.
+    // More work and a second record of the event come between the free and the wait.
     Pool q;
     set_reuse(q, FOLLOW);
     Stream s(NB), t(NB);
@@ -161,7 +163,7 @@ void pool_reuse_cases() {
     }
   });
   add("pool.reuse_complete", [](Rec& r) {
-    // The free is complete, and nobody was told.
+    // The free is complete, and the driver was not notified.
     for (auto& [n, policies] : kPolicies) {
       rec_reuse(r, n, policies, kBlock, false, [](CUstream s, CUstream) {
         Cell m = new_cell();
@@ -189,7 +191,7 @@ void pool_reuse_cases() {
     });
   });
   add("pool.reuse_legacy_order", [](Rec& r) {
-    // The legacy stream orders what blocking streams do, without an event.
+    // The legacy stream orders the work of blocking streams without an event.
     for (auto& [n, policies] :
          {std::pair<const char*, unsigned>{"follow", FOLLOW}, {"none", NONE}}) {
       Pool q;
@@ -210,7 +212,7 @@ void pool_reuse_cases() {
     }
   });
   add("pool.reuse_freed_at_once", [](Rec& r) {
-    // cuMemFree: for every stream, and at once?
+    // cuMemFree: whether it frees for every stream, and at once
     for (auto& [n, policies] : kPolicies) {
       Pool q;
       set_reuse(q, policies);
@@ -243,7 +245,7 @@ void pool_reuse_cases() {
     }
   });
   add("pool.reuse_by_graph_order", [](Rec& r) {
-    // The order is made by a launched graph that records an event.
+    // A launched graph that records an event makes the order.
     Pool q;
     set_reuse(q, FOLLOW);
     Stream s(NB), t(NB);

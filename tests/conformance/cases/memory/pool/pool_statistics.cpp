@@ -1,5 +1,6 @@
-// cases/pool_statistics.cpp - what a pool counts: memory used and reserved, now and at most; the
-// steps in which it grows.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_statistics.cpp - a pool's counters: memory used and reserved, current and
+// maximum; the steps in which it grows.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr size_t kMiB = 1 << 20;
 
-// "used/its high mark/reserved/its high mark", in bytes
+// Returns "used/its high mark/reserved/its high mark", in bytes.
 std::string counts(CUmemoryPool q) {
   std::string all;
   for (CUmemPool_attribute a :
@@ -66,7 +67,7 @@ void pool_statistics_cases() {
     r.k("counts_after", counts(q));
   });
   add("pool.steps", [](Rec& r) {
-    // What one allocation, and a second of the same size, make a new pool reserve.
+    // The memory that a new pool reserves for one allocation, and for a second of equal size.
     const size_t sizes[] = {
         1,         512,           kMiB,      2 * kMiB,      2 * kMiB + 1, 16 * kMiB, 16 * kMiB + 1,
         31 * kMiB, 32 * kMiB - 1, 32 * kMiB, 32 * kMiB + 1, 33 * kMiB,    48 * kMiB, 64 * kMiB,
@@ -152,7 +153,7 @@ void pool_statistics_cases() {
     r.k("freed", counts(q));
   });
   add("pool.max_sizes", [](Rec& r) {
-    // What of a limited size can be had.
+    // How much of a limited size can be allocated.
     for (size_t limit : {size_t{1}, size_t{4096}, kMiB, 2 * kMiB, 3 * kMiB, 32 * kMiB, 33 * kMiB,
                          48 * kMiB, 64 * kMiB}) {
       CUmemPoolProps p = pool_props();

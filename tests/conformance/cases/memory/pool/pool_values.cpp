@@ -1,5 +1,6 @@
-// cases/pool_values.cpp - odd values for pools: properties, attributes, limits, and which check
-// comes first.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pool_values.cpp - unusual values for pools: properties, attributes, limits, and
+// the order of checks.
 #include "cases/memory/pool/pools.hpp"
 #include "probe/probe.hpp"
 
@@ -17,7 +18,7 @@ void properties_cases() {
       CUmemPoolProps p = pool_props();
       p.handleTypes = static_cast<CUmemAllocationHandleType>(types);
       CUmemoryPool q = nullptr;
-      // what a machine can say of fabric handles depends on its links
+      // support for fabric handles depends on the machine's links
       const std::string fabric = (types & 8) != 0 ? "~" : "";
       r.k(fabric + "types" + std::to_string(static_cast<int>(types)), cuMemPoolCreate(&q, &p));
       if (q) cuMemPoolDestroy(q);
@@ -73,7 +74,7 @@ void properties_cases() {
     if (q) cuMemPoolDestroy(q);
   });
   add("pool.max_size_steps", [](Rec& r) {
-    // how the greatest size is rounded
+    // how the maximum size is rounded
     for (const auto& [n, most] : {std::pair<const char*, size_t>{"1", 1},
                                   {"2m", 2u << 20},
                                   {"2m_less", (2u << 20) - 1},
@@ -119,7 +120,7 @@ void properties_cases() {
 
 void attribute_cases() {
   add("pool.attribute_numbers", [](Rec& r) {
-    // those that later drivers know
+    // attributes of later drivers
     Pool q;
     for (int n : {-1, 0, 9, 10, 11, 12, 13, 14, 15, 100}) {
       cuuint64_t v[4] = {};
@@ -154,7 +155,7 @@ void attribute_cases() {
     }
   });
   add("pool.attribute_width", [](Rec& r) {
-    // how much of the variable a read writes
+    // how many bytes of the variable a read writes
     Pool q;
     for (int n = 1; n <= 8; n++) {
       unsigned char v[16];

@@ -1,4 +1,5 @@
-// cases/pools.cpp - memory pools of a case's own.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pools.cpp - memory pools owned by a case.
 #include "cases/memory/pool/pools.hpp"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// cases/pools.hpp - memory pools of a case's own.
+// SPDX-License-Identifier: Apache-2.0
+// cases/memory/pool/pools.hpp - memory pools owned by a case.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -9,7 +10,7 @@
 
 namespace weir::conformance {
 
-// Properties of a pool on the device of the case.
+// Returns the properties of a pool on the case's device.
 CUmemPoolProps pool_props();
 
 class Pool {
@@ -25,15 +26,15 @@ class Pool {
 cuuint64_t pool_u64(CUmemoryPool p, CUmemPool_attribute a);
 void set_pool_u64(CUmemoryPool p, CUmemPool_attribute a, cuuint64_t value);
 
-// Which of the reuse policies a pool has; its threshold is as high as can be, so that nothing goes
-// back by itself.
+// The reuse policies of a pool. Its threshold is the maximum, so that nothing is released
+// automatically.
 enum Reuse : unsigned { NONE = 0, FOLLOW = 1, OPPORTUNISTIC = 2, INTERNAL = 4, ALL = 7 };
 void set_reuse(CUmemoryPool p, unsigned policies);
 
 CUdeviceptr pool_alloc(CUmemoryPool p, size_t bytes, CUstream s);
 
-// Where an address lies: "a" for the start of a block named a, "a+512" or "a-512" for less than 64
-// MiB from the first block of the list, else "elsewhere"; "null" for none.
+// Returns where an address lies: "a" for the start of a block named a, "a+512" or "a-512" for less
+// than 64 MiB from the first block of the list, else "elsewhere"; "null" for null.
 std::string where(CUdeviceptr p, std::initializer_list<std::pair<const char*, CUdeviceptr>> blocks);
 
 }  // namespace weir::conformance

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/capture_invalidation.hpp - records which call invalidated which capture.
+#pragma once
+
+#include "api/core/check.hpp"
+
+#include <weir/core/call_site.hpp>
+#include <weir/core/errc.hpp>
+
+#include <string>
+
+namespace weir::detail {
+
+// The first call that invalidated a capture. `call` is null if no such call is known.
+struct capture_invalidation {
+  const char* call = nullptr;
+  errc code = errc::success;
+  call_site where;
+  int system_thread_id = 0;
+};
+// Returns a text such as "broken by cuMemAlloc at main.cpp:14 (CUDA_ERROR_..., thread 4711)".
+[[nodiscard]] std::string to_text(const capture_invalidation& invalidation);
+
+// Called after `call` on `object` failed with `code`. Stores the call in each capture that it has
+// invalidated.
+void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept;
+
+// Returns the code of the weir::error that is being handled. Any other exception counts as
+// out_of_memory.
+[[nodiscard]] errc current_error_code() noexcept;
+
+}  // namespace weir::detail

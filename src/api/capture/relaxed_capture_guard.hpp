@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// api/capture/relaxed_capture_guard.hpp - makes calls that a driver refuses during captures but
+// that do not harm one.
+#pragma once
+
+#include "api/capture/capture_checks.hpp"
+#include "api/core/call_restrictions.hpp"
+#include "api/core/check.hpp"
+#include "api/core/first_failure.hpp"
+#include "driver/abi.hpp"
+
+#include <weir/core/call_site.hpp>
+
+#include <atomic>
+#include <optional>
+
+namespace weir::detail {
+
+// Switches the calling thread to relaxed capture mode and restores its mode at the end. Used around
+// calls that a driver refuses, breaking captures, although they do no harm: creating pools, getting
+// and setting pool attributes, querying a stream that is not capturing. Costs two calls that access
+// only a variable of the thread.
+class relaxed_capture_mode {
+ public:
+  explicit relaxed_capture_mode(call_site at) : relaxed_capture_mode{true, at} {}
+  // Does nothing if `is_capturing` is false.
+  relaxed_capture_mode(bool is_capturing, call_site at) {
+    if (!is_capturing) [[likely]] {
+      return;
+    }
+    check(driver().cuThreadExchangeStreamCaptureMode(&mode_), call_name_, {}, at);
+    is_exchanged_ = true;
+  }
+  // Does not throw. If the switch fails, the failure is noted and the caller still makes its call.
+  explicit relaxed_capture_mode(first_failure& failure) noexcept {
+    const CUresult answer = driver().cuThreadExchangeStreamCaptureMode(&mode_);
+    failure.note(answer, call_name_);
+    is_exchanged_ = answer == CUDA_SUCCESS;
+  }
+  relaxed_capture_mode(const relaxed_capture_mode&) = delete;
+  relaxed_capture_mode& operator=(const relaxed_capture_mode&) = delete;
+  ~relaxed_capture_mode() {
+    if (is_exchanged_)
+      report_if_failed(driver().cuThreadExchangeStreamCaptureMode(&mode_), call_name_, {});
+  }
+
+ private:
+  static constexpr const char* call_name_ = "cuThreadExchangeStreamCaptureMode";
+  // the mode to exchange with the thread's own
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool is_exchanged_ = false;
+};
+
+// Switches the mode only while a capture that was begun through weir is open. Costs one load
+// otherwise. In captures that were started directly through the driver, the driver may refuse the
+// call.
+class relaxed_mode_if_capturing {
+ public:
+  explicit relaxed_mode_if_capturing(call_site at)
+      : relaxed_{active_capture_count.load(std::memory_order_relaxed) != 0, at} {}
+
+ private:
+  relaxed_capture_mode relaxed_;
+};
+
+inline void throw_if_capturing(CUstream stream, const char* call, call_site at) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream},
+        at);
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE) [[unlikely]] {
+    throw_if_stream_captured(stream, call, at);
+  }
+}
+
+// Guards a query of a stream or an event. Throws if the query would invalidate a capture of that
+// stream or event; otherwise protects all other captures from it. Costs one load while no capture
+// is open.
+class relaxed_capture_guard {
+ public:
+  relaxed_capture_guard(stream_ref stream, const char* call, call_site at) {
+    if (any_capture_active()) [[unlikely]] {
+      throw_if_stream_captured(stream.get(), call, at);
+      relaxed_.emplace(at);
+    }
+  }
+  relaxed_capture_guard(event_ref event, const char* call, call_site at) {
+    if (any_capture_active()) [[unlikely]] {
+      throw_if_event_captured(event.get(), call, at);
+      relaxed_.emplace(at);
+    }
+  }
+
+ private:
+  std::optional<relaxed_capture_mode> relaxed_;
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// api/graph/graph_ref.cpp - the nodes, edges and tags of borrowed graphs, and clones.
+#include <weir/core/to_string.hpp>
+#include <weir/graph/graph.hpp>
+
+#include "api/capture/driver_frontier.hpp"
+#include "api/core/check.hpp"
+#include "api/graph/conditional_bodies.hpp"
+#include "api/graph/driver_edges.hpp"
+#include "api/graph/graph_checks.hpp"
+#include "api/graph/graph_metadata.hpp"
+#include "api/graph/node_calls.hpp"
+#include "api/graph/node_metadata.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+using detail::check;
+using detail::driver;
+using detail::require_open;
+using detail::subject;
+
+namespace {
+
+// Returns the nodes from a list function of the driver. Calls it once for their number and once for
+// the nodes.
+template <class Query>
+std::vector<graph_node> list_of(const Query& query, const char* call, graph_ref listed_graph,
+                                call_site at) {
+  std::size_t count = 0;
+  check(query(nullptr, &count), call, subject::graph(listed_graph.get()), at);
+  std::vector<abi::CUgraphNode> handles(count);
+  if (count != 0)
+    check(query(handles.data(), &count), call, subject::graph(listed_graph.get()), at);
+  std::vector<graph_node> nodes;
+  nodes.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) nodes.emplace_back(handles[i], listed_graph.get());
+  return nodes;
+}
+
+// Sorts the nodes so that each comes after its dependencies. Nodes that become ready at one time
+// keep their order.
+std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
+                                             const std::vector<graph_edge>& edges) {
+  if (edges.empty()) return nodes;
+  std::unordered_map<CUgraphNode_st*, std::size_t> index;
+  for (std::size_t i = 0; i < nodes.size(); ++i) index[nodes[i].get()] = i;
+  std::vector<std::size_t> pending_dependencies(nodes.size());
+  std::vector<std::vector<std::size_t>> next(nodes.size());
+  for (const graph_edge& edge : edges) {
+    ++pending_dependencies[index.at(edge.to.get())];
+    next[index.at(edge.from.get())].push_back(index.at(edge.to.get()));
+  }
+  for (std::vector<std::size_t>& after : next)
+    std::ranges::sort(after);  // independent of the order of the edges
+  std::vector<std::size_t> order;
+  order.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (pending_dependencies[i] == 0) order.push_back(i);
+  }
+  for (std::size_t next_index = 0; next_index < order.size(); ++next_index) {
+    for (const std::size_t after : next[order[next_index]]) {
+      if (--pending_dependencies[after] == 0) order.push_back(after);
+    }
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (pending_dependencies[i] != 0) order.push_back(i);  // on a cycle, or behind one
+  }
+  std::vector<graph_node> sorted;
+  sorted.reserve(nodes.size());
+  for (const std::size_t i : order) sorted.push_back(nodes[i]);
+  return sorted;
+}
+
+// Edges as separate arrays for the driver.
+struct edge_arrays {
+  std::vector<abi::CUgraphNode> from, to;
+  std::vector<abi::CUgraphEdgeData> data;
+
+  edge_arrays(std::span<const graph_edge> edges, CUgraph_st* graph, const char* call,
+              call_site at) {
+    from.reserve(edges.size());
+    to.reserve(edges.size());
+    data.reserve(edges.size());
+    for (const graph_edge& edge : edges) {
+      detail::require_node_of(edge.from, graph, call, at);
+      detail::require_node_of(edge.to, graph, call, at);
+      from.push_back(edge.from.get());
+      to.push_back(edge.to.get());
+      data.push_back({edge.data.from_port, edge.data.to_port, edge.data.type, {}});
+    }
+  }
+};
+
+std::string to_text(const graph_edge& edge) {
+  return fmt::format("{} -> {}", detail::describe(edge.from), detail::describe(edge.to));
+}
+
+// Returns an edge that is listed twice, or null. A driver may add the first copy before it finds
+// the second.
+const graph_edge* find_duplicate(std::span<const graph_edge> edges) {
+  if (edges.size() < 2) return nullptr;
+  std::vector<const graph_edge*> sorted;
+  sorted.reserve(edges.size());
+  for (const graph_edge& edge : edges) sorted.push_back(&edge);
+  const auto ends = [](const graph_edge* e) { return std::pair{e->from.get(), e->to.get()}; };
+  std::ranges::sort(sorted, {}, ends);
+  const auto duplicate = std::ranges::adjacent_find(sorted, {}, ends);
+  return duplicate == sorted.end() ? nullptr : *duplicate;
+}
+
+void throw_if_duplicate(std::span<const graph_edge> edges, graph_ref graph, const char* call,
+                        call_site at) {
+  const graph_edge* const duplicate = find_duplicate(edges);
+  if (duplicate == nullptr) return;
+  detail::throw_error(errc::invalid_value, call, to_string(graph),
+                      to_text(*duplicate) + " is listed twice; list each edge once", at);
+}
+
+// Throws an error that says which edge the driver refused, and why.
+[[noreturn, gnu::cold]] void fail_edges(abi::CUresult answer, std::span<const graph_edge> edges,
+                                        graph_ref graph, bool expect_existing, const char* call,
+                                        call_site at) {
+  std::string reason;
+  if (answer == abi::CUDA_ERROR_INVALID_VALUE) {
+    const std::vector<graph_edge> all = graph.edges(at);
+    const std::vector<graph_node> nodes = graph.nodes(at);
+    const auto is_in_graph = [&](graph_node node) {
+      return std::ranges::find(nodes, node) != nodes.end();
+    };
+    for (const graph_edge& edge : edges) {
+      const bool exists = std::ranges::any_of(
+          all, [&](const graph_edge& e) { return e.from == edge.from && e.to == edge.to; });
+      if (!is_in_graph(edge.from) || !is_in_graph(edge.to)) {
+        reason =
+            to_text(edge) + " does not connect two nodes of this graph; use nodes of this graph";
+      } else if (edge.from == edge.to) {
+        reason = to_text(edge) + " connects a node to itself; use two different nodes";
+      } else if (exists != expect_existing) {
+        reason = to_text(edge) + (expect_existing ? " does not exist; remove only existing edges"
+                                                  : " already exists; add each edge once");
+      } else if (edge.data != edge_data{}) {
+        reason = to_text(edge) +
+                 " has data other than 0, which is valid only between kernels; use a plain edge";
+      }
+      if (!reason.empty()) break;
+    }
+  } else if (answer == abi::CUDA_ERROR_NOT_SUPPORTED && expect_existing) {
+    reason =
+        "edges of a graph that allocates or frees memory cannot be removed; build a new "
+        "graph";
+  } else if (answer == abi::CUDA_ERROR_ILLEGAL_STATE) {
+    reason = "the graph is the target of a capture; end the capture first";
+  } else if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
+    reason =
+        "edge data other than 0 needs a driver for CUDA 12.3 or later; install a newer "
+        "driver, or use plain edges";
+  }
+  detail::throw_error(static_cast<errc>(answer), call, to_string(graph), std::move(reason), at);
+}
+
+// The driver changes edges in order. It keeps the earlier changes if a later edge already exists or
+// does not exist. Lists of several edges are therefore checked before the call.
+void throw_if_any_edge_invalid(std::span<const graph_edge> edges, graph_ref graph,
+                               bool expect_existing, const char* call, call_site at) {
+  if (edges.size() < 2) return;
+  std::map<abi::CUgraphNode, std::vector<abi::CUgraphNode>>
+      sources_by_target;  // source nodes by target
+  for (const graph_edge& edge : edges) sources_by_target[edge.to.get()].push_back(edge.from.get());
+  for (auto& [to, sources] : sources_by_target) {
+    std::vector<abi::CUgraphNode> known;
+    for (const graph_edge& edge : graph_node{to, graph}.dependencies(at))
+      known.push_back(edge.from.get());
+    std::ranges::sort(known);
+    for (const abi::CUgraphNode from : sources) {
+      if (std::ranges::binary_search(known, from) != expect_existing) {
+        fail_edges(abi::CUDA_ERROR_INVALID_VALUE, edges, graph, expect_existing, call, at);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<graph_node> graph_ref::nodes(call_site at) const {
+  CUgraph_st* const handle = require_open(*this, "cuGraphGetNodes", at);
+  const auto query = [&](abi::CUgraphNode* nodes, std::size_t* count) {
+    return driver().cuGraphGetNodes(handle, nodes, count);
+  };
+  return in_topological_order(list_of(query, "cuGraphGetNodes", *this, at), edges(at));
+}
+
+std::size_t graph_ref::node_count(call_site at) const {
+  std::size_t count = 0;
+  check(driver().cuGraphGetNodes(require_open(*this, "cuGraphGetNodes", at), nullptr, &count),
+        "cuGraphGetNodes", subject::graph(handle_), at);
+  return count;
+}
+
+std::vector<graph_node> graph_ref::roots(call_site at) const {
+  CUgraph_st* const handle = require_open(*this, "cuGraphGetRootNodes", at);
+  const auto query = [&](abi::CUgraphNode* nodes, std::size_t* count) {
+    return driver().cuGraphGetRootNodes(handle, nodes, count);
+  };
+  return list_of(query, "cuGraphGetRootNodes", *this, at);
+}
+
+std::vector<graph_edge> graph_ref::edges(call_site at) const {
+  constexpr const char* call = "cuGraphGetEdges";
+  CUgraph_st* const handle = require_open(*this, call, at);
+  std::size_t count = 0;
+  check(detail::get_edges(handle, nullptr, nullptr, nullptr, &count), call, subject::graph(handle),
+        at);
+  std::vector<abi::CUgraphNode> from(count);
+  std::vector<abi::CUgraphNode> to(count);
+  std::vector<abi::CUgraphEdgeData> data(count);
+  if (count != 0) {
+    check(detail::get_edges(handle, from.data(), to.data(), data.data(), &count), call,
+          subject::graph(handle), at);
+  }
+  std::vector<graph_edge> edges;
+  edges.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    edges.push_back({graph_node{from[i], handle},
+                     graph_node{to[i], handle},
+                     {data[i].from_port, data[i].to_port, data[i].type}});
+  }
+  return edges;
+}
+
+graph_node graph_ref::find_clone_of(graph_node original, call_site at) const {
+  constexpr const char* call = "cuGraphNodeFindInClone";
+  CUgraph_st* const handle = require_open(*this, call, at);
+  abi::CUgraphNode copy = nullptr;
+  const abi::CUgraphNode node = detail::require_open(original, call, at);
+  if (const abi::CUresult answer = driver().cuGraphNodeFindInClone(&copy, node, handle);
+      answer != abi::CUDA_SUCCESS) {
+    detail::throw_error(
+        static_cast<errc>(answer), call, to_string(*this),
+        "this graph is not a clone of the node's graph, or the node was added after "
+        "cloning; search in a clone made after the node was added",
+        at);
+  }
+  return graph_node{copy, handle};
+}
+
+void graph_ref::add_dependencies(std::span<const graph_edge> edges, call_site at) const {
+  constexpr const char* call = "cuGraphAddDependencies";
+  CUgraph_st* const graph = require_open(*this, call, at);
+  const edge_arrays arrays{edges, graph, call, at};
+  throw_if_duplicate(edges, *this, call, at);
+  if (edges.empty()) return;
+  throw_if_any_edge_invalid(edges, *this, false, call, at);
+  const abi::CUresult answer = detail::connect(graph, arrays.from.data(), arrays.to.data(),
+                                               arrays.data.data(), edges.size());
+  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, false, call, at);
+}
+
+void graph_ref::remove_dependencies(std::span<const graph_edge> edges, call_site at) const {
+  constexpr const char* call = "cuGraphRemoveDependencies";
+  CUgraph_st* const graph = require_open(*this, call, at);
+  const edge_arrays arrays{edges, graph, call, at};
+  throw_if_duplicate(edges, *this, call, at);
+  if (edges.empty()) return;
+  throw_if_any_edge_invalid(edges, *this, true, call, at);
+  const abi::CUresult answer = detail::disconnect(graph, arrays.from.data(), arrays.to.data(),
+                                                  arrays.data.data(), edges.size());
+  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, true, call, at);
+}
+
+graph_node graph_ref::join(dependency_list nodes, call_site at) const {
+  if (nodes.size() == 1) {
+    detail::require_node_of(*nodes.begin(), require_open(*this, "cuGraphAddNode", at),
+                            "cuGraphAddNode", at);
+    return *nodes.begin();
+  }
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
+  return graph_node{detail::add_node(handle_, nodes, params, {}, at), handle_};
+}
+
+void graph_ref::remove(graph_node node, call_site at) const {
+  constexpr const char* call = "cuGraphDestroyNode";
+  CUgraph_st* const graph = require_open(*this, call, at);
+  detail::require_node_of(node, graph, call, at);
+  if (detail::any_capture_active()) detail::throw_if_part_captured(graph, node.get(), call, at);
+  if (const abi::CUresult answer = driver().cuGraphDestroyNode(node.get());
+      answer != abi::CUDA_SUCCESS) {
+    const char* reason = "";
+    if (answer == abi::CUDA_ERROR_INVALID_VALUE)
+      reason = "the node does not exist or was destroyed; pass a node of an existing graph";
+    if (answer == abi::CUDA_ERROR_NOT_SUPPORTED)
+      reason =
+          "nodes of a graph that allocates or frees memory cannot be removed; build a new "
+          "graph";
+    if (answer == abi::CUDA_ERROR_ILLEGAL_STATE)
+      reason = "the graph is the target of a capture; end the capture first";
+    detail::throw_error(static_cast<errc>(answer), call, to_string(node), reason, at);
+  }
+  detail::release_user_objects(graph, detail::erase_node_metadata(graph, node.get()));
+}
+
+void graph_ref::tag(graph_node node, std::string_view name, call_site at) const {
+  constexpr const char* call = "weir::graph_ref::tag";
+  CUgraph_st* const graph = require_open(*this, call, at);
+  detail::require_node_of(node, graph, call, at);
+  const bool has_graph = node.graph().get() != nullptr;
+  if (!has_graph || !detail::is_known_node(graph, node.get())) {
+    const std::vector<CUgraphNode_st*> all = detail::nodes_of(graph, at);
+    if (std::ranges::find(all, node.get()) == all.end()) {
+      detail::throw_error(
+          errc::invalid_value, call, to_string(*this),
+          to_string(node) +
+              " is not a node of this graph, or was destroyed; pass a node of this graph",
+          at);
+    }
+  }
+  if (!name.empty()) detail::ensure_metadata(graph, at);
+  if (name.empty() && !detail::any_graph_metadata()) return;
+  detail::set_tag(graph, node.get(), name);
+}
+
+std::string graph_ref::tag_of(graph_node node, call_site at) const {
+  return detail::get_tag(require_open(*this, "weir::graph_ref::tag_of", at), node.get());
+}
+
+graph_node graph_ref::find(std::string_view tag, call_site at) const {
+  constexpr const char* call = "weir::graph_ref::find";
+  CUgraph_st* const graph = require_open(*this, call, at);
+  const detail::tag_match found = detail::find_tag(graph, tag);
+  if (found.node_count > 1) {
+    detail::throw_error(errc::invalid_value, call, to_string(*this),
+                        fmt::format("{} nodes have the tag \"{}\"; give each node its own tag",
+                                    found.node_count, tag),
+                        at);
+  }
+  return found.node == nullptr ? graph_node{} : graph_node{found.node, graph};
+}
+
+graph graph_ref::clone(call_site at) const {
+  CUgraph_st* const handle = require_open(*this, "cuGraphClone", at);
+  abi::CUgraph copy = nullptr;
+  if (const abi::CUresult answer = driver().cuGraphClone(&copy, handle);
+      answer != abi::CUDA_SUCCESS) {
+    detail::fail_clone(answer, *this, at);
+  }
+  detail::forget_metadata(copy);
+  graph created = graph::adopt(copy, at);
+  detail::copy_metadata(handle, copy, at);
+  return created;
+}
+
+}  // namespace weir

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// embedded/entry/memory/memcpy_3d.cpp - cuMemcpy2D*, cuMemcpy3D*, cuMemcpyHtoA and similar
+// functions: boxes of bytes, and bytes to and from arrays.
+#include "embedded/entry/context/peer_access.hpp"
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/stream/box_copy.hpp"
+#include "embedded/model/stream/transfer.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// Validates a copy, finds its stream with find(process, stream) and calls submit(stream, users, to,
+// from, work). A null copy is an error. An empty box accepts any addresses.
+template <class FindStream, class Submit>
+CUresult submit_box(const model::box_copy* copy, const copy_contexts* between, FindStream&& find,
+                    Submit&& submit) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* target_stream = nullptr;
+    if (const CUresult status = find(p, target_stream); status != CUDA_SUCCESS) return status;
+    if (copy->size.empty()) return CUDA_SUCCESS;
+    model::memory_operand destination;
+    model::memory_operand source;
+    model::pitched_copy_work work;
+    const model::copy_users users = users_of_copy(p, *target_stream, between);
+    const CUresult status =
+        model::resolve_box(*copy, destination, source, work, access_time_of(*target_stream), users);
+    return status == CUDA_SUCCESS ? submit(*target_stream, users, destination, source, work)
+                                  : status;
+  });
+}
+
+// Copies synchronously.
+CUresult copy_box_sync(const model::box_copy* copy, const copy_contexts* between = nullptr) {
+  return submit_box(copy, between, find_null_stream,
+                    [](model::stream& target_stream, const model::copy_users& users,
+                       const model::memory_operand& destination,
+                       const model::memory_operand& source, const model::pitched_copy_work& work) {
+                      wait_for_peer_streams(target_stream, users);
+                      const CUresult status =
+                          model::copy_sync(target_stream, destination, source, work);
+                      make_peer_streams_wait(target_stream, users);
+                      return status;
+                    });
+}
+
+// Copies in stream order.
+CUresult copy_box_async(const model::box_copy* copy, CUstream stream,
+                        const copy_contexts* between = nullptr) {
+  return submit_box(
+      copy, between,
+      [&](model::process& p, model::stream*& target_stream) {
+        return find_stream(p, stream, target_stream);
+      },
+      [](model::stream& target_stream, const model::copy_users&,
+         const model::memory_operand& destination, const model::memory_operand& source,
+         const model::pitched_copy_work& work) {
+        return model::copy_async(target_stream, destination, source, work);
+      });
+}
+
+template <class Description>
+CUresult copy_sync(const Description* description) {
+  if (description == nullptr) return copy_box_sync(nullptr);
+  const model::box_copy copy = model::describe(*description);
+  return copy_box_sync(&copy);
+}
+
+template <class Description>
+CUresult copy_async(const Description* description, CUstream stream) {
+  if (description == nullptr) return copy_box_async(nullptr, stream);
+  const model::box_copy copy = model::describe(*description);
+  return copy_box_async(&copy, stream);
+}
+
+using model::box_operand;
+
+box_operand array_box(CUarray array, std::size_t offset) {
+  return {.type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset};
+}
+box_operand device_box(CUdeviceptr address) {
+  return {.type = CU_MEMORYTYPE_DEVICE, .device = address};
+}
+box_operand host_box(const void* pointer) { return {.type = CU_MEMORYTYPE_HOST, .host = pointer}; }
+
+CUresult copy_sync(const box_operand& destination, const box_operand& source, std::size_t bytes) {
+  const model::box_copy copy{destination, source, {bytes, 1, 1}};
+  return copy_box_sync(&copy);
+}
+
+CUresult copy_async(const box_operand& destination, const box_operand& source, std::size_t bytes,
+                    CUstream stream) {
+  const model::box_copy copy{destination, source, {bytes, 1, 1}};
+  return copy_box_async(&copy, stream);
+}
+
+}  // namespace
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) { return copy_sync(copy); }
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) { return copy_sync(copy); }
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  return copy_async(copy, stream);
+}
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return copy_sync(copy); }
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
+  return copy_async(copy, stream);
+}
+
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
+  if (copy == nullptr) return copy_sync(copy);
+  const model::box_copy box = model::describe(*copy);
+  const copy_contexts between{copy->dstContext, copy->srcContext};
+  return copy_box_sync(&box, &between);
+}
+
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
+  if (copy == nullptr) return copy_async(copy, stream);
+  const model::box_copy box = model::describe(*copy);
+  const copy_contexts between{copy->dstContext, copy->srcContext};
+  return copy_box_async(&box, stream, &between);
+}
+
+CUresult cuMemcpyHtoA_v2(CUarray dst_array, size_t dst_offset, const void* src, size_t bytes) {
+  return copy_sync(array_box(dst_array, dst_offset), host_box(src), bytes);
+}
+
+CUresult cuMemcpyAtoH_v2(void* dst, CUarray src_array, size_t src_offset, size_t bytes) {
+  return copy_sync(host_box(dst), array_box(src_array, src_offset), bytes);
+}
+
+CUresult cuMemcpyDtoA_v2(CUarray dst_array, size_t dst_offset, CUdeviceptr src, size_t bytes) {
+  return copy_sync(array_box(dst_array, dst_offset), device_box(src), bytes);
+}
+
+CUresult cuMemcpyAtoD_v2(CUdeviceptr dst, CUarray src_array, size_t src_offset, size_t bytes) {
+  return copy_sync(device_box(dst), array_box(src_array, src_offset), bytes);
+}
+
+CUresult cuMemcpyAtoA_v2(CUarray dst_array, size_t dst_offset, CUarray src_array, size_t src_offset,
+                         size_t bytes) {
+  return copy_sync(array_box(dst_array, dst_offset), array_box(src_array, src_offset), bytes);
+}
+
+CUresult cuMemcpyHtoAAsync_v2(CUarray dst_array, size_t dst_offset, const void* src, size_t bytes,
+                              CUstream stream) {
+  return copy_async(array_box(dst_array, dst_offset), host_box(src), bytes, stream);
+}
+
+CUresult cuMemcpyAtoHAsync_v2(void* dst, CUarray src_array, size_t src_offset, size_t bytes,
+                              CUstream stream) {
+  return copy_async(host_box(dst), array_box(src_array, src_offset), bytes, stream);
+}
+
+}  // namespace weir::embedded::entry

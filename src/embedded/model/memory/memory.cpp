@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// model/memory/memory.cpp - allocates, registers and frees device, managed and pinned memory.
+#include "embedded/model/memory/memory.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <span>
+
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/core/device.hpp"
+#include "embedded/model/core/settings.hpp"
+#include "embedded/model/graph/memory/graph_memory.hpp"
+#include "embedded/model/ipc/external_memory.hpp"
+#include "embedded/model/ipc/ipc_memory.hpp"
+#include "embedded/model/ipc/shared_store.hpp"
+#include "embedded/model/memory/address_space.hpp"
+#include "embedded/model/memory/allocation_removal.hpp"
+#include "embedded/model/memory/array.hpp"
+#include "embedded/model/memory/backing.hpp"
+#include "embedded/model/memory/managed_advice.hpp"
+#include "embedded/model/memory/pool/memory_pool.hpp"
+#include "embedded/model/memory/pool/pool_registry.hpp"
+#include "embedded/model/stream/stream.hpp"
+
+namespace weir::embedded::model::memory {
+
+using namespace abi;
+
+namespace {
+
+// Returns the device whose memory it counts against, or null.
+device* charged_device(const allocation& record) noexcept {
+  return record.kind == memory_kind::device ? record.memory_device : nullptr;
+}
+
+// Removes a closed record from the map, and returns the operation that frees its memory. The record
+// must be removed first, because the next owner of the memory may add its own. Other processes can
+// no longer open the memory.
+backing_release remove_record(allocation& record) noexcept {
+  const backing_release release{reinterpret_cast<void*>(record.start()), record.extent,
+                                charged_device(record), record.store};
+  if (const int piece = record.piece.load(std::memory_order_relaxed); piece >= 0)
+    record.store->withdraw(piece);
+  address_map::instance().remove(record);
+  return release;
+}
+
+void free_record(allocation& record) noexcept {
+  const memory_kind kind = record.kind;
+  if (kind == memory_kind::array) return arrays::release(record);
+  if (kind == memory_kind::imported) return external::unmap(record);
+  if (kind == memory_kind::opened) return ipc_memory::forget(record);
+  if (kind == memory_kind::managed) managed_advice::forget(record);
+  const backing_release release = remove_record(record);
+  if (kind != memory_kind::registered) release.run();
+}
+
+// Returns the device or managed memory that starts at an address, or null if the driver returned no
+// such pointer.
+allocation* find_device_memory(std::uintptr_t address) noexcept {
+  allocation* found = address_map::find(address);
+  if (found == nullptr || found->start() != address) return nullptr;
+  switch (found->kind) {
+    case memory_kind::device:
+    case memory_kind::managed:
+    case memory_kind::pooled:
+    case memory_kind::imported:
+    case memory_kind::graph: return found;
+    case memory_kind::pinned:
+    case memory_kind::registered:
+    case memory_kind::array:
+    case memory_kind::mapped:
+    case memory_kind::variable:
+    case memory_kind::managed_variable:
+    case memory_kind::opened: break;
+  }
+  return nullptr;
+}
+
+CUresult free_pooled(allocation& block, std::uintptr_t address, engine::point until) {
+  memory_pool* pool = block.pool;  // null if another thread freed it first
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const bool freed = pool->sharing.imported() ? pool->sharing.free(block, address, until)
+                                              : pool->free(block, address, until);
+  return freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Frees device memory in stream order. Until it runs, the memory stays visible and may be freed by
+// another call; then it does nothing.
+struct deferred_free {
+  allocation* record;
+  unsigned long long id;
+
+  void run() const noexcept {
+    allocation* found = address_map::instance().close(record->start(), memory_kind::device, id);
+    if (found != nullptr) free_record(*found);
+  }
+};
+
+}  // namespace
+
+CUresult allocate_device(context& in, std::size_t bytes, CUdeviceptr* out) {
+  device& target_device = in.owner();
+  if (bytes > target_device.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::size_t extent = backing::extent_of(bytes);
+  shared_store* in_store = shared_store::of_device(target_device.ordinal());
+  backing block = backing::allocate(extent, &target_device, in_store);
+  if (!block) {
+    pool_registry::release_all_idle(target_device, nullptr);
+    block = backing::allocate(extent, &target_device, in_store);
+    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  allocation& record =
+      address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent);
+  record.kind = memory_kind::device;
+  record.owner = &in;
+  record.memory_device = &target_device;
+  record.store = in_store;
+  *out = reinterpret_cast<CUdeviceptr>(block.release());
+  record.open(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags, CUdeviceptr* out) {
+  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
+  backing block = backing::allocate(bytes, nullptr);
+  if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+  allocation& record =
+      address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
+  record.kind = memory_kind::managed;
+  record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
+  record.sync_memops.store(true, std::memory_order_relaxed);
+  record.owner = &in;
+  record.memory_device = &in.owner();
+  *out = reinterpret_cast<CUdeviceptr>(block.release());
+  record.open(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult free_device(CUdeviceptr address) {
+  if (address == 0) return CUDA_SUCCESS;
+  allocation* found = find_device_memory(address);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (found->kind == memory_kind::pooled) {
+    const CUresult status = free_pooled(*found, address, {});
+    pool_registry::after_synchronize();
+    return status;
+  }
+  if (found->kind == memory_kind::graph) return graph_memory::free(*found, address, nullptr);
+  allocation_removal removal{address, found->kind};
+  if (!removal) return CUDA_ERROR_INVALID_VALUE;
+  removal.owner().wait_for_work();
+  free_record(removal.commit());
+  return CUDA_SUCCESS;
+}
+
+CUresult free_async(CUdeviceptr address, stream& in) {
+  if (address == 0) return CUDA_SUCCESS;
+  allocation* found = find_device_memory(address);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.end_of_use());
+  if (found->kind == memory_kind::graph) return graph_memory::free(*found, address, &in);
+  if (found->kind != memory_kind::device) return CUDA_ERROR_NOT_SUPPORTED;
+  in.submit(
+      engine::make_operation(deferred_free{found, found->id}, engine::operation_kind::work, true));
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+// Returns true if every page of the range is mapped.
+bool is_mapped(std::uintptr_t first_address, std::size_t bytes) noexcept {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = first_address & ~(page - 1);
+  const std::uintptr_t length = first_address + bytes - first;
+  return msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;
+}
+
+}  // namespace
+
+CUresult allocate_pinned(context& in, std::size_t bytes, unsigned flags, void** out) {
+  constexpr unsigned valid_flags =
+      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+  if ((flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0) {
+    *out = nullptr;
+    return CUDA_SUCCESS;
+  }
+  // The host would overcommit, and fail only when the pages are touched.
+  if (bytes > host_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  backing block = backing::allocate(bytes, nullptr);
+  if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+  allocation& record =
+      address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
+  record.kind = memory_kind::pinned;
+  record.on_host = true;
+  record.owner = &in;
+  record.memory_device = &in.owner();
+  // With a unified address space memory is always mapped, and portable unless it is write-combined.
+  record.flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
+  if ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0) record.flags |= CU_MEMHOSTALLOC_PORTABLE;
+  *out = block.release();
+  record.open(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult free_pinned(void* pointer) {
+  if (pointer == nullptr) return CUDA_SUCCESS;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  allocation_removal removal{address, memory_kind::pinned};
+  if (!removal) return CUDA_ERROR_INVALID_VALUE;
+  removal.owner().wait_for_work();
+  allocation& record = removal.commit();
+  const std::size_t extent = record.extent;
+  address_map::instance().remove(record);
+  backing::deallocate(pointer, extent, nullptr);
+  return CUDA_SUCCESS;
+}
+
+CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned flags) {
+  constexpr unsigned valid_flags =
+      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (pointer == nullptr || bytes == 0 || (flags & ~valid_flags) != 0 ||
+      address + bytes < address) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (!is_mapped(address, bytes) || address_space::is_reserved(address))
+    return CUDA_ERROR_INVALID_VALUE;
+  memory_kind conflict{};
+  allocation* record = address_map::instance().add_registration(address, bytes, conflict);
+  if (record == nullptr) {
+    return conflict == memory_kind::registered ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                               : CUDA_ERROR_INVALID_VALUE;
+  }
+  record->kind = memory_kind::registered;
+  record->on_host = true;
+  record->owner = &in;
+  record->memory_device = &in.owner();
+  if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0) {
+    record->access.store(CU_MEM_ACCESS_FLAGS_PROT_READ, std::memory_order_relaxed);
+  }
+  record->flags = (flags & CU_MEMHOSTREGISTER_PORTABLE) | CU_MEMHOSTREGISTER_DEVICEMAP;
+  record->open(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult unregister_host(void* pointer) {
+  if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (address_map::find(address) == nullptr) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  allocation_removal removal{address, memory_kind::registered};
+  if (!removal) return CUDA_ERROR_INVALID_VALUE;
+  removal.owner().wait_for_work();
+  address_map::instance().remove(removal.commit());
+  return CUDA_SUCCESS;
+}
+
+// Frees the memory of a closed context, 64 allocations at a time: a list of all would have to be
+// allocated.
+void release_context(context& closed) noexcept {
+  std::array<allocation*, 64> some;
+  std::uintptr_t first_address = 0;
+  for (;;) {
+    const std::size_t count = address_map::instance().owned_by(closed, first_address, some);
+    for (allocation* record : std::span{some}.first(count)) {
+      if (record->close() != 0) free_record(*record);
+    }
+    if (count < some.size()) return;
+  }
+}
+
+}  // namespace weir::embedded::model::memory

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// model/stream/operations.hpp - the operations of streams, graph nodes and captures, as plain data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "driver/abi.hpp"
+#include "embedded/model/memory/memory_access.hpp"
+
+namespace weir::embedded::model {
+
+struct allocation;
+
+// Writes `value` as elements of 1, 2 or 4 bytes to `height` rows of `width` elements, `pitch` bytes
+// apart.
+struct memset_work {
+  std::byte* to = nullptr;
+  std::size_t pitch = 0;  // unused if height is 1
+  std::size_t width = 0;
+  std::size_t height = 1;
+  std::uint32_t value = 0;
+  std::uint32_t element_size = 1;
+
+  void run() const noexcept;
+};
+
+// Copies contiguous bytes.
+struct copy_work {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::size_t bytes = 0;
+  // The driver's copy of pageable memory that `from` points to; passed to std::free() afterwards.
+  void* staging = nullptr;
+
+  friend bool operator==(const copy_work&, const copy_work&) noexcept = default;
+  void run() const noexcept;
+};
+
+// Copies a box of `width` bytes, `height` rows and `depth` slices.
+struct pitched_copy_work {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::size_t width = 0;
+  std::size_t height = 1;
+  std::size_t depth = 1;
+  std::size_t to_pitch = 0;
+  std::size_t from_pitch = 0;
+  std::size_t to_slice = 0;  // bytes from one slice to the next
+  std::size_t from_slice = 0;
+  void* staging = nullptr;  // as in copy_work
+  // CU_MEMORYTYPE_UNIFIED was given instead of a kind of memory; graph nodes report it.
+  bool to_unified = false;
+  bool from_unified = false;
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return width * height * depth; }
+  friend bool operator==(const pitched_copy_work&, const pitched_copy_work&) noexcept = default;
+  void run() const noexcept;
+};
+
+// Calls a function of the program on the host function thread. Skipped after a device failure.
+struct host_work {
+  abi::CUhostFn function = nullptr;
+  void* data = nullptr;
+
+  void run() const noexcept;
+};
+
+// Calls a stream callback on the host function thread. Always called, with the device's status.
+struct callback_work {
+  abi::CUstreamCallback function = nullptr;
+  abi::CUstream stream = nullptr;  // as passed by the program
+  void* data = nullptr;
+
+  void run() const noexcept;
+};
+
+// Blocks the stream until a word of 4 or 8 bytes satisfies the comparison (CU_STREAM_WAIT_VALUE_*),
+// or makes the device fail.
+struct value_wait {
+  const void* word = nullptr;
+  std::uint64_t value = 0;
+  std::uint32_t comparison = 0;
+  std::uint32_t size = 4;
+  bool denied = false;  // streams could not read the word at creation; checked again when it runs
+
+  [[nodiscard]] bool run() const noexcept;  // true if satisfied or failed
+};
+
+// Writes a word of 4 or 8 bytes, or makes the device fail.
+struct value_write {
+  void* word = nullptr;
+  std::uint64_t value = 0;
+  std::uint32_t size = 4;
+  bool denied = false;  // streams could not write the word at creation; checked again when it runs
+
+  [[nodiscard]] bool run() const noexcept;  // true if written
+};
+
+inline constexpr unsigned max_batch_operations = 255;
+
+// How the address of a word is checked.
+enum class value_address_check : std::uint8_t {
+  call,      // aligned, in device, pinned or registered memory that streams may read
+  node,      // aligned, in memory known to the driver
+  alignment  // aligned only: the address is stored for later
+};
+
+// How a value operation's word is checked, and the context (memory_user) whose access is checked.
+struct value_access {
+  value_address_check check = value_address_check::call;
+  memory_user user;
+};
+
+// Returns true if value operations, directly or in a graph, may use the memory. They may not use
+// managed memory, or memory of a pool or a graph.
+[[nodiscard]] bool supports_value_operations(const allocation& memory) noexcept;
+
+// The functions below check an operation and fill in `out`; they return CUDA_SUCCESS or an error.
+// Flags are CU_STREAM_WAIT_VALUE_* and CU_STREAM_WRITE_VALUE_*; sizes are 4 or 8 bytes.
+//
+// They accept a write to read-only memory, and any access in a graph node. The device fails if
+// access is still missing when the operation runs.
+abi::CUresult make_wait(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size,
+                        unsigned flags, value_wait& out, const value_access& use = {});
+abi::CUresult make_write(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size,
+                         unsigned flags, value_write& out, const value_access& use = {});
+
+// One operation of a batch. A barrier is std::monostate, because every operation here acts as one.
+using value_work = std::variant<std::monostate, value_wait, value_write>;
+abi::CUresult make_work(const abi::CUstreamBatchMemOpParams& operation, value_work& out,
+                        const value_access& use = {});
+
+}  // namespace weir::embedded::model
