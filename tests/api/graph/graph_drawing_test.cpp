@@ -144,8 +144,9 @@ TEST_F(GraphDrawing, GraphMemoryAndValueOperationsAreDescribed) {
 
 TEST_F(GraphDrawing, ABoxShowsTheLineThatAddedItsNode) {
   const fill_node a = g.add(fill_parameters{x, 1});
-  const std::string line_of_a = this_line().replace(this_line().find(':'), std::string::npos,
-                                                    ":" + std::to_string(__LINE__ - 1));
+  const int number = __LINE__ - 1;
+  const std::string line_of_a =
+      this_line().replace(this_line().find(':'), std::string::npos, ":" + std::to_string(number));
   expect_in(drawing_of(g), line_of_a + "<");
   expect_not_in(drawing_of(g, {.call_sites = false}), "graph_drawing_test.cpp");
   g.add(fill_parameters{x, 2}, {a}, call_site::current("/folder/plugin.cpp", 12));
