@@ -15,6 +15,7 @@
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -42,7 +43,7 @@ template <class T>
 struct ready_awaitable {
   [[nodiscard]] bool await_ready() const noexcept { return true; }
   void await_suspend(std::coroutine_handle<> /*awaiting*/) const noexcept {}
-  [[nodiscard]] T await_resume() const;
+  [[nodiscard]] T await_resume() const { std::abort(); }  // never called
 };
 template <class A>
 concept sync_waitable = requires(A&& a) {
