@@ -95,7 +95,7 @@ class background {
       if (poller_ == poller_kind::query_loop) {
         static_cast<void>(table.cuEventQuery(pending_event_));
       } else if (poller_ == poller_kind::spin_only) {
-        weir::detail::pause();
+        weir::os::pause();
         static_cast<void>(clock::now());
       } else {
         std::this_thread::sleep_for(std::chrono::microseconds{100});

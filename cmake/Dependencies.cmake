@@ -6,6 +6,22 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 
+# weir_fmt: the functions of {fmt}, compiled once and linked statically. They have a namespace of their own, because a program
+# may have another {fmt}. Compiled header-only, {fmt} costs each source 4 s. From version 10 on it is header-only.
+if(fmt_VERSION VERSION_LESS 10)
+  add_library(weir_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cpp)
+  target_include_directories(weir_fmt SYSTEM PUBLIC $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_compile_features(weir_fmt PUBLIC cxx_std_20)
+  target_compile_definitions(weir_fmt PUBLIC "FMT_BEGIN_NAMESPACE=namespace fmt { inline namespace weir_fmt {"
+                                             "FMT_END_NAMESPACE=}}")
+  set_target_properties(weir_fmt PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                            VISIBILITY_INLINES_HIDDEN ON)
+  set(WEIR_FMT_OBJECTS $<TARGET_OBJECTS:weir_fmt>)
+else()
+  add_library(weir_fmt INTERFACE)
+  target_link_libraries(weir_fmt INTERFACE fmt::fmt-header-only)
+endif()
+
 # Boost.Context, for the threads of kernels. The archive, so that nothing of Boost is needed where a program runs; and of it
 # the few objects that weir's own archive takes over, so that whoever links that needs nothing of Boost either.
 find_library(WEIR_BOOST_CONTEXT NAMES libboost_context.a REQUIRED)

@@ -33,9 +33,9 @@ int main() {
   if (weir::current_stream(gpu) != before) return 1;
   user_stream.sync();
 
-  // use() makes a stream current until the next use(). Options of a scope can order the two streams
-  // on entry and on exit.
-  weir::use(user_stream);
+  // set_current_stream() makes a stream current until the next set_current_stream(). Options of a
+  // scope can order the two streams on entry and on exit.
+  weir::set_current_stream(user_stream);
   const weir::stream_scope ordered{before, {.wait_on_entry = true, .wait_on_exit = true}};
   return numbers[999] == 0 ? 0 : 1;
 }

@@ -7,7 +7,7 @@
 
 int main() {
   const weir::device gpu;
-  const weir::sm_resource whole = weir::sm_resource::of(gpu);
+  const weir::sm_resource whole = weir::sm_resource::query(gpu);
 
   // A quarter of the multiprocessors is for urgent work and the rest for all other work. Both parts
   // come from one split, so they do not overlap.

@@ -40,7 +40,7 @@ int main() {
   // Forbidden: the first wait throws, and its error names the guard.
   bool refused = false;
   try {
-    const weir::sync_guard none{false};
+    const weir::sync_guard none{weir::sync_rule::forbidden};
     three_steps(s, x, result);
   } catch (const weir::error& e) {
     refused = e.result() == weir::errc::not_permitted;

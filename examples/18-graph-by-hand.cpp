@@ -2,7 +2,7 @@
 // Lesson 18: a graph built node by node and drawn, and its executable changed in place without
 // another capture.
 //
-// With a file name it writes the drawing to that file:
+// With a file name it writes a description of the graph to that file:
 //
 // example-18-graph-by-hand graph.dot && weir graph graph.dot -o graph.svg
 #include <cstdio>
@@ -24,8 +24,10 @@ int main(int argc, char** argv) {
   // Two independent branches, and a node after both. Memory that only a launch needs is a node as
   // well.
   weir::graph g;
-  const weir::allocation_node x = g.add(weir::allocation_parameters::of<float>(gpu, size));
-  const weir::allocation_node y = g.add(weir::allocation_parameters::of<float>(gpu, size));
+  const weir::allocation_node x =
+      g.add(weir::allocation_parameters::for_elements<float>(gpu, size));
+  const weir::allocation_node y =
+      g.add(weir::allocation_parameters::for_elements<float>(gpu, size));
   const weir::copy_node load = g.add(weir::copy_parameters{input, x.memory<float>()}, {x});
   const weir::fill_node clear = g.add(weir::fill_parameters{y.memory<float>(), 0.0f}, {y});
   const weir::graph_node ready = g.join({load, clear});
@@ -38,9 +40,9 @@ int main(int argc, char** argv) {
   g.tag(load, "load");
   std::printf("%zu nodes, %zu edges\n", g.node_count(), g.edges().size());
 
-  // The drawing shows what each node does, its tag, and the line above that added it.
-  if (argc > 1) weir::write_drawing(g, argv[1]);
-  const bool drawn = weir::drawing_of(g).find("load") != std::string::npos;
+  // The description contains what each node does, its tag, and the line above that added it.
+  if (argc > 1) g.write_dot(argv[1], weir::dot_detail::verbose);
+  const bool described = g.dot().find("load") != std::string::npos;
 
   weir::graph_exec run = g.instantiate();
   run.launch(s);
@@ -83,5 +85,5 @@ int main(int argc, char** argv) {
     refused = e.result() == weir::errc::wrong_type;
     std::printf("%s\n", e.what());
   }
-  return drawn && ran && changed && is_correct && refused ? 0 : 1;
+  return described && ran && changed && is_correct && refused ? 0 : 1;
 }

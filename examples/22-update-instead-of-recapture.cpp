@@ -59,7 +59,7 @@ int main() {
   // up once.
   const weir::graph recorded = weir::capture(s, [&](weir::capture_scope& scope) {
     work(0);
-    scope.graph().tag(weir::capture_info_of(s).frontier.at(0).node.dependencies().at(0).from,
+    scope.graph().tag(weir::capture_info_of(s).frontier.at(0).node.dependencies().at(0).source,
                       "value");
   });
   weir::graph_exec changed = recorded.instantiate();

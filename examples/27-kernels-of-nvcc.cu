@@ -30,7 +30,7 @@ int main() {
   // [/chevrons]
 
   // [from]
-  const weir::kernel scale_floats = weir::kernel::from(scale<float>);
+  const weir::kernel scale_floats = weir::kernel::from_function(scale<float>);
   weir::launch(s, weir::grid(n), scale_floats, weir::inout(x), 3.0f, n);
   // [/from]
 

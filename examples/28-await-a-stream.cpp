@@ -103,7 +103,7 @@ int main() {
 
   // Without a coroutine: a value that becomes available when the work is done. Until then weir
   // keeps the value and its memory alive.
-  weir::future<weir::pinned_buffer<int>> answer = s.enqueue_async([&] {
+  weir::future<weir::pinned_buffer<int>> answer = s.enqueue([&] {
     weir::pinned_buffer<int> home{size};
     weir::fill(s, home, 4);
     return home;

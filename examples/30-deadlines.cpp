@@ -24,7 +24,7 @@ using numbers = std::shared_ptr<weir::pinned_buffer<int>>;
 // The memory is part of the future's value, so it stays alive until the work is done, even if no
 // caller waits for the work.
 weir::future<numbers> request(weir::stream_ref s, numbers answer, int value) {
-  return s.enqueue_async([&] {
+  return s.enqueue([&] {
     weir::fill(s, *answer, value);
     return std::move(answer);
   });
@@ -35,7 +35,7 @@ weir::future<numbers> request(weir::stream_ref s, numbers answer, int value) {
 weir::task<std::optional<int>> request_until(weir::stream_ref s, numbers memory,
                                              clock::time_point deadline) {
   weir::future<numbers> answer = request(s, std::move(memory), 1);
-  if (!co_await answer.completion().by(deadline)) co_return std::nullopt;
+  if (!co_await answer.completion().until(deadline)) co_return std::nullopt;
   const numbers there = co_await std::move(answer);
   co_return (*there)[0];
 }

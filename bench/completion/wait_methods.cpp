@@ -148,7 +148,7 @@ void arrival::record() {
 
 // Yields to threads that have no processor.
 void wait_method::poll() {
-  for (int i = 0; i < 16; ++i) weir::detail::pause();
+  for (int i = 0; i < 16; ++i) weir::os::pause();
   sched_yield();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // images/kernels.cpp - a module image for the benchmarks, written by hand against the driver's ABI.
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 #include <ctime>
 

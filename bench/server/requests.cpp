@@ -74,7 +74,7 @@ weir::completion requests::queue(std::size_t slot) {
   work& of = work_[slot];
   const weir::stream& stream = stream_of(slot);
   begin(of);
-  if (mode_ == submit_mode::from_graph) return of.all->launch_async(stream);
+  if (mode_ == submit_mode::from_graph) return of.all->launch_with_completion(stream);
   queue_each(of, stream);
   return stream.completion();
 }

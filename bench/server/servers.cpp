@@ -61,7 +61,7 @@ void run_coroutines(requests& all, server_run& to) {
 void run_coroutines_on(std::size_t threads, requests& all, server_run& to) {
   resume_threads pool{threads};
   const auto on_pool = [&pool](weir::continuation what) { pool.call(what); };
-  serve_all(all, to, [&](std::size_t slot) { return all.queue(slot).on(on_pool); });
+  serve_all(all, to, [&](std::size_t slot) { return all.queue(slot).resume_on(on_pool); });
 }
 
 // Each thread waits for its own requests, and resumes its own coroutines.

@@ -6,6 +6,5 @@
 #include <weir/core/error.hpp>
 #include <weir/graph/graph.hpp>
 #include <weir/graph/graph_cache.hpp>
-#include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>

@@ -3,7 +3,6 @@
 // availability.
 #include "driver/driver_selection.hpp"
 
-#include "driver/driver_unavailable.hpp"
 #include "driver/engine_services.hpp"
 #include "driver/results.hpp"
 #include "driver/table.hpp"
@@ -13,6 +12,8 @@
 #include "embedded/table.hpp"
 #include "os/at_exit.hpp"
 #include "os/forked_child.hpp"
+
+#include <weir/core/error.hpp>
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -56,11 +57,10 @@ selected_driver* make_selected(vendor_driver&& vendor) {
 selected_driver* open_embedded(call_site at) {
   const driver_table& table = embedded::table();
   if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
-    throw_driver_unavailable(
-        static_cast<errc>(code), "cuInit", "the embedded driver",
-        "an environment variable has an invalid value; correct WEIR_EMBEDDED_DEVICES, "
-        "WEIR_EMBEDDED_MEMORY or WEIR_EMBEDDED_SCHEDULE, as standard error says",
-        at);
+    throw error{static_cast<errc>(code), "cuInit", "the embedded driver",
+                "an environment variable has an invalid value; correct WEIR_EMBEDDED_DEVICES, "
+                "WEIR_EMBEDDED_MEMORY or WEIR_EMBEDDED_SCHEDULE, as standard error says",
+                at};
   }
   auto* const opened = new selected_driver{table, {}};
   opened->info.kind = driver_kind::embedded;
@@ -71,12 +71,12 @@ selected_driver* open_embedded(call_site at) {
 selected_driver* require_cuda(std::string_view requester, call_site at) {
   vendor_driver vendor = open_vendor(vendor_file());
   if (vendor.is_usable()) return make_selected(std::move(vendor));
-  throw_driver_unavailable(
+  throw error{
       static_cast<errc>(vendor.code), vendor.call, vendor.library,
       fmt::format("{} requires the vendor's driver, but {}; install a driver for CUDA 12.0 or "
                   "later, name its library in WEIR_LIBCUDA, or select the embedded driver",
                   requester, vendor.problem),
-      at);
+      at};
 }
 
 selected_driver* open_requested(driver_kind kind, std::string_view requester, call_site at) {
@@ -102,7 +102,7 @@ selected_driver* open_available(call_site at) {
 selected_driver* open_from_environment(call_site at) {
   const driver_setting setting = parse_driver_setting(environment("WEIR_DRIVER"));
   if (!setting.problem.empty())
-    throw_driver_unavailable(errc::invalid_value, "use_driver", "WEIR_DRIVER", setting.problem, at);
+    throw error{errc::invalid_value, "use_driver", "WEIR_DRIVER", setting.problem, at};
   if (setting.kind)
     return open_requested(*setting.kind, fmt::format("WEIR_DRIVER={}", to_string(*setting.kind)),
                           at);
@@ -113,7 +113,7 @@ selected_driver* open_from_environment(call_site at) {
 bool verify_from_environment(call_site at) {
   const verification_setting setting = parse_verification_setting(environment("WEIR_VERIFY"));
   if (!setting.problem.empty())
-    throw_driver_unavailable(errc::invalid_value, "use_driver", "WEIR_VERIFY", setting.problem, at);
+    throw error{errc::invalid_value, "use_driver", "WEIR_VERIFY", setting.problem, at};
   return setting.on;
 }
 
@@ -122,17 +122,17 @@ void register_fork_handlers() {
   static bool registered = false;
   if (registered) return;
   constexpr auto before = [] {
-    at_exit_lock.lock();
-    at_exit_lock_is_held = true;
+    os::at_exit_lock.lock();
+    os::at_exit_lock_is_held = true;
   };
   constexpr auto in_parent = [] {
-    at_exit_lock_is_held = false;
-    at_exit_lock.unlock();
+    os::at_exit_lock_is_held = false;
+    os::at_exit_lock.unlock();
   };
   constexpr auto in_child = [] {
-    at_exit_lock_is_held = false;
-    at_exit_lock.unlock();
-    forked_with_driver.store(true, std::memory_order_relaxed);
+    os::at_exit_lock_is_held = false;
+    os::at_exit_lock.unlock();
+    os::forked_with_driver.store(true, std::memory_order_relaxed);
   };
   if (pthread_atfork(before, in_parent, in_child) != 0) throw std::bad_alloc{};
   registered = true;
@@ -179,20 +179,19 @@ std::string_view to_string(driver_kind kind) noexcept {
 void use_driver(driver_kind kind, call_site at) {
   using namespace detail;
   if (kind != driver_kind::cuda && kind != driver_kind::embedded) {
-    throw_driver_unavailable(errc::invalid_value, "use_driver", "the driver",
-                             "the kind is not a value of weir::driver_kind; use cuda or embedded",
-                             at);
+    throw error{errc::invalid_value, "use_driver", "the driver",
+                "the kind is not a value of weir::driver_kind; use cuda or embedded", at};
   }
   const std::lock_guard lock{selection_mutex};
   if (selected == nullptr) {
     open_and_publish([kind, at] { return open_requested(kind, "the program", at); }, at);
   } else if (selected->info.kind != kind) {
-    throw_driver_unavailable(
+    throw error{
         errc::illegal_state, "use_driver", fmt::format("the {} driver", to_string(kind)),
         fmt::format("the {} driver is already in use, because {}; call use_driver before any other "
                     "function of weir",
                     to_string(selected->info.kind), selected->info.reason),
-        at);
+        at};
   }
 }
 

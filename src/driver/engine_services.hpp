@@ -2,6 +2,7 @@
 // driver/engine_services.hpp - functions of the embedded driver that CUDA does not have.
 #pragma once
 
+#include "driver/abi/engine_callback.hpp"
 #include "driver/table.hpp"
 
 #include <atomic>
@@ -23,30 +24,22 @@ struct work_context {
   unsigned long long generation = 0;
 };
 
-// A callback that a thread of the engine calls once when a point is reached. `reached` has to
-// return quickly, because the engine's thread waits for it. The object must exist until then, or
-// until it is cancelled.
-struct engine_callback {
-  void (*reached)(engine_callback& self) noexcept = nullptr;
-};
-
 // Thread safety: all functions may be called from any thread.
 struct engine_services {
-  // Returns in `end` the point after all work that was queued in the stream so far, and in `home`
-  // its context, which does not change while the stream exists. Checks what cuEventRecord would
-  // check.
-  // In a capture: returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _INVALIDATED if the capture is
-  // invalidated. The call itself never invalidates a capture.
-  CUresult (*end_of_stream)(CUstream stream, timeline_point& end, work_context& home) noexcept;
+  // Returns in `end` the point after all work that was queued in the stream so far, and in
+  // `context` its context, which does not change while the stream exists. Checks what cuEventRecord
+  // would check. In a capture: returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _INVALIDATED if
+  // the capture is invalidated. The call itself never invalidates a capture.
+  CUresult (*end_of_stream)(CUstream stream, timeline_point& end, work_context& context) noexcept;
 
   // Like end_of_stream, for the last record of an event that was not recorded in a capture. Returns
   // CUDA_ERROR_NOT_SUPPORTED for an event that is shared with another process.
-  CUresult (*end_of_event)(CUevent event, timeline_point& end, work_context& home) noexcept;
+  CUresult (*end_of_event)(CUevent event, timeline_point& end, work_context& context) noexcept;
 
   bool (*reached)(const timeline_point& point) noexcept;
 
   // Returns CUDA_SUCCESS, or the error with which the context's work has failed.
-  CUresult (*context_status)(const work_context& home) noexcept;
+  CUresult (*context_status)(const work_context& context) noexcept;
 
   // Waits for the point without sleeping, and runs pending work for it on the calling thread.
   // Returns true if the point is reached; the driver then records a wait of the host.
@@ -65,7 +58,7 @@ struct engine_services {
 
   // Registers a function that is called after a device has failed, on the thread that found the
   // failure.
-  void (*on_failure)(void (*what)() noexcept) noexcept;
+  void (*on_failure)(void (*hook)() noexcept) noexcept;
 };
 
 // The embedded driver's services and its table; null for other drivers.

@@ -67,21 +67,17 @@ void set_call_problem(vendor_driver& driver, CUresult code, const char* call) {
       fmt::format("{} of {} returned {} ({})", call, driver.library, words.name, words.text));
 }
 
-}  // namespace
-
-vendor_driver open_vendor(const char* file) {
-  vendor_driver driver;
-  driver.library = file;
-
+// Opens the library and finds the two functions that every driver has. Returns null and sets the
+// problem if it is not a driver.
+void* open_library(vendor_driver& driver, const char* file) {
   void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const problem = ::dlerror();
     set_problem(
         driver, CUDA_ERROR_FILE_NOT_FOUND, "dlopen",
         fmt::format("its library cannot be opened: {}", problem != nullptr ? problem : file));
-    return driver;
+    return nullptr;
   }
-
   driver_table& table = driver.table;
   if (!find(library, "cuInit", table.cuInit) ||
       !find(library, "cuDriverGetVersion", table.cuDriverGetVersion)) {
@@ -89,10 +85,34 @@ vendor_driver open_vendor(const char* file) {
         driver, CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, "dlsym",
         fmt::format("{} is not a CUDA driver: it has no function cuInit or cuDriverGetVersion",
                     file));
-    return driver;
+    return nullptr;
   }
   driver.library = library_path_of(reinterpret_cast<void*>(table.cuInit), file);
+  return library;
+}
 
+// Initialises the driver and checks that it has a device.
+void check_device(vendor_driver& driver) {
+  if (const CUresult code = driver.table.cuInit(0); code != CUDA_SUCCESS)
+    return set_call_problem(driver, code, "cuInit");
+  int devices = 0;
+  if (const CUresult code = driver.table.cuDeviceGetCount(&devices); code != CUDA_SUCCESS)
+    return set_call_problem(driver, code, "cuDeviceGetCount");
+  if (devices == 0) {
+    set_problem(driver, CUDA_ERROR_NO_DEVICE, "cuDeviceGetCount",
+                fmt::format("{} has no device", driver.library));
+  }
+}
+
+}  // namespace
+
+vendor_driver open_vendor(const char* file) {
+  vendor_driver driver;
+  driver.library = file;
+  void* const library = open_library(driver, file);
+  if (library == nullptr) return driver;
+
+  driver_table& table = driver.table;
   if (const CUresult code = table.cuDriverGetVersion(&driver.version); code != CUDA_SUCCESS) {
     set_call_problem(driver, code, "cuDriverGetVersion");
     return driver;
@@ -106,18 +126,7 @@ vendor_driver open_vendor(const char* file) {
     return driver;
   }
   fill_table(driver, get_proc);
-
-  if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
-    set_call_problem(driver, code, "cuInit");
-    return driver;
-  }
-  int devices = 0;
-  if (const CUresult code = table.cuDeviceGetCount(&devices); code != CUDA_SUCCESS) {
-    set_call_problem(driver, code, "cuDeviceGetCount");
-  } else if (devices == 0) {
-    set_problem(driver, CUDA_ERROR_NO_DEVICE, "cuDeviceGetCount",
-                fmt::format("{} has no device", driver.library));
-  }
+  check_device(driver);
   return driver;
 }
 

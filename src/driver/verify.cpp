@@ -2,14 +2,14 @@
 // driver/verify.cpp - a table that waits for every operation.
 #include "driver/verify.hpp"
 
+#include "driver/relaxed_thread_mode.hpp"
 #include "driver/results.hpp"
+#include "os/poll_until.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -77,17 +77,11 @@ blocked_streams& blocked() {
 
 // Queries the stream until it is done, has failed or the time is over. The relaxed mode allows the
 // query while this thread or another one captures.
-[[nodiscard]] CUresult poll_stream(const driver_table& driver, CUstream stream,
-                                   std::chrono::nanoseconds timeout) {
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (driver.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
-  const auto begin = std::chrono::steady_clock::now();
-  CUresult answer = driver.cuStreamQuery(stream);
-  while (answer == CUDA_ERROR_NOT_READY && std::chrono::steady_clock::now() - begin < timeout) {
-    std::this_thread::yield();
-    answer = driver.cuStreamQuery(stream);
-  }
-  static_cast<void>(driver.cuThreadExchangeStreamCaptureMode(&mode));
+[[nodiscard]] CUresult poll_stream(const driver_table& driver, CUstream stream, long long timeout) {
+  const relaxed_thread_mode relaxed{driver};
+  if (relaxed.answer() != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
+  const CUresult answer =
+      os::poll_until(timeout, CUDA_ERROR_NOT_READY, [&] { return driver.cuStreamQuery(stream); });
   return answer;
 }
 
@@ -100,8 +94,7 @@ blocked_streams& blocked() {
   if (status != CUDA_SUCCESS || capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
   const bool is_blocked = blocked().contains(stream);
   const bool poll_once = is_blocked || after == call_kind::may_block;
-  const std::chrono::nanoseconds timeout{
-      poll_once ? 0 : verification_timeout.load(std::memory_order_relaxed)};
+  const long long timeout = poll_once ? 0 : verification_timeout.load(std::memory_order_relaxed);
   const CUresult answer = poll_stream(driver, stream, timeout);
   if (answer == CUDA_ERROR_NOT_READY) {
     if (!is_blocked) blocked().insert(stream);

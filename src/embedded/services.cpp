@@ -2,7 +2,6 @@
 // embedded/services.cpp - implements the engine services with the engine and the model.
 #include "embedded/services.hpp"
 
-#include "embedded/engine/failure_hook.hpp"
 #include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
@@ -24,42 +23,41 @@ engine::point to_point(const timeline_point& point) noexcept {
   return {static_cast<engine::timeline*>(point.timeline), point.count};
 }
 
-CUresult end_of_stream(CUstream handle, timeline_point& end, work_context& home) noexcept {
-  return entry::guarded([&](model::process& p) -> CUresult {
+CUresult store(engine::point end_point, model::context& owner_context, timeline_point& end,
+               work_context& context) noexcept {
+  end = {end_point.line, end_point.count};
+  context = {&owner_context, owner_context.generation()};
+  return CUDA_SUCCESS;
+}
+
+CUresult end_of_stream(CUstream handle, timeline_point& end, work_context& context) noexcept {
+  return entry::guarded([&](model::process& p) {
     model::stream* found = nullptr;
-    if (const CUresult status = entry::find_stream_for_query(p, handle, found);
-        status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_capture_valid(*found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = entry::find_stream_for_query(p, handle, found)) return error;
+    if (const CUresult error = model::check_capture_valid(*found)) return error;
     if (found->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    const engine::point at = found->record();
-    end = {at.line, at.count};
-    home = {&found->owner(), found->owner().generation()};
-    return CUDA_SUCCESS;
+    const engine::point end_point = found->record();
+    return store(end_point, found->owner(), end, context);
   });
 }
 
-CUresult end_of_event(CUevent handle, timeline_point& end, work_context& home) noexcept {
-  return entry::guarded([&](model::process& p) -> CUresult {
+CUresult end_of_event(CUevent handle, timeline_point& end, work_context& context) noexcept {
+  return entry::guarded([&](model::process& p) {
     model::event* found = nullptr;
-    if (const CUresult status = entry::find_event(p, handle, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = entry::find_event(p, handle, found)) return error;
     if (found->shared()) return CUDA_ERROR_NOT_SUPPORTED;
-    const engine::point at = found->recorded_point();
-    end = {at.line, at.count};
-    home = {&found->owner(), found->owner().generation()};
-    return CUDA_SUCCESS;
+    const engine::point end_point = found->recorded_point();
+    return store(end_point, found->owner(), end, context);
   });
 }
 
 bool reached(const timeline_point& point) noexcept { return to_point(point).reached(); }
 
-CUresult context_status(const work_context& home) noexcept {
-  const auto* const context = static_cast<const model::context*>(home.context);
+CUresult context_status(const work_context& work) noexcept {
+  const auto* const context = static_cast<const model::context*>(work.context);
   const CUresult status = context->status();
   // A primary context that was reset keeps its address and gets a new generation.
-  return status == CUDA_SUCCESS && context->generation() != home.generation
+  return status == CUDA_SUCCESS && context->generation() != work.generation
              ? CUDA_ERROR_CONTEXT_IS_DESTROYED
              : status;
 }
@@ -69,18 +67,18 @@ bool wait_spinning(const timeline_point& point) noexcept {
 }
 
 bool run_pending_work(const timeline_point& point) noexcept {
-  return engine::help_once(to_point(point));
+  return engine::run_ready_operations(to_point(point));
 }
 
 bool notify_at(const timeline_point& point, engine_callback& callback) {
-  return to_point(point).line->add_notice(callback, point.count);
+  return to_point(point).line->add_callback(callback, point.count);
 }
 
 bool cancel_notification(const timeline_point& point, engine_callback& callback) noexcept {
-  return to_point(point).line->remove_notice(callback);
+  return to_point(point).line->remove_callback(callback);
 }
 
-constexpr detail::engine_services all{
+constexpr detail::engine_services engine_functions{
     .end_of_stream = &end_of_stream,
     .end_of_event = &end_of_event,
     .reached = &reached,
@@ -94,6 +92,6 @@ constexpr detail::engine_services all{
 
 }  // namespace
 
-const detail::engine_services& services() noexcept { return all; }
+const detail::engine_services& services() noexcept { return engine_functions; }
 
 }  // namespace weir::embedded

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
-namespace weir::detail {
+namespace weir::os {
 
 // Held while a handler is registered, and during a fork of a process that has a driver. The C
 // library guards its handlers with a lock that exit() takes and that fork() does not reset. A child
@@ -23,4 +23,4 @@ inline void register_at_exit(void (*function)()) noexcept {
   static_cast<void>(std::atexit(function));
 }
 
-}  // namespace weir::detail
+}  // namespace weir::os

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace weir::detail {
+namespace weir::os {
 
 // Returns the time of the steady clock in nanoseconds.
 [[nodiscard]] inline long long steady_nanoseconds() noexcept {
@@ -19,4 +19,4 @@ namespace weir::detail {
   return nanoseconds >= max_deadline - now ? max_deadline : now + nanoseconds;
 }
 
-}  // namespace weir::detail
+}  // namespace weir::os

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace weir::detail {
+namespace weir::os {
 
 // Set in the child of a fork if the parent had a driver. The parent's threads do not exist in the
 // child, and locks that they held stay locked. The child's copies of objects refer to objects of
@@ -17,4 +17,4 @@ inline constinit std::atomic<bool> forked_with_driver{false};
   return forked_with_driver.load(std::memory_order_relaxed);
 }
 
-}  // namespace weir::detail
+}  // namespace weir::os

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace weir::detail {
+namespace weir::os {
 
 // The system call is used because std::atomic::wait has no timeout and spins before it sleeps.
 
@@ -39,4 +39,4 @@ inline void futex_wake(std::atomic<std::uint32_t>& word, int threads) noexcept {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-}  // namespace weir::detail
+}  // namespace weir::os

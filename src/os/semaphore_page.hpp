@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace weir::detail {
+namespace weir::os {
 
 // The layout at the beginning of a shared memory segment of at least 4096 bytes. The whole state of
 // a semaphore is in these words, so any process in any language can use it.
@@ -61,4 +61,4 @@ static_assert(offsetof(semaphore_page, value) == 16 && sizeof(semaphore_page) ==
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<std::uint32_t>::is_always_lock_free);
 
-}  // namespace weir::detail
+}  // namespace weir::os

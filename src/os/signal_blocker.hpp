@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-namespace weir::detail {
+namespace weir::os {
 
 // Blocks all signals for the calling thread, and so for threads that it starts while the object
 // exists.
@@ -24,4 +24,4 @@ class signal_blocker {
   sigset_t previous_mask_{};
 };
 
-}  // namespace weir::detail
+}  // namespace weir::os

@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-namespace weir::detail {
+namespace weir::os {
 
 // Tells the processor that this thread spins. Takes about 50 ns on current x86.
 inline void pause() noexcept {
@@ -43,4 +43,4 @@ class spin_lock {
   std::atomic<bool> locked_{false};
 };
 
-}  // namespace weir::detail
+}  // namespace weir::os

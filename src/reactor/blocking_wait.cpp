@@ -4,18 +4,18 @@
 
 #include "os/clock.hpp"
 #include "os/futex.hpp"
-#include "reactor/poll_policy.hpp"
+#include "os/poll_until.hpp"
 #include "reactor/reactor.hpp"
+#include "reactor/spin_budget.hpp"
 
-#include <algorithm>
+#include <weir/detail/duration.hpp>
+
 #include <chrono>
 #include <system_error>
 
 namespace weir::detail {
 namespace {
 
-constexpr long long forever = 0x7fff'ffff'ffff'ffff;
-constexpr long long max_sleep = 500'000;
 constexpr std::uint32_t completed_bit = 1;
 
 struct sleeper : completion_waiter {
@@ -27,24 +27,21 @@ struct sleeper : completion_waiter {
 void wake(completion_waiter& self, errc) noexcept {
   auto& word = static_cast<sleeper&>(self).woken;
   word.fetch_or(completed_bit, std::memory_order_release);
-  futex_wake(word, 1);
+  os::futex_wake(word, 1);
 }
 
-// Polls with short sleeps in between. Used if no other thread can wake the calling thread, or if
-// the calling thread has to drive the work itself.
-errc poll_until(completion_queue& queue, std::uint64_t ticket, long long deadline) noexcept {
-  const long long begin = steady_nanoseconds();
-  std::atomic<std::uint32_t> unsignalled{0};
-  for (;;) {
+// Drives the work and polls it. Used if no other thread can wake the calling thread, or if the
+// calling thread has to drive the work itself.
+errc poll_until_deadline(completion_queue& queue, std::uint64_t ticket,
+                         long long deadline) noexcept {
+  const auto drive = [&] {
     static_cast<void>(queue.owner().run_once(caller_kind::other));
     static_cast<void>(queue.help_engine(ticket));
-    const errc outcome = queue.try_query(ticket);
-    const long long now = steady_nanoseconds();
-    if (outcome != errc::not_ready) return outcome;
-    if (now >= deadline) return queue.query(ticket);
-    const long long sleep_time = std::min(std::min((now - begin) / 8, max_sleep), deadline - now);
-    futex_wait_for(unsignalled, 0, std::chrono::nanoseconds{sleep_time});
-  }
+    return queue.try_query(ticket);
+  };
+  const long long timeout = deadline - os::steady_nanoseconds();
+  const errc outcome = os::poll_until(timeout, errc::not_ready, drive);
+  return outcome != errc::not_ready ? outcome : queue.query(ticket);
 }
 
 // Sleeps until the sleeper is notified and returns true. Returns false, with the sleeper removed
@@ -54,12 +51,12 @@ bool sleep(sleeper& me, completion_queue& queue, long long deadline) noexcept {
   for (;;) {
     const std::uint32_t seen = me.woken.load(std::memory_order_acquire);
     if ((seen & completed_bit) != 0) return true;
-    const long long remaining = deadline == forever ? forever : deadline - steady_nanoseconds();
+    const long long remaining = deadline == forever ? forever : deadline - os::steady_nanoseconds();
     if ((remaining <= 0 || reactor::this_thread_must_drive()) && queue.remove(me)) return false;
     if (remaining <= 0 || deadline == forever) {
-      futex_wait(me.woken, seen);  // after the deadline: the notification is under way
+      os::futex_wait(me.woken, seen);  // after the deadline: the notification is under way
     } else {
-      futex_wait_for(me.woken, seen, std::chrono::nanoseconds{remaining});
+      os::futex_wait_for(me.woken, seen, std::chrono::nanoseconds{remaining});
     }
   }
 }
@@ -76,15 +73,16 @@ errc sleep_until_notified(completion_queue& queue, std::uint64_t ticket, long lo
   const bool notified = sleep(me, queue, deadline);
   if (needs_polling) owner.adjust_sleeping_demand(-1);
   if (notified) return me.outcome;
-  return reactor::this_thread_must_drive() ? poll_until(queue, ticket, deadline) : errc::not_ready;
+  return reactor::this_thread_must_drive() ? poll_until_deadline(queue, ticket, deadline)
+                                           : errc::not_ready;
 }
 
 // Polls without a pause until the spin budget is used up, and then sleeps. A thread that has
 // already waited in the engine (`has_spun`) sleeps after the first poll.
 errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long timeout,
                      bool has_spun) noexcept {
-  const long long begin = steady_nanoseconds();
-  const long long deadline = deadline_after(timeout);
+  const long long begin = os::steady_nanoseconds();
+  const long long deadline = os::deadline_after(timeout);
   spin_budget& budget = queue.owner().budget;
   unsigned spins = 0;
   auto help_state = completion_queue::engine_help::not_needed;
@@ -92,7 +90,7 @@ errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long ti
     if (queue.uses_engine()) help_state = queue.help_engine(ticket);
     const errc outcome = queue.try_query(ticket);
     if (outcome != errc::not_ready) return outcome;
-    const long long now = steady_nanoseconds();
+    const long long now = os::steady_nanoseconds();
     if (now >= deadline) {
       budget.record_timeout(now - begin);
       return queue.query(ticket);
@@ -101,18 +99,18 @@ errc spin_then_sleep(completion_queue& queue, std::uint64_t ticket, long long ti
     spin_pause(spins, queue.uses_engine(), now - begin);
   }
   if (reactor::this_thread_must_drive() || help_state == completion_queue::engine_help::exclusive)
-    return poll_until(queue, ticket, deadline);
+    return poll_until_deadline(queue, ticket, deadline);
   errc outcome = errc::not_ready;
   try {
     outcome = sleep_until_notified(queue, ticket, deadline);
   } catch (const std::exception&) {
-    return poll_until(queue, ticket, deadline);
+    return poll_until_deadline(queue, ticket, deadline);
   }
   if (has_spun) return outcome;
   if (outcome != errc::not_ready) {
-    budget.record_wait(steady_nanoseconds() - begin);
+    budget.record_wait(os::steady_nanoseconds() - begin);
   } else {
-    budget.record_timeout(steady_nanoseconds() - begin);
+    budget.record_timeout(os::steady_nanoseconds() - begin);
   }
   return outcome;
 }

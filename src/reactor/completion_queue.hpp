@@ -4,10 +4,12 @@
 #pragma once
 
 #include "driver/engine_services.hpp"
+#include "driver/event_pool.hpp"
 #include "driver/table.hpp"
 #include "os/spin_lock.hpp"
-#include "reactor/completion_ring.hpp"
-#include "reactor/event_pool.hpp"
+#include "reactor/completion_points.hpp"
+#include "reactor/engine_notification.hpp"
+#include "reactor/recording_turns.hpp"
 
 #include <weir/core/errc.hpp>
 #include <weir/detail/closed.hpp>
@@ -46,13 +48,12 @@ struct queue_key {
 //
 // Queues are never destroyed. A queue serves one stream at a time; each such period is a
 // generation. detach() ends it, and the queue returns to the pool (completion_queue_pool.hpp) after
-// its last point has completed. completion_queue_waiters.cpp has the functions for waiters and for
-// the engine's notifications.
+// its last point has completed.
 //
 // Thread safety: all members except attach() may be called from any thread.
 class completion_queue {
  public:
-  explicit completion_queue(reactor& owner) : owner_{owner} {}
+  explicit completion_queue(reactor& owner) : owner_{owner}, points_{owner}, notification_{*this} {}
   completion_queue(const completion_queue&) = delete;
   completion_queue& operator=(const completion_queue&) = delete;
 
@@ -74,9 +75,7 @@ class completion_queue {
   [[nodiscard]] reactor& owner() const noexcept { return owner_; }
   // Returns true if the embedded engine notifies the queue, so that no thread has to poll it.
   [[nodiscard]] bool uses_engine() const noexcept { return services() != nullptr; }
-  [[nodiscard]] bool failed() const noexcept {
-    return failure_.load(std::memory_order_acquire) != errc::success;
-  }
+  [[nodiscard]] bool failed() const noexcept { return points_.failed(); }
   // Returns true if no point is pending, so that the queue may be detached. Queries the newest
   // point.
   [[nodiscard]] bool idle() noexcept;
@@ -105,7 +104,9 @@ class completion_queue {
   [[nodiscard]] bool adopt_event() noexcept;
 
   // Returns success, not_ready or the error of the work, without a driver call.
-  [[nodiscard]] errc known_status(std::uint64_t ticket) const noexcept;
+  [[nodiscard]] errc known_status(std::uint64_t ticket) const noexcept {
+    return points_.status(ticket);
+  }
   // Like known_status(), but queries the driver if the status is not known.
   [[nodiscard]] errc query(std::uint64_t ticket) noexcept;
   // Like query(), but without a driver call while another thread queries this queue. The other
@@ -120,7 +121,10 @@ class completion_queue {
   // is complete.
   [[nodiscard]] bool add(completion_waiter& waiter, std::uint64_t ticket);
   // Returns true if the waiter was registered and will not be notified.
-  [[nodiscard]] bool remove(completion_waiter& waiter) noexcept;
+  [[nodiscard]] bool remove(completion_waiter& waiter) noexcept {
+    const std::lock_guard hold{points_.lock()};
+    return points_.remove_waiter(waiter);
+  }
 
   // Queries the driver and moves the waiters of completed points to `ready_waiters`. For the
   // reactor.
@@ -146,26 +150,27 @@ class completion_queue {
     const engine_services* engine = nullptr;
     timeline_point point;
   };
-  [[nodiscard]] engine_point engine_point_of(std::uint64_t ticket) noexcept;
+  [[nodiscard]] engine_point engine_point_of(std::uint64_t ticket) noexcept {
+    const std::lock_guard hold{points_.lock()};
+    return engine_point_at(ticket);
+  }
   // Runs on this thread what the engine has to run for the point; without a ticket, for the oldest
   // point that has a waiter. Returns not_needed if there is no such point, and exclusive if no
   // other thread runs this work.
   enum class engine_help : unsigned char { not_needed, shared, exclusive };
   [[nodiscard]] engine_help help_engine(std::uint64_t ticket) noexcept;
-  [[nodiscard]] engine_help help_engine() noexcept;
+  [[nodiscard]] engine_help help_engine() noexcept { return help_engine(points_.first_awaited()); }
 
   completion_queue* next = nullptr;  // in the reactor's list, or the pool's
   // Returns the queue that was created before this one.
   [[nodiscard]] completion_queue* older() const noexcept { return older_; }
 
  private:
-  static constexpr std::uint64_t none = ~std::uint64_t{0};
-  struct notice : engine_callback {
-    completion_queue* queue = nullptr;
-  };
+  friend class engine_notification;
+  friend completion_queue& acquire_queue(const queue_key& key);
 
   void trim() noexcept;
-  // Requires ring_lock_.
+  // Requires the lock of points_.
   [[nodiscard]] bool is_attached_to(CUstream stream,
                                     std::uint64_t stream_generation) const noexcept {
     return is_attached_ && key_.stream == stream &&
@@ -173,31 +178,26 @@ class completion_queue {
   }
   [[nodiscard]] driver_result add_event_point(CUstream stream, std::uint64_t generation,
                                               std::uint64_t& ticket);
-  struct recording_turn;
-  [[nodiscard]] driver_result record_event(CUevent& event, CUstream stream) const;
   [[nodiscard]] driver_result add_engine_point(CUstream stream, std::uint64_t generation,
                                                std::uint64_t& ticket);
   [[nodiscard]] errc query_point(std::uint64_t value) const noexcept;
-  [[nodiscard]] errc query_locked(std::uint64_t ticket, std::unique_lock<spin_lock> lock) noexcept;
-  // Requires ring_lock_.
+  [[nodiscard]] errc query_locked(std::uint64_t ticket,
+                                  std::unique_lock<os::spin_lock> lock) noexcept;
+  // Requires the lock of points_.
   [[nodiscard]] bool is_polled_near_front() const noexcept;
   [[nodiscard]] std::uint64_t push(std::uint64_t value) noexcept;
+  [[nodiscard]] std::uint64_t push_only_point(std::uint64_t value);
   [[nodiscard]] bool owns_events() const noexcept {
     return services_ == nullptr && (!is_for_event_ || has_adopted_event_);
   }
   void complete_through(std::uint64_t ticket, waiter_list& ready_waiters) noexcept;
-  void take_waiters(pending_point& point, errc outcome, waiter_list& ready_waiters) noexcept;
-  void count_waiter(completion_waiter& waiter, int change) noexcept;
-  void find_first_awaited(std::uint64_t ticket) noexcept;
+  void keep_event(std::uint64_t value) noexcept;
   void fail(errc outcome, waiter_list& ready_waiters) noexcept;  // requires polling_
   void complete_reached(waiter_list& ready_waiters) noexcept;
-  void arm() noexcept;
-  [[nodiscard]] bool try_arm() noexcept;
+  // Like engine_point_of(). Requires the lock of points_.
+  [[nodiscard]] engine_point engine_point_at(std::uint64_t ticket) noexcept;
   void fall_back_to_polling() noexcept;
-  void release_notice() noexcept;
-  static void on_reached(engine_callback& self) noexcept;
-
-  friend completion_queue& acquire_queue(const queue_key& key);
+  [[nodiscard]] completion_ring& ring() noexcept { return points_.ring(); }
 
   completion_queue* older_ = nullptr;
   reactor& owner_;
@@ -212,18 +212,12 @@ class completion_queue {
   void* timeline_ = nullptr;  // the engine's timeline
   work_context work_context_;
 
-  // The first ticket that is not complete; never decreases. After a failure all later tickets have
-  // failed.
-  alignas(64) std::atomic<std::uint64_t> completed_{1};
-  std::atomic<errc> failure_{errc::success};
-  // Changes under ring_lock_. Stands in this cache line because threads that add points and the
-  // reactor read it often and hardly ever change it.
-  std::atomic<std::uint64_t> first_awaited_{none};
+  completion_points points_;
 
   // A cache line for the reactor, which visits all queues while other threads add points and
   // waiters. polling_ is held by the thread that queries the driver; only that thread removes
   // points.
-  alignas(64) spin_lock polling_;
+  alignas(64) os::spin_lock polling_;
   // The distance from the oldest awaited point to the point that is queried next. Guarded by
   // polling_, like pending_.
   std::uint64_t stride_ = 0;
@@ -232,32 +226,22 @@ class completion_queue {
     std::uint64_t value = 0;
   } pending_;  // the point that was queried last
 
-  // Guards the following members, for a few nanoseconds at a time.
-  alignas(64) mutable spin_lock ring_lock_;
-  completion_ring ring_;
-  std::atomic<std::uint64_t> first_of_generation_{0};
+  // These members are guarded by the lock of points_.
+  alignas(64) std::atomic<std::uint64_t> first_of_generation_{0};
   std::atomic<std::uint64_t> generation_{any_generation};
   static constexpr std::uint64_t min_trim_threshold = 32;
   // The number of pending points at which trim() removes those that are complete.
   std::uint64_t trim_threshold_ = min_trim_threshold;
-  int demand_ = 0;             // the number of waiters that need the reactor thread
   std::vector<CUevent> free_;  // has room for the event of each pending point
   std::atomic<bool> needs_trim_{false};
   bool is_in_reactor_ = false;  // the reactor polls the queue
   bool is_attached_ = false;
-  bool is_recording_ = false;  // a thread records an event that is not in the ring yet
   bool is_for_event_ = false;  // the point is an event of the program: watch_event()
   bool has_adopted_event_ = false;
   bool is_pooled_ = false;
-  int waiting_to_record_ = 0;            // the number of threads that wait for is_recording_
-  std::atomic<std::uint32_t> turns_{0};  // their futex word
+  recording_turns recording_turns_;
 
-  spin_lock arming_;
-  std::atomic<std::uint64_t> armed_{0};  // the ticket that the engine will report; 0: none
-  timeline_point armed_point_;           // guarded by arming_
-  notice notice_;
-  // Notifications that the engine holds or is delivering. The generation lasts while there are any.
-  std::atomic<int> notices_{0};
+  engine_notification notification_;
 };
 
 }  // namespace weir::detail

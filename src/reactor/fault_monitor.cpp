@@ -3,12 +3,11 @@
 #include "reactor/fault_monitor.hpp"
 
 #include "driver/table.hpp"
-#include "os/clock.hpp"
 #include "os/futex.hpp"
+#include "os/poll_until.hpp"
 #include "os/signal_blocker.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <exception>
 #include <thread>
@@ -18,7 +17,7 @@ namespace weir::detail {
 void fault_monitor::enable(int device) noexcept {
   if (is_enabled_.exchange(1) != 0 || has_shut_down_.load()) return;
   if (has_started_) {
-    futex_wake(is_enabled_, 1);
+    os::futex_wake(is_enabled_, 1);
     return;
   }
   has_started_ = true;
@@ -26,7 +25,7 @@ void fault_monitor::enable(int device) noexcept {
   const driver_table& calls = *table_in_use.load(std::memory_order_acquire);
   if (calls.cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), device) != CUDA_SUCCESS) return;
   try {
-    const signal_blocker block_signals;
+    const os::signal_blocker block_signals;
     std::thread{[this, id = std::string{bus_id}] { run(id); }}.detach();
   } catch (const std::exception&) {  // the reactor then polls, as it does without reports
   }
@@ -43,7 +42,7 @@ void fault_monitor::run(const std::string& bus_id) noexcept {
   if (event_set == nullptr) return;
   is_on_.store(true, std::memory_order_release);
   for (;;) {
-    while (is_enabled_.load() == 0) futex_wait(is_enabled_, 0);
+    while (is_enabled_.load() == 0) os::futex_wait(is_enabled_, 0);
     if (has_shut_down_.load()) return;
     const fault_report report = source.wait(event_set);
     if (report == fault_report::none) continue;
@@ -58,10 +57,8 @@ void fault_monitor::run(const std::string& bus_id) noexcept {
 void fault_monitor::shut_down() noexcept {
   constexpr long long timeout = 1'000'000'000;
   has_shut_down_.store(true);
-  for (const long long start = steady_nanoseconds(); is_starting_.load();) {
-    if (steady_nanoseconds() - start > timeout) return;
-    sched_yield();
-  }
+  constexpr bool starting = true;
+  static_cast<void>(os::poll_until(timeout, starting, [this] { return is_starting_.load(); }));
 }
 
 }  // namespace weir::detail

@@ -6,9 +6,12 @@
 #include "os/clock.hpp"
 #include "os/forked_child.hpp"
 #include "os/futex.hpp"
+#include "os/poll_until.hpp"
 #include "reactor/completion_queue_pool.hpp"
 #include "reactor/run_loop.hpp"
 #include "reactor/thread_reactors.hpp"
+
+#include <weir/detail/duration.hpp>
 
 #include <array>
 #include <cstddef>
@@ -102,7 +105,7 @@ void reactor::adjust_sleeping_demand(int change) noexcept {
 void reactor::add_poller() noexcept {
   all_pollers.add();
   pollers_.fetch_add(1);
-  if (!in_forked_child()) {  // whose locks may be held by threads that do not exist there
+  if (!os::in_forked_child()) {  // whose locks may be held by threads that do not exist there
     // After each lock was free once, the reactor's thread sees the poller before it runs a
     // continuation.
     { const std::lock_guard lock{poll_lock_}; }
@@ -128,7 +131,7 @@ bool reactor::this_thread_must_drive() noexcept {
 // The thread sets asleep_ before it checks signals_ for the last time, so no signal is lost.
 void reactor::signal() noexcept {
   signals_.fetch_add(1);
-  if (asleep_.load() != 0) futex_wake(signals_, 1);
+  if (asleep_.load() != 0) os::futex_wake(signals_, 1);
 }
 
 // Notifies the waiter and returns true, or returns false if another thread has to.
@@ -194,7 +197,7 @@ std::size_t reactor::notify_due(caller_kind caller) noexcept {
 std::size_t reactor::fire_timers() noexcept {
   if (timers_.earliest() == timer_queue::never) return 0;
   std::size_t notified = 0;
-  while (wait_timer* const next = timers_.pop_expired(steady_nanoseconds())) {
+  while (wait_timer* const next = timers_.pop_expired(os::steady_nanoseconds())) {
     next->on_expired(*next);
     ++notified;
   }
@@ -263,7 +266,7 @@ std::size_t reactor::poll_queues(caller_kind caller) noexcept {
 }
 
 std::size_t reactor::run_once(caller_kind caller) noexcept {
-  if (in_forked_child()) return 0;
+  if (os::in_forked_child()) return 0;
   std::size_t notified = poll_queues(caller) + fire_timers();
   if (caller != caller_kind::other) notified += notify_due(caller);
   return notified;
@@ -295,7 +298,7 @@ bool reactor::is_stopped_on_this_thread() const noexcept {
 // Waits until each reactor's thread has left the reactor. A thread that runs the program's code
 // stays there.
 void reactor::stop_all() noexcept {
-  if (in_forked_child()) return;
+  if (os::in_forked_child()) return;
   all_stopped.store(true);
   for (const std::atomic<reactor*>& slot : reactors) {
     reactor* const each = slot.load(std::memory_order_acquire);
@@ -303,7 +306,10 @@ void reactor::stop_all() noexcept {
     each->stopped_.store(true);
     each->fault_monitor_.shut_down();
     each->signal();
-    while (current() == nullptr && !each->is_outside_reactor_.load()) sched_yield();
+    if (current() != nullptr) continue;
+    constexpr bool inside = true;
+    static_cast<void>(
+        os::poll_until(forever, inside, [each] { return !each->is_outside_reactor_; }));
   }
   sleeping_thread::wake_all();
 }

@@ -7,8 +7,11 @@
 #include "os/spin_lock.hpp"
 #include "reactor/completion_queue.hpp"
 #include "reactor/completion_ring.hpp"
+#include "reactor/contention_detector.hpp"
 #include "reactor/fault_monitor.hpp"
-#include "reactor/poll_policy.hpp"
+#include "reactor/poll_interval.hpp"
+#include "reactor/sleep_predictor.hpp"
+#include "reactor/spin_budget.hpp"
 #include "reactor/timer_queue.hpp"
 
 #include <weir/detail/completion_waiter.hpp>
@@ -120,7 +123,8 @@ class reactor {
   const int device_;
   std::atomic<completion_queue*> new_queues_{nullptr};  // a stack
 
-  alignas(64) spin_lock poll_lock_;  // held while a queue is polled, never during a notification
+  alignas(64) os::spin_lock
+      poll_lock_;  // held while a queue is polled, never during a notification
   // Used by the reactor's thread alone, up to long_sleeps_.
   poll_interval poll_interval_;
   contention_detector contention_;
@@ -137,7 +141,7 @@ class reactor {
   // without pause.
   alignas(64) std::atomic<int> demand_{0};
 
-  alignas(64) spin_lock due_lock_;
+  alignas(64) os::spin_lock due_lock_;
   waiter_list ready_waiters_;
   std::atomic<bool> any_due_{false};
 
@@ -165,7 +169,7 @@ class reactor {
 class sleeping_thread {
  public:
   explicit sleeping_thread(std::atomic<std::uint32_t>& word) noexcept
-      : word_{word}, listed_{!in_forked_child()} {
+      : word_{word}, listed_{!os::in_forked_child()} {
     if (!listed_) return;
     const std::lock_guard hold{lock};
     next_ = newest;
@@ -187,12 +191,12 @@ class sleeping_thread {
     const std::lock_guard hold{lock};
     for (const sleeping_thread* one = newest; one != nullptr; one = one->next_) {
       one->word_.fetch_add(2);
-      futex_wake(one->word_, 1);
+      os::futex_wake(one->word_, 1);
     }
   }
 
  private:
-  static inline constinit spin_lock lock;
+  static inline constinit os::spin_lock lock;
   static inline constinit sleeping_thread* newest = nullptr;  // under `lock`, like the links
 
   std::atomic<std::uint32_t>& word_;

@@ -3,6 +3,7 @@
 #include "reactor/reactor.hpp"
 
 #include "driver/driver_activity.hpp"
+#include "driver/relaxed_thread_mode.hpp"
 #include "driver/table.hpp"
 #include "os/at_exit.hpp"
 #include "os/clock.hpp"
@@ -34,13 +35,13 @@ reactor* reactor::current() noexcept { return current_reactor; }
 void reactor::start_thread() {
   if (started_.load(std::memory_order_acquire)) return;
   const std::lock_guard hold{start_lock_};
-  if (started_.load(std::memory_order_relaxed) || in_forked_child()) return;
+  if (started_.load(std::memory_order_relaxed) || os::in_forked_child()) return;
   static_cast<void>(driver());  // chooses one if none is in use yet
-  const signal_blocker block_signals;
+  const os::signal_blocker block_signals;
   std::thread{[this] { run(); }}.detach();
   started_.store(true, std::memory_order_release);
   static const bool registered = [] {
-    register_at_exit([] { reactor::stop_all(); });
+    os::register_at_exit([] { reactor::stop_all(); });
     return true;
   }();
   static_cast<void>(registered);
@@ -52,10 +53,8 @@ void reactor::run() noexcept {
   prctl(PR_SET_TIMERSLACK, timer_slack_nanoseconds);
   // Without this mode, the driver would refuse queries of this thread while another thread
   // captures.
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  static_cast<void>(
-      table_in_use.load(std::memory_order_acquire)->cuThreadExchangeStreamCaptureMode(&mode));
-  long long since = steady_nanoseconds();
+  relaxed_thread_mode{*table_in_use.load(std::memory_order_acquire)}.keep();
+  long long since = os::steady_nanoseconds();
   while (!stopped_.load()) {
     const std::uint32_t seen = signals_.load();
     // Stored only if it changes, because all threads that await read its cache line.
@@ -69,7 +68,7 @@ void reactor::run() noexcept {
     if (has_other_poller && sleepers_.load() > 0) notified = poll_queues(caller_kind::other);
     const std::size_t fired = fire_timers();
     if (due + notified + fired != 0) {
-      const long long now = steady_nanoseconds();
+      const long long now = os::steady_nanoseconds();
       if (notified != 0) {
         budget.record_wait(now - since);
         sleep_predictor_.record_wait(now - since);
@@ -82,7 +81,7 @@ void reactor::run() noexcept {
       if (!poll_interval_.is_contended()) continue;  // else it polls no more than necessary
     }
     wait_for_work(since, seen);
-    if (signals_.load() != seen) since = steady_nanoseconds();
+    if (signals_.load() != seen) since = os::steady_nanoseconds();
   }
   is_outside_reactor_.store(true);
 }
@@ -110,15 +109,15 @@ long long reactor::next_sleep(long long since, long long now) noexcept {
 
 void reactor::on_fault(void* self) noexcept {
   auto& self_reactor = *static_cast<reactor*>(self);
-  self_reactor.fault_alert_until_.store(steady_nanoseconds() + poll_policy::fault_alert_duration,
-                                        std::memory_order_relaxed);
+  self_reactor.fault_alert_until_.store(
+      os::steady_nanoseconds() + poll_policy::fault_alert_duration, std::memory_order_relaxed);
   self_reactor.signal();
 }
 
 // Waits until the next poll. It spins while that pays, with delays that grow with the time waited,
 // and then sleeps between polls. Without demand it sleeps until it is signalled.
 void reactor::wait_for_work(long long since, std::uint32_t seen) noexcept {
-  const long long now = steady_nanoseconds();
+  const long long now = os::steady_nanoseconds();
   const bool has_other_poller = has_pollers();
   const bool needed = has_other_poller ? sleepers_.load() > 0 : demand_.load() > 0;
   if (now - since < (needed ? budget.nanoseconds()
@@ -128,8 +127,8 @@ void reactor::wait_for_work(long long since, std::uint32_t seen) noexcept {
     long long min_delay = poll_interval_.min_delay(polls);
     long long later = now;
     do {
-      pause();
-      later = steady_nanoseconds();
+      os::pause();
+      later = os::steady_nanoseconds();
       if (needed && update_contention(later)) {
         delay = poll_interval_.delay(now - since, polls);
         min_delay = poll_interval_.min_delay(polls);
@@ -156,9 +155,9 @@ void reactor::wait_for_work(long long since, std::uint32_t seen) noexcept {
   if (signals_.load() == seen) {
     is_outside_reactor_.store(true);
     if (limit == timer_queue::never) {
-      futex_wait(signals_, seen);
+      os::futex_wait(signals_, seen);
     } else {
-      futex_wait_for(signals_, seen, std::chrono::nanoseconds{limit});
+      os::futex_wait_for(signals_, seen, std::chrono::nanoseconds{limit});
     }
     is_outside_reactor_.store(false);
   }

@@ -140,14 +140,14 @@ bool run_loop::post(completion_waiter& waiter, reactor& found_by) noexcept {
     loop.ready_.append(waiter);
   }
   loop.signals_.fetch_add(1);
-  if (loop.asleep_.load() != 0) futex_wake(loop.signals_, 1);
+  if (loop.asleep_.load() != 0) os::futex_wake(loop.signals_, 1);
   return true;
 }
 
 void run_loop::finish() noexcept {
   finished_.store(true);
   signals_.fetch_add(1);
-  if (asleep_.load() != 0) futex_wake(signals_, 1);
+  if (asleep_.load() != 0) os::futex_wake(signals_, 1);
 }
 
 completion_waiter* run_loop::pop_ready() noexcept {
@@ -156,20 +156,20 @@ completion_waiter* run_loop::pop_ready() noexcept {
 }
 
 void run_loop::run() noexcept {
-  long long since = steady_nanoseconds();
+  long long since = os::steady_nanoseconds();
   unsigned spins = 0;
   for (;;) {
     const std::uint32_t seen = signals_.load();  // read first, so that no later signal is missed
     if (finished_.load()) break;
     if (completion_waiter* const next = pop_ready()) {
-      const long long waited = steady_nanoseconds() - since;
+      const long long waited = os::steady_nanoseconds() - since;
       if (next->outcome != errc::not_ready) {
         budget_.record_wait(waited);
       } else {
         budget_.record_timeout(waited);
       }
       next->on_complete(*next, next->outcome);
-      since = steady_nanoseconds();
+      since = os::steady_nanoseconds();
       continue;
     }
     for (reactor* const one : reactors_) {
@@ -181,11 +181,11 @@ void run_loop::run() noexcept {
     if (must_drive) reactor::run_once_for_this_thread();
     const completion_queue::engine_help help_state = help_engine();
     if (signals_.load() != seen) continue;
-    const long long elapsed = steady_nanoseconds() - since;
+    const long long elapsed = os::steady_nanoseconds() - since;
     if (elapsed < budget_.nanoseconds()) {
       spin_pause(spins, help_state != completion_queue::engine_help::not_needed, elapsed);
     } else if (must_drive || help_state == completion_queue::engine_help::exclusive) {
-      futex_wait_for(signals_, seen, std::chrono::microseconds{20});
+      os::futex_wait_for(signals_, seen, std::chrono::microseconds{20});
     } else {
       sleep(seen);
     }
@@ -201,7 +201,7 @@ void run_loop::sleep(std::uint32_t seen) noexcept {
     const sleeping_thread listed{signals_};
     asleep_.store(1);
     while (signals_.load() == seen && !reactor::this_thread_must_drive())
-      futex_wait(signals_, seen);
+      os::futex_wait(signals_, seen);
     asleep_.store(0);
   }
   for (reactor* const one : reactors_) {

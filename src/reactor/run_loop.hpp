@@ -5,7 +5,7 @@
 #include "os/spin_lock.hpp"
 #include "reactor/completion_queue.hpp"
 #include "reactor/completion_ring.hpp"
-#include "reactor/poll_policy.hpp"
+#include "reactor/spin_budget.hpp"
 
 #include <weir/detail/completion_waiter.hpp>
 
@@ -59,7 +59,7 @@ class run_loop {
   void adjust_demand(int change) noexcept;
   void release_if_unused() noexcept;
 
-  spin_lock lock_;  // guards the following
+  os::spin_lock lock_;  // guards the following
   waiter_list ready_;
   std::array<reactor*, max_reactors> reactors_{};  // the reactors of this generation's waiters
   unsigned long long generation_ = 1;

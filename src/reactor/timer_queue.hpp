@@ -40,7 +40,7 @@ class timer_queue {
   void sift_down(std::size_t index) noexcept;
   void remove_at(std::size_t index) noexcept;
 
-  spin_lock lock_;
+  os::spin_lock lock_;
   std::vector<wait_timer*> heap_;
   std::atomic<long long> earliest_{never};
 };

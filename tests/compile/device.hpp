@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compile/request.hpp"
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::test {
 

@@ -11,23 +11,22 @@ import textwrap
 
 PAGE = "docs/internals/hints.md"
 FOLDERS = ["src/api", "src/driver"]
-NOT_HINTS = ["src/api/graph/drawing/", "src/api/core/to_string.cpp", "src/driver/results.hpp"]
+NOT_HINTS = ["src/api/core/to_string.cpp", "src/driver/results.hpp"]
 # The position of the hint in the arguments of each function that throws or stores one.
 HINT_ARGUMENT = {
     "throw_error": 3,
     "error": 3,
-    "throw_driver_unavailable": 3,
     "throw_invalid_batch": -2,
     "throw_invalid_number": 2,
     "throw_invalid_role": 0,
     "throw_wrong_type": 1,
-    "abandon_and_fail": 3,
+    "fail_end": 2,
     "set_attribute": 3,
     "set_problem": 3,
     "require": 1,
 }
 VARIABLES = ["allowed", "damage", "hint", "how", "reason", "why"]
-TABLES = ["attribute_texts words", "char* not_a_node"]
+TABLES = ["attribute_texts texts_by_attribute", "char* not_a_node", "hint_entry hints", "node_kind_texts texts_by_kind"]
 OFFENCES = [
     r"^(Of|Where|What|Those|Whoever|One|Such)\b",
     r"\b(nobody|somebody|whoever|lives on|as ever|behind weir's back|has to be|have to be)\b",

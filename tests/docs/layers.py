@@ -20,7 +20,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 ROOTS = ("include", "src", "tools/weir")
 DEVICE = "src/compile/device"
 # src/compile/embed.cmake copies these into the device headers.
-COPIED = {f"{DEVICE}/weir/module_abi.h": "src/embedded/kernel/image/module_abi.h"}
+COPIED = {f"{DEVICE}/weir/module_abi.h": "src/driver/abi/module_abi.h"}
 # A system header has no folder or one of these. The folder of any other header is the name of its library.
 SYSTEM = {"arpa", "asm", "bits", "linux", "net", "netinet", "sanitizer", "sys"}
 LIBRARY_HEADERS = {"zlib.h": "zlib"}

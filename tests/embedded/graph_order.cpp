@@ -22,7 +22,8 @@ void check(CUresult result) {
   if (result != CUDA_SUCCESS) std::exit(EXIT_FAILURE);
 }
 
-void add_chain(CUgraph to, CUcontext in, CUdeviceptr own, CUdeviceptr all, CUdeviceptr copy) {
+void add_chain(CUgraph to, CUcontext target_context, CUdeviceptr own, CUdeviceptr all,
+               CUdeviceptr copy) {
   const auto& driver = weir::embedded::table();
   const CUDA_MEMSET_NODE_PARAMS set{own, 0, 1, 4, 1, 1};
   CUDA_MEMCPY3D what{};
@@ -33,8 +34,8 @@ void add_chain(CUgraph to, CUcontext in, CUdeviceptr own, CUdeviceptr all, CUdev
   what.Height = what.Depth = 1;
   CUgraphNode first = nullptr;
   CUgraphNode second = nullptr;
-  check(driver.cuGraphAddMemsetNode(&first, to, nullptr, 0, &set, in));
-  check(driver.cuGraphAddMemcpyNode(&second, to, &first, 1, &what, in));
+  check(driver.cuGraphAddMemsetNode(&first, to, nullptr, 0, &set, target_context));
+  check(driver.cuGraphAddMemcpyNode(&second, to, &first, 1, &what, target_context));
 }
 
 }  // namespace

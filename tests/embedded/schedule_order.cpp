@@ -76,15 +76,15 @@ int main(int count, char** arguments) {
   for (std::uint32_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < streams; ++i) {
       const word& of_neighbour = words[(i + 1) % streams];
-      timeline::submission to{*lines[i]};
-      to.add(engine::make_operation(wait_for{&of_neighbour, round / 4},
-                                    engine::operation_kind::wait_value));
+      timeline::submission pending{*lines[i]};
+      pending.add(engine::make_operation(wait_for{&of_neighbour, round / 4},
+                                         engine::operation_kind::wait_value));
       // Every second operation runs on its own thread.
       const auto kind =
           round % 2 == 0 ? engine::operation_kind::work : engine::operation_kind::long_work;
-      to.add(engine::make_operation(
+      pending.add(engine::make_operation(
           note{&order, static_cast<int>(10 * round + i), round % 4 == 3 ? slow : 0}, kind));
-      to.add(engine::make_operation(put{&words[i], round}));
+      pending.add(engine::make_operation(put{&words[i], round}));
     }
   }
   for (timeline* line : lines) engine::wait(line->submitted_point());

@@ -7,8 +7,6 @@
 namespace weir::graphs {
 namespace {
 
-unsigned thread(sequence_state& w) { return w.d.below(thread_count); }
-
 void instantiate_on(sequence_state& w, unsigned on, object_id g) {
   const auto alive_count =
       std::ranges::count_if(w.m.execs, [](const exec_state& x) { return x.is_alive; });
@@ -31,7 +29,7 @@ void instantiate_on(sequence_state& w, unsigned on, object_id g) {
 void instantiate(sequence_state& w) {
   const object_id g = w.known_graph();
   if (g < 0 || (w.m.graph(g).parent >= 0 && !w.d.one_in(10))) return;
-  unsigned on = thread(w);
+  unsigned on = w.any_thread();
   for (unsigned i = 0; i < thread_count && !w.d.one_in(20); ++i, on = (on + 1) % thread_count) {
     model would = w.m;
     if (would.call_unsafe(on).code == CUDA_SUCCESS) break;
@@ -104,7 +102,7 @@ void update(sequence_state& w) {
   }
   if (g < 0 || w.m.graph(g).parent >= 0) return;
   const expected_result expected = w.m.update(x, g);
-  w.call(thread(w), fmt::format("cuGraphExecUpdate(x{}, g{})", x, g), expected, [&] {
+  w.call(w.any_thread(), fmt::format("cuGraphExecUpdate(x{}, g{})", x, g), expected, [&] {
     CUgraphExecUpdateResultInfo info;
     std::memset(&info, 0, sizeof info);
     return w.driver().cuGraphExecUpdate_v2(sequence_state::at(w.execs, x),
@@ -127,10 +125,10 @@ shape::entry* any_entry(sequence_state& w, object_id x) {
              : nullptr;
 }
 
-void set_event(sequence_state& w, object_id x, shape::entry& e) {
+void set_event_of_exec(sequence_state& w, object_id x, shape::entry& e) {
   e.event = w.any_event(true);  // the event that the node names exists
   const bool records = e.kind == node_kind::record;
-  w.call(thread(w),
+  w.call(w.any_thread(),
          fmt::format("cuGraphExecEvent{}NodeSetEvent(x{}, n{}, e{})", records ? "Record" : "Wait",
                      x, e.origin, e.event),
          CUDA_SUCCESS, [&] {
@@ -149,7 +147,7 @@ void set_exec_node(sequence_state& w) {
   const object_id x = w.any_exec();
   shape::entry* const e = x < 0 ? nullptr : any_entry(w, x);
   if (e == nullptr) return;
-  if (e->event >= 0) return set_event(w, x, *e);
+  if (e->event >= 0) return set_event_of_exec(w, x, *e);
   const CUgraphExec exec = sequence_state::at(w.execs, x);
   const CUgraphNode node = sequence_state::at(w.nodes, e->origin);
   const bool takes_set = e->kind == node_kind::set, takes_host = e->kind == node_kind::host;
@@ -160,7 +158,7 @@ void set_exec_node(sequence_state& w) {
                                     .width = 1,
                                     .height = 1};
   if (takes_set) e->what.value = set.value;
-  w.call(thread(w),
+  w.call(w.any_thread(),
          fmt::format("cuGraphExecMemsetNodeSetParams(x{}, n{} = {})", x, e->origin, set.value),
          takes_set ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, [&] {
            return w.driver().cuGraphExecMemsetNodeSetParams(exec, node, &set, w.target.context());
@@ -170,7 +168,7 @@ void set_exec_node(sequence_state& w) {
   if (takes_host) e->what = other;
   const CUDA_HOST_NODE_PARAMS host{.fn = &driver_under_test::log_host_function,
                                    .userData = w.label_of(other)};
-  w.call(thread(w),
+  w.call(w.any_thread(),
          fmt::format("cuGraphExecHostNodeSetParams(x{}, n{}, h{})", x, e->origin, other.slot),
          takes_host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
          [&] { return w.driver().cuGraphExecHostNodeSetParams(exec, node, &host); });
@@ -185,20 +183,20 @@ void enable(sequence_state& w) {
   const bool can = e->kind == node_kind::set || e->kind == node_kind::copy, on = w.d.below(2) == 0;
   const expected_result expected = can ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   if (can) e->enabled = on;
-  w.call(thread(w), fmt::format("cuGraphNodeSetEnabled(x{}, n{}, {})", x, e->origin, on), expected,
-         [&] { return w.driver().cuGraphNodeSetEnabled(exec, node, on ? 1 : 0); });
+  w.call(w.any_thread(), fmt::format("cuGraphNodeSetEnabled(x{}, n{}, {})", x, e->origin, on),
+         expected, [&] { return w.driver().cuGraphNodeSetEnabled(exec, node, on ? 1 : 0); });
   unsigned is = on ? 1 : 0;
-  w.call(thread(w), fmt::format("cuGraphNodeGetEnabled(x{}, n{})", x, e->origin), expected,
+  w.call(w.any_thread(), fmt::format("cuGraphNodeGetEnabled(x{}, n{})", x, e->origin), expected,
          [&] { return w.driver().cuGraphNodeGetEnabled(exec, node, &is); });
   if (is != (on ? 1u : 0u)) throw finding{"and it is not"};
 }
 
 namespace {
 
-void destroy(sequence_state& w) {
+void destroy_exec(sequence_state& w) {
   const object_id x = w.any(w.m.execs, [](object_id) { return true; });
   if (x < 0) return;
-  const unsigned on = thread(w);
+  const unsigned on = w.any_thread();
   model would = w.m;
   if (would.call_unsafe(on).code != CUDA_SUCCESS && !w.d.one_in(8)) return;
   const expected_result expected = w.m.destroy_exec(on, x);
@@ -209,8 +207,8 @@ void destroy(sequence_state& w) {
 }  // namespace
 
 std::span<const action> exec_actions() {
-  static constexpr action all[] = {{5, instantiate},   {6, launch}, {1, upload}, {3, update},
-                                   {2, set_exec_node}, {2, enable}, {1, destroy}};
+  static constexpr action all[] = {{5, instantiate},   {6, launch}, {1, upload},      {3, update},
+                                   {2, set_exec_node}, {2, enable}, {1, destroy_exec}};
   return all;
 }
 

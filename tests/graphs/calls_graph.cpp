@@ -7,17 +7,13 @@
 namespace weir::graphs {
 namespace {
 
-constexpr std::size_t most_nodes = 40;
-
-unsigned thread(sequence_state& w) { return w.d.below(thread_count); }
-
 void create(sequence_state& w) {
   const auto alive_count =
       std::ranges::count_if(w.m.graphs, [](const graph_state& g) { return g.is_alive; });
   if (alive_count > 12) return;
   const object_id g = w.m.make_graph();
   CUgraph& made = sequence_state::at(w.graphs, g);
-  w.call(thread(w), fmt::format("cuGraphCreate() g{}", g), CUDA_SUCCESS,
+  w.call(w.any_thread(), fmt::format("cuGraphCreate() g{}", g), CUDA_SUCCESS,
          [&] { return w.driver().cuGraphCreate(&made, 0); });
 }
 
@@ -43,7 +39,7 @@ void add_child(sequence_state& w) {
   object_id made = -1;
   const expected_result expected = w.m.add_child(g, child, behind, move, made);
   CUgraphNode node = nullptr;
-  w.call(thread(w),
+  w.call(w.any_thread(),
          fmt::format("cuGraphAddChildGraphNode(g{}, {}, g{}{}) n{}", g, w.names(behind), child,
                      move ? " itself" : "", made),
          expected, [&] {
@@ -91,7 +87,7 @@ void change_edges(sequence_state& w) {
   }
   const expected_result expected =
       removes ? w.m.remove_edges(g, from, to) : w.m.add_edges(g, from, to);
-  w.call(thread(w),
+  w.call(w.any_thread(),
          fmt::format("cuGraph{}Dependencies(g{}, {} > {})", removes ? "Remove" : "Add", g,
                      w.names(from), w.names(to)),
          expected, [&] {
@@ -110,7 +106,7 @@ void clone(sequence_state& w) {
   w.resolve(g);
   const object_id made = w.m.clone(g);
   CUgraph& copy = sequence_state::at(w.graphs, made);
-  w.call(thread(w), fmt::format("cuGraphClone(g{}) g{}", g, made), CUDA_SUCCESS,
+  w.call(w.any_thread(), fmt::format("cuGraphClone(g{}) g{}", g, made), CUDA_SUCCESS,
          [&] { return w.driver().cuGraphClone(&copy, sequence_state::at(w.graphs, g)); });
   w.find_clones(made);
   w.describe(made);
@@ -122,7 +118,7 @@ void find_in_clone(sequence_state& w) {
   if (g < 0 || n < 0) return;
   const object_id found = w.m.counterpart(n, g);
   CUgraphNode node = nullptr;
-  w.call(thread(w), fmt::format("cuGraphNodeFindInClone(n{}, g{})", n, g),
+  w.call(w.any_thread(), fmt::format("cuGraphNodeFindInClone(n{}, g{})", n, g),
          found >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, [&] {
            return w.driver().cuGraphNodeFindInClone(&node, sequence_state::at(w.nodes, n),
                                                     sequence_state::at(w.graphs, g));
@@ -130,11 +126,11 @@ void find_in_clone(sequence_state& w) {
   if (found >= 0 && node != sequence_state::at(w.nodes, found)) throw finding{"and another node"};
 }
 
-void destroy(sequence_state& w) {
+void destroy_graph(sequence_state& w) {
   const object_id g = w.known_graph();
   if (g < 0) return;
   const expected_result expected = w.m.destroy_graph(g);
-  w.call(thread(w), fmt::format("cuGraphDestroy(g{})", g), expected,
+  w.call(w.any_thread(), fmt::format("cuGraphDestroy(g{})", g), expected,
          [&] { return w.driver().cuGraphDestroy(sequence_state::at(w.graphs, g)); });
 }
 
@@ -145,8 +141,9 @@ void describe(sequence_state& w) {
 }  // namespace
 
 std::span<const action> graph_actions() {
-  static constexpr action all[] = {{3, create},  {3, add_child},     {5, change_edges}, {2, clone},
-                                   {1, destroy}, {1, find_in_clone}, {3, describe}};
+  static constexpr action all[] = {{3, create},  {3, add_child},     {5, change_edges},
+                                   {2, clone},   {1, destroy_graph}, {1, find_in_clone},
+                                   {3, describe}};
   return all;
 }
 

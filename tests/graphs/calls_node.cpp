@@ -5,10 +5,6 @@
 namespace weir::graphs {
 namespace {
 
-constexpr std::size_t most_nodes = 40;
-
-unsigned thread(sequence_state& w) { return w.d.below(thread_count); }
-
 CUDA_MEMSET_NODE_PARAMS set_params(sequence_state& w, const work& what) {
   return {.dst = w.target.address(what.slot),
           .pitch = 0,
@@ -93,7 +89,7 @@ void add_node(sequence_state& w, object_id g) {
   CUgraphNode ignored = nullptr;
   CUgraphNode& node = made < 0 ? ignored : sequence_state::at(w.nodes, made);
   constexpr const char* kinds[] = {"Empty", "Host", "Memset", "Memcpy", "EventRecord", "EventWait"};
-  w.call(thread(w),
+  w.call(w.any_thread(),
          fmt::format("cuGraphAdd{}Node(g{}, {}) n{} {} = {}",
                      kinds[static_cast<std::size_t>(what.kind)], g, w.names(behind), made,
                      what.what.slot, what.what.source),
@@ -111,16 +107,16 @@ void destroy_node(sequence_state& w) {
   const object_id g = w.known_graph(), n = g < 0 ? -1 : w.any_node(g);
   if (n < 0) return;
   const expected_result expected = w.m.destroy_node(n);
-  w.call(thread(w), fmt::format("cuGraphDestroyNode(n{})", n), expected,
+  w.call(w.any_thread(), fmt::format("cuGraphDestroyNode(n{})", n), expected,
          [&] { return w.driver().cuGraphDestroyNode(sequence_state::at(w.nodes, n)); });
 }
 
-void set_event(sequence_state& w, object_id n) {
+void set_event_of_node(sequence_state& w, object_id n) {
   const object_id e = w.any_event(true);
   if (e < 0) return;
   const bool records = w.m.node(n).kind == node_kind::record;
   w.m.node(n).event = e;
-  w.call(thread(w),
+  w.call(w.any_thread(),
          fmt::format("cuGraphEvent{}NodeSetEvent(n{}, e{})", records ? "Record" : "Wait", n, e),
          CUDA_SUCCESS, [&] {
            const CUgraphNode node = sequence_state::at(w.nodes, n);
@@ -135,10 +131,10 @@ void set_node(sequence_state& w) {
   const object_id g = w.known_graph(), n = g < 0 ? -1 : w.any_node(g);
   if (n < 0) return;
   node_state& what = w.m.node(n);
-  if (what.event >= 0) return set_event(w, n);
+  if (what.event >= 0) return set_event_of_node(w, n);
   const bool host = what.kind == node_kind::host, takes = w.m.node(n).kind == node_kind::set;
   if (takes) what.what.value = w.next_value();
-  w.call(thread(w), fmt::format("cuGraphMemsetNodeSetParams(n{} = {})", n, what.what.value),
+  w.call(w.any_thread(), fmt::format("cuGraphMemsetNodeSetParams(n{} = {})", n, what.what.value),
          takes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, [&] {
            const CUDA_MEMSET_NODE_PARAMS p =
                set_params(w, takes ? what.what : work{work::kind::set, 0, 1});
@@ -147,7 +143,7 @@ void set_node(sequence_state& w) {
   if (!host) return;
   what.what = w.any_work(-1);
   while (what.what.what != work::kind::host) what.what = w.any_work(-1);
-  w.call(thread(w), fmt::format("cuGraphHostNodeSetParams(n{}, h{})", n, what.what.slot),
+  w.call(w.any_thread(), fmt::format("cuGraphHostNodeSetParams(n{}, h{})", n, what.what.slot),
          CUDA_SUCCESS, [&] {
            const CUDA_HOST_NODE_PARAMS p{.fn = &driver_under_test::log_host_function,
                                          .userData = w.label_of(what.what)};

@@ -27,6 +27,8 @@ using sequences::choice_source;
 // With other sequences running, no call may query or break what is not the sequence's own.
 enum class concurrency_mode { exclusive, concurrent };
 
+inline constexpr std::size_t most_nodes = 40;  // of a graph
+
 class sequence_state {
  public:
   sequence_state(driver_under_test& in, concurrency_mode concurrency);
@@ -77,6 +79,7 @@ class sequence_state {
   [[nodiscard]] object_id any_exec();
   [[nodiscard]] object_id any_node(object_id g);  // with a known handle
   [[nodiscard]] std::vector<object_id> some_nodes(object_id g, unsigned most);
+  [[nodiscard]] unsigned any_thread() { return d.below(thread_count); }
   [[nodiscard]] unsigned thread_for(object_id stream);
   [[nodiscard]] work any_work(object_id g);  // g: the graph of the new node, or -1
   [[nodiscard]] std::uint32_t next_value() { return ++values_; }  // unique in a sequence

@@ -133,7 +133,7 @@ TEST_P(AsioCancel, CancellingAWaitDropsItsFuture) {
   std::exception_ptr failure_seen;
   const auto value = std::make_shared<int>(0);
   gate held{s};
-  async_wait(io, s.enqueue_async([&] { return value; }),
+  async_wait(io, s.enqueue([&] { return value; }),
              asio::bind_cancellation_slot(
                  signal.slot(), [&](std::exception_ptr failure, std::shared_ptr<int> none) {
                    failure_seen = failure;

@@ -47,9 +47,9 @@ INSTANTIATE_TEST_SUITE_P(Ways, AsioFuture, ::testing::Values(false, true), test:
 
 TEST_P(AsioFuture, AFutureReturnsItsValue) {
   gate held{s};
-  std::future<int> answer = async_wait(s.enqueue_async([] { return 5; }), asio::use_future);
+  std::future<int> answer = async_wait(s.enqueue([] { return 5; }), asio::use_future);
   int called_with = 0;
-  async_wait(io, s.enqueue_async([] { return 6; }),
+  async_wait(io, s.enqueue([] { return 6; }),
              [&](std::exception_ptr, int value) { called_with = value; });
   held.open();
   io.run();
@@ -59,14 +59,14 @@ TEST_P(AsioFuture, AFutureReturnsItsValue) {
 
 TEST_P(AsioFuture, AFutureCanReturnABuffer) {
   const auto work = [&]() -> asio::awaitable<int> {
-    auto f = s.enqueue_async([](stream_ref t) {
+    auto f = s.enqueue([](stream_ref t) {
       pinned_buffer<int> x{1};
       fill(t, x, 7);
       return x;
     });
     auto first = co_await async_wait(std::move(f),
                                      asio::use_awaitable);  // optional: no buffer is without memory
-    f = s.enqueue_async([x = std::move(*first)](stream_ref t) mutable {
+    f = s.enqueue([x = std::move(*first)](stream_ref t) mutable {
       fill(t, x, x.data()[0] + 1);
       return std::move(x);
     });
@@ -80,15 +80,15 @@ TEST_P(AsioFuture, AFutureCanReturnABuffer) {
 
 TEST_P(AsioFuture, AFutureRethrowsAHostFunctionException) {
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
-  std::future<int> answer = async_wait(s.enqueue_async([] { return 5; }), asio::use_future);
+  std::future<int> answer = async_wait(s.enqueue([] { return 5; }), asio::use_future);
   EXPECT_THROW(answer.get(), std::runtime_error);
 }
 
 // The handler's thread may be forbidden to wait. A completed future needs no wait.
 TEST_P(AsioFuture, ACompletedFutureReturnsItsValueWhereWaitsAreForbidden) {
-  future<int> f = s.enqueue_async([] { return 5; });
+  future<int> f = s.enqueue([] { return 5; });
   s.sync();
-  const sync_guard not_here{false};
+  const sync_guard not_here{sync_rule::forbidden};
   int value = 0;
   async_wait(io, std::move(f), [&](std::exception_ptr failure, int x) {
     EXPECT_EQ(failure, nullptr);
@@ -104,7 +104,7 @@ struct fixed {
 };
 
 TEST_P(AsioFuture, AFutureCanReturnATypeThatIsNotAssignable) {
-  EXPECT_EQ(async_wait(s.enqueue_async([] { return fixed{5}; }), asio::use_future).get().value, 5);
+  EXPECT_EQ(async_wait(s.enqueue([] { return fixed{5}; }), asio::use_future).get().value, 5);
 }
 
 // A value type whose default constructor throws.
@@ -115,12 +115,11 @@ struct by_hand {
 };
 
 TEST_P(AsioFuture, ATypeWithoutADefaultConstructorIsPassedAsAnOptional) {
-  EXPECT_EQ(async_wait(s.enqueue_async([] { return by_hand{5}; }), asio::use_future).get()->value,
-            5);
+  EXPECT_EQ(async_wait(s.enqueue([] { return by_hand{5}; }), asio::use_future).get()->value, 5);
   gate held{s};
   asio::cancellation_signal cancel;
   int called = 0;
-  async_wait(io, s.enqueue_async([] { return by_hand{5}; }),
+  async_wait(io, s.enqueue([] { return by_hand{5}; }),
              asio::bind_cancellation_slot(
                  cancel.slot(), [&](std::exception_ptr failure, std::optional<by_hand> none) {
                    called += failure != nullptr && !none.has_value() ? 1 : 0;
@@ -132,7 +131,7 @@ TEST_P(AsioFuture, ATypeWithoutADefaultConstructorIsPassedAsAnOptional) {
 }
 
 TEST_P(AsioFuture, AFutureWithoutAValueThrowsFromTheAsyncWaitCall) {
-  future<int> moved_from = s.enqueue_async([] { return 5; });
+  future<int> moved_from = s.enqueue([] { return 5; });
   static_cast<void>(std::move(moved_from).get());
   const auto failure =
       test::failure_of([&] { async_wait(std::move(moved_from), asio::use_future); });

@@ -272,7 +272,7 @@ TEST_P(Asio, AsyncWaitIsAllowedDuringACapture) {
   const completion c = s.completion();
   bool called = false;
   begin_capture(t, capture_options{.mode = capture_mode::global});
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   async_wait(io, c, [&](const std::exception_ptr&) { called = true; });
   held.open();
   io.run();

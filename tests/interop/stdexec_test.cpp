@@ -158,9 +158,9 @@ TEST_P(Senders, AnOperationCanBeDestroyedInItsCompletion) {
 }
 
 TEST_P(Senders, ASenderReturnsTheValueOfAFuture) {
-  auto [five] = *sync_wait(as_sender(s.enqueue_async([] { return std::make_unique<int>(5); })));
+  auto [five] = *sync_wait(as_sender(s.enqueue([] { return std::make_unique<int>(5); })));
   EXPECT_EQ(*five, 5);
-  auto [six] = *sync_wait(as_sender(s.enqueue_async([](stream_ref t) {
+  auto [six] = *sync_wait(as_sender(s.enqueue([](stream_ref t) {
                             pinned_buffer<int> x{1};
                             fill(t, x, 6);
                             return x;
@@ -171,7 +171,7 @@ TEST_P(Senders, ASenderReturnsTheValueOfAFuture) {
 
 // A completed future needs no wait, which a host function may not begin.
 TEST_P(Senders, ASenderReturnsTheValueOfACompletedFutureInAHostFunction) {
-  future<int> f = s.enqueue_async([] { return 5; });
+  future<int> f = s.enqueue([] { return 5; });
   s.sync();
   std::optional<std::tuple<int>> value;
   launch_host(s, [&] { value = sync_wait(as_sender(std::move(f))); });

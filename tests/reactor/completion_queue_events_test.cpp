@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/event_pool.hpp"
 #include "reactor/await.hpp"
-#include "reactor/event_pool.hpp"
 #include "support/fault_table.hpp"
 #include "support/gate.hpp"
 #include "support/table_override.hpp"
@@ -111,7 +111,8 @@ class CompletionQueueBurst : public ::testing::Test {
 
 TEST_F(CompletionQueueBurst, ABurstLeavesFewEvents) {
   constexpr int burst = 100'000;
-  constexpr auto few = static_cast<int>(max_pooled_events + completion_ring::max_kept_capacity);
+  constexpr auto few =
+      static_cast<int>(event_pool::max_events + completion_ring::max_kept_capacity);
   for (const bool awaited : {false, true}) {
     std::atomic<int> resumed{0};
     held = true;

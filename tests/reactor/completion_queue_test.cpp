@@ -124,7 +124,7 @@ TEST(CompletionQueue, AnAwaitOfCompletedWorkDoesNotWaitForEarlierNotifications) 
 }
 
 TEST(CompletionQueue, ACompletedStreamKeepsFewEventsAfterABurst) {
-  constexpr int burst = 20'000;  // more than max_pooled_events
+  constexpr int burst = 20'000;  // more than event_pool::max_events
   constexpr int few = 100;
   const fault_table calls;
   const auto live_events = [&] {

@@ -18,63 +18,67 @@ const void* address(Function* function) {
 }
 
 TEST(ProcTable, AFunctionIsFoundByItsBaseName) {
-  const found_proc found = find_proc("cuMemAlloc", 13000, false);
+  const found_proc found = find_proc("cuMemAlloc", 13000, default_stream::legacy);
   EXPECT_EQ(found.address, address(entries.cuMemAlloc_v2));
   EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_SUCCESS);
 }
 
 TEST(ProcTable, OtherNamesAreNotFound) {
   for (const char* name : {"", "cuNoSuchFunction", "cuMemAlloc_v2", "cuStreamQuery_ptsz"}) {
-    const found_proc found = find_proc(name, 13000, false);
+    const found_proc found = find_proc(name, 13000, default_stream::legacy);
     EXPECT_EQ(found.address, nullptr) << name;
     EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) << name;
   }
 }
 
 TEST(ProcTable, AFunctionOfALaterVersionIsReportedAsSuch) {
-  const found_proc found = find_proc("cuStreamGetId", 11080, false);
+  const found_proc found = find_proc("cuStreamGetId", 11080, default_stream::legacy);
   EXPECT_EQ(found.address, nullptr);
   EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 }
 
 TEST(ProcTable, TheFormMatchesTheRequestedVersion) {
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 11030, false).address,
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 11030, default_stream::legacy).address,
             address(entries.cuStreamGetCaptureInfo_v2));
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12020, false).address,
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12020, default_stream::legacy).address,
             address(entries.cuStreamGetCaptureInfo_v2));
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12030, false).address,
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12030, default_stream::legacy).address,
             address(entries.cuStreamGetCaptureInfo_v3));
-  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 13000, false).address,
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 13000, default_stream::legacy).address,
             address(entries.cuStreamGetCaptureInfo_v3));
 }
 
 TEST(ProcTable, AFunctionHasAFormForEachDefaultStream) {
-  EXPECT_EQ(find_proc("cuStreamQuery", 13000, false).address, address(entries.cuStreamQuery));
-  EXPECT_NE(find_proc("cuStreamQuery", 13000, true).address, address(entries.cuStreamQuery));
-  EXPECT_EQ(find_proc("cuStreamCreate", 13000, true).address,
+  EXPECT_EQ(find_proc("cuStreamQuery", 13000, default_stream::legacy).address,
+            address(entries.cuStreamQuery));
+  EXPECT_NE(find_proc("cuStreamQuery", 13000, default_stream::per_thread).address,
+            address(entries.cuStreamQuery));
+  EXPECT_EQ(find_proc("cuStreamCreate", 13000, default_stream::per_thread).address,
             address(entries.cuStreamCreate));  // does not take a null stream
 }
 
 TEST(ProcTable, UnsupportedFunctionsAreFound) {
-  const found_proc found = find_proc("cuTexObjectCreate", 13000, false);
+  const found_proc found = find_proc("cuTexObjectCreate", 13000, default_stream::legacy);
   ASSERT_EQ(found.status, CU_GET_PROC_ADDRESS_SUCCESS);
   EXPECT_EQ(reinterpret_cast<CUresult (*)()>(const_cast<void*>(found.address))(),
             CUDA_ERROR_NOT_SUPPORTED);
 }
 
 TEST(DefaultStream, TheNullStreamIsPerThreadOnlyInsideAScope) {
-  EXPECT_FALSE(null_is_per_thread());
+  EXPECT_EQ(null_stream, default_stream::legacy);
   {
     const per_thread_default_scope outer;
-    EXPECT_TRUE(null_is_per_thread());
+    EXPECT_EQ(null_stream, default_stream::per_thread);
     { const per_thread_default_scope inner; }
-    EXPECT_TRUE(null_is_per_thread());
+    EXPECT_EQ(null_stream, default_stream::per_thread);
   }
-  EXPECT_FALSE(null_is_per_thread());
+  EXPECT_EQ(null_stream, default_stream::legacy);
 }
 
 CUresult succeed_where(int per_thread_expected) {
-  return null_is_per_thread() == (per_thread_expected != 0) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+  return (null_stream == default_stream::per_thread) == (per_thread_expected != 0)
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_UNKNOWN;
 }
 
 TEST(DefaultStream, APerThreadVariantCallsTheFunctionInsideAPerThreadScope) {

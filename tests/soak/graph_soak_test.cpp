@@ -121,9 +121,9 @@ class every_kind {
   void change_volume() {
     const copy_node n = node<copy_node>("volume");
     const copy_parameters is = n.parameters();
-    copy_side from = is.from();
+    copy_side from = is.source();
     from.address = const_cast<value*>(scene_.volume(now_.volume = 1 - now_.volume).data());
-    exec_.set(n, copy_parameters{from, is.to(), is.width_bytes(), is.height(), is.depth()});
+    exec_.set(n, copy_parameters{from, is.target(), is.width_bytes(), is.height(), is.depth()});
   }
   void change_child() {
     const graph other = scene_.child(now_.child = next());

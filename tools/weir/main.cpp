@@ -2,7 +2,7 @@
 // tools/weir/main.cpp - the program `weir`: dispatches commands, and reports failures in one line.
 #include "compile.hpp"
 #include "failure.hpp"
-#include "graph.hpp"
+#include "graph/graph.hpp"
 #include "info.hpp"
 #include "scan/scan.hpp"
 #include "stage/stage.hpp"

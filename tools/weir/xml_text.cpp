@@ -2,7 +2,6 @@
 // tools/weir/xml_text.cpp - checks and escapes UTF-8 text, character by character.
 #include "xml_text.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace weir::tool {
@@ -10,9 +9,19 @@ namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
-// The length of the character at the beginning in bytes; 0 if it is no valid UTF-8 or not allowed
-// in XML.
-std::size_t length_of_character(std::string_view bytes) {
+std::string_view escaped(char c) {
+  switch (c) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+std::size_t character_length(std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned first = byte(0);
   if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' || first == '\r' ? 1 : 0;
@@ -29,22 +38,10 @@ std::size_t length_of_character(std::string_view bytes) {
                                                                                            : length;
 }
 
-std::string_view escaped(char c) {
-  switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    default: return {};
-  }
-}
-
-}  // namespace
-
 std::string xml_text(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
-    const std::size_t length = length_of_character(bytes);
+    const std::size_t length = character_length(bytes);
     const std::string_view special = escaped(bytes.front());
     text += length == 0 ? replacement : !special.empty() ? special : bytes.substr(0, length);
     bytes.remove_prefix(length == 0 ? 1 : length);

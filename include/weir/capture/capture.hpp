@@ -60,6 +60,8 @@ namespace detail {
 template <class Body>
 concept capture_body = std::is_invocable_v<Body, capture_scope&> || std::is_invocable_v<Body>;
 
+struct active_capture;
+
 /// Begins a capture for a scope. If it is not finished, the destructor ends it and destroys the
 /// graph.
 class WEIR_EXPORT scoped_capture {
@@ -72,10 +74,12 @@ class WEIR_EXPORT scoped_capture {
   [[nodiscard]] stream_ref stream() const noexcept { return stream_; }
   [[nodiscard]] graph_ref in_progress() const noexcept { return graph_; }
 
- private:
+ protected:
+  explicit scoped_capture(const active_capture& begun) noexcept;
+
   stream_ref stream_;
   graph_ref graph_;
-  unsigned long long id_ = 0;
+  unsigned long long id_;
   call_site at_;
   bool open_ = true;
 };

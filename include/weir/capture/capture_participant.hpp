@@ -63,7 +63,6 @@ class WEIR_EXPORT capture_participant {
   stream_ref stream_;
   graph_ref graph_;
   unsigned long long id_;
-  bool is_registered_ = false;  ///< weir tracks the capture because of this and similar objects
 };
 
 }  // namespace weir

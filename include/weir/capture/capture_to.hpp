@@ -17,27 +17,12 @@ namespace detail {
 
 /// Begins a capture into a graph for a scope. If it is not finished, the destructor ends it and
 /// removes the recorded nodes.
-class WEIR_EXPORT scoped_capture_to {
+class WEIR_EXPORT scoped_capture_to : public scoped_capture {
  public:
   /// `owner` may be null. It is closed if the driver destroys the graph.
   scoped_capture_to(stream_ref stream, graph_ref target_graph, graph* owner,
                     frontier_list dependencies, capture_options options, call_site at);
-  scoped_capture_to(const scoped_capture_to&) = delete;
-  scoped_capture_to& operator=(const scoped_capture_to&) = delete;
-  ~scoped_capture_to();
   void finish();
-  [[nodiscard]] stream_ref stream() const noexcept { return stream_; }
-  [[nodiscard]] graph_ref in_progress() const noexcept { return graph_; }
-
- private:
-  void close_owner() noexcept;
-
-  stream_ref stream_;
-  graph_ref graph_;
-  graph* owner_;
-  unsigned long long id_ = 0;
-  call_site at_;
-  bool open_ = true;
 };
 
 }  // namespace detail

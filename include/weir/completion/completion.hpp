@@ -110,13 +110,13 @@ class WEIR_EXPORT completion {
     return detail::awaitable_of<detail::outcome_awaiter, completion>{*this};
   }
 
-  /// co_await c.on(executor): like co_await c, but resumes on the executor. If there is nothing to
-  /// wait for, the coroutine continues where it is. The executor is moved into the coroutine's
-  /// frame; if the awaitable is an lvalue, it is copied.
+  /// co_await c.resume_on(executor): like co_await c, but resumes on the executor. If there is
+  /// nothing to wait for, the coroutine continues where it is. The executor is moved into the
+  /// coroutine's frame; if the awaitable is an lvalue, it is copied.
   template <executor E>
-  [[nodiscard]] auto on(E to, call_site at = call_site::current()) const noexcept {
+  [[nodiscard]] auto resume_on(E target, call_site at = call_site::current()) const noexcept {
     return detail::awaitable_of<detail::executor_awaiter<E>, completion, E, call_site>{
-        *this, std::move(to), at};
+        *this, std::move(target), at};
   }
 
   /// co_await c.within(5ms): suspends until the work is done or `timeout` has passed since the
@@ -129,11 +129,11 @@ class WEIR_EXPORT completion {
     return detail::awaitable_of<detail::timed_awaiter, completion, long long, call_site>{
         *this, detail::nanoseconds(timeout), at};
   }
-  /// co_await c.by(deadline): like within(), with a point in time.
+  /// co_await c.until(deadline): like within(), with a point in time.
   ///
   /// Throws: as wait().
   template <detail::time_point_like TimePoint>
-  [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
+  [[nodiscard]] auto until(const TimePoint& deadline, call_site at = call_site::current()) const {
     using awaiter_type = detail::deadline_awaiter<detail::timed_awaiter, TimePoint>;
     return detail::awaitable_of<awaiter_type, completion, TimePoint, call_site>{*this, deadline,
                                                                                 at};
@@ -155,8 +155,9 @@ class WEIR_EXPORT completion {
   /// Throws: as then(f).
   template <executor E, class F>
   requires std::invocable<F, errc> || std::invocable<F>
-  void then(E to, F f) const {
-    auto call = std::make_unique<detail::completion_callback<F, E>>(std::move(f), std::move(to));
+  void then(E target, F f) const {
+    auto call =
+        std::make_unique<detail::completion_callback<F, E>>(std::move(f), std::move(target));
     call->on_complete = &detail::completion_callback<F, E>::handle_completion;
     call->start(*this);
     static_cast<void>(call.release());

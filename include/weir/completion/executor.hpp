@@ -34,17 +34,17 @@ class continuation {
 /// terminates.
 template <class E>
 concept executor = std::copy_constructible<std::decay_t<E>> &&
-    requires(std::decay_t<E>& to, continuation work) {
-  to(work);
+    requires(std::decay_t<E>& target, continuation work) {
+  target(work);
 };
 
 namespace detail {
 
 /// Runs the continuation on the executor, or here if the executor throws.
 template <executor E>
-void execute_on(E& to, continuation work) noexcept {
+void execute_on(E& target, continuation work) noexcept {
   try {
-    to(work);
+    target(work);
   } catch (...) {
     work();
   }

@@ -68,15 +68,15 @@ decltype(auto) call_with(F&& f, stream_ref stream) {
 
 }  // namespace detail
 
-/// The result of stream.enqueue_async(f): the value that `f` returned, available when the work that
+/// The result of stream.enqueue(f): the value that `f` returned, available when the work that
 /// it queued is done.
 ///
 /// The value stays in place until the work is done, even if the future is destroyed. It can
 /// therefore own the buffers and host memory that the work uses. Destroying a future does not
 /// block; the work continues.
 /// `f` must not close the stream or leave it capturing. The end of the work could then not be
-/// tracked, so enqueue_async() throws and destroys the value. If tracking fails for another reason,
-/// it first waits for the stream. An exception of `f` leaves enqueue_async() without any wait. The
+/// tracked, so enqueue() throws and destroys the value. If tracking fails for another reason,
+/// it first waits for the stream. An exception of `f` leaves enqueue() without any wait. The
 /// work that `f` has queued still runs, so its memory must not belong to `f` alone.
 /// co_await std::move(f) and std::move(f).get() move the value out; co_await f and f.get() return a
 /// reference to it. Both throw the error of the work. If they throw, or if moving the value throws,
@@ -148,12 +148,13 @@ class [[nodiscard]] future {
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
     return state("weir::future::within", at).end.within(timeout, at);
   }
-  /// co_await f.by(deadline): like within(), with a point in time. The value stays in the future.
+  /// co_await f.until(deadline): like within(), with a point in time. The value stays in the
+  /// future.
   ///
   /// Throws: as completion::by(); `closed` if the future has no value.
   template <detail::time_point_like TimePoint>
-  [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return state("weir::future::by", at).end.by(deadline, at);
+  [[nodiscard]] auto until(const TimePoint& deadline, call_site at = call_site::current()) const {
+    return state("weir::future::until", at).end.until(deadline, at);
   }
   /// co_await f.outcome(): suspends until the work is done, and returns success or its error. See
   /// completion::outcome(). The value stays in the future.
@@ -235,27 +236,27 @@ namespace detail {
 
 /// Returns the completion of a future that is an argument of `call`.
 template <class T>
-completion completion_of(const future<T>& one, const char* call, call_site at) {
+completion completion_of(const future<T>& source, const char* call, call_site at) {
   if constexpr (std::is_void_v<T>) {
-    return one;
+    return source;
   } else {
-    if (!one.valid()) throw_used_future(call, at);
-    return one.completion(at);
+    if (!source.valid()) throw_used_future(call, at);
+    return source.completion(at);
   }
 }
 
 /// Takes the value of a completed future. get() would be a wait, which may be forbidden on the
 /// calling thread.
 template <class T>
-T take_value(future<T>& ended) {
-  auto end = std::move(ended).operator co_await();
-  static_cast<void>(end.await_ready());
-  return end.await_resume();
+T take_value(future<T>& done_future) {
+  auto awaiter = std::move(done_future).operator co_await();
+  static_cast<void>(awaiter.await_ready());
+  return awaiter.await_resume();
 }
 
 }  // namespace detail
 
-/// The result of stream.enqueue_async(f) if `f` returns void: a completion. It may be copied, and
+/// The result of stream.enqueue(f) if `f` returns void: a completion. It may be copied, and
 /// awaited any number of times. A default-constructed one is done.
 template <>
 class [[nodiscard]] future<void> : public completion {
@@ -274,7 +275,7 @@ class [[nodiscard]] future<void> : public completion {
 };
 
 template <class F>
-auto stream_ref::enqueue_async(F&& f, call_site at) const {
+auto stream_ref::enqueue(F&& f, call_site at) const {
   using value = decltype(detail::call_with(std::forward<F>(f), *this));
   static_assert(!std::is_reference_v<value>,
                 "what f returns is kept: give a value, or std::ref of it");

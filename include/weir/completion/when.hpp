@@ -94,7 +94,7 @@ struct completion_set {
                         call_site>{*this, nanoseconds(timeout), at};
   }
   template <time_point_like TimePoint>
-  [[nodiscard]] auto by(const TimePoint& deadline) const {
+  [[nodiscard]] auto until(const TimePoint& deadline) const {
     using awaiter_type =
         deadline_awaiter<completion_set_awaiter<Completions, Count, true>, TimePoint>;
     return awaitable_of<awaiter_type, completion_set, TimePoint, call_site>{*this, deadline, at};
@@ -116,9 +116,9 @@ concept refers_to_completion = std::convertible_to < const std::remove_cvref_t<C
 /// host; no stream waits for another stream.
 ///
 /// A future counts as its completion; when_all() of moved futures returns their values
-/// (weir/completion/when_all_values.hpp). when_all(...).within(5ms) and .by(deadline) return false
-/// on timeout. stop_when() accepts the result, too. A completion may be in any number of sets, and
-/// a set may be awaited several times.
+/// (weir/completion/when_all_values.hpp). when_all(...).within(5ms) and .until(deadline) return
+/// false on timeout. stop_when() accepts the result, too. A completion may be in any number of
+/// sets, and a set may be awaited several times.
 ///
 /// Throws: the first error in the order of the arguments, after all are done. It names no call
 /// site. Suspending may throw as for a completion.
@@ -139,7 +139,7 @@ requires(sizeof...(C) != 0 && (detail::refers_to_completion<C> && ...))
 /// co_await when_any(a, b, c): suspends until the first completion is done, successfully or not,
 /// and returns its number. The others are not waited for any more.
 ///
-/// when_any(...).within(5ms) and .by(deadline) return the optional number, empty on timeout.
+/// when_any(...).within(5ms) and .until(deadline) return the optional number, empty on timeout.
 /// stop_when() accepts the result, too.
 ///
 /// Throws: no error of the work. Suspending may throw as for a completion.

@@ -34,26 +34,27 @@ class task_group {
   /// nothing to start. This is checked before any task starts, since started tasks cannot be
   /// abandoned.
   template <class T>
-  void add(task<T>& one) {
-    const auto frame = std::move(one).operator co_await().frame;
+  void add(task<T>& added) {
+    const auto frame = std::move(added).operator co_await().frame;
     frame.promise().throw_if_started();
     constexpr auto start = [](std::coroutine_handle<> task_frame,
                               std::coroutine_handle<> awaiting) {
       using typed = std::coroutine_handle<typename task<T>::promise_type>;
       return typed::from_address(task_frame.address()).promise().start(task_frame, awaiting);
     };
-    members_.push_back(
-        {frame, start,
-         callback_coroutine{
-             [](void* group) noexcept { static_cast<task_group*>(group)->finish_one(); }, this}});
+    members_.push_back({frame, start,
+                        callback_coroutine{[](void* group) noexcept {
+                                             static_cast<task_group*>(group)->finish_member();
+                                           },
+                                           this}});
   }
 
   [[nodiscard]] bool await_ready() const noexcept { return members_.empty(); }
   [[nodiscard, gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) {
     awaiting_ = awaiting;
     pending_.store(members_.size() + 1, std::memory_order_relaxed);
-    for (const member& one : members_) {
-      if (!one.start(one.frame, one.on_end.handle()))
+    for (const member& started : members_) {
+      if (!started.start(started.frame, started.on_end.handle()))
         pending_.fetch_sub(1, std::memory_order_acq_rel);
     }
     return pending_.fetch_sub(1, std::memory_order_acq_rel) != 1;
@@ -67,7 +68,7 @@ class task_group {
     callback_coroutine on_end;
   };
 
-  void finish_one() noexcept {
+  void finish_member() noexcept {
     if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) awaiting_.resume();
   }
 
@@ -134,36 +135,36 @@ using value_list = std::conditional_t<std::is_void_v<T>, void,
                                       std::vector<std::conditional_t<std::is_void_v<T>, int, T>>>;
 
 template <class T>
-task<value_list<T>> all_of(std::vector<task<T>> all) {
-  task_group group{all.size()};
-  for (task<T>& one : all) group.add(one);
+task<value_list<T>> all_of(std::vector<task<T>> tasks) {
+  task_group group{tasks.size()};
+  for (task<T>& member : tasks) group.add(member);
   co_await group;
   if constexpr (std::is_void_v<T>) {
-    for (task<T>& one : all) value_of(one);
+    for (task<T>& member : tasks) value_of(member);
   } else {
     std::vector<T> values;
-    values.reserve(all.size());
-    for (task<T>& one : all) values.push_back(std::get<0>(value_of(one)));
+    values.reserve(tasks.size());
+    for (task<T>& member : tasks) values.push_back(std::get<0>(value_of(member)));
     co_return values;
   }
 }
 
 template <class T>
-std::vector<completion> completions_of(const std::vector<future<T>>& all, const char* call,
+std::vector<completion> completions_of(const std::vector<future<T>>& futures, const char* call,
                                        call_site at = {}) {
   std::vector<completion> ends;
-  ends.reserve(all.size());
-  for (const future<T>& one : all) ends.push_back(completion_of(one, call, at));
+  ends.reserve(futures.size());
+  for (const future<T>& source : futures) ends.push_back(completion_of(source, call, at));
   return ends;
 }
 
 template <class T>
-task<value_list<T>> all_of(std::vector<future<T>> all) {
-  co_await when_all(completions_of(all, "weir::when_all"));
+task<value_list<T>> all_of(std::vector<future<T>> futures) {
+  co_await when_all(completions_of(futures, "weir::when_all"));
   if constexpr (!std::is_void_v<T>) {
     std::vector<T> values;
-    values.reserve(all.size());
-    for (future<T>& one : all) values.push_back(take_value(one));
+    values.reserve(futures.size());
+    for (future<T>& source : futures) values.push_back(take_value(source));
     co_return values;
   }
 }

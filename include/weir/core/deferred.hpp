@@ -46,12 +46,10 @@ struct deferred_task {
 //   streams, events and graphs while    Destroyed afterwards, because a GPU's driver may block
 //   weir's thread waits for a device    other calls during the wait.
 //
-// The program need not do anything for this. At exit the remaining tasks are run before the program
-// ends, unless the driver has shut down first. Exit does not wait for a busy device: memory in use
-// is left to the operating system while work is pending, and so are resources that the driver frees
-// only on an idle device (pinned and managed memory, mappings, modules). Exit does not wait
-// indefinitely for threads that keep deferring work. In the child of a fork nothing is destroyed or
-// deferred, because all handles belong to the parent.
+// The program need not do anything for this. At exit weir drains deferred destruction for at most a
+// second; what is left goes with the process. A destructor of the program that has begun is waited
+// for, because it may use statics. In the child of a fork nothing is destroyed or deferred, because
+// all handles belong to the parent.
 
 /// Returns the number of destructions that are waiting or running.
 ///

@@ -20,7 +20,7 @@ enum class sync_rule : unsigned char {
 /// While an object of this class exists, waits of the calling thread for devices throw, or are only
 /// recorded. This finds hidden syncs in a loop that should have none.
 ///
-///   weir::sync_guard none{false};
+///   weir::sync_guard none{weir::sync_rule::forbidden};
 ///   run_one_step(s);  // a sync inside throws and names its line
 ///
 ///   weir::sync_guard watch{weir::sync_rule::reported};
@@ -31,7 +31,7 @@ enum class sync_rule : unsigned char {
 /// streams, events, contexts and devices; wait(), wait_for(), wait_until(), get() and sync_wait()
 /// of completions and futures; close() of memory that waits for its users (pinned, managed, mapped,
 /// shared between processes); copies of pageable memory, also in a batch, which a driver stages
-/// while the caller waits. It does not apply to done() and try_done(), which never wait, nor to
+/// while the caller waits. It does not apply to done() and status(), which never wait, nor to
 /// driver calls made directly by the program or by other libraries.
 ///
 /// Guards nest: the innermost one decides, and when it ends, the previous one applies again, also
@@ -41,9 +41,6 @@ enum class sync_rule : unsigned char {
 /// Cost: without a guard every wait is allowed, and costs one load more.
 class WEIR_EXPORT sync_guard {
  public:
-  /// Allows waits, or makes them throw.
-  explicit sync_guard(bool allowed, call_site at = call_site::current()) noexcept
-      : sync_guard{allowed ? sync_rule::allowed : sync_rule::forbidden, at} {}
   /// Applies the rule until the guard is destroyed.
   explicit sync_guard(sync_rule rule, call_site at = call_site::current()) noexcept;
   sync_guard(const sync_guard&) = delete;

@@ -47,7 +47,7 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
                              resume_policy policy);
   [[nodiscard]] errc status() const noexcept { return outcome; }
   void throw_failure(call_site at) const;
-  static completion_awaiter& of(completion_waiter& self) noexcept {
+  static completion_awaiter& awaiter_of(completion_waiter& self) noexcept {
     return static_cast<completion_awaiter&>(self);
   }
   static void resume(completion_waiter& self, errc outcome) noexcept;
@@ -71,8 +71,8 @@ struct outcome_awaiter : completion_awaiter {
 template <executor E>
 class executor_awaiter : public completion_awaiter {
  public:
-  executor_awaiter(const completion& awaited, E to, call_site at) noexcept
-      : completion_awaiter{awaited}, to_{std::move(to)}, at_{at} {}
+  executor_awaiter(const completion& awaited, E target, call_site at) noexcept
+      : completion_awaiter{awaited}, target_{std::move(target)}, at_{at} {}
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
     return suspend(awaiting, &resume_on_executor, resume_policy::user_code_thread);
   }
@@ -81,16 +81,16 @@ class executor_awaiter : public completion_awaiter {
  private:
   /// The coroutine may continue, and destroy this awaiter, before the executor has returned.
   static void resume_on_executor(completion_waiter& self, errc) noexcept {
-    auto& me = static_cast<executor_awaiter&>(of(self));
-    const std::coroutine_handle<> awaiting = me.awaiting_;
-    E to = std::move(me.to_);
-    execute_on(to, continuation{[](void* frame) noexcept {
-                                  std::coroutine_handle<>::from_address(frame).resume();
-                                },
-                                awaiting.address()});
+    auto& awaiter = static_cast<executor_awaiter&>(awaiter_of(self));
+    const std::coroutine_handle<> awaiting = awaiter.awaiting_;
+    E target = std::move(awaiter.target_);
+    execute_on(target, continuation{[](void* frame) noexcept {
+                                      std::coroutine_handle<>::from_address(frame).resume();
+                                    },
+                                    awaiting.address()});
   }
 
-  E to_;
+  E target_;
   call_site at_;
 };
 
@@ -122,14 +122,15 @@ struct completion_callback_base : completion_waiter {
 template <class F, class E>
 struct completion_callback final : completion_callback_base {
   completion_callback(F&& callable, E&& executor)
-      : f(std::move(callable)), to(std::move(executor)) {}
+      : f(std::move(callable)), target(std::move(executor)) {}
 
   static void handle_completion(completion_waiter& self, errc) noexcept {
-    auto& me = static_cast<completion_callback&>(self);
-    E to = std::move(me.to);
-    execute_on(
-        to, continuation{
-                [](void* call) noexcept { static_cast<completion_callback*>(call)->run(); }, &me});
+    auto& callback = static_cast<completion_callback&>(self);
+    E target = std::move(callback.target);
+    execute_on(target, continuation{[](void* call) noexcept {
+                                      static_cast<completion_callback*>(call)->run();
+                                    },
+                                    &callback});
   }
 
   void run() noexcept {
@@ -146,7 +147,7 @@ struct completion_callback final : completion_callback_base {
   }
 
   F f;
-  E to;
+  E target;
 };
 
 }  // namespace detail

@@ -55,20 +55,18 @@ class keep_alive_ref {
   keep_alive* owner_ = nullptr;
 };
 
-/// An owner that was moved or copied to the heap, where its address does not change.
+/// An owner on the heap, where its address does not change.
 template <class Owner>
 struct keep_alive_box final : keep_alive {
   static_assert(std::is_nothrow_destructible_v<Owner>);
-  template <class Source>
-  requires(!std::same_as<std::remove_cvref_t<Source>, keep_alive_box>) explicit keep_alive_box(
-      Source&& source)
-      : held(std::forward<Source>(source)) {
+  template <class... Arguments>
+  explicit keep_alive_box(Arguments&&... arguments) : value(std::forward<Arguments>(arguments)...) {
     run = [](deferred_task& self) noexcept {
       delete static_cast<keep_alive_box*>(&self);
       return task_result::done;
     };
   }
-  Owner held;
+  Owner value;
 };
 
 /// The memory that a node uses. Describes its state when the parameters were created.
@@ -80,7 +78,7 @@ struct node_memory {
 };
 
 /// Returns the memory of a region. Throws `closed` for closed memory.
-[[nodiscard]] WEIR_EXPORT node_memory memory_of_region(const region& where, keep_alive_ref owner,
+[[nodiscard]] WEIR_EXPORT node_memory memory_of_region(const region& memory, keep_alive_ref owner,
                                                        call_site at);
 
 /// Throws for an empty shared pointer.
@@ -121,13 +119,13 @@ template <node_range R>
     if (!range) throw_null_pointer(at);
     auto* const box = new keep_alive_box<owner_type>{std::forward<R>(range)};
     keep_alive_ref owner{*box};
-    return memory_of_region(region_of(*box->held), std::move(owner), at);
+    return memory_of_region(region_of(*box->value), std::move(owner), at);
   } else if constexpr (outlives_call<R>) {
     return memory_of_region(region_of(range), {}, at);
   } else {
     auto* const box = new keep_alive_box<owner_type>{std::forward<R>(range)};
     keep_alive_ref owner{*box};
-    return memory_of_region(region_of(box->held), std::move(owner), at);
+    return memory_of_region(region_of(box->value), std::move(owner), at);
   }
 }
 

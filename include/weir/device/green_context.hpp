@@ -39,18 +39,18 @@ class WEIR_EXPORT sm_resource {
   ///
   /// In a capture: allowed.
   /// Driver: cuDeviceGetDevResource.
-  [[nodiscard]] static sm_resource of(weir::device gpu, call_site at = call_site::current());
+  [[nodiscard]] static sm_resource query(weir::device gpu, call_site at = call_site::current());
   /// Returns the multiprocessors that the work of a context may use: the whole device, or the part
   /// of a green context.
   ///
   /// In a capture: allowed.
   /// Driver: cuCtxGetDevResource.
-  [[nodiscard]] static sm_resource of(context_ref context, call_site at = call_site::current());
+  [[nodiscard]] static sm_resource query(context_ref context, call_site at = call_site::current());
   /// Returns the multiprocessors that the work of a stream may use: those of its context.
   ///
   /// In a capture: allowed.
   /// Driver: cuCtxGetDevResource.
-  [[nodiscard]] static sm_resource of(stream_ref stream, call_site at = call_site::current());
+  [[nodiscard]] static sm_resource query(stream_ref stream, call_site at = call_site::current());
 
   /// Returns the number of multiprocessors.
   [[nodiscard]] unsigned count() const noexcept { return count_; }
@@ -64,7 +64,7 @@ class WEIR_EXPORT sm_resource {
   /// Divides the set into at most `groups` equal, disjoint parts of at least `min_count`
   /// multiprocessors each. There are fewer parts if there are not enough multiprocessors. Parts can
   /// be larger than min_count, because sizes grow in steps. A part that comes from a division
-  /// cannot be divided again; sm_resource::of() of a green context created from it can.
+  /// cannot be divided again; sm_resource::query() of a green context created from it can.
   ///
   /// Driver: cuDevSmResourceSplitByCount.
   [[nodiscard]] sm_split split(unsigned groups, unsigned min_count, sm_split_options options = {},

@@ -23,12 +23,13 @@ enum class peer_attribute : int {
 /// In a capture: allowed.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuDeviceGetP2PAttribute.
-[[nodiscard]] WEIR_EXPORT int peer_attribute_of(device from, device to, peer_attribute attribute_id,
+[[nodiscard]] WEIR_EXPORT int peer_attribute_of(device accessing, device accessed,
+                                                peer_attribute attribute_id,
                                                 call_site at = call_site::current());
 
-/// While an object of this class exists, kernels of `from` can access memory of `to` directly, in
-/// the primary contexts of both. This applies to memory from cuMemAlloc and cudaMalloc, and to one
-/// direction only.
+/// While an object of this class exists, kernels of `accessing` can access memory of `accessed`
+/// directly, in the primary contexts of both. This applies to memory from cuMemAlloc and
+/// cudaMalloc, and to one direction only.
 ///
 /// It does not apply to stream-ordered memory, such as weir's buffers: the pool decides about
 /// access to that (memory_pool_ref::set_access). Copies do not need it: copy() works between any
@@ -48,7 +49,7 @@ class WEIR_EXPORT peer_access {
   /// Throws: `peer_access_unsupported` if device::can_access() is false, or if the two devices are
   /// equal.
   /// Driver: cuCtxEnablePeerAccess.
-  [[nodiscard]] peer_access(device from, device to, call_site at = call_site::current());
+  [[nodiscard]] peer_access(device accessing, device accessed, call_site at = call_site::current());
   peer_access(peer_access&& other) noexcept;
   peer_access& operator=(peer_access&& other) noexcept;
   /// Ends the access. Errors go to set_unhandled_error_handler. During a capture started through
@@ -65,9 +66,9 @@ class WEIR_EXPORT peer_access {
   [[nodiscard]] bool closed() const noexcept { return accessing_device_ < 0; }
 
   /// Returns the device whose work accesses the memory.
-  [[nodiscard]] device from() const noexcept { return device{accessing_device_}; }
+  [[nodiscard]] device accessing_device() const noexcept { return device{accessing_device_}; }
   /// Returns the device that has the memory.
-  [[nodiscard]] device to() const noexcept { return device{accessed_device_}; }
+  [[nodiscard]] device accessed_device() const noexcept { return device{accessed_device_}; }
 
  private:
   int accessing_device_;  ///< negative: closed

@@ -53,9 +53,9 @@ class WEIR_EXPORT event_ref {
   /// `not_ready` if it is pending, else the error.
   ///
   /// Driver: cuEventQuery.
-  [[nodiscard]] errc try_done() const noexcept {
+  [[nodiscard]] errc status() const noexcept {
     const detail::direct_status answer = detail::query(handle_);
-    return answer != detail::direct_status::not_called ? detail::to_errc(answer) : try_done_slow();
+    return answer != detail::direct_status::not_called ? detail::to_errc(answer) : status_slow();
   }
 
   /// Blocks the calling thread until the work before the last record has finished. Does not throw
@@ -118,7 +118,7 @@ class WEIR_EXPORT event_ref {
   /// Called when a direct call did not return success. They throw the error, or make the full call
   /// if the direct call did not reach the driver.
   [[nodiscard]] bool done_slow(detail::direct_status answer, call_site at) const;
-  [[nodiscard]] errc try_done_slow() const noexcept;
+  [[nodiscard]] errc status_slow() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
 
   CUevent_st* handle_;

@@ -42,7 +42,7 @@ struct timing {
 ///     weir::copy(s, host, x);
 ///   }
 ///   times.sync();
-///   double ms = times.of("upload")->mean();
+///   double ms = times.find("upload")->mean();
 ///
 /// A time is measured between two points of a stream: the work of the section, and everything that
 /// delayed it. Work of other streams on the device lengthens it. On a blocking stream, work of the
@@ -76,8 +76,8 @@ class WEIR_EXPORT timings {
   /// Throws: the error of a failed section, which is then discarded.
   /// In a capture: allowed.
   /// Driver: cuEventQuery, cuEventElapsedTime.
-  [[nodiscard]] std::optional<timing> of(std::string_view name,
-                                         call_site at = call_site::current()) const;
+  [[nodiscard]] std::optional<timing> find(std::string_view name,
+                                           call_site at = call_site::current()) const;
 
   /// Blocks until no section is pending.
   ///
@@ -108,7 +108,7 @@ class WEIR_EXPORT timer {
   /// Begins a section.
   ///
   /// Driver: cuStreamIsCapturing, cuCtxGetId, cuEventRecord, sometimes cuEventCreate.
-  [[nodiscard]] timer(timings& into, std::string_view name, stream_ref stream,
+  [[nodiscard]] timer(timings& results, std::string_view name, stream_ref stream,
                       call_site at = call_site::current());
   timer(const timer&) = delete;
   timer& operator=(const timer&) = delete;

@@ -39,16 +39,16 @@ CUgraph_st* detach_graph(graph& owner) noexcept;
 
 template <class Owner>
 void keep_owner(CUgraph_st* graph, Owner&& owner, call_site at) {
-  using kept = std::decay_t<Owner>;
-  static_assert(std::is_nothrow_destructible_v<kept>);
+  using owner_type = std::decay_t<Owner>;
+  static_assert(std::is_nothrow_destructible_v<owner_type>);
   struct box final : deferred_task {
     explicit box(Owner&& source)
-        : deferred_task{nullptr, &end}, held(std::forward<Owner>(source)) {}
+        : deferred_task{nullptr, &end}, value(std::forward<Owner>(source)) {}
     static task_result end(deferred_task& self) noexcept {
       delete static_cast<box*>(&self);
       return task_result::done;
     }
-    kept held;
+    owner_type value;
   };
   keep_in_graph(graph, *new box{std::forward<Owner>(owner)}, at);
 }
@@ -183,13 +183,14 @@ class WEIR_EXPORT graph_ref {
   /// Driver: cuGraphDestroyNode.
   void remove(graph_node node, call_site at = call_site::current()) const;
 
-  /// Adds a dependency: `to` runs after `from`. A cycle can be built; instantiate() refuses it.
+  /// Adds a dependency: `target` runs after `source`. A cycle can be built; instantiate() refuses
+  /// it.
   ///
   /// Throws: as add_dependencies().
   /// Driver: cuGraphAddDependencies.
-  void add_dependency(graph_node from, graph_node to, edge_data data = {},
+  void add_dependency(graph_node source, graph_node target, edge_data data = {},
                       call_site at = call_site::current()) const {
-    const graph_edge edge{from, to, data};
+    const graph_edge edge{source, target, data};
     add_dependencies({&edge, 1}, at);
   }
   /// Adds dependencies between nodes of this graph; all or none.
@@ -204,9 +205,9 @@ class WEIR_EXPORT graph_ref {
   ///
   /// Throws: as remove_dependencies().
   /// Driver: cuGraphRemoveDependencies.
-  void remove_dependency(graph_node from, graph_node to, edge_data data = {},
+  void remove_dependency(graph_node source, graph_node target, edge_data data = {},
                          call_site at = call_site::current()) const {
-    const graph_edge edge{from, to, data};
+    const graph_edge edge{source, target, data};
     remove_dependencies({&edge, 1}, at);
   }
   /// Removes dependencies between nodes of this graph; all or none. The edges need not state their
@@ -265,10 +266,12 @@ class WEIR_EXPORT graph_ref {
     detail::keep_owner(handle_, std::forward<Owner>(owner), at);
   }
 
-  /// Returns the driver's description of the graph in the DOT language, for Graphviz: `dot -Tsvg`.
-  /// Leaves no file behind. For readable pictures use drawing_of() (graph_drawing.hpp).
+  /// Returns the driver's description of the graph in the DOT language, with what weir knows about
+  /// nodes as their attributes: `weir_tag`, `weir_call_site` ("main.cpp:12", for nodes added
+  /// through weir) and `weir_event`, the name of an event. Leaves no file behind.
+  /// The program `weir graph FILE.dot -o FILE.svg` makes a readable drawing of it.
   ///
-  /// Driver: cuGraphDebugDotPrint.
+  /// Driver: cuGraphDebugDotPrint; once more for a graph with such attributes, to find their nodes.
   [[nodiscard]] std::string dot(dot_detail details = dot_detail::names,
                                 call_site at = call_site::current()) const;
   /// Writes the description that dot() returns to a file, completely or not at all. A target that

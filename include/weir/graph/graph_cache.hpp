@@ -231,12 +231,12 @@ class graph_cache {
   cache_use run(stream_ref stream, const Key& key, unsigned long long version, Body&& body,
                 call_site at = call_site::current()) {
     using function = std::remove_reference_t<Body>;
-    const auto call = [](void* what, cache_scope& scope) {
+    const auto call = [](void* body_object, cache_scope& scope) {
       if constexpr (std::is_invocable_v<function&, cache_scope&>) {
-        static_cast<void>((*static_cast<function*>(what))(scope));
+        static_cast<void>((*static_cast<function*>(body_object))(scope));
       } else {
         static_cast<void>(scope);
-        static_cast<void>((*static_cast<function*>(what))());
+        static_cast<void>((*static_cast<function*>(body_object))());
       }
     };
     return base_.run(stream, erase_type(key), version,

@@ -42,7 +42,7 @@ struct graph_update {
   /// The node of the new graph that does not fit; null if several nodes are the cause.
   graph_node node;
   /// The node from which the offending edge starts; null if no edge is the cause.
-  graph_node from;
+  graph_node edge_source;
 
   /// Returns true if the executable was updated.
   [[nodiscard]] constexpr explicit operator bool() const noexcept {
@@ -123,15 +123,15 @@ class WEIR_EXPORT graph_exec {
   /// to track the end of the launch afterwards, the launch still runs, and the text says so.
   /// In a capture: as launch().
   /// Driver: cuGraphLaunch, cuStreamIsCapturing, cuEventRecord.
-  [[nodiscard]] completion launch_async(stream_ref stream,
-                                        call_site at = call_site::current()) const;
+  [[nodiscard]] completion launch_with_completion(stream_ref stream,
+                                                  call_site at = call_site::current()) const;
   /// Uploads the graph and returns the completion of that upload (weir/completion/completion.hpp).
   ///
   /// Throws: what stream.completion() throws, before anything is queued.
   /// In a capture: as launch().
   /// Driver: cuGraphUpload, cuStreamIsCapturing, cuEventRecord.
-  [[nodiscard]] completion upload_async(stream_ref stream,
-                                        call_site at = call_site::current()) const;
+  [[nodiscard]] completion upload_with_completion(stream_ref stream,
+                                                  call_site at = call_site::current()) const;
 
   /// Changes the executable to do what `source` describes. `source` must have equal nodes and
   /// edges; only parameters may differ. Queued launches do not change.

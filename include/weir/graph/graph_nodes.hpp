@@ -27,8 +27,8 @@ namespace detail {
 /// A node together with the call site of visit().
 struct node_with_call_site {
   template <std::convertible_to<graph_node> Node>
-  node_with_call_site(const Node& target, call_site from = call_site::current()) noexcept
-      : node{target}, at{from} {}
+  node_with_call_site(const Node& visited, call_site site = call_site::current()) noexcept
+      : node{visited}, at{site} {}
   graph_node node;
   call_site at;
 };

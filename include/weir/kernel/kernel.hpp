@@ -105,17 +105,19 @@ class WEIR_EXPORT kernel {
   /// a cudaFunction_t. Its context is the current one, or else the primary context of device 0.
   ///
   /// Driver: cuFuncGetParamInfo.
-  [[nodiscard]] static kernel from(CUfunc_st* function, call_site at = call_site::current());
+  [[nodiscard]] static kernel from_function(CUfunc_st* function,
+                                            call_site at = call_site::current());
 
   /// Creates a kernel from a __global__ function that nvcc compiled into this program:
-  /// kernel::from(scale<float>). The CUDA runtime loads it for its current device and keeps it.
+  /// kernel::from_function(scale<float>). The CUDA runtime loads it for its current device and
+  /// keeps it.
   ///
   /// Throws: `not_supported` in a program without the CUDA runtime, and on the embedded driver,
   /// whose kernels are compiled from source.
   /// Driver: cudaGetFuncBySymbol (CUDA runtime).
   template <class... Parameters>
-  [[nodiscard]] static kernel from(void (*symbol)(Parameters...),
-                                   call_site at = call_site::current()) {
+  [[nodiscard]] static kernel from_function(void (*symbol)(Parameters...),
+                                            call_site at = call_site::current()) {
     return from_symbol(reinterpret_cast<const void*>(symbol), &detail::weir_cuda_get_func_by_symbol,
                        at);
   }

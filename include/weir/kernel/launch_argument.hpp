@@ -70,7 +70,7 @@ class address_argument {
  public:
   static constexpr argument_shape shape{sizeof(void*), alignof(void*), Access};
 
-  explicit address_argument(const detail::region& where) noexcept : region_{where} {}
+  explicit address_argument(const detail::region& memory) noexcept : region_{memory} {}
   [[nodiscard]] void* value() const noexcept { return const_cast<void**>(&region_.address); }
   [[nodiscard]] const detail::region& region() const noexcept { return region_; }
   [[nodiscard]] static keep_alive_ref keep() noexcept { return {}; }
@@ -84,8 +84,8 @@ class address_argument {
 template <memory_access Access, class Owner>
 class owned_argument : public address_argument<Access> {
  public:
-  owned_argument(const detail::region& where, std::remove_reference_t<Owner>& owner) noexcept
-      : address_argument<Access>{where}, owner_{&owner} {}
+  owned_argument(const detail::region& memory, std::remove_reference_t<Owner>& owner) noexcept
+      : address_argument<Access>{memory}, owner_{&owner} {}
   [[nodiscard]] keep_alive_ref keep() const {
     using owner_type = std::remove_cvref_t<Owner>;
     return keep_alive_ref{*new keep_alive_box<owner_type>{static_cast<Owner&&>(*owner_)}};

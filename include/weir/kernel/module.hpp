@@ -25,6 +25,9 @@ namespace detail {
 
 struct module_state;
 
+/// How the size of a variable relates to the size of the requested type.
+enum class size_match : unsigned char { exact, multiple };
+
 struct found_variable {
   void* address = nullptr;
   std::size_t bytes = 0;
@@ -148,8 +151,9 @@ class WEIR_EXPORT module {
   [[nodiscard]] module_variable<std::remove_extent_t<T>> global(
       std::string_view name, call_site at = call_site::current()) const {
     using element = std::remove_extent_t<T>;
-    const detail::found_variable found =
-        find_variable(name, sizeof(T), std::is_bounded_array_v<T>, at);
+    const detail::found_variable found = find_variable(
+        name, sizeof(T),
+        std::is_bounded_array_v<T> ? detail::size_match::exact : detail::size_match::multiple, at);
     return {static_cast<element*>(found.address), found.bytes / sizeof(element), state_};
   }
 
@@ -166,7 +170,7 @@ class WEIR_EXPORT module {
       std::vector<std::pair<std::string, std::string>> lowered_names, call_site at);
   [[nodiscard]] detail::module_state& state(const char* call, call_site at) const;
   [[nodiscard]] detail::found_variable find_variable(std::string_view name, std::size_t bytes,
-                                                     bool exactly, call_site at) const;
+                                                     detail::size_match match, call_site at) const;
 
   detail::keep_alive_ref state_;
 };

@@ -42,6 +42,8 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   void bind_to(stream_ref stream, call_site at);
   [[nodiscard]] CUstream_st* reachable_stream() const noexcept;
   first_failure free_on(CUstream_st* stream) noexcept;
+  void free_after_uses(CUstream_st* stream, CUstream_st* memory_stream,
+                       first_failure& failure) noexcept;
   void free_later(CUstream_st* memory_stream) noexcept;
   void release_resources() noexcept;
   enum class free_in_capture : unsigned char;

@@ -22,7 +22,8 @@ struct region {
   const tracked_memory* owner;  ///< null for memory that weir does not own
 };
 
-WEIR_EXPORT void copy_region(stream_ref stream, const region& from, const region& to, call_site at);
+WEIR_EXPORT void copy_region(stream_ref stream, const region& source, const region& target,
+                             call_site at);
 
 template <class R>
 concept tracked_range = requires(const R& r) {
@@ -55,46 +56,47 @@ template <class R>
   }
 }
 
-template <class From, class To>
-concept copyable_to =
-    memory_range<std::remove_reference_t<From>> && memory_range<std::remove_reference_t<To>> &&
-    std::same_as<std::remove_cv_t<element_of<From>>, element_of<To>> &&
-    std::is_trivially_copyable_v<element_of<To>>;
+template <class Source, class Target>
+concept copyable_to = memory_range<std::remove_reference_t<Source>> &&
+    memory_range<std::remove_reference_t<Target>> &&
+    std::same_as<std::remove_cv_t<element_of<Source>>, element_of<Target>> &&
+    std::is_trivially_copyable_v<element_of<Target>>;
 
 }  // namespace detail
 
-/// Queues a copy of all of `from` to the beginning of `to`, and returns without waiting.
+/// Queues a copy of all of `source` to the beginning of `target`, and returns without waiting.
 ///
 /// Both are types with data() and size() whose elements have one trivially copyable type: buffer,
 /// pinned_buffer, std::span, std::vector, std::array. Each may be host, pinned, managed or device
-/// memory, of any device; the driver detects the kind. `from` may be shorter than `to`. Zero
+/// memory, of any device; the driver detects the kind. `source` may be shorter than `target`. Zero
 /// elements queue nothing.
 /// Both must live until the copy is done. weir's buffers ensure that themselves outside a capture,
 /// and a temporary vector does not compile. A std::span keeps no memory alive, even if it is a part
 /// of a buffer. After a copy of such a part on another stream than that of the buffer, call
 /// used_on(). The driver stages host memory that is not pinned, and the call may block for that.
 ///
-/// Throws: `invalid_value` if `from` is longer than `to`; nothing is queued.
+/// Throws: `invalid_value` if `source` is longer than `target`; nothing is queued.
 /// In a capture: allowed; each launch of the graph makes the copy. Both memories must live until no
 /// launch uses them; graph_ref::keep() gives an owner to the graph. Some drivers refuse pageable
 /// memory. A copy between buffers of two devices throws `stream_capture_unsupported`, and the
 /// capture stays valid.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuMemcpyAsync; cuMemcpyPeerAsync between buffers of two devices.
-template <class From, class To>
-requires detail::copyable_to<From, To>
-void copy(stream_ref stream, From&& from, To&& to, call_site at = call_site::current()) {
+template <class Source, class Target>
+requires detail::copyable_to<Source, Target>
+void copy(stream_ref stream, Source&& source, Target&& target,
+          call_site at = call_site::current()) {
   static_assert(
-      detail::outlives_call<From> && detail::outlives_call<To>,
+      detail::outlives_call<Source> && detail::outlives_call<Target>,
       "the copy runs later: a temporary would be gone by then; name it, or pass a std::span");
-  detail::copy_region(stream, detail::region_of(from), detail::region_of(to), at);
+  detail::copy_region(stream, detail::region_of(source), detail::region_of(target), at);
 }
 
 /// Queues a copy of `count` elements between raw addresses, like copy() of two spans.
 template <class T>
-void copy(stream_ref stream, const T* from, T* to, std::size_t count,
+void copy(stream_ref stream, const T* source, T* target, std::size_t count,
           call_site at = call_site::current()) {
-  copy(stream, std::span<const T>{from, count}, std::span<T>{to, count}, at);
+  copy(stream, std::span<const T>{source, count}, std::span<T>{target, count}, at);
 }
 
 }  // namespace weir

@@ -74,18 +74,18 @@ class WEIR_EXPORT copy_batch {
   copy_batch& operator=(copy_batch&& other) noexcept;
   ~copy_batch();
 
-  /// Adds a copy of all of `from` to all of `to`. Both are what copy() accepts. Zero elements add
-  /// nothing. No driver call.
+  /// Adds a copy of all of `source` to all of `target`. Both are what copy() accepts. Zero elements
+  /// add nothing. No driver call.
   ///
   /// Throws: `invalid_value` if the sizes differ; nothing is added.
-  template <class From, class To>
-  requires detail::copyable_to<From, To> copy_batch& add(From&& from, To&& to,
-                                                         copy_options options = {},
-                                                         call_site at = call_site::current()) {
+  template <class Source, class Target>
+  requires detail::copyable_to<Source, Target> copy_batch& add(
+      Source&& source, Target&& target, copy_options options = {},
+      call_site at = call_site::current()) {
     static_assert(
-        detail::outlives_call<From> && detail::outlives_call<To>,
+        detail::outlives_call<Source> && detail::outlives_call<Target>,
         "the copy runs later: a temporary would be gone by then; name it, or pass a std::span");
-    add_region(detail::region_of(from), detail::region_of(to), options, at);
+    add_region(detail::region_of(source), detail::region_of(target), options, at);
     return *this;
   }
 
@@ -102,13 +102,13 @@ class WEIR_EXPORT copy_batch {
                       options.size(), at);
     const std::size_t previous_size = size();
     try {
-      auto to = std::ranges::begin(targets);
+      auto next_target = std::ranges::begin(targets);
       std::size_t i = 0;
-      for (auto&& from : sources) {
-        auto&& target = *to++;
-        const copy_options how =
+      for (auto&& source : sources) {
+        auto&& target = *next_target++;
+        const copy_options pair_options =
             options.empty() ? copy_options{} : options[options.size() == 1 ? 0 : i++];
-        add_region(detail::region_of(from), detail::region_of(target), how, at);
+        add_region(detail::region_of(source), detail::region_of(target), pair_options, at);
       }
     } catch (...) {
       shrink(previous_size);
@@ -147,11 +147,11 @@ class WEIR_EXPORT copy_batch {
   void clear() noexcept { shrink(0); }
 
  private:
-  void add_region(const detail::region& from, const detail::region& to, copy_options options,
+  void add_region(const detail::region& source, const detail::region& target, copy_options options,
                   call_site at);
   static void check_pair_counts(std::size_t sources, std::size_t targets, std::size_t options,
                                 call_site at);
-  void shrink(std::size_t to) noexcept;
+  void shrink(std::size_t new_size) noexcept;
 
   std::unique_ptr<detail::copy_list> list_;
 };

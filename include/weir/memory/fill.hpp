@@ -25,7 +25,7 @@ WEIR_EXPORT direct_status fill_directly(void* address, std::uint32_t bits, std::
                                         std::size_t element_bytes);
 /// Handles a failed direct call: throws its error, or makes the whole call if the driver was not
 /// called.
-WEIR_EXPORT void fill_slow(stream_ref stream, const region& to, std::uint32_t bits,
+WEIR_EXPORT void fill_slow(stream_ref stream, const region& target, std::uint32_t bits,
                            std::size_t element_bytes, direct_status answer, call_site at);
 
 template <class T>
@@ -41,41 +41,42 @@ template <class T>
 
 }  // namespace detail
 
-/// Queues setting every element of `to` to `value`, and returns without waiting.
+/// Queues setting every element of `target` to `value`, and returns without waiting.
 ///
-/// `to` is memory that the stream's device can access: a buffer, a pinned_buffer, or a std::span of
-/// such memory. Its elements are trivially copyable and have 1, 2 or 4 bytes, the sizes that the
-/// driver supports. Zero elements queue nothing. The memory must live until the fill is done. A
-/// buffer ensures that itself. A std::span does not, even if it is a part of a buffer.
+/// `target` is memory that the stream's device can access: a buffer, a pinned_buffer, or a
+/// std::span of such memory. Its elements are trivially copyable and have 1, 2 or 4 bytes, the
+/// sizes that the driver supports. Zero elements queue nothing. The memory must live until the fill
+/// is done. A buffer ensures that itself. A std::span does not, even if it is a part of a buffer.
 ///
 /// In a capture: allowed; adds a memset node. The memory must live until no launch of the graph
 /// uses it; graph_ref::keep() gives an owner to the graph.
 /// In a host function: throws `not_permitted`.
 /// Driver: cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async.
-template <class To>
-requires detail::memory_range<std::remove_reference_t<To>>
-void fill(stream_ref stream, To&& to, const std::type_identity_t<detail::element_of<To>>& value,
+template <class Target>
+requires detail::memory_range<std::remove_reference_t<Target>>
+void fill(stream_ref stream, Target&& target,
+          const std::type_identity_t<detail::element_of<Target>>& value,
           call_site at = call_site::current()) {
-  using element = detail::element_of<To>;
+  using element = detail::element_of<Target>;
   static_assert(!std::is_const_v<element> && std::is_trivially_copyable_v<element>);
   static_assert(sizeof(element) == 1 || sizeof(element) == 2 || sizeof(element) == 4,
                 "a device sets values of 1, 2 or 4 bytes");
-  static_assert(detail::outlives_call<To>,
+  static_assert(detail::outlives_call<Target>,
                 "the fill runs later: a temporary would be gone by then");
-  const detail::region target = detail::region_of(to);
+  const detail::region memory = detail::region_of(target);
   const std::uint32_t bits = detail::bits_of(value);
   const detail::direct_status answer = detail::fill_directly(
-      target.address, bits, target.bytes, stream.get(), target.owner, sizeof(element));
+      memory.address, bits, memory.bytes, stream.get(), memory.owner, sizeof(element));
   if (answer != detail::direct_status::success) [[unlikely]] {
-    detail::fill_slow(stream, target, bits, sizeof(element), answer, at);
+    detail::fill_slow(stream, memory, bits, sizeof(element), answer, at);
   }
 }
 
 /// Queues setting `count` elements at a raw address to `value`, like fill() of a span.
 template <class T>
-void fill(stream_ref stream, T* to, std::size_t count, const std::type_identity_t<T>& value,
+void fill(stream_ref stream, T* target, std::size_t count, const std::type_identity_t<T>& value,
           call_site at = call_site::current()) {
-  fill(stream, std::span<T>{to, count}, value, at);
+  fill(stream, std::span<T>{target, count}, value, at);
 }
 
 }  // namespace weir

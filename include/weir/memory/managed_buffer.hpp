@@ -37,17 +37,17 @@ class managed_buffer : public detail::host_array<T, detail::host_accessible_memo
   using elements = detail::host_array<T, detail::host_accessible_memory>;
 
  public:
-  /// Allocates in the primary context of `gpu`. `first` says which streams may use the memory at
-  /// first: all (attachment::global), or none until attach() (attachment::host). If the constructor
-  /// throws, nothing was allocated.
+  /// Allocates in the primary context of `gpu`. `visibility` says which streams may use the memory
+  /// at first: all (attachment::global), or none until attach() (attachment::host). If the
+  /// constructor throws, nothing was allocated.
   ///
   /// Throws: `out_of_memory`.
   /// Driver: cuMemAllocManaged.
   explicit managed_buffer(std::size_t size, device gpu = device{},
-                          attachment first = attachment::global,
+                          attachment visibility = attachment::global,
                           call_site at = call_site::current())
       : elements{detail::host_accessible_kind::managed, size, sizeof(T), gpu,
-                 static_cast<unsigned>(first),          at} {}
+                 static_cast<unsigned>(visibility),     at} {}
 
   /// Moves the buffer. Destroying or overwriting a buffer never blocks: weir's own thread frees the
   /// memory when the recorded streams are done. A GPU's driver waits for the whole device in that

@@ -52,14 +52,15 @@ namespace detail {
 
 enum class range_operation : unsigned char { prefetch, discard, discard_and_prefetch };
 
-WEIR_EXPORT void prefetch_region(stream_ref stream, const region& range, memory_location to,
+WEIR_EXPORT void prefetch_region(stream_ref stream, const region& range, memory_location location,
                                  call_site at);
 WEIR_EXPORT void enqueue_regions(stream_ref stream, range_operation operation,
                                  std::span<const region> ranges,
                                  std::span<const memory_location> locations, call_site at);
 WEIR_EXPORT void advise_region(const region& range, memory_advice advice, memory_location location,
                                call_site at);
-WEIR_EXPORT void attach_region(stream_ref stream, const region& range, attachment to, call_site at);
+WEIR_EXPORT void attach_region(stream_ref stream, const region& range, attachment visibility,
+                               call_site at);
 
 [[nodiscard]] WEIR_EXPORT managed_state state_of_region(const region& range, call_site at);
 
@@ -89,11 +90,11 @@ template <std::ranges::forward_range Ranges>
 /// Driver: cuMemPrefetchAsync.
 template <class R>
 requires detail::memory_range<std::remove_reference_t<R>>
-void prefetch(stream_ref stream, R&& range, memory_location to,
+void prefetch(stream_ref stream, R&& range, memory_location location,
               call_site at = call_site::current()) {
   static_assert(detail::outlives_call<R>,
                 "the memory is moved later: a temporary would be gone by then");
-  detail::prefetch_region(stream, detail::region_of(range), to, at);
+  detail::prefetch_region(stream, detail::region_of(range), location, at);
 }
 
 /// Queues moving several ranges in one call, in any order. `locations` holds one location for each
@@ -113,9 +114,9 @@ void prefetch_each(stream_ref stream, Ranges&& ranges, std::span<const memory_lo
 /// Queues moving several ranges to one location in one call, in any order. Like prefetch_each()
 /// with a list of locations.
 template <std::ranges::forward_range Ranges>
-void prefetch_each(stream_ref stream, Ranges&& ranges, memory_location to,
+void prefetch_each(stream_ref stream, Ranges&& ranges, memory_location location,
                    call_site at = call_site::current()) {
-  prefetch_each(stream, ranges, std::span<const memory_location>{&to, 1}, at);
+  prefetch_each(stream, ranges, std::span<const memory_location>{&location, 1}, at);
 }
 
 /// Queues a hint that the contents of a range are no longer needed, which avoids moving them.
@@ -132,8 +133,8 @@ template <detail::writable_range R>
 void discard(stream_ref stream, R&& range, call_site at = call_site::current()) {
   static_assert(detail::outlives_call<R>,
                 "the memory is looked at later: a temporary would be gone by then");
-  const detail::region one = detail::region_of(range);
-  detail::enqueue_regions(stream, detail::range_operation::discard, {&one, 1}, {}, at);
+  const detail::region region = detail::region_of(range);
+  detail::enqueue_regions(stream, detail::range_operation::discard, {&region, 1}, {}, at);
 }
 /// Queues discard() of several ranges in one call.
 template <std::ranges::forward_range Ranges>
@@ -150,13 +151,13 @@ void discard_each(stream_ref stream, Ranges&& ranges, call_site at = call_site::
 /// In a host function: throws `not_permitted`.
 /// Driver: cuMemDiscardAndPrefetchBatchAsync.
 template <detail::writable_range R>
-void discard_and_prefetch(stream_ref stream, R&& range, memory_location to,
+void discard_and_prefetch(stream_ref stream, R&& range, memory_location location,
                           call_site at = call_site::current()) {
   static_assert(detail::outlives_call<R>,
                 "the memory is moved later: a temporary would be gone by then");
-  const detail::region one = detail::region_of(range);
-  detail::enqueue_regions(stream, detail::range_operation::discard_and_prefetch, {&one, 1},
-                          {&to, 1}, at);
+  const detail::region region = detail::region_of(range);
+  detail::enqueue_regions(stream, detail::range_operation::discard_and_prefetch, {&region, 1},
+                          {&location, 1}, at);
 }
 
 /// Tells the driver how a range of managed memory will be used. Takes effect immediately, not in
@@ -195,8 +196,9 @@ requires detail::memory_range<std::remove_reference_t<R>>
 /// Driver: cuStreamAttachMemAsync.
 template <class R>
 requires detail::memory_range<std::remove_reference_t<R>>
-void attach(stream_ref stream, R&& allocation, attachment to, call_site at = call_site::current()) {
-  detail::attach_region(stream, detail::region_of(allocation), to, at);
+void attach(stream_ref stream, R&& allocation, attachment visibility,
+            call_site at = call_site::current()) {
+  detail::attach_region(stream, detail::region_of(allocation), visibility, at);
 }
 
 }  // namespace weir

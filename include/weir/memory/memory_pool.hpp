@@ -285,7 +285,7 @@ static_assert(!std::is_copy_constructible_v<memory_pool> &&
 /// In a host function: throws `not_permitted`.
 /// Thread safety: may be called from any thread.
 /// Driver: cuDeviceSetMemPool.
-WEIR_EXPORT void use(memory_pool_ref pool, call_site at = call_site::current());
+WEIR_EXPORT void set_current_memory_pool(memory_pool_ref pool, call_site at = call_site::current());
 
 /// Makes a pool current until the end of the block, then restores the previous one. The current
 /// pool belongs to the process, not to a thread: if scopes for one device overlap in several
@@ -294,7 +294,7 @@ class WEIR_EXPORT memory_pool_scope {
  public:
   /// Makes `pool` the current pool of its device.
   ///
-  /// Throws: as use() and current_memory_pool().
+  /// Throws: as set_current_memory_pool() and current_memory_pool().
   /// Driver: cuDeviceGetMemPool, cuDeviceSetMemPool.
   [[nodiscard]] explicit memory_pool_scope(memory_pool_ref pool,
                                            call_site at = call_site::current());

@@ -22,9 +22,9 @@ struct profiler;  ///< defined in src/api/profiler/nvtx.hpp
 /// The attached profiler; null if there is none. Before the first use, it points to an object whose
 /// functions load the profiler.
 WEIR_EXPORT extern const profiler* profiler_in_use;
-WEIR_EXPORT void push_range(const profiler* to, const char* name) noexcept;
-WEIR_EXPORT void pop_range(const profiler* from) noexcept;
-WEIR_EXPORT void mark(const profiler* at, const char* name) noexcept;
+WEIR_EXPORT void push_range(const profiler* tool, const char* name) noexcept;
+WEIR_EXPORT void pop_range(const profiler* tool) noexcept;
+WEIR_EXPORT void mark(const profiler* tool, const char* name) noexcept;
 
 }  // namespace detail
 

@@ -29,12 +29,12 @@ namespace weir {
 /// Returns the calling thread's current stream for current_device().
 [[nodiscard]] WEIR_EXPORT stream_ref current_stream(call_site at = call_site::current());
 
-/// Makes a stream current for the calling thread and the stream's device, until the next use() or
-/// the end of the enclosing stream_scope. A default stream becomes current for current_device().
-/// Does not order any work.
+/// Makes a stream current for the calling thread and the stream's device, until the next
+/// set_current_stream() or the end of the enclosing stream_scope. A default stream becomes current
+/// for current_device(). Does not order any work.
 ///
 /// Throws: `invalid_device` with nothing changed if the context of another device is current.
-WEIR_EXPORT void use(stream_ref stream, call_site at = call_site::current());
+WEIR_EXPORT void set_current_stream(stream_ref stream, call_site at = call_site::current());
 
 /// Options for stream_scope.
 struct stream_scope_options {
@@ -48,11 +48,11 @@ struct stream_scope_options {
 };
 
 /// Makes a stream current until the end of the block, then restores the previous one. It restores
-/// it also after a use() in between, and if the block ends by an exception. Scopes nest; each has
-/// to end on the thread that began it.
+/// it also after a set_current_stream() in between, and if the block ends by an exception. Scopes
+/// nest; each has to end on the thread that began it.
 class WEIR_EXPORT stream_scope {
  public:
-  /// Makes the stream current, as use() does.
+  /// Makes the stream current, as set_current_stream() does.
   [[nodiscard]] explicit stream_scope(stream_ref stream, stream_scope_options options = {},
                                       call_site at = call_site::current());
   /// Makes the stream current. With a null pointer the scope does nothing.

@@ -76,39 +76,39 @@ class WEIR_EXPORT stream_ref {
   /// Throws: `invalid_handle` if the event belongs to another context.
   /// In a capture: allowed; the event can then only be waited for within that capture.
   /// Driver: cuEventRecord.
-  void record(event_ref mark, call_site at = call_site::current()) const {
-    const detail::direct_status answer = detail::record(mark.get(), handle_);
+  void record(event_ref event, call_site at = call_site::current()) const {
+    const detail::direct_status answer = detail::record(event.get(), handle_);
     if (answer != detail::direct_status::success) [[unlikely]] {
-      record_slow(mark, answer, at);
+      record_slow(event, answer, at);
     }
   }
 
-  /// Makes later work of this stream wait for the work that `mark` captured at its last record. A
-  /// later record of `mark` does not change this wait. An unrecorded event causes no wait. The
+  /// Makes later work of this stream wait for the work that `event` captured at its last record. A
+  /// later record of `event` does not change this wait. An unrecorded event causes no wait. The
   /// event may belong to another device.
   ///
   /// In a capture: an event recorded in a capture makes this stream join that capture. The driver
   /// rejects any other event (`stream_capture_isolation`) and invalidates the capture.
   /// Driver: cuStreamWaitEvent.
-  void wait(event_ref mark, call_site at = call_site::current()) const {
-    const detail::direct_status answer = detail::wait_for(handle_, mark.get());
+  void wait(event_ref event, call_site at = call_site::current()) const {
+    const detail::direct_status answer = detail::wait_for(handle_, event.get());
     if (answer != detail::direct_status::success) [[unlikely]] {
-      wait_slow(mark, answer, at);
+      wait_slow(event, answer, at);
     }
   }
 
-  /// Makes later work of this stream wait for all work queued in `other` so far. `other` may belong
-  /// to another device. Does nothing if `other` is this stream.
+  /// Makes later work of this stream wait for all work queued in `awaited` so far. `awaited` may
+  /// belong to another device. Does nothing if `awaited` is this stream.
   ///
   /// Uses an event that weir caches for each thread and context.
   ///
-  /// In a capture: if `other` captures, this stream joins that capture. If only this stream
+  /// In a capture: if `awaited` captures, this stream joins that capture. If only this stream
   /// captures, throws `stream_capture_isolation`, and the driver invalidates the capture.
   /// Driver: cuEventRecord, cuStreamWaitEvent.
-  void wait(stream_ref other, call_site at = call_site::current()) const {
-    const detail::direct_status answer = detail::wait_for(handle_, other.handle_);
+  void wait(stream_ref awaited, call_site at = call_site::current()) const {
+    const detail::direct_status answer = detail::wait_for(handle_, awaited.handle_);
     if (answer != detail::direct_status::success) [[unlikely]] {
-      wait_slow(other, answer, at);
+      wait_slow(awaited, answer, at);
     }
   }
 
@@ -132,9 +132,9 @@ class WEIR_EXPORT stream_ref {
   /// `not_ready` if some is pending, else the error.
   ///
   /// Driver: cuStreamQuery.
-  [[nodiscard]] errc try_done() const noexcept {
+  [[nodiscard]] errc status() const noexcept {
     const detail::direct_status answer = detail::query(handle_);
-    return answer != detail::direct_status::not_called ? detail::to_errc(answer) : try_done_slow();
+    return answer != detail::direct_status::not_called ? detail::to_errc(answer) : status_slow();
   }
 
   /// Blocks the calling thread until all work queued so far has finished.
@@ -184,7 +184,7 @@ class WEIR_EXPORT stream_ref {
   /// work uses must stay valid.
   /// In a capture: as completion(); throws before f is called.
   template <class F>
-  [[nodiscard]] auto enqueue_async(F&& f, call_site at = call_site::current()) const;
+  [[nodiscard]] auto enqueue(F&& f, call_site at = call_site::current()) const;
 
   // Properties. For streams that weir created or adopted they are cached, and no driver call is
   // made. For other streams the driver is queried. A query that would invalidate a capture of the
@@ -258,11 +258,11 @@ class WEIR_EXPORT stream_ref {
   }
   /// Called when a direct call did not return success. They throw the error, or make the full call
   /// if the direct call did not reach the driver.
-  void record_slow(event_ref mark, detail::direct_status answer, call_site at) const;
-  void wait_slow(event_ref mark, detail::direct_status answer, call_site at) const;
-  void wait_slow(stream_ref other, detail::direct_status answer, call_site at) const;
+  void record_slow(event_ref event, detail::direct_status answer, call_site at) const;
+  void wait_slow(event_ref event, detail::direct_status answer, call_site at) const;
+  void wait_slow(stream_ref awaited, detail::direct_status answer, call_site at) const;
   [[nodiscard]] bool done_slow(detail::direct_status answer, call_site at) const;
-  [[nodiscard]] errc try_done_slow() const noexcept;
+  [[nodiscard]] errc status_slow() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
 
   CUstream_st* handle_;

@@ -117,7 +117,7 @@ class WEIR_EXPORT stream_attributes {
   ///
   /// Throws: `invalid_value` unless both streams belong to one context, or to green contexts of it.
   /// Driver: cuStreamCopyAttributes.
-  void copy_from(stream_ref other, call_site at = call_site::current()) const;
+  void copy_from(stream_ref source, call_site at = call_site::current()) const;
 
  private:
   stream_ref stream_;

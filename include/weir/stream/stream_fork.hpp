@@ -56,12 +56,12 @@ class WEIR_EXPORT stream_fork {
   ///
   /// Throws: `invalid_value` if there are none, if the origin is among them, or if one is listed
   /// twice. Throws `illegal_state` if one takes part in another capture, which stays valid.
-  stream_fork(stream_ref origin, std::span<const stream_ref> others,
+  stream_fork(stream_ref origin, std::span<const stream_ref> branches,
               call_site at = call_site::current());
   /// Forks into the origin and the given streams, which must outlive this object.
-  stream_fork(stream_ref origin, std::initializer_list<stream_ref> others,
+  stream_fork(stream_ref origin, std::initializer_list<stream_ref> branches,
               call_site at = call_site::current())
-      : stream_fork{origin, std::span{others.begin(), others.size()}, at} {}
+      : stream_fork{origin, std::span{branches.begin(), branches.size()}, at} {}
 
   stream_fork(const stream_fork&) = delete;
   stream_fork& operator=(const stream_fork&) = delete;

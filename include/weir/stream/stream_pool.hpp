@@ -91,7 +91,7 @@ class WEIR_EXPORT stream_pool {
   ///
   /// Throws: `invalid_value` for a limit of 0 or above 1024.
   /// Driver: cuStreamCreateWithPriority, cuStreamSetAttribute.
-  explicit stream_pool(weir::device gpu, stream_role only = {},
+  explicit stream_pool(weir::device gpu, stream_role role = {},
                        call_site at = call_site::current());
   /// Creates a pool with several roles on the primary context of the device. Creates the first
   /// stream of each role, so that unsupported options are reported here. On failure nothing is left

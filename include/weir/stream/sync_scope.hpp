@@ -28,7 +28,7 @@ WEIR_EXPORT void throw_if_sync_scope_forbidden(call_site at);
 ///
 ///   std::vector<float> host(n);
 ///   weir::sync_scope(s, [&](weir::stream_ref s) { weir::copy(s, x, host); });
-///   use(host);  // the copy has finished
+///   set_current_stream(host);  // the copy has finished
 ///
 /// Throws: the exception of the body, else that of the sync. If both fail, the error of the sync is
 /// attached to the body's if both are weir::error; else it goes to set_unhandled_error_handler (for

@@ -8,7 +8,7 @@
 #include <weir/detail/export.hpp>
 
 namespace weir {
-namespace detail {
+namespace os {
 struct semaphore_page;
 }
 
@@ -79,13 +79,13 @@ class WEIR_EXPORT shared_semaphore {
   [[nodiscard]] int duplicate_fd(call_site at = call_site::current()) const;
 
  private:
-  shared_semaphore(int fd, detail::semaphore_page* page) noexcept : fd_{fd}, page_{page} {}
-  [[nodiscard]] detail::semaphore_page& open_page(const char* call, call_site at) const;
+  shared_semaphore(int fd, os::semaphore_page* page) noexcept : fd_{fd}, page_{page} {}
+  [[nodiscard]] os::semaphore_page& open_page(const char* call, call_site at) const;
   [[nodiscard]] bool wait_for_nanoseconds(long long timeout, unsigned long long value,
                                           call_site at) const;
 
   int fd_ = -1;
-  detail::semaphore_page* page_ = nullptr;
+  os::semaphore_page* page_ = nullptr;
 };
 
 }  // namespace weir

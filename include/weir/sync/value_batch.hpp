@@ -80,8 +80,8 @@ class WEIR_EXPORT value_batch {
   struct step {
     alignas(8) unsigned char bytes[48];
   };
-  template <class Fill>
-  value_batch& add(const detail::tracked_memory* owner, const Fill& fill);
+  /// Adds a step. `operation` is in the driver's layout; `owner` may be null.
+  value_batch& add(const void* operation, const detail::tracked_memory* owner);
 
   std::vector<step> steps_;
   /// The memory of each step's word; null if it is not tracked.

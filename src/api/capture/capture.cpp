@@ -7,7 +7,7 @@
 #include "api/capture/capture_abandon.hpp"
 #include "api/capture/capture_begin.hpp"
 #include "api/capture/capture_end.hpp"
-#include "api/capture/capture_registry.hpp"
+#include "api/capture/capture_query.hpp"
 
 namespace weir {
 
@@ -25,19 +25,18 @@ graph adopt_ended(const ended_capture& ended, call_site at) {
 
 }  // namespace
 
+scoped_capture::scoped_capture(const active_capture& begun) noexcept
+    : stream_{begun.origin}, graph_{begun.graph}, id_{begun.id}, at_{begun.begun_at} {}
+
 scoped_capture::scoped_capture(stream_ref stream, capture_options options, call_site at)
-    : stream_{stream}, graph_{nullptr}, at_{at} {
-  const active_capture capture = begin_active_capture(stream, options, true, at);
-  graph_ = graph_ref{capture.graph};
-  id_ = capture.id;
-}
+    : scoped_capture{begin_active_capture(stream, options, capture_end::by_scope, at)} {}
 
 scoped_capture::~scoped_capture() {
-  if (open_) static_cast<void>(abandon_capture(stream_, id_));
+  if (open_) abandon_capture(stream_, id_);
 }
 
 graph scoped_capture::finish() {
-  const ended_capture ended = end_active_capture(stream_, id_, at_);
+  const ended_capture ended = end_active_capture({stream_, graph_ownership::owned, id_, at_});
   open_ = false;
   return adopt_ended(ended, at_);
 }
@@ -45,11 +44,12 @@ graph scoped_capture::finish() {
 }  // namespace detail
 
 void begin_capture(stream_ref stream, capture_options options, call_site at) {
-  static_cast<void>(detail::begin_active_capture(stream, options, false, at));
+  detail::begin_active_capture(stream, options, detail::capture_end::by_call, at);
 }
 
 graph end_capture(stream_ref stream, call_site at) {
-  return detail::adopt_ended(detail::end_active_capture(stream, 0, at), at);
+  return detail::adopt_ended(
+      detail::end_active_capture({stream, detail::graph_ownership::owned, 0, at}), at);
 }
 
 capture_status capture_status_of(stream_ref stream, call_site at) {
@@ -81,11 +81,7 @@ capture_info capture_info_of(stream_ref stream, call_site at) {
 thread_capture_mode::thread_capture_mode(capture_mode mode, call_site at) : previous_{mode} {
   constexpr const char* call = "cuThreadExchangeStreamCaptureMode";
   detail::require_outside_host_function(call, {}, at);
-  // The driver accepts any number as a mode, so weir checks it.
-  if (!detail::is_valid_mode(mode))
-    detail::throw_error(
-        errc::invalid_value, call, "",
-        "the mode is not a value of weir::capture_mode; use global, own_thread or relaxed", at);
+  detail::require_valid_mode(mode, call, {}, at);
   auto exchanged = static_cast<abi::CUstreamCaptureMode>(mode);
   check(driver().cuThreadExchangeStreamCaptureMode(&exchanged), call, {}, at);
   previous_ = static_cast<capture_mode>(exchanged);

@@ -2,13 +2,14 @@
 // api/capture/capture_abandon.cpp - ends captures without a result and restores their graphs.
 #include "api/capture/capture_abandon.hpp"
 
+#include "api/capture/capture_end.hpp"
 #include "api/capture/capture_registry.hpp"
-#include "api/capture/driver_frontier.hpp"
 #include "api/core/first_failure.hpp"
 #include "api/graph/driver_edges.hpp"
 #include "api/graph/graph_checks.hpp"
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
+#include "api/graph/node_calls.hpp"
 #include "api/memory/captured_memory.hpp"
 
 #include <weir/graph/graph.hpp>
@@ -47,6 +48,20 @@ void remove_recorded(CUgraph graph, const std::vector<CUgraphNode>& existing_nod
   });
 }
 
+// Cleans up after a capture whose graph the driver has destroyed. Returns the graph if it was
+// borrowed, else null.
+CUgraph discard_destroyed(const active_capture& capture, const capture_record* record) noexcept {
+  // The graph is null if a call of another thread invalidated the capture while it began.
+  if (capture.graph != nullptr) mark_destroyed(capture.graph);
+  if (!capture.borrows_graph()) return nullptr;
+  const CUgraph ownerless = record != nullptr ? record->ownerless_graph : nullptr;
+  if (ownerless != nullptr && ownerless != capture.graph) destroy_owned_graph(ownerless);
+  // The owner may have been destroyed, or the body may have moved the graph to another one.
+  if (ownerless == nullptr && capture.owner != nullptr && capture.owner->get() == capture.graph)
+    detach_graph(*capture.owner);
+  return capture.graph;
+}
+
 }  // namespace
 
 driver_end_result end_in_driver(CUstream stream) noexcept {
@@ -62,66 +77,58 @@ driver_end_result end_in_driver(CUstream stream) noexcept {
   return {answer, nullptr};  // the driver destroyed the graph with the capture
 }
 
-bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_t id) noexcept {
-  return status == CU_STREAM_CAPTURE_STATUS_NONE ||
-         (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && scope != 0 && id != scope);
-}
-
 CUgraph discard_recorded(const active_capture& capture, const capture_record* record,
-                         CUgraph remaining_graph) noexcept {
-  if (capture.borrowed && remaining_graph != nullptr) {
-    note_captured_graph(capture.id, remaining_graph);  // memory nodes stay in the graph
-    if (record != nullptr) remove_recorded(remaining_graph, record->existing_nodes);
+                         const driver_end_result& end) noexcept {
+  if (capture.borrows_graph() && end.graph != nullptr) {
+    note_captured_graph(capture.id, end.graph);  // memory nodes stay in the graph
+    if (record == nullptr) return nullptr;
+    remove_recorded(end.graph, record->existing_nodes);
+    destroy_ownerless(*record);
     return nullptr;
   }
   note_nothing_captured(capture.id);
-  if (remaining_graph != nullptr) destroy_owned_graph(remaining_graph);
-  if (remaining_graph == nullptr && capture.into_existing_graph) mark_destroyed(capture.graph);
-  return remaining_graph == nullptr && capture.borrowed ? capture.graph : nullptr;
+  if (end.graph != nullptr) destroy_owned_graph(end.graph);
+  // After ILLEGAL_STATE, other code has ended the capture and has the graph.
+  if (end.graph != nullptr || end.answer == CUDA_ERROR_ILLEGAL_STATE) return nullptr;
+  return discard_destroyed(capture, record);
+}
+
+void destroy_ownerless(const capture_record& record) noexcept {
+  if (record.ownerless_graph != nullptr) destroy_owned_graph(record.ownerless_graph);
 }
 
 bool transfer_to_capture(CUgraph graph) noexcept {
-  const auto transfer = [&](auto&& action) {
-    bool found = false;
-    capture_registry::instance().for_each([&](capture_record& record) {
-      if (found || !record.capture.borrowed || !is_part_of(record.capture.graph, graph)) return;
-      found = true;
-      action(record);
-    });
-    return found;
+  const auto records_into = [&](const capture_record& record) {
+    return record.capture.borrows_graph() && is_part_of(record.capture.graph, graph);
   };
-  if (!transfer([](capture_record&) {})) return false;
+  capture_registry& registry = capture_registry::instance();
+  if (!registry.find_if(records_into)) return false;
   static_cast<void>(remove_ended_captures());
-  return transfer([&](capture_record& record) { record.ownerless_graph = graph; });
+  bool is_transferred = false;
+  registry.for_each([&](capture_record& record) {
+    if (is_transferred || !records_into(record)) return;
+    record.ownerless_graph = graph;
+    is_transferred = true;
+  });
+  return is_transferred;
 }
 
-void destroy_ownerless(CUgraph ownerless_graph, CUgraph destroyed) noexcept {
-  if (ownerless_graph != nullptr && ownerless_graph != destroyed)
-    destroy_owned_graph(ownerless_graph);
-}
-
-bool abandon_capture(stream_ref stream, unsigned long long scope) noexcept {
-  if (in_forked_child()) return false;
-  const auto record = capture_registry::instance().remove(scope);
-  if (record == nullptr) return false;  // it has ended
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  cuuint64_t id = 0;
-  // The capture ended directly through the driver. A newer capture in that stream is not weir's.
-  if (query_capture_id(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id))
-    return false;
-  if (record->capture.borrowed) join_all_before_end(stream.get());
+void abandon_capture(stream_ref stream, unsigned long long capture) noexcept {
+  if (os::in_forked_child()) return;
+  const auto record = capture_registry::instance().remove(capture);
+  // If the capture ended directly through the driver, a newer one in that stream is not weir's.
+  if (record == nullptr || has_ended(stream.get(), capture)) return;
+  if (record->capture.borrows_graph()) join_all_before_end(stream.get());
   const driver_end_result end = end_in_driver(stream.get());
-  const CUgraph destroyed = discard_recorded(record->capture, record.get(), end.graph);
+  discard_recorded(record->capture, record.get(), end);
   switch (end.answer) {
     case CUDA_SUCCESS:
     // These results follow from the exception in the body and are not failures of the end.
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
-    case CUDA_ERROR_ILLEGAL_STATE: break;
-    default: report_unhandled(static_cast<errc>(end.answer), "cuStreamEndCapture", stream);
+    case CUDA_ERROR_ILLEGAL_STATE: return;
+    default: report_unhandled(static_cast<errc>(end.answer), end_capture_call, stream);
   }
-  destroy_ownerless(record->ownerless_graph, destroyed);
-  return destroyed != nullptr && record->ownerless_graph == nullptr;
 }
 
 }  // namespace weir::detail

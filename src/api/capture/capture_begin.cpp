@@ -3,105 +3,34 @@
 #include "api/capture/capture_begin.hpp"
 
 #include "api/capture/capture_abandon.hpp"
+#include "api/capture/capture_failure.hpp"
 #include "api/capture/capture_registry.hpp"
 #include "api/capture/driver_frontier.hpp"
 #include "api/device/green_state.hpp"
 #include "api/graph/graph_checks.hpp"
 #include "api/graph/graph_metadata.hpp"
-#include "api/graph/graph_parts.hpp"
-#include "api/stream/host_failures.hpp"
+#include "api/graph/node_calls.hpp"
+#include "os/forked_child.hpp"
 
 #include <weir/core/to_string.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 namespace weir::detail {
 namespace {
 
-constexpr const char* begin_call = "cuStreamBeginCapture";
-constexpr const char* begin_to_graph_call = "cuStreamBeginCaptureToGraph";
-
-[[noreturn, gnu::cold]] void fail_to_begin(CUstream stream, const char* call, CUresult answer,
-                                           call_site at) {
-  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
-    throw_error(errc::call_requires_newer_driver, call, to_string(stream_ref{stream}),
-                "a capture into an existing graph needs a driver for CUDA 12.3 or later; use "
-                "capture() for a new graph, and add it with child_graph_parameters",
-                at);
-  }
-  if (const stream_capture_info now = query_capture(stream, at);
-      now.status != CU_STREAM_CAPTURE_STATUS_NONE) {
-    const capture_snapshot snapshot = find_capture(stream, now);
-    throw_error(
-        errc::illegal_state, call, to_string(stream_ref{stream}),
-        fmt::format(
-            "the stream already takes part in {}, which stays valid; end that capture first",
-            snapshot.capture.id != 0 ? to_text(snapshot.capture)
-                                     : "a capture that was started directly through the driver"),
-        at);
-  }
-  throw_error(static_cast<errc>(answer), call, stream_ref{stream}, at);
-}
-
-// A reference to a green context, held by a graph of its streams and by the clones and executables
-// of that graph.
-class green_context_share {
- public:
-  explicit green_context_share(green_state& held) noexcept : state_{&held} {}
-  green_context_share(green_context_share&& other) noexcept
-      : state_{std::exchange(other.state_, nullptr)} {}
-  green_context_share& operator=(green_context_share&&) = delete;
-  ~green_context_share() {
-    if (state_ != nullptr) state_->release_noexcept();
-  }
-
- private:
-  green_state* state_;
+struct green_context_release {
+  void operator()(green_state* state) const noexcept { state->release_noexcept(); }
 };
 
-void keep_green_context(graph_ref graph, CUcontext context, call_site at) {
+// Lets the graph and its clones and executables hold the green context of its streams.
+void keep_green_context(CUgraph graph, CUcontext context, call_site at) {
   if (green_state* const green = acquire_green_state(context))
-    graph.keep(green_context_share{*green}, at);
+    graph_ref{graph}.keep(std::unique_ptr<green_state, green_context_release>{green}, at);
 }
 
-// Begins the capture in the driver: into an existing graph with the dependencies `dependencies`, or
-// into a new graph.
-CUresult begin_in_driver(CUstream stream, const capture_target* target,
-                         driver_frontier& dependencies, capture_mode mode) {
-  const auto as_number = static_cast<CUstreamCaptureMode>(mode);
-  const capture_begin_lock alone;
-  if (target == nullptr) return driver().cuStreamBeginCapture_v2(stream, as_number);
-  return driver().cuStreamBeginCaptureToGraph(stream, target->graph, dependencies.nodes(),
-                                              dependencies.data(), dependencies.size(), as_number);
-}
-
-// Ends a capture that has just begun. Nothing has been recorded yet.
-void cancel_begin(CUstream stream, capture_target* target) noexcept {
-  const CUgraph graph = end_in_driver(stream).graph;
-  if (target != nullptr) {
-    target->is_destroyed = graph == nullptr;
-    if (target->is_destroyed) mark_destroyed(target->graph);
-  } else if (graph != nullptr) {
-    report_if_failed(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
-  }
-}
-
-void require_valid_target(const capture_target& target, const char* call, call_site at) {
-  if (target.graph == nullptr)
-    throw_error(errc::invalid_handle, call, "no graph",
-                "the graph is null; pass the graph to capture into", at);
-  static_cast<void>(require_not_capturing(graph_ref{target.graph}, call, at));
-}
-
-}  // namespace
-
-active_capture begin_active_capture(stream_ref stream, capture_options options, bool scoped,
-                                    call_site at, capture_target* target) {
-  const char* const call = target == nullptr ? begin_call : begin_to_graph_call;
+CUstream require_capturable(stream_ref stream, capture_mode mode, const char* call, call_site at) {
   const CUstream handle = require_open(stream, call, at);
   if (is_legacy(handle)) {
     throw_error(errc::stream_capture_unsupported, call, to_string(stream),
@@ -109,50 +38,102 @@ active_capture begin_active_capture(stream_ref stream, capture_options options, 
                 "stream_ref::per_thread()",
                 at);
   }
-  if (!is_valid_mode(options.mode))
-    throw_error(errc::invalid_value, call, to_string(stream),
-                "the mode is not a value of weir::capture_mode; use global, own_thread or relaxed",
-                at);
+  require_valid_mode(mode, call, stream, at);
+  return handle;
+}
+
+driver_frontier require_valid_target(const capture_target& target, const char* call, call_site at) {
+  if (target.graph == nullptr)
+    throw_error(errc::invalid_handle, call, "no graph",
+                "the graph is null; pass the graph to capture into", at);
+  static_cast<void>(require_not_capturing(graph_ref{target.graph}, call, at));
+  return {target.dependencies, target.graph, call, at};
+}
+
+// Adds what weir stores about the target graph, which is not changed yet.
+void set_target(capture_record& record, const capture_target& target, call_site at) {
+  active_capture& capture = record.capture;
+  capture.graph = target.graph;
+  capture.ownership = target.ownership;
+  if (capture.borrows_graph()) {
+    capture.owner = target.owner;
+    record.existing_nodes = nodes_of(target.graph, at);
+    std::ranges::sort(record.existing_nodes);
+  } else if (CUcontext const context = instantiate_context_of(*target.owner); context != nullptr) {
+    capture.instantiate_context = context;
+  }
+  keep_green_context(target.graph, capture.context, at);
+}
+
+// Begins the capture in the driver: into an existing graph with the dependencies `dependencies`, or
+// into a new graph.
+CUresult begin_in_driver(CUstream stream, const capture_target* target,
+                         driver_frontier& dependencies, capture_mode mode) {
+  const auto as_number = static_cast<CUstreamCaptureMode>(mode);
+  const std::unique_lock<std::mutex> lock = lock_capture_begin();
+  if (target == nullptr) return driver().cuStreamBeginCapture_v2(stream, as_number);
+  return driver().cuStreamBeginCaptureToGraph(stream, target->graph, dependencies.nodes(),
+                                              dependencies.data(), dependencies.size(), as_number);
+}
+
+// Sets the id and the graph of a capture that has just begun.
+void set_identity(active_capture& capture, const capture_target* target, call_site at) {
+  const stream_capture_info info = query_capture(capture.origin, at);
+  capture.id = info.id;
+  if (target != nullptr) return;
+  capture.graph = info.graph;
+  // The graph is null if a call of another thread has just invalidated the capture.
+  if (info.graph == nullptr) return;
+  forget_metadata(info.graph);
+  keep_green_context(info.graph, capture.context, at);
+}
+
+// Ends a capture that has just begun. Nothing has been recorded yet.
+void cancel_begin(CUstream stream, const capture_target* target) noexcept {
+  const CUgraph graph = end_in_driver(stream).graph;
+  if (target == nullptr && graph != nullptr)
+    report_if_failed(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
+  if (target == nullptr || graph != nullptr) return;
+  mark_destroyed(target->graph);
+  if (target->owner != nullptr) detach_graph(*target->owner);
+}
+
+}  // namespace
+
+void require_valid_mode(capture_mode mode, const char* call, subject object, call_site at) {
+  if (mode <= capture_mode::relaxed) return;
+  throw_error(errc::invalid_value, call, to_text(object),
+              "the mode is not a value of weir::capture_mode; use global, own_thread or relaxed",
+              at);
+}
+
+std::unique_lock<std::mutex> lock_capture_begin() noexcept {
+  static constinit std::mutex mutex;
+  if (os::in_forked_child()) return {};
+  return std::unique_lock{mutex};
+}
+
+active_capture begin_active_capture(stream_ref stream, capture_options options, capture_end end,
+                                    call_site at, const capture_target* target) {
+  const char* const call =
+      target == nullptr ? "cuStreamBeginCapture" : "cuStreamBeginCaptureToGraph";
+  const CUstream handle = require_capturable(stream, options.mode, call, at);
   if (any_capture_active()) static_cast<void>(remove_ended_captures());
-  if (target != nullptr) require_valid_target(*target, call, at);
-  driver_frontier dependencies =
-      target != nullptr ? driver_frontier{target->dependencies, target->graph, call, at}
-                        : driver_frontier{};
-  auto record = std::make_unique<capture_record>(handle);
+  driver_frontier dependencies;
+  if (target != nullptr) dependencies = require_valid_target(*target, call, at);
+  auto record = std::make_unique<capture_record>(handle, at);
   capture_registry::instance().reserve();
   active_capture& capture = record->capture;
-  capture.origin = handle;
-  capture.context = context_of(handle, at);
-  capture.instantiate_context = target != nullptr && target->instantiate_context != nullptr
-                                    ? target->instantiate_context
-                                    : capture.context;
   capture.options = options;
-  capture.scoped = scoped;
-  capture.into_existing_graph = target != nullptr;
-  capture.borrowed = target != nullptr && target->borrowed;
-  capture.begun_at = at;
-  capture.thread = unique_thread_id();
-  capture.system_thread_id = system_thread_id();
-  if (capture.borrowed) {
-    record->existing_nodes = nodes_of(target->graph, at);
-    std::ranges::sort(record->existing_nodes);
-  }
-  if (target != nullptr) keep_green_context(graph_ref{target->graph}, capture.context, at);
+  capture.end = end;
+  capture.instantiate_context = capture.context;
+  if (target != nullptr) set_target(*record, *target, at);
   // The driver refuses a stream that is already capturing, without breaking its capture. A query
   // before would only add cost.
-  if (const CUresult answer = begin_in_driver(handle, target, dependencies, options.mode);
-      answer != CUDA_SUCCESS) {
-    fail_to_begin(handle, call, answer, at);
-  }
+  const CUresult answer = begin_in_driver(handle, target, dependencies, options.mode);
+  if (answer != CUDA_SUCCESS) fail_to_begin(answer, stream, call, at);
   try {
-    const stream_capture_info info = query_capture(handle, at);
-    capture.id = info.id;
-    capture.graph = info.graph;
-    // The graph is null if a call of another thread has just invalidated the capture.
-    if (target == nullptr && info.graph != nullptr) {
-      forget_metadata(info.graph);
-      keep_green_context(graph_ref{info.graph}, capture.context, at);
-    }
+    set_identity(capture, target, at);
   } catch (...) {
     cancel_begin(handle, target);
     throw;

@@ -2,8 +2,7 @@
 // api/capture/capture_begin.hpp - begins captures.
 #pragma once
 
-#include "api/capture/capture_registry.hpp"
-#include "os/forked_child.hpp"
+#include "api/capture/capture_record.hpp"
 
 #include <weir/capture/capture.hpp>
 #include <weir/capture/capture_frontier.hpp>
@@ -13,42 +12,25 @@
 
 namespace weir::detail {
 
-[[nodiscard]] constexpr bool is_valid_mode(capture_mode mode) noexcept {
-  return mode <= capture_mode::relaxed;
-}
+// Throws unless the mode is a value of weir::capture_mode. The driver accepts any number.
+void require_valid_mode(capture_mode mode, const char* call, subject object, call_site at);
 
 // The existing graph that a capture records into.
 struct capture_target {
   CUgraph graph;
   frontier_list dependencies;
-  bool borrowed;  // the graph keeps its owner; if false, the capture owns it from the begin on
-  CUcontext instantiate_context = nullptr;  // where the graph was captured before; null if unknown
-  bool is_destroyed = false;  // set if the begin failed and the driver destroyed the graph
+  graph_ownership ownership;
+  weir::graph* owner;  // closed if the driver destroys the graph; may be null if it is borrowed
 };
 
-// Begins a capture and registers it. If it throws, no capture is open.
-[[nodiscard]] active_capture begin_active_capture(stream_ref stream, capture_options options,
-                                                  bool scoped, call_site at,
-                                                  capture_target* target = nullptr);
+// Begins a capture and registers it. The capture records into a new graph if `target` is null. If
+// it throws, no capture is open.
+active_capture begin_active_capture(stream_ref stream, capture_options options, capture_end end,
+                                    call_site at, const capture_target* target = nullptr);
 
-// Held while a capture begins, and while the reclaimer thread records events in streams that must
+// Locked while a capture begins, and while the reclaimer thread records events in streams that must
 // not capture. Such a record would become part of the capture, and a query would invalidate it.
-// Does nothing in a forked child, which has no reclaimer thread.
-class capture_begin_lock {
- public:
-  capture_begin_lock() noexcept : locked_{!in_forked_child()} {
-    if (locked_) mutex_.lock();
-  }
-  capture_begin_lock(const capture_begin_lock&) = delete;
-  capture_begin_lock& operator=(const capture_begin_lock&) = delete;
-  ~capture_begin_lock() {
-    if (locked_) mutex_.unlock();
-  }
-
- private:
-  static inline constinit std::mutex mutex_;
-
-  bool locked_;
-};
+// Nothing is locked in a forked child, which has no reclaimer thread.
+[[nodiscard]] std::unique_lock<std::mutex> lock_capture_begin() noexcept;
 
 }  // namespace weir::detail

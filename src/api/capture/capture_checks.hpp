@@ -15,7 +15,7 @@ namespace weir::detail {
 // Returns true if a capture that was begun through weir is open. Costs one load if none is. Returns
 // false in a forked child, because open captures belong to the parent.
 [[nodiscard]] inline bool any_capture_active() noexcept {
-  return active_capture_count.load(std::memory_order_relaxed) != 0 && !in_forked_child();
+  return active_capture_count.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
 }
 
 // Each of these throws, naming the place where the capture was begun, before the driver is called.

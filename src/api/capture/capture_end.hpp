@@ -2,12 +2,21 @@
 // api/capture/capture_end.hpp - ends captures.
 #pragma once
 
-#include "driver/table.hpp"
+#include "api/capture/capture_record.hpp"
 
 #include <weir/core/call_site.hpp>
 #include <weir/stream/stream.hpp>
 
 namespace weir::detail {
+
+inline constexpr const char* end_capture_call = "cuStreamEndCapture";
+
+struct end_request {
+  stream_ref stream;
+  graph_ownership ownership;  // of the capture that the caller wants to end
+  unsigned long long scope;   // the id of the capture that the caller's scope began, or 0
+  call_site at;
+};
 
 // The graph of a capture and the context in which it is to be instantiated.
 struct ended_capture {
@@ -15,15 +24,11 @@ struct ended_capture {
   CUcontext instantiate_context = nullptr;
 };
 
-// Ends the capture of `stream` and returns its graph. `scope` is the id of the capture that a scope
-// began, or 0.
+// Ends the capture of a stream and returns its graph.
 //
-// If an end throws, a graph that the capture owns is destroyed. A borrowed graph is restored,
+// If the end throws, a graph that the capture owns is destroyed. A borrowed graph is restored,
 // unless the capture was invalidated or a stream that joined directly through the driver was not
-// joined back. `is_destroyed` is set if the driver destroyed the borrowed graph.
-[[nodiscard]] ended_capture end_active_capture(stream_ref stream, unsigned long long scope,
-                                               call_site at);
-ended_capture end_borrowed_capture(stream_ref stream, unsigned long long scope, bool& is_destroyed,
-                                   call_site at);
+// joined back.
+ended_capture end_active_capture(const end_request& request);
 
 }  // namespace weir::detail

@@ -4,9 +4,8 @@
 
 #include "api/capture/capture_registry.hpp"
 #include "api/stream/host_failures.hpp"
+#include "driver/relaxed_thread_mode.hpp"
 #include "driver/results.hpp"
-
-#include <weir/core/error.hpp>
 
 #include <fmt/format.h>
 
@@ -60,11 +59,9 @@ bool is_invalidated(const driver_table& calls, CUstream stream) noexcept {
 // Returns the calling thread's capture mode. The driver has no query for it, so this exchanges it
 // twice.
 capture_mode thread_mode(const driver_table& calls) noexcept {
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (calls.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) return capture_mode::global;
-  CUstreamCaptureMode restored = mode;
-  static_cast<void>(calls.cuThreadExchangeStreamCaptureMode(&restored));
-  return static_cast<capture_mode>(mode);
+  const relaxed_thread_mode relaxed{calls};
+  return relaxed.answer() == CUDA_SUCCESS ? static_cast<capture_mode>(relaxed.previous())
+                                          : capture_mode::global;
 }
 
 // Returns true if `capture` makes the driver refuse unsafe calls of the calling thread, whose mode
@@ -100,7 +97,7 @@ class failed_call {
         object_{object},
         concerns_context_{concerns_whole_context(call)} {
     if (evidence_ == evidence::none) return;
-    if (object_.what == subject::kind::stream) {
+    if (object_.type == subject::kind::stream) {
       stream_ = static_cast<CUstream>(const_cast<void*>(object_.handle));
       stream_is_invalidated_ = is_invalidated(calls, stream_);
     }
@@ -130,15 +127,15 @@ class failed_call {
 
  private:
   [[nodiscard]] bool contains_subject(const capture_record& record) const noexcept {
-    if (object_.what == subject::kind::event)
-      return std::ranges::find(record.events, object_.handle) != record.events.end();
+    if (object_.type == subject::kind::event)
+      return record.has_event(static_cast<CUevent>(const_cast<void*>(object_.handle)));
     return stream_is_invalidated_ && record.has_stream(stream_);
   }
   // Streams that joined and events that were recorded directly through the driver may belong to any
   // capture.
   [[nodiscard]] bool may_contain_subject(const capture_record& record) const noexcept {
     if (subject_is_known_) return contains_subject(record);
-    return stream_is_invalidated_ || object_.what == subject::kind::event;
+    return stream_is_invalidated_ || object_.type == subject::kind::event;
   }
   [[nodiscard]] bool contains_context(const capture_record& record) const noexcept {
     return concerns_context_ &&
@@ -156,16 +153,6 @@ class failed_call {
 
 }  // namespace
 
-errc current_error_code() noexcept {
-  try {
-    throw;
-  } catch (const error& e) {
-    return e.result();
-  } catch (...) {
-    return errc::out_of_memory;
-  }
-}
-
 void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept {
   const driver_table* const calls = try_driver();
   // Inside a host function, weir throws before it calls the driver, so no capture was invalidated.
@@ -182,11 +169,9 @@ void attribute_failure(errc code, const char* call, subject object, call_site at
     if (broken && failed.is_consequence()) record.invalidated_directly = true;
     if (broken && failed.may_have_invalidated(record) && !failed.is_consequence())
       record.invalidation = {call, code, at, system_thread_id()};
-    return false;
   };
   try {
-    static_cast<void>(
-        capture_registry::instance().query_each(is_candidate, is_invalidated_now, note));
+    capture_registry::instance().query_each(is_candidate, is_invalidated_now, note);
   } catch (const std::bad_alloc&) {  // the end of the capture cannot name the call
   }
 }
@@ -194,12 +179,11 @@ void attribute_failure(errc code, const char* call, subject object, call_site at
 std::string to_text(const capture_invalidation& invalidation) {
   if (invalidation.call == nullptr)
     return "broken by a call that was made directly through the driver";
-  const char* const code = result_text_of(static_cast<int>(invalidation.code)).name;
-  if (invalidation.where.line() == 0)
-    return fmt::format("broken by {} ({}, thread {})", invalidation.call, code,
-                       invalidation.system_thread_id);
-  return fmt::format("broken by {} at {}:{} ({}, thread {})", invalidation.call,
-                     invalidation.where.file_name(), invalidation.where.line(), code,
+  const call_site& where = invalidation.where;
+  const std::string place =
+      where.line() == 0 ? "" : fmt::format(" at {}:{}", where.file_name(), where.line());
+  return fmt::format("broken by {}{} ({}, thread {})", invalidation.call, place,
+                     result_text_of(static_cast<int>(invalidation.code)).name,
                      invalidation.system_thread_id);
 }
 

@@ -25,8 +25,4 @@ struct capture_invalidation {
 // invalidated.
 void attribute_failure(errc code, const char* call, subject object, call_site at) noexcept;
 
-// Returns the code of the weir::error that is being handled. Any other exception counts as
-// out_of_memory.
-[[nodiscard]] errc current_error_code() noexcept;
-
 }  // namespace weir::detail

@@ -5,21 +5,11 @@
 #include "api/core/never_destroyed.hpp"
 #include "api/stream/host_failures.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <new>
 
 namespace weir::detail {
 namespace {
-
-const char* name_of(capture_mode mode) noexcept {
-  switch (mode) {
-    case capture_mode::global: return "global";
-    case capture_mode::own_thread: return "own_thread";
-    case capture_mode::relaxed: return "relaxed";
-  }
-  return "an unknown";
-}
 
 // Returns true if `record` is the capture that `info` describes. Called with the registry's lock
 // held.
@@ -28,32 +18,6 @@ bool takes_part(const capture_record& record, const stream_capture_info& info) n
 }
 
 }  // namespace
-
-bool joined_stream::matches(CUstream other) const noexcept {
-  return stream == other && (stream != CU_STREAM_PER_THREAD || thread == unique_thread_id());
-}
-
-bool capture_record::has_origin(CUstream stream) const noexcept {
-  return capture.origin == stream &&
-         (stream != CU_STREAM_PER_THREAD || capture.thread == unique_thread_id());
-}
-
-bool capture_record::has_stream(CUstream stream) const noexcept {
-  return has_origin(stream) || std::ranges::any_of(joined, [&](const joined_stream& each) {
-           return each.matches(stream);
-         });
-}
-
-bool capture_record::has_context(CUcontext context) const noexcept {
-  return capture.context == context || std::ranges::any_of(joined, [&](const joined_stream& each) {
-           return each.context == context;
-         });
-}
-
-bool capture_record::can_be_queried() const noexcept {
-  return capture.thread == unique_thread_id() ? has_origin(capture.origin)
-                                              : origin_state_ != nullptr;
-}
 
 capture_registry& capture_registry::instance() noexcept {
   static never_destroyed<capture_registry> singleton;
@@ -73,23 +37,34 @@ void capture_registry::add(std::unique_ptr<capture_record> record) noexcept {
   records_.push_back(std::move(record));
 }
 
-std::unique_ptr<capture_record> capture_registry::remove(unsigned long long id) noexcept {
-  std::unique_lock lock{lock_};
-  for (;;) {
-    const auto found = find(id);
-    if (found == records_.end()) return nullptr;
-    if ((*found)->active_queries == 0) {
-      std::unique_ptr<capture_record> removed = std::move(*found);
-      records_.erase(found);
-      return removed;
-    }
-    queries_done_.wait(lock);
-  }
-}
-
 auto capture_registry::find(unsigned long long id) noexcept -> records::iterator {
   return std::ranges::find_if(records_,
                               [&](const auto& record) { return record->capture.id == id; });
+}
+
+template <class Condition>
+std::unique_ptr<capture_record> capture_registry::remove_if(std::unique_lock<std::mutex>& lock,
+                                                            const Condition& condition) noexcept {
+  for (;; queries_done_.wait(lock)) {
+    const auto found = std::ranges::find_if(
+        records_, [&](const auto& record) { return condition(std::as_const(*record)); });
+    if (found == records_.end()) return nullptr;
+    if ((*found)->active_queries != 0) continue;
+    std::unique_ptr<capture_record> removed = std::move(*found);
+    records_.erase(found);
+    return removed;
+  }
+}
+
+std::unique_ptr<capture_record> capture_registry::remove(unsigned long long id) noexcept {
+  std::unique_lock lock{lock_};
+  return remove_if(lock, [&](const capture_record& record) { return record.capture.id == id; });
+}
+
+std::unique_ptr<capture_record> capture_registry::remove_ended() noexcept {
+  std::unique_lock lock{lock_};
+  return remove_if(
+      lock, [](const capture_record& record) { return record.has_ended && !record.is_ending; });
 }
 
 bool capture_registry::add_participant(unsigned long long id) noexcept {
@@ -108,95 +83,34 @@ void capture_registry::add_participant(std::unique_ptr<capture_record>& record) 
 }
 
 void capture_registry::remove_participant(unsigned long long id) noexcept {
-  // Destroyed after the lock is released, because destroying a stream calls the driver.
-  std::unique_ptr<capture_record> removed;
+  std::unique_ptr<capture_record> removed;  // destroyed after the lock is released
   std::unique_lock lock{lock_};
-  if (const auto found = find(id); found == records_.end() || --(*found)->participant_count != 0)
-    return;
-  for (;;) {
-    const auto found = find(id);
-    // Ended, or begun through weir.
-    if (found == records_.end() || !(*found)->capture.external) return;
-    if ((*found)->participant_count != 0) return;  // another participant has joined meanwhile
-    if ((*found)->active_queries == 0) {
-      removed = std::move(*found);
-      records_.erase(found);
-      return;
-    }
-    queries_done_.wait(lock);
-  }
+  if (const auto found = find(id); found != records_.end()) --(*found)->participant_count;
+  removed = remove_if(lock, [&](const capture_record& record) {
+    return record.capture.id == id && record.capture.end == capture_end::external &&
+           record.participant_count == 0;
+  });
 }
 
 // An H200's driver crashes if one thread queries a capture that another thread is ending, so this
 // waits for running queries.
 void capture_registry::begin_end(unsigned long long id) noexcept {
   std::unique_lock lock{lock_};
-  for (const auto& record : records_) record->is_ending |= record->capture.id == id;
+  if (const auto found = find(id); found != records_.end()) (*found)->is_ending = true;
   queries_done_.wait(lock, [&] {
-    return std::ranges::none_of(records_, [&](const auto& record) {
-      return record->capture.id == id && record->active_queries != 0;
-    });
+    const auto found = find(id);
+    return found == records_.end() || (*found)->active_queries == 0;
   });
-}
-
-void capture_registry::detach(capture_record& record) noexcept {
-  const auto found =
-      std::ranges::find_if(records_, [&](const auto& each) { return each.get() == &record; });
-  if (found == records_.end()) return;  // another querying thread was faster
-  record.stop_counting();
-  record.detached = std::move(*found);
-  records_.erase(found);
-}
-
-std::unique_ptr<capture_record> capture_registry::end_query(capture_record& record) noexcept {
-  if (--record.active_queries != 0) return nullptr;
-  queries_done_.notify_all();
-  return std::move(record.detached);
-}
-
-CUresult try_query_capture(CUstream stream, stream_capture_info& info) noexcept {
-  CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &info.status, &info.id, &info.graph,
-                                                       &info.nodes, &info.edges, &info.count);
-  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
-    answer = driver().cuStreamGetCaptureInfo_v2(stream, &info.status, &info.id, &info.graph,
-                                                &info.nodes, &info.count);
-  }
-  return answer;
-}
-
-CUresult query_capture_id(CUstream stream, CUstreamCaptureStatus& status, cuuint64_t& id) noexcept {
-  const CUresult answer =
-      driver().cuStreamGetCaptureInfo_v3(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
-  if (answer != CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return answer;
-  return driver().cuStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, nullptr, nullptr);
-}
-
-stream_capture_info query_capture(CUstream stream, call_site at) {
-  stream_capture_info info;
-  check(try_query_capture(stream, info), "cuStreamGetCaptureInfo", stream_ref{stream}, at);
-  return info;
 }
 
 void remove_ended_capture(CUstream stream, const stream_capture_info& now) noexcept {
   if (now.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return;  // an invalidated capture has no id
-  unsigned long long ended = 0;
-  capture_registry::instance().for_each([&](const capture_record& record) {
-    const bool other = !record.capture.scoped && !record.is_ending && record.has_origin(stream) &&
-                       record.capture.id != now.id;
-    if (other) ended = record.capture.id;
+  const auto ended = capture_registry::instance().find_if([&](const capture_record& record) {
+    return record.capture.end == capture_end::by_call && !record.is_ending &&
+           record.has_origin(stream) && record.capture.id != now.id;
   });
-  if (ended != 0) static_cast<void>(capture_registry::instance().remove(ended));
-}
-
-std::string to_text(const active_capture& capture) {
-  if (capture.external) {
-    return fmt::format("a capture that was started directly through the driver and joined at {}:{}",
-                       capture.begun_at.file_name(), capture.begun_at.line());
-  }
-  return fmt::format("the capture begun at {}:{} in {} mode by thread {}",
-                     capture.begun_at.file_name(), capture.begun_at.line(),
-                     name_of(capture.options.mode), capture.system_thread_id);
+  if (ended) static_cast<void>(capture_registry::instance().remove(ended->id));
 }
 
 capture_snapshot find_capture(CUstream stream, const stream_capture_info& info) {
@@ -214,22 +128,22 @@ capture_snapshot find_capture(CUstream stream, const stream_capture_info& info) 
 }
 
 bool remove_ended_captures() noexcept {
-  const auto by_hand = [](const capture_record& record) {
-    return !record.capture.scoped || record.capture.external;
+  const auto is_unscoped = [](const capture_record& record) {
+    return record.capture.end != capture_end::by_scope;
   };
-  const auto has_ended = [](const capture_record& record) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    cuuint64_t id = 0;
-    return query_capture_id(record.capture.origin, status, id) == CUDA_SUCCESS &&
-           (status == CU_STREAM_CAPTURE_STATUS_NONE ||
-            (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && id != record.capture.id));
+  const auto query = [](const capture_record& record) {
+    return has_ended(record.capture.origin, record.capture.id);
   };
+  const auto update = [](capture_record& record, bool ended) { record.has_ended |= ended; };
+  capture_registry& registry = capture_registry::instance();
   try {
-    return capture_registry::instance().query_each(
-               by_hand, has_ended, [](const capture_record&, bool e) { return e; }) != 0;
+    registry.query_each(is_unscoped, query, update);
   } catch (const std::bad_alloc&) {
     return false;  // the next call will remove it
   }
+  bool is_removed = false;
+  while (registry.remove_ended() != nullptr) is_removed = true;
+  return is_removed;
 }
 
 // Tracking of operations during captures. It must not fail, because the operation has already
@@ -270,11 +184,9 @@ void untrack_event(CUevent event) noexcept {
 }
 
 bool is_captured_event(CUevent event) noexcept {
-  bool found = false;
-  capture_registry::instance().for_each([&](const capture_record& record) {
-    found |= std::ranges::find(record.events, event) != record.events.end();
-  });
-  return found;
+  return capture_registry::instance()
+      .find_if([&](const capture_record& record) { return record.has_event(event); })
+      .has_value();
 }
 
 }  // namespace weir::detail

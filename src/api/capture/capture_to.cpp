@@ -2,71 +2,52 @@
 // api/capture/capture_to.cpp - captures into existing graphs.
 #include <weir/capture/capture_to.hpp>
 
-#include "api/capture/capture_abandon.hpp"
 #include "api/capture/capture_begin.hpp"
 #include "api/capture/capture_end.hpp"
 
 namespace weir {
 namespace detail {
+namespace {
+
+active_capture begin_into_borrowed(stream_ref stream, graph_ref target_graph, graph* owner,
+                                   frontier_list dependencies, capture_options options,
+                                   capture_end end, call_site at) {
+  const capture_target target{target_graph.get(), dependencies, graph_ownership::borrowed, owner};
+  return begin_active_capture(stream, options, end, at, &target);
+}
+
+}  // namespace
 
 scoped_capture_to::scoped_capture_to(stream_ref stream, graph_ref target_graph, graph* owner,
                                      frontier_list dependencies, capture_options options,
                                      call_site at)
-    : stream_{stream}, graph_{target_graph}, owner_{owner}, at_{at} {
-  capture_target target{target_graph.get(), dependencies, true};
-  try {
-    id_ = begin_active_capture(stream, options, true, at, &target).id;
-  } catch (...) {
-    if (target.is_destroyed) close_owner();
-    throw;
-  }
-}
-
-scoped_capture_to::~scoped_capture_to() {
-  if (open_ && abandon_capture(stream_, id_)) close_owner();
-}
+    : scoped_capture{begin_into_borrowed(stream, target_graph, owner, dependencies, options,
+                                         capture_end::by_scope, at)} {}
 
 void scoped_capture_to::finish() {
-  bool is_destroyed = false;
-  try {
-    static_cast<void>(end_borrowed_capture(stream_, id_, is_destroyed, at_));
-  } catch (...) {
-    if (is_destroyed) close_owner();
-    throw;
-  }
+  end_active_capture({stream_, graph_ownership::borrowed, id_, at_});
   open_ = false;
-}
-
-// Closes the owner, because the driver has destroyed the graph. Does nothing if the body has moved
-// the graph to another owner.
-void scoped_capture_to::close_owner() noexcept {
-  if (owner_ != nullptr && owner_->get() == graph_.get()) detach_graph(*owner_);
 }
 
 }  // namespace detail
 
 void begin_capture_to(stream_ref stream, graph&& target_graph, frontier_list dependencies,
                       capture_options options, call_site at) {
-  detail::capture_target target{target_graph.get(), dependencies, false,
-                                detail::instantiate_context_of(target_graph)};
-  try {
-    static_cast<void>(detail::begin_active_capture(stream, options, false, at, &target));
-  } catch (...) {
-    if (target.is_destroyed) detail::detach_graph(target_graph);
-    throw;
-  }
+  const detail::capture_target target{target_graph.get(), dependencies,
+                                      detail::graph_ownership::owned, &target_graph};
+  detail::begin_active_capture(stream, options, detail::capture_end::by_call, at, &target);
   detail::detach_graph(target_graph);
 }
 
 void begin_capture_to(stream_ref stream, graph_ref target_graph, frontier_list dependencies,
                       capture_options options, call_site at) {
-  detail::capture_target target{target_graph.get(), dependencies, true};
-  static_cast<void>(detail::begin_active_capture(stream, options, false, at, &target));
+  detail::begin_into_borrowed(stream, target_graph, nullptr, dependencies, options,
+                              detail::capture_end::by_call, at);
 }
 
 graph_ref end_capture_to(stream_ref stream, call_site at) {
-  bool is_destroyed = false;
-  return graph_ref{detail::end_borrowed_capture(stream, 0, is_destroyed, at).graph};
+  return graph_ref{
+      detail::end_active_capture({stream, detail::graph_ownership::borrowed, 0, at}).graph};
 }
 
 }  // namespace weir

@@ -30,7 +30,4 @@ class driver_frontier {
   std::vector<abi::CUgraphEdgeData> data_;
 };
 
-// Returns all nodes of a graph in the driver's order.
-[[nodiscard]] std::vector<abi::CUgraphNode> nodes_of(abi::CUgraph graph, call_site at);
-
 }  // namespace weir::detail

@@ -7,7 +7,7 @@
 #include "api/core/call_restrictions.hpp"
 #include "api/core/check.hpp"
 #include "api/core/first_failure.hpp"
-#include "driver/abi.hpp"
+#include "driver/relaxed_thread_mode.hpp"
 
 #include <weir/core/call_site.hpp>
 
@@ -18,37 +18,25 @@ namespace weir::detail {
 
 // Switches the calling thread to relaxed capture mode and restores its mode at the end. Used around
 // calls that a driver refuses, breaking captures, although they do no harm: creating pools, getting
-// and setting pool attributes, querying a stream that is not capturing. Costs two calls that access
-// only a variable of the thread.
+// and setting pool attributes, querying a stream that is not capturing.
 class relaxed_capture_mode {
  public:
-  explicit relaxed_capture_mode(call_site at) : relaxed_capture_mode{true, at} {}
-  // Does nothing if `is_capturing` is false.
-  relaxed_capture_mode(bool is_capturing, call_site at) {
-    if (!is_capturing) [[likely]] {
-      return;
-    }
-    check(driver().cuThreadExchangeStreamCaptureMode(&mode_), call_name_, {}, at);
-    is_exchanged_ = true;
+  // Does nothing.
+  relaxed_capture_mode() noexcept = default;
+  explicit relaxed_capture_mode(call_site at) : mode_{driver()} {
+    check(mode_.answer(), call_name_, {}, at);
   }
   // Does not throw. If the switch fails, the failure is noted and the caller still makes its call.
-  explicit relaxed_capture_mode(first_failure& failure) noexcept {
-    const CUresult answer = driver().cuThreadExchangeStreamCaptureMode(&mode_);
-    failure.note(answer, call_name_);
-    is_exchanged_ = answer == CUDA_SUCCESS;
+  explicit relaxed_capture_mode(first_failure& failure) noexcept : mode_{driver()} {
+    failure.note(mode_.answer(), call_name_);
   }
   relaxed_capture_mode(const relaxed_capture_mode&) = delete;
   relaxed_capture_mode& operator=(const relaxed_capture_mode&) = delete;
-  ~relaxed_capture_mode() {
-    if (is_exchanged_)
-      report_if_failed(driver().cuThreadExchangeStreamCaptureMode(&mode_), call_name_, {});
-  }
+  ~relaxed_capture_mode() { report_if_failed(mode_.restore(), call_name_, {}); }
 
  private:
   static constexpr const char* call_name_ = "cuThreadExchangeStreamCaptureMode";
-  // the mode to exchange with the thread's own
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-  bool is_exchanged_ = false;
+  relaxed_thread_mode mode_;
 };
 
 // Switches the mode only while a capture that was begun through weir is open. Costs one load
@@ -57,7 +45,9 @@ class relaxed_capture_mode {
 class relaxed_mode_if_capturing {
  public:
   explicit relaxed_mode_if_capturing(call_site at)
-      : relaxed_{active_capture_count.load(std::memory_order_relaxed) != 0, at} {}
+      : relaxed_{active_capture_count.load(std::memory_order_relaxed) != 0
+                     ? relaxed_capture_mode{at}
+                     : relaxed_capture_mode{}} {}
 
  private:
   relaxed_capture_mode relaxed_;

@@ -33,7 +33,7 @@ void throw_outcome(const completion_queue* queue, unsigned long long ticket, err
   }
   // A forked child must not lock the queue: the lock may be held by a thread that does not exist
   // there.
-  const bool has_stream = queue != nullptr && !in_forked_child();
+  const bool has_stream = queue != nullptr && !os::in_forked_child();
   const queue_key key = has_stream ? queue->key_of(ticket) : queue_key{};
   if (outcome == errc::success) {
     if (is_open(key.stream)) throw_host_failures(identity_of(key));
@@ -78,7 +78,7 @@ bool completion_awaiter::suspend(std::coroutine_handle<> awaiting, completion_fu
 }
 
 void completion_awaiter::resume(completion_waiter& self, errc) noexcept {
-  of(self).awaiting_.resume();
+  awaiter_of(self).awaiting_.resume();
 }
 
 void completion_awaiter::throw_failure(call_site at) const {

@@ -19,7 +19,7 @@ reactor& reactor_of(completion_queue* queue) {
 }  // namespace
 
 errc known_outcome(const completion_queue& queue, unsigned long long ticket) noexcept {
-  return in_forked_child() ? errc::not_initialized : queue.known_status(ticket);
+  return os::in_forked_child() ? errc::not_initialized : queue.known_status(ticket);
 }
 
 errc query_outcome(completion_queue& queue, unsigned long long ticket) noexcept {
@@ -36,7 +36,7 @@ errc query_unless_polled(completion_queue& queue, unsigned long long ticket) noe
 }
 
 bool add_waiter(completion_queue& queue, unsigned long long ticket, completion_waiter& waiter) {
-  if (in_forked_child()) {
+  if (os::in_forked_child()) {
     waiter.outcome = errc::not_initialized;
     return false;
   }
@@ -46,17 +46,17 @@ bool add_waiter(completion_queue& queue, unsigned long long ticket, completion_w
 }
 
 bool cancel_wait(completion_queue& queue, completion_waiter& waiter) noexcept {
-  return !in_forked_child() && queue.remove(waiter);
+  return !os::in_forked_child() && queue.remove(waiter);
 }
 
 void ensure_reactor_thread(completion_queue* queue) {
-  if (in_forked_child()) return;
+  if (os::in_forked_child()) return;
   static_cast<void>(driver());  // chooses one if none is in use yet
   reactor_of(queue).start_thread();
 }
 
 void post_completion(completion_queue* queue, completion_waiter& waiter) {
-  if (in_forked_child()) {
+  if (os::in_forked_child()) {
     waiter.on_complete(waiter, waiter.outcome);
     return;
   }

@@ -58,7 +58,7 @@ bool composite_wait::start(std::span<wait_item> items, std::coroutine_handle<> a
   if (has_timeout) {
     timer_.on_expired = &on_timeout;
     timer_.wait = this;
-    reactor_->add_timer(timer_, deadline_after(timeout_));
+    reactor_->add_timer(timer_, os::deadline_after(timeout_));
   }
   std::size_t finished = 1;
   for (wait_item& item : items) {

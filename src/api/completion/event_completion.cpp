@@ -39,7 +39,7 @@ struct watch_table {
   std::size_t sweep_at = 64;
 };
 
-watch_table& table() {
+watch_table& all_watches() {
   static never_destroyed<watch_table> instance;
   return *instance;
 }
@@ -60,7 +60,7 @@ queue_key key_of_foreign_event(call_site at) {
 }
 
 completion watch(CUevent event, const queue_key& key) {
-  watch_table& shared_table = table();
+  watch_table& shared_table = all_watches();
   const std::lock_guard hold{shared_table.lock};
   if (shared_table.events.size() >= shared_table.sweep_at) {
     std::erase_if(shared_table.events, [](const auto& entry) { return is_complete(entry.second); });
@@ -85,7 +85,7 @@ completion watch(CUevent event, const queue_key& key) {
 
 bool leave_event_to_completion(CUevent event) noexcept {
   if (watched_event_count.load(std::memory_order_relaxed) == 0) return false;
-  watch_table& shared_table = table();
+  watch_table& shared_table = all_watches();
   const std::lock_guard hold{shared_table.lock};
   const auto entry = shared_table.events.find(event);
   if (entry == shared_table.events.end()) return false;
@@ -101,7 +101,7 @@ void throw_if_awaited_in_capture(event_ref event, CUstream stream, call_site at)
   check(driver().cuStreamIsCapturing(stream, &capture), "cuStreamIsCapturing", stream_ref{stream},
         at);
   if (capture == CU_STREAM_CAPTURE_STATUS_NONE) return;
-  watch_table& shared_table = table();
+  watch_table& shared_table = all_watches();
   const std::lock_guard hold{shared_table.lock};
   const auto entry = shared_table.events.find(event.get());
   if (entry == shared_table.events.end() || is_complete(entry->second)) return;

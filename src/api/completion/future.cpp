@@ -16,7 +16,7 @@ void throw_used_future(const char* call, call_site at) {
 
 // Starts the thread that will destroy the value now, while a failure can still be reported.
 void prepare_enqueue(stream_ref stream, call_site at) {
-  constexpr const char* call = "weir::stream::enqueue_async";
+  constexpr const char* call = "weir::stream::enqueue";
   prepare_completion(stream, call, at).owner().start_thread();
 }
 

@@ -3,7 +3,7 @@
 #include <weir/completion/reactor.hpp>
 
 #include "api/core/check.hpp"
-#include "reactor/poll_policy.hpp"
+#include "reactor/contention_detector.hpp"
 #include "reactor/reactor.hpp"
 
 #include <atomic>

@@ -36,7 +36,7 @@ struct queue_table {
   std::size_t sweep_at = 64;
 };
 
-queue_table& table() {
+queue_table& all_queues() {
   static never_destroyed<queue_table> instance;
   return *instance;
 }
@@ -89,7 +89,7 @@ completion_queue& queue_of(CUstream stream, std::uint64_t& generation, const cha
     return *owned;
   }
   const queue_key key = key_of(stream, call, at);
-  queue_table& shared_table = table();
+  queue_table& shared_table = all_queues();
   const std::lock_guard hold{shared_table.lock};
   completion_queue* found = nullptr;
   const auto [first, last] = shared_table.queues.equal_range(key.stream);
@@ -120,7 +120,7 @@ completion_queue& queue_of(CUstream stream, std::uint64_t& generation, const cha
 
 void forget_queue(CUstream stream) noexcept {
   if (queue_count.load(std::memory_order_relaxed) == 0) return;
-  queue_table& shared_table = table();
+  queue_table& shared_table = all_queues();
   const std::lock_guard hold{shared_table.lock};
   const auto [first, last] = shared_table.queues.equal_range(stream);
   for (auto entry = first; entry != last; ++entry) entry->second->detach();

@@ -65,10 +65,10 @@ std::string follow_links(std::string path) {
 }
 
 int write_in_place(const std::string& path, std::string_view text) {
-  open_file to{path.c_str(), O_WRONLY};
-  if (to.get() < 0) return errno;
-  const int answer = to.write(text);
-  const int end = to.close();
+  open_file file{path.c_str(), O_WRONLY};
+  if (file.get() < 0) return errno;
+  const int answer = file.write(text);
+  const int end = file.close();
   return answer != 0 ? answer : end;
 }
 
@@ -85,12 +85,12 @@ int write_file_atomically(const std::string& path, std::string_view text) {
 
   static std::atomic<unsigned> files{0};
   const std::string name = fmt::format("{}.{}.{}", target, ::getpid(), files.fetch_add(1));
-  open_file to{name.c_str(), O_WRONLY | O_CREAT | O_EXCL, all_may_write};
-  if (to.get() < 0) return errno;
-  int answer = to.write(text);
-  if (answer == 0 && exists && ::fchmod(to.get(), status.st_mode & permissions) != 0)
+  open_file file{name.c_str(), O_WRONLY | O_CREAT | O_EXCL, all_may_write};
+  if (file.get() < 0) return errno;
+  int answer = file.write(text);
+  if (answer == 0 && exists && ::fchmod(file.get(), status.st_mode & permissions) != 0)
     answer = errno;
-  const int end = to.close();
+  const int end = file.close();
   if (answer == 0) answer = end;
   if (answer == 0 && std::rename(name.c_str(), target.c_str()) != 0) answer = errno;
   if (answer != 0) ::unlink(name.c_str());

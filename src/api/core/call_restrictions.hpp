@@ -55,7 +55,7 @@ inline constinit std::atomic<bool> driver_is_blocked{false};
 // runs it.
 [[nodiscard]] inline bool can_free_now() noexcept {
   return !inside_host_function && !inside_user_destructor &&
-         active_capture_count.load(std::memory_order_relaxed) == 0 && !in_forked_child();
+         active_capture_count.load(std::memory_order_relaxed) == 0 && !os::in_forked_child();
 }
 
 }  // namespace weir::detail

@@ -46,7 +46,7 @@ std::string hint_in_verify_mode(errc code, const char* call) {
 }  // namespace
 
 std::string to_text(subject object) {
-  switch (object.what) {
+  switch (object.type) {
     case subject::kind::none: return {};
     case subject::kind::stream: return to_string(stream_ref{handle_of<CUstream_st>(object)});
     case subject::kind::event: return to_string(event_ref{handle_of<CUevent_st>(object)});
@@ -87,7 +87,7 @@ void throw_driver_error(errc answer, const char* call, subject object, call_site
 }
 
 void report_unhandled(errc code, const char* call, subject object) noexcept {
-  if (code == errc::deinitialized || in_forked_child()) return;
+  if (code == errc::deinitialized || os::in_forked_child()) return;
   if (code == errc::context_is_destroyed) forget_reset_contexts();
   if (any_capture_active()) attribute_failure(code, call, object, call_site{});
   try {

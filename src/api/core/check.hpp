@@ -32,30 +32,30 @@ struct subject {
   };
 
   constexpr subject() noexcept = default;
-  constexpr subject(stream_ref s) noexcept : what{kind::stream}, handle{s.get()} {}
-  constexpr subject(event_ref e) noexcept : what{kind::event}, handle{e.get()} {}
-  constexpr subject(weir::device gpu) noexcept : what{kind::device}, ordinal{gpu.ordinal()} {}
+  constexpr subject(stream_ref s) noexcept : type{kind::stream}, handle{s.get()} {}
+  constexpr subject(event_ref e) noexcept : type{kind::event}, handle{e.get()} {}
+  constexpr subject(weir::device gpu) noexcept : type{kind::device}, ordinal{gpu.ordinal()} {}
   constexpr subject(memory_pool_ref p) noexcept
-      : what{kind::pool}, ordinal{p.device().ordinal()}, handle{p.get()} {}
-  constexpr explicit subject(CUcontext context) noexcept : what{kind::context}, handle{context} {}
+      : type{kind::pool}, ordinal{p.device().ordinal()}, handle{p.get()} {}
+  constexpr explicit subject(CUcontext context) noexcept : type{kind::context}, handle{context} {}
   [[nodiscard]] static constexpr subject graph(CUgraph graph) noexcept {
-    return of(kind::graph, graph);
+    return make(kind::graph, graph);
   }
   [[nodiscard]] static constexpr subject graph_exec(CUgraphExec exec) noexcept {
-    return of(kind::graph_exec, exec);
+    return make(kind::graph_exec, exec);
   }
   [[nodiscard]] static constexpr subject memory(const void* address) noexcept {
-    return of(kind::memory, address);
+    return make(kind::memory, address);
   }
 
-  kind what = kind::none;
+  kind type = kind::none;
   int ordinal = 0;
   const void* handle = nullptr;
 
  private:
-  static constexpr subject of(kind what, const void* handle) noexcept {
+  static constexpr subject make(kind type, const void* handle) noexcept {
     subject s;
-    s.what = what;
+    s.type = type;
     s.handle = handle;
     return s;
   }

@@ -17,4 +17,10 @@ void first_failure::note_exception(const char* call_name) noexcept {
   }
 }
 
+errc current_error_code() noexcept {
+  first_failure failure;
+  failure.note_exception("");
+  return failure.code;
+}
+
 }  // namespace weir::detail

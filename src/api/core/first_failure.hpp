@@ -26,6 +26,10 @@ struct first_failure {
   void note_exception(const char* call_name) noexcept;
 };
 
+// Returns the code of the weir::error that is being handled. Any other exception counts as
+// out_of_memory.
+[[nodiscard]] errc current_error_code() noexcept;
+
 // Throws the noted failure, if there is one.
 inline void check(const first_failure& failure, subject object, call_site at) {
   if (failure.code != errc::success) [[unlikely]] {

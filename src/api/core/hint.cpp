@@ -8,168 +8,157 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <string_view>
 
 namespace weir::detail {
 namespace {
 
-bool is_value_operation(std::string_view call) noexcept {
-  return call.starts_with("cuStreamWaitValue") || call.starts_with("cuStreamWriteValue") ||
-         call == "cuStreamBatchMemOp";
-}
+struct hint_entry {
+  errc code;
+  std::string_view calls;  // names, separated by |; a * at the end stands for any rest
+  const char* hint;
+};
 
-const char* invalid_value_hint(std::string_view call) noexcept {
-  if (call.starts_with("cuMemcpy")) {
-    return "an address is null or points to the wrong kind of memory, or the copy exceeds "
-           "an allocation; check both addresses and the size";
+// The first entry that matches applies.
+constexpr hint_entry hints[] = {
+    {errc::closed, "*",
+     "keep the object open while it is used, and its owner as long as its references are used"},
+    {errc::not_permitted, "*",
+     "CUDA calls are not allowed in a host function; make the call in the thread that waits for "
+     "the host function"},
+    {errc::not_initialized, "*",
+     "a child process made by fork() cannot use its parent's driver; fork before the first use "
+     "of weir"},
+    {errc::invalid_value, "cuMemcpy*",
+     "an address is null or points to the wrong kind of memory, or the copy exceeds an "
+     "allocation; check both addresses and the size"},
+    {errc::invalid_value, "cuMemset*",
+     "the range is not device-accessible memory, exceeds its allocation, or is not made of whole "
+     "elements; fill a range inside a buffer or pinned_buffer"},
+    {errc::invalid_value, "cuMemFreeAsync",
+     "the address was not returned by cuMemAllocAsync, or was freed before; free each allocation "
+     "once, by its first address"},
+    {errc::invalid_value, "cuStreamWaitValue*|cuStreamWriteValue*|cuStreamBatchMemOp",
+     "the address or the condition is invalid; use a condition of weir::until, and a word "
+     "aligned to its size in pinned, registered or device memory that is neither managed nor "
+     "from a pool (a weir::wait_word, an element of a pinned_buffer or ipc_buffer)"},
+    {errc::invalid_value, "cuMemPrefetchAsync|cuMemAdvise|cuStreamAttachMemAsync",
+     "the memory is not managed, or the location does not exist; use a managed_buffer, and an "
+     "existing device or host NUMA node"},
+    {errc::invalid_value, "cuExternalMemoryGetMappedBuffer",
+     "the range exceeds the exporter's allocation, whose size the driver checks only now; map a "
+     "range inside it"},
+    {errc::invalid_value, "cuMemPoolGetAccess|cuMemPoolSetAccess",
+     "the pool is closed, or the device or the access is invalid; use an open pool, a device of "
+     "device::all() and pool_access::none or pool_access::read_write"},
+    {errc::invalid_value, "cuMemPoolCreate",
+     "the device does not exist, or the driver does not support this kind of pool; use other "
+     "memory or sharing in memory_pool_options"},
+    {errc::invalid_value, "cuDeviceSetMemPool",
+     "the pool is closed, holds no device memory, or belongs to another device; use an open pool "
+     "of device memory on this device"},
+    {errc::invalid_value, "cuMemPool*",
+     "the pool is closed, or is a default pool, which cannot be destroyed; use an open pool, and "
+     "destroy only pools that the program created"},
+    {errc::invalid_value, "cuDeviceGetAttribute",
+     "the driver does not know this attribute; use an older attribute or install a newer driver"},
+    {errc::invalid_value, "cuGraphLaunch",
+     "memory that the last launch allocated was not freed, or an object that the graph uses was "
+     "destroyed; free that memory or set instantiate_options::auto_free_on_launch, and keep the "
+     "objects alive"},
+    {errc::invalid_value, "cuStreamAddCallback|cuLaunchHostFunc",
+     "the function is null; pass a function"},
+    {errc::invalid_context, "cuEventElapsedTime",
+     "the events belong to different contexts; measure between events of one context"},
+    {errc::invalid_context, "cuIpcOpen*",
+     "the process that created the object cannot open its handle; use the object itself, or open "
+     "the handle in another process"},
+    {errc::invalid_context, "*",
+     "no valid context is current; make one current (weir::context_scope), or pass a stream that "
+     "was created on a device"},
+    {errc::invalid_device, "cuMemPoolSetAccess",
+     "the device does not exist, or is the pool's own, whose access cannot change; pass another "
+     "device of device::all()"},
+    {errc::invalid_device, "*", "the device does not exist; use a device of weir::device::all()"},
+    {errc::invalid_handle, "cuEventRecord",
+     "the event or the stream is closed, or they belong to different contexts; use an open event "
+     "and an open stream of one context"},
+    {errc::invalid_handle, "cuEventElapsedTime",
+     "an event is closed, was created without timing, or was never recorded; record two open "
+     "timed_events"},
+    {errc::invalid_handle, "*",
+     "the object was destroyed, or belongs to another context; use an open object of this "
+     "context"},
+    {errc::out_of_memory, "cuMemAllocFromPoolAsync",
+     "free memory, or wait for queued frees with pool.retrying() (not in a capture)"},
+    {errc::out_of_memory, "cuMemPoolCreate", "free memory, or set a smaller max_size"},
+    {errc::out_of_memory, "cuEventCreate",
+     "free memory, or raise the limit on open files (ulimit -n), because an event that is shared "
+     "with other processes needs a file descriptor"},
+    {errc::out_of_memory, "cuExternalMemoryGetMappedBuffer",
+     "free memory, or open the file descriptor for reading and writing (O_RDWR)"},
+    {errc::out_of_memory, "*",
+     "free memory, or wait for queued stream-ordered frees (stream.sync())"},
+    {errc::not_recorded, "*", "record both events before measuring the time between them"},
+    {errc::timing_disabled, "*", "use a timed_event (stream.record_timed())"},
+    {errc::not_ready, "cuEventElapsedTime",
+     "the later event is not done; wait for it first, or call weir::sync_elapsed()"},
+    {errc::captured_event, "*",
+     "the event was recorded in a capture and orders only the work inside that capture; record "
+     "it again outside before the host queries it or waits for it"},
+    {errc::stream_capture_unsupported, "*",
+     "the call cannot be recorded in a capture; make it before the capture begins or after it "
+     "ends"},
+    {errc::stream_capture_implicit, "*",
+     "the legacy default stream would wait for a capturing stream; use another stream, or "
+     "capture a non-blocking stream"},
+    {errc::stream_capture_invalidated, "*",
+     "an earlier call broke the capture; end it and capture again"},
+    {errc::stream_capture_merge, "*",
+     "the call would connect two different captures, and has broken them; end one capture before "
+     "connecting the streams"},
+    {errc::stream_capture_isolation, "*",
+     "the event was recorded outside the capture; record it in a stream that takes part in the "
+     "capture"},
+    {errc::not_supported, "cuStreamWaitValue*|cuStreamWriteValue*|cuStreamBatchMemOp",
+     "the device does not support this operation; check weir::wait_word_support(device) for "
+     "64-bit words, until::nor and flush"},
+    {errc::not_supported, "cuImportExternalMemory",
+     "the file cannot be sealed against shrinking; create the memfd with MFD_ALLOW_SEALING"},
+    {errc::context_is_destroyed, "*",
+     "the context was reset or released outside weir, which destroyed all objects created in it, "
+     "wait words included; create the objects again"},
+    {errc::unknown, "cuImportExternal*",
+     "the file descriptor does not refer to an object of the requested handle type; pass the "
+     "type that it was exported with"},
+    {errc::invalid_resource_configuration, "*",
+     "the resource cannot be split this way; ask for fewer multiprocessors or groups, and split "
+     "sm_resource::query(device) or sm_resource::query(context)"},
+    {errc::peer_access_unsupported, "*",
+     "the devices cannot access each other's memory; check device::can_access() first"},
+};
+
+bool matches_call(std::string_view calls, std::string_view call) noexcept {
+  for (;;) {
+    const std::size_t end = std::min(calls.find('|'), calls.size());
+    const std::string_view name = calls.substr(0, end);
+    if (name.ends_with('*') ? call.starts_with(name.substr(0, end - 1)) : call == name) return true;
+    if (end == calls.size()) return false;
+    calls.remove_prefix(end + 1);
   }
-  if (call.starts_with("cuMemset")) {
-    return "the range is not device-accessible memory, exceeds its allocation, or is not "
-           "made of whole elements; fill a range inside a buffer or pinned_buffer";
-  }
-  if (call == "cuMemFreeAsync")
-    return "the address was not returned by cuMemAllocAsync, or was freed before; free each "
-           "allocation once, by its first address";
-  if (is_value_operation(call)) {
-    return "the address or the condition is invalid; use a condition of weir::until, and a "
-           "word aligned to its size in pinned, registered or device memory that is neither "
-           "managed nor from a pool (a weir::wait_word, an element of a pinned_buffer or "
-           "ipc_buffer)";
-  }
-  if (call == "cuMemPrefetchAsync" || call == "cuMemAdvise" || call == "cuStreamAttachMemAsync") {
-    return "the memory is not managed, or the location does not exist; use a "
-           "managed_buffer, and an existing device or host NUMA node";
-  }
-  if (call == "cuExternalMemoryGetMappedBuffer") {
-    return "the range exceeds the exporter's allocation, whose size the driver checks only "
-           "now; map a range inside it";
-  }
-  if (call == "cuMemPoolGetAccess" || call == "cuMemPoolSetAccess") {
-    return "the pool is closed, or the device or the access is invalid; use an open pool, a "
-           "device of device::all() and pool_access::none or pool_access::read_write";
-  }
-  if (call == "cuMemPoolCreate")
-    return "the device does not exist, or the driver does not support this kind of pool; "
-           "use other memory or sharing in memory_pool_options";
-  if (call == "cuDeviceSetMemPool")
-    return "the pool is closed, holds no device memory, or belongs to another device; use "
-           "an open pool of device memory on this device";
-  if (call.starts_with("cuMemPool"))
-    return "the pool is closed, or is a default pool, which cannot be destroyed; use an "
-           "open pool, and destroy only pools that the program created";
-  if (call == "cuDeviceGetAttribute")
-    return "the driver does not know this attribute; use an older attribute or install a "
-           "newer driver";
-  if (call == "cuGraphLaunch") {
-    return "memory that the last launch allocated was not freed, or an object that the "
-           "graph uses was destroyed; free that memory or set "
-           "instantiate_options::auto_free_on_launch, and keep the objects alive";
-  }
-  if (call == "cuStreamAddCallback" || call == "cuLaunchHostFunc")
-    return "the function is null; pass a function";
-  return "";
 }
 
 }  // namespace
 
 const char* hint_for(errc code, const char* call) noexcept {
   if (loses_context(static_cast<abi::CUresult>(code))) {
-    return "work that was queued earlier failed, and the context is lost; restart the "
-           "process";
+    return "work that was queued earlier failed, and the context is lost; restart the process";
   }
-  const std::string_view name = call;
-  switch (code) {
-    case errc::closed:
-      return "keep the object open while it is used, and its owner as long as its references "
-             "are used";
-    case errc::not_permitted:
-      return "CUDA calls are not allowed in a host function; make the call in the thread that "
-             "waits for the host function";
-    case errc::not_initialized:
-      return "a child process made by fork() cannot use its parent's driver; fork before the "
-             "first use of weir";
-    case errc::invalid_value: return invalid_value_hint(name);
-    case errc::invalid_context:
-      if (name == "cuEventElapsedTime")
-        return "the events belong to different contexts; measure between events of one context";
-      if (name.starts_with("cuIpcOpen"))
-        return "the process that created the object cannot open its handle; use the object "
-               "itself, or open the handle in another process";
-      return "no valid context is current; make one current (weir::context_scope), or pass a "
-             "stream that was created on a device";
-    case errc::invalid_device:
-      if (name == "cuMemPoolSetAccess")
-        return "the device does not exist, or is the pool's own, whose access cannot change; "
-               "pass another device of device::all()";
-      return "the device does not exist; use a device of weir::device::all()";
-    case errc::invalid_handle:
-      if (name == "cuEventRecord")
-        return "the event or the stream is closed, or they belong to different contexts; use an "
-               "open event and an open stream of one context";
-      if (name == "cuEventElapsedTime")
-        return "an event is closed, was created without timing, or was never recorded; record "
-               "two open timed_events";
-      return "the object was destroyed, or belongs to another context; use an open object of "
-             "this context";
-    case errc::out_of_memory:
-      if (name == "cuMemAllocFromPoolAsync") {
-        return "free memory, or wait for queued frees with pool.retrying() (not in a capture)";
-      }
-      if (name == "cuMemPoolCreate") return "free memory, or set a smaller max_size";
-      if (name == "cuEventCreate") {
-        return "free memory, or raise the limit on open files (ulimit -n), because an event "
-               "that is shared with other processes needs a file descriptor";
-      }
-      if (name == "cuExternalMemoryGetMappedBuffer") {
-        return "free memory, or open the file descriptor for reading and writing (O_RDWR)";
-      }
-      return "free memory, or wait for queued stream-ordered frees (stream.sync())";
-    case errc::not_recorded: return "record both events before measuring the time between them";
-    case errc::timing_disabled: return "use a timed_event (stream.record_timed())";
-    case errc::not_ready:
-      if (name == "cuEventElapsedTime")
-        return "the later event is not done; wait for it first, or call weir::sync_elapsed()";
-      return "";
-    case errc::captured_event:
-      return "the event was recorded in a capture and orders only the work inside that "
-             "capture; record it again outside before the host queries it or waits for it";
-    case errc::stream_capture_unsupported:
-      return "the call cannot be recorded in a capture; make it before the capture begins or "
-             "after it ends";
-    case errc::stream_capture_implicit:
-      return "the legacy default stream would wait for a capturing stream; use another "
-             "stream, or capture a non-blocking stream";
-    case errc::stream_capture_invalidated:
-      return "an earlier call broke the capture; end it and capture again";
-    case errc::stream_capture_merge:
-      return "the call would connect two different captures, and has broken them; end one "
-             "capture before connecting the streams";
-    case errc::stream_capture_isolation:
-      return "the event was recorded outside the capture; record it in a stream that takes "
-             "part in the capture";
-    case errc::not_supported:
-      if (is_value_operation(name))
-        return "the device does not support this operation; check "
-               "weir::wait_word_support(device) for 64-bit words, until::nor and flush";
-      if (name == "cuImportExternalMemory")
-        return "the file cannot be sealed against shrinking; create the memfd with "
-               "MFD_ALLOW_SEALING";
-      return "";
-    case errc::context_is_destroyed:
-      return "the context was reset or released outside weir, which destroyed all objects "
-             "created in it, wait words included; create the objects again";
-    case errc::unknown:
-      if (name.starts_with("cuImportExternal"))
-        return "the file descriptor does not refer to an object of the requested handle type; "
-               "pass the type that it was exported with";
-      return "";
-    case errc::invalid_resource_configuration:
-      return "the resource cannot be split this way; ask for fewer multiprocessors or groups, "
-             "and split sm_resource::of(device) or sm_resource::of(context)";
-    case errc::peer_access_unsupported:
-      return "the devices cannot access each other's memory; check device::can_access() first";
-    default: return "";
-  }
+  const auto* const entry = std::ranges::find_if(
+      hints, [&](const hint_entry& e) { return e.code == code && matches_call(e.calls, call); });
+  return entry == std::end(hints) ? "" : entry->hint;
 }
 
 namespace {

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-void print(std::exception_ptr failure) noexcept {
+void print_to_stderr(std::exception_ptr failure) noexcept {
   try {
     std::rethrow_exception(std::move(failure));
   } catch (const std::exception& e) {
@@ -23,16 +23,17 @@ void print(std::exception_ptr failure) noexcept {
   }
 }
 
-constinit std::atomic<unhandled_error_handler> current_handler{&print};
+constinit std::atomic<unhandled_error_handler> current_handler{&print_to_stderr};
 
 }  // namespace
 
 unhandled_error_handler set_unhandled_error_handler(unhandled_error_handler handler) noexcept {
-  return current_handler.exchange(handler != nullptr ? handler : &print, std::memory_order_acq_rel);
+  return current_handler.exchange(handler != nullptr ? handler : &print_to_stderr,
+                                  std::memory_order_acq_rel);
 }
 
 void detail::call_unhandled_error_handler(std::exception_ptr failure) noexcept {
-  if (in_forked_child()) return;
+  if (os::in_forked_child()) return;
   current_handler.load(std::memory_order_acquire)(std::move(failure));
 }
 

@@ -6,9 +6,9 @@
 #include "api/capture/capture_registry.hpp"
 #include "api/core/call_restrictions.hpp"
 #include "api/core/never_destroyed.hpp"
-#include "api/deferred/exit_policy.hpp"
-#include "api/deferred/task_epochs.hpp"
+#include "api/deferred/task_queue.hpp"
 #include "api/device/device_wait.hpp"
+#include "driver/relaxed_thread_mode.hpp"
 #include "os/at_exit.hpp"
 #include "os/forked_child.hpp"
 #include "os/signal_blocker.hpp"
@@ -18,11 +18,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
+#include <limits>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -31,6 +33,9 @@ namespace detail {
 namespace {
 
 using std::chrono::microseconds;
+
+// How long exit waits for deferred tasks.
+constexpr std::chrono::seconds exit_timeout{1};
 
 // The interval between retries of tasks that cannot be done yet. It starts at the minimum and
 // doubles up to the maximum.
@@ -43,34 +48,13 @@ constexpr microseconds max_delay{5000};
 void relax_capture_mode() noexcept {
   const driver_table* const calls = try_driver();
   if (calls == nullptr) return;
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  report_if_failed(calls->cuThreadExchangeStreamCaptureMode(&mode),
-                   "cuThreadExchangeStreamCaptureMode", {});
+  relaxed_thread_mode mode{*calls};
+  mode.keep();
+  report_if_failed(mode.answer(), "cuThreadExchangeStreamCaptureMode", {});
 }
 
-// Destroyed before any static if a task calls exit() on the reclaimer thread. Stops all rounds,
-// since a static's destructor may join a thread that waits for one. If another thread is already
-// exiting the process, leaves the exit to that thread.
-class reclaimer_exit_sentinel {
- public:
-  reclaimer_exit_sentinel(task_epochs& epochs, const exit_policy& policy) noexcept
-      : epochs_{epochs}, exit_{policy} {}
-  reclaimer_exit_sentinel(const reclaimer_exit_sentinel&) = delete;
-  reclaimer_exit_sentinel& operator=(const reclaimer_exit_sentinel&) = delete;
-  ~reclaimer_exit_sentinel() {
-    if (in_forked_child()) return;
-    {
-      const std::lock_guard hold{epochs_.mutex()};
-      epochs_.stop();
-    }
-    while (exit_.exit_has_started()) ::pause();
-  }
-
- private:
-  task_epochs& epochs_;
-  const exit_policy& exit_;
-};
-
+// Runs tasks in passes. A pass runs each task once that was deferred before the pass began, oldest
+// first. The tasks that a task defers are run directly after it.
 class reclaimer {
  public:
   // Never destroyed: destructors of statics defer tasks, and the thread uses it until the process
@@ -81,206 +65,213 @@ class reclaimer {
   }
 
   void defer(deferred_task& task) noexcept {
-    if (is_reclaimer_thread()) return epochs_.defer_from_task(task);
-    const bool first = epochs_.defer(task);
-    // The task stays in the queue, since the child has no reclaimer thread.
-    if (in_forked_child()) return;
+    unfinished_.fetch_add(1, std::memory_order_relaxed);
+    if (is_reclaimer_thread()) {
+      task.epoch = running_epoch_ & epoch_mask;
+      return nested_.append(task);
+    }
+    task.epoch = epoch_.load(std::memory_order_acquire) & epoch_mask;
+    const bool first = queue_.push(task);
+    // The task stays in the queue: there is no thread in a child, and none that runs after exit.
+    if (os::in_forked_child() || stopped_) return;
     // Only the first task of a burst pays for waking the thread. While there is no thread, each
     // task tries to start it.
-    if (first || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
-    // Statics that are destroyed after the drain at exit defer further tasks, which get a drain of
-    // their own.
-    if (exit_.needs_another_drain()) schedule_exit_drain();
+    if ((first || !has_thread()) && start()) work_available_.notify_one();
   }
 
   [[nodiscard]] std::size_t unfinished() const noexcept {
-    return in_forked_child() || epochs_.is_stopped() ? 0 : epochs_.unfinished();
+    return os::in_forked_child() || stopped_ ? 0 : unfinished_.load(std::memory_order_acquire);
   }
 
   // Waits until all tasks deferred so far, and the tasks that these defer, are done. Does not wait
   // for tasks that wait for a capture.
   void drain() noexcept {
-    if (nothing_to_drain()) return;
-    if (!start()) return;
-    std::unique_lock lock{epochs_.mutex()};
-    const epoch target_epoch = begin_round();
-    epochs_.progress().wait(lock, [&] { return epochs_.has_finished(target_epoch); });
+    if (is_reclaimer_thread() || unfinished() == 0 || !start()) return;
+    std::unique_lock lock{mutex_};
+    progress_.wait(lock, [this, last = end_epoch()] { return is_drained(last); });
   }
 
-  // Like drain(), but gives up on tasks that wait longer than exit_policy allows.
-  void drain_at_exit() noexcept {
-    const bool is_own_drain = exit_.begin_drain();
-    if (nothing_to_drain() || !start()) {
-      if (!is_own_drain) exit_.other_threads_are_done({});
-      return;
-    }
-    std::unique_lock lock{epochs_.mutex()};
-    epoch target_epoch = begin_round();
-    for (; is_still_stalled(); target_epoch = begin_round()) {
-      if (give_up(*stalled_step_, target_epoch)) return;
-    }
-    for (int stalled_waits = 0;;) {
-      const bool waits_for_devices = exit_.waits_for_devices();
-      const bool only_devices = epochs_.has_run(target_epoch);
-      const std::uint64_t last_step = epochs_.step();
-      const auto wait_start = std::chrono::steady_clock::now();
-      const auto is_over = [&] {
-        return waits_for_devices ? epochs_.has_finished(target_epoch)
-                                 : epochs_.has_run(target_epoch);
-      };
-      if (epochs_.progress().wait_for(lock, exit_policy::stall_timeout, is_over)) {
-        if (!is_own_drain)
-          exit_.other_threads_are_done(std::chrono::steady_clock::now() - wait_start);
-        return;
-      }
-      const bool is_progressing =
-          epochs_.is_in_user_code() || (!is_own_drain && !epochs_.is_blocked_in_call(last_step));
-      if (!only_devices && is_progressing && (is_own_drain || exit_.has_time_for_other_threads()))
-        continue;
-      if (!is_own_drain) return abandon_remaining(lock, target_epoch);
-      stalled_waits = epochs_.is_blocked_in_call(last_step) ? stalled_waits + 1 : 0;
-      if (only_devices || stalled_waits == exit_policy::stalls_before_skipping_devices)
-        exit_.stop_waiting_for_devices();
-      if (stalled_waits < exit_policy::stalls_before_giving_up) continue;
-      if (give_up(last_step, target_epoch)) return;
-      stalled_waits = 0;
-      target_epoch = begin_round();
-    }
+  // Called at exit, before statics are destroyed if possible. Drains until the timeout and then
+  // stops the thread, so that it uses nothing that is destroyed.
+  void exit() noexcept {
+    if (os::in_forked_child()) return;
+    const bool drains = !is_reclaimer_thread() && unfinished() != 0 && start();
+    std::unique_lock lock{mutex_};
+    if (std::exchange(exiting_, true)) return;
+    const auto is_over = [this, last = end_epoch()] { return is_drained(last); };
+    if (drains && !progress_.wait_for(lock, exit_timeout, is_over))
+      driver_is_blocked = true;  // destructors of statics do not wait for the call in progress
+    stopped_ = true;
+    progress_.notify_all();
+    progress_.wait(lock, [this] { return !in_user_code_; });
+  }
+
+  [[nodiscard]] bool has_thread() const noexcept {
+    return thread_.load(std::memory_order_relaxed) != std::thread::id{};
+  }
+
+  // Lets exit() on this thread stop the reclaimer thread before any static is destroyed.
+  static void watch_exit() noexcept {
+    static constexpr auto begin_exit = [](reclaimer* self) { self->begin_exit(); };
+    static thread_local const std::unique_ptr<reclaimer, decltype(begin_exit)> watcher{&instance()};
   }
 
   [[nodiscard]] bool is_reclaimer_thread() const noexcept {
     return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed);
   }
 
-  // If this is exit(), handlers registered with std::atexit() from here on run before all
-  // destructors of statics. If exit() was called on the reclaimer thread, waits here: that thread
-  // goes on to destroy statics, and no other thread may.
-  void exit_may_have_started() noexcept {
-    while (epochs_.is_stopped()) ::pause();
-    exit_.exit_may_have_started();
-    register_at_exit([] { instance().exit_.set_exit_started(); });
-  }
-
-  [[nodiscard]] bool can_wait_for_device() const noexcept {
-    return !is_reclaimer_thread() || exit_.waits_for_devices();
-  }
-
  private:
-  using epoch = task_epochs::epoch;
+  // Incremented by each drain, which waits for the tasks of earlier epochs.
+  using epoch = unsigned long long;
+  static constexpr epoch epoch_mask = ~epoch{0} >> 1U;
+  static constexpr epoch no_epoch = std::numeric_limits<epoch>::max();
 
-  [[nodiscard]] bool nothing_to_drain() const noexcept {
-    return in_forked_child() || is_reclaimer_thread() || unfinished() == 0;
+  // Called by exit() before it destroys statics, and by pthread_exit().
+  void begin_exit() noexcept {
+    if (os::in_forked_child()) return;
+    {
+      std::unique_lock lock{mutex_};
+      if (is_reclaimer_thread()) in_user_code_ = false;  // a destructor called exit()
+      progress_.notify_all();
+      while (exiting_) work_available_.wait(lock);  // another thread destroys the statics
+    }
+    register_exit();
   }
-
-  // Called on the exiting thread. Makes tasks that exit no longer waits for run no destructors of
-  // the program later, since these could use statics that are being destroyed.
-  void abandon_remaining(std::unique_lock<std::mutex>& lock, epoch target_epoch) noexcept {
-    if (!epochs_.has_run(target_epoch)) epochs_.suspend_user_tasks(target_epoch);
-    while (!epochs_.has_run(target_epoch) && epochs_.is_in_user_code())
-      epochs_.progress().wait_for(lock, std::chrono::milliseconds{1});
-  }
-  bool give_up(std::uint64_t step, epoch target_epoch) noexcept {
-    if (!epochs_.suspend_user_tasks_at(step, target_epoch)) return false;
-    stalled_step_ = step;
-    driver_is_blocked = true;
-    return true;
-  }
-  // Returns true if the reclaimer thread has made no progress since give_up(). Called on the
-  // exiting thread.
-  [[nodiscard]] bool is_still_stalled() noexcept {
-    if (!stalled_step_) return false;
-    if (epochs_.step() == *stalled_step_) return true;
-    stalled_step_.reset();
-    driver_is_blocked = false;
-    return false;
+  // During exit(), the registered function runs next.
+  static void register_exit() noexcept {
+    os::register_at_exit([] { instance().exit(); });
   }
 
-  // Requires the lock.
-  epoch begin_round() noexcept {
+  // Both require the lock. The first ends the epoch of the tasks deferred so far and returns it;
+  // the second returns true when the tasks of that epoch and of earlier ones are done.
+  [[nodiscard]] epoch end_epoch() noexcept {
     work_available_.notify_one();
-    return epochs_.end_epoch();
+    return epoch_.fetch_add(1, std::memory_order_release);
   }
-
-  void wake() noexcept {
-    if (start()) work_available_.notify_one();
-  }
-
-  static void schedule_exit_drain() noexcept {
-    register_at_exit([] { instance().drain_at_exit(); });
+  [[nodiscard]] bool is_drained(epoch last) const noexcept {
+    return done_through_ >= last || stopped_;
   }
 
   // Starts the thread if it does not run yet. Returns true if it runs.
   bool start() noexcept {
     {
-      const std::lock_guard hold{epochs_.mutex()};
-      if (started_) return true;
+      const std::lock_guard hold{mutex_};
+      if (has_thread()) return true;
       try {
-        const signal_blocker none_here;
-        std::thread{[this] { run(); }}.detach();
-        started_ = true;
+        const os::signal_blocker none_here;
+        std::thread started{[this] { run(); }};
+        thread_ = started.get_id();  // before the thread begins a task, which needs the lock
+        started.detach();
       } catch (...) {
-        // There is no thread, or no memory for one. The tasks stay in the queue, and the next one
-        // tries again.
-        return false;
+        return false;  // no memory for a thread: the next task tries again
       }
     }
     // Called without the lock: a thread that forks may hold the lock of atexit() and wait for this
     // thread.
-    schedule_exit_drain();
+    register_exit();
     return true;
   }
 
   void run() {
-    // Set here, because a task may read it before the starting thread continues.
-    thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    static thread_local const reclaimer_exit_sentinel end{epochs_, exit_};
-    epochs_.run_driver_calls([] { return relax_capture_mode(), true; });
-    microseconds delay = min_delay;
-    for (;;) {
-      const task_epochs::round last =
-          epochs_.run([] { return any_capture_active() && remove_ended_captures(); });
-      if (!last.must_repeat) sleep(last, delay);
+    watch_exit();
+    relax_capture_mode();
+    for (microseconds delay = min_delay;;) {
+      const epoch end = epoch_.load(std::memory_order_acquire);
+      run_pass();
+      sleep(end, delay);
     }
+  }
+
+  void run_pass() noexcept {
+    oldest_busy_ = no_epoch;
+    checked_captures_ = false;
+    task_list tasks = std::exchange(retry_, {});
+    tasks.append(queue_.take_all());
+    while (!tasks.empty()) {
+      run(tasks.pop());
+      while (!nested_.empty()) run(nested_.pop());
+    }
+  }
+
+  void run(deferred_task& task) noexcept {
+    running_epoch_ = task.epoch;
+    begin(task);
+    task_result result = task.runs_user_code ? run_user_destructor(task) : task.run(task);
+    // The capture that the task waits for may have ended without notice.
+    if (result == task_result::capture_active && !std::exchange(checked_captures_, true) &&
+        any_capture_active() && remove_ended_captures())
+      result = task.run(task);
+    if (result == task_result::done) {
+      unfinished_.fetch_sub(1, std::memory_order_release);
+      return;
+    }
+    if (result == task_result::busy) oldest_busy_ = std::min(oldest_busy_, running_epoch_);
+    retry_.append(task);
+  }
+
+  // Does not return after exit has stopped this thread.
+  void begin(const deferred_task& task) noexcept {
+    std::unique_lock lock{mutex_};
+    publish(running_epoch_ - 1);
+    work_available_.wait(lock, [this] { return !stopped_; });
+    in_user_code_ = task.runs_user_code;
+  }
+
+  [[nodiscard]] task_result run_user_destructor(deferred_task& task) noexcept {
+    inside_user_destructor = true;
+    const task_result result = task.run(task);
+    inside_user_destructor = false;
+    const std::lock_guard hold{mutex_};
+    in_user_code_ = false;
+    progress_.notify_all();
+    return result;
+  }
+
+  // Requires the lock. Publishes that this pass has run all tasks up to that epoch.
+  void publish(epoch through) noexcept {
+    through = std::min(through, oldest_busy_ - 1);
+    if (through <= done_through_) return;
+    done_through_ = through;
+    progress_.notify_all();
   }
 
   // Sleeps until there is work. While tasks wait, sleeps at most for the delay.
-  void sleep(const task_epochs::round& last, microseconds& delay) {
-    std::unique_lock lock{epochs_.mutex()};
-    epochs_.finish_round(last);
-    const auto has_work = [&] { return epochs_.needs_another_round(last); };
-    if (last.busy + last.captured == 0) {
+  void sleep(epoch end, microseconds& delay) {
+    std::unique_lock lock{mutex_};
+    publish(end - 1);
+    const auto has_work = [&] { return !queue_.empty() || epoch_ != end; };
+    if (retry_.empty()) {
       work_available_.wait(lock, has_work);
       delay = min_delay;
-    } else if (work_available_.wait_for(lock, delay, has_work)) {
-      delay = min_delay;
     } else {
-      delay = std::min(2 * delay, max_delay);
+      const bool woken = work_available_.wait_for(lock, delay, has_work);
+      delay = woken ? min_delay : std::min(2 * delay, max_delay);
     }
   }
 
-  task_epochs epochs_;
-  exit_policy exit_;
+  task_queue queue_;
+  std::atomic<std::size_t> unfinished_{0};
+  std::atomic<epoch> epoch_{1};
   std::atomic<std::thread::id> thread_{};
-  std::condition_variable work_available_;  // used with the mutex of epochs_
-  bool started_ = false;                    // guarded by that mutex
-  // The reclaimer thread's step when exit gave up. Used by the exiting thread only.
-  std::optional<std::uint64_t> stalled_step_;
+
+  // Used by the reclaimer thread only.
+  task_list retry_;   // tasks that could not be done yet
+  task_list nested_;  // tasks that the running task has deferred
+  epoch running_epoch_ = 0;
+  epoch oldest_busy_ = no_epoch;   // of this pass
+  bool checked_captures_ = false;  // in this pass
+
+  std::mutex mutex_;  // never held while a task runs
+  std::condition_variable work_available_;
+  std::condition_variable progress_;
+  bool exiting_ = false;
+  std::atomic<bool> stopped_{false};  // written with the lock
+  bool in_user_code_ = false;         // while a destructor of the program runs
+  epoch done_through_ = 0;            // all tasks up to this epoch are done
 };
 
-// Destroyed by exit() on the main thread, before any static. Some C libraries also destroy it when
-// the main thread ends.
-struct main_thread_exit_sentinel {
-  main_thread_exit_sentinel() = default;
-  main_thread_exit_sentinel(const main_thread_exit_sentinel&) = delete;
-  main_thread_exit_sentinel& operator=(const main_thread_exit_sentinel&) = delete;
-  ~main_thread_exit_sentinel() {
-    if (!in_forked_child()) reclaimer::instance().exit_may_have_started();
-  }
-};
-
-// Runs after all handlers registered with std::atexit() and after the destructors of statics.
-[[gnu::destructor]] void drain_after_statics() noexcept {
-  if (!in_forked_child()) reclaimer::instance().drain_at_exit();
+[[gnu::constructor]] void watch_exit_of_main_thread() noexcept {
+  if (::gettid() == ::getpid()) reclaimer::watch_exit();
 }
 
 }  // namespace
@@ -294,18 +285,6 @@ void defer_user_destructor(deferred_task& task) noexcept {
   task.runs_user_code = true;
   reclaimer::instance().defer(task);
 }
-
-void install_exit_sentinel() noexcept {
-  static thread_local constinit bool is_done = false;
-  if (std::exchange(is_done, true) || ::gettid() != ::getpid()) return;
-  static thread_local const main_thread_exit_sentinel end;
-}
-
-[[gnu::constructor]] static void install_main_thread_exit_sentinel() noexcept {
-  install_exit_sentinel();
-}
-
-bool can_wait_for_device() noexcept { return reclaimer::instance().can_wait_for_device(); }
 
 device_wait_guard::device_wait_guard() noexcept
     : on_reclaimer_thread_{reclaimer::instance().is_reclaimer_thread()} {

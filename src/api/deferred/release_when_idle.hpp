@@ -18,19 +18,20 @@
 
 namespace weir::detail {
 
-// Calls free(failure) once on the reclaimer thread, when frees are allowed and no stream uses the
-// memory. `failure` is the first failure of recording the uses. A free that returns a task_result
-// other than done is called again. Does not block.
-template <class Free>
-void free_when_idle(std::unique_ptr<pending_uses> uses, Free free) noexcept {
-  defer([uses = std::move(uses), free = std::move(free), snapshot_taken = false,
+// Calls free(failure) once on the reclaimer thread, when frees are allowed and all uses are done,
+// of which any may be null. `failure` is the first failure of recording the uses. A free that
+// returns a task_result other than done is called again. Does not block.
+template <class Free, class... Uses>
+void free_when_idle(Free free, Uses... uses) noexcept {
+  defer([free = std::move(free), ... uses = std::move(uses), snapshot_taken = false,
          failure = first_failure{}]() mutable {
     if (!can_free_now()) return task_result::capture_active;
-    if (uses != nullptr && !snapshot_taken && !uses->snapshot_unless_captured(failure))
+    const auto all = [&](const auto& holds) { return ((uses == nullptr || holds(*uses)) && ...); };
+    if (!snapshot_taken && !all([&](auto& list) { return list.snapshot_unless_captured(failure); }))
       return task_result::capture_active;
     snapshot_taken = true;
-    if (uses != nullptr && !uses->done()) return task_result::busy;
-    uses.reset();
+    if (!all([](auto& list) { return list.done(); })) return task_result::busy;
+    (uses.reset(), ...);
     if constexpr (std::is_void_v<std::invoke_result_t<Free&, first_failure>>) {
       free(failure);
       return task_result::done;

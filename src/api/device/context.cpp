@@ -7,7 +7,6 @@
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/deferred/reclaimer.hpp"
-#include "api/device/device_wait.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 
@@ -63,8 +62,8 @@ context_ref current_context(call_site at) {
 }
 
 device current_device(call_site at) {
-  const context_ref now = current_context(at);
-  return now ? now.device(at) : device{0};
+  const context_ref current = current_context(at);
+  return current ? current.device(at) : device{0};
 }
 
 context::context(weir::device gpu, call_site at)
@@ -90,7 +89,6 @@ context& context::operator=(context&& other) noexcept {
 context::~context() {
   if (closed()) return;
   detail::run_or_defer([gpu = device_] {
-    if (!detail::can_wait_for_device()) return;
     detail::report_if_failed(detail::driver().cuDevicePrimaryCtxRelease_v2(gpu.ordinal()),
                              "cuDevicePrimaryCtxRelease", gpu);
   });

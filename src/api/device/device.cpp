@@ -8,21 +8,31 @@
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 
+#include <array>
 #include <cstring>
+#include <memory>
 
 namespace weir {
 namespace {
 
 // Caches a copy of a text from the driver; it is never freed. If two threads race, one copy is
 // kept.
-const char* cache_text(std::atomic<const char*>& slot, const char* text) {
-  const std::size_t size = std::strlen(text) + 1;
-  char* const copy = new char[size];
-  std::memcpy(copy, text, size);
-  const char* cached = nullptr;
-  if (slot.compare_exchange_strong(cached, copy, std::memory_order_acq_rel)) return copy;
-  delete[] copy;
-  return cached;
+// Returns a text of the device, which is queried once and then kept for the whole program.
+const char* cached_text(device gpu, std::atomic<const char*> detail::device_record::*slot,
+                        abi::CUresult (*detail::driver_table::*query)(char*, int, abi::CUdevice),
+                        const char* call, call_site at) {
+  std::atomic<const char*>& text_slot = detail::record_of(gpu, call, at).*slot;
+  const char* cached = text_slot.load(std::memory_order_acquire);
+  if (cached != nullptr) return cached;
+  std::array<char, 256> text{};
+  detail::check((detail::driver().*query)(text.data(), text.size(), detail::driver_device(gpu, at)),
+                call, gpu, at);
+  const std::size_t size = std::strlen(text.data()) + 1;
+  std::unique_ptr<char[]> copy{new char[size]};
+  std::memcpy(copy.get(), text.data(), size);
+  return text_slot.compare_exchange_strong(cached, copy.get(), std::memory_order_acq_rel)
+             ? copy.release()
+             : cached;
 }
 
 }  // namespace
@@ -42,23 +52,13 @@ int device::count() noexcept {
 device_list device::all() noexcept { return device_list{count()}; }
 
 const char* device::name(call_site at) const {
-  detail::device_record& record = detail::record_of(*this, "cuDeviceGetName", at);
-  if (const char* cached = record.name.load(std::memory_order_acquire)) return cached;
-  char text[256] = {};
-  detail::check(
-      detail::driver().cuDeviceGetName(text, sizeof text, detail::driver_device(*this, at)),
-      "cuDeviceGetName", *this, at);
-  return cache_text(record.name, text);
+  return cached_text(*this, &detail::device_record::name, &detail::driver_table::cuDeviceGetName,
+                     "cuDeviceGetName", at);
 }
 
 const char* device::pci_bus_id(call_site at) const {
-  detail::device_record& record = detail::record_of(*this, "cuDeviceGetPCIBusId", at);
-  if (const char* cached = record.pci_bus_id.load(std::memory_order_acquire)) return cached;
-  char text[64] = {};
-  detail::check(
-      detail::driver().cuDeviceGetPCIBusId(text, sizeof text, detail::driver_device(*this, at)),
-      "cuDeviceGetPCIBusId", *this, at);
-  return cache_text(record.pci_bus_id, text);
+  return cached_text(*this, &detail::device_record::pci_bus_id,
+                     &detail::driver_table::cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", at);
 }
 
 device_uuid device::uuid(call_site at) const {

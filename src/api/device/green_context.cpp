@@ -55,14 +55,14 @@ sm_resource::sm_resource(weir::device gpu, const void* resource) noexcept : devi
   coscheduled_alignment_ = parsed.sm.smCoscheduledAlignment;
 }
 
-sm_resource sm_resource::of(weir::device gpu, call_site at) {
+sm_resource sm_resource::query(weir::device gpu, call_site at) {
   abi::CUdevResource found{};
   check(driver().cuDeviceGetDevResource(detail::driver_device(gpu, at), &found, sm),
         "cuDeviceGetDevResource", gpu, at);
   return sm_resource{gpu, &found};
 }
 
-sm_resource sm_resource::of(context_ref context, call_site at) {
+sm_resource sm_resource::query(context_ref context, call_site at) {
   const weir::device gpu = context.device(at);
   abi::CUdevResource found{};
   check(driver().cuCtxGetDevResource(context.get(), &found, sm), "cuCtxGetDevResource",
@@ -70,7 +70,9 @@ sm_resource sm_resource::of(context_ref context, call_site at) {
   return sm_resource{gpu, &found};
 }
 
-sm_resource sm_resource::of(stream_ref stream, call_site at) { return of(stream.context(at), at); }
+sm_resource sm_resource::query(stream_ref stream, call_site at) {
+  return query(stream.context(at), at);
+}
 
 sm_split sm_resource::split(unsigned groups, unsigned min_count, sm_split_options options,
                             call_site at) const {

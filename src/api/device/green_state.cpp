@@ -63,7 +63,7 @@ abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
 }
 
 errc green_state::release() noexcept {
-  if (in_forked_child()) return errc::success;  // the context belongs to the parent
+  if (os::in_forked_child()) return errc::success;  // the context belongs to the parent
   {
     // Decremented under the lock, so that no other thread can acquire a context that is being
     // destroyed.
@@ -75,7 +75,7 @@ errc green_state::release() noexcept {
     green_state_count.fetch_sub(1, std::memory_order_release);
   }
   if (can_free_now()) return destroy();
-  defer([this] {
+  run_or_defer([this] {
     const abi::CUcontext ended = context;
     if (const errc answer = destroy(); answer != errc::success) {
       report_unhandled(answer, "cuGreenCtxDestroy", subject{ended});

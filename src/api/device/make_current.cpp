@@ -8,9 +8,9 @@ namespace weir::detail {
 
 CUcontext current_context_handle(call_site at) {
   require_outside_host_function("cuCtxGetCurrent", {}, at);
-  CUcontext now = nullptr;
-  check(driver().cuCtxGetCurrent(&now), "cuCtxGetCurrent", {}, at);
-  return now;
+  CUcontext current = nullptr;
+  check(driver().cuCtxGetCurrent(&current), "cuCtxGetCurrent", {}, at);
+  return current;
 }
 
 bool push_current(CUcontext context, call_site at) {

@@ -29,46 +29,47 @@ namespace {
 // lock.
 class peer_pairs {
  public:
-  void acquire(int from, int to, call_site at) {
+  void acquire(int accessing, int accessed, call_site at) {
     const std::lock_guard lock{mutex_};
-    const auto entry = find(from, to);
+    const auto entry = find(accessing, accessed);
     if (entry != pairs_.end()) {
       ++entry->holders;
       return;
     }
     pairs_.reserve(pairs_.size() + 1);
-    const CUcontext peer_context = primary_context(device{to}, at);
-    const make_current current{primary_context(device{from}, at), at};
+    const CUcontext peer_context = primary_context(device{accessed}, at);
+    const make_current current{primary_context(device{accessing}, at), at};
     const relaxed_capture_mode guard{at};
     const CUresult answer = driver().cuCtxEnablePeerAccess(peer_context, 0);
     const bool was_enabled = answer == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-    if (!was_enabled) check(answer, "cuCtxEnablePeerAccess", device{from}, at);
-    pairs_.push_back({from, to, 1, was_enabled});
+    if (!was_enabled) check(answer, "cuCtxEnablePeerAccess", device{accessing}, at);
+    pairs_.push_back({accessing, accessed, 1, was_enabled});
   }
 
-  void release(int from, int to, call_site at) {
+  void release(int accessing, int accessed, call_site at) {
     const std::lock_guard lock{mutex_};
-    const auto entry = find(from, to);
+    const auto entry = find(accessing, accessed);
     if (--entry->holders != 0) return;
     const bool was_enabled = entry->was_enabled;
     pairs_.erase(entry);
     if (was_enabled) return;
-    const make_current current{primary_context(device{from}, at), at};
+    const make_current current{primary_context(device{accessing}, at), at};
     const relaxed_capture_mode guard{at};
-    check(driver().cuCtxDisablePeerAccess(primary_context(device{to}, at)),
-          "cuCtxDisablePeerAccess", device{from}, at);
+    check(driver().cuCtxDisablePeerAccess(primary_context(device{accessed}, at)),
+          "cuCtxDisablePeerAccess", device{accessing}, at);
   }
 
  private:
   struct pair {
-    int from;
-    int to;
+    int accessing;
+    int accessed;
     int holders;
     bool was_enabled;  // before weir enabled it, so it is never disabled
   };
-  std::vector<pair>::iterator find(int from, int to) {
-    return std::find_if(pairs_.begin(), pairs_.end(),
-                        [=](const pair& p) { return p.from == from && p.to == to; });
+  std::vector<pair>::iterator find(int accessing, int accessed) {
+    return std::find_if(pairs_.begin(), pairs_.end(), [=](const pair& p) {
+      return p.accessing == accessing && p.accessed == accessed;
+    });
   }
 
   std::mutex mutex_;
@@ -80,26 +81,27 @@ peer_pairs& peer_access_pairs() {
   return *all;
 }
 
-void release_noexcept(int from, int to) noexcept {
-  report_failure_of(device{from}, "cuCtxDisablePeerAccess",
-                    [&] { peer_access_pairs().release(from, to, call_site{}); });
+void release_noexcept(int accessing, int accessed) noexcept {
+  report_failure_of(device{accessing}, "cuCtxDisablePeerAccess",
+                    [&] { peer_access_pairs().release(accessing, accessed, call_site{}); });
 }
 
 }  // namespace
 }  // namespace detail
 
-int peer_attribute_of(device from, device to, peer_attribute attribute_id, call_site at) {
+int peer_attribute_of(device accessing, device accessed, peer_attribute attribute_id,
+                      call_site at) {
   int value = 0;
   check(driver().cuDeviceGetP2PAttribute(
             &value, static_cast<abi::CUdevice_P2PAttribute>(attribute_id),
-            detail::driver_device(from, at), detail::driver_device(to, at)),
-        "cuDeviceGetP2PAttribute", from, at);
+            detail::driver_device(accessing, at), detail::driver_device(accessed, at)),
+        "cuDeviceGetP2PAttribute", accessing, at);
   return value;
 }
 
-peer_access::peer_access(device from, device to, call_site at)
-    : accessing_device_{from.ordinal()}, accessed_device_{to.ordinal()} {
-  detail::require_outside_host_function("cuCtxEnablePeerAccess", from, at);
+peer_access::peer_access(device accessing, device accessed, call_site at)
+    : accessing_device_{accessing.ordinal()}, accessed_device_{accessed.ordinal()} {
+  detail::require_outside_host_function("cuCtxEnablePeerAccess", accessing, at);
   detail::peer_access_pairs().acquire(accessing_device_, accessed_device_, at);
 }
 
@@ -116,14 +118,14 @@ peer_access& peer_access::operator=(peer_access&& other) noexcept {
 
 peer_access::~peer_access() {
   if (closed()) return;
-  detail::run_or_defer([from = accessing_device_, to = accessed_device_]() noexcept {
-    detail::release_noexcept(from, to);
+  detail::run_or_defer([accessing = accessing_device_, accessed = accessed_device_]() noexcept {
+    detail::release_noexcept(accessing, accessed);
   });
 }
 
 void peer_access::close(call_site at) {
   if (closed()) return;
-  detail::require_outside_host_function("cuCtxDisablePeerAccess", from(), at);
+  detail::require_outside_host_function("cuCtxDisablePeerAccess", accessing_device(), at);
   detail::peer_access_pairs().release(std::exchange(accessing_device_, -1), accessed_device_, at);
 }
 

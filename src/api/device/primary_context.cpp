@@ -21,14 +21,14 @@ constinit std::array<device_record, max_devices> records;
 
 // Packs two small numbers and a flag, set once the numbers were queried, into one word that a
 // single store sets.
-constexpr std::uint64_t known = std::uint64_t{1} << 63;
+constexpr std::uint64_t queried_bit = std::uint64_t{1} << 63;
 
-constexpr std::uint64_t pack(priority_range range) noexcept {
-  return known | static_cast<std::uint64_t>(range.least & 0x7fff) << 16 |
+constexpr std::uint64_t pack_range(priority_range range) noexcept {
+  return queried_bit | static_cast<std::uint64_t>(range.least & 0x7fff) << 16 |
          static_cast<std::uint64_t>(range.greatest & 0x7fff);
 }
 
-constexpr int unpack(std::uint64_t bits) noexcept {
+constexpr int unpack_priority(std::uint64_t bits) noexcept {
   const int value = static_cast<int>(bits & 0x7fff);
   return value >= 0x4000 ? value - 0x8000 : value;
 }
@@ -95,15 +95,20 @@ context_info context_info_of(CUcontext context, call_site at) {
   const make_current current{context, at};
   CUdevice handle = 0;
   check(driver().cuCtxGetDevice(&handle), "cuCtxGetDevice", subject{context}, at);
-  // In all known drivers a device's handle is its ordinal. If the primary context is inactive, this
-  // is another context. Then primary_context() is not called, since it would create the primary
-  // one, with all its memory.
+  // In all known drivers a device's handle is its ordinal. If the primary context is
+  // inactive, this is another context. Then primary_context() is not called, since it would create
+  // the primary one, with all its memory.
   const weir::device gpu{handle};
   unsigned flags = 0;
   int active = 0;
   check(driver().cuDevicePrimaryCtxGetState(handle, &flags, &active), "cuDevicePrimaryCtxGetState",
         gpu, at);
   return {handle, active != 0 && primary_context(gpu, at) == context};
+}
+
+CUcontext current_or_primary_context(call_site at) {
+  const CUcontext current = current_context_handle(at);
+  return current != nullptr ? current : primary_context(weir::device{}, at);
 }
 
 priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) {
@@ -114,10 +119,10 @@ priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) 
     priority_range range;
     check(driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
           "cuCtxGetStreamPriorityRange", gpu, at);
-    packed = pack(range);
+    packed = pack_range(range);
     record.priorities.store(packed, std::memory_order_relaxed);
   }
-  return {unpack(packed >> 16), unpack(packed)};
+  return {unpack_priority(packed >> 16), unpack_priority(packed)};
 }
 
 void check_priority(weir::device gpu, CUcontext context, int priority, const char* call,

@@ -49,6 +49,9 @@ struct context_info {
 };
 [[nodiscard]] context_info context_info_of(abi::CUcontext context, call_site at);
 
+// Returns the calling thread's current context, or else the primary context of device 0.
+[[nodiscard]] abi::CUcontext current_or_primary_context(call_site at);
+
 // Returns the priority range of a device's streams. `context` is any context of that device.
 [[nodiscard]] priority_range priorities_of(weir::device gpu, abi::CUcontext context, call_site at);
 // Throws, naming the range, if the priority is outside it.

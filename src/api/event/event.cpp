@@ -9,12 +9,13 @@
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/event_completion.hpp"
 #include "api/core/check.hpp"
+#include "api/core/first_failure.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/deferred/reclaimer.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
 #include "api/profiler/names.hpp"
-#include "api/stream/backoff.hpp"
+#include "os/poll_until.hpp"
 
 #include <utility>
 
@@ -47,7 +48,7 @@ bool event_ref::done_slow(detail::direct_status status, call_site at) const {
   return true;
 }
 
-errc event_ref::try_done_slow() const noexcept {
+errc event_ref::status_slow() const noexcept {
   if (const errc unusable = detail::check_open(handle_); unusable != errc::success) return unusable;
   const detail::driver_table* const driver = detail::try_driver();
   if (driver == nullptr) return errc::not_initialized;
@@ -70,10 +71,12 @@ void event_ref::sync(call_site at) const {
   check(driver().cuEventSynchronize(mark), "cuEventSynchronize", *this, at);
 }
 
+// A wait for a completion would differ: after a timeout the reactor could still query the event,
+// which could then not be recorded in a capture.
 bool event_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
   require_open(*this, "cuEventQuery", at);
   detail::require_sync_allowed("weir::event::sync_for", at);
-  const errc answer = detail::poll_until(timeout, [this] { return try_done(); });
+  const errc answer = os::poll_until(timeout, errc::not_ready, [this] { return status(); });
   if (answer == errc::not_ready) return false;
   if (answer != errc::success) detail::throw_error(answer, "cuEventQuery", *this, at);
   return true;
@@ -189,8 +192,7 @@ errc failure_reason(timed_event_ref start, timed_event_ref end) {
     if (e.created_with_timing()) return errc::not_recorded;
     // A pending event was recorded, so it must have been created without timing. A completed event
     // may have either fault.
-    return event_ref{e}.try_done() == errc::not_ready ? errc::timing_disabled
-                                                      : errc::invalid_handle;
+    return event_ref{e}.status() == errc::not_ready ? errc::timing_disabled : errc::invalid_handle;
   }
   // Each event can be measured alone, so they belong to different contexts.
   return errc::invalid_context;

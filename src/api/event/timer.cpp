@@ -64,7 +64,7 @@ std::vector<timing> timings::all(call_site at) const {
   return records.all();
 }
 
-std::optional<timing> timings::of(std::string_view name, call_site at) const {
+std::optional<timing> timings::find(std::string_view name, call_site at) const {
   std::vector<timing> known = all(at);
   const auto found = std::ranges::find(known, name, &timing::name);
   if (found == known.end()) return std::nullopt;

@@ -45,7 +45,7 @@ void release_now_or_later(green_state& state, bool now) noexcept {
 }  // namespace
 
 timing_store::~timing_store() {
-  if (in_forked_child()) return;  // the events belong to the parent
+  if (os::in_forked_child()) return;  // the events belong to the parent
   const bool now = can_destroy_now();
   for (const measurement& measured : pending_) {
     if (has_ended(measured.context)) continue;
@@ -149,7 +149,7 @@ void timing_store::recycle(unsigned long long context, CUevent event) noexcept {
 }
 
 void timing_store::release_event(unsigned long long context, CUevent event) noexcept {
-  if (in_forked_child()) return;
+  if (os::in_forked_child()) return;
   const std::lock_guard lock{lock_};
   recycle(context, event);
 }

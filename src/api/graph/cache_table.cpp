@@ -26,7 +26,7 @@ void cache_table::claim::drop_exec() noexcept {
 }
 
 keep_alive_ref cache_table::claim::store_exec(keep_alive_ref exec, unsigned long long version,
-                                              cache_use how) noexcept {
+                                              cache_use use) noexcept {
   keep_alive_ref previous;
   const std::lock_guard lock{table_.lock_};
   previous = std::exchange(entry_.exec, exec);
@@ -34,7 +34,7 @@ keep_alive_ref cache_table::claim::store_exec(keep_alive_ref exec, unsigned long
   entry_.ready = !entry_.is_invalidated;
   entry_.retry_interval = 0;
   entry_.remaining_skips = 0;
-  table_.increment(how);
+  table_.increment(use);
   return exec;
 }
 
@@ -193,8 +193,8 @@ void cache_table::clear() noexcept {
   while (oldest_ != nullptr) remove(*oldest_, removed);
 }
 
-void cache_table::increment(cache_use how) noexcept {
-  switch (how) {
+void cache_table::increment(cache_use use) noexcept {
+  switch (use) {
     case cache_use::replayed: ++counts_.replayed; break;
     case cache_use::captured: ++counts_.captured; break;
     case cache_use::updated: ++counts_.updated; break;
@@ -204,9 +204,9 @@ void cache_table::increment(cache_use how) noexcept {
   }
 }
 
-void cache_table::record_use(cache_use how) noexcept {
+void cache_table::record_use(cache_use use) noexcept {
   const std::lock_guard lock{lock_};
-  increment(how);
+  increment(use);
 }
 
 graph_cache_counts cache_table::counts() const noexcept {

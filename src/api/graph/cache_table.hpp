@@ -47,8 +47,8 @@ class cache_table {
     bool removed = false;         // taken out of the table while busy
     bool is_invalidated = false;  // invalidated while busy
 
-    [[nodiscard]] bool matches(const cache_key& other) const {
-      return type.equal(key, other.value);
+    [[nodiscard]] bool matches(const cache_key& searched) const {
+      return type.equal(key, searched.value);
     }
 
     // The last attempt, if it produced no executable.
@@ -75,7 +75,7 @@ class cache_table {
     void drop_exec() noexcept;
     // Makes `exec` the executable of `version`. Returns a reference for the launch.
     [[nodiscard]] keep_alive_ref store_exec(keep_alive_ref exec, unsigned long long version,
-                                            cache_use how) noexcept;
+                                            cache_use use) noexcept;
     void record_failure(unsigned long long version, const error& failure) noexcept;
 
    private:
@@ -105,7 +105,7 @@ class cache_table {
   void erase(const cache_key& key);
   void clear() noexcept;
 
-  void record_use(cache_use how) noexcept;
+  void record_use(cache_use use) noexcept;
   [[nodiscard]] graph_cache_counts counts() const noexcept;
   [[nodiscard]] std::optional<error> last_failure() const;
 
@@ -128,7 +128,7 @@ class cache_table {
   void touch(entry& used) noexcept;
   void link(entry& newest) noexcept;
   void unlink(entry& victim) noexcept;
-  void increment(cache_use how) noexcept;
+  void increment(cache_use use) noexcept;
 
   mutable std::mutex lock_;
   const std::size_t capacity_;

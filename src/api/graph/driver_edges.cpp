@@ -25,11 +25,11 @@ CUresult with_ordinary(CUresult answer, CUgraphEdgeData* data, const std::size_t
 
 }  // namespace
 
-CUresult get_edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data,
+CUresult get_edges(CUgraph graph, CUgraphNode* sources, CUgraphNode* targets, CUgraphEdgeData* data,
                    std::size_t* count) noexcept {
-  const CUresult answer = driver().cuGraphGetEdges_v2(graph, from, to, data, count);
+  const CUresult answer = driver().cuGraphGetEdges_v2(graph, sources, targets, data, count);
   if (answer != lacking) return answer;
-  return with_ordinary(driver().cuGraphGetEdges(graph, from, to, count), data, count);
+  return with_ordinary(driver().cuGraphGetEdges(graph, sources, targets, count), data, count);
 }
 
 CUresult get_dependencies(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
@@ -46,18 +46,19 @@ CUresult get_dependents(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* d
   return with_ordinary(driver().cuGraphNodeGetDependentNodes(node, nodes, count), data, count);
 }
 
-CUresult connect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+CUresult connect(CUgraph graph, const CUgraphNode* sources, const CUgraphNode* targets,
                  const CUgraphEdgeData* data, std::size_t count) noexcept {
-  const CUresult answer = driver().cuGraphAddDependencies_v2(graph, from, to, data, count);
+  const CUresult answer = driver().cuGraphAddDependencies_v2(graph, sources, targets, data, count);
   if (answer != lacking || !all_ordinary(data, count)) return answer;
-  return driver().cuGraphAddDependencies(graph, from, to, count);
+  return driver().cuGraphAddDependencies(graph, sources, targets, count);
 }
 
-CUresult disconnect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+CUresult disconnect(CUgraph graph, const CUgraphNode* sources, const CUgraphNode* targets,
                     const CUgraphEdgeData* data, std::size_t count) noexcept {
-  const CUresult answer = driver().cuGraphRemoveDependencies_v2(graph, from, to, data, count);
+  const CUresult answer =
+      driver().cuGraphRemoveDependencies_v2(graph, sources, targets, data, count);
   if (answer != lacking || !all_ordinary(data, count)) return answer;
-  return driver().cuGraphRemoveDependencies(graph, from, to, count);
+  return driver().cuGraphRemoveDependencies(graph, sources, targets, count);
 }
 
 CUresult set_frontier(CUstream stream, CUgraphNode* nodes, const CUgraphEdgeData* data,

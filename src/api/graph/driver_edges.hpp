@@ -12,16 +12,18 @@ namespace weir::detail {
 // lacks it. Functions from before CUDA 12.3 have no edge data: all data are 0 then, and others are
 // answered with CALL_REQUIRES_NEWER_DRIVER. `data` may be null.
 
-[[nodiscard]] CUresult get_edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+[[nodiscard]] CUresult get_edges(CUgraph graph, CUgraphNode* sources, CUgraphNode* targets,
                                  CUgraphEdgeData* data, std::size_t* count) noexcept;
 [[nodiscard]] CUresult get_dependencies(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
                                         std::size_t* count) noexcept;
 [[nodiscard]] CUresult get_dependents(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* data,
                                       std::size_t* count) noexcept;
-[[nodiscard]] CUresult connect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                               const CUgraphEdgeData* data, std::size_t count) noexcept;
-[[nodiscard]] CUresult disconnect(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                  const CUgraphEdgeData* data, std::size_t count) noexcept;
+[[nodiscard]] CUresult connect(CUgraph graph, const CUgraphNode* sources,
+                               const CUgraphNode* targets, const CUgraphEdgeData* data,
+                               std::size_t count) noexcept;
+[[nodiscard]] CUresult disconnect(CUgraph graph, const CUgraphNode* sources,
+                                  const CUgraphNode* targets, const CUgraphEdgeData* data,
+                                  std::size_t count) noexcept;
 
 // Driver: cuStreamUpdateCaptureDependencies.
 [[nodiscard]] CUresult set_frontier(CUstream stream, CUgraphNode* nodes,

@@ -20,8 +20,8 @@ using detail::require_open_exec;
 
 namespace {
 
-[[noreturn, gnu::cold]] void fail_switching(abi::CUresult answer, const char* call, graph_node node,
-                                            call_site at) {
+[[noreturn, gnu::cold]] void fail_enabling(abi::CUresult answer, const char* call, graph_node node,
+                                           call_site at) {
   // Does not query the node's kind, because a GPU's driver may crash if the node was destroyed.
   detail::throw_error(
       static_cast<errc>(answer), call, to_string(node),
@@ -35,7 +35,7 @@ void set_enabled(CUgraphExec_st* handle, graph_node node, unsigned enabled, call
   CUgraphExec_st* const exec = require_open_exec(handle, call, at);
   const abi::CUresult answer =
       driver().cuGraphNodeSetEnabled(exec, detail::require_open(node, call, at), enabled);
-  if (answer != abi::CUDA_SUCCESS) fail_switching(answer, call, node, at);
+  if (answer != abi::CUDA_SUCCESS) fail_enabling(answer, call, node, at);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ bool graph_exec::enabled(graph_node node, call_site at) const {
   unsigned enabled = 0;
   const abi::CUresult answer =
       driver().cuGraphNodeGetEnabled(exec, detail::require_open(node, call, at), &enabled);
-  if (answer != abi::CUDA_SUCCESS) fail_switching(answer, call, node, at);
+  if (answer != abi::CUDA_SUCCESS) fail_enabling(answer, call, node, at);
   return enabled != 0;
 }
 

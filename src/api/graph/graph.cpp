@@ -11,6 +11,7 @@
 #include "api/graph/graph_checks.hpp"
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/node_calls.hpp"
+#include "api/graph/user_object.hpp"
 #include "api/memory/captured_memory.hpp"
 
 #include <utility>
@@ -58,17 +59,10 @@ void detail::keep_in_graph(CUgraph_st* graph, deferred_task& object, call_site a
   } pending{&object};
   const graph_ref named_graph{graph};
   CUgraph_st* const handle = require_open(named_graph, "cuUserObjectCreate", at);
-  abi::CUuserObject owner = nullptr;
-  check(driver().cuUserObjectCreate(&owner, &object, &release_kept_object, 1,
-                                    abi::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-        "cuUserObjectCreate", subject::graph(handle), at);
+  const abi::CUuserObject owner =
+      create_user_object(&object, &release_kept_object, subject::graph(handle), at);
   pending.object = nullptr;
-  const abi::CUresult answer =
-      driver().cuGraphRetainUserObject(handle, owner, 1, abi::CU_GRAPH_USER_OBJECT_MOVE);
-  if (answer == abi::CUDA_SUCCESS) return;
-  report_if_failed(driver().cuUserObjectRelease(owner, 1), "cuUserObjectRelease",
-                   subject::graph(handle));
-  check(answer, "cuGraphRetainUserObject", subject::graph(handle), at);
+  move_to_graph(handle, owner, at);
 }
 
 graph::graph(call_site at) : graph_ref{detail::closed_handle<CUgraph_st>()} {

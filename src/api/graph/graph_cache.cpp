@@ -36,16 +36,16 @@ bool is_refusal_in_capture(errc code) noexcept {
 // Updates the executable of the entry to match the graph, or instantiates a new one.
 struct exec_result {
   detail::keep_alive_ref exec;
-  cache_use how = cache_use::captured;
+  cache_use use = cache_use::captured;
 };
 exec_result make_exec(detail::cache_table::claim& claim, const graph& source,
                       const instantiate_options& options, call_site at) {
   exec_result result;
   if (detail::cached_exec* const previous = claim.exec(); previous != nullptr) {
-    result.how = cache_use::reinstantiated;
+    result.use = cache_use::reinstantiated;
     if (!claim.is_exec_in_use()) {
       try {
-        if (previous->held.update(source, at)) return {claim.share(), cache_use::updated};
+        if (previous->value.update(source, at)) return {claim.share(), cache_use::updated};
       } catch (const error&) {  // try a new one
         claim.drop_exec();
       }
@@ -81,12 +81,7 @@ graph_cache_base::graph_cache_base(const graph_cache_options& options, call_site
   // Instantiation would refuse these options too, and every body would run without a graph forever.
   if (options.capacity == 0)
     throw_error(errc::invalid_value, call, "", "the capacity is 0; use at least 1", at);
-  if (!is_valid_mode(options.capture.mode)) {
-    throw_error(errc::invalid_value, call, "",
-                "the capture mode is not a value of weir::capture_mode; use global, own_thread "
-                "or relaxed",
-                at);
-  }
+  require_valid_mode(options.capture.mode, call, {}, at);
   if (options.instantiate.auto_free_on_launch && options.instantiate.device_launch) {
     throw_error(errc::invalid_value, call, "",
                 "a graph that the device launches cannot free memory on launch; choose one of "
@@ -116,7 +111,7 @@ cache_use graph_cache_base::run(stream_ref stream, const cache_key& key, unsigne
   if (!found) [[unlikely]] {
     return capture_and_run(stream, key, identity.context, version, body, at);
   }
-  static_cast<const cached_exec*>(found.get())->held.launch(stream, at);
+  static_cast<const cached_exec*>(found.get())->value.launch(stream, at);
   return cache_use::replayed;
 }
 
@@ -142,7 +137,7 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
     return run_in_capture(stream, body);  // the capture was started directly through the driver
   if (is_legacy(stream.get())) return run_eagerly(stream, body, at);
   cache_table::lookup_result found = table_->find_or_claim(key, context, version);
-  cache_use how = cache_use::replayed;
+  cache_use use = cache_use::replayed;
   if (found.claimed != nullptr) {
     cache_table::claim claim{*table_, *found.claimed};
     bool body_runs = false;
@@ -156,8 +151,8 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
         return running.finish();
       }();
       exec_result result = make_exec(claim, recorded, instantiate_, at);
-      how = result.how;
-      found.ready = claim.store_exec(std::move(result.exec), version, how);
+      use = result.use;
+      found.ready = claim.store_exec(std::move(result.exec), version, use);
     } catch (const error& e) {
       // No work has been queued so far.
       const bool can_run_eagerly = body_runs ? is_refusal_in_capture(e.result())
@@ -167,8 +162,8 @@ cache_use graph_cache_base::capture_and_run(stream_ref stream, const cache_key& 
     }
   }
   if (!found.ready) return run_eagerly(stream, body, at);
-  static_cast<const cached_exec*>(found.ready.get())->held.launch(stream, at);
-  return how;
+  static_cast<const cached_exec*>(found.ready.get())->value.launch(stream, at);
+  return use;
 }
 
 }  // namespace detail

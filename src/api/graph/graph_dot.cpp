@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/graph/graph_dot.cpp - a graph in the DOT format of the driver.
+// api/graph/graph_dot.cpp - a graph in the DOT format of the driver, with what weir stores about
+// its nodes.
 #include <weir/core/to_string.hpp>
 #include <weir/graph/graph.hpp>
 
 #include "api/core/atomic_file.hpp"
 #include "api/core/check.hpp"
+#include "api/graph/dot_attributes.hpp"
 #include "api/graph/graph_checks.hpp"
+#include "api/profiler/names.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 
@@ -23,6 +27,8 @@ using detail::require_open;
 using detail::subject;
 
 namespace {
+
+constexpr const char* dot_call = "cuGraphDebugDotPrint";
 
 // A file without a name. The operating system always removes it.
 class anonymous_file {
@@ -61,15 +67,27 @@ class anonymous_file {
   int descriptor_;
 };
 
+std::string driver_dot(graph_ref g, unsigned flags, call_site at) {
+  const anonymous_file file{g, at};
+  check(driver().cuGraphDebugDotPrint(g.get(), file.path().c_str(), flags), dot_call,
+        subject::graph(g.get()), at);
+  return file.text();
+}
+
 }  // namespace
 
 std::string graph_ref::dot(dot_detail details, call_site at) const {
-  constexpr const char* call = "cuGraphDebugDotPrint";
-  CUgraph_st* const handle = require_open(*this, call, at);
-  const anonymous_file file{*this, at};
-  check(driver().cuGraphDebugDotPrint(handle, file.path().c_str(), static_cast<unsigned>(details)),
-        call, subject::graph(handle), at);
-  return file.text();
+  CUgraph_st* const handle = require_open(*this, dot_call, at);
+  std::string text = driver_dot(*this, static_cast<unsigned>(details), at);
+  const detail::dot_attributes attributes = detail::attributes_of_nodes(handle);
+  if (attributes.empty() && detail::name_count.load(std::memory_order_relaxed) == 0) return text;
+  constexpr unsigned handles = static_cast<unsigned>(dot_detail::handles) |
+                               static_cast<unsigned>(dot_detail::event_parameters);
+  const std::string statements =
+      detail::attribute_statements(text, driver_dot(*this, handles, at), attributes);
+  if (const std::size_t end = text.rfind('}'); end != std::string::npos)
+    text.insert(end, statements);
+  return text;
 }
 
 void graph_ref::write_dot(const std::string& path, dot_detail details, call_site at) const {

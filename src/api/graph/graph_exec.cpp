@@ -58,7 +58,7 @@ void release_captured_memory(detail::exec_state* state) noexcept {
   if (state != nullptr) state->captured.release_all();
 }
 
-void destroy(CUgraphExec_st* handle) noexcept {
+void destroy_exec(CUgraphExec_st* handle) noexcept {
   detail::first_failure failure;
   {
     const detail::relaxed_capture_mode guard{failure};
@@ -69,17 +69,35 @@ void destroy(CUgraphExec_st* handle) noexcept {
 
 // Returns the completion of work that was just queued. The message of an error says that it was
 // queued.
-completion completion_of_queued(stream_ref stream, const char* what, call_site at) {
+completion completion_of_queued(stream_ref stream, const char* operation, call_site at) {
   try {
     return stream.completion(at);
   } catch (const error& e) {
     detail::throw_error(
         e.result(), e.call(), detail::to_text(stream),
-        std::string{what} +
+        std::string{operation} +
             " has been queued, but its completion cannot be tracked; wait for it with sync() "
             "of the stream",
         at);
   }
+}
+
+struct end_state {
+  void operator()(detail::exec_state* state) const noexcept { detail::exec_state::end(state); }
+};
+using exec_state_ptr = std::unique_ptr<detail::exec_state, end_state>;
+
+// Returns what weir stores about an executable of the graph; null if there is nothing to store.
+exec_state_ptr make_state(CUgraph_st* graph, CUctx_st* context) {
+  detail::tag_list tags = detail::get_tags(graph);
+  const bool is_green = detail::is_green(context);
+  if (tags.tags.empty() && !is_green && !detail::any_captured_memory()) return nullptr;
+  exec_state_ptr state{new detail::exec_state};
+  state->tags = std::move(tags);
+  if (detail::green_state* const share = is_green ? detail::acquire_green_state(context) : nullptr)
+    state->keep_green_context(*share);
+  state->captured.add(graph);
+  return state;
 }
 
 }  // namespace
@@ -93,27 +111,10 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
     params.flags |= abi::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
     params.hUploadStream = detail::require_launch_stream(*upload_in, "cuGraphUpload", at);
   }
-  if (context == nullptr) context = detail::current_context_handle(at);
-  if (context == nullptr) context = detail::primary_context(device{}, at);
+  if (context == nullptr) context = detail::current_or_primary_context(at);
   const detail::make_current current{context, at};
   const detail::relaxed_capture_mode guard{at};
-  struct end_state {
-    void operator()(detail::exec_state* unused) const noexcept { detail::exec_state::end(unused); }
-  };
-  std::unique_ptr<detail::exec_state, end_state> state;
-  if (detail::tag_list tags = detail::get_tags(handle); !tags.tags.empty()) {
-    state.reset(new detail::exec_state);
-    state->tags = std::move(tags);
-  }
-  if (detail::is_green(context)) {
-    if (state == nullptr) state.reset(new detail::exec_state);
-    if (detail::green_state* const share = detail::acquire_green_state(context))
-      state->keep_green_context(*share);
-  }
-  if (detail::any_captured_memory()) [[unlikely]] {
-    if (state == nullptr) state.reset(new detail::exec_state);
-    state->captured.add(handle);
-  }
+  exec_state_ptr state = make_state(handle, context);
   abi::CUgraphExec created = nullptr;
   const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&created, handle, &params);
   if (answer != abi::CUDA_SUCCESS) detail::fail_instantiation(answer, params, source, at);
@@ -161,7 +162,7 @@ graph_exec::~graph_exec() {
   if (closed()) return;
   detail::destroy_or_defer([handle = handle_, state = state_] {
     release_captured_memory(state);
-    destroy(handle);
+    destroy_exec(handle);
     detail::exec_state::end(state);
   });
 }
@@ -174,9 +175,9 @@ void graph_exec::launch(stream_ref stream, call_site at) const {
     detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
     return;
   }
-  const bool to_mark = state_->track_launch(stream, at);
+  const bool needs_end_mark = state_->track_launch(stream, at);
   detail::check(detail::driver().cuGraphLaunch(exec, launch_stream), call, stream, at);
-  if (to_mark) state_->mark_launch_end(stream, at);
+  if (needs_end_mark) state_->mark_launch_end(stream, at);
 }
 
 void graph_exec::upload(stream_ref stream, call_site at) const {
@@ -186,15 +187,15 @@ void graph_exec::upload(stream_ref stream, call_site at) const {
                 "cuGraphUpload", stream, at);
 }
 
-completion graph_exec::launch_async(stream_ref stream, call_site at) const {
-  constexpr const char* call = "weir::graph_exec::launch_async";
+completion graph_exec::launch_with_completion(stream_ref stream, call_site at) const {
+  constexpr const char* call = "weir::graph_exec::launch_with_completion";
   detail::prepare_completion(stream, call, at);
   launch(stream, at);
   return completion_of_queued(stream, "the launch", at);
 }
 
-completion graph_exec::upload_async(stream_ref stream, call_site at) const {
-  constexpr const char* call = "weir::graph_exec::upload_async";
+completion graph_exec::upload_with_completion(stream_ref stream, call_site at) const {
+  constexpr const char* call = "weir::graph_exec::upload_with_completion";
   detail::prepare_completion(stream, call, at);
   upload(stream, at);
   return completion_of_queued(stream, "the upload", at);

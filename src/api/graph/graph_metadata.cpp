@@ -2,11 +2,12 @@
 // api/graph/graph_metadata.cpp - the store of graph metadata, its lifetime, and its copies.
 #include "api/graph/graph_metadata.hpp"
 
-#include "api/capture/driver_frontier.hpp"
 #include "api/core/check.hpp"
 #include "api/core/never_destroyed.hpp"
 #include "api/graph/graph_parts.hpp"
+#include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
+#include "api/graph/user_object.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -35,6 +36,12 @@ guarded_metadata_store& metadata_store() {
 
 locked_metadata_store::locked_metadata_store()
     : store_{metadata_store().store}, lock_{metadata_store().lock} {}
+
+void locked_graph_metadata::lock(CUgraph graph) {
+  lock_ = std::unique_lock{metadata_store().lock};
+  store_ = &metadata_store().store;
+  metadata_ = store_->find(graph);
+}
 
 node_metadata& graph_metadata_store::metadata_of(graph_metadata& owner_metadata, CUgraphNode node) {
   const auto [metadata, is_inserted] = owner_metadata.nodes.try_emplace(node);
@@ -97,7 +104,7 @@ struct metadata_destructor {
 
 void CUDA_CB destroy_metadata(void* data) {
   const std::unique_ptr<metadata_destructor> owned{static_cast<metadata_destructor*>(data)};
-  if (in_forked_child()) return;
+  if (os::in_forked_child()) return;
   const locked_metadata_store store;
   const graph_metadata* const found = store->find(owned->graph);
   if (found == nullptr || found->id != owned->id) return;
@@ -114,19 +121,11 @@ void ensure_metadata(CUgraph graph, call_site at) {
     if (store->find(graph) != nullptr) return;
     destructor->id = ++store->last_id;
   }
-  const subject named_graph = subject::graph(graph);
   const unsigned long long id = destructor->id;
-  CUuserObject object = nullptr;
-  check(driver().cuUserObjectCreate(&object, destructor.get(), &destroy_metadata, 1,
-                                    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-        "cuUserObjectCreate", named_graph, at);
+  const CUuserObject object =
+      create_user_object(destructor.get(), &destroy_metadata, subject::graph(graph), at);
   static_cast<void>(destructor.release());
-  if (const CUresult answer =
-          driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
-      answer != CUDA_SUCCESS) {
-    report_if_failed(driver().cuUserObjectRelease(object, 1), "cuUserObjectRelease", named_graph);
-    check(answer, "cuGraphRetainUserObject", named_graph, at);
-  }
+  move_to_graph(graph, object, at);
   const locked_metadata_store store;
   store->graphs.try_emplace(graph).first->second.id = id;
   store->update_count();

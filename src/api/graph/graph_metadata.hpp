@@ -30,7 +30,7 @@ namespace weir::detail {
 // Number of graphs with metadata. It is mostly 0, so that a lookup costs one load.
 inline constinit std::atomic<int> graph_metadata_count{0};
 [[nodiscard]] inline bool any_graph_metadata() noexcept {
-  return graph_metadata_count.load(std::memory_order_relaxed) != 0 && !in_forked_child();
+  return graph_metadata_count.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
 }
 
 // Creates the metadata of a graph that is not part of another, and the user object that removes
@@ -137,6 +137,33 @@ class locked_metadata_store {
  private:
   graph_metadata_store& store_;
   std::lock_guard<std::mutex> lock_;
+};
+
+// Exclusive access to the metadata of one graph. False if the graph has no metadata. Locks nothing
+// while no graph has metadata.
+class locked_graph_metadata {
+ public:
+  explicit locked_graph_metadata(CUgraph graph) {
+    if (any_graph_metadata()) lock(graph);
+  }
+  explicit operator bool() const noexcept { return metadata_ != nullptr; }
+  graph_metadata* operator->() const noexcept { return metadata_; }
+  graph_metadata& operator*() const noexcept { return *metadata_; }
+  [[nodiscard]] graph_metadata_store& store() const noexcept { return *store_; }
+
+  // Returns null if the graph or the node has no metadata.
+  [[nodiscard]] node_metadata* find_node(CUgraphNode node) const noexcept {
+    if (metadata_ == nullptr) return nullptr;
+    const auto found = metadata_->nodes.find(node);
+    return found == metadata_->nodes.end() ? nullptr : &found->second;
+  }
+
+ private:
+  void lock(CUgraph graph);
+
+  std::unique_lock<std::mutex> lock_;
+  graph_metadata_store* store_ = nullptr;
+  graph_metadata* metadata_ = nullptr;
 };
 
 }  // namespace weir::detail

@@ -30,19 +30,20 @@ void check_query(abi::CUresult answer, const char* call, graph_node node, call_s
   check(answer, call, {}, at);
 }
 
-// Returns the edges on one side of a node. `query(others, data, count)` calls the driver.
+// Returns the edges on one side of a node. `query(neighbours, data, count)` calls the driver.
 template <class Query, class Edge>
 std::vector<graph_edge> edges_at(graph_node node, const char* call, const Query& query,
                                  const Edge& edge, call_site at) {
   std::size_t count = 0;
   check_query(query(nullptr, nullptr, &count), call, node, at);
-  std::vector<abi::CUgraphNode> others(count);
+  std::vector<abi::CUgraphNode> neighbours(count);
   std::vector<abi::CUgraphEdgeData> data(count);
-  if (count != 0) check(query(others.data(), data.data(), &count), call, {}, at);
+  if (count != 0) check(query(neighbours.data(), data.data(), &count), call, {}, at);
   std::vector<graph_edge> edges;
   edges.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    edges.push_back(edge(others[i], edge_data{data[i].from_port, data[i].to_port, data[i].type}));
+    edges.push_back(
+        edge(neighbours[i], edge_data{data[i].from_port, data[i].to_port, data[i].type}));
   }
   return edges;
 }
@@ -57,12 +58,12 @@ node_kind graph_node::kind(call_site at) const {
   return static_cast<node_kind>(type);
 }
 
-void graph_node::expect(node_kind expected, call_site at) const {
-  const node_kind is = kind(at);
-  if (is == expected) return;
+void graph_node::require_kind(node_kind expected, call_site at) const {
+  const node_kind actual = kind(at);
+  if (actual == expected) return;
   detail::throw_error(errc::wrong_type, "weir::graph_node::as", detail::describe(*this),
                       fmt::format("the node is {}, not {}; check its kind() first",
-                                  detail::describe_kind(is), detail::describe_kind(expected)),
+                                  detail::describe_kind(actual), detail::describe_kind(expected)),
                       at);
 }
 
@@ -74,8 +75,8 @@ std::vector<graph_edge> graph_node::dependencies(call_site at) const {
       [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
         return detail::get_dependencies(handle, nodes, data, count);
       },
-      [&](abi::CUgraphNode other, edge_data data) {
-        return graph_edge{graph_node{other, graph_}, *this, data};
+      [&](abi::CUgraphNode neighbour, edge_data data) {
+        return graph_edge{graph_node{neighbour, graph_}, *this, data};
       },
       at);
 }
@@ -88,8 +89,8 @@ std::vector<graph_edge> graph_node::dependents(call_site at) const {
       [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
         return detail::get_dependents(handle, nodes, data, count);
       },
-      [&](abi::CUgraphNode other, edge_data data) {
-        return graph_edge{*this, graph_node{other, graph_}, data};
+      [&](abi::CUgraphNode neighbour, edge_data data) {
+        return graph_edge{*this, graph_node{neighbour, graph_}, data};
       },
       at);
 }

@@ -81,35 +81,38 @@ void part_reservation::set_conditional(CUgraph graph, CUgraphNode node, unsigned
   found->nodes.insert(std::move(entry));
 }
 
-bool is_part_of(CUgraph part, CUgraph ancestor) noexcept {
-  if (part == ancestor) return true;
-  if (!any_graph_metadata()) return false;
-  const locked_metadata_store store;
-  for (const graph_metadata* current = store->find(part);
-       current != nullptr && current->parent != nullptr; current = store->find(current->parent)) {
-    if (current->parent == ancestor) return true;
+namespace {
+
+// Returns true if condition(metadata) holds for the graph or for a part that contains it, up to the
+// root, which is no part.
+template <class Condition>
+bool any_enclosing_part(CUgraph graph, const Condition& condition) noexcept {
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return false;
+  for (const graph_metadata* part = &*metadata; part != nullptr && part->parent != nullptr;
+       part = metadata.store().find(part->parent)) {
+    if (condition(*part)) return true;
   }
   return false;
+}
+
+}  // namespace
+
+bool is_part_of(CUgraph part, CUgraph ancestor) noexcept {
+  return part == ancestor || any_enclosing_part(part, [=](const graph_metadata& enclosing) {
+           return enclosing.parent == ancestor;
+         });
 }
 
 bool is_part_of_node(CUgraph part, CUgraph ancestor, CUgraphNode node) noexcept {
-  if (!any_graph_metadata()) return false;
-  const locked_metadata_store store;
-  for (const graph_metadata* current = store->find(part);
-       current != nullptr && current->parent != nullptr; current = store->find(current->parent)) {
-    if (current->parent == ancestor && current->node == node) return true;
-  }
-  return false;
+  return any_enclosing_part(part, [=](const graph_metadata& enclosing) {
+    return enclosing.parent == ancestor && enclosing.node == node;
+  });
 }
 
 bool is_in_body(CUgraph graph) noexcept {
-  if (!any_graph_metadata()) return false;
-  const locked_metadata_store store;
-  for (const graph_metadata* current = store->find(graph);
-       current != nullptr && current->parent != nullptr; current = store->find(current->parent)) {
-    if (current->kind == part_kind::body) return true;
-  }
-  return false;
+  return any_enclosing_part(
+      graph, [](const graph_metadata& enclosing) { return enclosing.kind == part_kind::body; });
 }
 
 CUgraph root_of(CUgraph graph) noexcept {
@@ -138,30 +141,23 @@ void mark_destroyed(CUgraph graph) noexcept {
 }
 
 bool has_unusable_root(CUgraph graph) noexcept {
-  const CUgraph root = root_of(graph);
-  const locked_metadata_store store;
-  const graph_metadata* const root_metadata = store->find(root);
-  return root_metadata != nullptr && root_metadata->unusable;
+  const locked_graph_metadata root{root_of(graph)};
+  return root && root->unusable;
 }
 
 std::optional<conditional_metadata> find_conditional_metadata(CUgraph graph, CUgraphNode node) {
-  if (!any_graph_metadata()) return {};
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return {};
-  const auto metadata = found->nodes.find(node);
-  if (metadata == found->nodes.end() || metadata->second.conditional.bodies.empty()) return {};
-  return metadata->second.conditional;
+  const locked_graph_metadata metadata{graph};
+  const node_metadata* const entry = metadata.find_node(node);
+  if (entry == nullptr || entry->conditional.bodies.empty()) return {};
+  return entry->conditional;
 }
 
 std::vector<std::pair<CUgraphNode, CUgraph>> get_child_graphs(CUgraph graph) {
   std::vector<std::pair<CUgraphNode, CUgraph>> children;
-  if (!any_graph_metadata()) return children;
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return children;
-  for (const CUgraph part : found->parts) {
-    const graph_metadata& part_metadata = *store->find(part);
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return children;
+  for (const CUgraph part : metadata->parts) {
+    const graph_metadata& part_metadata = *metadata.store().find(part);
     if (part_metadata.kind == part_kind::child) children.emplace_back(part_metadata.node, part);
   }
   return children;

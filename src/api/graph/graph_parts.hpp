@@ -60,7 +60,7 @@ void mark_destroyed(abi::CUgraph graph) noexcept;
 // one load.
 inline constinit std::atomic<int> unusable_graph_count{0};
 [[nodiscard]] inline bool any_unusable_graph() noexcept {
-  return unusable_graph_count.load(std::memory_order_relaxed) != 0 && !in_forked_child();
+  return unusable_graph_count.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
 }
 // Returns true if the root of the graph is unusable. The graph may be the root itself.
 [[nodiscard]] bool has_unusable_root(abi::CUgraph graph) noexcept;

@@ -3,7 +3,6 @@
 #include <weir/core/to_string.hpp>
 #include <weir/graph/graph.hpp>
 
-#include "api/capture/driver_frontier.hpp"
 #include "api/core/check.hpp"
 #include "api/graph/conditional_bodies.hpp"
 #include "api/graph/driver_edges.hpp"
@@ -11,6 +10,7 @@
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
+#include "api/graph/user_object.hpp"
 
 #include <fmt/format.h>
 
@@ -58,8 +58,8 @@ std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
   std::vector<std::size_t> pending_dependencies(nodes.size());
   std::vector<std::vector<std::size_t>> next(nodes.size());
   for (const graph_edge& edge : edges) {
-    ++pending_dependencies[index.at(edge.to.get())];
-    next[index.at(edge.from.get())].push_back(index.at(edge.to.get()));
+    ++pending_dependencies[index.at(edge.target.get())];
+    next[index.at(edge.source.get())].push_back(index.at(edge.target.get()));
   }
   for (std::vector<std::size_t>& after : next)
     std::ranges::sort(after);  // independent of the order of the edges
@@ -84,26 +84,26 @@ std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes,
 
 // Edges as separate arrays for the driver.
 struct edge_arrays {
-  std::vector<abi::CUgraphNode> from, to;
+  std::vector<abi::CUgraphNode> sources, targets;
   std::vector<abi::CUgraphEdgeData> data;
 
   edge_arrays(std::span<const graph_edge> edges, CUgraph_st* graph, const char* call,
               call_site at) {
-    from.reserve(edges.size());
-    to.reserve(edges.size());
+    sources.reserve(edges.size());
+    targets.reserve(edges.size());
     data.reserve(edges.size());
     for (const graph_edge& edge : edges) {
-      detail::require_node_of(edge.from, graph, call, at);
-      detail::require_node_of(edge.to, graph, call, at);
-      from.push_back(edge.from.get());
-      to.push_back(edge.to.get());
+      detail::require_node_of(edge.source, graph, call, at);
+      detail::require_node_of(edge.target, graph, call, at);
+      sources.push_back(edge.source.get());
+      targets.push_back(edge.target.get());
       data.push_back({edge.data.from_port, edge.data.to_port, edge.data.type, {}});
     }
   }
 };
 
 std::string to_text(const graph_edge& edge) {
-  return fmt::format("{} -> {}", detail::describe(edge.from), detail::describe(edge.to));
+  return fmt::format("{} -> {}", detail::describe(edge.source), detail::describe(edge.target));
 }
 
 // Returns an edge that is listed twice, or null. A driver may add the first copy before it finds
@@ -113,7 +113,7 @@ const graph_edge* find_duplicate(std::span<const graph_edge> edges) {
   std::vector<const graph_edge*> sorted;
   sorted.reserve(edges.size());
   for (const graph_edge& edge : edges) sorted.push_back(&edge);
-  const auto ends = [](const graph_edge* e) { return std::pair{e->from.get(), e->to.get()}; };
+  const auto ends = [](const graph_edge* e) { return std::pair{e->source.get(), e->target.get()}; };
   std::ranges::sort(sorted, {}, ends);
   const auto duplicate = std::ranges::adjacent_find(sorted, {}, ends);
   return duplicate == sorted.end() ? nullptr : *duplicate;
@@ -127,35 +127,43 @@ void throw_if_duplicate(std::span<const graph_edge> edges, graph_ref graph, cons
                       to_text(*duplicate) + " is listed twice; list each edge once", at);
 }
 
+enum class edge_change : unsigned char { add, remove };
+
+// Returns what is wrong with the first invalid edge; empty if all are valid.
+std::string invalid_edge_reason(std::span<const graph_edge> edges, graph_ref graph,
+                                edge_change change, call_site at) {
+  const std::vector<graph_edge> existing_edges = graph.edges(at);
+  const std::vector<graph_node> nodes = graph.nodes(at);
+  const auto is_in_graph = [&](graph_node node) {
+    return std::ranges::find(nodes, node) != nodes.end();
+  };
+  for (const graph_edge& edge : edges) {
+    const bool exists = std::ranges::any_of(existing_edges, [&](const graph_edge& existing) {
+      return existing.source == edge.source && existing.target == edge.target;
+    });
+    if (!is_in_graph(edge.source) || !is_in_graph(edge.target))
+      return to_text(edge) + " does not connect two nodes of this graph; use nodes of this graph";
+    if (edge.source == edge.target)
+      return to_text(edge) + " connects a node to itself; use two different nodes";
+    if (change == edge_change::remove && !exists)
+      return to_text(edge) + " does not exist; remove only existing edges";
+    if (change == edge_change::add && exists)
+      return to_text(edge) + " already exists; add each edge once";
+    if (edge.data != edge_data{})
+      return to_text(edge) +
+             " has data other than 0, which is valid only between kernels; use a plain edge";
+  }
+  return {};
+}
+
 // Throws an error that says which edge the driver refused, and why.
 [[noreturn, gnu::cold]] void fail_edges(abi::CUresult answer, std::span<const graph_edge> edges,
-                                        graph_ref graph, bool expect_existing, const char* call,
+                                        graph_ref graph, edge_change change, const char* call,
                                         call_site at) {
   std::string reason;
   if (answer == abi::CUDA_ERROR_INVALID_VALUE) {
-    const std::vector<graph_edge> all = graph.edges(at);
-    const std::vector<graph_node> nodes = graph.nodes(at);
-    const auto is_in_graph = [&](graph_node node) {
-      return std::ranges::find(nodes, node) != nodes.end();
-    };
-    for (const graph_edge& edge : edges) {
-      const bool exists = std::ranges::any_of(
-          all, [&](const graph_edge& e) { return e.from == edge.from && e.to == edge.to; });
-      if (!is_in_graph(edge.from) || !is_in_graph(edge.to)) {
-        reason =
-            to_text(edge) + " does not connect two nodes of this graph; use nodes of this graph";
-      } else if (edge.from == edge.to) {
-        reason = to_text(edge) + " connects a node to itself; use two different nodes";
-      } else if (exists != expect_existing) {
-        reason = to_text(edge) + (expect_existing ? " does not exist; remove only existing edges"
-                                                  : " already exists; add each edge once");
-      } else if (edge.data != edge_data{}) {
-        reason = to_text(edge) +
-                 " has data other than 0, which is valid only between kernels; use a plain edge";
-      }
-      if (!reason.empty()) break;
-    }
-  } else if (answer == abi::CUDA_ERROR_NOT_SUPPORTED && expect_existing) {
+    reason = invalid_edge_reason(edges, graph, change, at);
+  } else if (answer == abi::CUDA_ERROR_NOT_SUPPORTED && change == edge_change::remove) {
     reason =
         "edges of a graph that allocates or frees memory cannot be removed; build a new "
         "graph";
@@ -172,19 +180,19 @@ void throw_if_duplicate(std::span<const graph_edge> edges, graph_ref graph, cons
 // The driver changes edges in order. It keeps the earlier changes if a later edge already exists or
 // does not exist. Lists of several edges are therefore checked before the call.
 void throw_if_any_edge_invalid(std::span<const graph_edge> edges, graph_ref graph,
-                               bool expect_existing, const char* call, call_site at) {
+                               edge_change change, const char* call, call_site at) {
   if (edges.size() < 2) return;
-  std::map<abi::CUgraphNode, std::vector<abi::CUgraphNode>>
-      sources_by_target;  // source nodes by target
-  for (const graph_edge& edge : edges) sources_by_target[edge.to.get()].push_back(edge.from.get());
-  for (auto& [to, sources] : sources_by_target) {
+  std::map<abi::CUgraphNode, std::vector<abi::CUgraphNode>> sources_by_target;
+  for (const graph_edge& edge : edges)
+    sources_by_target[edge.target.get()].push_back(edge.source.get());
+  for (auto& [target, sources] : sources_by_target) {
     std::vector<abi::CUgraphNode> known;
-    for (const graph_edge& edge : graph_node{to, graph}.dependencies(at))
-      known.push_back(edge.from.get());
+    for (const graph_edge& edge : graph_node{target, graph}.dependencies(at))
+      known.push_back(edge.source.get());
     std::ranges::sort(known);
-    for (const abi::CUgraphNode from : sources) {
-      if (std::ranges::binary_search(known, from) != expect_existing) {
-        fail_edges(abi::CUDA_ERROR_INVALID_VALUE, edges, graph, expect_existing, call, at);
+    for (const abi::CUgraphNode source : sources) {
+      if (std::ranges::binary_search(known, source) != (change == edge_change::remove)) {
+        fail_edges(abi::CUDA_ERROR_INVALID_VALUE, edges, graph, change, call, at);
       }
     }
   }
@@ -221,18 +229,18 @@ std::vector<graph_edge> graph_ref::edges(call_site at) const {
   std::size_t count = 0;
   check(detail::get_edges(handle, nullptr, nullptr, nullptr, &count), call, subject::graph(handle),
         at);
-  std::vector<abi::CUgraphNode> from(count);
-  std::vector<abi::CUgraphNode> to(count);
+  std::vector<abi::CUgraphNode> sources(count);
+  std::vector<abi::CUgraphNode> targets(count);
   std::vector<abi::CUgraphEdgeData> data(count);
   if (count != 0) {
-    check(detail::get_edges(handle, from.data(), to.data(), data.data(), &count), call,
+    check(detail::get_edges(handle, sources.data(), targets.data(), data.data(), &count), call,
           subject::graph(handle), at);
   }
   std::vector<graph_edge> edges;
   edges.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    edges.push_back({graph_node{from[i], handle},
-                     graph_node{to[i], handle},
+    edges.push_back({graph_node{sources[i], handle},
+                     graph_node{targets[i], handle},
                      {data[i].from_port, data[i].to_port, data[i].type}});
   }
   return edges;
@@ -260,10 +268,10 @@ void graph_ref::add_dependencies(std::span<const graph_edge> edges, call_site at
   const edge_arrays arrays{edges, graph, call, at};
   throw_if_duplicate(edges, *this, call, at);
   if (edges.empty()) return;
-  throw_if_any_edge_invalid(edges, *this, false, call, at);
-  const abi::CUresult answer = detail::connect(graph, arrays.from.data(), arrays.to.data(),
+  throw_if_any_edge_invalid(edges, *this, edge_change::add, call, at);
+  const abi::CUresult answer = detail::connect(graph, arrays.sources.data(), arrays.targets.data(),
                                                arrays.data.data(), edges.size());
-  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, false, call, at);
+  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, edge_change::add, call, at);
 }
 
 void graph_ref::remove_dependencies(std::span<const graph_edge> edges, call_site at) const {
@@ -272,10 +280,10 @@ void graph_ref::remove_dependencies(std::span<const graph_edge> edges, call_site
   const edge_arrays arrays{edges, graph, call, at};
   throw_if_duplicate(edges, *this, call, at);
   if (edges.empty()) return;
-  throw_if_any_edge_invalid(edges, *this, true, call, at);
-  const abi::CUresult answer = detail::disconnect(graph, arrays.from.data(), arrays.to.data(),
-                                                  arrays.data.data(), edges.size());
-  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, true, call, at);
+  throw_if_any_edge_invalid(edges, *this, edge_change::remove, call, at);
+  const abi::CUresult answer = detail::disconnect(
+      graph, arrays.sources.data(), arrays.targets.data(), arrays.data.data(), edges.size());
+  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, edge_change::remove, call, at);
 }
 
 graph_node graph_ref::join(dependency_list nodes, call_site at) const {

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,15 +21,17 @@
 namespace weir::detail {
 namespace {
 
-// Returns the nodes of one cycle, such as "a -> b -> a", or an empty string.
-std::string describe_cycle(graph_ref graph, call_site at) {
-  std::unordered_map<CUgraphNode, std::vector<CUgraphNode>> predecessors;
+using predecessor_map = std::unordered_map<CUgraphNode, std::vector<CUgraphNode>>;
+
+// Returns the predecessors of the nodes that lead to a cycle: all but those that, one after the
+// other, have no dependents left.
+predecessor_map predecessors_towards_cycles(graph_ref graph, call_site at) {
+  predecessor_map predecessors;
   std::unordered_map<CUgraphNode, std::size_t> dependent_count;
   for (const graph_edge& edge : graph.edges(at)) {
-    predecessors[edge.to.get()].push_back(edge.from.get());
-    ++dependent_count[edge.from.get()];
+    predecessors[edge.target.get()].push_back(edge.source.get());
+    ++dependent_count[edge.source.get()];
   }
-  // A node without dependents is on no cycle. Removing it may leave other nodes without dependents.
   std::vector<CUgraphNode> last;
   for (const auto& [node, dependencies] : predecessors) {
     if (!dependent_count.contains(node)) last.push_back(node);
@@ -41,13 +44,17 @@ std::string describe_cycle(graph_ref graph, call_site at) {
     }
     predecessors.erase(node);
   }
-  // Every node that is left leads backwards to a cycle.
-  const auto is_on_cycle = [&](CUgraphNode node) {
+  return predecessors;
+}
+
+// Returns the nodes of a cycle, against the direction of its edges; empty if there is none.
+std::vector<CUgraphNode> find_cycle(const predecessor_map& predecessors) {
+  const auto has_predecessors = [&](CUgraphNode node) {
     return predecessors.contains(node) && !predecessors.at(node).empty();
   };
   CUgraphNode node = nullptr;
-  for (const auto& [each, dependencies] : predecessors) {
-    if (is_on_cycle(each)) node = each;
+  for (const auto& [candidate, dependencies] : predecessors) {
+    if (has_predecessors(candidate)) node = candidate;
   }
   if (node == nullptr) return {};
   std::vector<CUgraphNode> path;
@@ -56,23 +63,33 @@ std::string describe_cycle(graph_ref graph, call_site at) {
     path.push_back(node);
     CUgraphNode next = nullptr;
     for (const CUgraphNode earlier : predecessors.at(node)) {
-      if (is_on_cycle(earlier)) next = earlier;
+      if (has_predecessors(earlier)) next = earlier;
     }
     if (next == nullptr) return {};
     node = next;
   }
+  path.erase(path.begin(), std::ranges::find(path, node));
+  return path;
+}
+
+// Returns "a -> b -> a" for a cycle of the graph itself; empty if it has none.
+std::string describe_cycle(graph_ref graph, call_site at) {
   constexpr std::size_t max_listed = 8;
-  std::string text = describe(graph_node{node, graph.get()});
-  const std::string end = text;
+  const std::vector<CUgraphNode> cycle = find_cycle(predecessors_towards_cycles(graph, at));
+  if (cycle.empty()) return {};
+  const auto name_of_node = [&](CUgraphNode node) {
+    return describe(graph_node{node, graph.get()});
+  };
+  std::string text = name_of_node(cycle.front());
   std::size_t listed = 0;
-  for (std::size_t i = path.size(); i-- > 0 && path[i] != node;) {
+  for (std::size_t i = cycle.size(); i-- > 1;) {
     if (++listed > max_listed) {
       text += " -> ...";
       break;
     }
-    text += " -> " + describe(graph_node{path[i], graph.get()});
+    text += " -> " + name_of_node(cycle[i]);
   }
-  return text + " -> " + end;
+  return text + " -> " + name_of_node(cycle.front());
 }
 
 // Like describe_cycle(), but also searches the parts of the graph.

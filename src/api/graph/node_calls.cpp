@@ -5,6 +5,7 @@
 #include "api/graph/conditional_bodies.hpp"
 #include "api/graph/driver_edges.hpp"
 #include "api/graph/node_metadata.hpp"
+#include "api/graph/user_object.hpp"
 
 #include <weir/core/to_string.hpp>
 
@@ -68,6 +69,17 @@ void require_node_of(graph_node node, CUgraph graph, const char* call, call_site
       fmt::format("{} is a node of {}; pass a node of this graph (of a clone: find_clone_of())",
                   to_string(node), to_string(graph_ref{node_graph})),
       at);
+}
+
+std::vector<CUgraphNode> nodes_of(CUgraph graph, call_site at) {
+  constexpr const char* call = "cuGraphGetNodes";
+  std::size_t count = 0;
+  check(driver().cuGraphGetNodes(graph, nullptr, &count), call, subject::graph(graph), at);
+  std::vector<CUgraphNode> nodes(count);
+  if (count != 0)
+    check(driver().cuGraphGetNodes(graph, nodes.data(), &count), call, subject::graph(graph), at);
+  nodes.resize(count);
+  return nodes;
 }
 
 CUresult try_add_node(CUgraph parent_graph, dependency_list dependencies, CUgraphNodeParams& params,

@@ -9,6 +9,10 @@
 
 #include <weir/graph/nodes/graph_node.hpp>
 
+#include <type_traits>
+
+#include <vector>
+
 namespace weir::detail {
 
 // Returns the handle for a driver call. Throws if `node` is empty, or inside a host function.
@@ -16,6 +20,9 @@ CUgraphNode require_open(graph_node node, const char* call, call_site at);
 
 // Throws if the node is known to belong to another graph.
 void require_node_of(graph_node node, CUgraph graph, const char* call, call_site at);
+
+// Returns all nodes of a graph in the driver's order.
+[[nodiscard]] std::vector<CUgraphNode> nodes_of(CUgraph graph, call_site at);
 
 // Adds the node that `params` describes; unset members must be 0. add_node() throws if the driver
 // refuses the node. try_add_node() returns the driver's result and throws for everything else.
@@ -30,28 +37,42 @@ template <class Set>
 void change_node(graph_node node, node_kind kind, owner_list owners, const char* call,
                  const Set& set, call_site at) {
   const CUgraphNode handle = require_open(node, call, at);
-  node_owners kept{node.graph().get(), owners, at};
+  node_owners new_owners{node.graph().get(), owners, at};
   if (const CUresult answer = set(handle); answer != CUDA_SUCCESS)
     fail_setting(answer, call, node, kind, at);
-  kept.assign_to(handle);
+  new_owners.assign_to(handle);
+}
+
+// Changes the parameters of a node by a function of the driver that takes nothing else.
+template <class Params>
+void change_node(graph_node node, node_kind kind, owner_list owners, const char* call,
+                 CUresult (*driver_table::*set)(CUgraphNode, Params),
+                 std::type_identity_t<Params> params, call_site at) {
+  const auto set_params = [&](CUgraphNode handle) { return (driver().*set)(handle, params); };
+  change_node(node, kind, owners, call, set_params, at);
 }
 
 inline void check_set_in_exec(CUresult answer, const char* call, CUgraphExec exec, graph_node node,
                               node_kind kind, call_site at) {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
-    fail_setting_in(answer, call, exec, node, kind, at);
+    fail_setting_in_exec(answer, call, exec, node, kind, at);
   }
 }
 
-// Returns the node's parameters. `get(handle, params)` calls the driver.
-template <class Params, class Get>
-[[nodiscard]] Params params_of(graph_node node, const char* call, const Get& get, call_site at) {
-  Params params{};
-  const CUgraphNode handle = require_open(node, call, at);
-  if (const CUresult answer = get(handle, &params); answer != CUDA_SUCCESS) {
+inline void check_read(CUresult answer, const char* call, graph_node node, call_site at) {
+  if (answer != CUDA_SUCCESS) [[unlikely]] {
     throw_error(static_cast<errc>(answer), call, describe(node),
                 "the node is of another kind or was destroyed; check its kind() first", at);
   }
+}
+
+// Returns the node's parameters, which the driver's function `get` reads.
+template <class Params>
+[[nodiscard]] Params params_of(graph_node node, const char* call,
+                               CUresult (*driver_table::*get)(CUgraphNode, Params*), call_site at) {
+  Params params{};
+  const CUgraphNode handle = require_open(node, call, at);
+  check_read((driver().*get)(handle, &params), call, node, at);
   return params;
 }
 

@@ -25,10 +25,11 @@ namespace weir::detail {
                                          std::string reason, call_site at);
 
 // Throws an error that explains why the driver refuses the parameters. fail_setting() is for a node
-// of a graph, fail_setting_in() for a node of an executable.
+// of a graph, fail_setting_in_exec() for a node of an executable.
 [[noreturn, gnu::cold]] void fail_setting(CUresult answer, const char* call, graph_node node,
                                           node_kind expected, call_site at);
-[[noreturn, gnu::cold]] void fail_setting_in(CUresult answer, const char* call, CUgraphExec exec,
-                                             graph_node node, node_kind expected, call_site at);
+[[noreturn, gnu::cold]] void fail_setting_in_exec(CUresult answer, const char* call,
+                                                  CUgraphExec exec, graph_node node,
+                                                  node_kind expected, call_site at);
 
 }  // namespace weir::detail

@@ -5,6 +5,7 @@
 
 #include "api/deferred/reclaimer.hpp"
 #include "api/graph/graph_metadata.hpp"
+#include "api/graph/user_object.hpp"
 
 #include <weir/detail/keep_alive.hpp>
 #include <weir/graph/graph.hpp>
@@ -17,33 +18,27 @@
 namespace weir::detail {
 
 void set_tag(CUgraph graph, CUgraphNode node, std::string_view tag) {
-  const locked_metadata_store store;
-  graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return;
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return;
   if (!tag.empty()) {
-    store->metadata_of(*found, node).tag = tag;
-  } else if (const auto metadata = found->nodes.find(node); metadata != found->nodes.end()) {
-    metadata->second.tag.clear();
+    metadata.store().metadata_of(*metadata, node).tag = tag;
+  } else if (node_metadata* const tagged = metadata.find_node(node)) {
+    tagged->tag.clear();
   }
 }
 
 std::string get_tag(CUgraph graph, CUgraphNode node) {
-  if (!any_graph_metadata()) return {};
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return {};
-  const auto metadata = found->nodes.find(node);
-  return metadata == found->nodes.end() ? std::string{} : metadata->second.tag;
+  const locked_graph_metadata metadata{graph};
+  const node_metadata* const tagged = metadata.find_node(node);
+  return tagged == nullptr ? std::string{} : tagged->tag;
 }
 
 tag_match find_tag(CUgraph graph, std::string_view tag) {
   tag_match result;
-  if (!any_graph_metadata() || tag.empty()) return result;
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return result;
-  for (const auto& [node, metadata] : found->nodes) {
-    if (metadata.tag != tag) continue;
+  const locked_graph_metadata metadata{graph};
+  if (!metadata || tag.empty()) return result;
+  for (const auto& [node, entry] : metadata->nodes) {
+    if (entry.tag != tag) continue;
     result.node = node;
     ++result.node_count;
   }
@@ -52,37 +47,31 @@ tag_match find_tag(CUgraph graph, std::string_view tag) {
 
 tag_list get_tags(CUgraph graph) {
   tag_list list;
-  if (!any_graph_metadata()) return list;
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return list;
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return list;
   list.graph = graph;
-  list.metadata_id = found->id;
-  list.last_id = store->last_id;
-  for (const auto& [node, metadata] : found->nodes) {
-    if (!metadata.tag.empty()) list.tags.emplace_back(metadata.tag, node);
+  list.metadata_id = metadata->id;
+  list.last_id = metadata.store().last_id;
+  for (const auto& [node, entry] : metadata->nodes) {
+    if (!entry.tag.empty()) list.tags.emplace_back(entry.tag, node);
   }
   return list;
 }
 
 bool is_present(const tag_list& list, CUgraphNode node) noexcept {
-  if (!any_graph_metadata()) return false;
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(list.graph);
-  if (found == nullptr || found->id != list.metadata_id) return false;
-  const auto metadata = found->nodes.find(node);
-  return metadata != found->nodes.end() && metadata->second.id <= list.last_id;
+  const locked_graph_metadata metadata{list.graph};
+  if (!metadata || metadata->id != list.metadata_id) return false;
+  const node_metadata* const tagged = metadata.find_node(node);
+  return tagged != nullptr && tagged->id <= list.last_id;
 }
 
 bool is_known_node(CUgraph graph, CUgraphNode node) noexcept {
-  if (!any_graph_metadata()) return false;
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return false;
-  if (found->nodes.contains(node)) return true;
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return false;
+  if (metadata->nodes.contains(node)) return true;
   // Searches backwards, because the node is mostly one of the last.
-  return std::ranges::find(found->sites.rbegin(), found->sites.rend(), node,
-                           &node_call_site::node) != found->sites.rend();
+  return std::ranges::find(metadata->sites.rbegin(), metadata->sites.rend(), node,
+                           &node_call_site::node) != metadata->sites.rend();
 }
 
 CUgraph find_graph_of(CUgraphNode node) {
@@ -96,25 +85,21 @@ CUgraph find_graph_of(CUgraphNode node) {
 std::vector<CUuserObject> set_owners(CUgraph graph, CUgraphNode node,
                                      std::vector<CUuserObject> owners,
                                      std::vector<keep_alive*> owned) {
-  if (owners.empty() && !any_graph_metadata()) return {};
-  const locked_metadata_store store;
-  graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return {};
-  if (owners.empty() && !found->nodes.contains(node)) return {};
-  node_metadata& metadata = store->metadata_of(*found, node);
-  metadata.owned = std::move(owned);
-  return std::exchange(metadata.owners, std::move(owners));
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return {};
+  if (owners.empty() && !metadata->nodes.contains(node)) return {};
+  node_metadata& entry = metadata.store().metadata_of(*metadata, node);
+  entry.owned = std::move(owned);
+  return std::exchange(entry.owners, std::move(owners));
 }
 
 void get_owners(graph_node node, std::span<keep_alive_ref> shares) noexcept {
-  if (!any_graph_metadata()) return;
-  const locked_metadata_store store;  // the graph keeps its owners while they are listed
-  const graph_metadata* const found = store->find(node.graph().get());
-  if (found == nullptr) return;
-  const auto metadata = found->nodes.find(node.get());
-  if (metadata == found->nodes.end()) return;
-  for (std::size_t i = 0; i < std::min(shares.size(), metadata->second.owned.size()); ++i) {
-    keep_alive& owner = *metadata->second.owned[i];
+  // The graph keeps its owners while they are listed, and the lock keeps them listed.
+  const locked_graph_metadata metadata{node.graph().get()};
+  const node_metadata* const entry = metadata.find_node(node.get());
+  if (entry == nullptr) return;
+  for (std::size_t i = 0; i < std::min(shares.size(), entry->owned.size()); ++i) {
+    keep_alive& owner = *entry->owned[i];
     __atomic_fetch_add(&owner.shares, 1, __ATOMIC_RELAXED);
     shares[i] = keep_alive_ref{owner};
   }
@@ -122,51 +107,43 @@ void get_owners(graph_node node, std::span<keep_alive_ref> shares) noexcept {
 
 node_call_site reserve_call_site(CUgraph graph, call_site at) {
   node_call_site site{nullptr, "", at.line()};
-  if (in_forked_child()) return site;
-  const auto reserved = [&] {
-    const locked_metadata_store store;
-    graph_metadata* const found = store->find(graph);
-    if (found == nullptr) return false;
-    if (found->sites.size() == found->sites.capacity())
-      found->sites.reserve(2 * found->sites.size() + 4);
-    site.file = store->intern_file_name(at.file_name());
+  if (os::in_forked_child()) return site;
+  const auto reserve = [&] {
+    const locked_graph_metadata metadata{graph};
+    if (!metadata) return false;
+    if (metadata->sites.size() == metadata->sites.capacity())
+      metadata->sites.reserve(2 * metadata->sites.size() + 4);
+    site.file = metadata.store().intern_file_name(at.file_name());
     return true;
   };
-  if (reserved()) return site;
+  if (reserve()) return site;
   ensure_metadata(graph, at);
-  reserved();
+  reserve();
   return site;
 }
 
 std::vector<CUuserObject> set_call_site(CUgraph graph, const node_call_site& site) noexcept {
-  if (!any_graph_metadata()) return {};
-  const locked_metadata_store store;
-  graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return {};
-  if (found->sites.size() < found->sites.capacity()) found->sites.push_back(site);
-  return store->erase_node(*found, site.node);
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return {};
+  if (metadata->sites.size() < metadata->sites.capacity()) metadata->sites.push_back(site);
+  return metadata.store().erase_node(*metadata, site.node);
 }
 
 std::vector<node_call_site> get_call_sites(CUgraph graph) {
-  if (!any_graph_metadata()) return {};
-  const locked_metadata_store store;
-  const graph_metadata* const found = store->find(graph);
-  return found == nullptr ? std::vector<node_call_site>{} : found->sites;
+  const locked_graph_metadata metadata{graph};
+  return metadata ? metadata->sites : std::vector<node_call_site>{};
 }
 
 void add_call_sites(CUgraph graph, const std::vector<node_call_site>& sites) {
-  const locked_metadata_store store;
-  if (graph_metadata* const found = store->find(graph))
-    found->sites.insert(found->sites.end(), sites.begin(), sites.end());
+  const locked_graph_metadata metadata{graph};
+  if (metadata) metadata->sites.insert(metadata->sites.end(), sites.begin(), sites.end());
 }
 
 std::vector<CUuserObject> erase_node_metadata(CUgraph graph, CUgraphNode node) noexcept {
-  if (!any_graph_metadata()) return {};
-  const locked_metadata_store store;
-  graph_metadata* const found = store->find(graph);
-  if (found == nullptr) return {};
-  std::erase_if(found->sites, [&](const node_call_site& site) { return site.node == node; });
-  return store->erase_node(*found, node);
+  const locked_graph_metadata metadata{graph};
+  if (!metadata) return {};
+  std::erase_if(metadata->sites, [&](const node_call_site& site) { return site.node == node; });
+  return metadata.store().erase_node(*metadata, node);
 }
 
 namespace {
@@ -186,10 +163,8 @@ node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : node_
   const auto owner_count =
       std::ranges::count_if(all, [](const keep_alive_ref& s) { return s.get() != nullptr; });
   if (owner_count == 0) return;
-  constexpr const char* call = "cuGraphRetainUserObject";
-  const subject named_graph = subject::graph(graph);
   if (graph == nullptr) {
-    throw_error(errc::invalid_value, call, "a node of an unknown graph",
+    throw_error(errc::invalid_value, "cuGraphRetainUserObject", "a node of an unknown graph",
                 "the graph that keeps the parameters' owners alive is unknown; name it with "
                 "graph_node{handle, graph}",
                 at);
@@ -200,17 +175,10 @@ node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : node_
   for (const keep_alive_ref& share : all) {
     if (share.get() == nullptr) continue;
     keep_alive_ref reference = share;
-    CUuserObject object = nullptr;
-    check(driver().cuUserObjectCreate(&object, reference.get(), &drop_share, 1,
-                                      CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-          "cuUserObjectCreate", named_graph, at);
+    const CUuserObject object =
+        create_user_object(reference.get(), &drop_share, subject::graph(graph), at);
     static_cast<void>(reference.release());
-    const CUresult answer =
-        driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
-    if (answer != CUDA_SUCCESS) {
-      report_if_failed(driver().cuUserObjectRelease(object, 1), "cuUserObjectRelease", named_graph);
-      check(answer, call, named_graph, at);
-    }
+    move_to_graph(graph, object, at);
     objects_.push_back(object);
     owned_.push_back(share.get());
   }
@@ -227,13 +195,6 @@ void node_owners::assign_to(CUgraphNode node) noexcept {
   }
   objects_.clear();
   release_user_objects(graph_, previous_owners);
-}
-
-void release_user_objects(CUgraph graph, const std::vector<CUuserObject>& objects) noexcept {
-  for (const CUuserObject object : objects) {
-    report_if_failed(driver().cuGraphReleaseUserObject(graph, object, 1),
-                     "cuGraphReleaseUserObject", subject::graph(graph));
-  }
 }
 
 }  // namespace weir::detail

@@ -100,7 +100,4 @@ class node_owners {
   std::vector<keep_alive*> owned_;  // the objects they own
 };
 
-// Releases one reference of the graph to each object.
-void release_user_objects(CUgraph graph, const std::vector<CUuserObject>& objects) noexcept;
-
 }  // namespace weir::detail

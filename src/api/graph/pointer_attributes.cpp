@@ -29,9 +29,4 @@ pointer_attributes query_pointer_attributes(const void* address, call_site at) {
   return pointer_info;
 }
 
-CUcontext default_node_context(call_site at) {
-  const CUcontext current = current_context_handle(at);
-  return current != nullptr ? current : primary_context(weir::device{}, at);
-}
-
 }  // namespace weir::detail

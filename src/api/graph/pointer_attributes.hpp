@@ -15,8 +15,4 @@ struct pointer_attributes {
 };
 [[nodiscard]] pointer_attributes query_pointer_attributes(const void* address, call_site at);
 
-// Returns the context for a node that names none: the calling thread's current context, or the
-// primary context of device 0.
-[[nodiscard]] abi::CUcontext default_node_context(call_site at);
-
 }  // namespace weir::detail

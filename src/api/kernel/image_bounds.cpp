@@ -12,7 +12,7 @@ namespace {
 
 // Reads the header at an offset. Returns false if it is not completely inside the image.
 template <class Header>
-bool read(std::span<const std::byte> image, std::uint64_t offset, Header& header) noexcept {
+bool read_header(std::span<const std::byte> image, std::uint64_t offset, Header& header) noexcept {
   if (offset > image.size() || image.size() - offset < sizeof(Header)) return false;
   std::memcpy(&header, image.data() + offset, sizeof(Header));
   return true;
@@ -25,16 +25,18 @@ bool is_within(std::span<const std::byte> image, std::uint64_t offset,
 
 bool is_whole_elf(std::span<const std::byte> image) noexcept {
   Elf64_Ehdr file;
-  if (!read(image, 0, file)) return false;
+  if (!read_header(image, 0, file)) return false;
   for (unsigned i = 0; i < file.e_shnum; ++i) {
     Elf64_Shdr section;
-    if (!read(image, file.e_shoff + std::uint64_t{i} * file.e_shentsize, section)) return false;
+    if (!read_header(image, file.e_shoff + std::uint64_t{i} * file.e_shentsize, section))
+      return false;
     if (section.sh_type != SHT_NOBITS && !is_within(image, section.sh_offset, section.sh_size))
       return false;
   }
   for (unsigned i = 0; i < file.e_phnum; ++i) {
     Elf64_Phdr segment;
-    if (!read(image, file.e_phoff + std::uint64_t{i} * file.e_phentsize, segment)) return false;
+    if (!read_header(image, file.e_phoff + std::uint64_t{i} * file.e_phentsize, segment))
+      return false;
     if (!is_within(image, segment.p_offset, segment.p_filesz)) return false;
   }
   return true;
@@ -55,9 +57,9 @@ bool is_truncated(std::span<const std::byte> image) noexcept {
   if (image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0)
     return !is_whole_elf(image);
   std::uint32_t magic = 0;
-  if (!read(image, 0, magic) || magic != fatbin_magic) return false;
+  if (!read_header(image, 0, magic) || magic != fatbin_magic) return false;
   fatbin_header fatbin;
-  return !read(image, 0, fatbin) || !is_within(image, fatbin.header_bytes, fatbin.bytes);
+  return !read_header(image, 0, fatbin) || !is_within(image, fatbin.header_bytes, fatbin.bytes);
 }
 
 }  // namespace weir::detail

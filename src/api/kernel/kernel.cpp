@@ -7,7 +7,7 @@
 
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/device/make_current.hpp"
-#include "api/graph/pointer_attributes.hpp"
+#include "api/device/primary_context.hpp"
 #include "api/kernel/kernel_state.hpp"
 #include "api/kernel/launch_attributes.hpp"
 #include "api/kernel/launch_failure.hpp"
@@ -28,18 +28,6 @@ using detail::throw_error;
 
 namespace detail {
 namespace {
-
-// The state of a function that weir does not own.
-struct borrowed_function final : keep_alive {
-  borrowed_function(CUfunction handle, CUcontext owner_context, call_site at)
-      : kernel_in{handle, owner_context, at} {
-    run = [](deferred_task& self) noexcept {
-      delete static_cast<borrowed_function*>(&self);
-      return task_result::done;
-    };
-  }
-  kernel_state kernel_in;
-};
 
 void set_attribute(const kernel& target, CUfunction_attribute attribute_id, int value,
                    const char* hint, call_site at) {
@@ -75,7 +63,7 @@ kernel_state& require_open(const kernel& target, const char* call, call_site at)
   if (!target) [[unlikely]] {
     throw_error(errc::closed, call, "no kernel",
                 "the kernel is empty; take one from a module (module::kernel) or from a function "
-                "(kernel::from)",
+                "(kernel::from_function)",
                 at);
   }
   // Every kernel_info is part of a kernel_state; kernels give only read access to it.
@@ -96,15 +84,15 @@ std::string describe(const kernel& target) {
 
 }  // namespace detail
 
-kernel kernel::from(CUfunc_st* function, call_site at) {
+kernel kernel::from_function(CUfunc_st* function, call_site at) {
   constexpr const char* call = "cuFuncGetParamInfo";
   detail::require_outside_host_function(call, {}, at);
   if (function == nullptr)
     throw_error(errc::invalid_handle, call, "null", "the function is null; pass a function", at);
-  CUctx_st* const context = detail::default_node_context(at);
+  CUctx_st* const context = detail::current_or_primary_context(at);
   const detail::make_current current{context, at};
-  auto* const borrowed = new detail::borrowed_function{function, context, at};
-  return kernel{borrowed->kernel_in, detail::keep_alive_ref{*borrowed}};
+  auto* const state = new detail::keep_alive_box<detail::kernel_state>{function, context, at};
+  return kernel{state->value, detail::keep_alive_ref{*state}};
 }
 
 kernel kernel::from_symbol(const void* symbol, detail::function_by_symbol find, call_site at) {
@@ -136,7 +124,7 @@ kernel kernel::from_symbol(const void* symbol, detail::function_by_symbol find, 
                 "a kernel, and compile it for the device's architecture",
                 at);
   }
-  return from(function, at);
+  return from_function(function, at);
 }
 
 std::string kernel::name(call_site at) const {

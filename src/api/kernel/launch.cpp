@@ -29,7 +29,7 @@ class used_memory {
       if (memory.owner->register_use(stream, at)) to_record_.push_back(memory.owner);
     }
   }
-  void queued(call_site at) const {
+  void record_uses(call_site at) const {
     for (const tracked_memory* const memory : to_record_) memory->record_use(stream_, at);
   }
 
@@ -49,8 +49,8 @@ std::vector<keep_alive_ref> owners_of(const kernel& target, const argument_list&
   return owners;
 }
 
-CUresult launch_in(CUstream stream, const launch_config& config, CUfunction function,
-                   void** values) {
+CUresult call_launch(CUstream stream, const launch_config& config, CUfunction function,
+                     void** values) {
   if (config.is_plain()) {
     return driver().cuLaunchKernel(function, config.grid.x, config.grid.y, config.grid.z,
                                    config.block.x, config.block.y, config.block.z,
@@ -93,23 +93,23 @@ void launch_slow(stream_ref stream, const launch_config& config, const launched_
   if (config.priority) check_priority(target.device(at), state.context, *config.priority, call, at);
   const used_memory used{stream, arguments, call, at};
 
-  stream_capture_info part;
-  if (any_capture_active()) part = query_capture(handle, at);
-  if (part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-    const CUresult answer = launch_in(handle, config, state.function, arguments.values);
+  stream_capture_info capture;
+  if (any_capture_active()) capture = query_capture(handle, at);
+  if (capture.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    const CUresult answer = call_launch(handle, config, state.function, arguments.values);
     if (answer != CUDA_SUCCESS)
       throw_launch_error(static_cast<errc>(answer), call, stream, config, target, at);
-    used.queued(at);
+    used.record_uses(at);
   } else {
     // A captured launch does not run yet. The graph keeps the owners, since the caller may destroy
     // the arguments before the graph is launched.
     require_valid_shape(call, stream, config, target, at);
     const std::vector<keep_alive_ref> owners = owners_of(target, arguments);
-    node_owners kept{part.graph, {owners.data(), owners.size()}, at};
-    const CUresult answer = launch_in(handle, config, state.function, arguments.values);
+    node_owners graph_owners{capture.graph, {owners.data(), owners.size()}, at};
+    const CUresult answer = call_launch(handle, config, state.function, arguments.values);
     if (answer != CUDA_SUCCESS)
       throw_launch_error(static_cast<errc>(answer), call, stream, config, target, at);
-    kept.keep();
+    graph_owners.keep();
   }
 }
 

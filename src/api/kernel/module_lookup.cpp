@@ -111,8 +111,8 @@ std::vector<std::string> module::kernel_names(call_site at) const {
   return kernel_names_of(state("cuModuleEnumerateFunctions", at), at);
 }
 
-detail::found_variable module::find_variable(std::string_view name, std::size_t bytes, bool exactly,
-                                             call_site at) const {
+detail::found_variable module::find_variable(std::string_view name, std::size_t bytes,
+                                             detail::size_match match, call_site at) const {
   const module_state& loaded = state(variable_call, at);
   std::string requested{name};
   std::string linker_name = loaded.lowered(requested);
@@ -142,6 +142,7 @@ detail::found_variable module::find_variable(std::string_view name, std::size_t 
                     requested),
         at);
   }
+  const bool exactly = match == detail::size_match::exact;
   if (exactly ? size != bytes : size == 0 || size % bytes != 0) {
     throw_error(
         errc::invalid_value, variable_call, describe(loaded),

@@ -24,10 +24,10 @@ std::string architecture_of(device gpu, call_site at) {
   return fmt::format("sm_{}{}", has.major, has.minor);
 }
 
-compile::request request_of(const program& what, device gpu, call_site at) {
-  const program_options& o = what.options();
+compile::request request_of(const program& source, device gpu, call_site at) {
+  const program_options& o = source.options();
   compile::request request;
-  request.source = what.source();
+  request.source = source.source();
   request.name = o.name;
   request.defines = o.defines;
   request.include_paths = o.include_paths;
@@ -44,8 +44,8 @@ compile::request request_of(const program& what, device gpu, call_site at) {
   return request;
 }
 
-errc code_of(compile::obstacle why) noexcept {
-  switch (why) {
+errc code_of(compile::obstacle obstacle) noexcept {
+  switch (obstacle) {
     case compile::obstacle::no_compiler: return errc::jit_compiler_not_found;
     case compile::obstacle::machine: return errc::operating_system;
     case compile::obstacle::source: break;
@@ -53,20 +53,20 @@ errc code_of(compile::obstacle why) noexcept {
   return errc::invalid_source;
 }
 
-[[noreturn]] void throw_compile_error(const program& what, const compile::failure& why,
+[[noreturn]] void throw_compile_error(const program& source, const compile::failure& failure,
                                       call_site at) {
-  std::string object = what.options().name.empty()
+  std::string object = source.options().name.empty()
                            ? "a program"
-                           : fmt::format("program \"{}\"", what.options().name);
-  std::string hint = why.what();
-  if (!why.log().empty()) hint += ":\n" + why.log();
-  throw compile_error{code_of(why.why()), std::move(object), std::move(hint),
-                      why.log(),          why.compiler(),    at};
+                           : fmt::format("program \"{}\"", source.options().name);
+  std::string hint = failure.what();
+  if (!failure.log().empty()) hint += ":\n" + failure.log();
+  throw compile_error{code_of(failure.why()), std::move(object),  std::move(hint),
+                      failure.log(),          failure.compiler(), at};
 }
 
-compile::product product_for(const program& what, device gpu, call_site at) {
+compile::product product_for(const program& source, device gpu, call_site at) {
   detail::require_outside_host_function(compile_call, gpu, at);
-  const compile::request request = request_of(what, gpu, at);
+  const compile::request request = request_of(source, gpu, at);
   try {
     if (gpu.is_embedded()) {
       return compile::cached(request, compile::host_identity(),
@@ -74,8 +74,8 @@ compile::product product_for(const program& what, device gpu, call_site at) {
     }
     return compile::cached(request, compile::nvrtc_identity(),
                            [&] { return compile::with_nvrtc(request); });
-  } catch (const compile::failure& why) {
-    throw_compile_error(what, why, at);
+  } catch (const compile::failure& failure) {
+    throw_compile_error(source, failure, at);
   }
 }
 

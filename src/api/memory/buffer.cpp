@@ -129,12 +129,12 @@ void stream_memory::set_stream(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::buffer::set_stream";
   require_open(stream, call, at);
   if (closed()) throw_closed(call, subject::memory(address_), at);
-  const CUcontext where = device_context_;
-  const make_current current{where, at};
+  const CUcontext context = device_context_;
+  const make_current current{context, at};
   stream.wait(reachable_stream(), at);
   bind_to(stream, at);
   // The memory stays on its device, whichever device the stream belongs to.
-  device_context_ = where;
+  device_context_ = context;
 }
 
 void* stream_memory::release(call_site at) {
@@ -149,8 +149,9 @@ void* stream_memory::release(call_site at) {
 // Returns the memory's stream if this thread can use it. Otherwise the memory belongs to another
 // thread's per-thread default stream, and the legacy stream is used, which waits for all of these.
 CUstream stream_memory::reachable_stream() const noexcept {
-  const bool elsewhere = stream_ == CU_STREAM_PER_THREAD && per_thread_owner_ != unique_thread_id();
-  return elsewhere ? CU_STREAM_LEGACY : stream_;
+  const bool is_of_other_thread =
+      stream_ == CU_STREAM_PER_THREAD && per_thread_owner_ != unique_thread_id();
+  return is_of_other_thread ? CU_STREAM_LEGACY : stream_;
 }
 
 // The way to free memory while captures are open. A capture that allocated the memory records the
@@ -167,7 +168,8 @@ stream_memory::~stream_memory() {
       return;
     }
     if (now == free_in_capture::must_defer) {
-      defer([later = std::move(*this)]() mutable { const stream_memory then{std::move(later)}; });
+      run_or_defer(
+          [memory = std::move(*this)]() mutable { const stream_memory freed{std::move(memory)}; });
       return;
     }
   }
@@ -186,7 +188,7 @@ stream_memory::~stream_memory() {
 stream_memory::free_in_capture stream_memory::current_free_in_capture() const noexcept {
   const CUstream stream = reachable_stream();
   if (capture_ == 0 || stream != stream_ || inside_host_function || inside_user_destructor ||
-      in_forked_child())
+      os::in_forked_child())
     return free_in_capture::must_defer;
   if (capture_id_of(stream) == capture_) return free_in_capture::recorded;
   return is_in_capture(stream) && is_participant_of_capture(stream, capture_)
@@ -214,6 +216,21 @@ bool stream_memory::was_never_allocated() const noexcept {
   return capture_ != 0 && !may_be_allocated(capture_);
 }
 
+namespace {
+
+// Makes the stream wait for the memory's own stream. Returns false if that fails.
+bool make_wait_for(CUstream memory_stream, CUstream stream, first_failure& failure) noexcept {
+  if (stream_ref{stream} == stream_ref{memory_stream}) return true;
+  const CUevent event = record_thread_event(memory_stream, failure);
+  const CUresult answer = event != nullptr
+                              ? driver().cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT)
+                              : CUDA_ERROR_INVALID_HANDLE;
+  failure.note(answer, "cuStreamWaitEvent");
+  return answer == CUDA_SUCCESS;
+}
+
+}  // namespace
+
 // Frees in the order of that stream, which first waits for all other streams that used the memory.
 // All steps are tried even if one fails. If the wait for the memory's own stream fails, frees in
 // the own stream, which needs no such wait. If another wait fails, the free is deferred.
@@ -234,33 +251,32 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
     } catch (...) {
       failure.note_exception("cuCtxPushCurrent");
     }
-    if (stream_ref{stream} != stream_ref{memory_stream}) {
-      const CUevent mark = record_thread_event(memory_stream, failure);
-      const CUresult answer = mark != nullptr
-                                  ? driver().cuStreamWaitEvent(stream, mark, CU_EVENT_WAIT_DEFAULT)
-                                  : CUDA_ERROR_INVALID_HANDLE;
-      failure.note(answer, "cuStreamWaitEvent");
-      if (answer != CUDA_SUCCESS) stream = memory_stream;
-    }
-    first_failure wait_failure;
-    if (uses_ != nullptr) uses_->make_wait(stream, wait_failure);
-    if (wait_failure.code == errc::success) {
-      // Destructors may run while other code captures, which the free would invalidate.
-      const relaxed_capture_mode guard{failure};
-      const CUresult answer = driver().cuMemFreeAsync(device_address(address_), stream);
-      if (refused_for_capture(answer, stream)) [[unlikely]] {
-        free_later(memory_stream);
-      } else if (!is_not_allocated(answer, capture_)) {
-        failure.note(answer, "cuMemFreeAsync");
-      }
-    } else {
-      failure.note(wait_failure.code, wait_failure.call);
-      free_later(memory_stream);
-    }
+    const bool waits = make_wait_for(memory_stream, stream, failure);
+    free_after_uses(waits ? stream : memory_stream, memory_stream, failure);
     if (pushed) pop_current();
   }
   release_resources();
   return failure;
+}
+
+// Makes the stream wait for the recorded uses, and queues the free in it.
+void stream_memory::free_after_uses(CUstream stream, CUstream memory_stream,
+                                    first_failure& failure) noexcept {
+  first_failure wait_failure;
+  if (uses_ != nullptr) uses_->make_wait(stream, wait_failure);
+  if (wait_failure.code != errc::success) {
+    failure.note(wait_failure.code, wait_failure.call);
+    free_later(memory_stream);
+    return;
+  }
+  // Destructors may run while other code captures, which the free would invalidate.
+  const relaxed_capture_mode guard{failure};
+  const CUresult answer = driver().cuMemFreeAsync(device_address(address_), stream);
+  if (refused_for_capture(answer, stream)) [[unlikely]] {
+    free_later(memory_stream);
+  } else if (!is_not_allocated(answer, capture_)) {
+    failure.note(answer, "cuMemFreeAsync");
+  }
 }
 
 // Defers the free until all uses are done and the stream captures no more. A free that does not
@@ -269,12 +285,11 @@ first_failure stream_memory::free_on(CUstream stream) noexcept {
 void stream_memory::free_later(CUstream memory_stream) noexcept {
   const CUstream stream = memory_stream == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : memory_stream;
   free_when_idle(
-      std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)},
       [address = address_, stream, context = device_context_, capture = std::exchange(capture_, 0),
        state = std::exchange(state_, nullptr)](first_failure failure) {
-        const bool is_there = capture == 0 || may_be_allocated(capture);
-        if (is_there && is_in_capture(stream)) return task_result::capture_active;
-        if (is_there) {
+        const bool is_allocated = capture == 0 || may_be_allocated(capture);
+        if (is_allocated && is_in_capture(stream)) return task_result::capture_active;
+        if (is_allocated) {
           try {
             const make_current current{context, call_site{}};
             const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);
@@ -288,7 +303,8 @@ void stream_memory::free_later(CUstream memory_stream) noexcept {
         if (capture != 0) remove_captured_memory(capture);
         report_if_failed(failure, subject::memory(address));
         return task_result::done;
-      });
+      },
+      std::unique_ptr<pending_uses>{std::exchange(uses_, nullptr)});
 }
 
 // Closes without freeing the memory.

@@ -23,7 +23,7 @@ namespace weir::detail {
 // The number of captures that have a buffer. Usually 0, so the check costs one load.
 inline constinit std::atomic<int> captures_with_memory{0};
 [[nodiscard]] inline bool any_captured_memory() noexcept {
-  return captures_with_memory.load(std::memory_order_relaxed) != 0 && !in_forked_child();
+  return captures_with_memory.load(std::memory_order_relaxed) != 0 && !os::in_forked_child();
 }
 
 // Adds or removes one buffer of that capture. add_captured_memory() may throw bad_alloc.

@@ -17,19 +17,20 @@
 namespace weir::detail {
 namespace {
 
-[[noreturn, gnu::cold]] void throw_too_long(const region& from, const region& to, call_site at) {
+[[noreturn, gnu::cold]] void throw_too_long(const region& source, const region& target,
+                                            call_site at) {
   throw_error(
-      errc::invalid_value, "weir::copy", fmt::format("memory at {}", to.address),
+      errc::invalid_value, "weir::copy", fmt::format("memory at {}", target.address),
       fmt::format("{} bytes do not fit into {}; copy a part of the source (std::span::first)",
-                  from.bytes, to.bytes),
+                  source.bytes, target.bytes),
       at);
 }
 
 // Returns true if both sides are known to be in different contexts.
-[[nodiscard]] bool is_between_contexts(const region& from, const region& to) noexcept {
-  return from.owner != nullptr && to.owner != nullptr && from.owner->device_context() != nullptr &&
-         to.owner->device_context() != nullptr &&
-         from.owner->device_context() != to.owner->device_context();
+[[nodiscard]] bool is_between_contexts(const region& source, const region& target) noexcept {
+  return source.owner != nullptr && target.owner != nullptr &&
+         source.owner->device_context() != nullptr && target.owner->device_context() != nullptr &&
+         source.owner->device_context() != target.owner->device_context();
 }
 
 // Makes the stream's context current while a copy is captured. Without a current context, a
@@ -61,47 +62,47 @@ class capture_context_guard {
 
 }  // namespace
 
-bool is_pageable(const region& where) {
-  if (where.owner != nullptr) return false;
+bool is_pageable(const region& memory) {
+  if (memory.owner != nullptr) return false;
   unsigned type = 0;
   const CUresult answer = driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                         device_address(where.address));
+                                                         device_address(memory.address));
   return answer != CUDA_SUCCESS;
 }
 
-void copy_region(stream_ref stream, const region& from, const region& to, call_site at) {
+void copy_region(stream_ref stream, const region& source, const region& target, call_site at) {
   constexpr const char* call = "cuMemcpyAsync";
   const CUstream handle = require_open(stream, call, at);
-  const operand source{from, stream, call, at};
-  const operand target{to, stream, call, at};
-  if (from.bytes > to.bytes) [[unlikely]] {
-    throw_too_long(from, to, at);
+  const operand source_use{source, stream, call, at};
+  const operand target_use{target, stream, call, at};
+  if (source.bytes > target.bytes) [[unlikely]] {
+    throw_too_long(source, target, at);
   }
-  if (from.bytes == 0) return;
-  if (current_sync_guard != nullptr && (is_pageable(from) || is_pageable(to))) [[unlikely]] {
+  if (source.bytes == 0) return;
+  if (current_sync_guard != nullptr && (is_pageable(source) || is_pageable(target))) [[unlikely]] {
     require_sync_allowed(call, at);
   }
 
-  const CUdeviceptr dst = device_address(to.address);
-  const CUdeviceptr src = device_address(from.address);
-  if (is_between_contexts(from, to)) [[unlikely]] {
+  const CUdeviceptr dst = device_address(target.address);
+  const CUdeviceptr src = device_address(source.address);
+  if (is_between_contexts(source, target)) [[unlikely]] {
     constexpr const char* peer_call = "cuMemcpyPeerAsync";
     throw_if_capturing(handle, peer_call, at);
-    check(driver().cuMemcpyPeerAsync(dst, to.owner->device_context(), src,
-                                     from.owner->device_context(), from.bytes, handle),
+    check(driver().cuMemcpyPeerAsync(dst, target.owner->device_context(), src,
+                                     source.owner->device_context(), source.bytes, handle),
           peer_call, stream, at);
   } else {
     const capture_context_guard current{handle, at};
-    const CUresult answer = driver().cuMemcpyAsync(dst, src, from.bytes, handle);
+    const CUresult answer = driver().cuMemcpyAsync(dst, src, source.bytes, handle);
     if (answer != CUDA_SUCCESS) [[unlikely]] {
       check(answer == CUDA_ERROR_INVALID_VALUE
-                ? copy_in_own_context(dst, src, from.bytes, handle, at)
+                ? copy_in_own_context(dst, src, source.bytes, handle, at)
                 : answer,
             call, stream, at);
     }
   }
-  source.queued(at);
-  target.queued(at);
+  source_use.record_uses(at);
+  target_use.record_uses(at);
 }
 
 }  // namespace weir::detail

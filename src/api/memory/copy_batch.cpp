@@ -100,17 +100,17 @@ class batch_operands {
   batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
       : stream_{stream}, context_{memory_context(context, at)} {
     if (!list.has_owners) return;
-    note(list.source_owners, at);
-    note(list.target_owners, at);
+    register_uses(list.source_owners, at);
+    register_uses(list.target_owners, at);
   }
-  void queued(call_site at) const {
+  void record_uses(call_site at) const {
     for (const tracked_memory* const owner : to_record_) owner->record_use(stream_, at);
   }
   // Returns true if some memory is on another device than the stream.
   [[nodiscard]] bool crosses_contexts() const noexcept { return crosses_contexts_; }
 
  private:
-  void note(const std::vector<const tracked_memory*>& owners, call_site at) {
+  void register_uses(const std::vector<const tracked_memory*>& owners, call_site at) {
     for (const tracked_memory* const owner : owners) {
       if (owner == nullptr || owner->is_untracked_on(stream_)) continue;
       if (owner->closed()) throw_closed(batch_call, subject::memory(owner->address()), at);
@@ -175,21 +175,21 @@ void copy_batch::check_pair_counts(std::size_t sources, std::size_t targets, std
   }
 }
 
-void copy_batch::add_region(const detail::region& from, const detail::region& to,
+void copy_batch::add_region(const detail::region& source, const detail::region& target,
                             copy_options options, call_site at) {
-  for (const detail::region* const side : {&from, &to}) {
+  for (const detail::region* const side : {&source, &target}) {
     if (side->owner != nullptr && side->owner->closed()) {
       detail::throw_closed("weir::copy_batch::add", detail::subject::memory(side->address), at);
     }
   }
-  if (from.bytes != to.bytes) {
+  if (source.bytes != target.bytes) {
     detail::throw_invalid_batch(
         fmt::format("a source of {} bytes does not match a target of {}; pass a part of the longer "
                     "one (std::span::first)",
-                    from.bytes, to.bytes),
+                    source.bytes, target.bytes),
         at);
   }
-  if (from.bytes == 0) return;
+  if (source.bytes == 0) return;
   if (list_ == nullptr) list_ = std::make_unique<copy_list>();
   copy_list& list = *list_;
   list.reserve_more();
@@ -198,27 +198,27 @@ void copy_batch::add_region(const detail::region& from, const detail::region& to
     list.attributes.push_back(attributes);
     list.firsts.push_back(list.sizes.size());
   }
-  list.targets.push_back(detail::device_address(to.address));
-  list.sources.push_back(detail::device_address(from.address));
-  list.sizes.push_back(from.bytes);
-  list.source_owners.push_back(from.owner);
-  list.target_owners.push_back(to.owner);
-  list.has_owners = list.has_owners || from.owner != nullptr || to.owner != nullptr;
+  list.targets.push_back(detail::device_address(target.address));
+  list.sources.push_back(detail::device_address(source.address));
+  list.sizes.push_back(source.bytes);
+  list.source_owners.push_back(source.owner);
+  list.target_owners.push_back(target.owner);
+  list.has_owners = list.has_owners || source.owner != nullptr || target.owner != nullptr;
 }
 
-void copy_batch::shrink(std::size_t to) noexcept {
+void copy_batch::shrink(std::size_t new_size) noexcept {
   if (list_ == nullptr) return;
   copy_list& list = *list_;
-  list.targets.resize(to);
-  list.sources.resize(to);
-  list.sizes.resize(to);
-  list.source_owners.resize(to);
-  list.target_owners.resize(to);
-  while (!list.firsts.empty() && list.firsts.back() >= to) {
+  list.targets.resize(new_size);
+  list.sources.resize(new_size);
+  list.sizes.resize(new_size);
+  list.source_owners.resize(new_size);
+  list.target_owners.resize(new_size);
+  while (!list.firsts.empty() && list.firsts.back() >= new_size) {
     list.firsts.pop_back();
     list.attributes.pop_back();
   }
-  if (to == 0) list.has_owners = false;
+  if (new_size == 0) list.has_owners = false;
 }
 
 void copy_batch::enqueue(stream_ref stream, call_site at) const {
@@ -252,7 +252,7 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
   if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER)
     return detail::copy_each(list, stream, at);
   detail::check(answer, detail::batch_call, stream, at);
-  operands.queued(at);
+  operands.record_uses(at);
 }
 
 }  // namespace weir

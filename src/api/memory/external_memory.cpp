@@ -39,7 +39,7 @@ struct external_import {
 namespace {
 
 // Releases one reference; the last one destroys the import.
-void release(external_import* import, first_failure& failure) noexcept {
+void release_import(external_import* import, first_failure& failure) noexcept {
   if (!import->release()) return;
   const std::unique_ptr<external_import> last{import};
   call_in_context(last->context, failure, [&] {
@@ -49,10 +49,10 @@ void release(external_import* import, first_failure& failure) noexcept {
 
 void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
   auto* const import = static_cast<external_import*>(owner);
-  const bool freed = call_blocking_in_context(import->context, failure, [&] {
+  call_blocking_in_context(import->context, failure, [&] {
     failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree");
   });
-  if (freed) release(import, failure);  // the mapping must be freed before the import
+  release_import(import, failure);  // the mapping must be freed before the import
 }
 
 constexpr memory_deleter mapping_deleter{"cuMemFree", &free_mapping};
@@ -110,14 +110,14 @@ external_memory external_memory::import_fd(int descriptor, std::size_t size_byte
   import->gpu = gpu;
   import->context = context;
   duplicated_descriptor duplicate{descriptor};
-  CUDA_EXTERNAL_MEMORY_HANDLE_DESC what{};
-  what.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-  what.handle.fd = duplicate.get();
-  what.size = size_bytes;
-  what.flags = options.dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc{};
+  desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+  desc.handle.fd = duplicate.get();
+  desc.size = size_bytes;
+  desc.flags = options.dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
   const make_current current{context, at};
   const relaxed_capture_mode guard{at};
-  check(driver().cuImportExternalMemory(&import->handle, &what), call, gpu, at);
+  check(driver().cuImportExternalMemory(&import->handle, &desc), call, gpu, at);
   if (duplicate.release_to_driver()) ::close(descriptor);
   return external_memory{import.release()};
 }
@@ -138,7 +138,7 @@ external_memory::~external_memory() {
     const weir::device gpu = import->gpu;
     first_failure failure;
     const relaxed_capture_mode guard{failure};
-    release(import, failure);
+    release_import(import, failure);
     report_if_failed(failure, gpu);
   });
 }
@@ -149,7 +149,7 @@ void external_memory::close(call_site at) {
   require_outside_host_function("cuDestroyExternalMemory", gpu, at);
   const relaxed_capture_mode guard{at};
   first_failure failure;
-  release(std::exchange(import_, nullptr), failure);
+  release_import(std::exchange(import_, nullptr), failure);
   check(failure, gpu, at);
 }
 

@@ -17,15 +17,16 @@ namespace {
 }
 
 // Ends in the driver's call, so that a direct call is a tail call.
-[[nodiscard, gnu::always_inline]] inline CUresult set(const driver_table& driver, void* address,
-                                                      std::uint32_t bits, std::size_t bytes,
-                                                      CUstream stream, std::size_t element_bytes) {
-  const CUdeviceptr to = device_address(address);
+[[nodiscard, gnu::always_inline]] inline CUresult enqueue_memset(const driver_table& driver,
+                                                                 void* address, std::uint32_t bits,
+                                                                 std::size_t bytes, CUstream stream,
+                                                                 std::size_t element_bytes) {
+  const CUdeviceptr target = device_address(address);
   switch (element_bytes) {
-    case 1: return driver.cuMemsetD8Async(to, static_cast<unsigned char>(bits), bytes, stream);
+    case 1: return driver.cuMemsetD8Async(target, static_cast<unsigned char>(bits), bytes, stream);
     case 2:
-      return driver.cuMemsetD16Async(to, static_cast<unsigned short>(bits), bytes / 2, stream);
-    default: return driver.cuMemsetD32Async(to, bits, bytes / 4, stream);
+      return driver.cuMemsetD16Async(target, static_cast<unsigned short>(bits), bytes / 2, stream);
+    default: return driver.cuMemsetD32Async(target, bits, bytes / 4, stream);
   }
 }
 
@@ -40,18 +41,20 @@ direct_status fill_directly(void* address, std::uint32_t bits, std::size_t bytes
   if (owner != nullptr && !owner->is_untracked_on(stream)) [[unlikely]] {
     return direct_status::not_called;
   }
-  return static_cast<direct_status>(set(*driver, address, bits, bytes, stream, element_bytes));
+  return static_cast<direct_status>(
+      enqueue_memset(*driver, address, bits, bytes, stream, element_bytes));
 }
 
-void fill_slow(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes,
-               direct_status status, call_site at) {
+void fill_slow(stream_ref stream, const region& target, std::uint32_t bits,
+               std::size_t element_bytes, direct_status status, call_site at) {
   const char* const call = call_for(element_bytes);
   if (status != direct_status::not_called) throw_driver_error(to_errc(status), call, stream, at);
   const CUstream handle = require_open(stream, call, at);
-  const operand target{to, stream, call, at};
-  if (to.bytes == 0) return;
-  check(set(driver(), to.address, bits, to.bytes, handle, element_bytes), call, stream, at);
-  target.queued(at);
+  const operand use{target, stream, call, at};
+  if (target.bytes == 0) return;
+  check(enqueue_memset(driver(), target.address, bits, target.bytes, handle, element_bytes), call,
+        stream, at);
+  use.record_uses(at);
 }
 
 }  // namespace weir::detail

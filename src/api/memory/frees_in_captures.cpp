@@ -2,8 +2,8 @@
 // api/memory/frees_in_captures.cpp - frees in streams that capture.
 #include "api/memory/frees_in_captures.hpp"
 
-#include "api/capture/capture_joins.hpp"
 #include "api/capture/capture_registry.hpp"
+#include "api/capture/unjoined_streams.hpp"
 #include "api/memory/pending_uses.hpp"
 #include "api/stream/host_failures.hpp"
 #include "api/stream/stream_state.hpp"
@@ -24,39 +24,32 @@ bool refused_for_capture(CUresult answer, CUstream stream) noexcept {
 }
 
 unsigned long long capture_id_of(CUstream stream) noexcept {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  cuuint64_t id = 0;
-  const bool asked = query_capture_id(stream, status, id) == CUDA_SUCCESS;
-  return asked && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
+  stream_capture_info info;
+  const bool is_active = try_query_capture_id(stream, info) == CUDA_SUCCESS &&
+                         info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return is_active ? info.id : 0;
 }
 
 bool is_participant_of_capture(CUstream stream, unsigned long long id) noexcept {
-  bool found = false;
-  capture_registry::instance().for_each([&](const capture_record& record) {
-    found |= record.capture.id == id && record.has_stream(stream);
+  const auto capture = capture_registry::instance().find_if([&](const capture_record& record) {
+    return record.capture.id == id && record.has_stream(stream);
   });
-  return found;
+  return capture.has_value();
 }
 
 CUstream stream_for_free(CUstream memory_stream, unsigned long long id) noexcept {
+  // For streams of other threads the dependencies may change during the query.
+  const auto capture = capture_registry::instance().find_if([&](const capture_record& record) {
+    return record.capture.id == id && record.capture.thread == unique_thread_id();
+  });
+  if (!capture || capture->origin == memory_stream) return memory_stream;
+  stream_capture_info info;
+  if (try_query_capture(capture->origin, info) != CUDA_SUCCESS || info.has_ended(id) ||
+      info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    return memory_stream;
   try {
-    CUstream origin = memory_stream;
-    capture_registry::instance().for_each([&](const capture_record& record) {
-      // For streams of other threads the dependencies may change during the query.
-      if (record.capture.id == id && record.has_origin(record.capture.origin) &&
-          record.capture.thread == unique_thread_id()) {
-        origin = record.capture.origin;
-      }
-    });
-    stream_capture_info info;
-    if (origin == memory_stream || try_query_capture(origin, info) != CUDA_SUCCESS)
-      return memory_stream;
-    if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || info.id != id) return memory_stream;
-    return find_unjoined({joined_stream{memory_stream, nullptr, unique_thread_id()}}, info,
-                         call_site{})
-                   .empty()
-               ? origin
-               : memory_stream;
+    const joined_stream joined{memory_stream, nullptr, unique_thread_id()};
+    return find_unjoined({joined}, info, call_site{}).empty() ? capture->origin : memory_stream;
   } catch (...) {  // out of memory: frees in the own stream, where the order is known
     return memory_stream;
   }

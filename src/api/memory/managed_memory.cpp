@@ -71,15 +71,16 @@ CUresult enqueue(range_operation operation, range_list& list, CUstream stream) n
 }
 
 // Drivers before CUDA 12.2 take a device instead of a location.
-CUresult prefetch_one(const region& range, memory_location to, CUstream stream) noexcept {
-  const CUmemLocation location = location_of(to);
+CUresult prefetch_one(const region& range, memory_location location, CUstream stream) noexcept {
+  const CUmemLocation driver_location = location_of(location);
   const CUdeviceptr address = device_address(range.address);
-  const CUresult answer = driver().cuMemPrefetchAsync_v2(address, range.bytes, location, 0, stream);
-  const bool has_device =
-      location.type == CU_MEM_LOCATION_TYPE_DEVICE || location.type == CU_MEM_LOCATION_TYPE_HOST;
+  const CUresult answer =
+      driver().cuMemPrefetchAsync_v2(address, range.bytes, driver_location, 0, stream);
+  const bool has_device = driver_location.type == CU_MEM_LOCATION_TYPE_DEVICE ||
+                          driver_location.type == CU_MEM_LOCATION_TYPE_HOST;
   if (answer != CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER || !has_device) return answer;
   const CUdevice device =
-      location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
+      driver_location.type == CU_MEM_LOCATION_TYPE_DEVICE ? driver_location.id : CU_DEVICE_CPU;
   return driver().cuMemPrefetchAsync(address, range.bytes, device, stream);
 }
 
@@ -89,14 +90,15 @@ CUresult prefetch_one(const region& range, memory_location to, CUstream stream) 
 
 }  // namespace
 
-void prefetch_region(stream_ref stream, const region& range, memory_location to, call_site at) {
+void prefetch_region(stream_ref stream, const region& range, memory_location location,
+                     call_site at) {
   constexpr const char* call = "cuMemPrefetchAsync";
   const CUstream handle = require_open(stream, call, at);
   const operand memory{range, stream, call, at};
   if (range.bytes == 0) return;
   throw_if_capturing(handle, call, at);
-  check(prefetch_one(range, to, handle), call, stream, at);
-  memory.queued(at);
+  check(prefetch_one(range, location, handle), call, stream, at);
+  memory.record_uses(at);
 }
 
 void enqueue_regions(stream_ref stream, range_operation operation, std::span<const region> ranges,
@@ -129,13 +131,7 @@ void enqueue_regions(stream_ref stream, range_operation operation, std::span<con
   } else {
     check(answer, call, stream, at);
   }
-  for (const operand& each : operands) each.queued(at);
-}
-
-// Returns any context. The driver requires one, although managed memory belongs to none.
-[[nodiscard]] static CUcontext any_context(call_site at) {
-  const CUcontext context = current_context_handle(at);
-  return context != nullptr ? context : primary_context(device{}, at);
+  for (const operand& each : operands) each.record_uses(at);
 }
 
 void advise_region(const region& range, memory_advice advice, memory_location location,
@@ -145,12 +141,33 @@ void advise_region(const region& range, memory_advice advice, memory_location lo
   if (range.owner != nullptr && range.owner->closed())
     throw_closed(call, subject::memory(range.address), at);
   if (range.bytes == 0) return;
-  const make_current current{any_context(at), at};
+  // The driver requires a context, although managed memory belongs to none.
+  const make_current current{current_or_primary_context(at), at};
   const relaxed_capture_mode guard{at};
   check(driver().cuMemAdvise_v2(device_address(range.address), range.bytes,
                                 static_cast<CUmem_advise>(advice), location_of(location)),
         call, subject::memory(range.address), at);
 }
+
+namespace {
+
+// A location as the driver's attributes of a range give it.
+struct raw_location {
+  int type = 0;
+  int id = 0;
+};
+
+std::optional<memory_location> to_memory_location(const raw_location& location) {
+  switch (location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return memory_location{device{location.id}};
+    case CU_MEM_LOCATION_TYPE_HOST: return memory_location::host();
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return memory_location::host_node(location.id);
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return memory_location::current_host_node();
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
 
 managed_state state_of_region(const region& range, call_site at) {
   constexpr const char* call = "cuMemRangeGetAttributes";
@@ -159,11 +176,6 @@ managed_state state_of_region(const region& range, call_site at) {
   if (range.owner != nullptr && range.owner->closed()) throw_closed(call, object, at);
   managed_state state;
   if (range.bytes == 0) return state;
-
-  struct raw_location {
-    int type = 0;
-    int id = 0;
-  };
   int read_mostly = 0;
   raw_location preferred;
   raw_location prefetched;
@@ -178,21 +190,12 @@ managed_state state_of_region(const region& range, call_site at) {
                   &prefetched.type, &prefetched.id,  users.data()};
   std::size_t sizes[] = {sizeof(int), sizeof(int), sizeof(int),
                          sizeof(int), sizeof(int), users.size() * sizeof(int)};
-  const make_current current{any_context(at), at};
+  // The driver requires a context, although managed memory belongs to none.
+  const make_current current{current_or_primary_context(at), at};
   const relaxed_capture_mode guard{at};
   check(driver().cuMemRangeGetAttributes(data, sizes, kinds, std::size(kinds),
                                          device_address(range.address), range.bytes),
         call, object, at);
-
-  const auto to_memory_location = [](const raw_location& where) -> std::optional<memory_location> {
-    switch (where.type) {
-      case CU_MEM_LOCATION_TYPE_DEVICE: return memory_location{device{where.id}};
-      case CU_MEM_LOCATION_TYPE_HOST: return memory_location::host();
-      case CU_MEM_LOCATION_TYPE_HOST_NUMA: return memory_location::host_node(where.id);
-      case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return memory_location::current_host_node();
-      default: return std::nullopt;
-    }
-  };
   state.read_mostly = read_mostly != 0;
   state.preferred_location = to_memory_location(preferred);
   state.last_prefetch = to_memory_location(prefetched);
@@ -203,7 +206,7 @@ managed_state state_of_region(const region& range, call_site at) {
   return state;
 }
 
-void attach_region(stream_ref stream, const region& range, attachment to, call_site at) {
+void attach_region(stream_ref stream, const region& range, attachment visibility, call_site at) {
   constexpr const char* call = "cuStreamAttachMemAsync";
   const CUstream handle = require_open(stream, call, at);
   const operand memory{range, stream, call, at};
@@ -211,9 +214,9 @@ void attach_region(stream_ref stream, const region& range, attachment to, call_s
   throw_if_capturing(handle, call, at);
   const relaxed_capture_mode guard{at};
   check(driver().cuStreamAttachMemAsync(handle, device_address(range.address), range.bytes,
-                                        static_cast<unsigned>(to)),
+                                        static_cast<unsigned>(visibility)),
         call, stream, at);
-  memory.queued(at);
+  memory.record_uses(at);
 }
 
 }  // namespace weir::detail

@@ -71,7 +71,7 @@ CUmemLocation pool_location(device gpu, const memory_pool_options& options, call
   return location ? location_of(*location) : CUmemLocation{CU_MEM_LOCATION_TYPE_NONE, 0};
 }
 
-memory_pool_ref create(device gpu, const memory_pool_options& options, call_site at) {
+memory_pool_ref create_pool(device gpu, const memory_pool_options& options, call_site at) {
   CUmemPoolProps props{};
   props.allocType = options.memory == pool_memory::managed ? CU_MEM_ALLOCATION_TYPE_MANAGED
                                                            : CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -84,14 +84,14 @@ memory_pool_ref create(device gpu, const memory_pool_options& options, call_site
   return {pool, gpu};
 }
 
-void destroy(memory_pool_ref pool, call_site at) {
+void destroy_pool(memory_pool_ref pool, call_site at) {
   forget_name(object_kind::pool, pool.get());
   const relaxed_capture_mode guard{at};
   check(driver().cuMemPoolDestroy(pool.get()), "cuMemPoolDestroy", pool, at);
 }
 
 void destroy_noexcept(memory_pool_ref pool) noexcept {
-  report_failure_of(pool, "cuMemPoolDestroy", [pool] { destroy(pool, call_site{}); });
+  report_failure_of(pool, "cuMemPoolDestroy", [pool] { destroy_pool(pool, call_site{}); });
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ memory_pool::memory_pool(weir::device gpu, memory_pool_options options, call_sit
   detail::require_outside_host_function("cuMemPoolCreate", gpu, at);
   // The pool's memory belongs to the device, whose primary context must be active.
   static_cast<void>(detail::primary_context(gpu, at));
-  exchange_handle(detail::create(gpu, options, at).get());
+  exchange_handle(detail::create_pool(gpu, options, at).get());
   try {
     if (options.release_threshold != 0) set_release_threshold(options.release_threshold, at);
     if (options.reuse != pool_reuse{}) set_reuse(options.reuse, at);
@@ -223,7 +223,7 @@ void memory_pool::close(call_site at) {
   require_open(*this, "cuMemPoolDestroy", at);
   const memory_pool_ref pool = *this;
   exchange_handle(detail::closed_handle<CUmemPoolHandle_st>());
-  detail::destroy(pool, at);
+  detail::destroy_pool(pool, at);
 }
 
 CUmemPoolHandle_st* memory_pool::release(call_site at) {
@@ -245,7 +245,7 @@ memory_pool_ref current_memory_pool(device gpu, call_site at) {
   return {pool, gpu};
 }
 
-void use(memory_pool_ref pool, call_site at) {
+void set_current_memory_pool(memory_pool_ref pool, call_site at) {
   constexpr const char* call = "cuDeviceSetMemPool";
   CUmemPoolHandle_st* const handle = require_open(pool, call, at);
   const abi::CUdevice gpu = detail::driver_device(pool.device(), at);
@@ -255,11 +255,12 @@ void use(memory_pool_ref pool, call_site at) {
 
 memory_pool_scope::memory_pool_scope(memory_pool_ref pool, call_site at)
     : previous_pool_{current_memory_pool(pool.device(), at)} {
-  use(pool, at);
+  set_current_memory_pool(pool, at);
 }
 
 memory_pool_scope::~memory_pool_scope() {
-  detail::report_failure_of(previous_pool_, "cuDeviceSetMemPool", [this] { use(previous_pool_); });
+  detail::report_failure_of(previous_pool_, "cuDeviceSetMemPool",
+                            [this] { set_current_memory_pool(previous_pool_); });
 }
 
 }  // namespace weir

@@ -10,24 +10,24 @@ namespace weir::detail {
 
 // Returns true if the driver did not allocate or register the memory. A copy may then block while
 // it is staged.
-[[nodiscard]] bool is_pageable(const region& where);
+[[nodiscard]] bool is_pageable(const region& memory);
 
 // Constructed before the operation is queued. Throws if the memory is closed. Registers the stream
 // if the memory belongs to weir and to another stream. Otherwise costs only a comparison.
 class operand {
  public:
-  operand(const region& where, stream_ref stream, const char* call, call_site at)
+  operand(const region& memory, stream_ref stream, const char* call, call_site at)
       : stream_{stream} {
-    if (where.owner == nullptr || where.owner->is_untracked_on(stream)) return;
-    if (where.owner->closed()) [[unlikely]] {
-      throw_closed(call, subject::memory(where.address), at);
+    if (memory.owner == nullptr || memory.owner->is_untracked_on(stream)) return;
+    if (memory.owner->closed()) [[unlikely]] {
+      throw_closed(call, subject::memory(memory.address), at);
     }
-    if (where.bytes == 0) return;
-    if (where.owner->register_use(stream, at)) to_record_ = where.owner;
+    if (memory.bytes == 0) return;
+    if (memory.owner->register_use(stream, at)) to_record_ = memory.owner;
   }
 
   // Called after the operation was queued.
-  void queued(call_site at) const {
+  void record_uses(call_site at) const {
     if (to_record_ != nullptr) to_record_->record_use(stream_, at);
   }
 

@@ -17,7 +17,8 @@
 namespace weir::detail {
 namespace {
 
-// Creates an event in the stream's context, without timing.
+// Creates an event in the stream's context, without timing. It is not taken from the pool: an entry
+// counts as done until its first record, and the last record of a pooled event may be pending.
 CUevent make_event(CUstream stream, call_site at) {
   const CUcontext context = context_of(stream, at);
   if (context == nullptr)
@@ -52,7 +53,7 @@ pending_uses::use* pending_uses::find(const stream_key& key) noexcept {
 
 std::vector<pending_uses::use> pending_uses::take_finished(call_site at) {
   std::vector<use> finished;
-  if (inside_host_function || in_forked_child()) return finished;
+  if (inside_host_function || os::in_forked_child()) return finished;
   const auto has_no_users = [](const use& u) {
     return u.state != nullptr && !u.state->has_users();
   };
@@ -217,7 +218,7 @@ void pending_uses::snapshot(first_failure& failure) noexcept {
 }
 
 bool pending_uses::snapshot_unless_captured(first_failure& failure) noexcept {
-  const capture_begin_lock alone;
+  const std::unique_lock<std::mutex> lock = lock_capture_begin();
   if (any_captured()) return false;
   snapshot(failure);
   return true;

@@ -40,8 +40,9 @@ CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t b
   const relaxed_mode_if_capturing guard{at};
   CUdeviceptr address = 0;
   CUresult answer = driver().cuMemAllocFromPoolAsync(&address, bytes, pool_handle, handle);
-  for (int left = pool.retries();
-       answer == CUDA_ERROR_OUT_OF_MEMORY && left > 0 && is_capture_safe(handle, at); --left) {
+  for (int retries_left = pool.retries();
+       answer == CUDA_ERROR_OUT_OF_MEMORY && retries_left > 0 && is_capture_safe(handle, at);
+       --retries_left) {
     reclaim_memory(pool, handle, at);
     answer = driver().cuMemAllocFromPoolAsync(&address, bytes, pool_handle, handle);
   }

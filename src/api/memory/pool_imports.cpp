@@ -14,8 +14,8 @@
 namespace weir::detail {
 namespace {
 
-std::vector<pool_import::opened_memory>::iterator find(pool_import& imported_pool,
-                                                       CUdeviceptr address) noexcept {
+std::vector<pool_import::opened_memory>::iterator find_opened(pool_import& imported_pool,
+                                                              CUdeviceptr address) noexcept {
   return std::ranges::find(imported_pool.open, address, &pool_import::opened_memory::address);
 }
 
@@ -63,7 +63,7 @@ CUdeviceptr pool_imports::open(pool_import& imported_pool, const pool_memory_han
   check(driver().cuMemPoolImportPointer(&address, imported_pool.handle, &exported),
         "cuMemPoolImportPointer", memory_pool_ref{imported_pool.handle, imported_pool.gpu}, at);
   ++imported_pool.owners;
-  if (const auto entry = find(imported_pool, address); entry != imported_pool.open.end()) {
+  if (const auto entry = find_opened(imported_pool, address); entry != imported_pool.open.end()) {
     ++entry->owners;
   } else {
     imported_pool.open.push_back({address, 1});
@@ -74,7 +74,7 @@ CUdeviceptr pool_imports::open(pool_import& imported_pool, const pool_memory_han
 void pool_imports::close(pool_import& imported_pool, CUdeviceptr address,
                          first_failure& failure) noexcept {
   const std::lock_guard lock{lock_};
-  if (const auto entry = find(imported_pool, address); --entry->owners == 0) {
+  if (const auto entry = find_opened(imported_pool, address); --entry->owners == 0) {
     imported_pool.open.erase(entry);
     release_in_context(imported_pool, failure,
                        [&] { failure.note(driver().cuMemFree_v2(address), "cuMemFree"); });

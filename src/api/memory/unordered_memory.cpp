@@ -30,11 +30,12 @@ unordered_memory& unordered_memory::operator=(unordered_memory&& other) noexcept
 
 unordered_memory::~unordered_memory() {
   if (closed()) return;
-  free_when_idle(std::unique_ptr<pending_uses>{uses_},
-                 [address = address_, deleter = deleter_, owner = owner_](first_failure failure) {
-                   deleter->run(address, owner, failure);
-                   report_if_failed(failure, subject::memory(address));
-                 });
+  free_when_idle(
+      [address = address_, deleter = deleter_, owner = owner_](first_failure failure) {
+        deleter->run(address, owner, failure);
+        report_if_failed(failure, subject::memory(address));
+      },
+      std::unique_ptr<pending_uses>{uses_});
 }
 
 void unordered_memory::close(call_site at) {

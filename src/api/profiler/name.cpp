@@ -28,13 +28,13 @@ struct name_table {
   std::map<std::pair<object_kind, std::uintptr_t>, std::string> names;
 };
 
-name_table& table() {
-  static never_destroyed<name_table> the_table;
-  return *the_table;
+name_table& names_of_objects() {
+  static never_destroyed<name_table> singleton;
+  return *singleton;
 }
 
 void store_name(object_kind kind, std::uintptr_t handle, std::string_view name) {
-  name_table& shared_table = table();
+  name_table& shared_table = names_of_objects();
   const std::lock_guard lock{shared_table.guard};
   if (name.empty()) {
     shared_table.names.erase({kind, handle});
@@ -66,15 +66,15 @@ void assign_name(object_kind kind, Handle* handle, std::string_view name,
 
 std::string find_name(object_kind kind, std::uintptr_t handle) {
   if (name_count.load(std::memory_order_relaxed) == 0) return {};
-  name_table& shared_table = table();
+  name_table& shared_table = names_of_objects();
   const std::lock_guard lock{shared_table.guard};
-  const auto known = shared_table.names.find({kind, handle});
-  return known != shared_table.names.end() ? known->second : std::string{};
+  const auto entry = shared_table.names.find({kind, handle});
+  return entry != shared_table.names.end() ? entry->second : std::string{};
 }
 
 void erase_name(object_kind kind, std::uintptr_t handle) noexcept {
-  if (in_forked_child()) return;
-  name_table& shared_table = table();
+  if (os::in_forked_child()) return;
+  name_table& shared_table = names_of_objects();
   const std::lock_guard lock{shared_table.guard};
   shared_table.names.erase({kind, handle});
   name_count.store(static_cast<int>(shared_table.names.size()), std::memory_order_relaxed);
@@ -121,8 +121,8 @@ void set_name(device gpu, std::string_view name, call_site at) {
 }
 
 void set_thread_name(std::string_view name) {
-  constexpr std::size_t most = 15;  // the limit of Linux
-  ::pthread_setname_np(::pthread_self(), std::string{name.substr(0, most)}.c_str());
+  constexpr std::size_t max_length = 15;  // the limit of Linux
+  ::pthread_setname_np(::pthread_self(), std::string{name.substr(0, max_length)}.c_str());
   const profiler* const tool = detail::loaded_profiler();
   if (tool != nullptr && tool->name_thread != nullptr) {
     tool->name_thread(static_cast<std::uint32_t>(::syscall(SYS_gettid)), std::string{name}.c_str());

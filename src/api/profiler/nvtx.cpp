@@ -25,8 +25,8 @@ struct module_table {
   module_table() noexcept {
     for (unsigned i = 1; i < Size; ++i) table[i] = &filled[i];
   }
-  int get(nvtx::function_table* to, unsigned* size) noexcept {
-    if (to != nullptr) *to = table;
+  int get(nvtx::function_table* result, unsigned* size) noexcept {
+    if (result != nullptr) *result = table;
     if (size != nullptr) *size = Size;
     return 1;
   }
@@ -47,14 +47,14 @@ all_tables& tables() {
   return *all;
 }
 
-int get_module_table(unsigned which, nvtx::function_table* to, unsigned* size) {
+int get_module_table(unsigned which, nvtx::function_table* result, unsigned* size) {
   switch (static_cast<nvtx::module>(which)) {
-    case nvtx::module::core: return tables().core.get(to, size);
-    case nvtx::module::cuda: return tables().cuda.get(to, size);
-    case nvtx::module::opencl: return tables().opencl.get(to, size);
-    case nvtx::module::cuda_runtime: return tables().cuda_runtime.get(to, size);
-    case nvtx::module::core2: return tables().core2.get(to, size);
-    case nvtx::module::sync: return tables().sync.get(to, size);
+    case nvtx::module::core: return tables().core.get(result, size);
+    case nvtx::module::cuda: return tables().cuda.get(result, size);
+    case nvtx::module::opencl: return tables().opencl.get(result, size);
+    case nvtx::module::cuda_runtime: return tables().cuda_runtime.get(result, size);
+    case nvtx::module::core2: return tables().core2.get(result, size);
+    case nvtx::module::sync: return tables().sync.get(result, size);
   }
   return 0;
 }
@@ -72,12 +72,12 @@ const void* get_export_table(std::uint32_t which) {
 }
 
 template <class Function>
-void assign(Function& to, nvtx::function from) noexcept {
-  to = reinterpret_cast<Function>(from);
+void assign(Function& slot, nvtx::function function) noexcept {
+  slot = reinterpret_cast<Function>(function);
 }
 
 // Loads the profiler. Functions that it does not register stay null.
-const profiler* load() noexcept {
+const profiler* load_profiler() noexcept {
   const char* const file = std::getenv(nvtx::library_variable);
   if (file == nullptr || *file == '\0') return nullptr;
   void* const library = ::dlopen(file, RTLD_LAZY);
@@ -113,23 +113,23 @@ const profiler* loaded_profiler() noexcept {
   const profiler* const known = in_use.load(std::memory_order_acquire);
   if (known != &not_loaded) return known;
   static std::once_flag once;
-  std::call_once(once, [&] { in_use.store(load(), std::memory_order_release); });
+  std::call_once(once, [&] { in_use.store(load_profiler(), std::memory_order_release); });
   return in_use.load(std::memory_order_acquire);
 }
 
-void push_range(const profiler* to, const char* name) noexcept {
-  if (to == &not_loaded) to = loaded_profiler();
-  if (to != nullptr && to->push_range != nullptr) to->push_range(name);
+void push_range(const profiler* tool, const char* name) noexcept {
+  if (tool == &not_loaded) tool = loaded_profiler();
+  if (tool != nullptr && tool->push_range != nullptr) tool->push_range(name);
 }
 
-void pop_range(const profiler* from) noexcept {
-  if (from == &not_loaded) from = loaded_profiler();
-  if (from != nullptr && from->pop_range != nullptr) from->pop_range();
+void pop_range(const profiler* tool) noexcept {
+  if (tool == &not_loaded) tool = loaded_profiler();
+  if (tool != nullptr && tool->pop_range != nullptr) tool->pop_range();
 }
 
-void mark(const profiler* at, const char* name) noexcept {
-  if (at == &not_loaded) at = loaded_profiler();
-  if (at != nullptr && at->mark != nullptr) at->mark(name);
+void mark(const profiler* tool, const char* name) noexcept {
+  if (tool == &not_loaded) tool = loaded_profiler();
+  if (tool != nullptr && tool->mark != nullptr) tool->mark(name);
 }
 
 }  // namespace weir::detail

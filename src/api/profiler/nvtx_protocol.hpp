@@ -47,7 +47,7 @@ inline constexpr std::uint32_t version = 3;
 
 struct callbacks_table {
   std::size_t size;
-  int (*module)(unsigned which, function_table* to, unsigned* size);
+  int (*module)(unsigned which, function_table* result, unsigned* size);
 };
 struct version_table {
   std::size_t size;

@@ -37,7 +37,7 @@ profiler_scope::profiler_scope(device gpu, call_site at)
 }
 
 profiler_scope::~profiler_scope() {
-  detail::run_outside_host_functions([context = context_]() noexcept {
+  detail::destroy_or_defer([context = context_]() noexcept {
     detail::first_failure failure;
     detail::call_in_context(context, failure, [&] {
       const detail::relaxed_capture_mode guard{failure};

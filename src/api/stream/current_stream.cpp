@@ -45,7 +45,7 @@ class thread_slots {
     }
   }
 
-  [[nodiscard]] slot& of(int device) {
+  [[nodiscard]] slot& slot_for(int device) {
     const auto index = static_cast<std::size_t>(device);
     if (index >= slots_.size()) slots_.resize(index + 1);
     return slots_[index];
@@ -82,14 +82,14 @@ weir::device device_for(stream_ref stream, const char* call, bool may_switch, ca
   detail::require_open(stream, call, at);
   if (stream.is_default()) return current_device(at);
   const weir::device gpu = stream.device(at);
-  const context_ref now = current_context(at);
-  if (may_switch || !now || now.device(at) == gpu) return gpu;
+  const context_ref current = current_context(at);
+  if (may_switch || !current || current.device(at) == gpu) return gpu;
   detail::throw_error(
       errc::invalid_device, call, to_string(stream),
       fmt::format("the context of device {} is current, and the stream is on device {}; make that "
                   "device's context current first (weir::context_scope), or pass switch_device to "
                   "stream_scope",
-                  now.device(at).ordinal(), gpu.ordinal()),
+                  current.device(at).ordinal(), gpu.ordinal()),
       at);
 }
 
@@ -126,9 +126,9 @@ stream_ref current_stream(device gpu, call_site at) {
 
 stream_ref current_stream(call_site at) { return current_stream(current_device(at), at); }
 
-void use(stream_ref stream, call_site at) {
-  const weir::device gpu = device_for(stream, "weir::use", false, at);
-  replace(slots().of(gpu.ordinal()), make_slot(stream));
+void set_current_stream(stream_ref stream, call_site at) {
+  const weir::device gpu = device_for(stream, "weir::set_current_stream", false, at);
+  replace(slots().slot_for(gpu.ordinal()), make_slot(stream));
 }
 
 stream_scope::stream_scope(stream_ref stream, stream_scope_options options, call_site at) {
@@ -142,7 +142,7 @@ stream_scope::stream_scope(const stream_ref* stream_or_null, stream_scope_option
 
 void stream_scope::enter(stream_ref stream, stream_scope_options options, call_site at) {
   const weir::device gpu = device_for(stream, "weir::stream_scope", options.switch_device, at);
-  slot& current = slots().of(gpu.ordinal());
+  slot& current = slots().slot_for(gpu.ordinal());
   // Everything that can fail comes before the first change. The context comes last, since it would
   // have to be restored.
   if (options.wait_on_entry) stream.wait(current_stream(gpu, at), at);
@@ -172,7 +172,7 @@ stream_scope::~stream_scope() {
   }
   if (entered_state_ != nullptr) entered_state_->release_noexcept(detail::stream_holder::user);
   // The slot exists since the constructor, so this lookup cannot fail.
-  replace(slots().of(device_), slot{previous_, previous_state_, previous_is_set_});
+  replace(slots().slot_for(device_), slot{previous_, previous_state_, previous_is_set_});
   if (pushed_context_) detail::pop_current();
 }
 

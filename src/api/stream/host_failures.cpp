@@ -31,18 +31,18 @@ struct pending_failures {
 };
 
 // Never destroyed, since host functions may run while statics are destroyed.
-pending_failures& pending() {
-  static never_destroyed<pending_failures> the_list;
-  return *the_list;
+pending_failures& pending_list() {
+  static never_destroyed<pending_failures> singleton;
+  return *singleton;
 }
 
 // Called at exit, after which no thread calls sync(). Passes the remaining exceptions to the
 // unhandled error handler.
 void report_remaining() noexcept {
-  if (in_forked_child()) return;  // the parent's sync() throws them
+  if (os::in_forked_child()) return;  // the parent's sync() throws them
   std::vector<failure> remaining;
   {
-    pending_failures& list = pending();
+    pending_failures& list = pending_list();
     const std::lock_guard lock{list.lock};
     remaining.swap(list.failures);
     pending_host_failures.fetch_sub(static_cast<int>(remaining.size()), std::memory_order_relaxed);
@@ -51,8 +51,8 @@ void report_remaining() noexcept {
 }
 
 // Removes and returns the exceptions of one stream, in the order in which they were thrown.
-std::vector<failure> extract(const stream_identity& stream) {
-  pending_failures& list = pending();
+std::vector<failure> extract_failures(const stream_identity& stream) {
+  pending_failures& list = pending_list();
   const std::lock_guard lock{list.lock};
   const auto others = std::stable_partition(list.failures.begin(), list.failures.end(),
                                             [&](const failure& f) { return f.stream != stream; });
@@ -91,9 +91,9 @@ stream_identity identify(CUstream stream) noexcept {
 
 void store_host_failure(const stream_identity& stream, std::exception_ptr exception) noexcept {
   static std::once_flag once;
-  std::call_once(once, [] { register_at_exit(&report_remaining); });
+  std::call_once(once, [] { os::register_at_exit(&report_remaining); });
   try {
-    pending_failures& list = pending();
+    pending_failures& list = pending_list();
     const std::lock_guard lock{list.lock};
     // Counted before the stream is looked up. A stream destroyed after that lookup sees the count,
     // and waits for the lock to collect the exception.
@@ -111,7 +111,7 @@ void store_host_failure(const stream_identity& stream, std::exception_ptr except
 }
 
 void throw_host_failures(const stream_identity& stream) {
-  std::vector<failure> own = extract(stream);
+  std::vector<failure> own = extract_failures(stream);
   if (own.empty()) return;
   for (std::size_t i = 1; i < own.size(); ++i)
     call_unhandled_error_handler(std::move(own[i].exception));
@@ -119,9 +119,9 @@ void throw_host_failures(const stream_identity& stream) {
 }
 
 void report_host_failures(CUstream stream, unsigned long long owner) noexcept {
-  if (pending_host_failures.load(std::memory_order_acquire) == 0 || in_forked_child()) return;
+  if (pending_host_failures.load(std::memory_order_acquire) == 0 || os::in_forked_child()) return;
   try {
-    for (failure& f : extract({stream, owner}))
+    for (failure& f : extract_failures({stream, owner}))
       call_unhandled_error_handler(std::move(f.exception));
   } catch (...) {
     call_unhandled_error_handler(std::current_exception());

@@ -7,6 +7,7 @@
 #include "api/core/check.hpp"
 #include "api/core/unhandled_error.hpp"
 #include "api/deferred/reclaimer.hpp"
+#include "api/graph/user_object.hpp"
 #include "api/stream/host_failures.hpp"
 #include "driver/verify.hpp"
 
@@ -119,10 +120,7 @@ void CUDA_CB destroy_captured(void* data) { discard_deferred(*static_cast<host_c
 void capture_host_call(CUstream stream, host_call& call, bool& owned, call_site at) {
   const stream_ref object{stream};
   const CUgraph graph = query_capture(stream, at).graph;
-  CUuserObject owner = nullptr;
-  check(driver().cuUserObjectCreate(&owner, &call, &destroy_captured, 1,
-                                    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-        "cuUserObjectCreate", object, at);
+  const CUuserObject owner = create_user_object(&call, &destroy_captured, object, at);
   owned = false;
   const char* name = "cuGraphRetainUserObject";
   CUresult answer = driver().cuGraphRetainUserObject(graph, owner, 1, CU_GRAPH_USER_OBJECT_MOVE);

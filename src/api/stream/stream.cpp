@@ -7,7 +7,6 @@
 
 #include "api/core/check.hpp"
 #include "api/core/sync_allowed.hpp"
-#include "api/deferred/reclaimer.hpp"
 #include "api/device/green_state.hpp"
 #include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
@@ -89,7 +88,6 @@ stream::stream(context_ref context, stream_options options, call_site at)
                            {context.get(), gpu.ordinal(), options.priority, blocking,
                             next_stream_id(), detail::acquire_green_state(context.get())}};
   exchange_handle(handle);
-  detail::install_exit_sentinel();
 }
 
 stream stream::adopt(CUstream_st* handle, call_site at) {

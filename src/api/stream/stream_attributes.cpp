@@ -26,7 +26,7 @@ struct attribute_texts {
   const char* name;
   const char* limits;
 };
-constexpr attribute_texts words[] = {
+constexpr attribute_texts texts_by_attribute[] = {
     {abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, "attribute priority", ""},
     {abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, "attribute sync_policy",
      "the policy is not supported; use automatic, spin, yield or block"},
@@ -42,7 +42,7 @@ constexpr attribute_texts words[] = {
 
 detail::error_part attribute(abi::CUstreamAttrID attribute_id, abi::CUresult answer) {
   const attribute_texts* const texts =
-      std::ranges::find(words, attribute_id, &attribute_texts::attribute_id);
+      std::ranges::find(texts_by_attribute, attribute_id, &attribute_texts::attribute_id);
   return {texts->name, answer == abi::CUDA_ERROR_INVALID_VALUE ? texts->limits : ""};
 }
 
@@ -51,7 +51,7 @@ void check_attribute(abi::CUresult answer, const char* call, stream_ref stream,
   detail::check_part(answer, call, stream, at, [=] { return attribute(attribute_id, answer); });
 }
 
-CUstreamAttrValue get(stream_ref stream, abi::CUstreamAttrID attribute_id, call_site at) {
+CUstreamAttrValue get_attribute(stream_ref stream, abi::CUstreamAttrID attribute_id, call_site at) {
   CUstreamAttrValue value{};
   check_attribute(driver().cuStreamGetAttribute(detail::require_open(stream, get_call, at),
                                                 attribute_id, &value),
@@ -81,7 +81,7 @@ class attribute_rollback {
 
   // remember() is called before an attribute changes, changed() afterwards.
   void remember(abi::CUstreamAttrID attribute_id, call_site at) {
-    changes_[count_] = {attribute_id, get(stream_, attribute_id, at)};
+    changes_[count_] = {attribute_id, get_attribute(stream_, attribute_id, at)};
   }
   void changed() noexcept { ++count_; }
 
@@ -130,7 +130,7 @@ class attribute_rollback {
 }  // namespace
 
 int stream_attributes::priority(call_site at) const {
-  return get(stream_, abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, at).priority;
+  return get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, at).priority;
 }
 
 void stream_attributes::set_priority(int priority, call_site at) const {
@@ -145,7 +145,7 @@ void stream_attributes::set_priority(int priority, call_site at) const {
 
 weir::sync_policy stream_attributes::sync_policy(call_site at) const {
   return static_cast<weir::sync_policy>(static_cast<int>(
-      get(stream_, abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, at).syncPolicy));
+      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, at).syncPolicy));
 }
 
 void stream_attributes::set_sync_policy(weir::sync_policy policy, call_site at) const {
@@ -156,7 +156,7 @@ void stream_attributes::set_sync_policy(weir::sync_policy policy, call_site at) 
 
 weir::access_window stream_attributes::access_window(call_site at) const {
   const abi::CUaccessPolicyWindow window =
-      get(stream_, abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, at).accessPolicyWindow;
+      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, at).accessPolicyWindow;
   return {window.base_ptr, window.num_bytes, window.hitRatio,
           static_cast<cache_hint>(static_cast<int>(window.hitProp)),
           static_cast<cache_hint>(static_cast<int>(window.missProp))};
@@ -167,8 +167,8 @@ void stream_attributes::set_access_window(const weir::access_window& window, cal
 }
 
 weir::sync_domain stream_attributes::sync_domain(call_site at) const {
-  return static_cast<weir::sync_domain>(
-      static_cast<int>(get(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, at).memSyncDomain));
+  return static_cast<weir::sync_domain>(static_cast<int>(
+      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, at).memSyncDomain));
 }
 
 void stream_attributes::set_sync_domain(weir::sync_domain domain, call_site at) const {
@@ -179,7 +179,7 @@ void stream_attributes::set_sync_domain(weir::sync_domain domain, call_site at) 
 
 weir::sync_domain_map stream_attributes::sync_domain_map(call_site at) const {
   const abi::CUlaunchMemSyncDomainMap map =
-      get(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, at).memSyncDomainMap;
+      get_attribute(stream_, abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, at).memSyncDomainMap;
   return {map.default_, map.remote};
 }
 
@@ -219,15 +219,15 @@ void stream_attributes::set(const stream_settings& settings, call_site at) const
   }
 }
 
-void stream_attributes::copy_from(stream_ref other, call_site at) const {
+void stream_attributes::copy_from(stream_ref source, call_site at) const {
   constexpr const char* call = "cuStreamCopyAttributes";
-  CUstream_st* const to = detail::require_open(stream_, call, at);
+  CUstream_st* const target = detail::require_open(stream_, call, at);
   // The copy reports nothing about the values, so the priority is queried.
-  const bool is_owned = detail::find_stream_properties(to).has_value();
-  const int priority = is_owned ? stream_attributes{other}.priority(at) : 0;
-  detail::check(driver().cuStreamCopyAttributes(to, detail::require_open(other, call, at)), call,
-                stream_, at);
-  if (is_owned) detail::remember_priority(to, priority);
+  const bool is_owned = detail::find_stream_properties(target).has_value();
+  const int priority = is_owned ? stream_attributes{source}.priority(at) : 0;
+  detail::check(driver().cuStreamCopyAttributes(target, detail::require_open(source, call, at)),
+                call, stream_, at);
+  if (is_owned) detail::remember_priority(target, priority);
 }
 
 stream make_stream(device gpu, const stream_options& options, const stream_settings& settings,

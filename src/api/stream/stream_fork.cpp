@@ -28,14 +28,13 @@ constexpr const char* join_call = "weir::stream_fork::join";
 // invalidated capture, which has no id.
 abi::cuuint64_t capture_id_of(stream_ref stream, call_site at) {
   constexpr const char* call = "cuStreamGetCaptureInfo";
-  abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
-  abi::cuuint64_t id = 0;
-  detail::check(detail::query_capture_id(require_open(stream, call, at), status, id), call, stream,
+  detail::stream_capture_info info;
+  detail::check(detail::try_query_capture_id(require_open(stream, call, at), info), call, stream,
                 at);
-  if (status == abi::CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+  if (info.status == abi::CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
     throw_error(errc::stream_capture_invalidated, call, stream, at);
   }
-  return status == abi::CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
+  return info.status == abi::CU_STREAM_CAPTURE_STATUS_ACTIVE ? info.id : 0;
 }
 
 void require_two_streams(stream_ref origin, std::size_t count, call_site at) {
@@ -70,22 +69,22 @@ stream_fork::stream_fork(stream_ref origin, unsigned count, const stream_pool& p
   fork(at);
 }
 
-stream_fork::stream_fork(stream_ref origin, std::span<const stream_ref> others, call_site at) {
-  require_two_streams(origin, others.size() + 1, at);
-  streams_.reserve(others.size() + 1);
+stream_fork::stream_fork(stream_ref origin, std::span<const stream_ref> branches, call_site at) {
+  require_two_streams(origin, branches.size() + 1, at);
+  streams_.reserve(branches.size() + 1);
   streams_.push_back(origin);
-  for (const stream_ref other : others) {
-    require_open(other, fork_call, at);
-    if (std::ranges::find(streams_, other) != streams_.end()) {
+  for (const stream_ref branch : branches) {
+    require_open(branch, fork_call, at);
+    if (std::ranges::find(streams_, branch) != streams_.end()) {
       throw_error(
-          errc::invalid_value, fork_call, to_string(other),
-          other == origin
+          errc::invalid_value, fork_call, to_string(branch),
+          branch == origin
               ? "the stream is the origin, which is part of the fork already; pass only the "
                 "other streams"
               : "the stream is listed twice; list each stream once",
           at);
     }
-    streams_.push_back(other);
+    streams_.push_back(branch);
   }
   fork(at);
 }
@@ -93,18 +92,18 @@ stream_fork::stream_fork(stream_ref origin, std::span<const stream_ref> others, 
 // A stream whose wait fails here has no work of the fork yet, so no join has to wait for it.
 void stream_fork::fork(call_site at) {
   const abi::cuuint64_t capture = capture_id_of(origin(), at);
-  for (const stream_ref other : std::span{streams_}.subspan(1)) {
-    const abi::cuuint64_t other_capture = capture_id_of(other, at);
-    if (other_capture == 0 || other_capture == capture) continue;
+  for (const stream_ref branch : std::span{streams_}.subspan(1)) {
+    const abi::cuuint64_t branch_capture = capture_id_of(branch, at);
+    if (branch_capture == 0 || branch_capture == capture) continue;
     throw_error(
-        errc::illegal_state, fork_call, to_string(other),
+        errc::illegal_state, fork_call, to_string(branch),
         fmt::format(
             "the stream takes part in another capture than {}, and that capture stays valid; "
             "end it first",
             to_string(origin())),
         at);
   }
-  for (const stream_ref other : std::span{streams_}.subspan(1)) other.wait(origin(), at);
+  for (const stream_ref branch : std::span{streams_}.subspan(1)) branch.wait(origin(), at);
 }
 
 stream_fork::~stream_fork() {
@@ -122,19 +121,19 @@ void stream_fork::join(call_site at) {
   if (joined()) return;
   const abi::cuuint64_t capture = capture_id_of(origin(), at);
   std::exception_ptr first;
-  const auto is_done = [&](stream_ref other) {
-    if (other == origin()) return false;
+  const auto is_done = [&](stream_ref branch) {
+    if (branch == origin()) return false;
     try {
-      if (capture_id_of(other, at) != capture) {
+      if (capture_id_of(branch, at) != capture) {
         throw_error(
-            errc::illegal_state, join_call, to_string(other),
+            errc::illegal_state, join_call, to_string(branch),
             fmt::format(
                 "the stream and {} are no longer in the same capture as at the fork; join before "
                 "a capture begins or ends",
                 to_string(origin())),
             at);
       }
-      origin().wait(other, at);
+      origin().wait(branch, at);
       return true;
     } catch (...) {
       if (!first) first = std::current_exception();

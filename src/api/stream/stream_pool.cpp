@@ -3,8 +3,8 @@
 #include <weir/stream/stream_pool.hpp>
 
 #include "api/core/check.hpp"
-#include "api/stream/backoff.hpp"
 #include "api/stream/stream_pool_state.hpp"
+#include "os/poll_until.hpp"
 
 #include <span>
 #include <utility>
@@ -78,7 +78,7 @@ std::optional<stream_lease> stream_pool::acquire_for_nanoseconds(long long timeo
   detail::stream_pool_state& state = open(call, at);
   detail::stream_pool_role& role_state = state.role(role, call, at);
   detail::stream_pool_slot* slot = nullptr;
-  const errc answer = detail::poll_until(timeout, [&] {
+  const errc answer = os::poll_until(timeout, errc::not_ready, [&] {
     slot = state.acquire(role_state, at);
     return slot != nullptr ? errc::success : errc::not_ready;
   });

@@ -29,11 +29,11 @@ namespace {
   return stream_ref{stream}.done(at);
 }
 
-bool try_transition(stream_pool_slot& slot, slot_state from, slot_state to) noexcept {
-  return slot.state.compare_exchange_strong(from, to);
+bool try_transition(stream_pool_slot& slot, slot_state expected, slot_state desired) noexcept {
+  return slot.state.compare_exchange_strong(expected, desired);
 }
 
-void destroy(stream_pool_slot& slot) noexcept {
+void destroy_stream(stream_pool_slot& slot) noexcept {
   slot.handle.store(nullptr, std::memory_order_relaxed);
   slot.owner.reset();
 }
@@ -204,7 +204,7 @@ stream_pool::counts stream_pool_role::count() const noexcept {
 void stream_pool_role::empty() noexcept {
   for (stream_pool_slot& slot : slots()) {
     if (!try_transition(slot, slot_state::idle, slot_state::creating)) continue;
-    destroy(slot);
+    destroy_stream(slot);
     slot.state.store(slot_state::empty);
   }
 }
@@ -231,8 +231,8 @@ stream_pool_state::stream_pool_state(weir::device gpu, std::span<const stream_ro
                                      role.limit, max_streams_per_role),
                          at);
     }
-    const auto same = [&](const auto& other) { return other->name() == role.name; };
-    if (std::ranges::any_of(roles_, same))
+    const auto has_name = [&](const auto& existing) { return existing->name() == role.name; };
+    if (std::ranges::any_of(roles_, has_name))
       throw_invalid_role(
           fmt::format("two roles have the name '{}'; give each role its own name", role.name), at);
     roles_.push_back(std::make_unique<stream_pool_role>(role));

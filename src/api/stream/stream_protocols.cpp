@@ -53,7 +53,7 @@ stream_ref open_stream(unsigned long long bits, const char* call, call_site at) 
 }
 
 // Returns the bits that a stream is exported with. Never 0, which could mean either default stream.
-unsigned long long exported(stream_ref s, const char* call, call_site at) {
+unsigned long long exported_handle(stream_ref s, const char* call, call_site at) {
   if (s.get() == detail::closed_handle<CUstream_st>()) detail::throw_closed(call, s, at);
   return reinterpret_cast<std::uintptr_t>(detail::is_legacy(s.get()) ? abi::CU_STREAM_LEGACY
                                                                      : s.get());
@@ -89,7 +89,7 @@ stream_ref stream_from_protocol(protocol_answer answer, protocol_stream found, c
 }
 
 protocol_stream stream_to_protocol(stream_ref s, call_site at) {
-  return {.version = 0, .handle = exported(s, "stream_to_protocol", at)};
+  return {.version = 0, .handle = exported_handle(s, "stream_to_protocol", at)};
 }
 
 std::optional<stream_ref> stream_from_dlpack(std::optional<long long> number, call_site at) {
@@ -112,7 +112,7 @@ std::optional<stream_ref> stream_from_dlpack(std::optional<long long> number, ca
 }
 
 long long stream_to_dlpack(stream_ref s, call_site at) {
-  return static_cast<long long>(exported(s, "stream_to_dlpack", at));
+  return static_cast<long long>(exported_handle(s, "stream_to_dlpack", at));
 }
 
 std::optional<stream_ref> stream_from_array_interface(std::optional<long long> number,
@@ -133,7 +133,7 @@ std::optional<stream_ref> stream_from_array_interface(std::optional<long long> n
 }
 
 long long stream_to_array_interface(stream_ref s, call_site at) {
-  return static_cast<long long>(exported(s, "stream_to_array_interface", at));
+  return static_cast<long long>(exported_handle(s, "stream_to_array_interface", at));
 }
 
 }  // namespace weir

@@ -9,12 +9,13 @@
 #include "api/capture/relaxed_capture_guard.hpp"
 #include "api/completion/event_completion.hpp"
 #include "api/core/check.hpp"
+#include "api/core/first_failure.hpp"
 #include "api/core/sync_allowed.hpp"
 #include "api/device/primary_context.hpp"
-#include "api/stream/backoff.hpp"
 #include "api/stream/host_failures.hpp"
 #include "api/stream/stream_state.hpp"
 #include "api/stream/thread_event.hpp"
+#include "os/poll_until.hpp"
 
 namespace weir {
 
@@ -40,51 +41,53 @@ stream_ref stream_ref::legacy() noexcept { return stream_ref{abi::CU_STREAM_LEGA
 stream_ref stream_ref::per_thread() noexcept { return stream_ref{abi::CU_STREAM_PER_THREAD}; }
 
 event stream_ref::record(call_site at) const {
-  event mark{context_ref{detail::context_of(require_open(*this, "cuEventRecord", at), at)}, {}, at};
-  record(mark, at);
-  return mark;
+  event recorded{
+      context_ref{detail::context_of(require_open(*this, "cuEventRecord", at), at)}, {}, at};
+  record(recorded, at);
+  return recorded;
 }
 
 timed_event stream_ref::record_timed(call_site at) const {
-  timed_event mark{
+  timed_event recorded{
       context_ref{detail::context_of(require_open(*this, "cuEventRecord", at), at)}, {}, at};
-  record(mark, at);
-  return mark;
+  record(recorded, at);
+  return recorded;
 }
 
-void stream_ref::record_slow(event_ref mark, detail::direct_status status, call_site at) const {
+void stream_ref::record_slow(event_ref event, detail::direct_status status, call_site at) const {
   if (status != detail::direct_status::not_called)
     detail::throw_driver_error(to_errc(status), "cuEventRecord", *this, at);
   CUstream_st* const stream = require_open(*this, "cuEventRecord", at);
-  if (detail::any_capture_active()) detail::throw_if_awaited_in_capture(mark, stream, at);
-  check(driver().cuEventRecord(require_open(mark, "cuEventRecord", at), stream), "cuEventRecord",
+  if (detail::any_capture_active()) detail::throw_if_awaited_in_capture(event, stream, at);
+  check(driver().cuEventRecord(require_open(event, "cuEventRecord", at), stream), "cuEventRecord",
         *this, at);
-  if (detail::any_capture_active()) detail::track_event_record(mark.get(), stream);
+  if (detail::any_capture_active()) detail::track_event_record(event.get(), stream);
 }
 
-void stream_ref::wait_slow(event_ref mark, detail::direct_status status, call_site at) const {
+void stream_ref::wait_slow(event_ref event, detail::direct_status status, call_site at) const {
   if (status != detail::direct_status::not_called)
     detail::throw_driver_error(to_errc(status), "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = require_open(*this, "cuStreamWaitEvent", at);
   const abi::CUresult answer = driver().cuStreamWaitEvent(
-      stream, require_open(mark, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT);
-  check_wait(answer, *this, mark, at);
+      stream, require_open(event, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT);
+  check_wait(answer, *this, event, at);
   if (detail::any_capture_active()) detail::track_join(stream);
 }
 
-void stream_ref::wait_slow(stream_ref other, detail::direct_status status, call_site at) const {
+void stream_ref::wait_slow(stream_ref awaited, detail::direct_status status, call_site at) const {
   if (status > detail::direct_status::success)
     detail::throw_driver_error(to_errc(status), "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = require_open(*this, "cuStreamWaitEvent", at);
-  CUstream_st* const awaited = require_open(other, "cuEventRecord", at);
-  if (*this == other) return;
-  CUevent_st* const mark =
+  CUstream_st* const awaited_stream = require_open(awaited, "cuEventRecord", at);
+  if (*this == awaited) return;
+  CUevent_st* const recorded =
       status == detail::direct_status::not_called
-          ? detail::record_thread_event(awaited, at)
-          : detail::finish_thread_event_record(awaited, detail::thread_events.find_stale(awaited),
+          ? detail::record_thread_event(awaited_stream, at)
+          : detail::finish_thread_event_record(awaited_stream,
+                                               detail::thread_events.find_stale(awaited_stream),
                                                detail::decode_record_failure(status), at);
-  check_wait(driver().cuStreamWaitEvent(stream, mark, abi::CU_EVENT_WAIT_DEFAULT), *this, other,
-             at);
+  check_wait(driver().cuStreamWaitEvent(stream, recorded, abi::CU_EVENT_WAIT_DEFAULT), *this,
+             awaited, at);
   if (detail::any_capture_active()) detail::track_join(stream);
 }
 
@@ -99,7 +102,7 @@ bool stream_ref::done_slow(detail::direct_status status, call_site at) const {
   return true;
 }
 
-errc stream_ref::try_done_slow() const noexcept {
+errc stream_ref::status_slow() const noexcept {
   if (const errc unusable = detail::check_open(handle_); unusable != errc::success) return unusable;
   const detail::driver_table* const driver = detail::try_driver();
   if (driver == nullptr) return errc::not_initialized;
@@ -124,12 +127,13 @@ void stream_ref::sync(call_site at) const {
 }
 
 bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
-  // Waits for an event, since another thread may keep adding work to the stream.
+  // Waits for an event, since another thread may keep adding work to the stream. Unlike a wait for
+  // a completion this starts no thread, and leaves no pending point after a timeout.
   CUstream_st* const stream = require_open(*this, "cuEventRecord", at);
   detail::require_sync_allowed("weir::stream::sync_for", at);
   const detail::relaxed_capture_guard guard{*this, "weir::stream::sync_for", at};
-  const event_ref mark{detail::record_thread_event(stream, at)};
-  const errc answer = detail::poll_until(timeout, [mark] { return mark.try_done(); });
+  const event_ref end{detail::record_thread_event(stream, at)};
+  const errc answer = os::poll_until(timeout, errc::not_ready, [end] { return end.status(); });
   if (answer == errc::not_ready) return false;
   if (answer != errc::success) detail::throw_error(answer, "cuEventQuery", *this, at);
   detail::throw_host_failure_if_any(stream);

@@ -125,7 +125,7 @@ bool stream_state::disown() noexcept {
 }
 
 errc stream_state::release(stream_holder holder, bool destroy_now) noexcept {
-  if (in_forked_child()) return errc::success;  // the stream belongs to the parent
+  if (os::in_forked_child()) return errc::success;  // the stream belongs to the parent
   if (holder == stream_holder::user) users_.fetch_sub(1, std::memory_order_release);
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
   // Unregistered before it is destroyed, since the driver may reuse the handle immediately.

@@ -3,14 +3,12 @@
 #include "api/stream/thread_event.hpp"
 
 #include "api/core/check.hpp"
-#include "api/core/never_destroyed.hpp"
 #include "api/core/thread_singleton.hpp"
-#include "api/device/make_current.hpp"
 #include "api/device/primary_context.hpp"
+#include "driver/event_pool.hpp"
 #include "os/forked_child.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <vector>
 
 namespace weir::detail {
@@ -21,22 +19,11 @@ namespace {
 
 // Keyed by the id of the context, which is never reused, unlike its handle.
 struct owned_event {
-  unsigned long long context;
+  unsigned long long context_id;
   CUevent event;
 };
 
-struct event_pool {
-  std::mutex lock;
-  std::vector<owned_event> events;
-};
-
-// Never destroyed, since threads may end while statics are destroyed.
-event_pool& pool() {
-  static never_destroyed<event_pool> the_pool;
-  return *the_pool;
-}
-
-// The events of one thread. They go to the pool when the thread ends.
+// The events of one thread. They return to the pool when the thread ends.
 class thread_event_cache {
  public:
   thread_event_cache() = default;
@@ -44,37 +31,22 @@ class thread_event_cache {
   thread_event_cache& operator=(const thread_event_cache&) = delete;
   ~thread_event_cache() {
     thread_events.clear();
-    if (in_forked_child()) return;
-    event_pool& shared_pool = pool();
-    const std::lock_guard lock{shared_pool.lock};
-    try {
-      shared_pool.events.insert(shared_pool.events.end(), events_.begin(), events_.end());
-    } catch (const std::bad_alloc&) {
-      // The events are leaked; there is one per context.
-    }
+    if (os::in_forked_child()) return;
+    for (const owned_event& e : events_)
+      event_pool::instance().release(e.context_id, {&e.event, 1});
   }
 
   CUevent of(CUcontext context, call_site at) {
-    const unsigned long long number = context_id_of(context, at);
-    const auto same = [&](const owned_event& e) { return e.context == number; };
-    if (const auto found = std::ranges::find_if(events_, same); found != events_.end())
-      return found->event;
+    const unsigned long long context_id = context_id_of(context, at);
+    const auto found = std::ranges::find(events_, context_id, &owned_event::context_id);
+    if (found != events_.end()) return found->event;
     events_.reserve(events_.size() + 1);
-    event_pool& shared_pool = pool();
-    {
-      const std::lock_guard lock{shared_pool.lock};
-      if (const auto found = std::ranges::find_if(shared_pool.events, same);
-          found != shared_pool.events.end()) {
-        events_.push_back(*found);
-        shared_pool.events.erase(found);
-        return events_.back().event;
-      }
-    }
-    const make_current current{context, at};
+    require_outside_host_function("cuEventCreate", subject{context}, at);
     CUevent event = nullptr;
-    check(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
-          subject{context}, at);
-    events_.push_back({number, event});
+    const driver_result acquired = event_pool::instance().acquire(context, context_id, event);
+    if (acquired.code != errc::success)
+      throw_driver_error(acquired.code, acquired.call, subject{context}, at);
+    events_.push_back({context_id, event});
     return event;
   }
 

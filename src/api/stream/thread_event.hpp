@@ -14,7 +14,7 @@ namespace weir::detail {
 // A wait binds to the record that the event holds when the wait is queued. So one event serves a
 // thread for any number of consecutive waits. It needs no lock, since no other thread uses it. It
 // is untimed and belongs to the context of the stream that it is recorded in. When a thread ends,
-// its events go to a pool for other threads.
+// its events return to the pool (driver/event_pool.hpp).
 
 // A cache from streams to the event of their context.
 extern thread_local constinit stream_cache<abi::CUevent> thread_events

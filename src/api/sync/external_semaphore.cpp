@@ -22,8 +22,8 @@ using detail::check;
 using detail::driver;
 
 // Imports the semaphore through a duplicate of the descriptor.
-abi::CUexternalSemaphore import(device gpu, semaphore_kind kind,
-                                detail::duplicated_descriptor& duplicate, call_site at) {
+abi::CUexternalSemaphore import_semaphore(device gpu, semaphore_kind kind,
+                                          detail::duplicated_descriptor& duplicate, call_site at) {
   constexpr const char* call = "cuImportExternalSemaphore";
   detail::require_outside_host_function(call, gpu, at);
   abi::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc{};
@@ -39,22 +39,23 @@ abi::CUexternalSemaphore import(device gpu, semaphore_kind kind,
 }
 
 // Imports a semaphore and, on success, closes the caller's descriptor.
-abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, int fd, call_site at) {
+abi::CUexternalSemaphore import_semaphore(device gpu, semaphore_kind kind, int fd, call_site at) {
   detail::duplicated_descriptor duplicate{fd};
-  const abi::CUexternalSemaphore semaphore = import(gpu, kind, duplicate, at);
+  const abi::CUexternalSemaphore semaphore = import_semaphore(gpu, kind, duplicate, at);
   if (duplicate.release_to_driver()) ::close(fd);
   return semaphore;
 }
 
 // Imports a shared_semaphore, which keeps its descriptor.
-abi::CUexternalSemaphore import(device gpu, const shared_semaphore& shared, call_site at) {
+abi::CUexternalSemaphore import_semaphore(device gpu, const shared_semaphore& shared,
+                                          call_site at) {
   const semaphore_kind kind = shared.kind(at);
   detail::duplicated_descriptor duplicate{shared.fd()};
   if (duplicate.get() == shared.fd()) {
     detail::throw_error(errc::operating_system, "fcntl", "a shared semaphore",
                         std::generic_category().message(errno), at);
   }
-  const abi::CUexternalSemaphore semaphore = import(gpu, kind, duplicate, at);
+  const abi::CUexternalSemaphore semaphore = import_semaphore(gpu, kind, duplicate, at);
   duplicate.release_to_driver();
   return semaphore;
 }
@@ -73,10 +74,10 @@ abi::CUexternalSemaphore require_open(abi::CUexternalSemaphore semaphore, const 
 }  // namespace
 
 external_semaphore::external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at)
-    : handle_{import(gpu, kind, fd, at)} {}
+    : handle_{import_semaphore(gpu, kind, fd, at)} {}
 
 external_semaphore::external_semaphore(device gpu, const shared_semaphore& shared, call_site at)
-    : handle_{import(gpu, shared, at)} {}
+    : handle_{import_semaphore(gpu, shared, at)} {}
 
 external_semaphore::external_semaphore(external_semaphore&& other) noexcept
     : handle_{std::exchange(other.handle_, detail::closed_handle<CUextSemaphore_st>())} {}

@@ -3,7 +3,7 @@
 #include <weir/sync/shared_semaphore.hpp>
 
 #include "api/core/check.hpp"
-#include "api/stream/backoff.hpp"
+#include "os/clock.hpp"
 #include "os/semaphore_page.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 namespace weir {
 namespace {
 
-using detail::semaphore_page;
+using os::semaphore_page;
 
 constexpr const char* subject_name = "a shared semaphore";
 
@@ -27,7 +27,7 @@ constexpr const char* subject_name = "a shared semaphore";
                       std::generic_category().message(errno), at);
 }
 
-semaphore_page* map(int fd) noexcept {
+semaphore_page* map_page(int fd) noexcept {
   void* const mapped =
       mmap(nullptr, semaphore_page::bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return mapped == MAP_FAILED ? nullptr : static_cast<semaphore_page*>(mapped);
@@ -65,7 +65,7 @@ shared_semaphore::shared_semaphore(semaphore_kind kind, unsigned long long value
       fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     throw_system_error("ftruncate", at);
   }
-  page_ = map(descriptor.get());
+  page_ = map_page(descriptor.get());
   if (page_ == nullptr) throw_system_error("mmap", at);
   const bool is_timeline = kind == semaphore_kind::timeline;
   page_->kind = is_timeline ? semaphore_page::timeline : semaphore_page::binary;
@@ -83,7 +83,7 @@ shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
   // cannot be sealed.
   const int seals = fcntl(fd, F_GET_SEALS);
   const bool cannot_shrink = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
-  semaphore_page* const page = large && cannot_shrink ? map(fd) : nullptr;
+  semaphore_page* const page = large && cannot_shrink ? map_page(fd) : nullptr;
   const bool known =
       page != nullptr && page->magic == semaphore_page::magic_number &&
       (page->kind == semaphore_page::timeline || page->kind == semaphore_page::binary);
@@ -133,18 +133,19 @@ void shared_semaphore::wait(unsigned long long value, call_site at) const {
 bool shared_semaphore::wait_for_nanoseconds(long long timeout, unsigned long long value,
                                             call_site at) const {
   semaphore_page& page = open_page("weir::shared_semaphore::wait", at);
-  const long long begin = detail::steady_now();
+  const long long begin = os::steady_nanoseconds();
   for (;;) {
-    const std::uint32_t seen = page.changes.load(std::memory_order_acquire);
+    const std::uint32_t observed = page.changes.load(std::memory_order_acquire);
     if (page.try_acquire(value)) return true;
     if (timeout == detail::forever) {
-      page.wait_for_change(seen, nullptr);
+      page.wait_for_change(observed, nullptr);
       continue;
     }
-    const long long left = timeout - (detail::steady_now() - begin);
-    if (left <= 0) return false;
-    const timespec at_most{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
-    page.wait_for_change(seen, &at_most);
+    const long long remaining = timeout - (os::steady_nanoseconds() - begin);
+    if (remaining <= 0) return false;
+    const timespec time_limit{.tv_sec = remaining / 1'000'000'000,
+                              .tv_nsec = remaining % 1'000'000'000};
+    page.wait_for_change(observed, &time_limit);
   }
 }
 

@@ -13,42 +13,42 @@
 
 namespace weir {
 
-using detail::driver;
+using step_params = abi::CUstreamBatchMemOpParams;
 
 namespace {
 
-void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
-              wait_word_ref<std::uint32_t> word, std::uint32_t value, unsigned flags) {
-  o.operation = type;
-  o.address = detail::device_address(word.get());
-  o.value = value;
-  o.flags = flags;
-}
-
-void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
-              wait_word_ref<std::uint64_t> word, std::uint64_t value, unsigned flags) {
-  o.operation = type;
-  o.address = detail::device_address(word.get());
-  o.value64 = value;
-  o.flags = flags;
-}
-
+// Describes an operation on a word. `operation` is the member of step_params for its type.
 template <class T>
-void require_open_word(wait_word_ref<T> word, call_site at) {
+step_params word_step(step_params::wait_value step_params::*operation,
+                      abi::CUstreamBatchMemOpType type, wait_word_ref<T> word, T value,
+                      unsigned flags, call_site at) {
   if (word.get() == detail::closed_handle<T>())
     detail::throw_closed_wait_word("weir::value_batch", at);
+  step_params step{};
+  step_params::wait_value& params = step.*operation;
+  params.operation = type;
+  params.address = detail::device_address(word.get());
+  if constexpr (sizeof(T) == sizeof params.value64) {
+    params.value64 = value;
+  } else {
+    params.value = value;
+  }
+  params.flags = flags;
+  return step;
+}
+
+step_params barrier_step(unsigned barrier_type) noexcept {
+  step_params step{};
+  step.memoryBarrier = {abi::CU_STREAM_MEM_OP_BARRIER, barrier_type};
+  return step;
 }
 
 }  // namespace
 
-template <class Fill>
-value_batch& value_batch::add(const detail::tracked_memory* owner, const Fill& fill) {
-  static_assert(sizeof(step) == sizeof(abi::CUstreamBatchMemOpParams));
-  static_assert(alignof(step) == alignof(abi::CUstreamBatchMemOpParams));
-  abi::CUstreamBatchMemOpParams operation{};
-  fill(operation);
+value_batch& value_batch::add(const void* operation, const detail::tracked_memory* owner) {
+  static_assert(sizeof(step) == sizeof(step_params) && alignof(step) == alignof(step_params));
   step& added = steps_.emplace_back();
-  std::memcpy(added.bytes, &operation, sizeof added.bytes);
+  std::memcpy(added.bytes, operation, sizeof added.bytes);
   try {
     owners_.push_back(owner);
   } catch (...) {
@@ -60,56 +60,50 @@ value_batch& value_batch::add(const detail::tracked_memory* owner, const Fill& f
 
 value_batch& value_batch::wait(wait_word_ref<std::uint32_t> word, until condition,
                                std::uint32_t value, value_wait_options options, call_site at) {
-  require_open_word(word, at);
-  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value,
-             detail::wait_flags(condition, options));
-  });
+  const step_params operation =
+      word_step(&step_params::waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value,
+                detail::wait_flags(condition, options), at);
+  return add(&operation, word.owner());
 }
 
 value_batch& value_batch::wait(wait_word_ref<std::uint64_t> word, until condition,
                                std::uint64_t value, value_wait_options options, call_site at) {
-  require_open_word(word, at);
-  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, word, value,
-             detail::wait_flags(condition, options));
-  });
+  const step_params operation =
+      word_step(&step_params::waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, word, value,
+                detail::wait_flags(condition, options), at);
+  return add(&operation, word.owner());
 }
 
 value_batch& value_batch::write(wait_word_ref<std::uint32_t> word, std::uint32_t value,
                                 call_site at) {
-  require_open_word(word, at);
-  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value,
-             abi::CU_STREAM_WRITE_VALUE_DEFAULT);
-  });
+  const step_params operation =
+      word_step(&step_params::writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value,
+                abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
+  return add(&operation, word.owner());
 }
 
 value_batch& value_batch::write(wait_word_ref<std::uint64_t> word, std::uint64_t value,
                                 call_site at) {
-  require_open_word(word, at);
-  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
-    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_64, word, value,
-             abi::CU_STREAM_WRITE_VALUE_DEFAULT);
-  });
+  const step_params operation =
+      word_step(&step_params::writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_64, word, value,
+                abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
+  return add(&operation, word.owner());
 }
 
 value_batch& value_batch::barrier() {
-  return add(nullptr, [](abi::CUstreamBatchMemOpParams& o) {
-    o.memoryBarrier = {abi::CU_STREAM_MEM_OP_BARRIER, abi::CU_STREAM_MEMORY_BARRIER_TYPE_SYS};
-  });
+  const step_params operation = barrier_step(abi::CU_STREAM_MEMORY_BARRIER_TYPE_SYS);
+  return add(&operation, nullptr);
 }
 
 value_batch& value_batch::device_barrier() {
-  return add(nullptr, [](abi::CUstreamBatchMemOpParams& o) {
-    o.memoryBarrier = {abi::CU_STREAM_MEM_OP_BARRIER, abi::CU_STREAM_MEMORY_BARRIER_TYPE_GPU};
-  });
+  const step_params operation = barrier_step(abi::CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
+  return add(&operation, nullptr);
 }
 
 value_batch& value_batch::flush() {
-  return add(nullptr, [](abi::CUstreamBatchMemOpParams& o) {
-    o.flushRemoteWrites = {abi::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, 0};
-  });
+  step_params operation{};
+  operation.flushRemoteWrites = {abi::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, 0};
+  return add(&operation, nullptr);
 }
 
 void value_batch::clear() noexcept {
@@ -148,10 +142,10 @@ void value_batch::submit(stream_ref stream, call_site at) const {
     to_record |= owner->register_use(stream, at);
   }
   // The driver only reads the operations, but its parameter is not const.
-  auto* const operations = const_cast<abi::CUstreamBatchMemOpParams*>(
-      reinterpret_cast<const abi::CUstreamBatchMemOpParams*>(steps_.data()));
+  auto* const operations =
+      const_cast<step_params*>(reinterpret_cast<const step_params*>(steps_.data()));
   const abi::CUresult answer =
-      driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0);
+      detail::driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
     detail::throw_value_batch_error(answer, call, stream, {operations, size()}, owners_, at);
   }

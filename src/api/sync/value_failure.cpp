@@ -168,9 +168,9 @@ wait_word_features support_of(Owner owner, call_site at) noexcept {
 std::optional<fault> find_fault(CUresult answer, value_steps steps, stream_ref stream,
                                 call_site at) {
   if (answer == CUDA_ERROR_NOT_SUPPORTED) {
-    const wait_word_features can = support_of(stream, at);
+    const wait_word_features features = support_of(stream, at);
     return fault_search{steps}
-        .check_each([can](const auto& step) { return unsupported_reason(step, can); })
+        .check_each([features](const auto& step) { return unsupported_reason(step, features); })
         .found();
   }
   if (answer != CUDA_ERROR_INVALID_VALUE) return std::nullopt;
@@ -233,8 +233,8 @@ std::string invalid_step_reason(CUresult answer, value_steps steps, CUcontext co
   if (answer == CUDA_ERROR_INVALID_VALUE)
     all.check_each(malformed_reason).check_each(unknown_memory_reason);
   if (answer == CUDA_ERROR_NOT_SUPPORTED) {
-    all.check_each([can = support_of(context_ref{context}, at)](const auto& step) {
-      return unsupported_reason(step, can);
+    all.check_each([features = support_of(context_ref{context}, at)](const auto& step) {
+      return unsupported_reason(step, features);
     });
   }
   const std::optional<fault> found = all.found();

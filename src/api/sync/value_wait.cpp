@@ -10,98 +10,70 @@
 namespace weir {
 namespace {
 
-using detail::device_address;
-using detail::driver;
+// An operation on a word: the driver's function, and the step of a batch that does the same.
+template <class Value>
+struct word_operation {
+  const char* call;
+  abi::CUresult (*detail::driver_table::*function)(abi::CUstream, abi::CUdeviceptr, Value,
+                                                   unsigned);
+  abi::CUstreamBatchMemOpType batch_type;
+};
 
-// Registers the memory of an operation on a word. Throws if the word is closed.
-template <class T>
-[[nodiscard]] detail::operand operand_of(wait_word_ref<T> word, stream_ref stream, const char* call,
-                                         call_site at) {
+constexpr word_operation<abi::cuuint32_t> wait_32{"cuStreamWaitValue32",
+                                                  &detail::driver_table::cuStreamWaitValue32_v2,
+                                                  abi::CU_STREAM_MEM_OP_WAIT_VALUE_32};
+constexpr word_operation<abi::cuuint64_t> wait_64{"cuStreamWaitValue64",
+                                                  &detail::driver_table::cuStreamWaitValue64_v2,
+                                                  abi::CU_STREAM_MEM_OP_WAIT_VALUE_64};
+constexpr word_operation<abi::cuuint32_t> write_32{"cuStreamWriteValue32",
+                                                   &detail::driver_table::cuStreamWriteValue32_v2,
+                                                   abi::CU_STREAM_MEM_OP_WRITE_VALUE_32};
+constexpr word_operation<abi::cuuint64_t> write_64{"cuStreamWriteValue64",
+                                                   &detail::driver_table::cuStreamWriteValue64_v2,
+                                                   abi::CU_STREAM_MEM_OP_WRITE_VALUE_64};
+
+template <class Value, class T>
+void enqueue_operation(const word_operation<Value>& operation, stream_ref stream,
+                       wait_word_ref<T> word, T value, unsigned flags, call_site at) {
+  CUstream_st* const handle = detail::require_open(stream, operation.call, at);
   if (word.get() == detail::closed_handle<T>()) [[unlikely]] {
-    detail::throw_closed_wait_word(call, at);
+    detail::throw_closed_wait_word(operation.call, at);
   }
-  return detail::operand{detail::region{word.get(), sizeof(T), word.owner()}, stream, call, at};
-}
-
-// Throws the error for an operation that the driver has refused, described as a step of a batch.
-template <class T>
-[[noreturn, gnu::cold]] void throw_for_word(abi::CUresult answer, const char* call,
-                                            stream_ref stream, wait_word_ref<T> word,
-                                            abi::CUstreamBatchMemOpType type, unsigned flags,
-                                            call_site at) {
-  abi::CUstreamBatchMemOpParams step{};
-  step.waitValue.operation = type;
-  step.waitValue.address = device_address(word.get());
-  step.waitValue.flags = flags;
-  detail::throw_value_error(answer, call, stream, step, word.owner(), at);
-}
-
-template <class T>
-void check_wait(abi::CUresult answer, const char* call, stream_ref stream, wait_word_ref<T> word,
-                unsigned flags, call_site at) {
+  const detail::operand memory{detail::region{word.get(), sizeof(T), word.owner()}, stream,
+                               operation.call, at};
+  const abi::CUdeviceptr address = detail::device_address(word.get());
+  const abi::CUresult answer =
+      (detail::driver().*operation.function)(handle, address, value, flags);
   if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    throw_for_word(
-        answer, call, stream, word,
-        sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WAIT_VALUE_32 : abi::CU_STREAM_MEM_OP_WAIT_VALUE_64,
-        flags, at);
+    abi::CUstreamBatchMemOpParams step{};
+    step.waitValue.operation = operation.batch_type;
+    step.waitValue.address = address;
+    step.waitValue.flags = flags;
+    detail::throw_value_error(answer, operation.call, stream, step, word.owner(), at);
   }
-}
-
-template <class T>
-void check_write(abi::CUresult answer, const char* call, stream_ref stream, wait_word_ref<T> word,
-                 call_site at) {
-  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
-    throw_for_word(answer, call, stream, word,
-                   sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WRITE_VALUE_32
-                                  : abi::CU_STREAM_MEM_OP_WRITE_VALUE_64,
-                   abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
-  }
+  memory.record_uses(at);
 }
 
 }  // namespace
 
 void wait_value(stream_ref stream, wait_word_ref<std::uint32_t> word, until condition,
                 std::uint32_t value, value_wait_options options, call_site at) {
-  constexpr const char* call = "cuStreamWaitValue32";
-  CUstream_st* const handle = detail::require_open(stream, call, at);
-  const detail::operand memory = operand_of(word, stream, call, at);
-  const unsigned flags = detail::wait_flags(condition, options);
-  check_wait(driver().cuStreamWaitValue32_v2(handle, device_address(word.get()), value, flags),
-             call, stream, word, flags, at);
-  memory.queued(at);
+  enqueue_operation(wait_32, stream, word, value, detail::wait_flags(condition, options), at);
 }
 
 void wait_value(stream_ref stream, wait_word_ref<std::uint64_t> word, until condition,
                 std::uint64_t value, value_wait_options options, call_site at) {
-  constexpr const char* call = "cuStreamWaitValue64";
-  CUstream_st* const handle = detail::require_open(stream, call, at);
-  const detail::operand memory = operand_of(word, stream, call, at);
-  const unsigned flags = detail::wait_flags(condition, options);
-  check_wait(driver().cuStreamWaitValue64_v2(handle, device_address(word.get()), value, flags),
-             call, stream, word, flags, at);
-  memory.queued(at);
+  enqueue_operation(wait_64, stream, word, value, detail::wait_flags(condition, options), at);
 }
 
 void write_value(stream_ref stream, wait_word_ref<std::uint32_t> word, std::uint32_t value,
                  call_site at) {
-  constexpr const char* call = "cuStreamWriteValue32";
-  CUstream_st* const handle = detail::require_open(stream, call, at);
-  const detail::operand memory = operand_of(word, stream, call, at);
-  check_write(driver().cuStreamWriteValue32_v2(handle, device_address(word.get()), value,
-                                               abi::CU_STREAM_WRITE_VALUE_DEFAULT),
-              call, stream, word, at);
-  memory.queued(at);
+  enqueue_operation(write_32, stream, word, value, abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
 }
 
 void write_value(stream_ref stream, wait_word_ref<std::uint64_t> word, std::uint64_t value,
                  call_site at) {
-  constexpr const char* call = "cuStreamWriteValue64";
-  CUstream_st* const handle = detail::require_open(stream, call, at);
-  const detail::operand memory = operand_of(word, stream, call, at);
-  check_write(driver().cuStreamWriteValue64_v2(handle, device_address(word.get()), value,
-                                               abi::CU_STREAM_WRITE_VALUE_DEFAULT),
-              call, stream, word, at);
-  memory.queued(at);
+  enqueue_operation(write_64, stream, word, value, abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
 }
 
 }  // namespace weir

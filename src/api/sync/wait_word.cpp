@@ -40,9 +40,9 @@ class wait_word_slot final : public tracked_memory {
 
   // Records the device whose context the page belongs to. A reset of that context destroys the
   // page.
-  void set_device(device_record& its_device) noexcept {
-    device_ = &its_device;
-    resets_ = its_device.resets.load(std::memory_order_acquire);
+  void set_device(device_record& device) noexcept {
+    device_ = &device;
+    resets_ = device.resets.load(std::memory_order_acquire);
   }
   // Returns true if a reset of the context has destroyed the page. Checks for an unnoticed reset,
   // since words of an existing page need no driver call that would report it.
@@ -117,17 +117,19 @@ tracked_memory& allocate_wait_word(device gpu, call_site at) {
 }
 
 void free_wait_word(tracked_memory& slot) noexcept {
-  if (in_forked_child()) return;  // the word belongs to the parent
+  if (os::in_forked_child()) return;  // the word belongs to the parent
   auto& own_slot = static_cast<wait_word_slot&>(slot);
   std::unique_ptr<pending_uses> uses = own_slot.take_uses();
   if (uses == nullptr) {
     wait_word_pages::instance().deallocate(own_slot);
     return;
   }
-  free_when_idle(std::move(uses), [&own_slot](first_failure failure) {
-    wait_word_pages::instance().deallocate(own_slot);
-    report_if_failed(failure, subject::memory(own_slot.address()));
-  });
+  free_when_idle(
+      [&own_slot](first_failure failure) {
+        wait_word_pages::instance().deallocate(own_slot);
+        report_if_failed(failure, subject::memory(own_slot.address()));
+      },
+      std::move(uses));
 }
 
 void throw_closed_wait_word(const char* call, call_site at) {

@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::compile {
 namespace {

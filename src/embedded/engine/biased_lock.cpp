@@ -38,13 +38,13 @@ class biased_lock::thread_records {
   static thread_record* of_this_thread() noexcept {
     thread_record*& current = thread_record::of_this_thread;
     if (current != nullptr) return current;
-    thread_record* const record = take();
+    thread_record* const record = acquire_record();
     if (record == nullptr) return nullptr;
     // As in thread_state.cpp: the destructor of such a key runs after thread_local objects are
     // destroyed, and again if one of them used this function.
     static const key exit_key;
     if (!exit_key.is_created || pthread_setspecific(exit_key.value, record) != 0) {
-      release(*record);
+      recycle_record(*record);
       return nullptr;
     }
     return current = record;
@@ -60,43 +60,43 @@ class biased_lock::thread_records {
   };
   static constinit bool
       in_forked_child;  // after fork() the lock of the spare records may never be released
-  struct spare {
-    detail::spin_lock lock;
+  struct spare_records {
+    os::spin_lock lock;
     thread_record* first = nullptr;
   };
 
   static void on_thread_exit(void* record) noexcept {
     thread_record::of_this_thread = nullptr;
-    if (!in_forked_child) release(*static_cast<thread_record*>(record));
+    if (!in_forked_child) recycle_record(*static_cast<thread_record*>(record));
   }
 
-  static spare& spares() noexcept {
-    static constinit spare all;
-    return all;
+  static spare_records& spare_list() noexcept {
+    static constinit spare_records instance;
+    return instance;
   }
 
-  static thread_record* take() noexcept {
+  static thread_record* acquire_record() noexcept {
     {
-      const std::lock_guard lock{spares().lock};
-      if (thread_record* const record = spares().first) {
-        spares().first = record->next;
+      const std::lock_guard lock{spare_list().lock};
+      if (thread_record* const record = spare_list().first) {
+        spare_list().first = record->next;
         return record;
       }
     }
     return new (std::nothrow) thread_record;
   }
 
-  static void release(thread_record& record) noexcept {
-    const std::lock_guard lock{spares().lock};
-    record.next = spares().first;
-    spares().first = &record;
+  static void recycle_record(thread_record& record) noexcept {
+    const std::lock_guard lock{spare_list().lock};
+    record.next = spare_list().first;
+    spare_list().first = &record;
   }
 };
 
 constinit bool biased_lock::thread_records::in_forked_child = false;
 
 biased_lock::slot* biased_lock::enter_slow() noexcept {
-  shared_.lock();
+  spin_lock_.lock();
   thread_record* const owner = bias_owner_.load(std::memory_order_relaxed);
   if (owner != nullptr) {
     revoke_bias(*owner);
@@ -110,7 +110,7 @@ biased_lock::slot* biased_lock::enter_slow() noexcept {
   biases_left_.store(biases_left - 1, std::memory_order_relaxed);
   own_slot->store(this, std::memory_order_release);
   bias_owner_.store(self, std::memory_order_relaxed);
-  shared_.unlock();
+  spin_lock_.unlock();
   return own_slot;
 }
 
@@ -118,11 +118,13 @@ biased_lock::slot* biased_lock::enter_slow() noexcept {
 void biased_lock::revoke_bias(thread_record& owner) noexcept {
   bias_owner_.store(nullptr, std::memory_order_relaxed);
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-  const auto is_inside = [&](const slot& p) { return p.load(std::memory_order_acquire) == this; };
+  const auto is_inside = [&](const slot& section_slot) {
+    return section_slot.load(std::memory_order_acquire) == this;
+  };
   for (int polls = 0; std::any_of(owner.sections.begin(), owner.sections.end(), is_inside);
        ++polls) {
     if (polls < 64) {
-      detail::pause();
+      os::pause();
     } else {
       sched_yield();
     }

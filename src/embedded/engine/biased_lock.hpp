@@ -36,7 +36,7 @@ class biased_lock {
       if (biased_slot_ != nullptr) {
         biased_slot_->store(nullptr, std::memory_order_release);
       } else {
-        lock_.shared_.unlock();
+        lock_.spin_lock_.unlock();
       }
     }
 
@@ -64,8 +64,8 @@ class biased_lock {
 
   // Returns a free slot; null if the thread is in the maximum number of biased sections.
   [[nodiscard]] static slot* free_slot(thread_record& self) noexcept {
-    for (slot& p : self.sections) {
-      if (p.load(std::memory_order_relaxed) == nullptr) return &p;
+    for (slot& candidate : self.sections) {
+      if (candidate.load(std::memory_order_relaxed) == nullptr) return &candidate;
     }
     return nullptr;
   }
@@ -92,7 +92,7 @@ class biased_lock {
 
   std::atomic<thread_record*> bias_owner_{nullptr};  // changed with the spin lock held
   std::atomic<int> biases_left_{max_biases};
-  detail::spin_lock shared_;
+  os::spin_lock spin_lock_;
 };
 
 }  // namespace weir::embedded::engine

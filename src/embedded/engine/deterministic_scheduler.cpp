@@ -90,6 +90,7 @@ step_result deterministic_scheduler::step_for(point target) noexcept {
   return result;
 }
 
+// Runs one operation of a timeline that the seed chooses.
 step_result deterministic_scheduler::step() noexcept {
   notify_any_memory_written();  // the host, too, may have written since the last step
   scan_state scan{.position = random_()};
@@ -121,31 +122,30 @@ timeline* deterministic_scheduler::next_to_run(scan_state& scan) noexcept {
   return nullptr;
 }
 
+// Runs one operation that the point needs, following blocked timelines.
 step_result deterministic_scheduler::step_towards(point target) noexcept {
   constexpr int max_chain = 256;
   notify_any_memory_written();
   for (int links = 0; links < max_chain; ++links) {
     if (const step_result result = run_one(*target.line); result != step_result::nothing)
       return result;
-    const point blocking_point = target.line->blocked_on();
-    if (blocking_point.line == nullptr || blocking_point.reached()) return step_result::nothing;
-    target = blocking_point;
+    target = target.line->blocked_on();
+    if (target.reached()) return step_result::nothing;
   }
   return step_result::nothing;
 }
 
-// Runs one operation of a timeline.
 step_result deterministic_scheduler::run_one(timeline& line) noexcept {
   if (!line.try_own()) return step_result::nothing;
-  const std::uint64_t before = line.completed();
-  offloaded_.expect(line);
-  const stop_reason reason = line.run(runner_kind::step, before + 1);
+  const std::uint64_t completed_before = line.completed();
+  offloaded_.expect_offload(line);
+  const stop_reason reason = line.run(runner_kind::step, completed_before + 1);
   if (reason == stop_reason::host) {
-    offloaded_.wait(offload_target::host_thread, host_function_timeout);
+    offloaded_.wait_until_finished(offload_target::host_thread, host_function_timeout);
   } else if (reason == stop_reason::offloaded) {
-    offloaded_.wait(offload_target::long_work_threads, long_work_timeout);
+    offloaded_.wait_until_finished(offload_target::long_work_threads, long_work_timeout);
   } else {
-    return line.completed() != before ? step_result::short_work : step_result::nothing;
+    return line.completed() != completed_before ? step_result::short_work : step_result::nothing;
   }
   return step_result::long_work;
 }
@@ -166,56 +166,88 @@ bool deterministic_scheduler::has_active() noexcept {
   return !active_.empty();
 }
 
-// Makes steps while the program is inactive. Takes the mutex for each step separately, so that
-// other threads can make steps in between. A run of a single-threaded program is repeatable exactly
-// if the program waits only by driver calls.
+// Finds out for the background thread whether the program is active.
+class deterministic_scheduler::activity_monitor {
+ public:
+  explicit activity_monitor(deterministic_scheduler& monitored) noexcept : monitored_{monitored} {}
+
+  // Compares the activity with that at the last call, an interval ago. Returns true if the
+  // background thread has to make steps.
+  [[nodiscard]] bool needs_steps() noexcept {
+    const std::uint64_t submissions = monitored_.submissions_.load(std::memory_order_relaxed);
+    const std::uint64_t waits = monitored_.waits_.load(std::memory_order_relaxed);
+    const bool has_waited =
+        waits != std::exchange(seen_waits_, waits) || monitored_.waits_in_progress_ != 0;
+    is_idle_ = submissions == std::exchange(seen_submissions_, submissions) && !has_waited;
+    const bool multiple_threads = monitored_.multiple_threads_;
+    if (is_idle_) return multiple_threads || !monitored_.has_active() || has_run_since_activity();
+    const pid_t thread = monitored_.first_thread_;
+    program_thread_ = {thread, thread_cpu_time(thread)};
+    timeslices_before_ = timeslices_run(thread);
+    last_activity_ = clock::now();
+    busy_intervals_ = has_waited && !multiple_threads ? 0 : busy_intervals_ + 1;
+    return busy_intervals_ >= max_busy_intervals && (multiple_threads || timeline::has_callbacks());
+  }
+
+  // Returns true if the program was inactive in the interval before needs_steps().
+  [[nodiscard]] bool is_idle() const noexcept { return is_idle_; }
+
+  // Returns true if the program has been active since needs_steps().
+  [[nodiscard]] bool has_changed() const noexcept {
+    return monitored_.submissions_.load() != seen_submissions_ ||
+           monitored_.waits_.load() != seen_waits_;
+  }
+
+  void on_step() noexcept { busy_intervals_ = 0; }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  // Returns true if the program's only thread has run for long enough to make a call.
+  [[nodiscard]] bool has_run_since_activity() const noexcept {
+    const long timeslices = timeslices_run(monitored_.first_thread_);
+    return timeslices == 0 ||  // the kernel does not report it
+           timeslices - timeslices_before_ >= timeslices_before_steps ||
+           program_thread_.unpreempted_time(clock::now() - last_activity_) >= cpu_time_before_steps;
+  }
+
+  deterministic_scheduler& monitored_;
+  bool is_idle_ = false;
+  std::uint64_t seen_submissions_ = 0;
+  std::uint64_t seen_waits_ = 0;
+  thread_stopwatch program_thread_;  // since the last activity; used if the program has one thread
+  long timeslices_before_ = 0;
+  clock::time_point last_activity_ = clock::now();
+  int busy_intervals_ = 0;
+};
+
+// Makes steps while the program is inactive. A run of a single-threaded program is repeatable
+// exactly if the program waits only by driver calls.
 void deterministic_scheduler::make_background_steps() noexcept {
   using clock = std::chrono::steady_clock;
   is_background_thread = true;
-  std::uint64_t seen_submissions = 0;
-  std::uint64_t seen_waits = 0;
-  thread_stopwatch program_thread;  // since the last activity; used if the program has one thread
-  long timeslices_before = 0;
-  auto last_activity = clock::now();
-  int busy_intervals = 0;
+  activity_monitor monitor{*this};
   for (;;) {
     std::this_thread::sleep_for(idle_time_before_steps);
-    const std::uint64_t submissions = submissions_.load(std::memory_order_relaxed);
-    const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
-    const bool no_waits = waits == std::exchange(seen_waits, waits) && waits_in_progress_ == 0;
-    const bool is_idle = submissions == std::exchange(seen_submissions, submissions) && no_waits;
-    if (is_idle && !multiple_threads_ && has_active()) {
-      const long timeslices = timeslices_run(first_thread_);
-      // 0: the kernel does not report it
-      const bool had_timeslices =
-          timeslices == 0 || timeslices - timeslices_before >= timeslices_before_steps;
-      if (!had_timeslices &&
-          program_thread.unpreempted_time(clock::now() - last_activity) < cpu_time_before_steps)
-        continue;
-    }
-    if (!is_idle) {
-      program_thread = {first_thread_, thread_cpu_time(first_thread_)};
-      timeslices_before = timeslices_run(first_thread_);
-      last_activity = clock::now();
-      busy_intervals = !no_waits && !multiple_threads_ ? 0 : busy_intervals + 1;
-      if (busy_intervals < max_busy_intervals || (!multiple_threads_ && !timeline::has_notices()))
-        continue;
-    }
-    const auto end = is_idle ? clock::time_point::max() : clock::now() + busy_step_time;
-    for (auto result = step_result::short_work;
-         result != step_result::nothing && clock::now() < end;) {
-      std::unique_lock lock{step_mutex_, std::defer_lock};
-      if (!is_idle) {
-        background_step_pending_ = true;
-        lock.lock();
-        background_step_pending_ = false;
-      } else if (!lock.try_lock() || submissions_.load() != submissions || waits_.load() != waits) {
-        break;
-      }
-      result = step();
-      busy_intervals = 0;
+    if (!monitor.needs_steps()) continue;
+    const auto end = monitor.is_idle() ? clock::time_point::max() : clock::now() + busy_step_time;
+    while (clock::now() < end && make_background_step(monitor) != step_result::nothing) {
     }
   }
+}
+
+// Takes the mutex for each step separately, so that other threads can make steps in between.
+step_result deterministic_scheduler::make_background_step(activity_monitor& monitor) noexcept {
+  std::unique_lock lock{step_mutex_, std::defer_lock};
+  if (monitor.is_idle()) {
+    if (!lock.try_lock() || monitor.has_changed()) return step_result::nothing;
+  } else {
+    background_step_pending_ = true;
+    lock.lock();
+    background_step_pending_ = false;
+  }
+  monitor.on_step();
+  return step();
 }
 
 }  // namespace weir::embedded::engine

@@ -60,14 +60,16 @@ class deterministic_scheduler {
   };
   [[nodiscard]] timeline* next_to_run(scan_state& scan) noexcept;
   void record_activity(std::atomic<std::uint64_t>& counter) noexcept;
+  class activity_monitor;
   [[nodiscard]] bool has_active() noexcept;
   void make_background_steps() noexcept;
+  step_result make_background_step(activity_monitor& monitor) noexcept;
 
   const schedule schedule_;
   std::mutex step_mutex_;   // held during a step; submissions from within the step fail to lock it
   std::mt19937_64 random_;  // guarded by step_mutex_
 
-  detail::spin_lock active_lock_;
+  os::spin_lock active_lock_;
   std::vector<timeline*> active_;  // timelines that may have work; only a step removes one
 
   offloaded_operation offloaded_;

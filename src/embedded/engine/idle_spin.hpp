@@ -21,7 +21,7 @@ class idle_spin {
     if (rounds_ % rounds_between_yields == 0) {
       sched_yield();
     } else {
-      for (int i = 0; i < pauses; ++i) detail::pause();
+      for (int i = 0; i < pauses; ++i) os::pause();
     }
     return true;
   }

@@ -10,21 +10,22 @@ namespace weir::embedded::engine {
 
 using namespace std::chrono_literals;
 
-void offloaded_operation::expect(const timeline& line) noexcept {
+void offloaded_operation::expect_offload(const timeline& line) noexcept {
   line_ = &line;
   stage_ = not_started;
 }
 
-void offloaded_operation::wait(offload_target target, std::chrono::nanoseconds timeout) noexcept {
+void offloaded_operation::wait_until_finished(offload_target target,
+                                              std::chrono::nanoseconds timeout) noexcept {
   constexpr int max_spins = 200;  // some 10 us
-  for (int spins = 0; spins < max_spins && stage_ != finished; ++spins) detail::pause();
+  for (int spins = 0; spins < max_spins && stage_ != finished; ++spins) os::pause();
   // The operation may poll a word and yield, which the kernel reports as running. On a busy machine
   // it then gets little processor time, so the total wait is limited, too.
   const auto max_elapsed = 10 * timeout;
   const auto start = std::chrono::steady_clock::now();
   for (std::chrono::nanoseconds unpreempted{}, elapsed{};
        unpreempted < timeout && elapsed < max_elapsed;) {
-    if (wait_for(timeout / 4)) return;
+    if (wait_finished_for(timeout / 4)) return;
     // Must be read before `stage_`: a thread counts as running before it sets `started`.
     const bool is_next = running(target) == 0;
     elapsed = std::chrono::steady_clock::now() - start;
@@ -37,14 +38,14 @@ void offloaded_operation::wait(offload_target target, std::chrono::nanoseconds t
 }
 
 // Returns true if the operation has run.
-bool offloaded_operation::wait_for(std::chrono::nanoseconds limit) noexcept {
+bool offloaded_operation::wait_finished_for(std::chrono::nanoseconds limit) noexcept {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
     const std::uint32_t observed_stage = stage_;
     if (observed_stage == finished) return true;
     const auto remaining = end - std::chrono::steady_clock::now();
     if (remaining <= 0ns) return false;
-    detail::futex_wait_for(stage_, observed_stage, remaining);
+    os::futex_wait_for(stage_, observed_stage, remaining);
   }
 }
 
@@ -60,7 +61,7 @@ void offloaded_operation::on_finish(const timeline& line, offload_target target)
   --running(target);
   if (line_ != &line) return;
   stage_ = finished;
-  detail::futex_wake(stage_, 1);
+  os::futex_wake(stage_, 1);
 }
 
 }  // namespace weir::embedded::engine

@@ -23,10 +23,10 @@ enum class offload_target : std::uint8_t { host_thread, long_work_threads };
 class offloaded_operation {
  public:
   // Called by the step before it may pass on this timeline.
-  void expect(const timeline& line) noexcept;
+  void expect_offload(const timeline& line) noexcept;
   // Returns when the operation has run and its thread has released the timeline, or when the
   // operation has had `timeout` of processor time. Time in which it was preempted does not count.
-  void wait(offload_target target, std::chrono::nanoseconds timeout) noexcept;
+  void wait_until_finished(offload_target target, std::chrono::nanoseconds timeout) noexcept;
 
   // Called by the other thread when it starts an operation of the timeline, and when it has
   // released it.
@@ -36,7 +36,7 @@ class offloaded_operation {
  private:
   enum stage : std::uint32_t { not_started, started, finished };
 
-  [[nodiscard]] bool wait_for(std::chrono::nanoseconds limit) noexcept;
+  [[nodiscard]] bool wait_finished_for(std::chrono::nanoseconds limit) noexcept;
   [[nodiscard]] std::atomic<int>& running(offload_target target) noexcept {
     return running_[static_cast<std::size_t>(target)];
   }

@@ -63,10 +63,9 @@ struct alignas(64) operation {
 static_assert(sizeof(operation) == 64);
 
 // Makes an operation from a small trivially copyable object with `bool run() noexcept` or `void
-// run() noexcept`.
+// run() noexcept`. It is skipped after the device has failed.
 template <class Work>
-operation make_operation(const Work& work, operation_kind kind = operation_kind::work,
-                         bool runs_after_failure = false) noexcept {
+operation make_operation(const Work& work, operation_kind kind = operation_kind::work) noexcept {
   static_assert(sizeof(Work) <= operation::payload_size && std::is_trivially_copyable_v<Work>);
   operation op;
   op.body = [](operation& self) noexcept -> bool {
@@ -78,8 +77,16 @@ operation make_operation(const Work& work, operation_kind kind = operation_kind:
     }
   };
   op.kind = kind;
-  op.runs_after_failure = runs_after_failure;
   ::new (op.payload) Work{work};
+  return op;
+}
+
+// Makes an operation that also runs after the device has failed: a callback, or a release.
+template <class Work>
+operation make_unconditional_operation(const Work& work,
+                                       operation_kind kind = operation_kind::work) noexcept {
+  operation op = make_operation(work, kind);
+  op.runs_after_failure = true;
   return op;
 }
 

@@ -20,25 +20,25 @@ struct operation_queue::chunk {
 // backlog of the process needed.
 class operation_queue::chunk_pool {
  public:
-  chunk* take() {
+  chunk* acquire_chunk() {
     {
       const std::lock_guard lock{lock_};
-      if (chunk* c = free_) {
-        free_ = c->next.load(std::memory_order_relaxed);
-        c->next.store(nullptr, std::memory_order_relaxed);
-        return c;
+      if (chunk* reused = free_) {
+        free_ = reused->next.load(std::memory_order_relaxed);
+        reused->next.store(nullptr, std::memory_order_relaxed);
+        return reused;
       }
     }
     return new chunk;
   }
-  void release(chunk* c) noexcept {
+  void release(chunk* drained) noexcept {
     const std::lock_guard lock{lock_};
-    c->next.store(free_, std::memory_order_relaxed);
-    free_ = c;
+    drained->next.store(free_, std::memory_order_relaxed);
+    free_ = drained;
   }
 
  private:
-  detail::spin_lock lock_;
+  os::spin_lock lock_;
   chunk* free_ = nullptr;
 };
 
@@ -49,9 +49,10 @@ operation_queue::chunk_pool& operation_queue::pool() noexcept {
   return instance;
 }
 
+// Continues with the spare chunk, or one of the pool, when the current one is full.
 void operation_queue::next_write_chunk() {
   chunk* next = spare_.exchange(nullptr, std::memory_order_acquire);
-  if (next == nullptr) next = pool().take();
+  if (next == nullptr) next = pool().acquire_chunk();
   if (write_chunk_ == nullptr) {
     first_.store(next, std::memory_order_release);
   } else {
@@ -68,11 +69,12 @@ void operation_queue::make_more_room() {
   if (write_ == write_end_) {
     next_write_chunk();
   } else if (spare_.load(std::memory_order_relaxed) == nullptr) {
-    if (chunk* surplus = spare_.exchange(pool().take(), std::memory_order_acq_rel))
+    if (chunk* surplus = spare_.exchange(pool().acquire_chunk(), std::memory_order_acq_rel))
       pool().release(surplus);
   }
 }
 
+// Continues with the chunk after the drained one, which becomes the spare.
 void operation_queue::next_read_chunk() noexcept {
   chunk* consumed = read_chunk_;
   read_chunk_ = consumed == nullptr ? first_.load(std::memory_order_acquire)

@@ -56,7 +56,7 @@ class parallel_task_list {
 
  private:
   struct slot {
-    detail::spin_lock lock;
+    os::spin_lock lock;
     std::atomic<parallel_task*> work{nullptr};
   };
 

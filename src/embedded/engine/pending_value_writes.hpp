@@ -35,17 +35,18 @@ inline constinit std::array<entry, 64> entries{};
 
 // Records that a write to the word was submitted, which is complete at the point.
 inline void record(const void* word, point target) noexcept {
-  entry& e = entry_of(word);
-  e.line.store(target.line, std::memory_order_relaxed);
-  e.count.store(target.count, std::memory_order_relaxed);
-  e.word.store(word, std::memory_order_release);
+  entry& word_entry = entry_of(word);
+  word_entry.line.store(target.line, std::memory_order_relaxed);
+  word_entry.count.store(target.count, std::memory_order_relaxed);
+  word_entry.word.store(word, std::memory_order_release);
 }
 
 // Returns the point at which the last known write is complete; a null line if no write is known.
 [[nodiscard]] inline point last_write(const void* word) noexcept {
-  const entry& e = entry_of(word);
-  if (e.word.load(std::memory_order_acquire) != word) return {};
-  return {e.line.load(std::memory_order_relaxed), e.count.load(std::memory_order_relaxed)};
+  const entry& word_entry = entry_of(word);
+  if (word_entry.word.load(std::memory_order_acquire) != word) return {};
+  return {word_entry.line.load(std::memory_order_relaxed),
+          word_entry.count.load(std::memory_order_relaxed)};
 }
 
 }  // namespace pending_value_writes

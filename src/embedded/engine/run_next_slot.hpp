@@ -17,21 +17,21 @@ class run_next_slot {
   void accept_any() noexcept { accepted_ = accepted::any; }
   void accept_only(timeline* line) noexcept {
     accepted_ = accepted::one;
-    only_ = line;
+    only_accepted_ = line;
   }
   void accept_none() noexcept { accepted_ = accepted::none; }
 
   // Offers an unparked timeline. Returns true if the thread keeps it.
   [[nodiscard]] bool try_store(timeline& line) noexcept {
     if (accepted_ == accepted::none || stored_ != nullptr ||
-        (accepted_ == accepted::one && only_ != &line))
+        (accepted_ == accepted::one && only_accepted_ != &line))
       return false;
     stored_ = &line;
     return true;
   }
 
   // Returns the kept timeline, or null. The caller must run it or make it ready.
-  [[nodiscard]] timeline* take() noexcept { return std::exchange(stored_, nullptr); }
+  [[nodiscard]] timeline* take_timeline() noexcept { return std::exchange(stored_, nullptr); }
 
   static run_next_slot& of_this_thread() noexcept {
     static constinit thread_local run_next_slot slot;
@@ -42,7 +42,7 @@ class run_next_slot {
   enum class accepted : unsigned char { none, any, one };
 
   accepted accepted_ = accepted::none;
-  timeline* only_ = nullptr;
+  timeline* only_accepted_ = nullptr;
   timeline* stored_ = nullptr;
 };
 

@@ -76,8 +76,8 @@ class scheduler::recent_timelines {
     int polls = 0;                // checks since then with work but without progress
   };
 
-  static void release(slot& from, scheduler& owner) noexcept {
-    if (timeline* line = std::exchange(from.line, nullptr);
+  static void release(slot& released, scheduler& owner) noexcept {
+    if (timeline* line = std::exchange(released.line, nullptr);
         line != nullptr && line->unmark_queued())
       owner.enqueue(*line);
   }
@@ -88,7 +88,7 @@ class scheduler::recent_timelines {
 
 scheduler::scheduler()
     : max_workers_{std::clamp(std::thread::hardware_concurrency(), 1u, max_useful_workers)},
-      slice_{256} {}
+      operations_per_turn_{256} {}
 
 scheduler& scheduler::instance() noexcept {
   static auto* const instance = new scheduler;
@@ -98,7 +98,7 @@ scheduler& scheduler::instance() noexcept {
 void scheduler::configure(schedule config) {
   schedule_ = config;
   if (config.kind == schedule_kind::parallel) return;
-  slice_ = 1;
+  operations_per_turn_ = 1;
   if (config.kind == schedule_kind::serial) {
     max_workers_ = 1;
   } else {
@@ -106,18 +106,12 @@ void scheduler::configure(schedule config) {
   }
 }
 
-void scheduler::on_submit(timeline& line) noexcept { deterministic_->on_submit(line); }
-void scheduler::run_until(point target, on_failure policy) noexcept {
-  deterministic_->run_until(target, policy);
-}
-step_result scheduler::step_for(point target) noexcept { return deterministic_->step_for(target); }
-
 void scheduler::enqueue(timeline& line) noexcept {
   ready_.push(line);
   wake_or_start_worker();
 }
 
-// Call after an addition to the ready list.
+// Ensures that a worker looks at the ready list. Call after an addition to it.
 void scheduler::wake_or_start_worker() noexcept {
   switch (workers_.on_added(max_workers_ + spare_workers_.size())) {
     case worker_parking::action::none: return;
@@ -127,6 +121,7 @@ void scheduler::wake_or_start_worker() noexcept {
   }
 }
 
+// Starts a worker; if no thread is available, leaves it to the watchdog.
 void scheduler::start_worker() noexcept {
   const thread_requirement requirement =
       spare_workers_.size() == 0 ? thread_requirement::required : thread_requirement::optional;
@@ -142,17 +137,18 @@ void scheduler::start_worker() noexcept {
 void scheduler::start_watchdog() noexcept {
   if (watching_.load() != 0 || watching_.exchange(1) != 0) return;
   if (watchdog_started_.exchange(true)) {
-    detail::futex_wake(watching_, 1);
+    os::futex_wake(watching_, 1);
   } else {
     start_driver_thread("weir-watch", [this] { watchdog_main(); });
   }
 }
 
+// Adds a spare worker whenever all workers have been blocked for a while.
 void scheduler::watchdog_main() noexcept {
   const auto period =
       schedule_.kind == schedule_kind::serial ? serial_stall_timeout : stall_timeout;
   for (;;) {
-    while (watching_.load() == 0) detail::futex_wait(watching_, 0);
+    while (watching_.load() == 0) os::futex_wait(watching_, 0);
     std::uint64_t found_count = workers_.found_count();
     do {
       std::this_thread::sleep_for(period);
@@ -169,7 +165,7 @@ void scheduler::watchdog_main() noexcept {
 
 // Returns a timeline to run, owned by the worker, which then no longer counts as searching; null if
 // there is none.
-timeline* scheduler::take(recent_timelines& recent) noexcept {
+timeline* scheduler::take_runnable_timeline(recent_timelines& recent) noexcept {
   timeline* line = recent.own_runnable();
   while (line == nullptr) {
     line = ready_.pop();
@@ -182,7 +178,8 @@ timeline* scheduler::take(recent_timelines& recent) noexcept {
   return line;
 }
 
-void scheduler::sleep() noexcept {
+// Sleeps, unless work was added after the last look for it.
+void scheduler::sleep_until_woken() noexcept {
   workers_.prepare_sleep();
   if (!ready_.empty() || parallel_tasks_.has_open()) wake_or_start_worker();
   workers_.sleep();
@@ -194,7 +191,7 @@ void scheduler::publish(parallel_task& work) noexcept {
 }
 
 // Takes part in an operation of another thread, if one is published. Wakes a further worker first.
-bool scheduler::participate(recent_timelines& recent) noexcept {
+bool scheduler::join_parallel_task(recent_timelines& recent) noexcept {
   parallel_task* const work = parallel_tasks_.enter();
   if (work == nullptr) return false;
   workers_.on_found();
@@ -213,8 +210,9 @@ timeline* scheduler::run_chain(timeline& first) noexcept {
   timeline* line = &first;
   for (int links = 0;; ++links) {
     if (links == max_chain) next.accept_none();
-    const stop_reason reason = line->run(runner_kind::worker, line->completed() + slice_);
-    timeline* const next_line = next.take();
+    const stop_reason reason =
+        line->run(runner_kind::worker, line->completed() + operations_per_turn_);
+    timeline* const next_line = next.take_timeline();
     if (next_line == nullptr || !next_line->try_own()) {
       if (next_line != nullptr) next_line->make_ready();
       return reason == stop_reason::drained ? line : nullptr;
@@ -223,20 +221,21 @@ timeline* scheduler::run_chain(timeline& first) noexcept {
   }
 }
 
+// Runs timelines and parallel tasks until a spare worker replaces this one.
 void scheduler::worker_main() noexcept {
   recent_timelines recent;
   idle_spin idle;
   for (;;) {
     const std::uint32_t generation = spare_workers_.generation();
     timeline* drained = nullptr;
-    if (timeline* line = take(recent)) {
+    if (timeline* line = take_runnable_timeline(recent)) {
       recent.release_all(*this);
       if (schedule_.kind == schedule_kind::parallel) run_next_slot::of_this_thread().accept_any();
       drained = run_chain(*line);
-    } else if (!participate(recent)) {
+    } else if (!join_parallel_task(recent)) {
       if (!idle.spin_once()) {
         recent.release_all(*this);
-        sleep();
+        sleep_until_woken();
         idle.reset();
       }
       continue;
@@ -251,12 +250,8 @@ void scheduler::worker_main() noexcept {
   }
 }
 
-void scheduler::offload_to_host_thread(timeline& line) noexcept { offload(line, host_thread_); }
-void scheduler::offload_to_long_work_thread(timeline& line) noexcept {
-  offload(line, long_work_threads_);
-}
-
-void scheduler::offload(timeline& line, offload_threads& group) noexcept {
+void scheduler::offload(timeline& line, offload_target target) noexcept {
+  offload_threads& group = offload_threads_[static_cast<std::size_t>(target)];
   group.queue.push(line);
   wake_or_start_thread(group);
 }
@@ -270,6 +265,7 @@ void scheduler::wake_or_start_thread(offload_threads& group) noexcept {
   }
 }
 
+// The loop of an offload thread.
 void scheduler::run_offloaded(offload_threads& group) noexcept {
   idle_spin idle;
   for (;;) {
@@ -277,9 +273,9 @@ void scheduler::run_offloaded(offload_threads& group) noexcept {
       group.parking.on_found();
       if (!group.queue.empty()) wake_or_start_thread(group);
       line->own_parked();
-      if (is_deterministic()) deterministic_->offloaded().on_start(*line, group.target);
-      line->run(group.role, line->completed() + slice_);
-      if (is_deterministic()) deterministic_->offloaded().on_finish(*line, group.target);
+      if (deterministic_) deterministic_->offloaded().on_start(*line, group.target);
+      line->run(group.role, line->completed() + operations_per_turn_);
+      if (deterministic_) deterministic_->offloaded().on_finish(*line, group.target);
       group.parking.on_finished();
       idle.reset();
     } else if (!idle.spin_once()) {

@@ -2,6 +2,7 @@
 // embedded/engine/scheduler.hpp - the driver's threads, and the timeline that each runs next.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -32,13 +33,11 @@ class scheduler {
   [[nodiscard]] schedule_kind kind() const noexcept { return schedule_.kind; }
   [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
 
-  // Returns true if deterministic steps replace the workers (schedule_kind::random and late).
-  [[nodiscard]] bool is_deterministic() const noexcept { return deterministic_ != nullptr; }
-  // For deterministic schedules only. on_submit() reports submitted work, run_until() makes steps
-  // until the point is reached, and step_for() makes one of these steps.
-  void on_submit(timeline& line) noexcept;
-  void run_until(point target, on_failure policy) noexcept;
-  step_result step_for(point target) noexcept;
+  // Returns the scheduler whose steps replace the workers under schedule_kind::random and late;
+  // null under other schedules.
+  [[nodiscard]] deterministic_scheduler* deterministic() const noexcept {
+    return deterministic_.get();
+  }
 
   // Adds a timeline that is marked as queued to the ready list, and ensures that a worker is awake.
   void enqueue(timeline& line) noexcept;
@@ -50,43 +49,39 @@ class scheduler {
   void retract(parallel_task& work) noexcept { parallel_tasks_.remove(work); }
   [[nodiscard]] bool has_other_work() const noexcept { return !ready_.empty(); }
 
-  // Takes a parked timeline whose next operation is a host function.
-  void offload_to_host_thread(timeline& line) noexcept;
-
-  // Deterministic: takes a parked timeline whose next operation may take long, or may never end.
-  void offload_to_long_work_thread(timeline& line) noexcept;
+  // Passes a parked timeline to another thread: the host thread if its next operation is a host
+  // function. Under a deterministic schedule, a long work thread if that operation may never end.
+  void offload(timeline& line, offload_target target) noexcept;
 
  private:
   class recent_timelines;
 
-  // Threads that take timelines and run the next operation of each.
-  struct offload_threads {
+  // The threads of an offload_target. They take timelines and run the next operation of each.
+  struct alignas(64) offload_threads {
     const char* name;
     runner_kind role;
     offload_target target;
     unsigned max_threads;
-    host_list queue;
-    worker_parking parking;
+    host_list queue{};
+    worker_parking parking{};
   };
 
   scheduler();
   void worker_main() noexcept;
   timeline* run_chain(timeline& first) noexcept;
-  timeline* take(recent_timelines& recent) noexcept;
-  bool participate(recent_timelines& recent) noexcept;
-  void sleep() noexcept;
+  timeline* take_runnable_timeline(recent_timelines& recent) noexcept;
+  bool join_parallel_task(recent_timelines& recent) noexcept;
+  void sleep_until_woken() noexcept;
   void wake_or_start_worker() noexcept;
   void start_worker() noexcept;
   void start_watchdog() noexcept;
   void watchdog_main() noexcept;
-  void offload(timeline& line, offload_threads& group) noexcept;
   void wake_or_start_thread(offload_threads& group) noexcept;
   void run_offloaded(offload_threads& group) noexcept;
 
   schedule schedule_;
   unsigned max_workers_;
-  std::uint32_t slice_;  // operations of a timeline before the next timeline's turn
-  // Null unless the schedule is deterministic.
+  std::uint32_t operations_per_turn_;  // of a timeline, before the next timeline's turn
   std::unique_ptr<deterministic_scheduler> deterministic_;
 
   alignas(64) ready_list ready_;
@@ -97,14 +92,11 @@ class scheduler {
   std::atomic<bool> watchdog_started_{false};
   parallel_task_list parallel_tasks_;
 
-  alignas(64) offload_threads host_thread_{
-      "weir-host", runner_kind::host_thread, offload_target::host_thread, 1, {}, {}};
-  alignas(64) offload_threads long_work_threads_{"weir-step",
-                                                 runner_kind::worker,
-                                                 offload_target::long_work_threads,
-                                                 spare_workers::max_count,
-                                                 {},
-                                                 {}};
+  std::array<offload_threads, 2> offload_threads_{{
+      {"weir-host", runner_kind::host_thread, offload_target::host_thread, 1},
+      {"weir-step", runner_kind::worker, offload_target::long_work_threads,
+       spare_workers::max_count},
+  }};
 };
 
 }  // namespace weir::embedded::engine

@@ -48,7 +48,7 @@ class seqlock {
 
   [[nodiscard]] T load() const noexcept {
     T value{};
-    while (!try_load(value)) detail::pause();
+    while (!try_load(value)) os::pause();
     return value;
   }
 

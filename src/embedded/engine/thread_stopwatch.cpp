@@ -29,15 +29,15 @@ struct proc_line {
 // Reads the start of a file of /proc/self/task without allocating memory. Returns an empty text if
 // the thread has exited or no descriptor is available.
 proc_line read_proc_file(pid_t thread, const char* file) noexcept {
-  proc_line read;
+  proc_line result;
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/proc/self/task/%d/%s", thread, file);
   const int descriptor = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return read;
-  const ssize_t size = ::read(descriptor, read.bytes.data(), read.bytes.size());
+  if (descriptor < 0) return result;
+  const ssize_t size = ::read(descriptor, result.bytes.data(), result.bytes.size());
   ::close(descriptor);
-  if (size > 0) read.size = static_cast<std::size_t>(size);
-  return read;
+  if (size > 0) result.size = static_cast<std::size_t>(size);
+  return result;
 }
 
 // Returns true if the thread is running or waiting for a processor.

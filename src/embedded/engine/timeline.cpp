@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <mutex>
 #include <new>
+#include <span>
 #include <vector>
 
+#include "embedded/engine/deterministic_scheduler.hpp"
 #include "embedded/engine/pending_value_writes.hpp"
 #include "embedded/engine/run_next_slot.hpp"
 #include "embedded/engine/scheduler.hpp"
@@ -24,12 +26,12 @@ namespace {
 
 // Timelines that are not in use.
 struct timeline_pool {
-  detail::spin_lock lock;
+  os::spin_lock lock;
   std::vector<timeline*> free;
-  std::size_t all = 0;
+  std::size_t created_count = 0;
 };
 
-timeline_pool& pool() {
+timeline_pool& unused_timelines() {
   static auto* const pool = new timeline_pool;
   return *pool;
 }
@@ -37,16 +39,16 @@ timeline_pool& pool() {
 }  // namespace
 
 timeline& timeline::acquire() {
-  timeline_pool& p = pool();
   {
-    const std::lock_guard lock{p.lock};
-    if (!p.free.empty()) {
-      timeline* line = p.free.back();
-      p.free.pop_back();
+    const std::lock_guard lock{unused_timelines().lock};
+    std::vector<timeline*>& free = unused_timelines().free;
+    if (!free.empty()) {
+      timeline* line = free.back();
+      free.pop_back();
       line->submitting_.reset_bias();
       return *line;
     }
-    p.free.reserve(++p.all);  // so that returning one cannot fail
+    free.reserve(++unused_timelines().created_count);  // so that returning one cannot fail
   }
   return *new timeline;
 }
@@ -56,15 +58,15 @@ void timeline::release_when_drained() {
   recycle_if_drained();
 }
 
+// Returns a drained timeline to the pool if that was requested.
 void timeline::recycle_if_drained() noexcept {
   // Sequentially consistent: pairs with release_when_drained() and disown(), each of which reads
   // what the other writes.
-  const auto nothing_left = [&] { return completed_.load() >= submitted_.load(); };
-  while (nothing_left() && release_when_drained_.exchange(false)) {
-    if (nothing_left()) {
-      timeline_pool& p = pool();
-      const std::lock_guard lock{p.lock};
-      p.free.push_back(this);
+  const auto is_drained = [&] { return completed_.load() >= submitted_.load(); };
+  while (is_drained() && release_when_drained_.exchange(false)) {
+    if (is_drained()) {
+      const std::lock_guard lock{unused_timelines().lock};
+      unused_timelines().free.push_back(this);
       return;
     }
     // Between the check and the exchange, another thread returned the timeline, and the request
@@ -81,9 +83,8 @@ timeline::submission::~submission() {
   if (has_additions) line_.submitted_.store(end);
   lock_.reset();
   if (!has_additions) return;
-  scheduler& s = scheduler::instance();
-  if (s.is_deterministic()) {
-    s.on_submit(line_);
+  if (deterministic_scheduler* const steps = scheduler::instance().deterministic()) {
+    steps->on_submit(line_);
   } else {
     line_.make_ready();
   }
@@ -111,17 +112,17 @@ void timeline::mark_known_to_host(std::uint64_t count) noexcept {
 }
 
 void timeline::make_ready() noexcept {
-  scheduler& s = scheduler::instance();
+  scheduler& sched = scheduler::instance();
   // The deterministic scheduler keeps it in its list until it is drained.
-  if (s.is_deterministic()) return;
-  if (mark_queued()) s.enqueue(*this);
+  if (sched.deterministic() != nullptr) return;
+  if (mark_queued()) sched.enqueue(*this);
 }
 
 bool timeline::mark_queued() noexcept {
-  std::uint32_t s = state_.load();
+  std::uint32_t state = state_.load();
   do {
-    if ((s & (queued | owned | parked)) != 0) return false;
-  } while (!state_.compare_exchange_weak(s, s | queued));
+    if ((state & (queued | owned | parked)) != 0) return false;
+  } while (!state_.compare_exchange_weak(state, state | queued));
   return true;
 }
 
@@ -134,14 +135,15 @@ bool timeline::try_own() noexcept {
   // Sequentially consistent: a submitter that still finds the timeline queued relies on the worker
   // that has just dequeued it.
   if (completed_.load(std::memory_order_relaxed) >= submitted_.load()) return false;
-  std::uint32_t s = state_.load(std::memory_order_relaxed);
+  std::uint32_t state = state_.load(std::memory_order_relaxed);
   do {
-    if ((s & (owned | parked)) != 0) return false;
-  } while (!state_.compare_exchange_weak(s, s | owned, std::memory_order_acq_rel,
+    if ((state & (owned | parked)) != 0) return false;
+  } while (!state_.compare_exchange_weak(state, state | owned, std::memory_order_acq_rel,
                                          std::memory_order_relaxed));
   return true;
 }
 
+// Ends the ownership. Work that was submitted meanwhile makes the timeline ready again.
 void timeline::disown() noexcept {
   state_.fetch_and(~owned);
   if (completed_.load() < submitted_.load()) {
@@ -151,16 +153,10 @@ void timeline::disown() noexcept {
   }
 }
 
-void timeline::park() noexcept {
-  std::uint32_t s = state_.load(std::memory_order_relaxed);
-  while (!state_.compare_exchange_weak(s, (s & ~owned) | parked, std::memory_order_acq_rel,
-                                       std::memory_order_relaxed)) {
-  }
-}
-
-void timeline::own_parked() noexcept {
-  std::uint32_t s = state_.load(std::memory_order_relaxed);
-  while (!state_.compare_exchange_weak(s, (s & ~parked) | owned, std::memory_order_acq_rel,
+// Clears one bit of the state and sets another, as one atomic step.
+void timeline::replace_state(std::uint32_t cleared, std::uint32_t set) noexcept {
+  std::uint32_t state = state_.load(std::memory_order_relaxed);
+  while (!state_.compare_exchange_weak(state, (state & ~cleared) | set, std::memory_order_acq_rel,
                                        std::memory_order_relaxed)) {
   }
 }
@@ -175,7 +171,7 @@ void timeline::unpark() noexcept {
 // Called before anything that takes long: makes the timeline that this thread has kept available to
 // other threads.
 void timeline::enqueue_run_next() noexcept {
-  if (timeline* next = run_next_slot::of_this_thread().take()) next->make_ready();
+  if (timeline* next = run_next_slot::of_this_thread().take_timeline()) next->make_ready();
 }
 
 point timeline::blocked_on() const noexcept {
@@ -223,85 +219,103 @@ bool timeline::value_reached() noexcept {
 // Does not order the store and the load, so it may miss a thread that begins to wait at this
 // moment. publish_seq_cst() orders them; it runs before anything that takes long and when the owner
 // stops.
-void timeline::publish(std::uint64_t count) noexcept {
+void timeline::publish_completed(std::uint64_t count) noexcept {
   completed_.store(count, std::memory_order_release);
-  if (wake_at_.load(std::memory_order_relaxed) <= count) wake_waiters();
+  if (lowest_waited_count_.load(std::memory_order_relaxed) <= count) wake_waiters();
 }
 
-void timeline::publish_seq_cst(std::uint64_t count) noexcept {
+void timeline::publish_completed_seq_cst(std::uint64_t count) noexcept {
   completed_.store(count);
-  if (wake_at_.load() <= count) wake_waiters();
+  if (lowest_waited_count_.load() <= count) wake_waiters();
 }
 
-// Returns true if a thread of this role may run long work or a host function.
-bool timeline::may_run(runner_kind role, operation_kind kind) noexcept {
-  if (kind == operation_kind::host) return role == runner_kind::host_thread;
-  return role == runner_kind::worker || role == runner_kind::helper;
+namespace {
+
+// Returns true if the operation does not run because the device has failed.
+bool is_skipped(const operation& op) noexcept {
+  return !op.runs_after_failure && device_failure() != abi::CUDA_SUCCESS;
 }
 
-stop_reason timeline::run(runner_kind role, std::uint64_t limit, std::uint32_t extra) noexcept {
-  scheduler& sched = scheduler::instance();
+}  // namespace
+
+// Passes a host function, or long work, to a thread that may run it. Returns nothing if the caller
+// may run it, or if it is skipped.
+std::optional<stop_reason> timeline::hand_over(const operation& op, runner_kind role) noexcept {
+  if (is_skipped(op)) return std::nullopt;
+  if (op.kind == operation_kind::host) {
+    if (role == runner_kind::host_thread) return std::nullopt;
+    park();
+    scheduler::instance().offload(*this, offload_target::host_thread);
+    return stop_reason::host;
+  }
+  if (role == runner_kind::worker || role == runner_kind::helper) return std::nullopt;
+  if (role == runner_kind::step) {
+    park();
+    scheduler::instance().offload(*this, offload_target::long_work_threads);
+    return stop_reason::offloaded;
+  }
+  disown();
+  return stop_reason::host;
+}
+
+// Checks an operation of any kind but `work`. Returns why the caller has to stop before it; the
+// caller is then no longer the owner. Removes the body of a wait that has ended.
+std::optional<stop_reason> timeline::stop_before(operation& op, runner_kind role) noexcept {
+  if (op.kind == operation_kind::wait_point) {
+    const point target = op.as<point>();
+    const park_result result = target.reached() ? park_result::reached : park_on(target);
+    // The next thread that runs the timeline tries again.
+    if (result == park_result::out_of_memory) disown();
+    if (result != park_result::reached) return stop_reason::blocked;
+  } else if (op.kind == operation_kind::wait_value) {
+    if (!is_skipped(op) && !op.body(op) && park_on_value(op)) return stop_reason::blocked;
+  } else {
+    return hand_over(op, role);
+  }
+  op.body = nullptr;
+  return std::nullopt;
+}
+
+stop_reason timeline::run(runner_kind role, std::uint64_t limit, std::uint32_t max_extra) noexcept {
   std::uint64_t done = completed_.load(std::memory_order_relaxed);
   std::uint64_t available = submitted_.load(std::memory_order_acquire);
   stop_reason reason = stop_reason::limit;
-  const std::uint64_t farthest = limit + extra;
-  while (done < farthest) {
+  while (done < limit + max_extra) {
     if (done == available && (available = submitted_.load(std::memory_order_acquire)) == done) {
       reason = stop_reason::drained;
       break;
     }
     operation& op = queue_.front();
-    const bool failed = device_failure() != abi::CUDA_SUCCESS;
     if (op.kind != operation_kind::work) [[unlikely]] {
       if (done >= limit) break;
-      publish_seq_cst(done);
-      if (op.kind == operation_kind::wait_point) {
-        const point target = op.as<point>();
-        const park_result result = target.reached() ? park_result::reached : park_on(target);
-        // The next thread that runs it tries again.
-        if (result == park_result::out_of_memory) disown();
-        if (result != park_result::reached) return stop_reason::blocked;
-        op.body = nullptr;
-      } else if (op.kind == operation_kind::wait_value) {
-        if (!failed && !op.body(op) && park_on_value(op)) return stop_reason::blocked;
-        op.body = nullptr;
-      } else if (!may_run(role, op.kind) && (op.runs_after_failure || !failed)) {
-        if (op.kind == operation_kind::host) {
-          park();
-          sched.offload_to_host_thread(*this);
-        } else if (role == runner_kind::step) {
-          park();
-          sched.offload_to_long_work_thread(*this);
-          return stop_reason::offloaded;
-        } else {
-          disown();
-        }
-        return stop_reason::host;
-      }
+      publish_completed_seq_cst(done);
+      if (const std::optional<stop_reason> stop = stop_before(op, role)) return *stop;
+      if (op.kind == operation_kind::long_work || op.kind == operation_kind::host)
+        enqueue_run_next();
     }
-    if (op.kind == operation_kind::long_work || op.kind == operation_kind::host) enqueue_run_next();
-    if (op.body != nullptr && (!failed || op.runs_after_failure)) op.body(op);
+    if (op.body != nullptr && !is_skipped(op)) op.body(op);
     queue_.pop();
-    publish(++done);
+    publish_completed(++done);
   }
   if (done >= limit && done == submitted_.load(std::memory_order_relaxed))
     reason = stop_reason::drained;
-  publish_seq_cst(done);
+  publish_completed_seq_cst(done);
   disown();
   return reason;
 }
 
-constinit std::atomic<long> timeline::notices_{0};
+constinit std::atomic<long> timeline::callback_count_{0};
 
-bool timeline::add_waiter(const waiter& entry) {
+// Returns false, without adding the waiter, if its count is reached.
+bool timeline::add_waiter(const waiter& added) {
   const std::lock_guard lock{waiters_lock_};
-  waiters_.push_back(entry);
-  const std::uint64_t before = wake_at_.load(std::memory_order_relaxed);
+  waiters_.push_back(added);
+  const std::uint64_t lowest_before = lowest_waited_count_.load(std::memory_order_relaxed);
   // Sequentially consistent with the load that follows: pairs with publish_seq_cst().
-  wake_at_.store(std::min(before, entry.count));
-  if (completed_.load() < entry.count) return true;
+  lowest_waited_count_.store(std::min(lowest_before, added.count));
+  if (completed_.load() < added.count) return true;
   waiters_.pop_back();
-  wake_at_.store(before);
+  lowest_waited_count_.store(lowest_before);
   return false;
 }
 
@@ -314,64 +328,67 @@ void timeline::remove_sleeper(sleeper& thread) noexcept {
   std::erase_if(waiters_, [&](const waiter& w) { return w.thread == &thread; });
 }
 
-bool timeline::add_notice(detail::engine_callback& notice, std::uint64_t count) {
-  notices_.fetch_add(1, std::memory_order_relaxed);
+bool timeline::add_callback(detail::engine_callback& callback, std::uint64_t count) {
+  callback_count_.fetch_add(1, std::memory_order_relaxed);
   bool is_added = false;
   try {
-    is_added = add_waiter({count, nullptr, nullptr, &notice});
+    is_added = add_waiter({count, nullptr, nullptr, &callback});
   } catch (...) {
-    notices_.fetch_sub(1, std::memory_order_relaxed);
+    callback_count_.fetch_sub(1, std::memory_order_relaxed);
     throw;
   }
-  if (!is_added) notices_.fetch_sub(1, std::memory_order_relaxed);
+  if (!is_added) callback_count_.fetch_sub(1, std::memory_order_relaxed);
   return is_added;
 }
 
-bool timeline::remove_notice(detail::engine_callback& notice) noexcept {
+bool timeline::remove_callback(detail::engine_callback& callback) noexcept {
   const std::lock_guard lock{waiters_lock_};
-  if (std::erase_if(waiters_, [&](const waiter& w) { return w.notice == &notice; }) == 0)
+  if (std::erase_if(waiters_, [&](const waiter& w) { return w.callback == &callback; }) == 0)
     return false;
-  notices_.fetch_sub(1, std::memory_order_relaxed);
+  callback_count_.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
 
+// Wakes all waiters whose count is reached, a batch at a time: without the lock, because that may
+// start workers.
 void timeline::wake_waiters() noexcept {
   constexpr std::size_t batch = 16;
-  std::array<timeline*, batch> ready;
-  std::array<detail::engine_callback*, batch> due_notices;
-  for (bool more = true; more;) {
-    std::size_t count = 0;
-    std::size_t notices = 0;
-    more = false;
+  std::array<timeline*, batch> lines;
+  std::array<detail::engine_callback*, batch> callbacks;
+  for (bool has_more = true; has_more;) {
+    std::size_t line_count = 0;
+    std::size_t callback_count = 0;
+    has_more = false;
     {
       const std::lock_guard lock{waiters_lock_};
       const std::uint64_t reached = completed_.load(std::memory_order_relaxed);
       std::uint64_t next = never;
       std::size_t remaining = 0;
       for (const waiter& w : waiters_) {
-        const bool fits =
-            (w.line == nullptr || count < batch) && (w.notice == nullptr || notices < batch);
+        const bool fits = (w.line == nullptr || line_count < batch) &&
+                          (w.callback == nullptr || callback_count < batch);
         if (w.count > reached || !fits) {
-          more = more || w.count <= reached;
+          has_more = has_more || w.count <= reached;
           next = std::min(next, w.count);
           waiters_[remaining++] = w;
         } else if (w.line != nullptr) {
-          ready[count++] = w.line;
-        } else if (w.notice != nullptr) {
-          due_notices[notices++] = w.notice;
-          notices_.fetch_sub(1, std::memory_order_relaxed);
+          lines[line_count++] = w.line;
+        } else if (w.callback != nullptr) {
+          callbacks[callback_count++] = w.callback;
+          callback_count_.fetch_sub(1, std::memory_order_relaxed);
         } else {
           // With the lock held: a sleeping thread locks it before it returns, so its word still
           // exists during the wake-up.
           w.thread->woken.store(1, std::memory_order_release);
-          detail::futex_wake(w.thread->woken, 1);
+          os::futex_wake(w.thread->woken, 1);
         }
       }
       waiters_.resize(remaining);
-      wake_at_.store(next);
+      lowest_waited_count_.store(next);
     }
-    for (std::size_t i = 0; i < notices; ++i) due_notices[i]->reached(*due_notices[i]);
-    for (std::size_t i = 0; i < count; ++i) ready[i]->unpark();
+    for (detail::engine_callback* due : std::span{callbacks}.first(callback_count))
+      due->reached(*due);
+    for (timeline* ready : std::span{lines}.first(line_count)) ready->unpark();
   }
 }
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "driver/engine_services.hpp"
+#include "driver/abi/engine_callback.hpp"
 #include "embedded/engine/biased_lock.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/operation_queue.hpp"
@@ -26,9 +26,7 @@ enum class stop_reason : std::uint8_t {
   limit,    // the limit is reached
   // Blocked on a point or value. The thread that reaches it makes the timeline ready again.
   blocked,
-  // The next operation is not for the calling thread: a host function was passed to the host
-  // thread, long work to the workers.
-  host,
+  host,       // a host function was passed to the host thread, or long work to the workers
   offloaded,  // a step passed the next operation to another thread
 };
 
@@ -113,9 +111,9 @@ class alignas(64) timeline {
   [[nodiscard]] bool try_own() noexcept;
 
   // Runs operations until `limit` of them are complete or another stop reason applies; then up to
-  // `extra` more short ones that are already submitted. The caller must be the owner; ownership
+  // `max_extra` more short ones that are already submitted. The caller must be the owner; ownership
   // ends with the call.
-  stop_reason run(runner_kind role, std::uint64_t limit, std::uint32_t extra = 0) noexcept;
+  stop_reason run(runner_kind role, std::uint64_t limit, std::uint32_t max_extra = 0) noexcept;
 
   // Returns the point on which the timeline is parked; a null line if it is not parked. For a wait
   // for a value, the last known submitted write to the word (pending_value_writes.hpp).
@@ -127,18 +125,15 @@ class alignas(64) timeline {
   // Continues a parked timeline after its wait has ended.
   void unpark() noexcept;
 
-  // Registers a thread to be woken at `count`. Returns false, without registering it, if the count
-  // is reached. Throws std::bad_alloc.
+  // Register a thread to be woken, or a callback, at `count`. Return false, without registering it,
+  // if the count is reached. Throw std::bad_alloc. remove_callback() returns true if the callback
+  // was not called and will not be.
   bool add_sleeper(sleeper& thread, std::uint64_t count);
   void remove_sleeper(sleeper& thread) noexcept;
-
-  // Registers a callback for `count`. Returns false, without registering it, if the count is
-  // reached. Throws std::bad_alloc. remove_notice() returns true if the callback was not called and
-  // will not be.
-  bool add_notice(detail::engine_callback& notice, std::uint64_t count);
-  bool remove_notice(detail::engine_callback& notice) noexcept;
-  [[nodiscard]] static bool has_notices() noexcept {
-    return notices_.load(std::memory_order_relaxed) > 0;
+  bool add_callback(detail::engine_callback& callback, std::uint64_t count);
+  bool remove_callback(detail::engine_callback& callback) noexcept;
+  [[nodiscard]] static bool has_callbacks() noexcept {
+    return callback_count_.load(std::memory_order_relaxed) > 0;
   }
 
   // For value_waiters and a timeline that is parked on a value. Return true if the value is
@@ -163,28 +158,32 @@ class alignas(64) timeline {
   }
   timeline* next_ready = nullptr;  // link of the ready list
   timeline* next_host = nullptr;   // link of the host list
-  void own_parked() noexcept;      // makes the thread that took a parked timeline its owner
   bool in_active_list = false;     // of the deterministic scheduler, guarded by its lock
+
+  // Makes the calling thread, which took a parked timeline, its owner.
+  void own_parked() noexcept { replace_state(parked, owned); }
 
  private:
   struct waiter {
     std::uint64_t count;
     timeline* line;  // exactly one of these three is set
     sleeper* thread;
-    detail::engine_callback* notice = nullptr;
+    detail::engine_callback* callback = nullptr;
   };
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
   bool add_waiter(const waiter& entry);
-  void publish(std::uint64_t count) noexcept;
-  void publish_seq_cst(std::uint64_t count) noexcept;
+  void publish_completed(std::uint64_t count) noexcept;
+  void publish_completed_seq_cst(std::uint64_t count) noexcept;
   void wake_waiters() noexcept;
   static void enqueue_run_next() noexcept;
-  static bool may_run(runner_kind role, operation_kind kind) noexcept;
+  std::optional<stop_reason> stop_before(operation& op, runner_kind role) noexcept;
+  std::optional<stop_reason> hand_over(const operation& op, runner_kind role) noexcept;
   enum class park_result : std::uint8_t { parked, reached, out_of_memory };
   park_result park_on(point target) noexcept;
   bool park_on_value(operation& op) noexcept;
-  void park() noexcept;
+  void replace_state(std::uint32_t cleared, std::uint32_t set) noexcept;
+  void park() noexcept { replace_state(owned, parked); }
   void disown() noexcept;
   void recycle_if_drained() noexcept;
 
@@ -206,10 +205,10 @@ class alignas(64) timeline {
 
   // Written by waiting threads.
   // The lowest count that a waiter waits for.
-  alignas(64) std::atomic<std::uint64_t> wake_at_{never};
+  alignas(64) std::atomic<std::uint64_t> lowest_waited_count_{never};
   std::atomic<std::uint64_t> known_to_host_{0};
-  detail::spin_lock waiters_lock_;
-  static constinit std::atomic<long> notices_;  // registered callbacks of all timelines
+  os::spin_lock waiters_lock_;
+  static constinit std::atomic<long> callback_count_;  // registered callbacks of all timelines
   std::vector<waiter> waiters_;
 };
 

@@ -45,22 +45,22 @@ bool value_waiters::add(timeline& line) noexcept {
       return false;
     }
   }
-  if (scheduler::instance().is_deterministic()) return true;
+  if (scheduler::instance().deterministic() != nullptr) return true;
   if (!has_new_.load(std::memory_order_relaxed)) has_new_.store(true);
   if (!thread_started_.load(std::memory_order_relaxed) && !thread_started_.exchange(true)) {
     start_driver_thread("weir-values", [this] { poll_loop(); });
   } else if (sleeping_.load() != 0 && sleeping_.exchange(0) != 0) {
-    detail::futex_wake(sleeping_, 1);
+    os::futex_wake(sleeping_, 1);
   }
   return true;
 }
 
 void value_waiters::notify(const void* address, std::size_t bytes) noexcept {
-  const auto from = reinterpret_cast<std::uintptr_t>(address);
-  const std::uintptr_t first = from / line_bytes;
-  const std::uintptr_t lines = (from + bytes - 1) / line_bytes - first + 1;
+  const auto start = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t first = start / line_bytes;
+  const std::uintptr_t lines = (start + bytes - 1) / line_bytes - first + 1;
   for (std::uintptr_t i = 0; i < std::min<std::uintptr_t>(lines, buckets_.size()); ++i) {
-    notify_bucket(buckets_[(first + i) % buckets_.size()], from, bytes);
+    notify_bucket(buckets_[(first + i) % buckets_.size()], start, bytes);
   }
 }
 
@@ -71,28 +71,28 @@ bool value_waiters::notify_all() noexcept {
   return found_any;
 }
 
-bool value_waiters::notify_bucket(bucket& target_bucket, std::uintptr_t from,
+bool value_waiters::notify_bucket(bucket& target_bucket, std::uintptr_t start,
                                   std::size_t bytes) noexcept {
   if (target_bucket.first.load(std::memory_order_relaxed) == nullptr) return false;
   timeline* ready = nullptr;
   std::uint32_t count = 0;
   {
     const std::lock_guard lock{target_bucket.lock};
-    timeline* before = nullptr;
+    timeline* previous = nullptr;
     for (timeline* line = target_bucket.first.load(std::memory_order_relaxed); line != nullptr;) {
       timeline* const next = line->next_value_waiter;
-      if (reinterpret_cast<std::uintptr_t>(line->watched_word()) - from < bytes &&
+      if (reinterpret_cast<std::uintptr_t>(line->watched_word()) - start < bytes &&
           line->value_reached()) {
-        if (before == nullptr) {
+        if (previous == nullptr) {
           target_bucket.first.store(next, std::memory_order_relaxed);
         } else {
-          before->next_value_waiter = next;
+          previous->next_value_waiter = next;
         }
         line->next_value_waiter = ready;
         ready = line;
         ++count;
       } else {
-        before = line;
+        previous = line;
       }
       line = next;
     }
@@ -117,15 +117,15 @@ bool value_waiters::sleep(std::uint32_t& microseconds) noexcept {
   const bool indefinite = microseconds == max_interval && value_waiter_count.load() == 0;
   microseconds = std::min(2 * microseconds, max_interval);
   if (length.count() <= max_unwoken_interval) {
-    detail::futex_wait_for(sleeping_, 0, length);
+    os::futex_wait_for(sleeping_, 0, length);
     return false;
   }
   sleeping_.store(1);
   if (!has_new_.load()) {
     if (indefinite) {
-      detail::futex_wait(sleeping_, 1);
+      os::futex_wait(sleeping_, 1);
     } else {
-      detail::futex_wait_for(sleeping_, 1, length);
+      os::futex_wait_for(sleeping_, 1, length);
     }
   }
   return sleeping_.exchange(0) == 0;

@@ -38,12 +38,12 @@ class value_waiters {
  private:
   // Timelines whose words share a cache line (or its hash), linked through the timelines.
   struct alignas(64) bucket {
-    detail::spin_lock lock;
+    os::spin_lock lock;
     std::atomic<timeline*> first{nullptr};  // written with the lock held
   };
   static constexpr std::size_t line_bytes = 64;
 
-  bool notify_bucket(bucket& target_bucket, std::uintptr_t from, std::size_t bytes) noexcept;
+  bool notify_bucket(bucket& target_bucket, std::uintptr_t start, std::size_t bytes) noexcept;
   void poll_loop() noexcept;
   bool sleep(std::uint32_t& microseconds) noexcept;
 

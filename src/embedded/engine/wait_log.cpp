@@ -18,21 +18,21 @@ std::uint64_t known_to_precede(const timeline& earlier, const timeline& later) n
   std::array<node, 32> nodes;
   nodes[0] = {&later, std::numeric_limits<std::uint64_t>::max()};
   std::size_t count = 1;
-  std::uint64_t known = 0;
+  std::uint64_t known_count = 0;
   for (std::size_t i = 0; i < count; ++i) {
     nodes[i].line->waits().for_each_before(nodes[i].end, [&](point target) {
       if (target.line == &earlier) {
-        known = std::max(known, target.count);
+        known_count = std::max(known_count, target.count);
         return;
       }
       const auto end = nodes.begin() + static_cast<std::ptrdiff_t>(count);
-      const auto found =
-          std::find_if(nodes.begin(), end, [&](const node& p) { return p.line == target.line; });
+      const auto found = std::find_if(
+          nodes.begin(), end, [&](const node& visited) { return visited.line == target.line; });
       if (found != end && found->end >= target.count) return;
       if (count < nodes.size()) nodes[count++] = {target.line, target.count};
     });
   }
-  return known;
+  return known_count;
 }
 
 void mark_known_to_host(point target) noexcept {
@@ -42,9 +42,9 @@ void mark_known_to_host(point target) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const point known = points[i];
     known.line->mark_known_to_host(known.count);
-    known.line->waits().for_each_before(known.count, [&](point before) {
-      if (count < points.size() && !before.line->is_known_to_host(before.count))
-        points[count++] = before;
+    known.line->waits().for_each_before(known.count, [&](point earlier) {
+      if (count < points.size() && !earlier.line->is_known_to_host(earlier.count))
+        points[count++] = earlier;
     });
   }
 }

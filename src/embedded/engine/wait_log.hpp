@@ -32,9 +32,9 @@ class wait_log {
   // Visits the points of all waits at positions up to `end`.
   template <class Visitor>
   void for_each_before(std::uint64_t end, Visitor&& visit) const noexcept {
-    for (const seqlock<entry>& e : entries_) {
+    for (const seqlock<entry>& logged_wait : entries_) {
       entry copy{};
-      if (e.try_load(copy) && copy.target.line != nullptr && copy.position <= end)
+      if (logged_wait.try_load(copy) && copy.target.line != nullptr && copy.position <= end)
         visit(copy.target);
     }
   }

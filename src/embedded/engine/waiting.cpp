@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <new>
 
-#include "embedded/engine/failure_hook.hpp"
+#include "embedded/engine/deterministic_scheduler.hpp"
 #include "embedded/engine/run_next_slot.hpp"
 #include "embedded/engine/scheduler.hpp"
 #include "os/futex.hpp"
@@ -26,17 +26,23 @@ std::array<std::atomic<void (*)() noexcept>, 4> failure_hooks{};
 // this many short ones are therefore run with it.
 constexpr std::uint32_t max_extra_operations = 64;
 
+// Returns the point on which a parked timeline waits; a point that counts as reached if it is not
+// parked.
+point find_blocker(const timeline& line) noexcept {
+  const point blocker = line.blocked_on();
+  return (line.state() & timeline::parked) != 0 ? blocker : point{};
+}
+
 // Runs the operations that must complete before the point, following blocked timelines to the
 // timelines that block them. Returns false if there was nothing that this thread could run.
-bool help(point target) noexcept {
+bool run_needed_operations(point target) noexcept {
   // path[i] is blocked on path[i + 1]. A full path keeps only the end nearest to runnable work.
-  std::array<point, 64> path;
+  std::array<point, 64> path{target};
   std::size_t depth = 0;
   // Streams that wait for values can form a cycle until the host writes a value. This bounds the
   // search.
   constexpr int max_path_steps = 4096;
   int steps = 0;  // since an operation was run
-  path[0] = target;
   run_next_slot& next = run_next_slot::of_this_thread();
   timeline* unparked = nullptr;  // unparked by this thread, not yet run or made ready
   bool ran_any = false;
@@ -46,21 +52,17 @@ bool help(point target) noexcept {
       if (depth == 0) break;
       --depth;
     } else if (current.line->try_own()) {
-      if (unparked != nullptr && unparked != current.line)
-        unparked->make_ready();  // the search continues with another timeline
-      timeline* const waiting = depth == 0 ? nullptr : path[depth - 1].line;
-      next.accept_only(waiting);
+      // The search continues with another timeline.
+      if (unparked != nullptr && unparked != current.line) unparked->make_ready();
+      next.accept_only(depth == 0 ? nullptr : path[depth - 1].line);
       current.line->run(runner_kind::helper, current.count, depth == 0 ? 0 : max_extra_operations);
-      unparked = next.take();
+      unparked = next.take_timeline();
       ran_any = true;
       steps = 0;
       if (unparked != nullptr) --depth;  // a value may be reached before the last write to its word
     } else {
-      const point blocker = current.line->blocked_on();
-      if ((current.line->state() & timeline::parked) == 0 || blocker.line == nullptr ||
-          blocker.reached())
-        break;
-      if (++steps == max_path_steps) break;
+      const point blocker = find_blocker(*current.line);
+      if (blocker.reached() || ++steps == max_path_steps) break;
       if (depth + 1 == path.size()) depth = 0;
       path[++depth] = blocker;
     }
@@ -78,10 +80,10 @@ void sleep_until(point target) noexcept {
       if (!target.line->add_sleeper(self, target.count)) return;
     } catch (const std::bad_alloc&) {
       // The thread could not be registered for a wake-up, so it polls.
-      detail::futex_wait_for(self.woken, 0, retry_delay);
+      os::futex_wait_for(self.woken, 0, retry_delay);
       continue;
     }
-    while (self.woken.load(std::memory_order_acquire) == 0) detail::futex_wait(self.woken, 0);
+    while (self.woken.load(std::memory_order_acquire) == 0) os::futex_wait(self.woken, 0);
     target.line->remove_sleeper(self);
     self.woken.store(0, std::memory_order_relaxed);
   }
@@ -90,24 +92,24 @@ void sleep_until(point target) noexcept {
 // Runs the operations that the point needs, and spins. Returns true if the point is reached.
 bool try_wait(point target, on_failure policy) noexcept {
   if (target.reached()) return true;
-  scheduler& s = scheduler::instance();
-  if (s.is_deterministic()) {
-    s.run_until(target, policy);
+  scheduler& sched = scheduler::instance();
+  if (deterministic_scheduler* const steps = sched.deterministic()) {
+    steps->run_until(target, policy);
     return target.reached();
   }
-  const bool may_help = s.kind() == schedule_kind::parallel;
+  const bool may_run_operations = sched.kind() == schedule_kind::parallel;
   // Some 10 us: an operation that runs on another thread has usually ended by then.
   constexpr int max_spins = 200;
   // The other thread may be waiting for this thread's processor.
   constexpr int spins_between_yields = 16;
   for (int spins = 0; spins < max_spins;) {
     if (target.reached()) return true;
-    if (may_help && help(target)) {
+    if (may_run_operations && run_needed_operations(target)) {
       spins = 0;
     } else if (++spins % spins_between_yields == 0) {
       sched_yield();
     } else {
-      detail::pause();
+      os::pause();
     }
   }
   return false;
@@ -119,19 +121,19 @@ void wait(point target) noexcept {
   if (!try_wait(target, on_failure::keep_waiting)) sleep_until(target);
 }
 
-bool help_once(point target) noexcept {
+bool run_ready_operations(point target) noexcept {
   constexpr int max_steps = 64;
-  scheduler& s = scheduler::instance();
-  if (s.is_deterministic()) {
+  scheduler& sched = scheduler::instance();
+  if (deterministic_scheduler* const scheduler_steps = sched.deterministic()) {
     // The number of steps follows from the program's calls, not from the clock, so the order is
     // repeatable.
-    for (int steps = 0;
-         steps < max_steps && !target.reached() && s.step_for(target) == step_result::short_work;
+    for (int steps = 0; steps < max_steps && !target.reached() &&
+                        scheduler_steps->step_for(target) == step_result::short_work;
          ++steps) {
     }
     return true;
   }
-  if (s.kind() == schedule_kind::parallel && !target.reached()) help(target);
+  if (sched.kind() == schedule_kind::parallel && !target.reached()) run_needed_operations(target);
   return false;
 }
 

@@ -31,7 +31,7 @@ bool try_wait_for_host(point target) noexcept;
 
 // Runs operations that the point needs and that are ready now, if the schedule lets waiting threads
 // run operations; does not wait. Returns true if the schedule runs operations only in such calls.
-bool help_once(point target) noexcept;
+bool run_ready_operations(point target) noexcept;
 
 // Returns the device's failure; CUDA_SUCCESS if there is none. As on a GPU, a failure makes every
 // context of the process permanently unusable.
@@ -39,5 +39,10 @@ bool help_once(point target) noexcept;
 
 // Makes the device fail. The first failure is kept.
 void fail_device(abi::CUresult code) noexcept;
+
+// Registers a function that is called once, by the thread that makes the device fail, after the
+// failure is set. There is room for four functions, which are never removed; registering one again
+// has no effect.
+void add_failure_hook(void (*hook)() noexcept) noexcept;
 
 }  // namespace weir::embedded::engine

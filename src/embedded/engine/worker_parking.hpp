@@ -50,14 +50,14 @@ class timeline_list {
   static timeline* reverse(timeline* last) noexcept {
     timeline* first = nullptr;
     while (last != nullptr) {
-      timeline* const before = std::exchange(last->*Next, first);
-      first = std::exchange(last, before);
+      timeline* const previous = std::exchange(last->*Next, first);
+      first = std::exchange(last, previous);
     }
     return first;
   }
 
   std::atomic<timeline*> pushed_{nullptr};  // the newest first
-  alignas(64) detail::spin_lock pop_lock_;
+  alignas(64) os::spin_lock pop_lock_;
   std::atomic<timeline*> first_{nullptr};
 };
 
@@ -101,7 +101,7 @@ class worker_parking {
   }
   void wake() noexcept {
     permits_.fetch_add(1, std::memory_order_release);
-    detail::futex_wake(permits_, 1);
+    os::futex_wake(permits_, 1);
   }
 
   // Returns true if no thread is searching or asleep.
@@ -130,7 +130,7 @@ class worker_parking {
       while (permits != 0) {
         if (permits_.compare_exchange_weak(permits, permits - 1, std::memory_order_acq_rel)) return;
       }
-      detail::futex_wait(permits_, 0);
+      os::futex_wait(permits_, 0);
     }
   }
 
@@ -139,9 +139,7 @@ class worker_parking {
   static constexpr std::uint64_t one_searching = 1;
   static constexpr std::uint64_t one_asleep = std::uint64_t{1} << bits;
   static constexpr std::uint64_t one_started = std::uint64_t{1} << (2 * bits);
-  static constexpr std::uint64_t one_found =
-      std::uint64_t{1}  // the remaining bits, so it may overflow
-      << (3 * bits);
+  static constexpr std::uint64_t one_found = std::uint64_t{1} << (3 * bits);  // may overflow
   static constexpr std::uint64_t mask = one_asleep - 1;
   static std::uint64_t searching(std::uint64_t counts) noexcept { return counts & mask; }
   static std::uint64_t asleep(std::uint64_t counts) noexcept { return counts >> bits & mask; }

@@ -5,28 +5,26 @@
 
 namespace weir::embedded::entry {
 
-// True while a per-thread variant (cuStreamQuery_ptsz, ...) runs on this thread. A variant has the
-// parameters of its plain function and calls the plain entry point. Only the meaning of a null
-// stream differs, so that meaning is passed in this variable.
-inline constinit thread_local bool null_means_per_thread = false;
+enum class default_stream { legacy, per_thread };
 
-// Returns true if a null stream, or the implicit stream of a call without a stream argument, is the
-// calling thread's own default stream. Otherwise it is the legacy stream.
-[[nodiscard]] inline bool null_is_per_thread() noexcept { return null_means_per_thread; }
+// The default stream that a null stream means on this thread, also as the implicit stream of a call
+// without a stream argument. A per-thread variant (cuStreamQuery_ptsz, ...) has the parameters of
+// its plain function and calls the plain entry point, so it passes this in a variable.
+inline constinit thread_local default_stream null_stream = default_stream::legacy;
 
 // Selects the per-thread default stream until the end of the scope, then restores the previous
 // setting.
 class per_thread_default_scope {
  public:
-  per_thread_default_scope() noexcept : before_{null_means_per_thread} {
-    null_means_per_thread = true;
+  per_thread_default_scope() noexcept : previous_{null_stream} {
+    null_stream = default_stream::per_thread;
   }
-  ~per_thread_default_scope() { null_means_per_thread = before_; }
+  ~per_thread_default_scope() { null_stream = previous_; }
   per_thread_default_scope(const per_thread_default_scope&) = delete;
   per_thread_default_scope& operator=(const per_thread_default_scope&) = delete;
 
  private:
-  bool before_;
+  default_stream previous_;
 };
 
 }  // namespace weir::embedded::entry

@@ -10,36 +10,46 @@ using namespace abi;
 
 namespace {
 
-CUresult find_default_stream(bool per_thread, bool for_query, model::stream*& out) {
+// A use of the legacy stream invalidates the captures of blocking streams; a query does not.
+enum class access_kind { use, query };
+
+CUresult find_default_stream(default_stream kind, access_kind access, model::stream*& out) {
   model::thread_state& thread = model::this_thread();
   if (thread.in_host_function) return CUDA_ERROR_NOT_PERMITTED;
   model::context* context = nullptr;
-  if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = current_context(context)) return error;
+  if (kind == default_stream::legacy) {
+    out = &context->legacy();
+    return model::check_legacy_stream_usable(*context, access == access_kind::use
+                                                           ? model::capture_effect::invalidate
+                                                           : model::capture_effect::keep);
+  }
   // A green context has no per-thread default streams.
-  if (per_thread && context->green()) return CUDA_ERROR_INVALID_HANDLE;
-  out = per_thread ? &thread.default_stream(*context) : &context->legacy();
-  return per_thread ? CUDA_SUCCESS : model::check_legacy_stream_usable(*context, !for_query);
+  if (context->green()) return CUDA_ERROR_INVALID_HANDLE;
+  out = &thread.default_stream(*context);
+  return CUDA_SUCCESS;
 }
 
-CUresult find(model::process& p, CUstream handle, bool for_query, model::stream*& out) {
+CUresult find(model::process& p, CUstream handle, access_kind access, model::stream*& out) {
   if (model::stream* found = p.streams.find(handle)) {
     out = found;
     return found->owner().status();
   }
-  if (handle == nullptr) return find_default_stream(null_is_per_thread(), for_query, out);
-  if (handle == CU_STREAM_LEGACY) return find_default_stream(false, for_query, out);
-  if (handle == CU_STREAM_PER_THREAD) return find_default_stream(true, for_query, out);
+  if (handle == nullptr) return find_default_stream(null_stream, access, out);
+  if (handle == CU_STREAM_LEGACY) return find_default_stream(default_stream::legacy, access, out);
+  if (handle == CU_STREAM_PER_THREAD)
+    return find_default_stream(default_stream::per_thread, access, out);
   return CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // namespace
 
 CUresult find_stream(model::process& p, CUstream handle, model::stream*& out) {
-  return find(p, handle, false, out);
+  return find(p, handle, access_kind::use, out);
 }
 
 CUresult find_stream_for_query(model::process& p, CUstream handle, model::stream*& out) {
-  return find(p, handle, true, out);
+  return find(p, handle, access_kind::query, out);
 }
 
 CUresult find_event(model::process& p, CUevent handle, model::event*& out) {
@@ -47,10 +57,6 @@ CUresult find_event(model::process& p, CUevent handle, model::event*& out) {
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   out = found;
   return found->owner().status();
-}
-
-CUresult find_null_stream(model::process& p, model::stream*& out) {
-  return find_stream(p, nullptr, out);
 }
 
 }  // namespace weir::embedded::entry

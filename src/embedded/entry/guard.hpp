@@ -35,7 +35,7 @@ abi::CUresult guarded(Body&& body) noexcept {
 // CUDA_ERROR_NOT_PERMITTED there.
 template <class Body>
 abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
-  return guarded([&](model::process& p) -> abi::CUresult {
+  return guarded([&](model::process& p) {
     if (model::this_thread().in_host_function) return abi::CUDA_ERROR_NOT_PERMITTED;
     return body(p);
   });
@@ -45,9 +45,8 @@ abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
 // allocates, frees or counts memory.
 template <class Body>
 abi::CUresult guarded_outside_captures(Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) -> abi::CUresult {
-    if (const abi::CUresult status = model::check_unsafe_call(); status != abi::CUDA_SUCCESS)
-      return status;
+  return guarded_outside_host_functions([&](model::process& p) {
+    if (const abi::CUresult error = model::check_unsafe_call()) return error;
     return body(p);
   });
 }
@@ -63,13 +62,25 @@ inline abi::CUresult device_failure_or(abi::CUresult call_status) noexcept {
 inline abi::CUresult current_context(model::context*& out) {
   model::context* top = model::this_thread().current();
   if (top == nullptr) return abi::CUDA_ERROR_INVALID_CONTEXT;
-  if (const abi::CUresult status = top->status(); status != abi::CUDA_SUCCESS) return status;
+  if (const abi::CUresult error = top->status()) return error;
   out = top;
   return abi::CUDA_SUCCESS;
 }
 
+// Returns a body for guarded() and its variants: runs body(context) with the calling
+// thread's current context.
+template <class Body>
+auto with_current_context(Body body) {
+  return [body](model::process&) {
+    model::context* context = nullptr;
+    const abi::CUresult status = current_context(context);
+    return status == abi::CUDA_SUCCESS ? body(*context) : status;
+  };
+}
+
 // Looks up a stream and checks that its context is usable. Null and the two default handles refer
-// to the current context of the calling thread; inside a host function they are refused.
+// to the current context of the calling thread; inside a host function they are refused. Null is
+// also the stream of a call without a stream argument (cuMemcpyHtoD).
 abi::CUresult find_stream(model::process& p, abi::CUstream handle, model::stream*& out);
 
 // Like find_stream(), for submitting work. If the stream's capture is invalidated, returns
@@ -84,8 +95,26 @@ inline abi::CUresult find_stream_for_work(model::process& p, abi::CUstream handl
 // stream captures, using the legacy stream invalidates the capture, but querying it only fails.
 abi::CUresult find_stream_for_query(model::process& p, abi::CUstream handle, model::stream*& out);
 
-// When work that is submitted to the stream will access its memory: now, or when the captured graph
-// runs.
+// Return a body for guarded() and its variants: runs body(stream) with the stream that
+// find_stream() or find_stream_for_work() returns for a handle.
+template <class Body>
+auto with_stream(abi::CUstream handle, Body body) {
+  return [body, handle](model::process& p) {
+    model::stream* found = nullptr;
+    const abi::CUresult status = find_stream(p, handle, found);
+    return status == abi::CUDA_SUCCESS ? body(*found) : status;
+  };
+}
+template <class Body>
+auto with_stream_for_work(abi::CUstream handle, Body body) {
+  return with_stream(handle, [body](model::stream& found) {
+    const abi::CUresult status = model::check_capture_valid(found);
+    return status == abi::CUDA_SUCCESS ? body(found) : status;
+  });
+}
+
+// Returns when work that is submitted to the stream will access its memory: now, or when the
+// captured graph runs.
 inline model::access_time access_time_of(const model::stream& s) {
   return s.capture() == nullptr ? model::access_time::now : model::access_time::in_graph;
 }
@@ -107,62 +136,55 @@ inline model::memory_user copy_user_for(const model::process& p, const model::st
 
 // Returns true if the address lies in memory that the context's device can read.
 inline bool is_accessible(const model::process& p, model::context& user_context,
-                          const model::allocation& in, std::uintptr_t address) {
-  if (!in.allows(model::read_access)) return false;
+                          const model::allocation& memory, std::uintptr_t address) {
+  if (!memory.allows(model::read_access)) return false;
   return !p.has_several_devices() ||
-         model::can_access({&user_context, false}, in, address, 1, model::read_access);
+         model::can_access({&user_context, false}, memory, address, 1, model::read_access);
 }
 
 // Looks up an event and checks that its context is usable.
 abi::CUresult find_event(model::process& p, abi::CUevent handle, model::event*& out);
 
-// Finds the stream of a call without a stream argument (cuMemcpyHtoD): the legacy stream, or the
-// thread's own default stream in a per-thread variant.
-abi::CUresult find_null_stream(model::process& p, model::stream*& out);
-
-// Creates a stream with validated CU_STREAM_* flags; clamps the priority to the valid range. Throws
-// std::bad_alloc.
-[[nodiscard]] inline abi::CUstream open_stream(model::process& p, model::context& in,
-                                               unsigned flags, int priority) {
-  if (in.green()) flags = abi::CU_STREAM_NON_BLOCKING;  // a green context has no blocking streams
-  const auto role = flags == abi::CU_STREAM_NON_BLOCKING ? model::stream_role::non_blocking
-                                                         : model::stream_role::blocking;
-  model::stream* const made = p.streams.acquire();
-  try {
-    made->open(in, role, flags,
-               std::clamp(priority, model::highest_priority, model::lowest_priority));
-  } catch (...) {
-    p.streams.recycle(made);
-    throw;
-  }
-  return static_cast<abi::CUstream>(p.streams.publish(made));
-}
-
-// Takes a free event, calls `open(event)` and publishes a handle for it. If `open` fails or throws,
-// the event is recycled and the failure is passed on.
-template <class Open>
-abi::CUresult open_event(model::process& p, abi::CUevent* out, Open&& open) {
-  model::event* made = p.events.acquire();
+// Takes a free object of a handle table, calls open(object) and publishes a handle for it. If
+// `open` fails or throws, the object is recycled and the failure is passed on.
+template <class Table, class Handle, class Open>
+abi::CUresult open_object(Table& table, Handle* out, Open&& open) {
+  auto* const created = table.acquire();
   abi::CUresult status;
   try {
-    status = open(*made);
+    status = open(*created);
   } catch (...) {
-    p.events.recycle(made);
+    table.recycle(created);
     throw;
   }
   if (status != abi::CUDA_SUCCESS) {
-    p.events.recycle(made);
+    table.recycle(created);
     return status;
   }
-  *out = static_cast<abi::CUevent>(p.events.publish(made));
+  *out = static_cast<Handle>(table.publish(created));
   return abi::CUDA_SUCCESS;
+}
+
+// Creates a stream with validated CU_STREAM_* flags; clamps the priority to the valid range. Throws
+// std::bad_alloc.
+inline abi::CUresult open_stream(model::context& owner_context, unsigned flags, int priority,
+                                 abi::CUstream* out) {
+  // A green context has no blocking streams.
+  if (owner_context.green()) flags = abi::CU_STREAM_NON_BLOCKING;
+  const auto role = flags == abi::CU_STREAM_NON_BLOCKING ? model::stream_role::non_blocking
+                                                         : model::stream_role::blocking;
+  return open_object(model::this_process().streams, out, [&](model::stream& created) {
+    created.open(owner_context, role, flags,
+                 std::clamp(priority, model::highest_priority, model::lowest_priority));
+    return abi::CUDA_SUCCESS;
+  });
 }
 
 // Calls body(device) with the device of that ordinal, outside of host functions. Returns
 // CUDA_ERROR_INVALID_DEVICE if there is none.
 template <class Body>
 abi::CUresult with_device(abi::CUdevice ordinal, Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) -> abi::CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::device* const device = p.find_device(ordinal);
     return device != nullptr ? body(*device) : abi::CUDA_ERROR_INVALID_DEVICE;
   });

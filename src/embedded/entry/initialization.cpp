@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/entry/initialization.cpp - cuInit, cuDriverGetVersion, cuGetErrorName, cuGetErrorString.
+// embedded/entry/initialization.cpp - cuInit, cuDriverGetVersion, cuGetError*, cuProfiler*.
 #include "driver/results.hpp"
 #include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
 #include "embedded/model/core/process.hpp"
 
 #include <new>
@@ -13,9 +14,9 @@ namespace {
 using detail::result_text;
 
 // Stores null and returns CUDA_ERROR_INVALID_VALUE for an unknown result code.
-CUresult describe(CUresult result, const char* result_text::*word, const char** out) noexcept {
+CUresult describe(CUresult result, const char* result_text::*member, const char** out) noexcept {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = detail::known_result_text_of(result).*word;
+  *out = detail::known_result_text_of(result).*member;
   return *out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -45,5 +46,13 @@ CUresult cuGetErrorName(CUresult error, const char** text) {
 CUresult cuGetErrorString(CUresult error, const char** text) {
   return describe(error, &result_text::text, text);
 }
+
+// There is no profiler to notify, so these functions only check.
+CUresult cuProfilerStart() {
+  return guarded_outside_captures(
+      with_current_context([](model::context&) { return CUDA_SUCCESS; }));
+}
+
+CUresult cuProfilerStop() { return cuProfilerStart(); }
 
 }  // namespace weir::embedded::entry

@@ -10,9 +10,8 @@ namespace weir::embedded::entry {
 CUresult cuGetProcAddress(const char* symbol, void** found, int version, cuuint64_t flags) {
   void* address = nullptr;
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = cuGetProcAddress_v2(symbol, &address, version, flags, nullptr);
-      status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = cuGetProcAddress_v2(symbol, &address, version, flags, nullptr))
+    return error;
   if (address == nullptr) return CUDA_ERROR_NOT_FOUND;
   *found = address;
   return CUDA_SUCCESS;
@@ -29,13 +28,11 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 }
 
 CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    const model::device* const found = p.find_device(device);
-    if (found == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  return with_device(device, [&](const model::device& found) {
     if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto attribute = [&](CUdevice_attribute attribute_id) {
       int value = 0;
-      return found->attribute(attribute_id, value) ? value : 0;
+      return found.attribute(attribute_id, value) ? value : 0;
     };
     *properties = {
         .maxThreadsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
@@ -73,10 +70,10 @@ CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int a
 
 // Always the whole device, because a context cannot be restricted to some of its multiprocessors.
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (affinity == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     int processors = 0;
     if (context->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
@@ -90,22 +87,18 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType 
 
 // Recent devices always use banks of four bytes, so setting the size has no effect.
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_host_functions(with_current_context([&](model::context&) {
     if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
     return CUDA_SUCCESS;
-  });
+  }));
 }
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_host_functions(with_current_context([&](model::context&) {
     return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_SUCCESS
                                                                : CUDA_ERROR_INVALID_VALUE;
-  });
+  }));
 }
 
 // Edges never carry data, so these forms lose nothing.
@@ -138,10 +131,8 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dep
 
 // The embedded driver keeps no lines persistent in a cache, so there is nothing to reset.
 CUresult cuCtxResetPersistingL2Cache() {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    return current_context(context);
-  });
+  return guarded_outside_host_functions(
+      with_current_context([](model::context&) { return CUDA_SUCCESS; }));
 }
 
 }  // namespace weir::embedded::entry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// embedded/entry/proc_table.cpp - the search, and the functions of an embedded driver without the
-// drop-in.
+// embedded/entry/proc_table.cpp - cuGetProcAddress, cuGetExportTable, and the functions of an
+// embedded driver without the drop-in.
 #include "embedded/entry/proc_table.hpp"
 
 #include "embedded/entry/entries.hpp"
@@ -37,7 +37,8 @@ constinit std::span<const proc> published;
 
 }  // namespace
 
-found_proc find_proc(const char* base, int version, bool per_thread) noexcept {
+found_proc find_proc(const char* base, int version, default_stream null_meaning) noexcept {
+  const bool per_thread = null_meaning == default_stream::per_thread;
   const std::span<const proc> procs = published.empty() ? std::span{default_procs} : published;
   const proc* best = nullptr;
   bool name_found = false;
@@ -56,5 +57,27 @@ found_proc find_proc(const char* base, int version, bool per_thread) noexcept {
 }
 
 void publish_procs(std::span<const proc> procs) noexcept { published = procs; }
+
+// Needs no cuInit. A host function may call it. `status` is optional.
+CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+  constexpr cuuint64_t valid_flags =
+      CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  if (symbol == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (version > CUDA_VERSION || (flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  const default_stream null_meaning = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0
+                                          ? default_stream::per_thread
+                                          : default_stream::legacy;
+  const found_proc answer = find_proc(symbol, version < 0 ? CUDA_VERSION : version, null_meaning);
+  *found = const_cast<void*>(answer.address);
+  if (status != nullptr) *status = answer.status;
+  return CUDA_SUCCESS;
+}
+
+// Always fails: export tables have ids that only one vendor's libraries use.
+CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  if (table != nullptr) *table = nullptr;
+  return CUDA_ERROR_INVALID_VALUE;
+}
 
 }  // namespace weir::embedded::entry

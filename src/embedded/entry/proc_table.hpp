@@ -4,6 +4,7 @@
 #pragma once
 
 #include "driver/abi.hpp"
+#include "embedded/entry/default_stream.hpp"
 
 #include <span>
 
@@ -25,8 +26,10 @@ struct found_proc {
   abi::CUdriverProcAddressQueryResult status;
 };
 
-// Finds the newest form of a function that is not newer than `version`.
-[[nodiscard]] found_proc find_proc(const char* base, int version, bool per_thread) noexcept;
+// Finds the newest form of a function that is not newer than `version`, for programs in which a
+// null stream has this meaning.
+[[nodiscard]] found_proc find_proc(const char* base, int version,
+                                   default_stream null_meaning) noexcept;
 
 // Replaces the list that find_proc() searches. The drop-in publishes its exported functions when it
 // is loaded, because a program may compare a found address with the one it linked against. Without

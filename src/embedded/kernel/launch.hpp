@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::embedded::kernel {
 

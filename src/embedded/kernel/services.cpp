@@ -129,7 +129,7 @@ void sleep(unsigned time) {
   if (time >= too_short_to_sleep) {
     std::this_thread::sleep_for(std::chrono::nanoseconds{time});
   } else {
-    while (nanoseconds() < until) weir::detail::pause();
+    while (nanoseconds() < until) weir::os::pause();
   }
 }
 

@@ -2,7 +2,7 @@
 // kernel/services.hpp - what the driver offers to kernels that run.
 #pragma once
 
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::embedded::kernel {
 

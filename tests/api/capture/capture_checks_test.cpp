@@ -42,14 +42,14 @@ TEST_F(CaptureChecks, QueriesOfACapturedStreamAreRefusedAndTheCaptureContinues) 
             EXPECT_EQ(result_of([&] { captured.sync(); }), errc::stream_capture_unsupported);
             EXPECT_EQ(result_of([&] { static_cast<void>(captured.done()); }),
                       errc::stream_capture_unsupported);
-            EXPECT_EQ(captured.try_done(), errc::stream_capture_unsupported);
+            EXPECT_EQ(captured.status(), errc::stream_capture_unsupported);
             EXPECT_EQ(result_of([&] { static_cast<void>(captured.sync_for(1ms)); }),
                       errc::stream_capture_unsupported);
           }
           const event mark = s.record();
           EXPECT_EQ(result_of([&] { mark.sync(); }), errc::captured_event);
           EXPECT_EQ(result_of([&] { static_cast<void>(mark.done()); }), errc::captured_event);
-          EXPECT_EQ(mark.try_done(), errc::captured_event);
+          EXPECT_EQ(mark.status(), errc::captured_event);
           EXPECT_EQ(result_of([&] { static_cast<void>(mark.sync_for(1ms)); }),
                     errc::captured_event);
           EXPECT_EQ(result_of([&] { gpu.sync(); }), errc::stream_capture_unsupported);
@@ -75,11 +75,11 @@ TEST_F(CaptureChecks, QueriesOfOtherStreamsAreAllowedDuringACapture) {
                                 t.record(before);
                                 t.sync();
                                 EXPECT_TRUE(t.done());
-                                EXPECT_EQ(t.try_done(), errc::success);
+                                EXPECT_EQ(t.status(), errc::success);
                                 EXPECT_TRUE(t.sync_for(60s));
                                 before.sync();
                                 EXPECT_TRUE(before.done());
-                                EXPECT_EQ(before.try_done(), errc::success);
+                                EXPECT_EQ(before.status(), errc::success);
                               };
                               look();
                               std::thread{look}.join();
@@ -94,7 +94,7 @@ TEST_F(CaptureChecks, AnEventRecordedAgainOutsideTheCaptureCanBeQueried) {
   const event mark{gpu};
   const graph g = capture(s, [&] {
     s.record(mark);
-    EXPECT_EQ(mark.try_done(), errc::captured_event);
+    EXPECT_EQ(mark.status(), errc::captured_event);
     t.record(mark);
     mark.sync();
     EXPECT_TRUE(mark.done());
@@ -124,7 +124,7 @@ TEST_F(CaptureChecks, TheLegacyStreamIsRefusedWhileABlockingStreamCaptures) {
     fill(blocking, x, 1);
     EXPECT_EQ(result_of([&] { static_cast<void>(capture_status_of(stream_ref::legacy())); }),
               errc::stream_capture_implicit);
-    EXPECT_EQ(stream_ref::legacy().try_done(), errc::stream_capture_implicit);
+    EXPECT_EQ(stream_ref::legacy().status(), errc::stream_capture_implicit);
     EXPECT_EQ(result_of([&] { stream_ref::legacy().sync(); }), errc::stream_capture_implicit);
   });
   EXPECT_EQ(g.node_count(), 1u);

@@ -99,7 +99,7 @@ TEST_F(CaptureFailure, ABrokenCaptureNamesTheFirstCallThatBrokeIt) {
   EXPECT_EQ(capture_status_of(s), capture_status::invalidated);
   EXPECT_EQ(result_of([&] { fill(s, x, 1); }), errc::stream_capture_invalidated)
       << "this later call is not named";
-  EXPECT_EQ(s.try_done(), errc::stream_capture_invalidated);
+  EXPECT_EQ(s.status(), errc::stream_capture_invalidated);
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
@@ -226,7 +226,7 @@ TEST_F(CaptureFailure, ABreakingQueryThatDoesNotThrowIsNamed) {
   const event mark{gpu};
   begin_capture(s);
   EXPECT_EQ(driver().cuEventRecord(mark.get(), s.get()), abi::CUDA_SUCCESS);
-  EXPECT_EQ(mark.try_done(), errc::captured_event);
+  EXPECT_EQ(mark.status(), errc::captured_event);
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
   EXPECT_TRUE(message_contains(*failure, "broken by cuEventQuery (")) << failure->what();

@@ -51,7 +51,7 @@ TEST_F(CaptureFrontier, UpdateCaptureDependenciesExtendsOrReplacesTheFrontier) {
     update_capture_dependencies(s, {b}, dependency_update::set);
     expect_frontier(s, {b});
     fill(s, x, 2);
-    EXPECT_EQ(frontier_of(s).at(0).dependencies().at(0).from, b);
+    EXPECT_EQ(frontier_of(s).at(0).dependencies().at(0).source, b);
     update_capture_dependencies(s, {}, dependency_update::set);
     expect_frontier(s, {});
     fill(s, y, 3);

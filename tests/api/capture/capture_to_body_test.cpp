@@ -2,7 +2,6 @@
 // capture_to_body_test.cpp - bodies of conditional nodes that are filled by captures.
 #include <weir/capture/capture_frontier.hpp>
 #include <weir/capture/capture_to.hpp>
-#include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/nodes/child_graph_node.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
@@ -269,7 +268,7 @@ TEST_F(CaptureToBody, ABrokenBodyCaptureInvalidatesTheParentGraph) {
         [&] { static_cast<void>(g.nodes()); },
         [&] { static_cast<void>(g.clone()); },
         [&] { static_cast<void>(g.instantiate()); },
-        [&] { static_cast<void>(drawing_of(g)); },
+        [&] { static_cast<void>(g.dot()); },
         [&] { g.remove(node); },
         [&] { other.add(child_graph_parameters{g}); },
         [&] { capture_to(s, g, [] {}); },

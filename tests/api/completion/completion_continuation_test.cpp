@@ -93,7 +93,7 @@ TEST_P(CompletionContinuation, AnExecutorRunsTheContinuation) {
   gate held{s};
   const completion c = s.completion();
   [](completion awaited, auto executor, bool& went_on) -> detached {
-    co_await awaited.on(executor);
+    co_await awaited.resume_on(executor);
     went_on = true;
   }(c, later, resumed);
   held.open();
@@ -118,7 +118,7 @@ TEST_P(CompletionContinuation, AnAwaitableCanBeAwaitedAgainWithTheSameExecutor) 
   sync_wait(hops);
   EXPECT_EQ(*times, 2);
   gate held{s};
-  const auto there = s.completion().on(counting_executor{times});
+  const auto there = s.completion().resume_on(counting_executor{times});
   std::vector<std::promise<void>> resumed(2);
   for (std::promise<void>& told : resumed) {
     [](const auto& awaited, std::promise<void>& tell) -> detached {

@@ -99,7 +99,7 @@ TEST_P(CompletionPoller, APollingLoopResumesOnItsOwnThread) {
 // A continuation for an executor that runs inline: only threads that may run the program's code may
 // call it.
 task<void> resumed_by_any_poller(completion c) {
-  co_await c.on([](continuation work) { work(); });
+  co_await c.resume_on([](continuation work) { work(); });
 }
 
 TEST_P(CompletionPoller, APollingThreadResumesWhatItBlocksFor) {
@@ -148,8 +148,8 @@ TEST_P(CompletionPoller, AThreadInSyncWaitResumesOtherCoroutines) {
     wait();
   };
   waits_for_another([&] { sync_wait(t.completion()); });
-  waits_for_another([&] { sync_wait(t.enqueue_async([] {})); });
-  waits_for_another([&] { sync_wait(t.enqueue_async([] { return 1; })); });
+  waits_for_another([&] { sync_wait(t.enqueue([] {})); });
+  waits_for_another([&] { sync_wait(t.enqueue([] { return 1; })); });
   waits_for_another([&] { sync_wait(when_all(t.completion(), t.completion())); });
 }
 

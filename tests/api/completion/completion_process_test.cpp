@@ -97,7 +97,7 @@ task<void> await_on_another_thread(completion c) {
   co_await c;
 }
 task<void> await_on_an_executor(completion c) {
-  co_await c.on([](continuation work) { work(); });
+  co_await c.resume_on([](continuation work) { work(); });
 }
 
 TEST(CompletionProcess, AWaitingThreadCanBeJoinedWhileTheProcessEnds) {

@@ -73,9 +73,9 @@ TEST_P(CompletionSource, LaunchAsyncReturnsACompletionOfTheLaunch) {
   x.data()[0] = 0;
   const graph g = capture(s, [&](capture_scope& c) { fill(c.stream(), x, 3); });
   const graph_exec run = g.instantiate();
-  run.upload_async(s).wait();
+  run.upload_with_completion(s).wait();
   gate held{s};
-  const completion c = run.launch_async(s);
+  const completion c = run.launch_with_completion(s);
   EXPECT_FALSE(c.done());
   held.open();
   c.wait();
@@ -87,8 +87,8 @@ TEST_P(CompletionSource, LaunchAsyncIntoACapturingStreamIsRefused) {
   const graph g = capture(s, [](capture_scope&) {});
   const graph_exec run = g.instantiate();
   stream captured{gpu};
-  const auto launch = [&] { static_cast<void>(run.launch_async(captured)); };
-  const auto upload = [&] { static_cast<void>(run.upload_async(captured)); };
+  const auto launch = [&] { static_cast<void>(run.launch_with_completion(captured)); };
+  const auto upload = [&] { static_cast<void>(run.upload_with_completion(captured)); };
   begin_capture(captured);
   EXPECT_EQ(result_of(launch), errc::stream_capture_unsupported);
   EXPECT_EQ(result_of(upload), errc::stream_capture_unsupported);
@@ -118,18 +118,20 @@ TEST_P(CompletionSource, LaunchAsyncIntoAClosedStreamIsRefused) {
   const graph_exec run = g.instantiate();
   stream closed{gpu};
   closed.close();
-  EXPECT_EQ(result_of([&] { static_cast<void>(run.launch_async(closed)); }), errc::closed);
-  EXPECT_EQ(result_of([&] { static_cast<void>(run.upload_async(closed)); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(run.launch_with_completion(closed)); }),
+            errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(run.upload_with_completion(closed)); }),
+            errc::closed);
 }
 
 task<void> await_in_all_ways(stream_ref s) {
   const completion c = s.completion();
   co_await c;
-  co_await s.completion().on([](continuation work) { work(); });
+  co_await s.completion().resume_on([](continuation work) { work(); });
   static_cast<void>(co_await s.completion().within(std::chrono::hours{1}));
   co_await when_all(s.completion(), s.record().completion());
   static_cast<void>(co_await when_any(s.completion(), c));
-  static_cast<void>(co_await s.enqueue_async([] { return 1; }));
+  static_cast<void>(co_await s.enqueue([] { return 1; }));
 }
 
 // Host functions and callbacks would delay the stream.
@@ -143,7 +145,7 @@ TEST(CompletionSourceCalls, CompletionsNeverUseHostFunctionsOrCallbacks) {
   sync_wait(await_in_all_ways(s));
   s.completion().wait();
   const graph_exec run = capture(s, [](capture_scope&) {}).instantiate();
-  run.launch_async(s).wait();
+  run.launch_with_completion(s).wait();
   EXPECT_EQ(counted.count(&detail::driver_table::cuLaunchHostFunc), 0);
   EXPECT_EQ(counted.count(&detail::driver_table::cuStreamAddCallback), 0);
 }

@@ -245,7 +245,7 @@ TEST_P(Completion, AnAwaitRethrowsAHostFunctionExceptionOfADefaultStream) {
 TEST_P(Completion, ASyncGuardRefusesTheWait) {
   gate held{s};
   const completion c = s.completion();
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   EXPECT_EQ(result_of([&] { c.wait(); }), errc::not_permitted);
   EXPECT_FALSE(c.done());
   held.open();

@@ -160,7 +160,7 @@ detached await_twice(std::shared_ptr<stream_and_buffer> owner, tally& results, s
 
 template <class Executor>
 detached await_on(completion c, Executor to, tally& results, std::size_t me) {
-  co_await c.on(to);
+  co_await c.resume_on(to);
   results.record_resumption(me);
 }
 
@@ -271,7 +271,7 @@ class worker {
         await_with_timeout(when_all(own_->s.completion(), s.completion()), random_timeout(),
                            results, me);
         break;
-      case 10: await_value(s.enqueue_async([&] { return buffer<int>{s, 1}; }), results, me); break;
+      case 10: await_value(s.enqueue([&] { return buffer<int>{s, 1}; }), results, me); break;
       case 11: {
         const event e = s.record();
         await(e.completion(), results, me);
@@ -297,7 +297,7 @@ class worker {
       case 2: static_cast<void>(c.wait_for(std::chrono::microseconds{random_below(20)})); break;
       case 3: static_cast<void>(poll_completions(random_device())); break;
       case 4: static_cast<void>(s.record().completion()); break;
-      case 5: static_cast<void>(s.enqueue_async([&] { return buffer<int>{s, 1}; })); break;
+      case 5: static_cast<void>(s.enqueue([&] { return buffer<int>{s, 1}; })); break;
       case 6:
         if (!held_) c.wait();
         break;

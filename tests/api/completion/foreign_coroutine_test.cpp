@@ -66,18 +66,18 @@ Coroutine await_all(stream_ref s, std::promise<int>& done_promise) {
   co_await c;
   co_await s.completion();
   done += co_await c.outcome() == errc::success ? 1 : 0;
-  co_await c.on([](continuation work) { work(); });
+  co_await c.resume_on([](continuation work) { work(); });
   done += co_await c.within(1h) ? 1 : 0;
-  done += co_await c.by(std::chrono::steady_clock::now() + 1h) ? 1 : 0;
+  done += co_await c.until(std::chrono::steady_clock::now() + 1h) ? 1 : 0;
   done += co_await stop_when(c, never) == wait_status::done ? 1 : 0;
   done += co_await stop_when(c, never, 1h) == wait_status::done ? 1 : 0;
   co_await when_all(c, c);
   done += co_await when_any(c, c) == 0 ? 1 : 0;
   done += co_await when_all(c, c).within(1h) ? 1 : 0;
-  done += co_await when_any(c, c).by(std::chrono::steady_clock::now() + 1h) == 0U ? 1 : 0;
+  done += co_await when_any(c, c).until(std::chrono::steady_clock::now() + 1h) == 0U ? 1 : 0;
   done += co_await stop_when(when_all(c, c), never) == wait_status::done ? 1 : 0;
   co_await resume_on([](continuation work) { work(); });
-  done += co_await s.enqueue_async([] { return 1; });
+  done += co_await s.enqueue([] { return 1; });
   done_promise.set_value(done);
 }
 
@@ -126,7 +126,7 @@ void await_pending_completions(stream_ref s) {
   });
   expect_await_succeeds<Coroutine>(s, [](completion c, done_promise& to) {
     [](completion awaited_completion, done_promise& result) -> Coroutine {
-      co_await awaited_completion.on([](continuation work) { work(); });
+      co_await awaited_completion.resume_on([](continuation work) { work(); });
       result.set_value(true);
     }(c, to);
   });

@@ -37,10 +37,10 @@ INSTANTIATE_TEST_SUITE_P(Ways, FutureFailure, ::testing::Values(false, true), te
 TEST_P(FutureFailure, EnqueueAsyncIsRefusedBeforeTheCallIfTheStreamCaptures) {
   bool called = false;
   begin_capture(s);
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue([&] { called = true; })); }),
             errc::stream_capture_unsupported);
   EXPECT_EQ(result_of([&] {
-              static_cast<void>(s.enqueue_async([&] {
+              static_cast<void>(s.enqueue([&] {
                 called = true;
                 return 1;
               }));
@@ -55,14 +55,14 @@ TEST_P(FutureFailure, EnqueueAsyncIsRefusedAsInvalidatedIfTheCaptureIsBroken) {
   bool called = false;
   begin_capture(s);
   static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks the capture
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue([&] { called = true; })); }),
             errc::stream_capture_invalidated);
   EXPECT_FALSE(called);
   EXPECT_THROW(static_cast<void>(end_capture(s)), error);
 }
 
 TEST_P(FutureFailure, ACaptureThatTheFunctionBeginsContinues) {
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { begin_capture(s); })); }),
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue([&] { begin_capture(s); })); }),
             errc::stream_capture_unsupported);
   EXPECT_EQ(end_capture(s).nodes().size(), 0U);
 }
@@ -70,18 +70,18 @@ TEST_P(FutureFailure, ACaptureThatTheFunctionBeginsContinues) {
 TEST_P(FutureFailure, EnqueueAsyncOnAClosedStreamIsRefused) {
   stream t{gpu};
   t.close();
-  EXPECT_EQ(result_of([&] { static_cast<void>(t.enqueue_async([] { return 1; })); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(t.enqueue([] { return 1; })); }), errc::closed);
 }
 
 TEST_P(FutureFailure, EnqueueAsyncRethrowsAnExceptionOfTheFunction) {
-  EXPECT_THROW(static_cast<void>(s.enqueue_async([]() -> int { throw std::runtime_error{"no"}; })),
+  EXPECT_THROW(static_cast<void>(s.enqueue([]() -> int { throw std::runtime_error{"no"}; })),
                std::runtime_error);
-  EXPECT_THROW(static_cast<void>(s.enqueue_async([] { throw std::runtime_error{"no"}; })),
+  EXPECT_THROW(static_cast<void>(s.enqueue([] { throw std::runtime_error{"no"}; })),
                std::runtime_error);
 }
 
 TEST_P(FutureFailure, GetRethrowsAHostFunctionExceptionOnce) {
-  future<int> f = s.enqueue_async([](stream_ref on) {
+  future<int> f = s.enqueue([](stream_ref on) {
     launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
     return 5;
   });
@@ -90,7 +90,7 @@ TEST_P(FutureFailure, GetRethrowsAHostFunctionExceptionOnce) {
 }
 
 TEST_P(FutureFailure, AFutureKeepsItsValueIfAwaitingItThrows) {
-  future<int> f = s.enqueue_async([](stream_ref on) {
+  future<int> f = s.enqueue([](stream_ref on) {
     launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
     return 5;
   });
@@ -111,7 +111,7 @@ struct throwing_move {
 };
 
 TEST_P(FutureFailure, AFutureKeepsItsValueIfMovingItThrows) {
-  future<throwing_move> f = s.enqueue_async([] { return throwing_move{}; });
+  future<throwing_move> f = s.enqueue([] { return throwing_move{}; });
   const std::shared_ptr<bool> may = f.get().move_allowed;
   EXPECT_THROW(static_cast<void>(std::move(f).get()), std::runtime_error);
   EXPECT_THROW(static_cast<void>(sync_wait(std::move(f))), std::runtime_error);
@@ -130,18 +130,17 @@ TEST(FutureFault, EnqueueAsyncWaitsForTheWorkIfItCannotRecordACompletion) {
   calls.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   struct asks {
     ~asks() {
-      if (ended != nullptr) *ended = stream_ref{on}.try_done() == errc::success;
+      if (ended != nullptr) *ended = stream_ref{on}.status() == errc::success;
     }
     bool* ended;
     stream_ref on;
   };
   gate held{s};
   const std::jthread opens{[&] { held.open(); }};
-  EXPECT_EQ(
-      result_of([&] {
-        static_cast<void>(s.enqueue_async([&](stream_ref on) { return asks{&done_first, on}; }));
-      }),
-      errc::out_of_memory);
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(s.enqueue([&](stream_ref on) { return asks{&done_first, on}; }));
+            }),
+            errc::out_of_memory);
   EXPECT_TRUE(done_first);
 }
 

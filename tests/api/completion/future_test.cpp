@@ -61,7 +61,7 @@ struct result {
 };
 
 future<result> seven(stream_ref s, std::promise<void>* gone = nullptr) {
-  return s.enqueue_async([gone](stream_ref on) {
+  return s.enqueue([gone](stream_ref on) {
     result made{gone};
     fill(on, made.x, 7);
     return made;
@@ -171,7 +171,7 @@ TEST_P(Future, AFutureCanBeAwaitedWithADeadline) {
   gate held{s};
   future<result> f = seven(s);
   EXPECT_FALSE(sync_wait(f.within(1ms)));
-  EXPECT_FALSE(sync_wait(f.by(std::chrono::steady_clock::now())));
+  EXPECT_FALSE(sync_wait(f.until(std::chrono::steady_clock::now())));
   held.open();
   EXPECT_EQ(sync_wait(f.outcome()), errc::success);
   EXPECT_TRUE(sync_wait(f.within(1h)));
@@ -182,13 +182,13 @@ TEST_P(Future, AFutureOfVoidWaitsForTheWork) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;
   gate held{s};
-  future<void> f = s.enqueue_async([&](stream_ref on) { fill(on, x, 4); });
+  future<void> f = s.enqueue([&](stream_ref on) { fill(on, x, 4); });
   EXPECT_FALSE(f.done());
   held.open();
   f.get();
   EXPECT_EQ(x.data()[0], 4);
   sync_wait([&]() -> task<> { co_await f; }());
-  EXPECT_EQ(s.enqueue_async([] { return 3; }).get(), 3);
+  EXPECT_EQ(s.enqueue([] { return 3; }).get(), 3);
 }
 
 // Rule 90: the value of a dropped future is destroyed when the work is done.
@@ -226,7 +226,7 @@ TEST_P(Future, AnAssignedFutureKeepsItsOldValueUntilTheWorkIsDone) {
 
 // A list of two elements stays a list of two elements.
 TEST_P(Future, AFutureDoesNotWrapItsValueInAList) {
-  future<std::vector<std::any>> f = s.enqueue_async([] { return std::vector<std::any>{1, 2}; });
+  future<std::vector<std::any>> f = s.enqueue([] { return std::vector<std::any>{1, 2}; });
   EXPECT_EQ(std::move(f).get().size(), 2U);
 }
 

@@ -175,7 +175,7 @@ TEST_P(SyncWait, SyncWaitIsRefusedWhereWaitsAreForbidden) {
     begun = true;
     co_return;
   };
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   EXPECT_EQ(result_of([&] { sync_wait(body()); }), errc::not_permitted);
   EXPECT_FALSE(begun);
 }
@@ -198,7 +198,7 @@ TEST_P(SyncWait, SyncWaitCanRunInAContinuationOnTheReactorThread) {
       gate held{of};
       const completion c = of.completion();
       const std::jthread opens{[&held] { held.open(); }};
-      co_await c.on([](continuation rest) { rest(); });
+      co_await c.resume_on([](continuation rest) { rest(); });
       co_return 7;
     }(t)));
   });

@@ -50,15 +50,15 @@ INSTANTIATE_TEST_SUITE_P(Ways, WhenAllValues, ::testing::Values(false, true), te
 
 TEST_P(WhenAllValues, WhenAllReturnsTheValuesOfMovedFutures) {
   gate held{s};
-  future<int> a = s.enqueue_async([] { return 1; });
-  future<std::string> c = t.enqueue_async([] { return std::string{"two"}; });
+  future<int> a = s.enqueue([] { return 1; });
+  future<std::string> c = t.enqueue([] { return std::string{"two"}; });
   held.open();
   const std::tuple<int, std::string> both =
-      sync_wait(when_all(std::move(a), t.enqueue_async([] {}), std::move(c)));
+      sync_wait(when_all(std::move(a), t.enqueue([] {}), std::move(c)));
   EXPECT_EQ(both, (std::tuple{1, std::string{"two"}}));
   std::vector<future<int>> many;
   many.reserve(5);
-  for (int i = 0; i < 5; ++i) many.push_back((i % 2 == 0 ? s : t).enqueue_async([i] { return i; }));
+  for (int i = 0; i < 5; ++i) many.push_back((i % 2 == 0 ? s : t).enqueue([i] { return i; }));
   EXPECT_EQ(sync_wait(when_all(std::move(many))), (std::vector{0, 1, 2, 3, 4}));
 }
 
@@ -146,10 +146,10 @@ TEST_P(WhenAllValues, WhenAllRethrowsTheFirstExceptionInArgumentOrder) {
 
 TEST_P(WhenAllValues, WhenAllAcceptsAVectorOfFutures) {
   std::vector<future<void>> without;
-  without.push_back(s.enqueue_async([] {}));
+  without.push_back(s.enqueue([] {}));
   sync_wait(when_all(std::move(without)));
   std::vector<future<int>> kept;
-  kept.push_back(t.enqueue_async([] { return 4; }));
+  kept.push_back(t.enqueue([] { return 4; }));
   sync_wait(when_all(kept));
   EXPECT_LT(sync_wait(when_any(kept)), kept.size());
   EXPECT_EQ(kept.front().get(), 4);

@@ -40,13 +40,13 @@ TEST_P(WhenDeadline, ADeadlineEndsTheWaitAndNotTheWork) {
   const completion c = s.completion();
   EXPECT_FALSE(sync_wait(c.within(0s)));
   EXPECT_FALSE(sync_wait(c.within(1ms)));
-  EXPECT_FALSE(sync_wait(c.by(std::chrono::steady_clock::now() + 1ms)));
+  EXPECT_FALSE(sync_wait(c.until(std::chrono::steady_clock::now() + 1ms)));
   EXPECT_FALSE(sync_wait(when_all(c, t.completion()).within(1ms)));
   EXPECT_FALSE(sync_wait(when_any(c, c).within(1ms)));
-  EXPECT_FALSE(sync_wait(when_any(std::vector{c}).by(std::chrono::steady_clock::now() + 1ms)));
+  EXPECT_FALSE(sync_wait(when_any(std::vector{c}).until(std::chrono::steady_clock::now() + 1ms)));
   held.open();
   EXPECT_TRUE(sync_wait(c.within(1h)));
-  EXPECT_TRUE(sync_wait(c.by(std::chrono::steady_clock::now() + 1h)));
+  EXPECT_TRUE(sync_wait(c.until(std::chrono::steady_clock::now() + 1h)));
   EXPECT_TRUE(sync_wait(when_all(c, c).within(1h)));
   EXPECT_EQ(sync_wait(when_any(c, c).within(1h)), 0U);
   EXPECT_TRUE(sync_wait(c.within(0s)));
@@ -133,8 +133,8 @@ TEST_P(WhenDeadline, ADeadlineDoesNotMoveWhenTheWaitBeginsLate) {
   gate held{s};
   const completion c = s.completion();
   set_clock::set = set_clock::time_point{0h};
-  auto one = c.by(set_clock::time_point{10h});
-  auto all = when_all(c, c).by(set_clock::time_point{10h});
+  auto one = c.until(set_clock::time_point{10h});
+  auto all = when_all(c, c).until(set_clock::time_point{10h});
   set_clock::set = set_clock::time_point{10h};
   EXPECT_FALSE(sync_wait(one));
   EXPECT_FALSE(sync_wait(all));
@@ -148,10 +148,10 @@ TEST_P(WhenDeadline, DeadlinesAtTheLimitsOfTheClockAreRespected) {
   gate held{s};
   const completion c = s.completion();
   EXPECT_FALSE(c.wait_until(first));
-  EXPECT_FALSE(sync_wait(c.by(first)));
+  EXPECT_FALSE(sync_wait(c.until(first)));
   const std::jthread opens{[&] { held.open(); }};
   EXPECT_TRUE(c.wait_until(latest));
-  EXPECT_TRUE(sync_wait(c.by(latest)));
+  EXPECT_TRUE(sync_wait(c.until(latest)));
 }
 
 }  // namespace

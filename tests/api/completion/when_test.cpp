@@ -152,8 +152,8 @@ TEST_P(When, ASetMayRepeatCompletionsAndBeAwaitedAgain) {
 
 TEST_P(When, FuturesPassedByReferenceCountAsCompletions) {
   gate held{s};
-  future<int> a = s.enqueue_async([] { return 1; });
-  future<void> b = t.enqueue_async([] {});
+  future<int> a = s.enqueue([] { return 1; });
+  future<void> b = t.enqueue([] {});
   EXPECT_EQ(sync_wait(when_any(a, b)), 1U);
   held.open();
   sync_wait(when_all(a, b));

@@ -65,7 +65,7 @@ TEST_F(StaleHandle, EveryUseOfADestroyedStreamIsAnError) {
   const event e{gpu};
   EXPECT_EQ(result_of([&] { stale.sync(); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { static_cast<void>(stale.done()); }), errc::invalid_handle);
-  EXPECT_EQ(stale.try_done(), errc::invalid_handle);
+  EXPECT_EQ(stale.status(), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { static_cast<void>(stale.record()); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { stale.record(e); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { stale.wait(e); }), errc::invalid_handle);
@@ -95,7 +95,7 @@ TEST_F(StaleHandle, EveryUseOfADestroyedEventIsAnError) {
   const event_ref stale{gone_event};
   EXPECT_EQ(result_of([&] { stale.sync(); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { static_cast<void>(stale.done()); }), errc::invalid_handle);
-  EXPECT_EQ(stale.try_done(), errc::invalid_handle);
+  EXPECT_EQ(stale.status(), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { s.record(stale); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { s.wait(stale); }), errc::invalid_handle);
   const timed_event_ref timed{gone_event};
@@ -143,15 +143,15 @@ TEST_F(StaleHandle, AnAddressThatIsNotAHandleIsAnError) {
   int local = 0;
   const stream_ref stack{reinterpret_cast<CUstream_st*>(&local)};
   EXPECT_EQ(result_of([&] { stack.sync(); }), errc::invalid_handle);
-  EXPECT_EQ(event_ref{reinterpret_cast<CUevent_st*>(0x10)}.try_done(), errc::invalid_handle);
-  EXPECT_EQ(event_ref{reinterpret_cast<CUevent_st*>(s.get())}.try_done(),
+  EXPECT_EQ(event_ref{reinterpret_cast<CUevent_st*>(0x10)}.status(), errc::invalid_handle);
+  EXPECT_EQ(event_ref{reinterpret_cast<CUevent_st*>(s.get())}.status(),
             errc::invalid_handle);  // no event
 }
 
 TEST_F(BadInput, NullEventsAreRefused) {
   const event_ref none{static_cast<CUevent_st*>(nullptr)};
   const timed_event_ref timed{static_cast<CUevent_st*>(nullptr)};
-  EXPECT_EQ(none.try_done(), errc::invalid_handle);
+  EXPECT_EQ(none.status(), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { none.sync(); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { s.record(none); }), errc::invalid_handle);
   EXPECT_EQ(result_of([&] { s.wait(none); }), errc::invalid_handle);

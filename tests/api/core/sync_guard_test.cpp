@@ -45,7 +45,7 @@ TEST_F(SyncGuard, ASyncGuardRefusesEveryWait) {
   const completion done = s.completion();
   done.wait();
   {
-    const sync_guard none{false};
+    const sync_guard none{sync_rule::forbidden};
     EXPECT_EQ(result_of([&] { done.wait(); }), errc::not_permitted) << "although the work is done";
     EXPECT_EQ(result_of([&] { static_cast<void>(done.wait_for(std::chrono::seconds{1})); }),
               errc::not_permitted);
@@ -71,7 +71,7 @@ TEST_F(SyncGuard, ASyncGuardRefusesEveryWait) {
 // The body does not run, because the memory that it lends could be gone before the work without the
 // wait.
 TEST_F(SyncGuard, ASyncScopeIsRefusedBeforeItsBody) {
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   bool ran = false;
   EXPECT_EQ(result_of([&] { sync_scope(s, [&](stream_ref) { ran = true; }); }),
             errc::not_permitted);
@@ -81,10 +81,10 @@ TEST_F(SyncGuard, ASyncScopeIsRefusedBeforeItsBody) {
 TEST_F(SyncGuard, QueriesAndQueuedWorkAreNotWaits) {
   buffer<int> x{s, 10};
   pinned_buffer<int> y{10};
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   copy(s, x, y);
   static_cast<void>(s.record().done());
-  static_cast<void>(s.try_done());
+  static_cast<void>(s.status());
 }
 
 // The driver stages pageable memory, and the caller waits for that.
@@ -93,7 +93,7 @@ TEST_F(SyncGuard, CopiesOfPageableMemoryCountAsWaits) {
   pinned_buffer<int> pinned{10};
   std::vector<int> pageable(10);
   {
-    const sync_guard none{false};
+    const sync_guard none{sync_rule::forbidden};
     EXPECT_EQ(result_of([&] { copy(s, pageable, x); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { copy(s, x, pageable); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { copy_batch{}.add(x, pageable).enqueue(s); }), errc::not_permitted);
@@ -105,7 +105,7 @@ TEST_F(SyncGuard, CopiesOfPageableMemoryCountAsWaits) {
 
 TEST_F(SyncGuard, TheErrorNamesTheLinesOfTheWaitAndOfTheGuard) {
   const unsigned guarded = __LINE__ + 1;
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   const unsigned line = __LINE__ + 1;
   const auto failure = failure_of([&] { s.sync(); });
   ASSERT_TRUE(failure);
@@ -115,12 +115,12 @@ TEST_F(SyncGuard, TheErrorNamesTheLinesOfTheWaitAndOfTheGuard) {
 }
 
 TEST_F(SyncGuard, SyncGuardsNestAndRestoreTheOuterSetting) {
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   {
-    const sync_guard here{true};
+    const sync_guard here{sync_rule::allowed};
     s.sync();
     {
-      const sync_guard inner{false};
+      const sync_guard inner{sync_rule::forbidden};
       EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
     }
     s.sync();
@@ -128,7 +128,7 @@ TEST_F(SyncGuard, SyncGuardsNestAndRestoreTheOuterSetting) {
   EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
   EXPECT_THROW(
       {
-        const sync_guard here{true};
+        const sync_guard here{sync_rule::allowed};
         throw std::runtime_error{"out of the block"};
       },
       std::runtime_error);
@@ -136,7 +136,7 @@ TEST_F(SyncGuard, SyncGuardsNestAndRestoreTheOuterSetting) {
 }
 
 TEST_F(SyncGuard, ASyncGuardDoesNotAffectOtherThreads) {
-  const sync_guard none{false};
+  const sync_guard none{sync_rule::forbidden};
   errc there = errc::unknown;
   std::thread{[&] { there = result_of([&] { s.sync(); }); }}.join();
   EXPECT_EQ(there, errc::success);
@@ -149,7 +149,7 @@ TEST_F(SyncGuard, AReportingSyncGuardListsEachLineOnce) {
   for (int i = 0; i < 3; ++i) s.sync();
   gpu.sync();
   {
-    const sync_guard quiet{true};
+    const sync_guard quiet{sync_rule::allowed};
     s.sync();
   }
   ASSERT_EQ(watch.waits().size(), 2u);
@@ -161,14 +161,14 @@ TEST_F(SyncGuard, AReportingSyncGuardListsEachLineOnce) {
 }
 
 TEST_F(SyncGuard, ValuesOfCompletedFuturesAreTakenWithoutAWait) {
-  const auto of = [&](int value) { return s.enqueue_async([value] { return value; }); };
+  const auto of = [&](int value) { return s.enqueue([value] { return value; }); };
   const int sum = sync_wait([&]() -> task<int> {
     std::vector<future<int>> any_number;
     any_number.push_back(of(1));
     any_number.push_back(of(2));
     future<int> third = of(3);
     co_await s.completion();
-    const sync_guard none{false};
+    const sync_guard none{sync_rule::forbidden};
     const std::vector<int> two = co_await when_all(std::move(any_number));
     const auto [last] = co_await when_all(std::move(third));
     co_return 100 * two[0] + 10 * two[1] + last;
@@ -178,8 +178,8 @@ TEST_F(SyncGuard, ValuesOfCompletedFuturesAreTakenWithoutAWait) {
 
 // Guards on the heap may be destroyed in any order.
 TEST_F(SyncGuard, SyncGuardsMayBeDestroyedInAnyOrder) {
-  auto outer = std::make_unique<sync_guard>(true);
-  auto inner = std::make_unique<sync_guard>(false);
+  auto outer = std::make_unique<sync_guard>(sync_rule::allowed);
+  auto inner = std::make_unique<sync_guard>(sync_rule::forbidden);
   outer.reset();
   EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
   inner.reset();

@@ -22,6 +22,7 @@
 #include <gtest/gtest.h>
 
 #include "support/fresh_process.hpp"
+#include "support/wait_until_asleep.hpp"
 #include "support/yield_for.hpp"
 
 namespace weir {
@@ -121,13 +122,6 @@ struct older_static {
     if (!newer_is_gone) std::_Exit(3);
   }
 };
-struct newest_static {
-  newest_static() = default;
-  newest_static(const newest_static&) = delete;
-  newest_static& operator=(const newest_static&) = delete;
-  ~newest_static() { may_exit = true; }
-};
-
 // The main thread returns from main() meanwhile.
 TEST(DeferredExitWithin, TheMainThreadDoesNotStartASecondExit) {
   test::in_a_fresh_process([] {
@@ -149,19 +143,34 @@ bool is_exit_locked() {
   return std::sscanf(::gnu_get_libc_version(), "2.%d", &minor) == 1 && minor >= 41;
 }
 
+// Destroyed at the beginning of an exit on its thread.
+struct allows_exit {
+  allows_exit() = default;
+  allows_exit(const allows_exit&) = delete;
+  allows_exit& operator=(const allows_exit&) = delete;
+  ~allows_exit() { may_exit = true; }
+};
+struct exits_while_main_drains {
+  exits_while_main_drains() = default;
+  exits_while_main_drains(const exits_while_main_drains&) = delete;
+  exits_while_main_drains& operator=(const exits_while_main_drains&) = delete;
+  ~exits_while_main_drains() {
+    while (!may_exit) std::this_thread::yield();
+    test::wait_until_asleep(::getpid());
+    std::exit(1);
+  }
+};
+
 // One thread destroys the statics, and its exit status is the process's.
 TEST(DeferredExitWithin, ExitInADeferredTaskIsLeftToAnExitInProgress) {
   if (is_exit_locked()) GTEST_SKIP() << "this C library blocks a second exit()";
   test::in_a_fresh_process([] {
     alarm(own_exit_timeout_seconds);
-    const stream s{device{}};
-    launch_host(s, [held = std::make_shared<int>(1)] {});
-    s.sync();
-    drain_deferred();  // so that the reclaimer thread starts before the statics are constructed
     static const older_static older;
     static const newer_static newer;
-    static const newest_static newest;
-    launch_host(s, [held = std::make_shared<exits_at_its_end>(1)] {});
+    static thread_local const allows_exit allowing;
+    const stream s{device{}};
+    launch_host(s, [held = std::make_shared<exits_while_main_drains>()] {});
     s.sync();
     return true;
   });

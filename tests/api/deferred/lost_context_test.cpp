@@ -68,15 +68,15 @@ TEST_F(LostContext, EveryQueryReportsTheErrorOfALostContext) {
     gate held{s};
     queue_failure(s);
     const event behind = s.record();
-    if (!WEIR_HOLDS(s.try_done() == errc::not_ready) || !WEIR_HOLDS(!behind.done())) return false;
+    if (!WEIR_HOLDS(s.status() == errc::not_ready) || !WEIR_HOLDS(!behind.done())) return false;
     held.open();
     const auto failure = failure_of([&] { s.sync(); });
     return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) &&
            WEIR_HOLDS(failure->hint().find("context is lost") != std::string::npos) &&
-           WEIR_HOLDS(s.try_done() == errc::illegal_address) &&
+           WEIR_HOLDS(s.status() == errc::illegal_address) &&
            WEIR_HOLDS(result_of([&] { static_cast<void>(s.done()); }) == errc::illegal_address) &&
            WEIR_HOLDS(result_of([&] { behind.sync(); }) == errc::illegal_address) &&
-           WEIR_HOLDS(behind.try_done() == errc::illegal_address) &&
+           WEIR_HOLDS(behind.status() == errc::illegal_address) &&
            WEIR_HOLDS(result_of([&] { static_cast<void>(s.sync_for(std::chrono::hours{1})); }) ==
                       errc::illegal_address) &&
            WEIR_HOLDS(device{}.primary_context().status() == errc::illegal_address) &&

@@ -11,7 +11,7 @@ namespace weir::test {
 class green_context_fixture : public ::testing::Test {
  protected:
   [[nodiscard]] sm_resource some(unsigned least = 16) const {
-    return sm_resource::of(gpu).split(1, least).groups.at(0);
+    return sm_resource::query(gpu).split(1, least).groups.at(0);
   }
 
   device gpu;

@@ -43,7 +43,7 @@ TEST_F(GreenContextLife, AStreamKeepsItsGreenContextAlive) {
   x.close();
   s.reset();
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
-  EXPECT_EQ(sm_resource::of(*t).count(), some().count());
+  EXPECT_EQ(sm_resource::query(*t).count(), some().count());
   t.reset();
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
 }

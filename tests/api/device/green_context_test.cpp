@@ -25,16 +25,16 @@ using test::result_of;
 using GreenContext = test::green_context_fixture;
 
 TEST_F(GreenContext, TheWholeResourceHasAllMultiprocessorsOfTheDevice) {
-  const sm_resource whole = sm_resource::of(gpu);
+  const sm_resource whole = sm_resource::query(gpu);
   EXPECT_EQ(static_cast<int>(whole.count()), gpu.attribute(device_attribute::multiprocessor_count));
   EXPECT_EQ(whole.device(), gpu);
   EXPECT_GT(whole.min_partition_size(), 0u);
   EXPECT_GT(whole.coscheduled_alignment(), 0u);
-  EXPECT_EQ(sm_resource::of(gpu.primary_context()).count(), whole.count());
+  EXPECT_EQ(sm_resource::query(gpu.primary_context()).count(), whole.count());
 }
 
 TEST_F(GreenContext, AMultiprocessorSplitMakesEqualGroupsAndKeepsTheRemainder) {
-  const sm_resource whole = sm_resource::of(gpu);
+  const sm_resource whole = sm_resource::query(gpu);
   const unsigned least = whole.min_partition_size();
   const sm_split by = whole.split(3, least);
   ASSERT_EQ(by.groups.size(), 3u);
@@ -48,7 +48,7 @@ TEST_F(GreenContext, AMultiprocessorSplitMakesEqualGroupsAndKeepsTheRemainder) {
 }
 
 TEST_F(GreenContext, AGroupOfAllMultiprocessorsLeavesNoRemainder) {
-  const sm_resource whole = sm_resource::of(gpu);
+  const sm_resource whole = sm_resource::query(gpu);
   const sm_split by = whole.split(1, whole.count());
   ASSERT_EQ(by.groups.size(), 1u);
   EXPECT_EQ(by.groups[0].count(), whole.count());
@@ -56,20 +56,20 @@ TEST_F(GreenContext, AGroupOfAllMultiprocessorsLeavesNoRemainder) {
 }
 
 TEST_F(GreenContext, AMultiprocessorSplitReturnsAtMostThePossibleGroups) {
-  const sm_resource whole = sm_resource::of(gpu);
+  const sm_resource whole = sm_resource::query(gpu);
   const unsigned most = whole.group_count(whole.min_partition_size());
   EXPECT_GT(most, 1u);
   EXPECT_EQ(whole.split(most + 10, whole.min_partition_size()).groups.size(), most);
 }
 
 TEST_F(GreenContext, IgnoringCoschedulingAllowsSmallerGroups) {
-  const sm_resource whole = sm_resource::of(gpu);
+  const sm_resource whole = sm_resource::query(gpu);
   const sm_split apart = whole.split(1, 1, {.ignore_sm_coscheduling = true});
   EXPECT_LE(apart.groups.at(0).count(), whole.min_partition_size());
 }
 
 TEST_F(GreenContext, AnImpossibleMultiprocessorSplitIsRefused) {
-  const sm_resource whole = sm_resource::of(gpu);
+  const sm_resource whole = sm_resource::query(gpu);
   EXPECT_EQ(result_of([&] { static_cast<void>(whole.split(1, whole.count() + 1)); }),
             errc::invalid_resource_configuration);
   EXPECT_EQ(result_of([&] { static_cast<void>(whole.split(0, 8)); }), errc::invalid_value);
@@ -96,14 +96,14 @@ TEST_F(GreenContext, AGreenContextHasTheMultiprocessorsOfItsResource) {
   const stream s{green};
   EXPECT_EQ(green.device(), gpu);
   EXPECT_EQ(green.multiprocessors().count(), group.count());
-  EXPECT_EQ(sm_resource::of(green.context()).count(), group.count());
-  EXPECT_EQ(sm_resource::of(s).count(), group.count());
-  EXPECT_EQ(sm_resource::of(gpu).count(), sm_resource::of(gpu.primary_context()).count())
+  EXPECT_EQ(sm_resource::query(green.context()).count(), group.count());
+  EXPECT_EQ(sm_resource::query(s).count(), group.count());
+  EXPECT_EQ(sm_resource::query(gpu).count(), sm_resource::query(gpu.primary_context()).count())
       << "the device keeps all multiprocessors";
 }
 
 TEST_F(GreenContext, SeveralResourcesFormOneGreenContext) {
-  const sm_split by = sm_resource::of(gpu).split(2, 16);
+  const sm_split by = sm_resource::query(gpu).split(2, 16);
   const green_context green{by.groups};
   EXPECT_EQ(green.multiprocessors().count(), by.groups[0].count() + by.groups[1].count());
   EXPECT_EQ(result_of([] { green_context{std::span<const sm_resource>{}}; }), errc::invalid_value);
@@ -165,7 +165,7 @@ TEST_F(GreenContext, AGreenContextCanBeMadeCurrent) {
   EXPECT_EQ(current_device(), gpu);
   const stream_ref legacy = stream_ref::legacy();
   legacy.sync();
-  EXPECT_EQ(sm_resource::of(legacy).count(), green.multiprocessors().count());
+  EXPECT_EQ(sm_resource::query(legacy).count(), green.multiprocessors().count());
   EXPECT_EQ(result_of([] { stream_ref::per_thread().sync(); }), errc::invalid_handle)
       << "a green context has no per-thread streams";
 }

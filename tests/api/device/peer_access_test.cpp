@@ -72,8 +72,8 @@ TEST_F(PeerAccess, PeerAccessLastsAsLongAsItsObject) {
   EXPECT_FALSE(is_on());
   {
     const peer_access access{here, there};
-    EXPECT_EQ(access.from(), here);
-    EXPECT_EQ(access.to(), there);
+    EXPECT_EQ(access.accessing_device(), here);
+    EXPECT_EQ(access.accessed_device(), there);
     EXPECT_TRUE(is_on());
   }
   EXPECT_FALSE(is_on());

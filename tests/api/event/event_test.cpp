@@ -44,7 +44,7 @@ static_assert(!std::is_convertible_v<event_ref, timed_event_ref>);
 TEST_F(Event, AnEventThatWasNeverRecordedIsDone) {
   const event e{gpu};
   EXPECT_TRUE(e.done());
-  EXPECT_EQ(e.try_done(), errc::success);
+  EXPECT_EQ(e.status(), errc::success);
   e.sync();
 }
 
@@ -52,7 +52,7 @@ TEST_F(Event, ARecordedEventIsDoneWhenTheEarlierWorkIs) {
   gate held{s};
   const event e = s.record();
   EXPECT_FALSE(e.done());
-  EXPECT_EQ(e.try_done(), errc::not_ready);
+  EXPECT_EQ(e.status(), errc::not_ready);
   gate later{s};  // work after the record is not part of the record
   held.open();
   e.sync();
@@ -127,7 +127,7 @@ TEST_F(Event, EveryUseOfAClosedEventReportsClosed) {
   e.close();
   EXPECT_TRUE(e.closed());
   EXPECT_EQ(result_of([&] { static_cast<void>(e.done()); }), errc::closed);
-  EXPECT_EQ(e.try_done(), errc::closed);
+  EXPECT_EQ(e.status(), errc::closed);
   EXPECT_EQ(result_of([&] { e.sync(); }), errc::closed);
   EXPECT_EQ(result_of([&] { s.record(e); }), errc::closed);
   EXPECT_EQ(result_of([&] { s.wait(e); }), errc::closed);

@@ -62,8 +62,8 @@ TEST_F(Timer, ATimerCollectsTimesByName) {
   EXPECT_EQ(all[1].name, "b");
   EXPECT_EQ(all[1].count, 1u);
   EXPECT_EQ(all[1].total, all[1].last);
-  EXPECT_FALSE(times.of("c"));
-  EXPECT_EQ(times.of("a")->count, 3u);
+  EXPECT_FALSE(times.find("c"));
+  EXPECT_EQ(times.find("a")->count, 3u);
 }
 
 // The time of an outer section is at least that of a section inside it.
@@ -74,22 +74,22 @@ TEST_F(Timer, TimerSectionsCanBeNested) {
     take("inner");
   }
   times.sync();
-  EXPECT_GE(times.of("outer")->total, times.of("inner")->total);
+  EXPECT_GE(times.find("outer")->total, times.find("inner")->total);
 }
 
 TEST_F(Timer, ATimerDoesNotWaitUntilItsTimingsAreSynchronized) {
   const fault_table calls;
   gate held{s};
   take("a");
-  EXPECT_EQ(times.of("a")->pending, 1u);
-  EXPECT_EQ(times.of("a")->count, 0u);
-  EXPECT_EQ(times.of("a")->mean(), 0.0);
+  EXPECT_EQ(times.find("a")->pending, 1u);
+  EXPECT_EQ(times.find("a")->count, 0u);
+  EXPECT_EQ(times.find("a")->mean(), 0.0);
   EXPECT_EQ(calls.count(&driver_table::cuEventSynchronize), 0);
   EXPECT_EQ(calls.count(&driver_table::cuStreamSynchronize), 0);
   held.open();
   times.sync();
-  EXPECT_EQ(times.of("a")->pending, 0u);
-  EXPECT_EQ(times.of("a")->count, 1u);
+  EXPECT_EQ(times.find("a")->pending, 0u);
+  EXPECT_EQ(times.find("a")->count, 1u);
 }
 
 // The timings keep a section's events for later sections.
@@ -115,19 +115,19 @@ TEST_F(Timer, ATimerCanBeStoppedOrCancelled) {
     never.stop();
   }
   times.sync();
-  EXPECT_EQ(times.of("a")->count, 1u);
-  EXPECT_EQ(times.of("b")->count, 0u);
+  EXPECT_EQ(times.find("a")->count, 1u);
+  EXPECT_EQ(times.find("b")->count, 0u);
 }
 
 TEST_F(Timer, ClearRemovesPendingTimedSections) {
   gate held{s};
   take("a");
   times.clear();
-  EXPECT_EQ(times.of("a")->pending, 0u);
+  EXPECT_EQ(times.find("a")->pending, 0u);
   held.open();
   take("a");
   times.sync();
-  EXPECT_EQ(times.of("a")->count, 1u);
+  EXPECT_EQ(times.find("a")->count, 1u);
 }
 
 // A captured event has no time, so the timer is refused before the driver sees it. The capture
@@ -141,10 +141,10 @@ TEST_F(Timer, ATimerInACaptureIsRefused) {
   EXPECT_EQ(result_of([&] { open->stop(); }), errc::stream_capture_unsupported);
   const stream other{gpu};
   { const timer beside{times, "beside", other}; }
-  EXPECT_EQ(times.of("open")->count, 0u);  // the query is allowed
+  EXPECT_EQ(times.find("open")->count, 0u);  // the query is allowed
   EXPECT_TRUE(foreign.end());
   times.sync();
-  EXPECT_EQ(times.of("beside")->count, 1u);
+  EXPECT_EQ(times.find("beside")->count, 1u);
   EXPECT_EQ(unhandled.count(), 0u);
 }
 
@@ -162,7 +162,7 @@ TEST_F(Timer, MovedTimingsKeepTheirSections) {
   take("a");
   timings moved = std::move(times);
   moved.sync();
-  EXPECT_EQ(moved.of("a")->count, 1u);
+  EXPECT_EQ(moved.find("a")->count, 1u);
   EXPECT_EQ(result_of([&] { take("b"); }), errc::closed);
   times.clear();
 }
@@ -181,8 +181,8 @@ TEST_F(Timer, SeveralThreadsCanTimeTheirOwnStreams) {
   }
   for (std::thread& thread : threads) thread.join();
   times.sync();
-  EXPECT_EQ(times.of("even")->count, 100u);
-  EXPECT_EQ(times.of("odd")->count, 100u);
+  EXPECT_EQ(times.find("even")->count, 100u);
+  EXPECT_EQ(times.find("odd")->count, 100u);
 }
 
 // Events are kept per context and destroyed with their context. A later context may get the handle
@@ -212,7 +212,7 @@ TEST_F(Timer, EventsOfADestroyedContextAreNotReused) {
         good &= WEIR_HOLDS(next == ended);
       }
     }
-    good &= WEIR_HOLDS(mine->of("a")->count == 4);
+    good &= WEIR_HOLDS(mine->find("a")->count == 4);
     const fault_table calls;
     mine.reset();
     return good && WEIR_HOLDS(calls.count(&driver_table::cuEventDestroy_v2) == 2) &&
@@ -225,7 +225,7 @@ TEST_F(Timer, TimingsKeepTheirGreenContextAlive) {
   const unhandled_errors unhandled;
   const fault_table calls;
   {
-    std::optional<green_context> part{std::in_place, sm_resource::of(gpu)};
+    std::optional<green_context> part{std::in_place, sm_resource::query(gpu)};
     std::optional<stream> in_part{std::in_place, *part};
     { const timer t{times, "a", *in_part}; }
     in_part->sync();
@@ -233,7 +233,7 @@ TEST_F(Timer, TimingsKeepTheirGreenContextAlive) {
     part.reset();
   }
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
-  EXPECT_EQ(times.of("a")->count, 1u);
+  EXPECT_EQ(times.find("a")->count, 1u);
   times = timings{};
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
   EXPECT_EQ(unhandled.count(), 0u);
@@ -257,7 +257,7 @@ TEST_F(Timer, EventsAreReusedEvenIfTimingsAreNeverQueried) {
   }
   EXPECT_LE(calls.count(&driver_table::cuEventCreate), 2);
   times.sync();
-  EXPECT_EQ(times.of("a")->count, 21u);
+  EXPECT_EQ(times.find("a")->count, 21u);
 }
 
 }  // namespace

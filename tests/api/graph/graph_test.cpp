@@ -74,7 +74,7 @@ TEST_F(Graph, NodesAreListedInTopologicalOrder) {
   EXPECT_EQ(edges.size(), 4u);
   const auto place = [&](graph_node n) { return std::ranges::find(nodes, n) - nodes.begin(); };
   for (const graph_edge& edge : edges) {
-    EXPECT_LT(place(edge.from), place(edge.to));
+    EXPECT_LT(place(edge.source), place(edge.target));
     EXPECT_EQ(edge.data, edge_data{});
   }
   EXPECT_EQ(nodes[0].kind(), node_kind::fill);

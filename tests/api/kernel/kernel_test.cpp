@@ -44,20 +44,21 @@ TEST_F(Kernel, ParametersAreAlignedByTheirTypes) {
 
 TEST_F(Kernel, AKernelIsMadeFromAHandle) {
   const kernel fill = code->kernel("fill");
-  const kernel borrowed = kernel::from(fill.get());
+  const kernel borrowed = kernel::from_function(fill.get());
   EXPECT_EQ(borrowed, fill);
   EXPECT_EQ(borrowed.parameters(), fill.parameters());
   launch(s, grid(x.size()), borrowed, x, 3, 1000);
   EXPECT_EQ(values_of(x)[999], 3);
-  EXPECT_EQ(result_of([] { static_cast<void>(kernel::from(static_cast<CUfunc_st*>(nullptr))); }),
-            errc::invalid_handle);
+  EXPECT_EQ(
+      result_of([] { static_cast<void>(kernel::from_function(static_cast<CUfunc_st*>(nullptr))); }),
+      errc::invalid_handle);
 }
 
 void no_kernel(int) {}
 
 // This program is not linked with the CUDA runtime.
 TEST_F(Kernel, ANvccKernelNeedsTheCudaRuntime) {
-  const auto failure = failure_of([] { static_cast<void>(kernel::from(no_kernel)); });
+  const auto failure = failure_of([] { static_cast<void>(kernel::from_function(no_kernel)); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::not_supported);
   EXPECT_NE(failure->hint().find("nvcc"), std::string::npos) << failure->what();

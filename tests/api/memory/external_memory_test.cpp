@@ -185,7 +185,7 @@ TEST_F(ExternalMemory, AMappingIsReleasedWhenItsWorkIsDone) {
 TEST_F(ExternalMemory, AMappingIsNotClosedWhereTheHostMustNotWait) {
   mapped_buffer<std::uint32_t> x{import(), 0, 1};
   {
-    const sync_guard none{false};
+    const sync_guard none{sync_rule::forbidden};
     EXPECT_EQ(result_of([&] { x.close(); }), errc::not_permitted);
   }
   EXPECT_FALSE(x.closed());

@@ -54,7 +54,7 @@ TEST_F(MemoryPoolDevice, AScopeSetsTheCurrentPoolAndRestoresTheEarlierOne) {
 
 TEST_F(MemoryPoolDevice, ClosingTheCurrentPoolRestoresTheDefaultPool) {
   memory_pool pool{gpu};
-  use(pool);
+  set_current_memory_pool(pool);
   EXPECT_EQ(current_memory_pool(gpu), pool.ref());
   pool.close();
   EXPECT_EQ(current_memory_pool(gpu), default_memory_pool(gpu));

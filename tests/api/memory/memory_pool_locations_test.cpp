@@ -108,7 +108,7 @@ TEST_F(MemoryPoolPlaces, InvalidManagedAndPinnedOptionsAreRefused) {
 
 TEST_F(MemoryPoolPlaces, APinnedPoolCannotBeTheCurrentPool) {
   const memory_pool pool{gpu, {.memory = pool_memory::pinned}};
-  EXPECT_EQ(result_of([&] { use(pool); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { set_current_memory_pool(pool); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { const memory_pool_scope current{pool}; }), errc::invalid_value);
   EXPECT_EQ(current_memory_pool(gpu), default_memory_pool(gpu));
 }

@@ -111,7 +111,7 @@ TEST_F(MemoryPool, AClosedPoolThrowsClosed) {
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.access(gpu)); }), errc::closed);
   EXPECT_EQ(result_of([&] { pool.set_access(gpu, pool_access::read_write); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.release()); }), errc::closed);
-  EXPECT_EQ(result_of([&] { use(pool); }), errc::closed);
+  EXPECT_EQ(result_of([&] { set_current_memory_pool(pool); }), errc::closed);
   EXPECT_EQ(to_string(pool), "closed memory pool");
   EXPECT_EQ(pool.device(), gpu);
 }

@@ -40,11 +40,11 @@ TEST_F(CurrentStream, EachThreadStartsWithTheDefaultStream) {
 // Rule 22.
 TEST_F(CurrentStream, EachThreadHasItsOwnCurrentStream) {
   on_a_new_thread([&] {
-    use(a);
+    set_current_stream(a);
     EXPECT_EQ(current_stream(gpu), a.ref());
     on_a_new_thread([&] {
       EXPECT_EQ(current_stream(gpu), default_stream());
-      use(b);
+      set_current_stream(b);
     });
     EXPECT_EQ(current_stream(gpu), a.ref());
   });
@@ -56,11 +56,11 @@ TEST_F(CurrentStream, EachDeviceHasItsOwnCurrentStream) {
   const device second{1};
   const stream other{second};
   on_a_new_thread([&] {
-    use(a);
+    set_current_stream(a);
     {
       const context_scope there{second};
       EXPECT_EQ(current_stream(), default_stream());
-      use(other);
+      set_current_stream(other);
       EXPECT_EQ(current_stream(), other.ref());
     }
     EXPECT_EQ(current_stream(), a.ref());
@@ -73,8 +73,8 @@ TEST_F(CurrentStream, AStreamOfAnotherDeviceIsRefusedAndChangesNothing) {
   if (device::count() < 2) GTEST_SKIP() << "one device";
   const stream other{device{1}};
   on_a_new_thread([&] {
-    use(a);
-    const auto failure = failure_of([&] { use(other); });
+    set_current_stream(a);
+    const auto failure = failure_of([&] { set_current_stream(other); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::invalid_device);
     EXPECT_NE(failure->hint().find("switch_device"), std::string::npos) << failure->what();
@@ -98,7 +98,7 @@ TEST_F(CurrentStream, ACurrentStreamOutlivesItsOwner) {
     const fault_table calls;
     auto owner = std::make_unique<stream>(gpu);
     const stream_ref mine = *owner;
-    use(mine);
+    set_current_stream(mine);
     owner.reset();
     EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
     EXPECT_EQ(current_stream(), mine);
@@ -106,7 +106,7 @@ TEST_F(CurrentStream, ACurrentStreamOutlivesItsOwner) {
     EXPECT_FALSE(current_stream().done());
     held.open();
     current_stream().sync();
-    use(a);
+    set_current_stream(a);
     EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
   });
 }
@@ -116,7 +116,7 @@ TEST_F(CurrentStream, ACurrentStreamIsDestroyedWithTheLastThreadThatUsesIt) {
   const fault_table calls;
   on_a_new_thread([&] {
     stream owner{gpu};
-    use(owner);
+    set_current_stream(owner);
     owner.close();
     EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
   });
@@ -143,7 +143,7 @@ TEST_F(CurrentStream, ACurrentStreamCannotBeReleasedOrShutDown) {
 TEST_F(CurrentStream, AnExplicitStreamArgumentDoesNotChangeTheCurrentStream) {
   pinned_buffer<unsigned> word{1};
   on_a_new_thread([&] {
-    use(a);
+    set_current_stream(a);
     gate held{a};
     fill(b, word, 7u);
     b.sync();
@@ -155,10 +155,10 @@ TEST_F(CurrentStream, AnExplicitStreamArgumentDoesNotChangeTheCurrentStream) {
 
 TEST_F(CurrentStream, AClosedStreamCannotBecomeCurrent) {
   on_a_new_thread([&] {
-    use(a);
+    set_current_stream(a);
     stream gone{gpu};
     gone.close();
-    EXPECT_EQ(result_of([&] { use(gone); }), errc::closed);
+    EXPECT_EQ(result_of([&] { set_current_stream(gone); }), errc::closed);
     EXPECT_EQ(result_of([&] { const stream_scope s{gone}; }), errc::closed);
     EXPECT_EQ(current_stream(), a.ref());
   });
@@ -180,7 +180,7 @@ TEST(DefaultStream, TheEnvironmentMayNameThePerThreadStream) {
       good = WEIR_HOLDS(current_stream() == stream_ref::legacy()) && good;
     }
     good = WEIR_HOLDS(current_stream() == stream_ref::per_thread()) && good;
-    use(stream_ref::legacy());
+    set_current_stream(stream_ref::legacy());
     return WEIR_HOLDS(current_stream() == stream_ref::legacy()) && good;
   });
 }

@@ -25,7 +25,7 @@ class StreamScope : public test::current_stream_fixture {};
 // Rule 24.
 TEST_F(StreamScope, AScopeRestoresTheStreamSetByUse) {
   on_a_new_thread([&] {
-    use(a);
+    set_current_stream(a);
     {
       const stream_scope scope{b};
       EXPECT_EQ(current_stream(), b.ref());
@@ -39,7 +39,7 @@ TEST_F(StreamScope, AUseInsideAScopeEndsWithTheScope) {
   on_a_new_thread([&] {
     {
       const stream_scope scope{a};
-      use(b);
+      set_current_stream(b);
       EXPECT_EQ(current_stream(), b.ref());
     }
     EXPECT_EQ(current_stream(), default_stream());
@@ -83,7 +83,7 @@ RC_GTEST_PROP(StreamScopeProperty, AnyNestingRestoresTheCurrentStream, ()) {
         scopes.push_back(std::make_unique<stream_scope>(chosen));
         expected.push_back(chosen);
       } else {
-        use(chosen);
+        set_current_stream(chosen);
         expected.back() = chosen;
       }
       right = right && current_stream() == expected.back();
@@ -100,12 +100,12 @@ RC_GTEST_PROP(StreamScopeProperty, AnyNestingRestoresTheCurrentStream, ()) {
 // Rule 29.
 TEST_F(StreamScope, AScopeOfNoStreamDoesNothing) {
   on_a_new_thread([&] {
-    use(a);
+    set_current_stream(a);
     const stream_ref* const none = nullptr;
     {
       const stream_scope scope{none};
       EXPECT_EQ(current_stream(), a.ref());
-      use(b);
+      set_current_stream(b);
     }
     EXPECT_EQ(current_stream(), b.ref());
     const stream_ref some = a;
@@ -117,7 +117,7 @@ TEST_F(StreamScope, AScopeOfNoStreamDoesNothing) {
 // Rule 30.
 TEST_F(StreamScope, EntryAndExitWaitOnTheDeviceOnlyIfTheOptionsRequestIt) {
   on_a_new_thread([&] {
-    use(a);
+    set_current_stream(a);
     {
       gate held{a};
       const stream_scope scope{b};

@@ -179,7 +179,7 @@ TEST_F(Stream, AClosedStreamThrowsClosed) {
   EXPECT_NE(s.get(), nullptr);
   EXPECT_EQ(result_of([&] { s.sync(); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(s.done()); }), errc::closed);
-  EXPECT_EQ(s.try_done(), errc::closed);
+  EXPECT_EQ(s.status(), errc::closed);
   EXPECT_EQ(result_of([&] { s.record(e); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(s.record()); }), errc::closed);
   EXPECT_EQ(result_of([&] { s.wait(e); }), errc::closed);
@@ -219,9 +219,9 @@ TEST_F(Stream, AnErrorNamesTheCallTheObjectTheLineAndTheRemedy) {
 // Rule 41: pending work is no error, and an error is not reported as pending.
 TEST_F(Stream, APollReturnsDoneNotReadyOrAnError) {
   const stream s{gpu};
-  EXPECT_EQ(s.try_done(), errc::success);
+  EXPECT_EQ(s.status(), errc::success);
   test::gate held{s};
-  EXPECT_EQ(s.try_done(), errc::not_ready);
+  EXPECT_EQ(s.status(), errc::not_ready);
   EXPECT_FALSE(s.done());
   held.open();
   s.sync();

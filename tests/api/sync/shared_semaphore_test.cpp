@@ -88,12 +88,12 @@ TEST(SharedSemaphore, AnInvalidKindIsRefused) {
   const shared_semaphore s;
   const int fd = s.duplicate_fd();
   void* const page =
-      mmap(nullptr, sizeof(detail::semaphore_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+      mmap(nullptr, sizeof(os::semaphore_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   ASSERT_NE(page, MAP_FAILED);
-  static_cast<detail::semaphore_page*>(page)->kind = 9;
+  static_cast<os::semaphore_page*>(page)->kind = 9;
   EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(fd)); }),
             errc::invalid_handle);
-  EXPECT_EQ(munmap(page, sizeof(detail::semaphore_page)), 0);
+  EXPECT_EQ(munmap(page, sizeof(os::semaphore_page)), 0);
   EXPECT_EQ(close(fd), 0);
 }
 

@@ -129,4 +129,15 @@ void on_thread(const std::function<void()>& f, bool with_ctx) {
   if (failure) std::rethrow_exception(failure);
 }
 
+void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
+  Cell c = new_cell();
+  ValueGate v;
+  v.arm(first);
+  mark(second, c);
+  r.k(key + ".waits", !early(c));
+  v.open();
+  r.k(key + ".done", late(c));
+  OK(cuCtxSynchronize());
+}
+
 }  // namespace weir::conformance

@@ -75,4 +75,8 @@ void record_blocking(Rec& r, const std::string& key, const BlockingResult& b);
 // Runs f on a new thread, by default with the case's context current, and waits for it.
 void on_thread(const std::function<void()>& f, bool with_ctx = true);
 
+// Closes a gate in `first` and enqueues a memset in `second`. Records whether the memset waits for
+// the gate.
+void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second);
+
 }  // namespace weir::conformance

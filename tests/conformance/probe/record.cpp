@@ -10,7 +10,7 @@
 namespace weir::conformance {
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_protocol_mutex;
 int g_fd = -1;
 
 void put(std::string_view key, std::string_view value) {
@@ -20,12 +20,12 @@ void put(std::string_view key, std::string_view value) {
 }  // namespace
 
 void protocol_to(int file_descriptor) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_protocol_mutex);
   g_fd = file_descriptor;
 }
 
 void protocol(std::string_view line) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_protocol_mutex);
   if (g_fd < 0) return;
   std::string text(line);
   text += '\n';

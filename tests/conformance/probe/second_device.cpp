@@ -78,4 +78,11 @@ uint32_t get_word(CUcontext owner, CUdeviceptr at) {
   return value;
 }
 
+void rec_device(Rec& r, const std::string& key, CUdeviceptr p) {
+  int device = -7;
+  if (r.k(key, cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) ==
+      CUDA_SUCCESS)
+    r.k(key + ".is", device);
+}
+
 }  // namespace weir::conformance

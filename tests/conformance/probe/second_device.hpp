@@ -7,6 +7,7 @@
 #include "probe/world.hpp"
 
 #include <cstddef>
+#include <string>
 
 namespace weir::conformance {
 
@@ -42,5 +43,8 @@ void hold(ValueGate& gate, CUstream s);
 // abort the case on failure.
 void put_words(CUcontext owner, CUdeviceptr at, uint32_t value);
 uint32_t get_word(CUcontext owner, CUdeviceptr at);
+
+// Records the device that the pointer's memory belongs to.
+void rec_device(Rec& r, const std::string& key, CUdeviceptr p);
 
 }  // namespace weir::conformance

@@ -15,7 +15,7 @@ namespace {
 constexpr double kGateFactor = 1.2;  // the parent waits 1.4 times as long as the watchdog
 
 std::atomic<int> g_gate_ms{static_cast<int>(kWatchdogLimit * 1000 * kGateFactor)};
-std::mutex g_mutex;
+std::mutex g_releases_mutex;
 std::vector<std::function<void()>> g_releases;
 
 }  // namespace
@@ -48,18 +48,18 @@ bool wait_for(const std::function<bool()>& f, int ms) {
 }
 
 void on_release(std::function<void()> f) {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_releases_mutex);
   g_releases.push_back(std::move(f));
 }
 
 void release_all() {
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_releases_mutex);
   for (auto& f : g_releases) f();
 }
 
 void begin_case_limits(double seconds) {
   g_gate_ms = static_cast<int>(seconds * 1000 * kGateFactor);
-  std::lock_guard lock(g_mutex);
+  std::lock_guard lock(g_releases_mutex);
   g_releases.clear();
 }
 

@@ -11,7 +11,8 @@
 
 namespace weir::conformance {
 
-constexpr size_t kScratch = 4u << 20;
+constexpr size_t kMiB = 1 << 20;
+constexpr size_t kScratch = 4 * kMiB;
 constexpr size_t kCells = 4096;
 constexpr size_t kCellBytes = 16;
 
@@ -42,6 +43,7 @@ inline const CUstream PER_THREAD = CU_STREAM_PER_THREAD;
 inline constexpr CUstreamCaptureMode GLOBAL = CU_STREAM_CAPTURE_MODE_GLOBAL;
 inline constexpr CUstreamCaptureMode LOCAL = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
 inline constexpr CUstreamCaptureMode RELAXED = CU_STREAM_CAPTURE_MODE_RELAXED;
+inline constexpr CUmemAllocationHandleType FD = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 // A 32- or 64-bit word of pinned memory that a stream writes or waits for and the test reads or
 // writes.

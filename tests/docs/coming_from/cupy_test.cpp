@@ -55,9 +55,9 @@ TEST(ComingFromCupy, UseSetsTheCurrentStream) {
   const weir::stream_scope restore{weir::current_stream()};
   // [cupy-use]
   weir::stream s{gpu};
-  weir::use(s);  // until the next use(), on this thread
+  weir::set_current_stream(s);  // until the next set_current_stream(), on this thread
   EXPECT_EQ(weir::current_stream(), s);
-  weir::use(weir::stream_ref::legacy());
+  weir::set_current_stream(weir::stream_ref::legacy());
   EXPECT_EQ(weir::current_stream(), weir::stream_ref::legacy());
   // [/cupy-use]
 }
@@ -66,7 +66,7 @@ TEST(ComingFromCupy, EachThreadHasACurrentStreamPerDevice) {
   const weir::device gpu;
   weir::stream s{gpu};
   // [cupy-per-thread-and-device]
-  weir::use(s);
+  weir::set_current_stream(s);
   std::thread other{[&] {
     // each thread has its own, for each device
     EXPECT_NE(weir::current_stream(gpu), s);
@@ -75,7 +75,7 @@ TEST(ComingFromCupy, EachThreadHasACurrentStreamPerDevice) {
   EXPECT_EQ(weir::current_stream(gpu), s);
   // [/cupy-per-thread-and-device]
   const weir::context_scope context{gpu};
-  weir::use(weir::default_stream());
+  weir::set_current_stream(weir::default_stream());
 }
 
 TEST(ComingFromCupy, AStreamIsSynchronized) {

@@ -23,8 +23,8 @@ TEST(ComingFromSinge, AQueryThrowsOrReturnsACode) {
   weir::stream s{gpu};
   // [singe-query]
   s.sync();
-  bool done = s.done();              // throws on errors
-  weir::errc status = s.try_done();  // or returns a code
+  bool done = s.done();            // throws on errors
+  weir::errc status = s.status();  // or returns a code
   // [/singe-query]
   EXPECT_TRUE(done);
   EXPECT_EQ(status, weir::errc::success);
@@ -83,12 +83,12 @@ TEST(ComingFromSinge, ACoroutineAwaitsStreamsAndFutures) {
   weir::sync_wait([&]() -> weir::task<> {
     // [singe-futures]
     co_await s.completion();  // throws the error of the work
-    weir::buffer<int> sum = co_await s.enqueue_async([&](weir::stream_ref on) {
+    weir::buffer<int> sum = co_await s.enqueue([&](weir::stream_ref on) {
       weir::buffer<int> result{on, 1};
       add_up(on, result);
       return result;
     });
-    co_await graph.launch_async(s);
+    co_await graph.launch_with_completion(s);
     co_await event.completion();
     // [/singe-futures]
     EXPECT_EQ(sum.size(), 1U);

@@ -51,7 +51,7 @@ TEST(ComingFromWarp, UseSetsTheCurrentStream) {
   const weir::stream_scope restore{weir::current_stream()};
   // [warp-set-stream]
   weir::stream s{gpu};
-  weir::use(s);  // adds no ordering
+  weir::set_current_stream(s);  // adds no ordering
   weir::stream_ref now = weir::current_stream(gpu);
   // [/warp-set-stream]
   EXPECT_EQ(now, s);

@@ -79,8 +79,8 @@ TEST(CompletionPage, ACoroutineResumesOnAnExecutor) {
   const auto at_once = [](weir::continuation c) { c(); };
   weir::sync_wait([](weir::stream_ref s, auto pool) -> weir::task<> {
     // [completion-executor]
-    co_await s.completion().on(pool);  // resumes on the pool if it has to wait
-    co_await weir::resume_on(pool);    // continues on the pool, until the next wait
+    co_await s.completion().resume_on(pool);  // resumes on the pool if it has to wait
+    co_await weir::resume_on(pool);           // continues on the pool, until the next wait
     // [/completion-executor]
   }(of_gpu, at_once));
 }
@@ -89,7 +89,7 @@ TEST(CompletionPage, AFutureReturnsAPinnedBuffer) {
   const weir::device gpu;
   const weir::stream s{gpu};
   // [completion-future]
-  weir::future<weir::pinned_buffer<int>> f = s.enqueue_async([](weir::stream_ref on) {
+  weir::future<weir::pinned_buffer<int>> f = s.enqueue([](weir::stream_ref on) {
     weir::pinned_buffer<int> result{1000};
     weir::fill(on, result, 7);
     return result;
@@ -129,11 +129,11 @@ TEST(CompletionPage, AnAwaitHasADeadlineOrAStopToken) {
   weir::sync_wait([](weir::completion c, std::stop_token token) -> weir::task<> {
     const auto deadline = std::chrono::steady_clock::now() + 1h;
     // [completion-limits]
-    bool in_time = co_await c.within(5s);                                     // or c.by(deadline)
-    weir::wait_status how = co_await weir::stop_when(c, token);               // done, or stopped
+    bool in_time = co_await c.within(5s);                        // or c.until(deadline)
+    weir::wait_status how = co_await weir::stop_when(c, token);  // done, or stopped
     weir::wait_status timed_status = co_await weir::stop_when(c, token, 5s);  // or timed_out
     // [/completion-limits]
-    EXPECT_TRUE(in_time && co_await c.by(deadline));
+    EXPECT_TRUE(in_time && co_await c.until(deadline));
     EXPECT_EQ(how, weir::wait_status::done);
     EXPECT_EQ(timed_status, weir::wait_status::done);
   }(s.completion(), source.get_token()));

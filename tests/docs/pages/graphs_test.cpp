@@ -67,12 +67,10 @@ TEST_F(GraphsPage, AGraphIsDrawn) {
   const std::string path = own.path() / "graph.dot";
   // [graphs-pictures]
   g.tag(clear, "clear x");
-  weir::write_drawing(g, path);  // then: weir graph FILE.dot -o FILE.svg
-  const std::string text = weir::drawing_of(g, {.direction = weir::drawing_direction::right});
-  const std::string all = g.dot(weir::dot_detail::verbose);  // the driver's own description
+  g.write_dot(path, weir::dot_detail::verbose);  // then: weir graph FILE.dot -o FILE.svg
+  const std::string text = g.dot();              // only the nodes and their order
   // [/graphs-pictures]
   EXPECT_NE(text.find("clear x"), std::string::npos);
-  EXPECT_FALSE(all.empty());
   EXPECT_TRUE(std::filesystem::is_regular_file(path));
 }
 

@@ -24,7 +24,7 @@ TEST(TimingPage, ATimerMeasuresEachSection) {
     std::printf("%s: %zu times, %.3f ms each\n", t.name.c_str(), t.count, t.mean());
   }
   // [/timing-first]
-  EXPECT_EQ(times.of("upload")->count, 3u);
+  EXPECT_EQ(times.find("upload")->count, 3u);
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ TEST(WaitingPage, TryDoneReturnsACode) {
   const weir::device gpu;
   const weir::stream s{gpu};
   // [waiting-poll]
-  weir::errc status = s.try_done();
+  weir::errc status = s.status();
   while (status == weir::errc::not_ready) {
     std::this_thread::yield();
-    status = s.try_done();
+    status = s.status();
   }
   bool failed = status != weir::errc::success;
   // [/waiting-poll]
@@ -60,8 +60,8 @@ TEST(WaitingPage, AGuardForbidsWaits) {
   weir::pinned_buffer<float> pinned{100};
   {
     // [waiting-guard]
-    weir::sync_guard none{false};  // until the end of the block, on this thread
-    weir::copy(s, x, pinned);      // allowed, as it only queues
+    weir::sync_guard none{weir::sync_rule::forbidden};  // until the end of the block
+    weir::copy(s, x, pinned);                           // allowed, as it only queues
     // s.sync() would throw not_permitted, naming its own line and the guard's
     // [/waiting-guard]
     EXPECT_THROW(s.sync(), weir::error);

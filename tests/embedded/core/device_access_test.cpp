@@ -74,9 +74,9 @@ TEST_F(DeviceAccess, EachMappingOfARangeIsChecked) {
   CUdeviceptr range = 0;
   ASSERT_EQ(driver.cuMemAddressReserve(&range, 2 * piece, 0, 0, 0), CUDA_SUCCESS);
   const std::array both{access_of(0), access_of(1)};
-  for (const CUdeviceptr at : {range, range + piece}) {
-    ASSERT_EQ(driver.cuMemMap(at, piece, 0, memory, 0), CUDA_SUCCESS);
-    ASSERT_EQ(driver.cuMemSetAccess(at, piece, both.data(), 2), CUDA_SUCCESS);
+  for (const CUdeviceptr address : {range, range + piece}) {
+    ASSERT_EQ(driver.cuMemMap(address, piece, 0, memory, 0), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemSetAccess(address, piece, both.data(), 2), CUDA_SUCCESS);
   }
   const CUdeviceptr across = range + piece - 64;
   EXPECT_EQ(driver.cuMemsetD8_v2(across, 1, 128), CUDA_SUCCESS);

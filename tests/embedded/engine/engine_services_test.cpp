@@ -55,8 +55,8 @@ class EngineServices : public memory_test {
     work_context home;
     return engine.end_of_stream(stream, end, home);
   }
-  void wait(const timeline_point& until) const {
-    while (!engine.wait_spinning(until)) std::this_thread::yield();
+  void wait(const timeline_point& target_point) const {
+    while (!engine.wait_spinning(target_point)) std::this_thread::yield();
   }
   [[nodiscard]] bool notify_at(notice_counter& notice, const timeline_point& point) const {
     notice.of = point;

@@ -56,28 +56,28 @@ void compute_for(std::chrono::nanoseconds time) {
 }
 
 TEST_F(OffloadedOperation, CompletedWorkIsNotWaitedFor) {
-  operation_.expect(line_);
+  operation_.expect_offload(line_);
   begin(line_, [] {}).join();
-  operation_.wait(long_work, 1h);
+  operation_.wait_until_finished(long_work, 1h);
 }
 
 TEST_F(OffloadedOperation, ComputingWorkIsWaitedForOnASlowMachine) {
   const test::processor_load busy{3};
   std::atomic<bool> ended{false};
-  operation_.expect(line_);
+  operation_.expect_offload(line_);
   const std::jthread thread = begin(line_, [&] {
     compute_for(15ms);
     ended = true;
   });
-  operation_.wait(long_work, 50ms);
+  operation_.wait_until_finished(long_work, 50ms);
   EXPECT_TRUE(ended);
 }
 
 TEST_F(OffloadedOperation, BlockedWorkIsAbandoned) {
   std::atomic<bool> release{false};
-  operation_.expect(line_);
+  operation_.expect_offload(line_);
   const std::jthread thread = begin(line_, [&] { release.wait(false); });
-  operation_.wait(long_work, 20ms);
+  operation_.wait_until_finished(long_work, 20ms);
   release = true;
   release.notify_all();
 }
@@ -85,22 +85,22 @@ TEST_F(OffloadedOperation, BlockedWorkIsAbandoned) {
 TEST_F(OffloadedOperation, YieldingWorkIsAbandonedOnABusyMachine) {
   const test::processor_load busy{3};
   std::atomic<bool> release{false};
-  operation_.expect(line_);
+  operation_.expect_offload(line_);
   const std::jthread thread = begin(line_, [&] {
     while (!release) std::this_thread::yield();
   });
-  operation_.wait(long_work, 20ms);
+  operation_.wait_until_finished(long_work, 20ms);
   release = true;
 }
 
 // Abandoned operations may occupy all threads.
 TEST_F(OffloadedOperation, WorkThatCannotStartIsAbandoned) {
   std::atomic<bool> release{false};
-  operation_.expect(line_);
+  operation_.expect_offload(line_);
   const std::jthread thread = begin(line_, [&] { release.wait(false); });
-  operation_.wait(long_work, 20ms);
-  operation_.expect(other_line_);
-  operation_.wait(long_work, 20ms);
+  operation_.wait_until_finished(long_work, 20ms);
+  operation_.expect_offload(other_line_);
+  operation_.wait_until_finished(long_work, 20ms);
   release = true;
   release.notify_all();
 }
@@ -108,10 +108,10 @@ TEST_F(OffloadedOperation, WorkThatCannotStartIsAbandoned) {
 TEST_F(OffloadedOperation, AbandonedWorkEndsNoLaterWait) {
   std::atomic<bool> release{false};
   std::atomic<bool> ended{false};
-  operation_.expect(line_);
+  operation_.expect_offload(line_);
   std::jthread earlier = begin(line_, [&] { release.wait(false); });
-  operation_.wait(long_work, 20ms);
-  operation_.expect(other_line_);
+  operation_.wait_until_finished(long_work, 20ms);
+  operation_.expect_offload(other_line_);
   const std::jthread thread = begin(other_line_, [&] {
     earlier.join();
     compute_for(2ms);
@@ -119,7 +119,7 @@ TEST_F(OffloadedOperation, AbandonedWorkEndsNoLaterWait) {
   });
   release = true;
   release.notify_all();
-  operation_.wait(long_work, 10s);
+  operation_.wait_until_finished(long_work, 10s);
   EXPECT_TRUE(ended);
 }
 

@@ -40,9 +40,9 @@ struct increment {
 
 template <class Work>
 point submit(timeline& line, const Work& work, operation_kind kind) {
-  timeline::submission to{line};
-  to.add(make_operation(work, kind));
-  return to.end();
+  timeline::submission pending{line};
+  pending.add(make_operation(work, kind));
+  return pending.end();
 }
 
 // Returns the number of this process's threads with that name.
@@ -139,7 +139,7 @@ TEST_F(StalledWorker, WorkMayWaitForLaterWork) {
 // Replacement workers are temporary: the number of workers returns to normal once all work has
 // ended.
 TEST_F(StalledWorker, ReplacedWorkersEnd) {
-  if (scheduler::instance().is_deterministic())
+  if (scheduler::instance().deterministic() != nullptr)
     GTEST_SKIP() << "there are no workers under this schedule";
   start_spinning(2 * scheduler::instance().max_workers() + 6);
   EXPECT_GT(threads_called("weir-worker"), scheduler::instance().max_workers());

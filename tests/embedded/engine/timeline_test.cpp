@@ -25,14 +25,14 @@ point submit(timeline& line, Body& body, operation_kind kind = operation_kind::w
     Body* body;
     void run() const noexcept { (*body)(); }
   };
-  timeline::submission to{line};
-  to.add(make_operation(call{&body}, kind));
-  return to.end();
+  timeline::submission pending{line};
+  pending.add(make_operation(call{&body}, kind));
+  return pending.end();
 }
 
-void add_wait(timeline& line, point until) {
-  timeline::submission to{line};
-  to.add_wait(until);
+void add_wait(timeline& line, point target_point) {
+  timeline::submission pending{line};
+  pending.add_wait(target_point);
 }
 
 // Blocks a timeline until it is opened.
@@ -43,9 +43,9 @@ class gate {
       const std::atomic<bool>* open;
       bool run() const noexcept { return open->load(); }
     };
-    timeline::submission to{line};
-    to.add(make_operation(look{&open_}, operation_kind::wait_value));
-    end_ = to.end();
+    timeline::submission pending{line};
+    pending.add(make_operation(look{&open_}, operation_kind::wait_value));
+    end_ = pending.end();
   }
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
@@ -79,9 +79,9 @@ TEST_F(Timeline, OperationsRunInTheOrderOfSubmissionAcrossManyChunks) {
   };
   point end;
   for (std::uint64_t i = 0; i < count; ++i) {
-    timeline::submission to{line};
-    to.add(make_operation(numbered{i, &next, &in_order}));
-    end = to.end();
+    timeline::submission pending{line};
+    pending.add(make_operation(numbered{i, &next, &in_order}));
+    end = pending.end();
   }
   wait(end);
   EXPECT_TRUE(in_order);
@@ -237,10 +237,10 @@ TEST_F(Timeline, AChainAcrossManyTimelinesRunsInOrder) {
   point last;
   constexpr std::uint64_t links = 20'000;
   for (std::uint64_t i = 0; i < links; ++i) {
-    timeline::submission to{*ring[i % ring.size()]};
-    to.add_wait(last);
-    to.add(make_operation(numbered{i, &expected, &in_order}));
-    last = to.end();
+    timeline::submission pending{*ring[i % ring.size()]};
+    pending.add_wait(last);
+    pending.add(make_operation(numbered{i, &expected, &in_order}));
+    last = pending.end();
   }
   wait(last);
   EXPECT_TRUE(in_order);
@@ -272,15 +272,15 @@ RC_GTEST_FIXTURE_PROP(Timeline, EveryRequestedOrderIsKept, ()) {
     step& s = steps[i];
     s.on = *rc::gen::inRange<std::size_t>(0, lines);
     const auto waits = *rc::gen::inRange<std::size_t>(0, 4);
-    timeline::submission to{*line[s.on]};
+    timeline::submission pending{*line[s.on]};
     for (std::size_t w = 0; i > 0 && w < waits; ++w) {
       s.after.push_back(*rc::gen::inRange<std::size_t>(0, i));
-      to.add_wait(ends[s.after.back()]);
+      pending.add_wait(ends[s.after.back()]);
     }
     const auto kind = *rc::gen::element(operation_kind::work, operation_kind::work,
                                         operation_kind::long_work, operation_kind::host);
-    to.add(make_operation(tick{&clock, &s.ran_as}, kind));
-    ends[i] = to.end();
+    pending.add(make_operation(tick{&clock, &s.ran_as}, kind));
+    ends[i] = pending.end();
   }
   for (const point end : ends) wait(end);
   std::vector<std::uint64_t> last_on(lines, 0);
@@ -310,12 +310,12 @@ TEST_F(TimelineDeathTest, OnlyMandatoryOperationsRunAfterAFailure) {
       void run() const noexcept { fail_device(abi::CUDA_ERROR_ILLEGAL_ADDRESS); }
     };
     {
-      timeline::submission to{line};
-      to.add(make_operation(work{&ran, 1}));
-      to.add(make_operation(failure{}));
-      to.add(make_operation(work{&ran, 10}));
-      to.add(make_operation(work{&ran, 100}, operation_kind::host));
-      to.add(make_operation(work{&ran, 1000}, operation_kind::host, true));
+      timeline::submission pending{line};
+      pending.add(make_operation(work{&ran, 1}));
+      pending.add(make_operation(failure{}));
+      pending.add(make_operation(work{&ran, 10}));
+      pending.add(make_operation(work{&ran, 100}, operation_kind::host));
+      pending.add(make_unconditional_operation(work{&ran, 1000}, operation_kind::host));
     }
     wait(line.submitted_point());
     const bool right = ran == 1001 && device_failure() == abi::CUDA_ERROR_ILLEGAL_ADDRESS;

@@ -29,8 +29,9 @@ model::flat_graph flat(const built_graph& of) {
       model::this_process().graphs.find(static_cast<CUgraph>(of))->topological_order()};
 }
 
-branch_assignment choose(const built_graph& of, const branch_options& by = four_workers) {
-  return assign_branches(flat(of), by);
+branch_assignment choose(const built_graph& of,
+                         const branch_options& assignment_options = four_workers) {
+  return assign_branches(flat(of), assignment_options);
 }
 
 void do_nothing(void*) {}

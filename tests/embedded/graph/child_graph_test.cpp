@@ -26,11 +26,11 @@ TEST_F(ChildGraph, AChildGraphIsReplaced) {
   params.type = CU_GRAPH_NODE_TYPE_GRAPH;
   params.graph.graph = second;
   ASSERT_EQ(driver.cuGraphNodeSetParams(node, &params), CUDA_SUCCESS);
-  CUgraph now = nullptr;
-  ASSERT_EQ(driver.cuGraphChildGraphNodeGetGraph(node, &now), CUDA_SUCCESS);
-  EXPECT_NE(now, static_cast<CUgraph>(second)) << "a clone";
+  CUgraph current_graph = nullptr;
+  ASSERT_EQ(driver.cuGraphChildGraphNodeGetGraph(node, &current_graph), CUDA_SUCCESS);
+  EXPECT_NE(current_graph, static_cast<CUgraph>(second)) << "a clone";
   std::size_t count = 0;
-  EXPECT_EQ(driver.cuGraphGetNodes(now, nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphGetNodes(current_graph, nullptr, &count), CUDA_SUCCESS);
   EXPECT_EQ(count, 2u);
   EXPECT_EQ(driver.cuGraphGetNodes(old, nullptr, &count), CUDA_ERROR_INVALID_VALUE) << "ended";
 

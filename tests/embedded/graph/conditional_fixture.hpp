@@ -38,9 +38,9 @@ struct conditional {
   conditional(CUgraph to, CUgraphConditionalNodeType type, unsigned count, unsigned value,
               const nodes& behind = {})
       : conditional{to, make_condition(to, value), type, count, behind} {}
-  conditional(CUgraph to, CUgraphConditionalHandle by, CUgraphConditionalNodeType type,
-              unsigned count, const nodes& behind = {}) {
-    CUgraphNodeParams params = params_of(by, type, count);
+  conditional(CUgraph to, CUgraphConditionalHandle condition_handle,
+              CUgraphConditionalNodeType type, unsigned count, const nodes& behind = {}) {
+    CUgraphNodeParams params = params_of(condition_handle, type, count);
     EXPECT_EQ(driver.cuGraphAddNode_v2(&node, to, behind.data(), nullptr, behind.size(), &params),
               CUDA_SUCCESS);
     if (node == nullptr) return;

@@ -22,12 +22,12 @@ std::pair<CUgraphInstantiateResult, CUgraphNode> refusal_of(CUgraph g) {
 // nothing behind.
 TEST_F(Conditional, InvalidArgumentsAreRefused) {
   test_graph g;
-  test_graph other;
+  test_graph other_graph;
   const CUgraphConditionalHandle condition = make_condition(g, 1);
   const auto add = [&](CUgraphNodeParams params) { return try_to_add(g, params); };
   const CUgraphNodeParams good = params_of(condition, CU_GRAPH_COND_TYPE_IF, 1);
   CUgraphNodeParams bad = good;
-  bad.conditional.handle = make_condition(other, 1);
+  bad.conditional.handle = make_condition(other_graph, 1);
   EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
   bad.conditional.handle = reinterpret_cast<std::uintptr_t>(static_cast<CUgraph>(g));
   EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
@@ -177,8 +177,8 @@ TEST_F(Conditional, ABodyOutlivesItsNodeWhileItIsCapturedInto) {
   const CUgraph g = make_graph();
   const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 2, 1};
   const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 1, 1};
-  const auto begin = [](CUstream in, CUgraph body) {
-    return driver.cuStreamBeginCaptureToGraph(in, body, nullptr, nullptr, 0,
+  const auto begin = [](CUstream target_stream, CUgraph body) {
+    return driver.cuStreamBeginCaptureToGraph(target_stream, body, nullptr, nullptr, 0,
                                               CU_STREAM_CAPTURE_MODE_RELAXED);
   };
   ASSERT_EQ(begin(s, outer.bodies[0]), CUDA_SUCCESS);
@@ -264,9 +264,10 @@ TEST_F(Conditional, ADrawingShowsTheBodies) {
             CUDA_SUCCESS);
   std::ostringstream text;
   text << std::ifstream{file}.rdbuf();
-  EXPECT_THAT(text.str(), testing::HasSubstr("switch of 2"));
-  EXPECT_THAT(text.str(), testing::HasSubstr("cluster_graph_1_node_0_body_0"));
-  EXPECT_THAT(text.str(), testing::HasSubstr("graph_1_node_0_body_1_node_0 [label=\"memset"));
+  EXPECT_THAT(text.str(),
+              testing::HasSubstr("CONDITIONAL\n| {ID | 0 | SWITCH | graph_2 | graph_3}"));
+  EXPECT_THAT(text.str(), testing::HasSubstr("label=\"graph_2\""));
+  EXPECT_THAT(text.str(), testing::HasSubstr("\"graph_3_node_0\"[style"));
 }
 
 }  // namespace

@@ -123,10 +123,10 @@ TEST_F(Conditional, GraphsAndExecutablesMayBeDestroyedDuringALaunch) {
   g.reset();
   run.destroy();
   // New objects reuse the freed entries.
-  test_graph other;
-  const conditional unrelated{other, CU_GRAPH_COND_TYPE_IF, 1, 0};
+  test_graph other_graph;
+  const conditional unrelated{other_graph, CU_GRAPH_COND_TYPE_IF, 1, 0};
   unrelated.bodies[0].add_set(words.at(1), 1);
-  const test_exec never{other};
+  const test_exec never{other_graph};
   await_destructors();
   EXPECT_EQ(ended, 0);
   gate.open();

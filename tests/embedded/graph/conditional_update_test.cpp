@@ -80,9 +80,10 @@ TEST_F(Conditional, AnUpdateKeepsTheKindOfANode) {
   mine.bodies[0].add_set(words.at(0), 1);
   const test_exec run{g};
   CUgraphExecUpdateResultInfo info{};
-  const auto expect_refusal = [&](CUgraph other, CUgraphExecUpdateResult why, CUgraphNode at) {
+  const auto expect_refusal = [&](CUgraph other, CUgraphExecUpdateResult expected_result,
+                                  CUgraphNode at) {
     EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, other, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-    EXPECT_EQ(info.result, why);
+    EXPECT_EQ(info.result, expected_result);
     EXPECT_EQ(info.errorNode, at);
   };
   test_graph another_type;

@@ -144,7 +144,9 @@ class test_exec {
   test_exec& operator=(const test_exec&) = delete;
 
   operator CUgraphExec() const { return handle_; }
-  void launch(CUstream in) const { EXPECT_EQ(driver.cuGraphLaunch(handle_, in), CUDA_SUCCESS); }
+  void launch(CUstream target_stream) const {
+    EXPECT_EQ(driver.cuGraphLaunch(handle_, target_stream), CUDA_SUCCESS);
+  }
   void destroy() {
     EXPECT_EQ(driver.cuGraphExecDestroy(std::exchange(handle_, nullptr)), CUDA_SUCCESS);
   }

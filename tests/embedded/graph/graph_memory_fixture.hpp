@@ -85,7 +85,9 @@ class graph_memory_test : public memory_test {
   static std::size_t reserved() { return get(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT); }
 
   static CUresult free_in(CUstream s, CUdeviceptr what) { return driver.cuMemFreeAsync(what, s); }
-  static CUresult launch(CUgraphExec what, CUstream in) { return driver.cuGraphLaunch(what, in); }
+  static CUresult launch(CUgraphExec what, CUstream target_stream) {
+    return driver.cuGraphLaunch(what, target_stream);
+  }
   static std::uint32_t read(CUdeviceptr from) {
     std::uint32_t value = 0;
     EXPECT_EQ(driver.cuMemcpyDtoH_v2(&value, from, sizeof value), CUDA_SUCCESS);

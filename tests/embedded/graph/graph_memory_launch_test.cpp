@@ -36,13 +36,13 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotShareMemory) {
     stream_gate gate{streams[0]};
     for (unsigned round = 0; round < rounds; ++round) {
       for (unsigned i = 0; i < graphs; ++i) {
-        CUstream in = streams[(i + round) % streams.size()];
+        CUstream target_stream = streams[(i + round) % streams.size()];
         // A launch comes after the previous launch, not after later work of that launch's stream.
-        EXPECT_EQ(driver.cuStreamWaitEvent(in, turn_read[i], 0), CUDA_SUCCESS);
-        execs[i]->launch(in);
-        EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, in),
+        EXPECT_EQ(driver.cuStreamWaitEvent(target_stream, turn_read[i], 0), CUDA_SUCCESS);
+        execs[i]->launch(target_stream);
+        EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, target_stream),
                   CUDA_SUCCESS);
-        EXPECT_EQ(driver.cuEventRecord(turn_read[i], in), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuEventRecord(turn_read[i], target_stream), CUDA_SUCCESS);
       }
     }
     EXPECT_LE(used(), graphs * 256 * kilo + chunk());

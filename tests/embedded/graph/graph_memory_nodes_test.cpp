@@ -73,7 +73,7 @@ TEST_F(GraphMemoryNodes, AnAllocationLargerThanTheDeviceFailsAtLaunch) {
 TEST_F(GraphMemoryNodes, AMemsetOfGraphMemoryNeedsAContext) {
   test_stream s;
   test_graph g;
-  test_graph other;
+  test_graph other_graph;
   const allocated block = add_alloc(g, 4096);
   const CUDA_MEMSET_NODE_PARAMS params{block.at, 0, 1, 4, 1, 1};
   const auto expect_refusal = [&](CUgraph in) {
@@ -82,10 +82,10 @@ TEST_F(GraphMemoryNodes, AMemsetOfGraphMemoryNeedsAContext) {
               CUDA_ERROR_INVALID_VALUE);
   };
   expect_refusal(g);
-  expect_refusal(other);
+  expect_refusal(other_graph);
   test_exec x{g};
   EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
-  expect_refusal(other);
+  expect_refusal(other_graph);
   EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
   s.synchronize();
 }
@@ -98,16 +98,16 @@ TEST_F(GraphMemoryNodes, TheGenericCallAddsMemoryNodes) {
   params.alloc = allocation_of(4096);
   CUgraphNode made = nullptr;
   EXPECT_EQ(driver.cuGraphAddNode_v2(&made, g, nullptr, nullptr, 0, &params), CUDA_SUCCESS);
-  const CUdeviceptr at = params.alloc.dptr;
-  EXPECT_NE(at, 0u);
+  const CUdeviceptr address = params.alloc.dptr;
+  EXPECT_NE(address, 0u);
   CUgraphNodeParams freeing{};
   freeing.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
-  freeing.free.dptr = at;
+  freeing.free.dptr = address;
   CUgraphNode freed = nullptr;
   EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing), CUDA_SUCCESS);
   CUdeviceptr told = 0;
   EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(freed, &told), CUDA_SUCCESS);
-  EXPECT_EQ(told, at);
+  EXPECT_EQ(told, address);
   freeing.reserved1[20] = 1;
   EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing),
             CUDA_ERROR_INVALID_VALUE);

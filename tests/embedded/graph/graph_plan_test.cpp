@@ -103,8 +103,8 @@ TEST_F(GraphPlan, LaunchesOfAWideGraphDoNotOverlap) {
   // overwritten at once.
   test_graph::nodes behind;
   for (std::size_t i = branches; i > 0; --i) {
-    const CUdeviceptr to = block.address() + i * bytes;
-    behind = {g.add_copy(to, to - bytes, bytes, behind)};
+    const CUdeviceptr target_address = block.address() + i * bytes;
+    behind = {g.add_copy(target_address, target_address - bytes, bytes, behind)};
     g.add_copy(beside.address() + i * bytes, beside.address(), bytes);
   }
   const test_exec run{g};
@@ -128,8 +128,8 @@ TEST_F(GraphPlan, AnUpdateChangesAllNodes) {
   test_graph other;
   build(other, count, 2);
   const test_exec run{g};
-  CUgraphExecUpdateResultInfo why{};
-  ASSERT_EQ(driver.cuGraphExecUpdate_v2(run, other, &why), CUDA_SUCCESS);
+  CUgraphExecUpdateResultInfo update_info{};
+  ASSERT_EQ(driver.cuGraphExecUpdate_v2(run, other, &update_info), CUDA_SUCCESS);
   run.launch(s);
   s.synchronize();
   for (std::size_t i = 0; i < count; ++i) {
@@ -149,15 +149,16 @@ TEST_F(GraphPlan, AnUpdateMatchesNodesByEdges) {
   const CUgraphNode first = other.add_word_copy(words.at(2), words.at(3));
   ASSERT_EQ(driver.cuGraphAddDependencies_v2(other, &first, &second, nullptr, 1), CUDA_SUCCESS);
   const test_exec run{g};
-  CUgraphExecUpdateResultInfo why{};
-  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, other, &why), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-  EXPECT_EQ(why.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
+  CUgraphExecUpdateResultInfo update_info{};
+  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, other, &update_info),
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(update_info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
 
   test_graph third;
   const CUgraphNode behind = third.add_set(words.at(3), 3);
   const CUgraphNode before = third.add_set(words.at(2), 3);
   ASSERT_EQ(driver.cuGraphAddDependencies_v2(third, &before, &behind, nullptr, 1), CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuGraphExecUpdate_v2(run, third, &why), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphExecUpdate_v2(run, third, &update_info), CUDA_SUCCESS);
   run.launch(s);
   s.synchronize();
   EXPECT_EQ(words[0], 0u);

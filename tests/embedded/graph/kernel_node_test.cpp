@@ -147,8 +147,8 @@ TEST_F(KernelNode, AnUpdateChangesKernelsAndArguments) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);
   CUgraphNode made = nullptr;
   ASSERT_EQ(driver.cuGraphAddKernelNode_v2(&made, other, nullptr, 0, &p), CUDA_SUCCESS);
-  CUgraphExecUpdateResultInfo why{};
-  EXPECT_EQ(driver.cuGraphExecUpdate_v2(exec_, other, &why), CUDA_SUCCESS);
+  CUgraphExecUpdateResultInfo update_info{};
+  EXPECT_EQ(driver.cuGraphExecUpdate_v2(exec_, other, &update_info), CUDA_SUCCESS);
   launch();
   EXPECT_EQ(word(7), 1u);
   EXPECT_EQ(driver.cuGraphDestroy(other), CUDA_SUCCESS);
@@ -213,11 +213,11 @@ TEST_F(KernelNode, ACapturedNodeHasThePriorityOfItsStream) {
     const unsigned long long flags =
         by_node ? 0ull + CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0ull;
     ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&exec, graph, flags), CUDA_SUCCESS);
-    CUgraphExecUpdateResultInfo why{};
-    EXPECT_EQ(driver.cuGraphExecUpdate_v2(exec, other, &why),
+    CUgraphExecUpdateResultInfo update_info{};
+    EXPECT_EQ(driver.cuGraphExecUpdate_v2(exec, other, &update_info),
               by_node ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : CUDA_SUCCESS);
-    EXPECT_EQ(why.result, by_node ? CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
-                                  : CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    EXPECT_EQ(update_info.result, by_node ? CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
+                                          : CU_GRAPH_EXEC_UPDATE_SUCCESS);
     EXPECT_EQ(driver.cuGraphExecDestroy(exec), CUDA_SUCCESS);
   }
   EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
@@ -245,9 +245,9 @@ TEST_F(KernelNode, ArgumentsKeepTheirAddressUntilTheyAreReplaced) {
   CUDA_KERNEL_NODE_PARAMS told{};
   ASSERT_EQ(driver.cuGraphKernelNodeGetParams_v2(node, &told), CUDA_SUCCESS);
   const auto stays = [&] {
-    CUDA_KERNEL_NODE_PARAMS now{};
-    EXPECT_EQ(driver.cuGraphKernelNodeGetParams_v2(node, &now), CUDA_SUCCESS);
-    return now.kernelParams == told.kernelParams &&
+    CUDA_KERNEL_NODE_PARAMS current_params{};
+    EXPECT_EQ(driver.cuGraphKernelNodeGetParams_v2(node, &current_params), CUDA_SUCCESS);
+    return current_params.kernelParams == told.kernelParams &&
            *static_cast<std::uint32_t*>(told.kernelParams[2]) == 4;
   };
   CUkernelNodeAttrValue value{};

@@ -38,17 +38,17 @@ class ProgrammaticEdge : public memory_test {
     EXPECT_EQ(driver.cuGraphAddKernelNode_v2(&made, to, nullptr, 0, &params), CUDA_SUCCESS);
     return made;
   }
-  static CUresult connect(CUgraph in, CUgraphNode from, CUgraphNode to,
+  static CUresult connect(CUgraph target_graph, CUgraphNode from, CUgraphNode to,
                           const CUgraphEdgeData& data) {
-    return driver.cuGraphAddDependencies_v2(in, &from, &to, &data, 1);
+    return driver.cuGraphAddDependencies_v2(target_graph, &from, &to, &data, 1);
   }
   // Returns the data of the only edge.
-  static CUgraphEdgeData only_edge(CUgraph in) {
+  static CUgraphEdgeData only_edge(CUgraph target_graph) {
     std::array<CUgraphNode, 2> from{};
     std::array<CUgraphNode, 2> to{};
     std::array<CUgraphEdgeData, 2> data{};
     std::size_t count = 2;
-    EXPECT_EQ(driver.cuGraphGetEdges_v2(in, from.data(), to.data(), data.data(), &count),
+    EXPECT_EQ(driver.cuGraphGetEdges_v2(target_graph, from.data(), to.data(), data.data(), &count),
               CUDA_SUCCESS);
     EXPECT_EQ(count, 1u);
     return data[0];

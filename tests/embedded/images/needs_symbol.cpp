@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // needs_symbol.cpp - a module with an undefined symbol that no process provides.
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 extern "C" void weir_test_undefined_function();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // numbers.cpp - a module with kernels of several signatures and a variable in each kind of memory.
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "os/semaphore_page.hpp"
 
 namespace weir::embedded {
-using detail::semaphore_page;
+using os::semaphore_page;
 
 namespace {
 

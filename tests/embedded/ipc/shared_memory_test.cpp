@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shared_memory_test.cpp - memory segments mapped at several addresses and in several processes.
-#include "embedded/model/ipc/shared_memory.hpp"
+#include "os/shared_memory.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ constexpr std::size_t page = 4096;
 // Maps a part of a segment for a scope.
 class mapping {
  public:
-  mapping(const shared_memory& of, std::size_t offset, std::size_t bytes, void* at = nullptr)
+  mapping(const os::shared_memory& of, std::size_t offset, std::size_t bytes, void* at = nullptr)
       : at_{static_cast<char*>(of.map(offset, bytes, at))}, bytes_{bytes} {}
   mapping(mapping&&) = delete;
   ~mapping() {
@@ -34,7 +34,7 @@ class mapping {
 };
 
 TEST(SharedMemory, AllMappingsShareTheMemory) {
-  const shared_memory segment = shared_memory::create(3 * page, "weir-test");
+  const os::shared_memory segment = os::shared_memory::create(3 * page, "weir-test");
   ASSERT_TRUE(segment);
   EXPECT_EQ(segment.bytes(), 3 * page);
   const mapping all{segment, 0, 3 * page};
@@ -47,7 +47,7 @@ TEST(SharedMemory, AllMappingsShareTheMemory) {
 }
 
 TEST(SharedMemory, AMappingReplacesAReservation) {
-  const shared_memory segment = shared_memory::create(page, "weir-test");
+  const os::shared_memory segment = os::shared_memory::create(page, "weir-test");
   void* const reserved = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(reserved, MAP_FAILED);
   const mapping there{segment, 0, page, reserved};
@@ -56,29 +56,19 @@ TEST(SharedMemory, AMappingReplacesAReservation) {
 }
 
 TEST(SharedMemory, AMappingOutlivesTheDescriptor) {
-  shared_memory segment = shared_memory::create(page, "weir-test");
+  os::shared_memory segment = os::shared_memory::create(page, "weir-test");
   const mapping kept{segment, 0, page};
   segment = {};
   kept.get()[page - 1] = 5;
   EXPECT_EQ(kept.get()[page - 1], 5);
 }
 
-TEST(SharedMemory, DescriptorsOfOneSegmentCompareEqual) {
-  const shared_memory segment = shared_memory::create(page, "weir-test");
-  const shared_memory again = shared_memory::duplicate_of(segment.fd());
-  const shared_memory other = shared_memory::create(page, "weir-test");
-  EXPECT_NE(segment.fd(), again.fd());
-  EXPECT_TRUE(segment.same_as(again));
-  EXPECT_FALSE(segment.same_as(other));
-  EXPECT_FALSE(segment.same_as(shared_memory{}));
-}
-
 TEST(SharedMemory, ASegmentCannotBeTruncated) {
-  const shared_memory segment = shared_memory::create(page, "weir-test");
+  const os::shared_memory segment = os::shared_memory::create(page, "weir-test");
   EXPECT_NE(ftruncate(segment.fd(), 0), 0);
   EXPECT_EQ(segment.bytes(), page);
   EXPECT_TRUE(segment.is_sealed());
-  EXPECT_FALSE(shared_memory::adopt(memfd_create("weir-test", MFD_CLOEXEC)).is_sealed());
+  EXPECT_FALSE(os::shared_memory::adopt(memfd_create("weir-test", MFD_CLOEXEC)).is_sealed());
 }
 
 // Exceeding RLIMIT_FSIZE would end the process with a signal.
@@ -87,34 +77,34 @@ TEST(SharedMemory, ASegmentAboveTheFileSizeLimitIsRefused) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit low{2 * page, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
-  const shared_memory fits = shared_memory::create(2 * page, "weir-test");
-  const shared_memory too_large = shared_memory::create(3 * page, "weir-test");
+  const os::shared_memory fits = os::shared_memory::create(2 * page, "weir-test");
+  const os::shared_memory too_large = os::shared_memory::create(3 * page, "weir-test");
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_TRUE(fits);
   EXPECT_FALSE(too_large);
 }
 
 TEST(SharedMemory, AnInvalidDescriptorYieldsAnEmptySegment) {
-  EXPECT_FALSE(shared_memory::duplicate_of(-1));
-  EXPECT_FALSE(shared_memory::of_process(getpid(), 1 << 20));
-  EXPECT_EQ(shared_memory{}.bytes(), 0u);
-  EXPECT_EQ(shared_memory{}.map(0, page), nullptr);
+  EXPECT_FALSE(os::shared_memory::duplicate_of(-1));
+  EXPECT_FALSE(os::shared_memory::duplicate_from(getpid(), 1 << 20));
+  EXPECT_EQ(os::shared_memory{}.bytes(), 0u);
+  EXPECT_EQ(os::shared_memory{}.map(0, page), nullptr);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const shared_memory no_segment = shared_memory::adopt(ends[0]);
+  const os::shared_memory no_segment = os::shared_memory::adopt(ends[0]);
   EXPECT_EQ(no_segment.bytes(), 0u);
   close(ends[1]);
 }
 
 // The other process is a fork of a multi-threaded process, so it may only make system calls.
 TEST(SharedMemory, AnotherProcessOpensASegmentByItsDescriptor) {
-  const shared_memory segment = shared_memory::create(page, "weir-test");
+  const os::shared_memory segment = os::shared_memory::create(page, "weir-test");
   const mapping ours{segment, 0, page};
   std::memcpy(ours.get(), "ask", 4);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    const shared_memory opened = shared_memory::of_process(parent, segment.fd());
+    const os::shared_memory opened = os::shared_memory::duplicate_from(parent, segment.fd());
     auto* seen = static_cast<char*>(opened.map(0, page));
     if (seen == nullptr || std::memcmp(seen, "ask", 4) != 0) _exit(1);
     std::memcpy(seen, "answer", 7);

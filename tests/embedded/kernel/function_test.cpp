@@ -7,9 +7,9 @@ namespace {
 
 using Function = memory_test;
 
-int attribute(CUfunction of, CUfunction_attribute which) {
+int attribute(CUfunction kernel_function, CUfunction_attribute which) {
   int value = -7;
-  EXPECT_EQ(driver.cuFuncGetAttribute(&value, which, of), CUDA_SUCCESS) << which;
+  EXPECT_EQ(driver.cuFuncGetAttribute(&value, which, kernel_function), CUDA_SUCCESS) << which;
   return value;
 }
 
@@ -18,9 +18,9 @@ TEST_F(Function, AFunctionHasItsNameAndItsModule) {
   const char* name = nullptr;
   EXPECT_EQ(driver.cuFuncGetName(&name, m.function("reverse")), CUDA_SUCCESS);
   EXPECT_STREQ(name, "reverse");
-  CUmodule in = nullptr;
-  EXPECT_EQ(driver.cuFuncGetModule(&in, m.function("reverse")), CUDA_SUCCESS);
-  EXPECT_EQ(in, m);
+  CUmodule module_handle = nullptr;
+  EXPECT_EQ(driver.cuFuncGetModule(&module_handle, m.function("reverse")), CUDA_SUCCESS);
+  EXPECT_EQ(module_handle, m);
   EXPECT_EQ(driver.cuFuncGetName(&name, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncGetName(nullptr, m.function("add")), CUDA_ERROR_INVALID_VALUE);
 }

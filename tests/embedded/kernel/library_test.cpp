@@ -38,11 +38,11 @@ class Library : public memory_test {
     return found;
   }
   [[nodiscard]] CUdeviceptr counter() const {
-    CUdeviceptr at = 0;
+    CUdeviceptr address = 0;
     std::size_t bytes = 0;
-    EXPECT_EQ(driver.cuLibraryGetGlobal(&at, &bytes, library, "counter"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuLibraryGetGlobal(&address, &bytes, library, "counter"), CUDA_SUCCESS);
     EXPECT_EQ(bytes, 4u);
-    return at;
+    return address;
   }
 
   CUlibrary library = nullptr;
@@ -83,9 +83,9 @@ TEST_F(Library, KernelsNeedNoContext) {
   const char* name = nullptr;
   EXPECT_EQ(driver.cuKernelGetName(&name, kernel("reverse")), CUDA_SUCCESS);
   EXPECT_STREQ(name, "reverse");
-  CUlibrary in = nullptr;
-  EXPECT_EQ(driver.cuKernelGetLibrary(&in, kernel("reverse")), CUDA_SUCCESS);
-  EXPECT_EQ(in, library);
+  CUlibrary library_handle = nullptr;
+  EXPECT_EQ(driver.cuKernelGetLibrary(&library_handle, kernel("reverse")), CUDA_SUCCESS);
+  EXPECT_EQ(library_handle, library);
   int threads = 0;
   EXPECT_EQ(driver.cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                                         kernel("reverse"), 0),
@@ -181,16 +181,17 @@ TEST_F(Library, ALibraryOutlivesItsContexts) {
 
 // Managed and device variables are looked up by different calls.
 TEST_F(Library, ManagedVariablesAreDistinguished) {
-  CUdeviceptr at = 0;
+  CUdeviceptr address = 0;
   std::size_t bytes = 0;
-  EXPECT_EQ(driver.cuLibraryGetManaged(&at, &bytes, library, "shared_with_host"), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuLibraryGetManaged(&address, &bytes, library, "shared_with_host"),
+            CUDA_SUCCESS);
   EXPECT_EQ(bytes, 8u);
   unsigned managed = 0;
-  EXPECT_EQ(driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at),
+  EXPECT_EQ(driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address),
             CUDA_SUCCESS);
   EXPECT_EQ(managed, 1u);
-  EXPECT_EQ(driver.cuLibraryGetManaged(&at, &bytes, library, "counter"), CUDA_ERROR_NOT_FOUND);
-  EXPECT_EQ(driver.cuLibraryGetGlobal(&at, &bytes, library, "nothing"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(driver.cuLibraryGetManaged(&address, &bytes, library, "counter"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(driver.cuLibraryGetGlobal(&address, &bytes, library, "nothing"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(driver.cuLibraryGetGlobal(nullptr, nullptr, library, "counter"),
             CUDA_ERROR_INVALID_VALUE);
   void* unified = nullptr;

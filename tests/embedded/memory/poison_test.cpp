@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // poison_test.cpp - the address sanitizer detects accesses to pooled memory that is not allocated.
-#include "embedded/model/memory/poison.hpp"
+#include "os/poison.hpp"
 
 #include "embedded/kernel/fibers/fiber_stacks.hpp"
 #include "memory_fixture.hpp"
@@ -11,11 +11,11 @@ namespace {
 class Poison : public memory_test {
  protected:
   void SetUp() override {
-    if (!model::asan_build) GTEST_SKIP() << "needs -fsanitize=address";
+    if (!os::asan_build) GTEST_SKIP() << "needs -fsanitize=address";
     memory_test::SetUp();
   }
   void TearDown() override {
-    if (model::asan_build) memory_test::TearDown();
+    if (os::asan_build) memory_test::TearDown();
   }
 
   static CUdeviceptr allocate(std::size_t bytes, CUstream stream) {
@@ -120,7 +120,7 @@ TEST_F(Poison, AddressesReleasedByAPoolAreNotPoisoned) {
   release(a, s);
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
   s.synchronize();
-  EXPECT_FALSE(model::is_poisoned(reinterpret_cast<void*>(a)));
+  EXPECT_FALSE(os::is_poisoned(reinterpret_cast<void*>(a)));
 }
 
 // Abandoned fibers leave poisoned frames there, and an image may be mapped at those addresses next.
@@ -131,10 +131,10 @@ TEST_F(Poison, ReleasedStacksAreNotPoisoned) {
     stacks.require(64 * 1024);
     const kernel::fiber_stack one = stacks.at(0);
     at = one.lowest;
-    model::poison(one.lowest, one.bytes);
-    EXPECT_TRUE(model::is_poisoned(at));
+    os::poison(one.lowest, one.bytes);
+    EXPECT_TRUE(os::is_poisoned(at));
   }
-  EXPECT_FALSE(model::is_poisoned(at));
+  EXPECT_FALSE(os::is_poisoned(at));
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST_F(CompletionEndFaults, EveryWaiterIsNotifiedOnceWhenTheDriverShutsDown) {
     await(e.completion(), all.emplace_back());
     await_with_timeout(c, all.emplace_back());
     c.then([&to = all.emplace_back()](errc outcome) { to.record(outcome); });
-    static_cast<void>(s.enqueue_async([&] { return closure_probe{f}; }));  // dropped at once
+    static_cast<void>(s.enqueue([&] { return closure_probe{f}; }));  // dropped at once
     for (const driver_function& function : test::driver_functions) {
       function.fail_from(faults, abi::CUDA_ERROR_DEINITIALIZED);
     }

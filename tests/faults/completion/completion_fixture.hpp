@@ -21,8 +21,8 @@
 #include <gtest/gtest.h>
 
 #include "api/stream/stream_state.hpp"
+#include "driver/event_pool.hpp"
 #include "faults/every_call.hpp"
-#include "reactor/event_pool.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 #include "support/recorded_outcome.hpp"
@@ -93,7 +93,8 @@ class CompletionFaults : public ::testing::Test {
     const int before = live_events;
     while (live_events == before) {
       abi::CUevent event = nullptr;
-      ASSERT_EQ(detail::acquire_event(context.get(), number, event).code, errc::success);
+      ASSERT_EQ(detail::event_pool::instance().acquire(context.get(), number, event).code,
+                errc::success);
       kept.push_back(event);
     }
     detail::destroy_events(kept);

@@ -215,7 +215,7 @@ TEST_P(CompletionOutOfMemory, AFutureValueIsDestroyedOnceIfAnAllocationFails) {
   int made = 0;
   with_each_allocation_failing(
       [&](const stream& s) {
-        static_cast<void>(s.enqueue_async([&] {
+        static_cast<void>(s.enqueue([&] {
           ++made;
           return closure_probe{f};
         }));

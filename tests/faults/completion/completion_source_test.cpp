@@ -72,7 +72,7 @@ TEST_F(CompletionSourceFaults, AFailedLaunchAsyncReportsWhetherTheGraphWasLaunch
     const auto c = make_or_expect_failure(
         [&] {
           try {
-            return run.launch_async(s);
+            return run.launch_with_completion(s);
           } catch (const error& e) {
             launched = e.hint().find("has been queued") != std::string::npos;
             throw;
@@ -80,7 +80,7 @@ TEST_F(CompletionSourceFaults, AFailedLaunchAsyncReportsWhetherTheGraphWasLaunch
         },
         failing);
     if (c) await(*c, all.emplace_back());
-    const auto d = make_or_expect_failure([&] { return run.upload_async(s); }, failing);
+    const auto d = make_or_expect_failure([&] { return run.upload_with_completion(s); }, failing);
     if (d) await(*d, all.emplace_back());
     held.open();
     expect_completed_once(all);
@@ -101,7 +101,7 @@ TEST_F(CompletionSourceFaults, AFutureValueIsDestroyedOnceIfACallFails) {
       std::vector<future<closure_probe>> values;
       for (int i = 0; i < 4; ++i) {
         const auto failure = failure_of([&] {
-          values.push_back(s.enqueue_async([&] {
+          values.push_back(s.enqueue([&] {
             ++started;
             return closure_probe{f};
           }));

@@ -78,7 +78,7 @@ struct static_objects {
     x.used_on(t);
     write_value(t, w, 1);
     { const timer section{times, "a", s}; }
-    use(s);
+    set_current_stream(s);
     s.sync();
     t.sync();
   }
@@ -286,7 +286,7 @@ TEST_F(ForkedChild, AForkedChildExitsWhileTheParentRegistersExitFunctions) {
     std::atomic<int> left{0};
     std::atomic<bool> stop{false};
     std::thread leaving{[&] {
-      while (!stop && ++left < 1'000'000) detail::register_at_exit([] {});
+      while (!stop && ++left < 1'000'000) os::register_at_exit([] {});
     }};
     while (left == 0) std::this_thread::yield();
     bool well = true;

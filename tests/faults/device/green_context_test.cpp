@@ -25,14 +25,14 @@ using test::unhandled_errors;
 class GreenContextFaults : public ::testing::Test {
  protected:
   device gpu;
-  sm_split by = sm_resource::of(gpu).split(2, 16);
+  sm_split by = sm_resource::query(gpu).split(2, 16);
 };
 
 TEST_F(GreenContextFaults, SplittingMultiprocessorsReportsEachFailedCall) {
-  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu)); });
-  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu.primary_context())); });
-  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu).split(1, 16)); });
-  every_call_may_fail([&] { static_cast<void>(sm_resource::of(gpu).group_count(16)); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::query(gpu)); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::query(gpu.primary_context())); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::query(gpu).split(1, 16)); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::query(gpu).group_count(16)); });
 }
 
 TEST_F(GreenContextFaults, CreatingAGreenContextReportsEachFailedCall) {
@@ -44,7 +44,7 @@ TEST_F(GreenContextFaults, StreamsOfAGreenContextReportEachFailedCall) {
   const green_context green{by.groups[0]};
   every_call_may_fail([&] { return stream{green}; });
   const stream s{green};
-  every_call_may_fail([&] { static_cast<void>(sm_resource::of(s)); });
+  every_call_may_fail([&] { static_cast<void>(sm_resource::query(s)); });
   every_call_may_fail([&] { return s.record(); });
 }
 

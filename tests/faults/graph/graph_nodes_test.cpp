@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // graph_nodes_test.cpp - graph nodes with failing driver calls: nothing is added, changed or kept.
-#include <weir/graph/graph_drawing.hpp>
 #include <weir/graph/graph_exec.hpp>
 #include <weir/graph/graph_nodes.hpp>
 #include <weir/memory/buffer.hpp>
@@ -92,38 +91,13 @@ TEST_F(GraphNodeFaults, NodeQueriesReportEachFailedCall) {
   every_call_may_fail([&] { static_cast<void>(b.dependents()); });
 }
 
-// A drawing omits details whose queries fail, and throws if the list of nodes cannot be queried.
-TEST_F(GraphNodeFaults, ADrawingOmitsDetailsWhoseQueriesFail) {
+// With a tag, the driver describes the graph twice.
+TEST_F(GraphNodeFaults, DescribingAndCloningReportEachFailedCall) {
   graph child;
   child.add(empty_parameters{}, {child.add(empty_parameters{})});
-  g.add(child_graph_parameters{child});
-  every_call_may_fail([&] { return drawing_of(g); });
+  g.tag(g.add(child_graph_parameters{child}), "child");
+  every_call_may_fail([&] { return g.dot(); });
   every_call_may_fail([&] { return g.clone(); });
-
-  graph detailed;
-  detailed.add(fill_parameters{x, 1});
-  detailed.add(copy_parameters{x, host});
-  detailed.add(event_record_parameters{e});
-  detailed.add(event_wait_parameters{e});
-  detailed.add(value_batch_parameters{value_batch{}.write(w, 1)});
-  const allocation_node memory = detailed.add(allocation_parameters{gpu, 400});
-  detailed.add(free_parameters{memory}, {memory});
-  fault_table faults;
-  const auto fails = [&](auto function) {
-    faults.fail_from(function, 1, abi::CUDA_ERROR_INVALID_VALUE);
-  };
-  fails(&driver_table::cuGraphMemsetNodeGetParams);
-  fails(&driver_table::cuGraphMemcpyNodeGetParams);
-  fails(&driver_table::cuGraphEventRecordNodeGetEvent);
-  fails(&driver_table::cuGraphEventWaitNodeGetEvent);
-  fails(&driver_table::cuGraphBatchMemOpNodeGetParams);
-  fails(&driver_table::cuGraphMemAllocNodeGetParams);
-  fails(&driver_table::cuGraphMemFreeNodeGetParams);
-  const std::string text = drawing_of(detailed, {.call_sites = false});
-  for (const char* word : {"<fill>", "<copy>", "<record event>", "<wait for event>", "<values>",
-                           "<allocate>", "<free>"}) {
-    EXPECT_NE(text.find(word), std::string::npos) << word << " is not in " << text;
-  }
 }
 
 TEST_F(GraphNodeFaults, ChangingNodesReportsEachFailedCall) {

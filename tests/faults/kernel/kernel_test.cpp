@@ -58,7 +58,7 @@ TEST_F(KernelFaults, KernelQueriesReportEachFailedCall) {
   every_call_may_fail([&] { return fill.suggest_block(); });
   every_call_may_fail([&] { return fill.available_dynamic_shared(1, 128); });
   every_call_may_fail([&] { return fill.config_for(grid(1000, 0, 64)); });
-  every_call_may_fail([&] { return kernel::from(fill.get()); });
+  every_call_may_fail([&] { return kernel::from_function(fill.get()); });
   every_call_may_fail([&] { fill.set_max_dynamic_shared(1000); });
   every_call_may_fail([&] { fill.set_shared_carveout(50); });
   every_call_may_fail([&] { fill.set_cache(cache_preference::l1); });

@@ -69,8 +69,8 @@ TEST_F(MemoryPoolFaults, DevicePoolFunctionsReportEachFailedCall) {
   const memory_pool pool{gpu};
   every_call_may_fail([&] { static_cast<void>(default_memory_pool(gpu)); });
   every_call_may_fail([&] { static_cast<void>(current_memory_pool(gpu)); });
-  every_call_may_fail([&] { use(pool); });
-  use(default_memory_pool(gpu));
+  every_call_may_fail([&] { set_current_memory_pool(pool); });
+  set_current_memory_pool(default_memory_pool(gpu));
 }
 
 TEST_F(MemoryPoolFaults, AMemoryPoolScopeThatCannotBeginChangesNothing) {
@@ -92,7 +92,7 @@ TEST_F(MemoryPoolFaults, AFailureToEndAMemoryPoolScopeReachesTheErrorHandler) {
   }
   ASSERT_EQ(unhandled.errors().size(), 1u);
   EXPECT_STREQ(unhandled.errors()[0].call(), "cuDeviceSetMemPool");
-  use(default_memory_pool(gpu));
+  set_current_memory_pool(default_memory_pool(gpu));
 }
 
 // Rules 160 and 161.

@@ -126,7 +126,7 @@ TEST_F(StreamFeatureFaults, TimingWorkReportsEachFailedCall) {
     timer t{times, "a", s};
     t.stop();
     times.sync();
-    static_cast<void>(times.of("a"));
+    static_cast<void>(times.find("a"));
     return times;
   });
 }
@@ -145,7 +145,7 @@ TEST_F(StreamFeatureFaults, AFailedTimerStopReachesTheErrorHandlerAndDropsTheSec
   ASSERT_EQ(unhandled.errors().size(), 1u);
   EXPECT_EQ(unhandled.errors()[0].result(), errc::system_not_ready);
   times.sync();
-  EXPECT_EQ(times.of("a")->count, 1u);
+  EXPECT_EQ(times.find("a")->count, 1u);
 }
 
 // A query throws the error of the section's work once.
@@ -158,8 +158,8 @@ TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAQuery) {
   const auto failure = failure_of([&] { static_cast<void>(times.all()); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::launch_failed);
-  EXPECT_EQ(times.of("a")->pending, 0u);
-  EXPECT_EQ(times.of("a")->count, 0u);
+  EXPECT_EQ(times.find("a")->pending, 0u);
+  EXPECT_EQ(times.find("a")->count, 0u);
 }
 
 // A wait throws the error once and drops the section. The next wait covers the other sections.
@@ -178,9 +178,9 @@ TEST_F(StreamFeatureFaults, AFailedTimedSectionIsReportedOnceByAWait) {
     EXPECT_EQ(result_of([&] { times.sync(); }), errc::launch_failed);
   }
   times.sync();
-  EXPECT_EQ(times.of("a")->count, 0u);
-  EXPECT_EQ(times.of("a")->pending, 0u);
-  EXPECT_EQ(times.of("b")->count, 1u);
+  EXPECT_EQ(times.find("a")->count, 0u);
+  EXPECT_EQ(times.find("a")->pending, 0u);
+  EXPECT_EQ(times.find("b")->count, 1u);
 }
 
 // If the wait itself is refused, the section is kept.
@@ -193,10 +193,10 @@ TEST_F(StreamFeatureFaults, ATimedSectionIsKeptIfItsWaitIsRefused) {
     faults.fail(&driver_table::cuEventSynchronize, 1, abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT_EQ(result_of([&] { times.sync(); }), errc::stream_capture_unsupported);
   }
-  EXPECT_EQ(times.of("a")->pending, 1u);
+  EXPECT_EQ(times.find("a")->pending, 1u);
   held.open();
   times.sync();
-  EXPECT_EQ(times.of("a")->count, 1u);
+  EXPECT_EQ(times.find("a")->count, 1u);
 }
 
 }  // namespace

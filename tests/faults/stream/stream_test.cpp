@@ -255,9 +255,9 @@ TEST_F(StreamFaults, NonThrowingQueriesReturnTheDriverCode) {
   fault_table faults;
   const event e = s.record();
   faults.fail(&driver_table::cuStreamQuery, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_EQ(s.try_done(), errc::illegal_address);
+  EXPECT_EQ(s.status(), errc::illegal_address);
   faults.fail(&driver_table::cuEventQuery, 1, static_cast<abi::CUresult>(4711));
-  EXPECT_EQ(e.try_done(), static_cast<errc>(4711));
+  EXPECT_EQ(e.status(), static_cast<errc>(4711));
   faults.fail(&driver_table::cuMemGetInfo_v2, 1, abi::CUDA_ERROR_ECC_UNCORRECTABLE);
   EXPECT_EQ(gpu.primary_context().status(), errc::ecc_uncorrectable);
 }
@@ -266,7 +266,7 @@ TEST_F(StreamFaults, NonThrowingQueriesReturnTheDriverCode) {
 TEST_F(StreamFaults, AStreamScopeThatCannotBeginChangesNothing) {
   std::thread{[&] {
     const context_scope current{gpu};
-    use(s);
+    set_current_stream(s);
     s.wait(t);
     t.wait(s);
     fault_table faults;
@@ -283,7 +283,7 @@ TEST_F(StreamFaults, AFailedWaitAtTheEndOfAStreamScopeReachesTheErrorHandler) {
   std::thread{[&] {
     const unhandled_errors unhandled;
     const context_scope current{gpu};
-    use(s);
+    set_current_stream(s);
     {
       fault_table faults;  // outlives the scope
       const stream_scope scope{t, {.wait_on_exit = true}};

@@ -37,12 +37,12 @@ int main() {
 
   // <<<>>> accepts the stream directly, and weir accepts the kernel.
   scale<float><<<4, 256, 0, s>>>(x.data(), 2.0f, n);
-  const weir::kernel by_weir = weir::kernel::from(scale<float>);
+  const weir::kernel by_weir = weir::kernel::from_function(scale<float>);
   weir::launch(s, weir::grid(n), by_weir, weir::inout(x), 3.0f, n);
   cudaFunction_t function = nullptr;
   if (cudaGetFuncBySymbol(&function, reinterpret_cast<const void*>(&scale<float>)) != cudaSuccess)
     return 1;
-  weir::launch(s, weir::grid(n), weir::kernel::from(function), weir::inout(x), 5.0f, n);
+  weir::launch(s, weir::grid(n), weir::kernel::from_function(function), weir::inout(x), 5.0f, n);
   std::vector<float> result(n);
   weir::copy(s, x, result);
   s.sync();
@@ -63,7 +63,8 @@ int main() {
 
   // In a graph that outlives the kernel reference.
   weir::graph g = weir::capture(s, [&] {
-    weir::launch(s, weir::grid(n), weir::kernel::from(scale<float>), weir::inout(x), 0.5f, n);
+    weir::launch(s, weir::grid(n), weir::kernel::from_function(scale<float>), weir::inout(x), 0.5f,
+                 n);
   });
   weir::graph_exec exec = g.instantiate();
   exec.launch(s);

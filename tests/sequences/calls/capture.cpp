@@ -30,7 +30,7 @@ struct open_capture {
   }
 };
 
-void set(world& w, open_capture& c) {
+void set_in_capture(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   block* const in = any_block(w);
   if (!c.take(in, s)) return;
@@ -40,7 +40,7 @@ void set(world& w, open_capture& c) {
   w.text.call(r, fmt::format("cuMemsetD8Async({}, 0x11, {}, {})", in->name, length, s.name));
 }
 
-void copy(world& w, open_capture& c) {
+void copy_in_capture(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   block* const to = any_block(w);
   block* const from = any_block(w, to);
@@ -52,14 +52,14 @@ void copy(world& w, open_capture& c) {
               fmt::format("cuMemcpyAsync({} <- {}, {}, {})", to->name, from->name, length, s.name));
 }
 
-void host_function(world& w, open_capture& c) {
+void host_function_in_capture(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   host_log::label* const label = w.host.make("graph");
   w.text.call(w.driver().cuLaunchHostFunc(s.handle, &host_log::ran, label),
               fmt::format("cuLaunchHostFunc({}, {})", s.name, label->text));
 }
 
-void write(world& w, open_capture& c) {
+void write_in_capture(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   block* const in = any_block(w);
   if (!c.take(in, s)) return;
@@ -155,10 +155,11 @@ void exchange_mode(world& w, open_capture&) {
               fmt::format("{}", static_cast<unsigned>(mode)));
 }
 
-void inside(world& w, open_capture& c) {
+void call_in_capture(world& w, open_capture& c) {
   static constexpr void (*acts[])(world&, open_capture&) = {
-      set,          set,          copy,           copy,         host_function, write,
-      fork_or_join, fork_or_join, record_or_wait, query_status, exchange_mode, unsafe};
+      set_in_capture,           set_in_capture,   copy_in_capture, copy_in_capture,
+      host_function_in_capture, write_in_capture, fork_or_join,    fork_or_join,
+      record_or_wait,           query_status,     exchange_mode,   unsafe};
   acts[w.d.below(std::size(acts))](w, c);
 }
 
@@ -192,7 +193,7 @@ void capture(world& w) {
   w.text.call(began, fmt::format("cuStreamBeginCapture({}, {})", c.origin.name,
                                  static_cast<unsigned>(mode)));
   if (began == CUDA_SUCCESS) {
-    for (unsigned left = w.d.below(9); left > 0; --left) inside(w, c);
+    for (unsigned left = w.d.below(9); left > 0; --left) call_in_capture(w, c);
     if (c.forked && !w.d.one_in(8)) fork_or_join(w, c);
     end(w, c);
   }

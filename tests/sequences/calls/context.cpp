@@ -30,7 +30,7 @@ void get_current(world& w) {
   w.text.call(r, "cuCtxGetCurrent()", name_of(w, context));
 }
 
-void get_device(world& w) {
+void get_context_device(world& w) {
   CUdevice device = -1;
   if (w.d.below(2) == 0) {
     const CUresult r = w.driver().cuCtxGetDevice(w.d.one_in(16) ? nullptr : &device);
@@ -54,7 +54,7 @@ void flags(world& w) {
   w.text.call(r, "cuCtxGetFlags()", fmt::format("{:#x}", now & ~resize_local_memory));
 }
 
-void get_id(world& w) {
+void get_context_id(world& w) {
   const CUcontext context = any_context(w);
   unsigned long long id = 0;
   const CUresult r = w.driver().cuCtxGetId(context, w.d.one_in(16) ? nullptr : &id);
@@ -69,7 +69,7 @@ void get_version(world& w) {
               fmt::format("{}", version));
 }
 
-void synchronize(world& w) {
+void synchronize_context(world& w) {
   if (w.d.below(2) == 0) return w.text.call(w.driver().cuCtxSynchronize(), "cuCtxSynchronize()");
   const CUcontext context = any_context(w);
   w.text.call(w.driver().cuCtxSynchronize_v2(context),
@@ -83,7 +83,7 @@ void priority_range(world& w) {
   w.text.call(r, "cuCtxGetStreamPriorityRange()", fmt::format("{} {}", least, greatest));
 }
 
-void record_event(world& w) {
+void record_in_context(world& w) {
   const CUcontext context = any_context(w);
   const chosen_event e = any_event(w);
   w.text.call(w.driver().cuCtxRecordEvent(context, e.handle),
@@ -91,7 +91,7 @@ void record_event(world& w) {
 }
 
 // A GPU's driver crashes on most events of another context.
-void wait_event(world& w) {
+void wait_in_context(world& w) {
   const CUcontext context = any_context(w);
   const chosen_event e = any_event(w);
   if (!w.wild() && e.number >= 0 && context != nullptr &&
@@ -168,15 +168,24 @@ void reset_cache(world& w) {
 
 std::span<const action> context_actions() {
   static constexpr action all[] = {
-      {4, push},           {3, pop},
-      {3, set_current},    {3, get_current},
-      {2, get_device},     {2, flags},
-      {1, get_id},         {1, get_version},
-      {3, synchronize},    {1, priority_range},
-      {2, record_event},   {2, wait_event},
-      {1, cache_config},   {1, shared_config},
-      {1, peer},           {1, limit},
-      {1, create_refused}, {1, reset_cache},
+      {4, push},
+      {3, pop},
+      {3, set_current},
+      {3, get_current},
+      {2, get_context_device},
+      {2, flags},
+      {1, get_context_id},
+      {1, get_version},
+      {3, synchronize_context},
+      {1, priority_range},
+      {2, record_in_context},
+      {2, wait_in_context},
+      {1, cache_config},
+      {1, shared_config},
+      {1, peer},
+      {1, limit},
+      {1, create_refused},
+      {1, reset_cache},
   };
   return all;
 }

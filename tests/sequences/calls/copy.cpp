@@ -16,7 +16,7 @@ struct copy_of {
   std::size_t length = 0;
 };
 
-bool choose(world& w, copy_of& out) {
+bool choose_copy(world& w, copy_of& out) {
   block* const to = any_block(w);
   if (to == nullptr) return false;
   block* const from = any_block(w, to);
@@ -43,7 +43,7 @@ bool pageable(const chosen_range& range) { return range.in->kind == memory::page
 
 void synchronous(world& w) {
   copy_of c;
-  if (!choose(w, c)) return;
+  if (!choose_copy(w, c)) return;
   spoil(w, c);
   order_after_last_use(w, *c.to.in, no_stream);
   order_after_last_use(w, *c.from.in, no_stream);
@@ -84,7 +84,7 @@ void synchronous(world& w) {
 
 void asynchronous(world& w) {
   copy_of c;
-  if (!choose(w, c)) return;
+  if (!choose_copy(w, c)) return;
   spoil(w, c);
   const chosen_stream s = any_stream(w);
   order_after_last_use(w, *c.to.in, s);
@@ -125,7 +125,7 @@ void asynchronous(world& w) {
 }
 
 // Makes up to three copies to different blocks, none of which another copy reads.
-void batch(world& w) {
+void copy_batch(world& w) {
   const chosen_stream s = any_stream(w);
   CUdeviceptr to[3] = {}, from[3] = {};
   std::size_t sizes[3] = {}, indices[3] = {};
@@ -136,7 +136,7 @@ void batch(world& w) {
   std::size_t count = 0;
   for (unsigned i = 0; i < 3; ++i) {
     copy_of c;
-    if (!choose(w, c)) continue;
+    if (!choose_copy(w, c)) continue;
     if (std::find(used.begin(), used.end(), c.to.in) != used.end() ||
         std::find(used.begin(), used.end(), c.from.in) != used.end())
       continue;
@@ -171,7 +171,7 @@ void batch(world& w) {
 }  // namespace
 
 std::span<const action> copy_actions() {
-  static constexpr action all[] = {{12, synchronous}, {14, asynchronous}, {4, batch}};
+  static constexpr action all[] = {{12, synchronous}, {14, asynchronous}, {4, copy_batch}};
   return all;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 int any_ordinal(world& w) { return w.d.one_of({0, 0, 0, 0, -1, 64, 1 << 30}); }
 
-void get(world& w) {
+void get_device_by_ordinal(world& w) {
   const int ordinal = any_ordinal(w);
   CUdevice device = -2;
   const CUresult r = w.driver().cuDeviceGet(w.d.one_in(8) ? nullptr : &device, ordinal);
@@ -99,15 +99,9 @@ void affinity(world& w) {
 
 std::span<const action> device_actions() {
   static constexpr action all[] = {
-      {1, get},
-      {1, attribute},
-      {1, peers},
-      {1, peer_attribute},
-      {1, primary_state},
-      {1, primary_flags},
-      {1, retain_and_release},
-      {1, names},
-      {1, affinity},
+      {1, get_device_by_ordinal}, {1, attribute},     {1, peers},
+      {1, peer_attribute},        {1, primary_state}, {1, primary_flags},
+      {1, retain_and_release},    {1, names},         {1, affinity},
   };
   return all;
 }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t max_events = 6;
 
-void create(world& w) {
+void create_event(world& w) {
   const unsigned flags =
       w.d.one_of({0u, 0u, 1u, 2u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 0x10u, 0x80000000u});
   const bool nowhere = w.d.one_in(32) || live_indices(w.events).size() >= max_events;
@@ -21,14 +21,14 @@ void create(world& w) {
   w.text.call(r, fmt::format("cuEventCreate({}{:#x})", nowhere ? "null, " : "", flags), name);
 }
 
-void destroy(world& w) {
+void destroy_event(world& w) {
   const chosen_event e = any_event(w);
   const CUresult r = w.driver().cuEventDestroy_v2(e.handle);
   w.text.call(r, fmt::format("cuEventDestroy({})", e.name));
   if (r == CUDA_SUCCESS && e.number >= 0) w.events[static_cast<std::size_t>(e.number)].live = false;
 }
 
-void record(world& w) {
+void record_event(world& w) {
   const chosen_event e = any_event(w);
   const chosen_stream s = any_stream(w);
   w.text.call(w.driver().cuEventRecord(e.handle, s.handle),
@@ -43,7 +43,7 @@ void record_with_flags(world& w) {
               fmt::format("cuEventRecordWithFlags({}, {}, {:#x})", e.name, s.name, flags));
 }
 
-void synchronize(world& w) {
+void synchronize_event(world& w) {
   const chosen_event e = any_event(w);
   w.text.call(w.driver().cuEventSynchronize(e.handle),
               fmt::format("cuEventSynchronize({})", e.name));
@@ -51,7 +51,7 @@ void synchronize(world& w) {
 }
 
 // Records only whether there is a time, not its value.
-void elapsed(world& w) {
+void elapsed_time(world& w) {
   const chosen_event from = any_event(w), to = any_event(w);
   const bool newer = w.d.below(2) == 1, nowhere = w.d.one_in(32);
   sync_all(w);
@@ -68,8 +68,9 @@ void elapsed(world& w) {
 }  // namespace
 
 std::span<const action> event_actions() {
-  static constexpr action all[] = {{10, create},           {5, destroy},     {12, record},
-                                   {4, record_with_flags}, {8, synchronize}, {4, elapsed}};
+  static constexpr action all[] = {{10, create_event},     {5, destroy_event},
+                                   {12, record_event},     {4, record_with_flags},
+                                   {8, synchronize_event}, {4, elapsed_time}};
   return all;
 }
 

@@ -31,7 +31,7 @@ event_object* object_of(world& w, const chosen_event& e) {
   return e.number < 0 ? nullptr : &w.events[static_cast<std::size_t>(e.number)];
 }
 
-void record(world& w, closed_gate& gate) {
+void record_behind_gate(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   const chosen_event e = any_event(w);
   stream_object* const by = object_of(w, s);
@@ -43,7 +43,7 @@ void record(world& w, closed_gate& gate) {
     of->held = by->held;
 }
 
-void wait(world& w, closed_gate& gate) {
+void wait_behind_gate(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   const chosen_event e = any_event(w);
   stream_object* const by = object_of(w, s);
@@ -74,7 +74,7 @@ void query_event(world& w, closed_gate&) {
     w.text.call(w.driver().cuEventQuery(e.handle), fmt::format("cuEventQuery({})", e.name));
 }
 
-void elapsed(world& w, closed_gate&) {
+void elapsed_behind_gate(world& w, closed_gate&) {
   const chosen_event from = any_event(w), to = any_event(w);
   const event_object* const held = object_of(w, w.d.below(2) == 0 ? from : to);
   if (held == nullptr || !held->held) return;
@@ -83,7 +83,7 @@ void elapsed(world& w, closed_gate&) {
               fmt::format("cuEventElapsedTime({}, {})", from.name, to.name));
 }
 
-void set(world& w, closed_gate& gate) {
+void set_behind_gate(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   block* const in = any_block(w);
   if (!take(w, gate, in, s)) return;
@@ -96,7 +96,7 @@ void set(world& w, closed_gate& gate) {
 }
 
 // A copy between host memory would wait on the host.
-void copy(world& w, closed_gate& gate) {
+void copy_behind_gate(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   block* const to = any_block(w);
   block* const from = to != nullptr ? any_block(w, to) : nullptr;
@@ -114,7 +114,7 @@ void copy(world& w, closed_gate& gate) {
       r, fmt::format("cuMemcpyDtoDAsync({} <- {}, {}, {})", to->name, from->name, length, s.name));
 }
 
-void host_function(world& w, closed_gate& gate) {
+void host_function_behind_gate(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   if (s.number < 0) return;
   gate.touched.push_back(static_cast<std::size_t>(s.number));
@@ -123,10 +123,11 @@ void host_function(world& w, closed_gate& gate) {
               fmt::format("cuLaunchHostFunc({}, {})", s.name, label->text));
 }
 
-void inside(world& w, closed_gate& gate) {
+void call_behind_gate(world& w, closed_gate& gate) {
   static constexpr void (*acts[])(world&, closed_gate&) = {
-      record,      record,      wait,    wait, query_stream, query_stream,
-      query_event, query_event, elapsed, set,  copy,         host_function};
+      record_behind_gate,  record_behind_gate, wait_behind_gate, wait_behind_gate,
+      query_stream,        query_stream,       query_event,      query_event,
+      elapsed_behind_gate, set_behind_gate,    copy_behind_gate, host_function_behind_gate};
   acts[w.d.below(std::size(acts))](w, gate);
 }
 
@@ -142,7 +143,7 @@ void hold(world& w) {
   held->held = r == CUDA_SUCCESS;
   closed_gate gate;
   gate.touched.push_back(static_cast<std::size_t>(s.number));
-  for (unsigned left = 2 + w.d.below(10); left > 0 && held->held; --left) inside(w, gate);
+  for (unsigned left = 2 + w.d.below(10); left > 0 && held->held; --left) call_behind_gate(w, gate);
   *w.p.gate_word_on_host = ticket;
   for (stream_object& one : w.streams) one.held = false;
   for (event_object& one : w.events) one.held = false;

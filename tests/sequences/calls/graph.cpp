@@ -30,7 +30,7 @@ exec_object* any_exec(world& w) {
   return live.empty() ? nullptr : &w.execs[live[w.d.below(static_cast<unsigned>(live.size()))]];
 }
 
-void create(world& w) {
+void create_graph(world& w) {
   const unsigned flags = w.d.one_of({0u, 0u, 0u, 0u, 1u});
   if (live_indices(w.graphs).size() >= max_graphs) return;
   CUgraph made = nullptr;
@@ -137,7 +137,7 @@ void clone(world& w) {
               r == CUDA_SUCCESS ? add_graph(w, made) : "");
 }
 
-void destroy(world& w) {
+void destroy_graph(world& w) {
   graph_object* const g = any_graph(w);
   if (g == nullptr) return w.text.call(w.driver().cuGraphDestroy(nullptr), "cuGraphDestroy(null)");
   g->live = false;
@@ -213,8 +213,8 @@ void destroy_exec(world& w) {
 
 std::span<const action> graph_actions() {
   static constexpr action all[] = {
-      {2, create},      {4, add_node}, {1, describe}, {1, clone},  {1, destroy},
-      {2, instantiate}, {3, launch},   {1, upload},   {1, update}, {1, destroy_exec},
+      {2, create_graph}, {4, add_node}, {1, describe}, {1, clone},  {1, destroy_graph},
+      {2, instantiate},  {3, launch},   {1, upload},   {1, update}, {1, destroy_exec},
   };
   return all;
 }

@@ -7,7 +7,7 @@
 namespace weir::sequences {
 namespace {
 
-void allocate(world& w) {
+void allocate_host_memory(world& w) {
   const std::size_t size = w.d.one_of<std::size_t>({1, 64, 100, 4096, 5000, 65536, 0});
   const unsigned flags = w.d.one_of({0u, 0u, 1u, 2u, 3u, 4u, 6u, 7u, 8u, 0x10u, 0x80000000u});
   if (is_full(w)) return;
@@ -25,7 +25,7 @@ void allocate(world& w) {
               name);
 }
 
-void release(world& w) {
+void release_host_memory(world& w) {
   block* const in = any_block(w);
   if (in == nullptr) return w.text.call(w.driver().cuMemFreeHost(nullptr), "cuMemFreeHost(null)");
   const CUdeviceptr address = in->address + (w.d.one_in(8) ? in->size / 2 : 0);
@@ -96,7 +96,7 @@ void device_pointer(world& w) {
 }
 
 // Records the flags without the portable flag, which depends on the number of contexts.
-void get_flags(world& w) {
+void get_host_flags(world& w) {
   block* const in = any_block(w);
   const CUdeviceptr address =
       in == nullptr ? 0 : in->address + w.d.one_of<std::size_t>({0, 0, in->size / 2});
@@ -110,9 +110,9 @@ void get_flags(world& w) {
 }  // namespace
 
 std::span<const action> host_memory_actions() {
-  static constexpr action all[] = {{5, allocate},      {3, release},    {3, take_page},
-                                   {3, register_page}, {2, unregister}, {2, device_pointer},
-                                   {2, get_flags}};
+  static constexpr action all[] = {
+      {5, allocate_host_memory}, {3, release_host_memory}, {3, take_page},     {3, register_page},
+      {2, unregister},           {2, device_pointer},      {2, get_host_flags}};
   return all;
 }
 

@@ -14,7 +14,7 @@ block* managed_block(world& w) {
 }
 
 // At most two blocks: each is a separate page.
-void allocate(world& w) {
+void allocate_managed(world& w) {
   const std::size_t size = w.d.one_of<std::size_t>({64, 4096, 5000, 65536, 0});
   const unsigned flags = w.d.one_of({1u, 1u, 1u, 2u, 0u, 3u, 4u, 8u});
   unsigned there = 0;
@@ -33,7 +33,7 @@ std::size_t any_length(world& w, const block& in) {
       {in.size, in.size, in.size, in.size / 2, 0, 1, in.size + 1, std::size_t{1} << 30});
 }
 
-CUmemLocation any_location(world& w) {
+CUmemLocation any_managed_location(world& w) {
   return {.type = static_cast<CUmemLocationType>(w.d.one_of({1u, 1u, 1u, 2u, 2u, 0u, 99u})),
           .id = w.d.one_of({0, 0, 0, 0, -1, 64})};
 }
@@ -50,7 +50,7 @@ void prefetch(world& w) {
     w.text.call(
         r, fmt::format("cuMemPrefetchAsync({}, {}, {}, {})", in->name, length, device, s.name));
   } else {
-    const CUmemLocation to = any_location(w);
+    const CUmemLocation to = any_managed_location(w);
     const unsigned flags = w.d.one_of({0u, 0u, 0u, 0u, 1u});
     const CUresult r = w.driver().cuMemPrefetchAsync_v2(in->address, length, to, flags, s.handle);
     w.text.call(r, fmt::format("cuMemPrefetchAsync_v2({}, {}, {} {}, {}, {})", in->name, length,
@@ -71,7 +71,7 @@ void advise(world& w) {
     return w.text.call(r, fmt::format("cuMemAdvise({}, {}, {}, {})", in->name, length,
                                       static_cast<unsigned>(advice), device));
   }
-  const CUmemLocation to = any_location(w);
+  const CUmemLocation to = any_managed_location(w);
   const CUresult r = w.driver().cuMemAdvise_v2(in->address, length, advice, to);
   w.text.call(r, fmt::format("cuMemAdvise_v2({}, {}, {}, {} {})", in->name, length,
                              static_cast<unsigned>(advice), static_cast<unsigned>(to.type), to.id));
@@ -94,7 +94,7 @@ void attach(world& w) {
 }  // namespace
 
 std::span<const action> managed_actions() {
-  static constexpr action all[] = {{2, allocate}, {2, prefetch}, {2, advise}, {1, attach}};
+  static constexpr action all[] = {{2, allocate_managed}, {2, prefetch}, {2, advise}, {1, attach}};
   return all;
 }
 

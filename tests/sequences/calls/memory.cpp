@@ -8,13 +8,13 @@ namespace weir::sequences {
 namespace {
 
 // Some sizes are impossible; the second exceeds any device.
-std::size_t any_size(world& w) {
+std::size_t any_block_size(world& w) {
   return w.d.one_of<std::size_t>(
       {1, 3, 64, 255, 256, 512, 1000, 4096, 5000, 16384, 65536, 0, std::size_t{1} << 50});
 }
 
-void allocate(world& w) {
-  const std::size_t size = any_size(w);
+void allocate_memory(world& w) {
+  const std::size_t size = any_block_size(w);
   const bool nowhere = w.d.one_in(32) || is_full(w);
   CUdeviceptr made = 0;
   const CUresult r = w.driver().cuMemAlloc_v2(nowhere ? nullptr : &made, size);
@@ -42,7 +42,7 @@ void allocate_pitched(world& w) {
 }
 
 // Frees any memory at any address: only the start of device memory is accepted.
-void release(world& w) {
+void release_memory(world& w) {
   block* const in = any_block(w);
   if (in == nullptr) return w.text.call(w.driver().cuMemFree_v2(0), "cuMemFree(0)");
   const std::size_t offset = w.d.one_in(8) ? in->size / 2 : 0;
@@ -89,8 +89,9 @@ void look(world& w) {
 }  // namespace
 
 std::span<const action> memory_actions() {
-  static constexpr action all[] = {{10, allocate},     {3, allocate_pitched}, {7, release},
-                                   {3, address_range}, {1, information},      {6, look}};
+  static constexpr action all[] = {{10, allocate_memory}, {3, allocate_pitched},
+                                   {7, release_memory},   {3, address_range},
+                                   {1, information},      {6, look}};
   return all;
 }
 

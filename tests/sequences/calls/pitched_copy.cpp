@@ -57,7 +57,7 @@ std::string text_of_side(const side& s) {
                      s.height, s.x, s.y, s.z);
 }
 
-bool choose(world& w, unsigned dimensions, box_copy& c) {
+bool choose_box(world& w, unsigned dimensions, box_copy& c) {
   block* const to = any_block(w);
   block* const from = to == nullptr ? nullptr : any_block(w, to);
   if (from == nullptr) return false;
@@ -118,9 +118,9 @@ void make(world& w, const box_copy& c, const char* name, const chosen_stream& s,
   record_use(w, *c.from.in, s);
 }
 
-void rectangle(world& w) {
+void copy_rectangle(world& w) {
   box_copy c;
-  if (!choose(w, 2, c)) return;
+  if (!choose_box(w, 2, c)) return;
   const auto copy = described<CUDA_MEMCPY2D>(c);
   const chosen_stream s = w.d.below(2) == 0 ? any_stream(w) : chosen_stream{};
   switch (w.d.below(3)) {
@@ -136,7 +136,7 @@ void rectangle(world& w) {
 
 void box(world& w) {
   box_copy c;
-  if (!choose(w, 3, c)) return;
+  if (!choose_box(w, 3, c)) return;
   auto copy = described<CUDA_MEMCPY3D>(c);
   if (w.d.one_in(24)) copy.srcLOD = 1;
   if (w.d.one_in(24)) copy.dstLOD = 1;
@@ -149,7 +149,7 @@ void box(world& w) {
 
 void peer_box(world& w) {
   box_copy c;
-  if (!choose(w, 3, c)) return;
+  if (!choose_box(w, 3, c)) return;
   auto copy = described<CUDA_MEMCPY3D_PEER>(c);
   copy.srcContext = any_context(w);
   copy.dstContext = any_context(w);
@@ -164,7 +164,7 @@ void peer_box(world& w) {
 }  // namespace
 
 std::span<const action> pitched_copy_actions() {
-  static constexpr action all[] = {{8, rectangle}, {5, box}, {2, peer_box}};
+  static constexpr action all[] = {{8, copy_rectangle}, {5, box}, {2, peer_box}};
   return all;
 }
 

@@ -19,7 +19,7 @@ union value {
 };
 
 // Excludes the P2P tokens (5), which need a kernel module.
-CUpointer_attribute any_attribute(world& w) {
+CUpointer_attribute any_pointer_attribute(world& w) {
   static constexpr unsigned known[] = {1,  2,  3,  4,  6,  7,  8,  9,  10, 11,
                                        12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
   return static_cast<CUpointer_attribute>(w.d.one_in(16) ? w.d.one_of({0u, 99u})
@@ -27,7 +27,7 @@ CUpointer_attribute any_attribute(world& w) {
 }
 
 // Omits what a driver may choose freely: ids, mapping sizes, capabilities of the machine.
-std::string value_text(const world& w, CUpointer_attribute attribute, const value& v) {
+std::string pointer_value_text(const world& w, CUpointer_attribute attribute, const value& v) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return name_of(w, v.context);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -57,16 +57,16 @@ std::pair<CUdeviceptr, std::string> any_address(world& w) {
   return {address, where(w, address)};
 }
 
-void get(world& w) {
+void get_pointer_attribute(world& w) {
   const auto [address, name] = any_address(w);
-  const CUpointer_attribute attribute = any_attribute(w);
+  const CUpointer_attribute attribute = any_pointer_attribute(w);
   value v;
   std::memset(&v, 0, sizeof v);
   const CUresult r =
       w.driver().cuPointerGetAttribute(w.d.one_in(32) ? nullptr : &v, attribute, address);
   w.text.call(r,
               fmt::format("cuPointerGetAttribute({}, {})", static_cast<unsigned>(attribute), name),
-              r == CUDA_SUCCESS ? value_text(w, attribute, v) : "");
+              r == CUDA_SUCCESS ? pointer_value_text(w, attribute, v) : "");
 }
 
 void get_many(world& w) {
@@ -78,7 +78,7 @@ void get_many(world& w) {
   std::memset(values, 0, sizeof values);
   std::string list;
   for (unsigned i = 0; i < 4; ++i) {
-    attributes[i] = any_attribute(w);
+    attributes[i] = any_pointer_attribute(w);
     outputs[i] = &values[i];
     if (i < count) list += fmt::format("{} ", static_cast<unsigned>(attributes[i]));
   }
@@ -86,14 +86,14 @@ void get_many(world& w) {
                                                        w.d.one_in(32) ? nullptr : outputs, address);
   std::string all;
   for (unsigned i = 0; r == CUDA_SUCCESS && i < count; ++i)
-    all += fmt::format("[{}]", value_text(w, attributes[i], values[i]));
+    all += fmt::format("[{}]", pointer_value_text(w, attributes[i], values[i]));
   w.text.call(r, fmt::format("cuPointerGetAttributes({}{})", list, name), all);
 }
 
-void set(world& w) {
+void set_pointer_attribute(world& w) {
   const auto [address, name] = any_address(w);
   const CUpointer_attribute attribute =
-      w.d.one_in(4) ? any_attribute(w) : CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+      w.d.one_in(4) ? any_pointer_attribute(w) : CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
   const unsigned on = w.d.below(3);
   const CUresult r =
       w.driver().cuPointerSetAttribute(w.d.one_in(16) ? nullptr : &on, attribute, address);
@@ -104,7 +104,8 @@ void set(world& w) {
 }  // namespace
 
 std::span<const action> pointer_actions() {
-  static constexpr action all[] = {{10, get}, {4, get_many}, {2, set}};
+  static constexpr action all[] = {
+      {10, get_pointer_attribute}, {4, get_many}, {2, set_pointer_attribute}};
   return all;
 }
 

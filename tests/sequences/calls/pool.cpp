@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t max_pools = 2;
 
-void create(world& w) {
+void create_pool(world& w) {
   CUmemPoolProps props;
   std::memset(&props, 0, sizeof props);
   props.allocType = static_cast<CUmemAllocationType>(w.d.one_of({1u, 1u, 1u, 1u, 1u, 0u, 99u}));
@@ -34,7 +34,7 @@ void create(world& w) {
       name);
 }
 
-void destroy(world& w) {
+void destroy_pool(world& w) {
   const CUmemoryPool pool = any_pool(w);
   const std::string name = name_of(w, pool);
   if (!sync_all(w)) return;
@@ -50,7 +50,7 @@ void destroy(world& w) {
                 fmt::format("cuMemPoolTrimTo({}, gone)", name));
 }
 
-void allocate(world& w) {
+void allocate_from_pool(world& w) {
   const chosen_stream s = any_stream(w);
   const std::size_t size = w.d.one_of<std::size_t>(
       {1, 64, 100, 512, 4096, 5000, 65536, 100000, 0, std::size_t{1} << 50});
@@ -75,7 +75,7 @@ void allocate(world& w) {
   w.text.call(r, call, name);
 }
 
-void release(world& w) {
+void release_to_pool(world& w) {
   block* const in = any_block(w);
   const chosen_stream s = any_stream(w);
   if (in == nullptr)
@@ -140,14 +140,14 @@ void set_attribute(world& w) {
                      static_cast<unsigned>(attribute), value));
 }
 
-CUmemLocation any_location(world& w) {
+CUmemLocation any_pool_location(world& w) {
   return {.type = static_cast<CUmemLocationType>(w.d.one_of({1u, 1u, 1u, 2u, 3u, 0u, 99u})),
           .id = w.d.one_of({0, 0, 0, 0, -1, 64})};
 }
 
 void get_access(world& w) {
   const CUmemoryPool pool = any_pool(w);
-  CUmemLocation location = any_location(w);
+  CUmemLocation location = any_pool_location(w);
   auto flags = static_cast<CUmemAccess_flags>(99);
   const CUresult r = w.driver().cuMemPoolGetAccess(w.d.one_in(32) ? nullptr : &flags, pool,
                                                    w.d.one_in(32) ? nullptr : &location);
@@ -163,7 +163,7 @@ void set_access(world& w) {
   CUmemAccessDesc access[2];
   std::string list;
   for (CUmemAccessDesc& one : access) {
-    one = {.location = any_location(w),
+    one = {.location = any_pool_location(w),
            .flags = static_cast<CUmemAccess_flags>(w.d.one_of({3u, 3u, 1u, 0u, 2u}))};
     list += fmt::format(", {} {} {}", static_cast<unsigned>(one.location.type), one.location.id,
                         static_cast<unsigned>(one.flags));
@@ -197,7 +197,7 @@ void current_pool(world& w) {
 }
 
 void pool_of_location(world& w) {
-  CUmemLocation location = any_location(w);
+  CUmemLocation location = any_pool_location(w);
   const auto type = static_cast<CUmemAllocationType>(w.d.one_of({1u, 1u, 1u, 0u, 99u}));
   CUmemoryPool pool = nullptr;
   const bool fallback = w.d.below(2) == 1;
@@ -216,9 +216,9 @@ void pool_of_location(world& w) {
 
 std::span<const action> pool_actions() {
   static constexpr action all[] = {
-      {3, create},     {2, destroy},       {10, allocate},        {8, release},
-      {2, trim},       {5, get_attribute}, {4, set_attribute},    {1, get_access},
-      {1, set_access}, {2, current_pool},  {1, pool_of_location},
+      {3, create_pool}, {2, destroy_pool},  {10, allocate_from_pool}, {8, release_to_pool},
+      {2, trim},        {5, get_attribute}, {4, set_attribute},       {1, get_access},
+      {1, set_access},  {2, current_pool},  {1, pool_of_location},
   };
   return all;
 }

@@ -14,7 +14,7 @@ struct set_of {
   chosen_stream s;
 };
 
-bool choose(world& w, set_of& c) {
+bool choose_set(world& w, set_of& c) {
   block* const in = any_block(w);
   if (in == nullptr) return false;
   c.part = any_range(w, *in);
@@ -30,7 +30,7 @@ bool choose(world& w, set_of& c) {
 
 void line(world& w) {
   set_of c;
-  if (!choose(w, c)) return;
+  if (!choose_set(w, c)) return;
   const driver_table& d = w.driver();
   const CUdeviceptr to = c.part.address;
   const auto byte = static_cast<unsigned char>(c.value);
@@ -51,9 +51,9 @@ void line(world& w) {
 }
 
 // The rectangle lies inside the block; a pitch may be odd, 0 or too small.
-void rectangle(world& w) {
+void set_rectangle(world& w) {
   set_of c;
-  if (!choose(w, c)) return;
+  if (!choose_set(w, c)) return;
   const std::size_t room =
       c.part.in->size -
       (c.part.address >= c.part.in->address ? c.part.address - c.part.in->address : 0);
@@ -86,7 +86,7 @@ void rectangle(world& w) {
 }  // namespace
 
 std::span<const action> set_actions() {
-  static constexpr action all[] = {{12, line}, {6, rectangle}};
+  static constexpr action all[] = {{12, line}, {6, set_rectangle}};
   return all;
 }
 

@@ -17,7 +17,7 @@ std::string add(world& w, CUstream made, unsigned flags) {
   return w.streams.back().name;
 }
 
-void create(world& w) {
+void create_stream(world& w) {
   const unsigned flags = w.d.one_of({0u, 1u, 1u, 1u, 0u, 1u, 2u, 3u, 0x80000000u});
   const bool full = live_indices(w.streams).size() >= max_streams, nowhere = full || w.d.one_in(32);
   CUstream made = nullptr;
@@ -36,7 +36,7 @@ void create_with_priority(world& w) {
               r == CUDA_SUCCESS ? add(w, made, flags) : "");
 }
 
-void destroy(world& w) {
+void destroy_stream(world& w) {
   const chosen_stream s = w.d.one_in(8) ? any_stream(w) : made_stream(w);
   if (s.number >= 0) {
     for (block& one : w.blocks) {
@@ -49,7 +49,7 @@ void destroy(world& w) {
     w.streams[static_cast<std::size_t>(s.number)].live = false;
 }
 
-void get_flags(world& w) {
+void get_stream_flags(world& w) {
   const chosen_stream s = any_stream(w);
   const bool nowhere = w.d.one_in(32);
   unsigned flags = 99;
@@ -66,7 +66,7 @@ void get_priority(world& w) {
 }
 
 // Records an id as the number of the first stream that had it, which shows which streams are equal.
-void get_id(world& w) {
+void get_stream_id(world& w) {
   const chosen_stream s = any_stream(w);
   unsigned long long id = 0;
   const CUresult r = w.driver().cuStreamGetId(s.handle, w.d.one_in(32) ? nullptr : &id);
@@ -91,7 +91,7 @@ void get_context(world& w) {
               name_of(w, context) + (green != nullptr ? " green" : ""));
 }
 
-void get_device(world& w) {
+void get_stream_device(world& w) {
   const chosen_stream s = any_stream(w);
   CUdevice device = -1;
   const CUresult r = w.driver().cuStreamGetDevice(s.handle, w.d.one_in(32) ? nullptr : &device);
@@ -105,7 +105,7 @@ void query(world& w) {
   w.text.call(w.driver().cuStreamQuery(s.handle), fmt::format("cuStreamQuery({})", s.name));
 }
 
-void synchronize(world& w) {
+void synchronize_stream(world& w) {
   const chosen_stream s = any_stream(w);
   w.text.call(w.driver().cuStreamSynchronize(s.handle),
               fmt::format("cuStreamSynchronize({})", s.name));
@@ -123,10 +123,9 @@ void is_capturing(world& w) {
 
 std::span<const action> stream_actions() {
   static constexpr action all[] = {
-      {14, create},     {8, create_with_priority}, {8, destroy},
-      {3, get_flags},   {3, get_priority},         {3, get_id},
-      {3, get_context}, {2, get_device},           {3, query},
-      {6, synchronize}, {1, is_capturing},
+      {14, create_stream}, {8, create_with_priority}, {8, destroy_stream}, {3, get_stream_flags},
+      {3, get_priority},   {3, get_stream_id},        {3, get_context},    {2, get_stream_device},
+      {3, query},          {6, synchronize_stream},   {1, is_capturing},
   };
   return all;
 }

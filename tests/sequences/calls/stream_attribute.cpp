@@ -9,7 +9,7 @@ namespace {
 
 constexpr CUstreamAttrID none = static_cast<CUstreamAttrID>(99);
 
-CUstreamAttrID any_attribute(world& w) {
+CUstreamAttrID any_stream_attribute(world& w) {
   return w.d.one_of({CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
                      CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, CU_LAUNCH_ATTRIBUTE_PRIORITY,
                      CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
@@ -19,7 +19,8 @@ CUstreamAttrID any_attribute(world& w) {
                      CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, none});
 }
 
-std::string value_text(const world& w, CUstreamAttrID attribute, const CUstreamAttrValue& value) {
+std::string stream_value_text(const world& w, CUstreamAttrID attribute,
+                              const CUstreamAttrValue& value) {
   switch (attribute) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: {
       const CUaccessPolicyWindow& window = value.accessPolicyWindow;
@@ -80,30 +81,31 @@ CUstreamAttrValue any_value(world& w, CUstreamAttrID attribute) {
   return value;
 }
 
-void get(world& w) {
+void get_stream_attribute(world& w) {
   const chosen_stream s = made_stream(w);
   if (s.number < 0) return;
-  const CUstreamAttrID attribute = any_attribute(w);
+  const CUstreamAttrID attribute = any_stream_attribute(w);
   CUstreamAttrValue value;
   std::memset(&value, 0, sizeof value);
   const CUresult r = w.driver().cuStreamGetAttribute(s.handle, attribute, &value);
   w.text.call(r,
               fmt::format("cuStreamGetAttribute({}, {})", s.name, static_cast<unsigned>(attribute)),
-              r == CUDA_SUCCESS ? value_text(w, attribute, value) : "");
+              r == CUDA_SUCCESS ? stream_value_text(w, attribute, value) : "");
 }
 
 // Only for the sequence's own streams: a default stream would keep the value for later sequences.
-void set(world& w) {
+void set_stream_attribute(world& w) {
   const chosen_stream s = made_stream(w);
   if (s.number < 0) return;
-  const CUstreamAttrID attribute = any_attribute(w);
+  const CUstreamAttrID attribute = any_stream_attribute(w);
   const CUstreamAttrValue value = any_value(w, attribute);
   const CUresult r = w.driver().cuStreamSetAttribute(s.handle, attribute, &value);
-  w.text.call(r, fmt::format("cuStreamSetAttribute({}, {}, {})", s.name,
-                             static_cast<unsigned>(attribute), value_text(w, attribute, value)));
+  w.text.call(
+      r, fmt::format("cuStreamSetAttribute({}, {}, {})", s.name, static_cast<unsigned>(attribute),
+                     stream_value_text(w, attribute, value)));
 }
 
-void copy(world& w) {
+void copy_stream_attributes(world& w) {
   const chosen_stream to = made_stream(w), from = made_stream(w);
   if (to.number < 0 || from.number < 0) return;
   w.text.call(w.driver().cuStreamCopyAttributes(to.handle, from.handle),
@@ -113,7 +115,8 @@ void copy(world& w) {
 }  // namespace
 
 std::span<const action> stream_attribute_actions() {
-  static constexpr action all[] = {{5, get}, {6, set}, {2, copy}};
+  static constexpr action all[] = {
+      {5, get_stream_attribute}, {6, set_stream_attribute}, {2, copy_stream_attributes}};
   return all;
 }
 

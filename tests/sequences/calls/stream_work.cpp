@@ -22,7 +22,7 @@ host_log::label* label_for(world& w, const chosen_stream& s) {
                                        w.thread, w.per_thread_form ? "o" : ""));
 }
 
-void host_function(world& w) {
+void launch_host_function(world& w) {
   const chosen_stream s = any_stream(w);
   const bool nothing = w.d.one_in(16);
   host_log::label* const label = label_for(w, s);
@@ -52,7 +52,7 @@ void record_host_log(world& w) {
 
 std::span<const action> stream_work_actions() {
   static constexpr action all[] = {
-      {10, wait_event}, {6, host_function}, {4, callback}, {2, record_host_log}};
+      {10, wait_event}, {6, launch_host_function}, {4, callback}, {2, record_host_log}};
   return all;
 }
 

@@ -18,7 +18,7 @@ struct word_of {
   bool can_wait = true;
 };
 
-bool choose(world& w, word_of& c) {
+bool choose_word(world& w, word_of& c) {
   c.in = any_block(w);
   if (c.in == nullptr || c.in->size < 16) return false;
   // The driver accepts a write to memory that is read-only for the device, and the device then
@@ -39,13 +39,13 @@ void sync_if_wild(world& w) {
   if (w.wild()) sync_all(w);
 }
 
-CUresult write(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
+CUresult write_value(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
   return c.wide ? w.driver().cuStreamWriteValue64_v2(c.s.handle, c.address, value, flags)
                 : w.driver().cuStreamWriteValue32_v2(c.s.handle, c.address,
                                                      static_cast<std::uint32_t>(value), flags);
 }
 
-CUresult wait(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
+CUresult wait_for_value(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
   return c.wide ? w.driver().cuStreamWaitValue64_v2(c.s.handle, c.address, value, flags)
                 : w.driver().cuStreamWaitValue32_v2(c.s.handle, c.address,
                                                     static_cast<std::uint32_t>(value), flags);
@@ -53,27 +53,28 @@ CUresult wait(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
 
 void write_and_wait(world& w) {
   word_of c;
-  if (!choose(w, c)) return;
+  if (!choose_word(w, c)) return;
   const unsigned flags = w.d.one_of({0u, 0u, 0u, 1u, 2u, 0x80000000u});
   const std::uint64_t value = w.d.one_of<std::uint64_t>({1, 7, 0x80000000, 0x123456789abcdef0});
   const char* const bits = c.wide ? "64" : "32";
-  const CUresult wrote = write(w, c, value, flags);
+  const CUresult wrote = write_value(w, c, value, flags);
   w.text.call(wrote, fmt::format("cuStreamWriteValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name,
                                  c.name, value, flags));
   if (wrote == CUDA_SUCCESS && w.d.below(2) == 0 && c.can_wait) {
     // Equal; greater or equal; AND is not 0; NOR is not 0.
     const unsigned how = w.d.one_of({1u, 0u, 2u, 3u, 1u, 4u, 8u, 0x40000001u});
     const std::uint64_t expected = (how & 7) == 3 ? 0 : value;
-    w.text.call(wait(w, c, expected, how), fmt::format("cuStreamWaitValue{}({}, {}, {:#x}, {:#x})",
-                                                       bits, c.s.name, c.name, expected, how));
+    w.text.call(wait_for_value(w, c, expected, how),
+                fmt::format("cuStreamWaitValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name, c.name,
+                            expected, how));
     sync_if_wild(w);
   }
   record_use(w, *c.in, c.s);
 }
 
-void batch(world& w) {
+void value_batch(world& w) {
   word_of c;
-  if (!choose(w, c)) return;
+  if (!choose_word(w, c)) return;
   CUstreamBatchMemOpParams ops[4];
   std::memset(ops, 0, sizeof ops);
   const unsigned count = w.d.below(5);
@@ -108,7 +109,7 @@ void batch(world& w) {
 }  // namespace
 
 std::span<const action> value_actions() {
-  static constexpr action all[] = {{6, write_and_wait}, {2, batch}};
+  static constexpr action all[] = {{6, write_and_wait}, {2, value_batch}};
   return all;
 }
 

@@ -17,12 +17,12 @@ void begin_capture(world& w) {
               fmt::format("cuStreamBeginCapture({})", s.name));
 }
 
-CUgraph any_graph(world& w) {
+CUgraph any_graph_handle(world& w) {
   if (w.graphs.empty() || w.d.one_in(8)) return reinterpret_cast<CUgraph>(any_stream(w).handle);
   return w.graphs[w.d.below(static_cast<unsigned>(w.graphs.size()))].handle;
 }
 
-CUgraphExec any_exec(world& w) {
+CUgraphExec any_exec_handle(world& w) {
   if (w.execs.empty() || w.d.one_in(8)) return reinterpret_cast<CUgraphExec>(any_event(w).handle);
   return w.execs[w.d.below(static_cast<unsigned>(w.execs.size()))].handle;
 }
@@ -39,7 +39,7 @@ void begin_capture_to_graph(world& w) {
   const chosen_stream s = any_stream(w);
   const CUgraphNode node = any_node(w);
   const CUresult r = w.driver().cuStreamBeginCaptureToGraph(
-      s.handle, any_graph(w), w.d.one_in(8) ? nullptr : &node, nullptr, w.d.below(2),
+      s.handle, any_graph_handle(w), w.d.one_in(8) ? nullptr : &node, nullptr, w.d.below(2),
       static_cast<CUstreamCaptureMode>(w.d.below(4)));
   w.text.call(r, fmt::format("cuStreamBeginCaptureToGraph({})", s.name));
 }
@@ -79,7 +79,7 @@ void edges(world& w) {
   const auto call =
       add ? w.driver().cuGraphAddDependencies_v2 : w.driver().cuGraphRemoveDependencies_v2;
   const CUresult r =
-      call(any_graph(w), w.d.one_in(16) ? nullptr : &from, &to, nullptr, w.d.below(2));
+      call(any_graph_handle(w), w.d.one_in(16) ? nullptr : &from, &to, nullptr, w.d.below(2));
   w.text.call(r, add ? "cuGraphAddDependencies" : "cuGraphRemoveDependencies");
 }
 
@@ -105,13 +105,13 @@ void node_calls(world& w) {
       return w.text.call(d.cuGraphNodeGetDependentNodes_v2(node, nullptr, nullptr, &count),
                          "cuGraphNodeGetDependentNodes");
     case 4:
-      return w.text.call(d.cuGraphNodeGetEnabled(any_exec(w), node, &enabled),
+      return w.text.call(d.cuGraphNodeGetEnabled(any_exec_handle(w), node, &enabled),
                          "cuGraphNodeGetEnabled");
     case 5:
-      return w.text.call(d.cuGraphNodeSetEnabled(any_exec(w), node, w.d.below(3)),
+      return w.text.call(d.cuGraphNodeSetEnabled(any_exec_handle(w), node, w.d.below(3)),
                          "cuGraphNodeSetEnabled");
     case 6:
-      return w.text.call(d.cuGraphNodeFindInClone(nodes, node, any_graph(w)),
+      return w.text.call(d.cuGraphNodeFindInClone(nodes, node, any_graph_handle(w)),
                          "cuGraphNodeFindInClone");
     case 7:
       return w.text.call(d.cuGraphEventRecordNodeGetEvent(node, &event),
@@ -130,7 +130,8 @@ void node_calls(world& w) {
 
 void child(world& w) {
   CUgraphNode made = nullptr;
-  w.text.call(w.driver().cuGraphAddChildGraphNode(&made, any_graph(w), nullptr, 0, any_graph(w)),
+  w.text.call(w.driver().cuGraphAddChildGraphNode(&made, any_graph_handle(w), nullptr, 0,
+                                                  any_graph_handle(w)),
               "cuGraphAddChildGraphNode");
 }
 
@@ -142,17 +143,20 @@ void graph_calls(world& w) {
   std::size_t count = w.d.below(4);
   CUgraphNode nodes[4];
   switch (w.d.below(6)) {
-    case 0: return w.text.call(d.cuGraphDestroy(any_graph(w)), "cuGraphDestroy");
-    case 1: return w.text.call(d.cuGraphExecDestroy(any_exec(w)), "cuGraphExecDestroy");
+    case 0: return w.text.call(d.cuGraphDestroy(any_graph_handle(w)), "cuGraphDestroy");
+    case 1: return w.text.call(d.cuGraphExecDestroy(any_exec_handle(w)), "cuGraphExecDestroy");
     case 2:
-      return w.text.call(
-          d.cuGraphExecUpdate_v2(any_exec(w), any_graph(w), w.d.one_in(8) ? nullptr : &info),
-          "cuGraphExecUpdate");
-    case 3: return w.text.call(d.cuGraphLaunch(any_exec(w), any_stream(w).handle), "cuGraphLaunch");
+      return w.text.call(d.cuGraphExecUpdate_v2(any_exec_handle(w), any_graph_handle(w),
+                                                w.d.one_in(8) ? nullptr : &info),
+                         "cuGraphExecUpdate");
+    case 3:
+      return w.text.call(d.cuGraphLaunch(any_exec_handle(w), any_stream(w).handle),
+                         "cuGraphLaunch");
     case 4:
-      return w.text.call(d.cuGraphGetRootNodes(any_graph(w), nodes, &count), "cuGraphGetRootNodes");
+      return w.text.call(d.cuGraphGetRootNodes(any_graph_handle(w), nodes, &count),
+                         "cuGraphGetRootNodes");
     default: {
-      const CUresult r = d.cuGraphInstantiateWithFlags(&exec, any_graph(w), w.d.below(16));
+      const CUresult r = d.cuGraphInstantiateWithFlags(&exec, any_graph_handle(w), w.d.below(16));
       if (r == CUDA_SUCCESS)
         w.execs.push_back({.handle = exec, .name = fmt::format("x{}", w.execs.size())});
       return w.text.call(r, "cuGraphInstantiateWithFlags");
@@ -242,7 +246,7 @@ void user_objects(world& w) {
   const CUresult r = d.cuUserObjectCreate(&object, &destroyed, destroy, w.d.below(3), w.d.below(2));
   w.text.call(r, "cuUserObjectCreate");
   if (r != CUDA_SUCCESS) return;
-  w.text.call(d.cuGraphRetainUserObject(any_graph(w), object, w.d.below(3), w.d.below(3)),
+  w.text.call(d.cuGraphRetainUserObject(any_graph_handle(w), object, w.d.below(3), w.d.below(3)),
               "cuGraphRetainUserObject");
   for (unsigned i = w.d.below(3); i < 3; ++i)
     w.text.call(d.cuUserObjectRelease(object, 1), "cuUserObjectRelease");

@@ -55,7 +55,7 @@ graph graph_scenario::build_by_hand(const settings& now) {
   const copy_node out =
       g.add(copy_parameters{box(box_.data()), box(results_.data() + result_offset::volume)}, {in});
   const allocation_node allocation =
-      g.add(allocation_parameters::of<value>(gpu_, result_offset::allocated_size));
+      g.add(allocation_parameters::for_elements<value>(gpu_, result_offset::allocated_size));
   const std::span<value> memory = allocation.memory<value>();
   const fill_node filled =
       tagged(g.add(fill_parameters{memory, now.allocated}, {allocation}), "allocated");

@@ -113,8 +113,8 @@ class WEIR_EXPORT conditional_parameters {
   using node_type = conditional_node;
 
  protected:
-  conditional_parameters(condition by, conditional_kind type, unsigned bodies) noexcept
-      : condition_{by}, type_{type}, bodies_{bodies} {}
+  conditional_parameters(condition predicate, conditional_kind type, unsigned bodies) noexcept
+      : condition_{predicate}, type_{type}, bodies_{bodies} {}
 
  private:
   friend struct node_access;
@@ -136,8 +136,8 @@ class WEIR_EXPORT conditional_parameters {
 class if_parameters : public detail::conditional_parameters {
  public:
   /// Describes a node that reads this condition.
-  explicit if_parameters(condition by) noexcept
-      : conditional_parameters{by, conditional_kind::if_nonzero, 1} {}
+  explicit if_parameters(condition predicate) noexcept
+      : conditional_parameters{predicate, conditional_kind::if_nonzero, 1} {}
 };
 
 /// Describes a node with two bodies: body(0) runs if the condition is not 0, else body(1). The
@@ -147,8 +147,8 @@ class if_parameters : public detail::conditional_parameters {
 class if_else_parameters : public detail::conditional_parameters {
  public:
   /// Describes a node that reads this condition.
-  explicit if_else_parameters(condition by) noexcept
-      : conditional_parameters{by, conditional_kind::if_nonzero, 2} {}
+  explicit if_else_parameters(condition predicate) noexcept
+      : conditional_parameters{predicate, conditional_kind::if_nonzero, 2} {}
 };
 
 /// Describes a node with one body that runs while the condition is not 0, possibly zero times. A
@@ -158,8 +158,8 @@ class if_else_parameters : public detail::conditional_parameters {
 class while_parameters : public detail::conditional_parameters {
  public:
   /// Describes a node that reads this condition.
-  explicit while_parameters(condition by) noexcept
-      : conditional_parameters{by, conditional_kind::while_nonzero, 1} {}
+  explicit while_parameters(condition predicate) noexcept
+      : conditional_parameters{predicate, conditional_kind::while_nonzero, 1} {}
 };
 
 /// Describes a node with `cases` bodies; the condition is the number of the body that runs.
@@ -168,8 +168,8 @@ class while_parameters : public detail::conditional_parameters {
 class switch_parameters : public detail::conditional_parameters {
  public:
   /// Describes a node that reads this condition, with `cases` bodies.
-  switch_parameters(condition by, unsigned cases) noexcept
-      : conditional_parameters{by, conditional_kind::switch_number, cases} {}
+  switch_parameters(condition predicate, unsigned cases) noexcept
+      : conditional_parameters{predicate, conditional_kind::switch_number, cases} {}
 };
 
 }  // namespace weir

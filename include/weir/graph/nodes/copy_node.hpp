@@ -20,9 +20,9 @@ namespace weir {
 class copy_parameters;
 
 /// A node that copies between any two memories. copy() becomes such a node in a capture.
-class WEIR_EXPORT copy_node : public detail::typed_node<node_kind::copy> {
+class WEIR_EXPORT copy_node : public detail::settable_node<node_kind::copy, copy_parameters> {
  public:
-  using typed_node::typed_node;
+  using settable_node::settable_node;
 
   /// Returns the parameters of the node. They share the owners of the node, and keep them if they
   /// are set or added elsewhere. For a node of a clone it has no owners; the clone keeps them until
@@ -30,11 +30,6 @@ class WEIR_EXPORT copy_node : public detail::typed_node<node_kind::copy> {
   ///
   /// Driver: cuGraphMemcpyNodeGetParams.
   [[nodiscard]] copy_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set(). The graph releases the owners of the old parameters.
-  ///
-  /// Driver: cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams.
-  void set(const copy_parameters& parameters, call_site at = call_site::current()) const;
 };
 
 /// The source or the target of a copy, as the driver describes it.
@@ -70,40 +65,46 @@ class WEIR_EXPORT copy_parameters {
  public:
   using node_type = copy_node;
 
-  /// Copies all of `from` to the beginning of `to`. Both are types with data() and size() whose
-  /// elements have one trivially copyable type.
-  /// An lvalue must be kept by the caller until no launch uses it. A temporary, or a shared_ptr to
-  /// a range, is kept by the parameters. The driver refuses a copy of zero elements.
+  /// Copies all of `source` to the beginning of `target`. Both are types with data() and size()
+  /// whose elements have one trivially copyable type. An lvalue must be kept by the caller until no
+  /// launch uses it. A temporary, or a shared_ptr to a range, is kept by the parameters. The driver
+  /// refuses a copy of zero elements.
   ///
-  /// Throws: `closed` for closed memory; `invalid_value` if `from` is longer than `to`.
-  template <detail::node_range From, detail::node_range To>
-  copy_parameters(From&& from, To&& to, call_site at = call_site::current())
-      : copy_parameters{detail::memory_of(std::forward<From>(from), at),
-                        detail::memory_of(std::forward<To>(to), at), at} {
-    expect_elements<detail::node_element<From>, detail::node_element<To>>();
+  /// Throws: `closed` for closed memory; `invalid_value` if `source` is longer than `target`.
+  template <detail::node_range Source, detail::node_range Target>
+  copy_parameters(Source&& source, Target&& target, call_site at = call_site::current())
+      : copy_parameters{detail::memory_of(std::forward<Source>(source), at),
+                        detail::memory_of(std::forward<Target>(target), at), at} {
+    require_equal_elements<detail::node_element<Source>, detail::node_element<Target>>();
   }
 
   /// Copies a box of elements to a box of equal size.
   ///
   /// Throws: `invalid_value` if the sizes differ.
   template <class T, class U>
-  copy_parameters(pitched_span<T> from, pitched_span<U> to, call_site at = call_site::current())
-      : copy_parameters{side_of(from), side_of(to), from.width() * sizeof(T), from.height(),
-                        from.depth()} {
-    expect_elements<T, U>();
-    if (from.width() != to.width() || from.height() != to.height() || from.depth() != to.depth())
+  copy_parameters(pitched_span<T> source, pitched_span<U> target,
+                  call_site at = call_site::current())
+      : copy_parameters{side_of(source), side_of(target), source.width() * sizeof(T),
+                        source.height(), source.depth()} {
+    require_equal_elements<T, U>();
+    if (source.width() != target.width() || source.height() != target.height() ||
+        source.depth() != target.depth())
       throw_size_mismatch(at);
   }
 
   /// Copies between sides in the driver's form, arrays included.
-  copy_parameters(const copy_side& from, const copy_side& to, std::size_t width_bytes,
+  copy_parameters(const copy_side& source, const copy_side& target, std::size_t width_bytes,
                   std::size_t height = 1, std::size_t depth = 1) noexcept
-      : from_{from}, to_{to}, width_bytes_{width_bytes}, height_{height}, depth_{depth} {}
+      : source_{source},
+        target_{target},
+        width_bytes_{width_bytes},
+        height_{height},
+        depth_{depth} {}
 
   /// Returns the source.
-  [[nodiscard]] const copy_side& from() const noexcept { return from_; }
+  [[nodiscard]] const copy_side& source() const noexcept { return source_; }
   /// Returns the target.
-  [[nodiscard]] const copy_side& to() const noexcept { return to_; }
+  [[nodiscard]] const copy_side& target() const noexcept { return target_; }
   /// Returns the size of a row in bytes.
   [[nodiscard]] std::size_t width_bytes() const noexcept { return width_bytes_; }
   /// Returns the number of rows.
@@ -114,9 +115,9 @@ class WEIR_EXPORT copy_parameters {
  private:
   friend class copy_node;
   friend struct detail::node_access;
-  copy_parameters(detail::node_memory&& from, detail::node_memory&& to, call_site at);
+  copy_parameters(detail::node_memory&& source, detail::node_memory&& target, call_site at);
   template <class T, class U>
-  static constexpr void expect_elements() noexcept {
+  static constexpr void require_equal_elements() noexcept {
     static_assert(std::same_as<std::remove_const_t<T>, U>,
                   "elements of one type, and the target's are not const");
     static_assert(std::is_trivially_copyable_v<U>);
@@ -136,8 +137,8 @@ class WEIR_EXPORT copy_parameters {
   void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
   [[nodiscard]] detail::owner_list owners() const noexcept { return {owners_, 2}; }
 
-  copy_side from_;
-  copy_side to_;
+  copy_side source_;
+  copy_side target_;
   std::size_t width_bytes_;
   std::size_t height_;
   std::size_t depth_;

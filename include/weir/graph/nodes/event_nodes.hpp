@@ -15,53 +15,6 @@
 
 namespace weir {
 
-class event_record_parameters;
-class event_wait_parameters;
-
-/// A node that records an event in each launch. Streams, the host and other graphs wait for it like
-/// for any record.
-class WEIR_EXPORT event_record_node : public detail::typed_node<node_kind::event_record> {
- public:
-  using typed_node::typed_node;
-
-  /// Returns the event that the node records.
-  ///
-  /// Driver: cuGraphEventRecordNodeGetEvent.
-  [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
-  /// Returns the parameters of the node. They share the owner of the node, and keep it if they are
-  /// set or added elsewhere.
-  ///
-  /// Driver: cuGraphEventRecordNodeGetEvent.
-  [[nodiscard]] event_record_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set().
-  ///
-  /// Driver: cuGraphEventRecordNodeSetEvent.
-  void set(const event_record_parameters& parameters, call_site at = call_site::current()) const;
-};
-
-/// A node that waits in each launch for the record that the event has when the graph is launched.
-/// An unrecorded event does not delay it.
-class WEIR_EXPORT event_wait_node : public detail::typed_node<node_kind::event_wait> {
- public:
-  using typed_node::typed_node;
-
-  /// Returns the event for which the node waits.
-  ///
-  /// Driver: cuGraphEventWaitNodeGetEvent.
-  [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
-  /// Returns the parameters of the node. They share the owner of the node, and keep it if they are
-  /// set or added elsewhere.
-  ///
-  /// Driver: cuGraphEventWaitNodeGetEvent.
-  [[nodiscard]] event_wait_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set().
-  ///
-  /// Driver: cuGraphEventWaitNodeSetEvent.
-  void set(const event_wait_parameters& parameters, call_site at = call_site::current()) const;
-};
-
 namespace detail {
 
 template <class E>
@@ -83,14 +36,14 @@ class WEIR_EXPORT node_event {
       if (!e) throw_null_pointer(at);
       auto* const owned_event = new keep_alive_box<event_type>{std::forward<E>(e)};
       owner_ = keep_alive_ref{*owned_event};
-      set(*owned_event->held, at);
+      set(*owned_event->value, at);
     } else if constexpr (std::is_lvalue_reference_v<E> ||
                          std::is_trivially_copyable_v<event_type>) {
       set(e, at);
     } else {
       auto* const owned_event = new keep_alive_box<event_type>{std::forward<E>(e)};
       owner_ = keep_alive_ref{*owned_event};
-      set(owned_event->held, at);
+      set(owned_event->value, at);
     }
   }
   [[nodiscard]] event_ref get() const noexcept { return event_; }
@@ -104,64 +57,75 @@ class WEIR_EXPORT node_event {
   keep_alive_ref owner_;
 };
 
+template <node_kind Kind>
+class event_parameters;
+
+/// A node that records an event or waits for one.
+template <node_kind Kind>
+class WEIR_EXPORT event_node : public settable_node<Kind, event_parameters<Kind>> {
+ public:
+  using settable_node<Kind, event_parameters<Kind>>::settable_node;
+
+  /// Returns the event of the node.
+  ///
+  /// Driver: cuGraphEventRecordNodeGetEvent, cuGraphEventWaitNodeGetEvent.
+  [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
+  /// Returns the parameters of the node. They share the owner of the node, and keep it if they are
+  /// set or added elsewhere.
+  ///
+  /// Driver: as event().
+  [[nodiscard]] event_parameters<Kind> parameters(call_site at = call_site::current()) const;
+};
+
+/// The common part of event_record_parameters and event_wait_parameters.
+template <node_kind Kind>
+class WEIR_EXPORT event_parameters {
+ public:
+  using node_type = event_node<Kind>;
+
+  /// Describes a node that records `event` or waits for it.
+  ///
+  /// Throws: `closed` for a closed event; `invalid_value` for a null shared_ptr.
+  template <node_event_argument E>
+  explicit event_parameters(E&& event, call_site at = call_site::current())
+      : event_{std::forward<E>(event), at} {}
+
+  /// Returns the event.
+  [[nodiscard]] event_ref event() const noexcept { return event_.get(); }
+
+ private:
+  friend class event_node<Kind>;
+  friend struct node_access;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] owner_list owners() const noexcept { return event_.owners(); }
+
+  node_event event_;
+};
+
+extern template class event_node<node_kind::event_record>;
+extern template class event_node<node_kind::event_wait>;
+extern template class event_parameters<node_kind::event_record>;
+extern template class event_parameters<node_kind::event_wait>;
+
 }  // namespace detail
+
+/// A node that records an event in each launch. Streams, the host and other graphs wait for it like
+/// for any record.
+using event_record_node = detail::event_node<node_kind::event_record>;
+/// A node that waits in each launch for the record that the event has when the graph is launched.
+/// An unrecorded event does not delay it.
+using event_wait_node = detail::event_node<node_kind::event_wait>;
 
 /// Describes a node that records an event.
 ///
 /// The event is an event, a timed_event or a reference to one. An lvalue must be kept by the caller
 /// until no launch uses it. A temporary, or a shared_ptr to an event, is kept by the graphs and
 /// executables to which the parameters are added or set.
-class WEIR_EXPORT event_record_parameters {
- public:
-  using node_type = event_record_node;
-
-  /// Describes a node that records `event`.
-  ///
-  /// Throws: `closed` for a closed event; `invalid_value` for a null shared_ptr.
-  template <detail::node_event_argument E>
-  explicit event_record_parameters(E&& event, call_site at = call_site::current())
-      : event_{std::forward<E>(event), at} {}
-
-  /// Returns the event.
-  [[nodiscard]] event_ref event() const noexcept { return event_.get(); }
-
- private:
-  friend class event_record_node;
-  friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
-  void set_in_graph(graph_node node, call_site at) const;
-  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
-  [[nodiscard]] detail::owner_list owners() const noexcept { return event_.owners(); }
-
-  detail::node_event event_;
-};
-
+using event_record_parameters = detail::event_parameters<node_kind::event_record>;
 /// Describes a node that waits for an event. The event is owned as in event_record_parameters.
-class WEIR_EXPORT event_wait_parameters {
- public:
-  using node_type = event_wait_node;
-
-  /// Describes a node that waits for `event`.
-  ///
-  /// Throws: `closed` for a closed event; `invalid_value` for a null shared_ptr.
-  template <detail::node_event_argument E>
-  explicit event_wait_parameters(E&& event, call_site at = call_site::current())
-      : event_{std::forward<E>(event), at} {}
-
-  /// Returns the event.
-  [[nodiscard]] event_ref event() const noexcept { return event_.get(); }
-
- private:
-  friend class event_wait_node;
-  friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
-  void set_in_graph(graph_node node, call_site at) const;
-  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
-  [[nodiscard]] detail::owner_list owners() const noexcept { return event_.owners(); }
-
-  detail::node_event event_;
-};
+using event_wait_parameters = detail::event_parameters<node_kind::event_wait>;
 
 }  // namespace weir

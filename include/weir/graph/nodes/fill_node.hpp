@@ -20,9 +20,9 @@ class fill_parameters;
 
 /// A node that sets every element of a memory range to one value. fill() becomes such a node in a
 /// capture.
-class WEIR_EXPORT fill_node : public detail::typed_node<node_kind::fill> {
+class WEIR_EXPORT fill_node : public detail::settable_node<node_kind::fill, fill_parameters> {
  public:
-  using typed_node::typed_node;
+  using settable_node::settable_node;
 
   /// Returns the parameters of the node. They share the owners of the node, and keep them if they
   /// are set or added elsewhere. For a node of a clone it has no owners; the clone keeps them until
@@ -30,11 +30,6 @@ class WEIR_EXPORT fill_node : public detail::typed_node<node_kind::fill> {
   ///
   /// Driver: cuGraphMemsetNodeGetParams.
   [[nodiscard]] fill_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set(). The graph releases the owners of the old parameters.
-  ///
-  /// Driver: cuGraphMemsetNodeSetParams.
-  void set(const fill_parameters& parameters, call_site at = call_site::current()) const;
 };
 
 /// Describes what a fill node does. A plain value; setting it replaces all parameters of the node.
@@ -46,18 +41,18 @@ class WEIR_EXPORT fill_parameters {
  public:
   using node_type = fill_node;
 
-  /// Sets every element of `to`, device-accessible memory with elements of 1, 2 or 4 bytes: a
+  /// Sets every element of `target`, device-accessible memory with elements of 1, 2 or 4 bytes: a
   /// buffer, a pinned_buffer or a std::span.
   /// An lvalue must be kept by the caller until no launch uses it. A temporary, or a shared_ptr to
   /// a range, is kept by the parameters. The driver refuses a fill of zero elements.
   ///
   /// Throws: `closed` for closed memory.
-  template <detail::node_range To>
-  fill_parameters(To&& to, const std::type_identity_t<detail::node_element<To>>& value,
+  template <detail::node_range Target>
+  fill_parameters(Target&& target, const std::type_identity_t<detail::node_element<Target>>& value,
                   call_site at = call_site::current())
-      : memory_{detail::memory_of(std::forward<To>(to), at)},
+      : memory_{detail::memory_of(std::forward<Target>(target), at)},
         value_{detail::bits_of(value)},
-        element_bytes_{element_size<detail::node_element<To>>()},
+        element_bytes_{element_size<detail::node_element<Target>>()},
         width_{memory_.bytes / element_bytes_},
         height_{1} {}
 
@@ -66,10 +61,10 @@ class WEIR_EXPORT fill_parameters {
   ///
   /// Throws: `invalid_value` for slices with rows between them.
   template <class T>
-  fill_parameters(pitched_span<T> to, const std::type_identity_t<T>& value,
+  fill_parameters(pitched_span<T> target, const std::type_identity_t<T>& value,
                   call_site at = call_site::current())
-      : fill_parameters{to.data(),  detail::bits_of(value), element_size<T>(),
-                        to.width(), rows_of(to, at),        to.pitch()} {}
+      : fill_parameters{target.data(),  detail::bits_of(value), element_size<T>(),
+                        target.width(), rows_of(target, at),    target.pitch()} {}
 
   /// Sets `width` elements of `element_bytes` bytes in each of `height` rows. Rows begin `pitch`
   /// bytes apart.

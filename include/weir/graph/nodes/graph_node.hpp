@@ -80,7 +80,7 @@ class WEIR_EXPORT graph_node {
   template <class View>
   requires std::derived_from<View, graph_node>
   [[nodiscard]] View as(call_site at = call_site::current()) const {
-    expect(View::kind(), at);
+    require_kind(View::kind(), at);
     return View{detail::known_kind{}, *this};
   }
 
@@ -107,7 +107,7 @@ class WEIR_EXPORT graph_node {
   }
 
  private:
-  void expect(node_kind kind, call_site at) const;
+  void require_kind(node_kind kind, call_site at) const;
 
   CUgraphNode_st* handle_ = nullptr;
   CUgraph_st* graph_ = nullptr;
@@ -141,10 +141,10 @@ struct edge_data {
   friend constexpr bool operator==(const edge_data&, const edge_data&) noexcept = default;
 };
 
-/// A dependency: `to` runs after `from`.
+/// A dependency: `target` runs after `source`.
 struct graph_edge {
-  graph_node from;
-  graph_node to;
+  graph_node source;
+  graph_node target;
   edge_data data;
 
   friend constexpr bool operator==(const graph_edge&, const graph_edge&) noexcept = default;
@@ -157,7 +157,7 @@ class dependency_list {
   /// Depends on no node.
   constexpr dependency_list() noexcept = default;
   /// Depends on one node.
-  constexpr dependency_list(const graph_node& one) noexcept : first_{&one}, size_{1} {}
+  constexpr dependency_list(const graph_node& node) noexcept : first_{&node}, size_{1} {}
   /// Depends on several nodes, as {a, b}.
   constexpr dependency_list(std::initializer_list<graph_node> nodes) noexcept
       : dependency_list(nodes.begin(), nodes.size()) {}
@@ -232,6 +232,22 @@ struct node_access {
     } else {
       return owners_of(parameters);
     }
+  }
+};
+
+/// A node whose parameters can change after it was added.
+template <node_kind Kind, class Parameters>
+class settable_node : public typed_node<Kind> {
+ public:
+  using typed_node<Kind>::typed_node;
+
+  /// Sets the parameters of the node for executables that are instantiated later. For an existing
+  /// executable use graph_exec::set(). The graph releases the owners of the old parameters.
+  ///
+  /// Driver: the call that sets parameters of this kind of node, such as
+  /// cuGraphMemcpyNodeSetParams.
+  void set(const Parameters& parameters, call_site at = call_site::current()) const {
+    node_access::set_in_graph(parameters, *this, at);
   }
 };
 

@@ -18,19 +18,15 @@ namespace weir {
 class host_function_parameters;
 
 /// A node that runs a host function in each launch. launch_host() becomes such a node in a capture.
-class WEIR_EXPORT host_function_node : public detail::typed_node<node_kind::host_function> {
+class WEIR_EXPORT host_function_node
+    : public detail::settable_node<node_kind::host_function, host_function_parameters> {
  public:
-  using typed_node::typed_node;
+  using settable_node::settable_node;
 
   /// Returns what the node does.
   ///
   /// Driver: cuGraphHostNodeGetParams.
   [[nodiscard]] host_function_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set(). The graph releases the old function.
-  ///
-  /// Driver: cuGraphHostNodeSetParams.
-  void set(const host_function_parameters& parameters, call_site at = call_site::current()) const;
 };
 
 namespace detail {

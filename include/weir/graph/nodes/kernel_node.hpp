@@ -20,20 +20,15 @@ namespace weir {
 class kernel_parameters;
 
 /// A node that runs a kernel in each launch. <<<>>> and launch() become such nodes in a capture.
-class WEIR_EXPORT kernel_node : public detail::typed_node<node_kind::kernel> {
+class WEIR_EXPORT kernel_node : public detail::settable_node<node_kind::kernel, kernel_parameters> {
  public:
-  using typed_node::typed_node;
+  using settable_node::settable_node;
 
   /// Returns what the node does. The arguments belong to the driver; read them until the node is
   /// changed or removed.
   ///
   /// Driver: cuGraphKernelNodeGetParams.
   [[nodiscard]] kernel_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set().
-  ///
-  /// Driver: cuGraphKernelNodeSetParams.
-  void set(const kernel_parameters& parameters, call_site at = call_site::current()) const;
 
   /// Returns the priority of the kernel among kernels that are ready, like a stream's priority.
   ///

@@ -78,8 +78,8 @@ class WEIR_EXPORT allocation_parameters {
 
   /// Describes an allocation of `count` elements of T.
   template <class T>
-  [[nodiscard]] static allocation_parameters of(device gpu, std::size_t count,
-                                                std::span<const device> accessible_from = {}) {
+  [[nodiscard]] static allocation_parameters for_elements(
+      device gpu, std::size_t count, std::span<const device> accessible_from = {}) {
     static_assert(std::is_trivially_copyable_v<T>);
     return {gpu, count * sizeof(T), accessible_from};
   }

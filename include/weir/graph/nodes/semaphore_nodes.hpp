@@ -29,102 +29,74 @@ struct semaphore_value {
   friend bool operator==(const semaphore_value&, const semaphore_value&) = default;
 };
 
-class semaphore_signal_parameters;
-class semaphore_wait_parameters;
+namespace detail {
+
+template <node_kind Kind>
+class semaphore_parameters;
+
+/// A node that signals external semaphores or waits for them.
+template <node_kind Kind>
+class WEIR_EXPORT semaphore_node : public settable_node<Kind, semaphore_parameters<Kind>> {
+ public:
+  using settable_node<Kind, semaphore_parameters<Kind>>::settable_node;
+
+  /// Returns the parameters of the node.
+  ///
+  /// Driver: cuGraphExternalSemaphoresSignalNodeGetParams,
+  /// cuGraphExternalSemaphoresWaitNodeGetParams.
+  [[nodiscard]] semaphore_parameters<Kind> parameters(call_site at = call_site::current()) const;
+};
+
+/// The common part of semaphore_signal_parameters and semaphore_wait_parameters.
+template <node_kind Kind>
+class WEIR_EXPORT semaphore_parameters {
+ public:
+  using node_type = semaphore_node<Kind>;
+
+  /// Describes a node that uses one semaphore.
+  explicit semaphore_parameters(semaphore_value semaphore) : semaphores_{semaphore} {}
+  /// Describes a node that uses several semaphores.
+  explicit semaphore_parameters(std::vector<semaphore_value> semaphores) noexcept
+      : semaphores_{std::move(semaphores)} {}
+
+  /// Returns the semaphores with their values.
+  [[nodiscard]] const std::vector<semaphore_value>& semaphores() const noexcept {
+    return semaphores_;
+  }
+
+ private:
+  friend struct node_access;
+  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
+                                       call_site at) const;
+  void set_in_graph(graph_node node, call_site at) const;
+  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
+
+  std::vector<semaphore_value> semaphores_;
+};
+
+extern template class semaphore_node<node_kind::semaphore_signal>;
+extern template class semaphore_node<node_kind::semaphore_wait>;
+extern template class semaphore_parameters<node_kind::semaphore_signal>;
+extern template class semaphore_parameters<node_kind::semaphore_wait>;
+
+}  // namespace detail
 
 /// A node that signals semaphores in each launch. external_semaphore::signal() becomes such a node
 /// in a capture.
-class WEIR_EXPORT semaphore_signal_node : public detail::typed_node<node_kind::semaphore_signal> {
- public:
-  using typed_node::typed_node;
-
-  /// Returns what the node does.
-  ///
-  /// Driver: cuGraphExternalSemaphoresSignalNodeGetParams.
-  [[nodiscard]] semaphore_signal_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set().
-  ///
-  /// Driver: cuGraphNodeSetParams.
-  void set(const semaphore_signal_parameters& parameters,
-           call_site at = call_site::current()) const;
-};
-
+using semaphore_signal_node = detail::semaphore_node<node_kind::semaphore_signal>;
 /// A node that waits for semaphores in each launch. external_semaphore::wait() becomes such a node
 /// in a capture.
-class WEIR_EXPORT semaphore_wait_node : public detail::typed_node<node_kind::semaphore_wait> {
- public:
-  using typed_node::typed_node;
-
-  /// Returns what the node does.
-  ///
-  /// Driver: cuGraphExternalSemaphoresWaitNodeGetParams.
-  [[nodiscard]] semaphore_wait_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set().
-  ///
-  /// Driver: cuGraphNodeSetParams.
-  void set(const semaphore_wait_parameters& parameters, call_site at = call_site::current()) const;
-};
+using semaphore_wait_node = detail::semaphore_node<node_kind::semaphore_wait>;
 
 /// Describes a node that signals semaphores: {frame, 7}, or {{frame, 7}, {other, 1}}. Every launch
 /// sets a timeline to one value unless the node is changed in between.
 ///
 /// Throws: when added on an embedded device, `not_supported`.
-class WEIR_EXPORT semaphore_signal_parameters {
- public:
-  using node_type = semaphore_signal_node;
-
-  /// Describes a node that signals one semaphore.
-  explicit semaphore_signal_parameters(semaphore_value one) : semaphores_{one} {}
-  /// Describes a node that signals several semaphores.
-  explicit semaphore_signal_parameters(std::vector<semaphore_value> semaphores) noexcept
-      : semaphores_{std::move(semaphores)} {}
-
-  /// Returns the semaphores with their values.
-  [[nodiscard]] const std::vector<semaphore_value>& semaphores() const noexcept {
-    return semaphores_;
-  }
-
- private:
-  friend class semaphore_signal_node;
-  friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
-  void set_in_graph(graph_node node, call_site at) const;
-  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
-
-  std::vector<semaphore_value> semaphores_;
-};
-
+using semaphore_signal_parameters = detail::semaphore_parameters<node_kind::semaphore_signal>;
 /// Describes a node that waits for semaphores: {frame, 7}, or {{frame, 7}, {other, 1}}. Every
 /// launch waits for one value of a timeline unless the node is changed in between.
 ///
 /// Throws: when added on an embedded device, `not_supported`.
-class WEIR_EXPORT semaphore_wait_parameters {
- public:
-  using node_type = semaphore_wait_node;
-
-  /// Describes a node that waits for one semaphore.
-  explicit semaphore_wait_parameters(semaphore_value one) : semaphores_{one} {}
-  /// Describes a node that waits for several semaphores.
-  explicit semaphore_wait_parameters(std::vector<semaphore_value> semaphores) noexcept
-      : semaphores_{std::move(semaphores)} {}
-
-  /// Returns the semaphores with their values.
-  [[nodiscard]] const std::vector<semaphore_value>& semaphores() const noexcept {
-    return semaphores_;
-  }
-
- private:
-  friend class semaphore_wait_node;
-  friend struct detail::node_access;
-  [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* parent_graph, dependency_list dependencies,
-                                       call_site at) const;
-  void set_in_graph(graph_node node, call_site at) const;
-  void set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const;
-
-  std::vector<semaphore_value> semaphores_;
-};
+using semaphore_wait_parameters = detail::semaphore_parameters<node_kind::semaphore_wait>;
 
 }  // namespace weir

@@ -17,19 +17,15 @@ class value_batch_parameters;
 
 /// A node that makes the waits and writes of a value_batch in each launch. value_batch::submit(),
 /// wait_value() and write_value() become such nodes in a capture.
-class WEIR_EXPORT value_batch_node : public detail::typed_node<node_kind::value_batch> {
+class WEIR_EXPORT value_batch_node
+    : public detail::settable_node<node_kind::value_batch, value_batch_parameters> {
  public:
-  using typed_node::typed_node;
+  using settable_node::settable_node;
 
   /// Returns what the node does.
   ///
   /// Driver: cuGraphBatchMemOpNodeGetParams.
   [[nodiscard]] value_batch_parameters parameters(call_site at = call_site::current()) const;
-  /// Sets the parameters of the node for executables that are instantiated later. For an existing
-  /// executable use graph_exec::set().
-  ///
-  /// Driver: cuGraphBatchMemOpNodeSetParams.
-  void set(const value_batch_parameters& parameters, call_site at = call_site::current()) const;
 };
 
 /// Describes a node that runs the waits and writes of a batch, copied here, and the context whose

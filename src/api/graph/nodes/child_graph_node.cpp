@@ -28,12 +28,8 @@ constexpr const char* add_child_call = "cuGraphAddNode";
 
 abi::CUgraph embedded_graph(abi::CUgraphNode node, call_site at) {
   constexpr const char* call = "cuGraphChildGraphNodeGetGraph";
-  return detail::params_of<abi::CUgraph>(
-      graph_node{node}, call,
-      [](abi::CUgraphNode handle, auto* graph) {
-        return driver().cuGraphChildGraphNodeGetGraph(handle, graph);
-      },
-      at);
+  return detail::params_of(graph_node{node}, call,
+                           &detail::driver_table::cuGraphChildGraphNodeGetGraph, at);
 }
 
 // Checks what would crash a driver or be found only at instantiation.

@@ -3,10 +3,10 @@
 #include <weir/core/to_string.hpp>
 #include <weir/graph/nodes/conditional_node.hpp>
 
+#include "api/device/primary_context.hpp"
 #include "api/graph/graph_metadata.hpp"
 #include "api/graph/graph_parts.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/pointer_attributes.hpp"
 
 #include <fmt/format.h>
 
@@ -30,8 +30,8 @@ int driver_version(call_site at) {
   return version;
 }
 
-unsigned long long make(graph_ref owner_graph, std::optional<unsigned> at_launch,
-                        abi::CUcontext context, call_site at) {
+unsigned long long create_handle(graph_ref owner_graph, std::optional<unsigned> at_launch,
+                                 abi::CUcontext context, call_site at) {
   CUgraph_st* const graph = detail::require_open(owner_graph, create_call, at);
   unsigned long long handle = 0;
   check(driver().cuGraphConditionalHandleCreate(
@@ -53,6 +53,17 @@ detail::conditional_metadata metadata_of(conditional_node node, call_site at) {
       at);
 }
 
+// Returns why the driver may refuse a node of this graph that uses the condition.
+std::string invalid_condition_reason(const condition& used_condition, CUgraph_st* graph) {
+  if (detail::is_part_of(graph, used_condition.graph().get())) {
+    return "the condition belongs to another graph, or another node uses it; create a condition of "
+           "this graph, or of one that contains it, for each node";
+  }
+  return fmt::format(
+      "the condition belongs to {}; create a condition of this graph, or of one that contains it",
+      to_string(used_condition.graph()));
+}
+
 }  // namespace
 
 conditional_support conditional_support_of_driver(call_site at) {
@@ -62,11 +73,11 @@ conditional_support conditional_support_of_driver(call_site at) {
 }
 
 condition::condition(graph_ref owner_graph, std::optional<unsigned> at_launch, call_site at)
-    : condition{owner_graph, at_launch, context_ref{detail::default_node_context(at)}, at} {}
+    : condition{owner_graph, at_launch, context_ref{detail::current_or_primary_context(at)}, at} {}
 
 condition::condition(graph_ref owner_graph, std::optional<unsigned> at_launch, context_ref context,
                      call_site at)
-    : handle_{make(owner_graph, at_launch, context.get(), at)},
+    : handle_{create_handle(owner_graph, at_launch, context.get(), at)},
       graph_{owner_graph},
       context_{context} {}
 
@@ -114,16 +125,9 @@ CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* parent_graph,
   CUgraphNode created = nullptr;
   if (const CUresult answer = try_add_node(graph, dependencies, params, {}, created, at);
       answer != CUDA_SUCCESS) {
-    std::string reason =
-        "the condition belongs to another graph, or another node uses it; create a "
-        "condition of this graph, or of one that contains it, for each node";
-    if (!is_part_of(graph, condition_.graph().get()))
-      reason = fmt::format(
-          "the condition belongs to {}; create a condition of this graph, or of one that contains "
-          "it",
-          to_string(condition_.graph()));
-    if (type_ == conditional_kind::switch_number && bodies_ == 0)
-      reason = "the switch has no cases; pass at least one case";
+    std::string reason = type_ == conditional_kind::switch_number && bodies_ == 0
+                             ? "the switch has no cases; pass at least one case"
+                             : invalid_condition_reason(condition_, graph);
     fail_adding(answer, graph, dependencies, node_kind::conditional, std::move(reason), at);
   }
   const std::span bodies{params.conditional.phGraph_out, bodies_};

@@ -3,6 +3,7 @@
 #include <weir/graph/nodes/copy_node.hpp>
 
 #include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
 #include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
 #include "api/graph/pointer_attributes.hpp"
@@ -48,33 +49,33 @@ struct driver_copy {
 };
 
 driver_copy to_driver_params(const copy_parameters& parameters, call_site at) {
-  const copy_side from = resolve_side(parameters.from(), at);
-  const copy_side to = resolve_side(parameters.to(), at);
+  const copy_side source = resolve_side(parameters.source(), at);
+  const copy_side target = resolve_side(parameters.target(), at);
   driver_copy created;
   abi::CUDA_MEMCPY3D& p = created.params;
-  p.srcXInBytes = from.x;
-  p.srcY = from.y;
-  p.srcZ = from.z;
-  p.srcMemoryType = static_cast<abi::CUmemorytype>(from.kind);
-  if (from.kind == copy_side::memory::host) p.srcHost = from.address;
-  if (from.kind != copy_side::memory::host) p.srcDevice = detail::device_address(from.address);
-  p.srcArray = from.array;
-  p.srcPitch = from.pitch;
-  p.srcHeight = from.slice_rows;
-  p.dstXInBytes = to.x;
-  p.dstY = to.y;
-  p.dstZ = to.z;
-  p.dstMemoryType = static_cast<abi::CUmemorytype>(to.kind);
-  if (to.kind == copy_side::memory::host) p.dstHost = to.address;
-  if (to.kind != copy_side::memory::host) p.dstDevice = detail::device_address(to.address);
-  p.dstArray = to.array;
-  p.dstPitch = to.pitch;
-  p.dstHeight = to.slice_rows;
+  p.srcXInBytes = source.x;
+  p.srcY = source.y;
+  p.srcZ = source.z;
+  p.srcMemoryType = static_cast<abi::CUmemorytype>(source.kind);
+  if (source.kind == copy_side::memory::host) p.srcHost = source.address;
+  if (source.kind != copy_side::memory::host) p.srcDevice = detail::device_address(source.address);
+  p.srcArray = source.array;
+  p.srcPitch = source.pitch;
+  p.srcHeight = source.slice_rows;
+  p.dstXInBytes = target.x;
+  p.dstY = target.y;
+  p.dstZ = target.z;
+  p.dstMemoryType = static_cast<abi::CUmemorytype>(target.kind);
+  if (target.kind == copy_side::memory::host) p.dstHost = target.address;
+  if (target.kind != copy_side::memory::host) p.dstDevice = detail::device_address(target.address);
+  p.dstArray = target.array;
+  p.dstPitch = target.pitch;
+  p.dstHeight = target.slice_rows;
   p.WidthInBytes = parameters.width_bytes();
   p.Height = parameters.height();
   p.Depth = parameters.depth();
-  created.context = to.context != nullptr ? to.context : from.context;
-  if (created.context == nullptr) created.context = detail::default_node_context(at);
+  created.context = target.context != nullptr ? target.context : source.context;
+  if (created.context == nullptr) created.context = detail::current_or_primary_context(at);
   return created;
 }
 
@@ -101,13 +102,13 @@ abi::CUDA_MEMCPY3D with_unified_addresses(abi::CUDA_MEMCPY3D p) noexcept {
 // Returns true if the node was captured. Such a node, and its executables, copy between unified
 // addresses.
 bool uses_unified_addresses(abi::CUgraphNode node, call_site at) {
-  abi::CUDA_MEMCPY3D now{};
-  const abi::CUresult answer = driver().cuGraphMemcpyNodeGetParams(node, &now);
+  abi::CUDA_MEMCPY3D params{};
+  const abi::CUresult answer = driver().cuGraphMemcpyNodeGetParams(node, &params);
   // The node does not copy. Setting its parameters reports that.
   if (answer == abi::CUDA_ERROR_INVALID_VALUE) return false;
   detail::check(answer, "cuGraphMemcpyNodeGetParams", {}, at);
-  return now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED &&
-         now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
+  return params.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED &&
+         params.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
 }
 
 void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr device) noexcept {
@@ -117,22 +118,23 @@ void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr devi
 
 }  // namespace
 
-copy_parameters::copy_parameters(detail::node_memory&& from, detail::node_memory&& to, call_site at)
-    : width_bytes_{from.bytes},
+copy_parameters::copy_parameters(detail::node_memory&& source, detail::node_memory&& target,
+                                 call_site at)
+    : width_bytes_{source.bytes},
       height_{1},
       depth_{1},
-      owners_{std::move(from.owner), std::move(to.owner)} {
-  if (from.bytes > to.bytes) {
+      owners_{std::move(source.owner), std::move(target.owner)} {
+  if (source.bytes > target.bytes) {
     detail::throw_error(
-        errc::invalid_value, "weir::copy_parameters", fmt::format("memory at {}", to.address),
+        errc::invalid_value, "weir::copy_parameters", fmt::format("memory at {}", target.address),
         fmt::format("{} bytes do not fit into {}; copy a part of the source (std::span::first)",
-                    from.bytes, to.bytes),
+                    source.bytes, target.bytes),
         at);
   }
-  from_.address = from.address;
-  from_.context = from.context;
-  to_.address = to.address;
-  to_.context = to.context;
+  source_.address = source.address;
+  source_.context = source.context;
+  target_.address = target.address;
+  target_.context = target.context;
 }
 
 void copy_parameters::throw_size_mismatch(call_site at) {
@@ -141,37 +143,29 @@ void copy_parameters::throw_size_mismatch(call_site at) {
 }
 
 copy_parameters copy_node::parameters(call_site at) const {
-  const auto p = detail::params_of<abi::CUDA_MEMCPY3D>(
-      *this, "cuGraphMemcpyNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) {
-        return driver().cuGraphMemcpyNodeGetParams(node, params);
-      },
-      at);
-  const copy_side from{static_cast<copy_side::memory>(p.srcMemoryType),
-                       address_of(p.srcMemoryType, p.srcHost, p.srcDevice),
-                       p.srcMemoryType == abi::CU_MEMORYTYPE_ARRAY ? p.srcArray : nullptr,
-                       p.srcXInBytes,
-                       p.srcY,
-                       p.srcZ,
-                       p.srcPitch,
-                       p.srcHeight,
-                       nullptr};
-  const copy_side to{static_cast<copy_side::memory>(p.dstMemoryType),
-                     address_of(p.dstMemoryType, p.dstHost, p.dstDevice),
-                     p.dstMemoryType == abi::CU_MEMORYTYPE_ARRAY ? p.dstArray : nullptr,
-                     p.dstXInBytes,
-                     p.dstY,
-                     p.dstZ,
-                     p.dstPitch,
-                     p.dstHeight,
-                     nullptr};
-  copy_parameters parameters{from, to, p.WidthInBytes, p.Height, p.Depth};
+  const auto p = detail::params_of(*this, "cuGraphMemcpyNodeGetParams",
+                                   &detail::driver_table::cuGraphMemcpyNodeGetParams, at);
+  const copy_side source{static_cast<copy_side::memory>(p.srcMemoryType),
+                         address_of(p.srcMemoryType, p.srcHost, p.srcDevice),
+                         p.srcMemoryType == abi::CU_MEMORYTYPE_ARRAY ? p.srcArray : nullptr,
+                         p.srcXInBytes,
+                         p.srcY,
+                         p.srcZ,
+                         p.srcPitch,
+                         p.srcHeight,
+                         nullptr};
+  const copy_side target{static_cast<copy_side::memory>(p.dstMemoryType),
+                         address_of(p.dstMemoryType, p.dstHost, p.dstDevice),
+                         p.dstMemoryType == abi::CU_MEMORYTYPE_ARRAY ? p.dstArray : nullptr,
+                         p.dstXInBytes,
+                         p.dstY,
+                         p.dstZ,
+                         p.dstPitch,
+                         p.dstHeight,
+                         nullptr};
+  copy_parameters parameters{source, target, p.WidthInBytes, p.Height, p.Depth};
   detail::get_owners(*this, parameters.owners_);
   return parameters;
-}
-
-void copy_node::set(const copy_parameters& parameters, call_site at) const {
-  parameters.set_in_graph(*this, at);
 }
 
 CUgraphNode_st* copy_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
@@ -190,13 +184,13 @@ void copy_parameters::set_in_graph(graph_node node, call_site at) const {
   detail::change_node(
       node, node_kind::copy, owners(), set_call,
       [&](abi::CUgraphNode handle) {
-        const abi::CUDA_MEMCPY3D to = uses_unified_addresses(handle, at)
-                                          ? with_unified_addresses(created.params)
-                                          : created.params;
+        const abi::CUDA_MEMCPY3D params = uses_unified_addresses(handle, at)
+                                              ? with_unified_addresses(created.params)
+                                              : created.params;
         // The call takes no context, and memory of pools has none. An H200 accepts the call without
         // a current context, but then no executable of the node accepts another copy.
         const detail::make_current current{created.context, at};
-        return driver().cuGraphMemcpyNodeSetParams(handle, &to);
+        return driver().cuGraphMemcpyNodeSetParams(handle, &params);
       },
       at);
 }
@@ -206,8 +200,8 @@ void copy_parameters::set_in_graph(graph_node node, call_site at) const {
 // both forms are tried.
 void copy_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
   const driver_copy created = to_driver_params(*this, at);
-  const auto set = [&](const abi::CUDA_MEMCPY3D& to) {
-    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &to, created.context);
+  const auto set = [&](const abi::CUDA_MEMCPY3D& params) {
+    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &params, created.context);
   };
   abi::CUresult status = set(created.params);
   if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_host_and_device(created.params))

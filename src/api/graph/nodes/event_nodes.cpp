@@ -5,100 +5,88 @@
 #include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
 
-namespace weir {
+namespace weir::detail {
 
-using detail::driver;
+namespace {
 
-void detail::node_event::share_owners_of(graph_node node) noexcept {
-  get_owners(node, {&owner_, 1});
+// The driver's functions for one of the two kinds of nodes.
+struct event_node_functions {
+  CUresult (*driver_table::*get)(CUgraphNode, CUevent*);
+  const char* get_call;
+  CUresult (*driver_table::*set)(CUgraphNode, CUevent);
+  const char* set_call;
+  CUresult (*driver_table::*set_in_exec)(CUgraphExec, CUgraphNode, CUevent);
+  const char* set_in_exec_call;
+};
+
+template <node_kind Kind>
+constexpr event_node_functions event_functions = {};
+
+template <>
+constexpr event_node_functions event_functions<node_kind::event_record> = {
+    &driver_table::cuGraphEventRecordNodeGetEvent,     "cuGraphEventRecordNodeGetEvent",
+    &driver_table::cuGraphEventRecordNodeSetEvent,     "cuGraphEventRecordNodeSetEvent",
+    &driver_table::cuGraphExecEventRecordNodeSetEvent, "cuGraphExecEventRecordNodeSetEvent"};
+
+template <>
+constexpr event_node_functions event_functions<node_kind::event_wait> = {
+    &driver_table::cuGraphEventWaitNodeGetEvent,     "cuGraphEventWaitNodeGetEvent",
+    &driver_table::cuGraphEventWaitNodeSetEvent,     "cuGraphEventWaitNodeSetEvent",
+    &driver_table::cuGraphExecEventWaitNodeSetEvent, "cuGraphExecEventWaitNodeSetEvent"};
+
+}  // namespace
+
+void node_event::share_owners_of(graph_node node) noexcept { get_owners(node, {&owner_, 1}); }
+
+void node_event::set(event_ref event, call_site at) {
+  if (event.get() == closed_handle<CUevent_st>()) throw_closed("weir::graph_ref::add", event, at);
+  event_ = event;
 }
 
-void detail::node_event::set(event_ref e, call_site at) {
-  if (e.get() == closed_handle<CUevent_st>()) throw_closed("weir::graph_ref::add", e, at);
-  event_ = e;
+template <node_kind Kind>
+event_ref event_node<Kind>::event(call_site at) const {
+  constexpr const event_node_functions& functions = event_functions<Kind>;
+  return event_ref{params_of(*this, functions.get_call, functions.get, at)};
 }
 
-event_ref event_record_node::event(call_site at) const {
-  return event_ref{detail::params_of<abi::CUevent>(
-      *this, "cuGraphEventRecordNodeGetEvent",
-      [](abi::CUgraphNode node, auto* e) {
-        return driver().cuGraphEventRecordNodeGetEvent(node, e);
-      },
-      at)};
-}
-
-event_record_parameters event_record_node::parameters(call_site at) const {
-  event_record_parameters parameters{event(at), at};
+template <node_kind Kind>
+event_parameters<Kind> event_node<Kind>::parameters(call_site at) const {
+  event_parameters<Kind> parameters{event(at), at};
   parameters.event_.share_owners_of(*this);
   return parameters;
 }
 
-void event_record_node::set(const event_record_parameters& parameters, call_site at) const {
-  parameters.set_in_graph(*this, at);
+template <node_kind Kind>
+CUgraphNode_st* event_parameters<Kind>::add_to(CUgraph_st* parent_graph,
+                                               dependency_list dependencies, call_site at) const {
+  CUgraphNodeParams params{};
+  if constexpr (Kind == node_kind::event_record) {
+    params.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+    params.eventRecord.event = event().get();
+  } else {
+    params.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+    params.eventWait.event = event().get();
+  }
+  return add_node(parent_graph, dependencies, params, owners(), at);
 }
 
-event_ref event_wait_node::event(call_site at) const {
-  return event_ref{detail::params_of<abi::CUevent>(
-      *this, "cuGraphEventWaitNodeGetEvent",
-      [](abi::CUgraphNode node, auto* e) { return driver().cuGraphEventWaitNodeGetEvent(node, e); },
-      at)};
+template <node_kind Kind>
+void event_parameters<Kind>::set_in_graph(graph_node node, call_site at) const {
+  constexpr const event_node_functions& functions = event_functions<Kind>;
+  change_node(node, Kind, owners(), functions.set_call, functions.set, event().get(), at);
 }
 
-event_wait_parameters event_wait_node::parameters(call_site at) const {
-  event_wait_parameters parameters{event(at), at};
-  parameters.event_.share_owners_of(*this);
-  return parameters;
+template <node_kind Kind>
+void event_parameters<Kind>::set_in_exec(CUgraphExec_st* exec, graph_node node,
+                                         call_site at) const {
+  constexpr const event_node_functions& functions = event_functions<Kind>;
+  check_set_in_exec((driver().*functions.set_in_exec)(exec, node.get(), event().get()),
+                    functions.set_in_exec_call, exec, node, Kind, at);
 }
 
-void event_wait_node::set(const event_wait_parameters& parameters, call_site at) const {
-  parameters.set_in_graph(*this, at);
-}
+template class event_node<node_kind::event_record>;
+template class event_node<node_kind::event_wait>;
+template class event_parameters<node_kind::event_record>;
+template class event_parameters<node_kind::event_wait>;
 
-CUgraphNode_st* event_record_parameters::add_to(CUgraph_st* parent_graph,
-                                                dependency_list dependencies, call_site at) const {
-  abi::CUgraphNodeParams params{};
-  params.type = abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD;
-  params.eventRecord.event = event().get();
-  return detail::add_node(parent_graph, dependencies, params, owners(), at);
-}
-
-void event_record_parameters::set_in_graph(graph_node node, call_site at) const {
-  detail::change_node(
-      node, node_kind::event_record, owners(), "cuGraphEventRecordNodeSetEvent",
-      [&](abi::CUgraphNode handle) {
-        return driver().cuGraphEventRecordNodeSetEvent(handle, event().get());
-      },
-      at);
-}
-
-void event_record_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,
-                                          call_site at) const {
-  detail::check_set_in_exec(
-      driver().cuGraphExecEventRecordNodeSetEvent(exec, node.get(), event().get()),
-      "cuGraphExecEventRecordNodeSetEvent", exec, node, node_kind::event_record, at);
-}
-
-CUgraphNode_st* event_wait_parameters::add_to(CUgraph_st* parent_graph,
-                                              dependency_list dependencies, call_site at) const {
-  abi::CUgraphNodeParams params{};
-  params.type = abi::CU_GRAPH_NODE_TYPE_WAIT_EVENT;
-  params.eventWait.event = event().get();
-  return detail::add_node(parent_graph, dependencies, params, owners(), at);
-}
-
-void event_wait_parameters::set_in_graph(graph_node node, call_site at) const {
-  detail::change_node(
-      node, node_kind::event_wait, owners(), "cuGraphEventWaitNodeSetEvent",
-      [&](abi::CUgraphNode handle) {
-        return driver().cuGraphEventWaitNodeSetEvent(handle, event().get());
-      },
-      at);
-}
-
-void event_wait_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  detail::check_set_in_exec(
-      driver().cuGraphExecEventWaitNodeSetEvent(exec, node.get(), event().get()),
-      "cuGraphExecEventWaitNodeSetEvent", exec, node, node_kind::event_wait, at);
-}
-
-}  // namespace weir
+}  // namespace weir::detail

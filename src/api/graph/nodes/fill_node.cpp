@@ -2,6 +2,7 @@
 // api/graph/nodes/fill_node.cpp - nodes that fill memory.
 #include <weir/graph/nodes/fill_node.hpp>
 
+#include "api/device/primary_context.hpp"
 #include "api/graph/node_calls.hpp"
 #include "api/graph/node_metadata.hpp"
 #include "api/graph/pointer_attributes.hpp"
@@ -21,7 +22,8 @@ abi::CUDA_MEMSET_NODE_PARAMS to_driver_params(const fill_parameters& parameters)
       static_cast<unsigned>(parameters.element_bytes()), parameters.width(), parameters.height()};
 }
 
-abi::CUgraphNodeParams generic(const fill_parameters& parameters, abi::CUcontext context) noexcept {
+abi::CUgraphNodeParams to_node_params(const fill_parameters& parameters,
+                                      abi::CUcontext context) noexcept {
   const abi::CUDA_MEMSET_NODE_PARAMS p = to_driver_params(parameters);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_MEMSET;
@@ -34,18 +36,15 @@ abi::CUcontext context_of(const detail::node_memory& memory, call_site at) {
   if (memory.context != nullptr) return memory.context;
   const detail::pointer_attributes pointer_info =
       detail::query_pointer_attributes(memory.address, at);
-  return pointer_info.context != nullptr ? pointer_info.context : detail::default_node_context(at);
+  return pointer_info.context != nullptr ? pointer_info.context
+                                         : detail::current_or_primary_context(at);
 }
 
 }  // namespace
 
 fill_parameters fill_node::parameters(call_site at) const {
-  const auto p = detail::params_of<abi::CUDA_MEMSET_NODE_PARAMS>(
-      *this, "cuGraphMemsetNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) {
-        return driver().cuGraphMemsetNodeGetParams(node, params);
-      },
-      at);
+  const auto p = detail::params_of(*this, "cuGraphMemsetNodeGetParams",
+                                   &detail::driver_table::cuGraphMemsetNodeGetParams, at);
   fill_parameters parameters{reinterpret_cast<void*>(static_cast<std::uintptr_t>(p.dst)),
                              p.value,
                              p.elementSize,
@@ -54,10 +53,6 @@ fill_parameters fill_node::parameters(call_site at) const {
                              p.pitch};
   detail::get_owners(*this, {&parameters.memory_.owner, 1});
   return parameters;
-}
-
-void fill_node::set(const fill_parameters& parameters, call_site at) const {
-  parameters.set_in_graph(*this, at);
 }
 
 void fill_parameters::throw_slices_not_supported(call_site at) {
@@ -71,12 +66,12 @@ void fill_parameters::throw_slices_not_supported(call_site at) {
 CUgraphNode_st* fill_parameters::add_to(CUgraph_st* parent_graph, dependency_list dependencies,
                                         call_site at) const {
   detail::require_outside_host_function("cuGraphAddNode", {}, at);
-  abi::CUgraphNodeParams params = generic(*this, context_of(memory_, at));
+  abi::CUgraphNodeParams params = to_node_params(*this, context_of(memory_, at));
   return detail::add_node(parent_graph, dependencies, params, owners(), at);
 }
 
 void fill_parameters::set_in_graph(graph_node node, call_site at) const {
-  abi::CUgraphNodeParams params = generic(*this, context_of(memory_, at));
+  abi::CUgraphNodeParams params = to_node_params(*this, context_of(memory_, at));
   detail::change_node(
       node, node_kind::fill, owners(), set_fill_call,
       [&](abi::CUgraphNode handle) {

@@ -35,12 +35,8 @@ abi::CUDA_HOST_NODE_PARAMS to_driver_params(const host_function_parameters& para
 void (*detail::closure_runner() noexcept)(void*) { return &run_closure; }
 
 host_function_parameters host_function_node::parameters(call_site at) const {
-  const auto p = detail::params_of<abi::CUDA_HOST_NODE_PARAMS>(
-      *this, "cuGraphHostNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) {
-        return driver().cuGraphHostNodeGetParams(node, params);
-      },
-      at);
+  const auto p = detail::params_of(*this, "cuGraphHostNodeGetParams",
+                                   &detail::driver_table::cuGraphHostNodeGetParams, at);
   host_function_parameters parameters{p.fn, p.userData};
   if (p.fn == &run_closure) {
     // The closure is alive, because the graph of the node holds a reference.
@@ -49,10 +45,6 @@ host_function_parameters host_function_node::parameters(call_site at) const {
     parameters.closure_ = detail::keep_alive_ref{closure};
   }
   return parameters;
-}
-
-void host_function_node::set(const host_function_parameters& parameters, call_site at) const {
-  parameters.set_in_graph(*this, at);
 }
 
 CUgraphNode_st* host_function_parameters::add_to(CUgraph_st* parent_graph,
@@ -65,10 +57,8 @@ CUgraphNode_st* host_function_parameters::add_to(CUgraph_st* parent_graph,
 
 void host_function_parameters::set_in_graph(graph_node node, call_site at) const {
   const abi::CUDA_HOST_NODE_PARAMS params = to_driver_params(*this);
-  detail::change_node(
-      node, node_kind::host_function, owners(), "cuGraphHostNodeSetParams",
-      [&](abi::CUgraphNode handle) { return driver().cuGraphHostNodeSetParams(handle, &params); },
-      at);
+  detail::change_node(node, node_kind::host_function, owners(), "cuGraphHostNodeSetParams",
+                      &detail::driver_table::cuGraphHostNodeSetParams, &params, at);
 }
 
 void host_function_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,

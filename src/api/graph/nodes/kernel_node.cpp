@@ -4,8 +4,8 @@
 
 #include "api/core/first_failure.hpp"
 #include "api/device/make_current.hpp"
+#include "api/device/primary_context.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/pointer_attributes.hpp"
 #include "api/kernel/kernel_state.hpp"
 #include "api/kernel/launch_attributes.hpp"
 #include "api/kernel/launch_failure.hpp"
@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 namespace weir {
@@ -25,17 +24,20 @@ namespace detail {
 namespace {
 
 // The arguments of a node and their owners.
-struct argument_copies final : keep_alive {
-  argument_copies() {
-    run = [](deferred_task& self) noexcept {
-      delete static_cast<argument_copies*>(&self);
-      return task_result::done;
-    };
-  }
+struct argument_copies {
   std::vector<std::max_align_t> memory;
   std::vector<void*> values;
   std::vector<keep_alive_ref> owners;
 };
+
+const argument_copies& copies_in(const keep_alive_ref& box) noexcept {
+  return static_cast<const keep_alive_box<argument_copies>*>(box.get())->value;
+}
+
+// Each argument is aligned for the widest type.
+std::size_t aligned_units(const argument_shape& shape) noexcept {
+  return (shape.size + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+}
 
 }  // namespace
 
@@ -43,34 +45,33 @@ keep_alive_ref copied_arguments(const launched_kernel& launched, const argument_
   constexpr const char* call = "cuGraphAddNode";
   const call_site at = launched.at();
   check_arguments(launched.target(), arguments.size, arguments.shapes, call, at);
-  auto copies = std::make_unique<argument_copies>();
-  // Each argument is aligned for the widest type.
-  constexpr std::size_t unit = sizeof(std::max_align_t);
+  auto* const box = new keep_alive_box<argument_copies>;
+  keep_alive_ref owner_of_copies{*box};
+  argument_copies& copies = box->value;
   std::size_t units = 0;
-  for (std::size_t i = 0; i < arguments.size; ++i)
-    units += (arguments.shapes[i].size + unit - 1) / unit;
-  copies->memory.resize(units);
-  copies->values.reserve(arguments.size + 1);
-  copies->owners.reserve(arguments.size + 1);
+  for (std::size_t i = 0; i < arguments.size; ++i) units += aligned_units(arguments.shapes[i]);
+  copies.memory.resize(units);
+  copies.values.reserve(arguments.size + 1);
+  copies.owners.reserve(arguments.size + 1);
   units = 0;
   for (std::size_t i = 0; i < arguments.size; ++i) {
     const tracked_memory* const owner = arguments.memory[i].owner;
     if (owner != nullptr && owner->closed()) throw_closed(call, subject::memory(nullptr), at);
-    void* const destination = copies->memory.data() + units;
+    void* const destination = copies.memory.data() + units;
     std::memcpy(destination, arguments.values[i], arguments.shapes[i].size);
-    copies->values.push_back(destination);
-    units += (arguments.shapes[i].size + unit - 1) / unit;
+    copies.values.push_back(destination);
+    units += aligned_units(arguments.shapes[i]);
   }
-  copies->values.push_back(nullptr);
-  copies->owners.push_back(launched.target().owner());
+  copies.values.push_back(nullptr);
+  copies.owners.push_back(launched.target().owner());
   for (std::size_t i = 0; i < arguments.size; ++i) {
-    copies->owners.push_back(arguments.keep[i](arguments.arguments[i]));
+    copies.owners.push_back(arguments.keep[i](arguments.arguments[i]));
   }
-  return keep_alive_ref{*copies.release()};
+  return owner_of_copies;
 }
 
 void** values_in(const keep_alive_ref& copied) noexcept {
-  return static_cast<argument_copies*>(copied.get())->values.data();
+  return const_cast<void**>(copies_in(copied).values.data());
 }
 
 }  // namespace detail
@@ -81,7 +82,7 @@ namespace {
 // the driver uses. An H200's driver (580.159) nevertheless crashes if no context is current.
 class default_context {
  public:
-  explicit default_context(call_site at) : current_{detail::default_node_context(at), at} {}
+  explicit default_context(call_site at) : current_{detail::current_or_primary_context(at), at} {}
 
  private:
   detail::make_current current_;
@@ -134,12 +135,8 @@ abi::CUDA_KERNEL_NODE_PARAMS to_driver_params(const kernel_parameters& parameter
 
 kernel_parameters kernel_node::parameters(call_site at) const {
   const default_context current{at};
-  const auto p = detail::params_of<abi::CUDA_KERNEL_NODE_PARAMS>(
-      *this, "cuGraphKernelNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) {
-        return driver().cuGraphKernelNodeGetParams_v2(node, params);
-      },
-      at);
+  const auto p = detail::params_of(*this, "cuGraphKernelNodeGetParams",
+                                   &detail::driver_table::cuGraphKernelNodeGetParams_v2, at);
   kernel_parameters parameters{p.func,
                                {p.gridDimX, p.gridDimY, p.gridDimZ},
                                {p.blockDimX, p.blockDimY, p.blockDimZ},
@@ -149,19 +146,14 @@ kernel_parameters kernel_node::parameters(call_site at) const {
   return parameters;
 }
 
-void kernel_node::set(const kernel_parameters& parameters, call_site at) const {
-  parameters.set_in_graph(*this, at);
-}
-
 int kernel_node::priority(call_site at) const {
   const default_context current{at};
-  const auto value = detail::params_of<abi::CUkernelNodeAttrValue>(
-      *this, "cuGraphKernelNodeGetAttribute",
-      [](abi::CUgraphNode node, auto* v) {
-        return driver().cuGraphKernelNodeGetAttribute(node, abi::CU_KERNEL_NODE_ATTRIBUTE_PRIORITY,
-                                                      v);
-      },
-      at);
+  constexpr const char* call = "cuGraphKernelNodeGetAttribute";
+  const abi::CUgraphNode handle = detail::require_open(*this, call, at);
+  abi::CUkernelNodeAttrValue value{};
+  detail::check_read(driver().cuGraphKernelNodeGetAttribute(
+                         handle, abi::CU_KERNEL_NODE_ATTRIBUTE_PRIORITY, &value),
+                     call, *this, at);
   return value.priority;
 }
 
@@ -190,7 +182,7 @@ void kernel_node::copy_attributes(kernel_node original, call_site at) const {
 
 detail::owner_list kernel_parameters::owners() const noexcept {
   if (!copied_) return {};
-  const auto& owners = static_cast<const detail::argument_copies*>(copied_.get())->owners;
+  const std::vector<detail::keep_alive_ref>& owners = detail::copies_in(copied_).owners;
   return {owners.data(), owners.size()};
 }
 
@@ -218,12 +210,8 @@ void kernel_parameters::set_in_graph(graph_node node, call_site at) const {
   throw_if_not_supported(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = to_driver_params(*this, extra_);
   const default_context current{at};
-  detail::change_node(
-      node, node_kind::kernel, owners(), "cuGraphKernelNodeSetParams",
-      [&](abi::CUgraphNode handle) {
-        return driver().cuGraphKernelNodeSetParams_v2(handle, &params);
-      },
-      at);
+  detail::change_node(node, node_kind::kernel, owners(), "cuGraphKernelNodeSetParams",
+                      &detail::driver_table::cuGraphKernelNodeSetParams_v2, &params, at);
   set_attributes(node.get(), config_, at);
 }
 

@@ -15,17 +15,13 @@ using detail::driver;
 
 namespace {
 
-void* pointer(abi::CUdeviceptr address) noexcept {
+void* to_pointer(abi::CUdeviceptr address) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
 abi::CUDA_MEM_ALLOC_NODE_PARAMS allocation_of(graph_node node, call_site at) {
-  return detail::params_of<abi::CUDA_MEM_ALLOC_NODE_PARAMS>(
-      node, "cuGraphMemAllocNodeGetParams",
-      [](abi::CUgraphNode handle, auto* params) {
-        return driver().cuGraphMemAllocNodeGetParams(handle, params);
-      },
-      at);
+  return detail::params_of(node, "cuGraphMemAllocNodeGetParams",
+                           &detail::driver_table::cuGraphMemAllocNodeGetParams, at);
 }
 
 unsigned long long query_attribute(device gpu, abi::CUgraphMem_attribute attribute, call_site at) {
@@ -39,7 +35,7 @@ unsigned long long query_attribute(device gpu, abi::CUgraphMem_attribute attribu
 }  // namespace
 
 void* allocation_node::address(call_site at) const {
-  return pointer(allocation_of(*this, at).dptr);
+  return to_pointer(allocation_of(*this, at).dptr);
 }
 std::size_t allocation_node::bytes(call_site at) const { return allocation_of(*this, at).bytesize; }
 device allocation_node::device(call_site at) const {
@@ -47,12 +43,8 @@ device allocation_node::device(call_site at) const {
 }
 
 void* free_node::address(call_site at) const {
-  return pointer(detail::params_of<abi::CUdeviceptr>(
-      *this, "cuGraphMemFreeNodeGetParams",
-      [](abi::CUgraphNode handle, auto* params) {
-        return driver().cuGraphMemFreeNodeGetParams(handle, params);
-      },
-      at));
+  return to_pointer(detail::params_of(*this, "cuGraphMemFreeNodeGetParams",
+                                      &detail::driver_table::cuGraphMemFreeNodeGetParams, at));
 }
 
 CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* parent_graph,

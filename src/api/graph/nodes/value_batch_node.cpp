@@ -2,8 +2,8 @@
 // api/graph/nodes/value_batch_node.cpp - nodes that wait for values in memory and write them.
 #include <weir/graph/nodes/value_batch_node.hpp>
 
+#include "api/device/primary_context.hpp"
 #include "api/graph/node_calls.hpp"
-#include "api/graph/pointer_attributes.hpp"
 #include "api/sync/value_failure.hpp"
 
 #include <string>
@@ -20,24 +20,16 @@ abi::CUDA_BATCH_MEM_OP_NODE_PARAMS to_driver_params(const value_batch_parameters
   auto* const steps = const_cast<abi::CUstreamBatchMemOpParams*>(
       static_cast<const abi::CUstreamBatchMemOpParams*>(parameters.batch().data()));
   const abi::CUcontext context =
-      parameters.context() ? parameters.context().get() : detail::default_node_context(at);
+      parameters.context() ? parameters.context().get() : detail::current_or_primary_context(at);
   return {context, static_cast<unsigned>(parameters.batch().size()), steps, 0};
 }
 
 }  // namespace
 
 value_batch_parameters value_batch_node::parameters(call_site at) const {
-  const auto p = detail::params_of<abi::CUDA_BATCH_MEM_OP_NODE_PARAMS>(
-      *this, "cuGraphBatchMemOpNodeGetParams",
-      [](abi::CUgraphNode node, auto* params) {
-        return driver().cuGraphBatchMemOpNodeGetParams(node, params);
-      },
-      at);
+  const auto p = detail::params_of(*this, "cuGraphBatchMemOpNodeGetParams",
+                                   &detail::driver_table::cuGraphBatchMemOpNodeGetParams, at);
   return {value_batch::from_raw(p.paramArray, p.count), context_ref{p.ctx}};
-}
-
-void value_batch_node::set(const value_batch_parameters& parameters, call_site at) const {
-  parameters.set_in_graph(*this, at);
 }
 
 CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* parent_graph,
@@ -62,12 +54,8 @@ void value_batch_parameters::set_in_graph(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphBatchMemOpNodeSetParams";
   detail::require_outside_host_function(call, {}, at);
   const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = to_driver_params(*this, at);
-  detail::change_node(
-      node, node_kind::value_batch, {}, call,
-      [&](abi::CUgraphNode handle) {
-        return driver().cuGraphBatchMemOpNodeSetParams(handle, &params);
-      },
-      at);
+  detail::change_node(node, node_kind::value_batch, {}, call,
+                      &detail::driver_table::cuGraphBatchMemOpNodeSetParams, &params, at);
 }
 
 void value_batch_parameters::set_in_exec(CUgraphExec_st* exec, graph_node node,

@@ -23,43 +23,46 @@ CUresult find_context_or_current(model::process& p, CUcontext handle, model::con
   return out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+// Checks the parameters and flags of a new context. Null parameters stand for the defaults.
+CUresult check_creation(const CUctxCreateParams* params, unsigned flags) {
+  if (params != nullptr && params->numExecAffinityParams > 0) {
+    return params->execAffinityParams == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                 : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  }
+  if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
+  if (params == nullptr || params->cigParams == nullptr) return CUDA_SUCCESS;
+  return params->cigParams->sharedDataType == CIG_DATA_TYPE_D3D12_COMMAND_QUEUE
+             ? CUDA_ERROR_NOT_SUPPORTED
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Creates a context and pushes it on the calling thread's stack.
 CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigned flags,
                         CUdevice ordinal) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::device* const device = p.find_device(ordinal);
-    if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  return with_device(ordinal, [&](model::device& device) {
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (params != nullptr && params->numExecAffinityParams > 0) {
-      return params->execAffinityParams == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                                   : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-    }
-    if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
-    if (params != nullptr && params->cigParams != nullptr) {
-      const bool is_valid = params->cigParams->sharedDataType == CIG_DATA_TYPE_D3D12_COMMAND_QUEUE;
-      return is_valid ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
-    }
+    if (const CUresult error = check_creation(params, flags)) return error;
     // Both flags that enable core dumps are reported as CU_CTX_COREDUMP_ENABLE.
-    if ((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0) {
-      flags =
-          (flags & ~static_cast<unsigned>(CU_CTX_USER_COREDUMP_ENABLE)) | CU_CTX_COREDUMP_ENABLE;
-    }
+    constexpr unsigned user_coredump = CU_CTX_USER_COREDUMP_ENABLE;
+    if ((flags & user_coredump) != 0) flags = (flags & ~user_coredump) | CU_CTX_COREDUMP_ENABLE;
 
     std::vector<model::context*>& stack = model::this_thread().stack;
     stack.reserve(stack.size() + 1);
-    model::context* const created = p.contexts.acquire();
-    try {
-      if (const CUresult status = created->open(*device, false, flags); status != CUDA_SUCCESS) {
-        p.contexts.recycle(created);
-        return status;
-      }
-    } catch (...) {
-      p.contexts.recycle(created);
-      throw;
-    }
-    *out = static_cast<CUcontext>(p.contexts.publish(created));
-    stack.push_back(created);
-    return CUDA_SUCCESS;
+    auto& contexts = model::this_process().contexts;
+    const CUresult status = open_object(
+        contexts, out, [&](model::context& created) { return created.open(device, flags); });
+    if (status == CUDA_SUCCESS) stack.push_back(contexts.find(*out));
+    return status;
   });
+}
+
+// Finds the arguments of cuCtxRecordEvent and cuCtxWaitEvent, which must be usable. A null context
+// does not stand for the current one.
+CUresult find_context_and_event(model::process& p, CUcontext context, CUevent event,
+                                model::context*& target_context, model::event*& found_event) {
+  if (const CUresult error = find_context(p, context, target_context)) return error;
+  if (const CUresult error = target_context->status()) return error;
+  return find_event(p, event, found_event);
 }
 
 }  // namespace
@@ -76,11 +79,10 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
 // Returns when the work of the context is done. Pops the context if it is on top of the calling
 // thread's stack; in any other position it stays there, destroyed.
 CUresult cuCtxDestroy_v2(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context(p, context, found)) return error;
     if (found->primary() || found->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!found->close()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     model::thread_state& thread = model::this_thread();
@@ -90,18 +92,17 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context(p, context, found)) return error;
     model::this_thread().stack.push_back(found);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     model::thread_state& thread = model::this_thread();
     if (thread.stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
     if (context != nullptr) *context = thread.current()->handle();
@@ -112,15 +113,14 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 
 // Replaces the top of the stack. Null pops it.
 CUresult cuCtxSetCurrent(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     std::vector<model::context*>& stack = model::this_thread().stack;
     if (context == nullptr) {
       if (!stack.empty()) stack.pop_back();
       return CUDA_SUCCESS;
     }
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context(p, context, found)) return error;
     if (stack.empty()) {
       stack.push_back(found);
     } else {
@@ -131,7 +131,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::context* const current = model::this_thread().current();
     *context = current != nullptr ? current->handle() : nullptr;
@@ -143,22 +143,20 @@ CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nul
 
 // Also works for a destroyed context.
 CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context_or_current(p, context, found)) return error;
     *device = found->owner().ordinal();
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context_or_current(p, context, found)) return error;
     if (!found->alive()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *id = found->id();
     return CUDA_SUCCESS;
@@ -167,10 +165,9 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 
 // 3020 has been the API version of contexts since CUDA 3.2.
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context_or_current(p, context, found)) return error;
     if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (!found->alive())
       return context != nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -182,49 +179,37 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
 CUresult cuCtxSynchronize() { return cuCtxSynchronize_v2(nullptr); }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::context* found = nullptr;
-    if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::check_context_not_capturing(*found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context_or_current(p, context, found)) return error;
+    if (const CUresult error = found->status()) return error;
+    if (const CUresult error = model::check_context_not_capturing(*found)) return error;
     found->synchronize();
     return found->status();
   });
 }
 
-// These two functions need a context argument: null does not stand for the current context.
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     model::event* recorded = nullptr;
-    if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context_and_event(p, context, event, found, recorded))
+      return error;
     if (&recorded->owner() != &found->base()) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult status = model::check_context_not_capturing(*found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = model::check_context_not_capturing(*found)) return error;
     return found->record(*recorded);
   });
 }
 
 // The event may belong to another context.
 CUresult cuCtxWaitEvent(CUcontext context, CUevent event) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::context* found = nullptr;
-    if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     model::event* awaited = nullptr;
-    if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_context_not_capturing(*found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_event_not_captured(*awaited); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_context_and_event(p, context, event, found, awaited))
+      return error;
+    if (const CUresult error = model::check_context_not_capturing(*found)) return error;
+    if (const CUresult error = model::check_event_not_captured(*awaited)) return error;
     found->wait(awaited->recorded_point());
     return CUDA_SUCCESS;
   });

@@ -13,7 +13,7 @@ namespace {
 // Calls the body with the current context, if that is usable.
 template <class Body>
 CUresult with_current(Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     model::context* context = nullptr;
     const CUresult status = current_context(context);
     return status == CUDA_SUCCESS ? body(context->base()) : status;
@@ -24,7 +24,7 @@ CUresult with_current(Body&& body) noexcept {
 
 // Also works for a destroyed context.
 CUresult cuCtxGetFlags(unsigned* flags) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* const context = model::this_thread().current();
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
@@ -53,10 +53,9 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return with_current([&](model::context& context) -> CUresult {
-    if (const CUresult status = context.limits.check(limit, value); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+  return with_current([&](model::context& context) {
+    if (const CUresult error = context.limits.check(limit, value)) return error;
+    if (const CUresult error = model::check_unsafe_call()) return error;
     return context.limits.set(limit, value);
   });
 }
@@ -70,9 +69,9 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-  return with_current([&](model::context& context) -> CUresult {
+  return with_current([&](model::context& context) {
     if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = model::check_unsafe_call()) return error;
     context.cache_config.store(config, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });
@@ -87,26 +86,24 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_host_functions(with_current_context([&](model::context& context) {
+    model::process& p = model::this_process();
     model::context* const found = p.contexts.find(peer);
     if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
-    if (&found->owner() == &context->owner()) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
-    return context->enable_peer(*found);
-  });
+    if (const CUresult error = found->status()) return error;
+    if (&found->owner() == &context.owner()) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    if (const CUresult error = model::check_unsafe_call()) return error;
+    return context.enable_peer(*found);
+  }));
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-  return guarded_outside_captures([&](model::process& p) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_captures(with_current_context([&](model::context& context) {
+    model::process& p = model::this_process();
     model::context* const found = p.contexts.find(peer);
-    return found != nullptr ? context->disable_peer(*found) : CUDA_ERROR_INVALID_CONTEXT;
-  });
+    return found != nullptr ? context.disable_peer(*found) : CUDA_ERROR_INVALID_CONTEXT;
+  }));
 }
 
 }  // namespace weir::embedded::entry

@@ -18,7 +18,7 @@ namespace {
 // null.
 template <class Out, class Body>
 CUresult query_device(CUdevice ordinal, const Out* out, Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::device* const device = p.find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
@@ -28,11 +28,11 @@ CUresult query_device(CUdevice ordinal, const Out* out, Body&& body) noexcept {
 
 // Copies as much of a text as fits into a buffer of `length` bytes, with a terminating zero.
 // Returns true if all of it fitted.
-bool copy_text(const std::string& text, char* to, int length) noexcept {
+bool copy_text(const std::string& text, char* buffer, int length) noexcept {
   const std::size_t room = static_cast<std::size_t>(length) - 1;
   const std::size_t count = std::min(room, text.size());
-  std::memcpy(to, text.data(), count);
-  to[count] = '\0';
+  std::memcpy(buffer, text.data(), count);
+  buffer[count] = '\0';
   return count == text.size();
 }
 
@@ -56,7 +56,7 @@ std::optional<std::string> normalized_bus_id(const char* text) {
 }  // namespace
 
 CUresult cuDeviceGetCount(int* count) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *count = p.device_count();
     return CUDA_SUCCESS;
@@ -111,7 +111,7 @@ CUresult cuDeviceGetPCIBusId(char* bus_id, int length, CUdevice device) {
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (device == nullptr || bus_id == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::optional<std::string> requested = normalized_bus_id(bus_id);
     if (!requested) return CUDA_ERROR_INVALID_VALUE;
@@ -127,9 +127,9 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* bus_id) {
 // Every device can access the memory of every other device. A device is not its own peer.
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return query_device(device, can, [&](const model::device& found) {
-    const model::device* const other = model::this_process().find_device(peer);
-    if (other == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    *can = other != &found ? 1 : 0;
+    const model::device* const peer_device = model::this_process().find_device(peer);
+    if (peer_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    *can = peer_device != &found ? 1 : 0;
     return CUDA_SUCCESS;
   });
 }
@@ -137,15 +137,14 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
 CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice source,
                                  CUdevice destination) {
   return query_device(source, value, [&](const model::device& source_device) {
-    const model::device* const to = model::this_process().find_device(destination);
-    if (to == nullptr || to == &source_device) return CUDA_ERROR_INVALID_DEVICE;
+    const model::device* const destination_device = model::this_process().find_device(destination);
+    if (destination_device == nullptr || destination_device == &source_device)
+      return CUDA_ERROR_INVALID_DEVICE;
     switch (attribute) {
-      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
-        *value = 0;
-        return CUDA_SUCCESS;  // 0 is the best rank
-      case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED: *value = 1; return CUDA_SUCCESS;
-      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: *value = 1; return CUDA_SUCCESS;
+      case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
       case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED: *value = 1; return CUDA_SUCCESS;
+      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:  // 0 is the best rank
       case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
         *value = 0;
         return CUDA_SUCCESS;

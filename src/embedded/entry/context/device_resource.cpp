@@ -12,12 +12,10 @@
 namespace weir::embedded::entry {
 
 CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* resource, CUdevResourceType type) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::device* const device = p.find_device(ordinal);
-    if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  return with_device(ordinal, [&](model::device& device) {
     if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-    model::device_resource::whole(*device).write(*resource);
+    model::device_resource::whole(device).write(*resource);
     return CUDA_SUCCESS;
   });
 }
@@ -26,15 +24,13 @@ CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* resource, CUdev
 CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* group_count,
                                      const CUdevResource* input, CUdevResource* rest,
                                      unsigned flags, unsigned least) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (input == nullptr || group_count == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     const auto whole = model::device_resource::read(*input);
     if (!whole) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
     model::sm_split split;
-    if (const CUresult status = model::split_by_count(*whole, least, flags, split);
-        status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = model::split_by_count(*whole, least, flags, split)) return error;
     if (groups == nullptr) {
       *group_count = split.groups;
       return CUDA_SUCCESS;
@@ -50,7 +46,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* group_coun
 
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* desc, CUdevResource* resources,
                                    unsigned count) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (desc == nullptr || resources == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::device_resource> parts;
     for (unsigned i = 0; i < count; ++i) {
@@ -60,8 +56,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* desc, CUdevResource* resou
       parts.push_back(*part);
     }
     model::device_resource whole;
-    if (const CUresult status = model::merge_parts(parts, whole); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = model::merge_parts(parts, whole)) return error;
     model::resource_desc* const created = p.resource_descs.acquire();
     created->part = whole;
     *desc = static_cast<CUdevResourceDesc>(p.resource_descs.publish(created));

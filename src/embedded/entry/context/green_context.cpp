@@ -12,11 +12,11 @@ namespace {
 // equal handles.
 template <class Body>
 CUresult with_green(CUgreenCtx handle, Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::context* const found = p.contexts.find(handle);
     if (found == nullptr || !found->green()) return CUDA_ERROR_INVALID_CONTEXT;
-    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
-    return body(p, *found);
+    if (const CUresult error = found->status()) return error;
+    return body(*found);
   });
 }
 
@@ -33,29 +33,21 @@ CUresult write_part(const model::device_resource& part, CUdevResource* resource,
   return CUDA_SUCCESS;
 }
 
-// Throws std::bad_alloc.
+// Creates a green context, which retains the primary context of its device. Throws std::bad_alloc.
 CUresult open_green(model::process& p, const model::device_resource& part, CUgreenCtx* out) {
-  model::device& target_device = *part.of;
-  if (const CUresult status = target_device.retain_primary_for_green(); status != CUDA_SUCCESS)
-    return status;
-  model::context* created = nullptr;
-  const auto give_up = [&] {
-    if (created != nullptr) p.contexts.recycle(created);
-    target_device.release_primary_for_green();
-  };
+  model::device& target_device = *part.owner;
+  if (const CUresult error = target_device.retain_primary_for_green()) return error;
+  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
   try {
-    created = p.contexts.acquire();
-    if (const CUresult status = created->open_green(target_device.primary(), part);
-        status != CUDA_SUCCESS) {
-      give_up();
-      return status;
-    }
+    status = open_object(p.contexts, out, [&](model::context& created) {
+      return created.open_green(target_device.primary(), part);
+    });
   } catch (...) {
-    give_up();
+    target_device.release_primary_for_green();
     throw;
   }
-  *out = static_cast<CUgreenCtx>(p.contexts.publish(created));
-  return CUDA_SUCCESS;
+  if (status != CUDA_SUCCESS) target_device.release_primary_for_green();
+  return status;
 }
 
 }  // namespace
@@ -63,7 +55,7 @@ CUresult open_green(model::process& p, const model::device_resource& part, CUgre
 // Without a descriptor the context has the whole device.
 CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice ordinal,
                           unsigned flags) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::device* const device = p.find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
@@ -71,13 +63,13 @@ CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice or
     if (desc == nullptr) return open_green(p, model::device_resource::whole(*device), green);
     const model::resource_desc* const found = p.resource_descs.find(desc);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (found->part.of != device) return CUDA_ERROR_INVALID_DEVICE;
+    if (found->part.owner != device) return CUDA_ERROR_INVALID_DEVICE;
     return open_green(p, found->part, green);
   });
 }
 
 CUresult cuGreenCtxDestroy(CUgreenCtx green) {
-  return with_green(green, [](model::process&, model::context& found) {
+  return with_green(green, [](model::context& found) {
     if (!found.close_green()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     found.owner().release_primary_for_green();
     return CUDA_SUCCESS;
@@ -86,7 +78,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx green) {
 
 CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return with_green(green, [&](model::process&, const model::context& found) {
+  return with_green(green, [&](const model::context& found) {
     *context = found.handle();
     return CUDA_SUCCESS;
   });
@@ -95,18 +87,17 @@ CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
 CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource,
                                   CUdevResourceType type) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return with_green(green, [&](model::process&, const model::context& found) {
-    return write_part(found.part(), resource, type);
-  });
+  return with_green(
+      green, [&](const model::context& found) { return write_part(found.part(), resource, type); });
 }
 
 // Null does not stand for the current context.
 CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevResourceType type) {
   if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::context* const found = p.contexts.find(context);
     if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = found->status()) return error;
     return write_part(
         found->green() ? found->part() : model::device_resource::whole(found->owner()), resource,
         type);
@@ -120,40 +111,36 @@ CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {
     if (const model::context* const current = model::this_thread().current())
       green = green_handle(*current);
   }
-  return with_green(green, [&](model::process&, const model::context& found) {
+  return with_green(green, [&](const model::context& found) {
     *id = found.id();
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuGreenCtxRecordEvent(CUgreenCtx green, CUevent event) {
-  return with_green(green, [&](model::process&, model::context&) {
-    return cuCtxRecordEvent(context_handle(green), event);
-  });
+  return with_green(
+      green, [&](model::context&) { return cuCtxRecordEvent(context_handle(green), event); });
 }
 
 CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event) {
-  return with_green(green, [&](model::process&, model::context&) {
-    return cuCtxWaitEvent(context_handle(green), event);
-  });
+  return with_green(green,
+                    [&](model::context&) { return cuCtxWaitEvent(context_handle(green), event); });
 }
 
 // Works whichever context is current. All streams of a green context are non-blocking, and the flag
 // is required.
 CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned flags, int priority) {
-  return with_green(green, [&](model::process& p, model::context& found) {
+  return with_green(green, [&](model::context& found) {
     if (stream == nullptr || flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
-    *stream = open_stream(p, found, flags, priority);
-    return CUDA_SUCCESS;
+    return open_stream(found, flags, priority, stream);
   });
 }
 
 CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_stream(p, stream, found)) return error;
     *green = green_handle(found->owner());
     return CUDA_SUCCESS;
   });
@@ -161,11 +148,10 @@ CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
 
 // Returns the primary context even for a stream of a green context, unlike cuStreamGetCtx.
 CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     if (context == nullptr && green == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_stream(p, stream, found)) return error;
     if (context != nullptr) *context = found->owner().base().handle();
     if (green != nullptr) *green = green_handle(found->owner());
     return CUDA_SUCCESS;

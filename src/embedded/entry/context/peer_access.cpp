@@ -12,7 +12,7 @@ using namespace abi;
 
 namespace {
 
-CUresult check_one(CUcontext peer) {
+CUresult check_context(CUcontext peer) {
   if (peer == nullptr) return CUDA_SUCCESS;
   const model::context* found = model::this_process().contexts.find(peer);
   return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->status();
@@ -20,43 +20,45 @@ CUresult check_one(CUcontext peer) {
 
 // Calls visit(legacy stream) for each context of the copy other than the stream's own.
 template <class Visit>
-void for_each_other(const model::stream& target_stream, const model::copy_users& users,
-                    Visit&& visit) {
+void for_each_peer_stream(const model::stream& target_stream, const model::copy_users& users,
+                          Visit&& visit) {
   if (target_stream.capture() != nullptr) return;
   const model::context* const own_context = &target_stream.owner();
-  if (users.to.user_context != nullptr && users.to.user_context != own_context)
-    visit(users.to.user_context->legacy());
-  if (users.from.user_context != nullptr && users.from.user_context != own_context &&
-      users.from.user_context != users.to.user_context)
-    visit(users.from.user_context->legacy());
+  if (users.dst.user_context != nullptr && users.dst.user_context != own_context)
+    visit(users.dst.user_context->legacy());
+  if (users.src.user_context != nullptr && users.src.user_context != own_context &&
+      users.src.user_context != users.dst.user_context)
+    visit(users.src.user_context->legacy());
 }
 
 }  // namespace
 
-CUresult check(const copy_contexts& between) {
-  const CUresult status = check_one(between.to);
-  return status != CUDA_SUCCESS ? status : check_one(between.from);
+CUresult check_contexts(const copy_contexts& contexts) {
+  const CUresult status = check_context(contexts.dst);
+  return status != CUDA_SUCCESS ? status : check_context(contexts.src);
 }
 
 model::copy_users resolve_copy_users(const model::process& p, const model::stream& target_stream,
-                                     const copy_contexts* between) {
-  const model::memory_user all = copy_user_for(p, target_stream);
-  if (between == nullptr) return {all, all};
-  const auto named = [&](CUcontext context) -> model::memory_user {
+                                     const copy_contexts* contexts) {
+  const model::memory_user default_user = copy_user_for(p, target_stream);
+  if (contexts == nullptr) return {default_user, default_user};
+  const auto user_of = [&](CUcontext context) -> model::memory_user {
     model::context* const found = context != nullptr ? p.contexts.find(context) : nullptr;
-    return {found != nullptr ? found : all.user_context, true};
+    return {found != nullptr ? found : default_user.user_context, true};
   };
-  return {named(between->to), named(between->from)};
+  return {user_of(contexts->dst), user_of(contexts->src)};
 }
 
 void wait_for_peer_streams(model::stream& target_stream, const model::copy_users& users) {
-  for_each_other(target_stream, users,
-                 [&](model::stream& other) { target_stream.wait(other.record()); });
+  for_each_peer_stream(target_stream, users, [&](model::stream& peer_stream) {
+    target_stream.wait(peer_stream.record());
+  });
 }
 
 void make_peer_streams_wait(model::stream& target_stream, const model::copy_users& users) {
-  for_each_other(target_stream, users,
-                 [&](model::stream& other) { other.wait(target_stream.record()); });
+  for_each_peer_stream(target_stream, users, [&](model::stream& peer_stream) {
+    peer_stream.wait(target_stream.record());
+  });
 }
 
 }  // namespace weir::embedded::entry

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedded/entry/graph/conditional.cpp - cuGraphConditionalHandleCreate, and the nodes that use the
 // handles.
-#include "embedded/entry/graph/conditional.hpp"
-#include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/graph/conditional.hpp"
+#include "embedded/entry/graph/graph_handle.hpp"
+#include "embedded/entry/graph/node_params.hpp"
 
 namespace weir::embedded::entry {
 
@@ -11,48 +11,46 @@ namespace {
 
 // Finds the condition of a new node: unused by other nodes, and created for the whole graph that
 // this graph is a part of.
-CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params, const model::graph& of,
-                        model::condition*& out) {
+CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params,
+                        const model::graph& target_graph, model::condition*& out) {
   out = model::condition::find(params.handle);
   if (out == nullptr || out->used_by != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (&out->of->root() != &of.root()) return CUDA_ERROR_INVALID_VALUE;
-  const model::context* const in = model::this_process().contexts.find(params.ctx);
-  if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return in == out->in ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (&out->owner->root() != &target_graph.root()) return CUDA_ERROR_INVALID_VALUE;
+  const model::context* const found = model::this_process().contexts.find(params.ctx);
+  if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return found == out->owner_context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
 
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph,
                                         CUcontext context, unsigned initial, unsigned flags) {
-  return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
-    model::graph* const of = find_graph(graph);
-    if (handle == nullptr || of == nullptr || (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
+  return with_graphs_outside_host_functions([&](model::process& p) {
+    model::graph* const target_graph = find_graph(graph);
+    if (handle == nullptr || target_graph == nullptr ||
+        (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    const model::context* const in = p.contexts.find(context);
-    if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    *handle =
-        model::make_condition(*of, *in, initial, flags == CU_GRAPH_COND_ASSIGN_DEFAULT).handle();
+    const model::context* const found = p.contexts.find(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    *handle = model::make_condition(*target_graph, *found, initial, flags).handle();
     return CUDA_SUCCESS;
   });
 }
 
 CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          std::size_t count, CUgraphNodeParams& params) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     model::graph* target_graph = nullptr;
     std::vector<model::graph_node*> predecessors;
-    if (const CUresult status = find_graph_and_dependencies(node, graph, dependencies, count,
-                                                            target_graph, predecessors);
-        status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_graph_and_dependencies(node, graph, dependencies, count,
+                                                           target_graph, predecessors))
+      return error;
     CUDA_CONDITIONAL_NODE_PARAMS& input = params.conditional;
     if (!unused_bytes_are_zero(params) || !model::may_have_bodies(input.type, input.size))
       return CUDA_ERROR_INVALID_VALUE;
     model::condition* controlling_condition = nullptr;
-    if (const CUresult status = find_condition(input, *target_graph, controlling_condition);
-        status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_condition(input, *target_graph, controlling_condition))
+      return error;
     const model::graph_node& created = model::add_conditional(*target_graph, *controlling_condition,
                                                               input.type, input.size, predecessors);
     // The program may read this list while the node exists, but must not write to it.

@@ -9,15 +9,15 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Sets the parameters from read_params(params) in the executable's copy of `node`. The original
-// node must still exist.
-template <class ReadParams>
-CUresult set(CUgraphExec exec, CUgraphNode node, ReadParams read_params) {
-  return with_graphs([&](model::process& p) -> CUresult {
+// Sets the parameters from read_params(input..., params) in the executable's copy of `node`. The
+// original node must still exist.
+template <class... Input>
+CUresult set(CUgraphExec exec, CUgraphNode node, const Input&... input) {
+  return with_graphs([&](model::process& p) {
     model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::node_params params;
-    if (const CUresult status = read_params(params); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = read_params(input..., params)) return error;
     return found->set_node(node, params);
   });
 }
@@ -26,46 +26,44 @@ CUresult set(CUgraphExec exec, CUgraphNode node, ReadParams read_params) {
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       const CUDA_HOST_NODE_PARAMS* params) {
-  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
+  return set(exec, node, params);
 }
 
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
-  return set(exec, node,
-             [&](model::node_params& out) { return read_params(params, context, out); });
+  return set(exec, node, params, context);
 }
 
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* params, CUcontext context) {
-  return set(exec, node,
-             [&](model::node_params& out) { return read_params(params, context, out); });
+  return set(exec, node, params, context);
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS* params) {
-  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
+  return set(exec, node, params);
 }
 
 CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
+  return set(exec, node, params);
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return set(exec, node, [&](model::node_params& out) { return read_record_params(event, out); });
+  return set(exec, node, model::record_params{event});
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return set(exec, node, [&](model::node_params& out) { return read_wait_params(event, out); });
+  return set(exec, node, model::wait_params{event});
 }
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  return with_graphs([&](model::process& p) -> CUresult {
+  return with_graphs([&](model::process& p) {
     model::graph_exec* found = p.graph_execs.find(exec);
-    const model::graph* as = find_graph(child);
-    return found == nullptr || as == nullptr || find_node(node) == nullptr
+    const model::graph* child_graph = find_graph(child);
+    return found == nullptr || child_graph == nullptr || find_node(node) == nullptr
                ? CUDA_ERROR_INVALID_VALUE
-               : found->set_child(node, *as);
+               : found->set_child(node, *child_graph);
   });
 }
 
@@ -73,11 +71,11 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
   if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
     return cuGraphExecChildGraphNodeSetParams(exec, node, params->graph.graph);
   }
-  return set(exec, node, [&](model::node_params& out) { return read_params(params, out); });
+  return set(exec, node, params);
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
-  return with_graphs([&](model::process& p) -> CUresult {
+  return with_graphs([&](model::process& p) {
     model::graph_exec* found = p.graph_execs.find(exec);
     return found == nullptr || find_node(node) == nullptr ? CUDA_ERROR_INVALID_VALUE
                                                           : found->set_enabled(node, enabled != 0);
@@ -85,13 +83,12 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enab
 }
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
-  return with_graphs([&](model::process& p) -> CUresult {
+  return with_graphs([&](model::process& p) {
     model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || enabled == nullptr || find_node(node) == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
     bool is_enabled = false;
-    if (const CUresult status = found->get_enabled(node, is_enabled); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = found->get_enabled(node, is_enabled)) return error;
     *enabled = is_enabled ? 1 : 0;
     return CUDA_SUCCESS;
   });
@@ -99,13 +96,13 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* ena
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
                               CUgraphExecUpdateResultInfo* result) {
-  return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
+  return with_graphs_outside_host_functions([&](model::process& p) {
     model::graph_exec* found = p.graph_execs.find(exec);
     const model::graph* target_graph = find_graph(graph);
     if (found == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::exec_topology::difference reason;
     const CUresult status = found->update(*target_graph, reason);
-    if (result != nullptr) *result = {reason.why, reason.at, nullptr};
+    if (result != nullptr) *result = {reason.result, reason.error_node, nullptr};
     return status;
   });
 }

@@ -45,49 +45,41 @@ CUresult check_flags(const model::graph& source_graph, unsigned long long flags,
 
 CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
                      unsigned long long valid_flags, instantiate_error& reason) {
-  reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
-  return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
+  reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
+  return with_graphs_outside_host_functions([&](model::process& p) {
     if ((flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::graph* source_graph = find_graph(graph);
     if (source_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (source_graph->is_subgraph()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (const CUresult status = check_flags(*source_graph, flags, reason); status != CUDA_SUCCESS)
-      return status;
-    model::graph_exec* created = p.graph_execs.acquire();
-    CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
-    try {
-      status = created->instantiate(*source_graph, flags, reason);
-      if (status == CUDA_ERROR_NOT_SUPPORTED) reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
-    } catch (const std::bad_alloc&) {
-      reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
-    }
-    if (status == CUDA_SUCCESS) {
-      *exec = static_cast<CUgraphExec>(p.graph_execs.publish(created));
-    } else {
-      p.graph_execs.recycle(created);
-    }
-    return status;
+    if (const CUresult error = check_flags(*source_graph, flags, reason)) return error;
+    return open_object(p.graph_execs, exec, [&](model::graph_exec& created) {
+      try {
+        const CUresult status = created.instantiate(*source_graph, flags, reason);
+        if (status == CUDA_ERROR_NOT_SUPPORTED) reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
+        return status;
+      } catch (const std::bad_alloc&) {
+        reason.result = CUDA_GRAPH_INSTANTIATE_ERROR;
+        return CUDA_ERROR_OUT_OF_MEMORY;
+      }
+    });
   });
 }
 
-// Looks up an executable graph and the stream to launch it in.
-CUresult find_launch(model::process& p, CUgraphExec exec, CUstream stream,
-                     model::graph_exec*& target_exec, model::stream*& target_stream) {
-  if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-    return status;
-  if (const CUresult status = model::check_not_capturing(*target_stream); status != CUDA_SUCCESS)
-    return status;
-  target_exec = p.graph_execs.find(exec);
+// Looks up an executable graph to launch in a stream, which must not capture.
+CUresult find_launch(CUgraphExec exec, model::stream& target_stream,
+                     model::graph_exec*& target_exec) {
+  if (const CUresult error = model::check_not_capturing(target_stream)) return error;
+  target_exec = model::this_process().graph_execs.find(exec);
   return target_exec == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 }  // namespace
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = model::check_unsafe_call()) return error;
   instantiate_error unused;
   return instantiate(exec, graph, flags, accepted_flags, unused);
 }
@@ -95,17 +87,17 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
 CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = model::check_unsafe_call()) return error;
   instantiate_error reason;
   const CUresult status = instantiate(exec, graph, params->flags,
                                       accepted_flags | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, reason);
-  params->result_out = reason.why;
+  params->result_out = reason.result;
   params->hErrNode_out = reason.error_node == nullptr ? nullptr : reason.error_node->handle();
   return status;
 }
 
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     const model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *flags = found->flags() & reported_flags;
@@ -114,8 +106,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+  return guarded_outside_captures([&](model::process& p) {
     model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || !p.graph_execs.retire(found, exec)) return CUDA_ERROR_INVALID_VALUE;
     found->close();
@@ -126,22 +117,18 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
 
 // Only checks its arguments: an executable graph needs no upload.
 CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
+  return guarded(with_stream(stream, [&](model::stream& target_stream) {
     model::graph_exec* target_exec = nullptr;
-    return find_launch(p, exec, stream, target_exec, target_stream);
-  });
+    return find_launch(exec, target_stream, target_exec);
+  }));
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
+  return guarded(with_stream(stream, [&](model::stream& target_stream) {
     model::graph_exec* target_exec = nullptr;
-    if (const CUresult status = find_launch(p, exec, stream, target_exec, target_stream);
-        status != CUDA_SUCCESS)
-      return status;
-    return target_exec->launch(*target_stream);
-  });
+    const CUresult status = find_launch(exec, target_stream, target_exec);
+    return status == CUDA_SUCCESS ? target_exec->launch(target_stream) : status;
+  }));
 }
 
 }  // namespace weir::embedded::entry

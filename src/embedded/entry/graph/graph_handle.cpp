@@ -18,13 +18,13 @@ bool has_duplicates(std::vector<model::graph_node*> nodes) {
 
 }  // namespace
 
-CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& in,
+CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& owning_graph,
                     std::vector<model::graph_node*>& out) {
   if (count != 0 && handles == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     model::graph_node* found = find_node(handles[i]);
-    if (found == nullptr || found->in != &in) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || found->owner != &owning_graph) return CUDA_ERROR_INVALID_VALUE;
     out.push_back(found);
   }
   return CUDA_SUCCESS;
@@ -36,9 +36,8 @@ CUresult find_graph_and_dependencies(const CUgraphNode* node, CUgraph graph,
                                      std::vector<model::graph_node*>& predecessors) {
   target_graph = find_graph(graph);
   if (node == nullptr || target_graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = find_nodes(dependencies, count, *target_graph, predecessors);
-      status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = find_nodes(dependencies, count, *target_graph, predecessors))
+    return error;
   return has_duplicates(predecessors) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -53,13 +52,13 @@ CUresult check_child(const model::graph* child, const model::graph& target_graph
   return model::has_conditional_nodes(*child) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
-bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count) {
-  const auto ordinary = [](const CUgraphEdgeData& edge) {
+bool have_no_data(const CUgraphEdgeData* edges, std::size_t count) {
+  const auto has_no_data = [](const CUgraphEdgeData& edge) {
     const bool reserved = std::any_of(std::begin(edge.reserved), std::end(edge.reserved),
                                       [](unsigned char byte) { return byte != 0; });
     return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0 && !reserved;
   };
-  return edges == nullptr || std::all_of(edges, edges + count, ordinary);
+  return edges == nullptr || std::all_of(edges, edges + count, has_no_data);
 }
 
 }  // namespace weir::embedded::entry

@@ -15,7 +15,7 @@ namespace weir::embedded::entry {
 // Runs the body of an entry point with the graph mutex held. A host function may call it.
 template <class Body>
 CUresult with_graphs(Body&& body) noexcept {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     const std::lock_guard lock{p.graphs_mutex};
     return body(p);
   });
@@ -24,7 +24,7 @@ CUresult with_graphs(Body&& body) noexcept {
 // Like with_graphs(), for an entry point that a host function may not call.
 template <class Body>
 CUresult with_graphs_outside_host_functions(Body&& body) noexcept {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     const std::lock_guard lock{p.graphs_mutex};
     return body(p);
   });
@@ -37,7 +37,7 @@ inline model::graph* find_graph(CUgraph handle) {
 inline model::graph_node* find_node(CUgraphNode handle) {
   return model::this_process().graph_nodes.find(handle);
 }
-CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& in,
+CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& owning_graph,
                     std::vector<model::graph_node*>& out);
 
 // Finds the graph and the dependencies of a new node; no dependency may be listed twice. The list
@@ -53,8 +53,12 @@ CUresult find_graph_and_dependencies(const CUgraphNode* node, CUgraph graph,
 CUresult check_child(const model::graph* child, const model::graph& target_graph,
                      CUgraphChildGraphNodeOwnership ownership);
 
+// Implements cuGraphAddNode for a conditional node. Stores the handles of the bodies in `params`.
+CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                         std::size_t count, CUgraphNodeParams& params);
+
 // Returns true if no edge has data. Only edges between kernels can have data.
-bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count);
+bool have_no_data(const CUgraphEdgeData* edges, std::size_t count);
 
 // Returns the data of the edge at an index of the list; default data without a list.
 inline CUgraphEdgeData edge_data_at(const CUgraphEdgeData* edges, std::size_t i) {

@@ -13,42 +13,42 @@ namespace {
 
 // Checks the access descriptors: other devices and the host may only get read and write access.
 CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> requested) {
-  for (const CUmemAccessDesc& each : requested) {
-    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-      if (p.find_device(each.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    } else if (each.location.type != CU_MEM_LOCATION_TYPE_HOST) {
+  for (const CUmemAccessDesc& access_desc : requested) {
+    if (access_desc.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+      if (p.find_device(access_desc.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    } else if (access_desc.location.type != CU_MEM_LOCATION_TYPE_HOST) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (each.flags == CU_MEM_ACCESS_FLAGS_PROT_READ || each.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    if (access_desc.flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+        access_desc.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
       return CUDA_ERROR_NOT_SUPPORTED;
-    if (each.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+    if (access_desc.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
 
-// Checks the location: only device memory is supported. Managed memory is accepted and treated as
-// device memory.
-CUresult check_place(const model::process& p, CUmemAllocationType type, const CUmemLocation& at) {
+// Checks the location of a new node: only device memory is supported. Managed memory is accepted
+// and treated as device memory.
+CUresult check_pool_location(const model::process& p, CUmemAllocationType type,
+                             const CUmemLocation& location) {
   const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
   if (!managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  switch (at.type) {
+  switch (location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-      return p.find_device(at.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      return p.find_device(location.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST: return CUDA_ERROR_NOT_SUPPORTED;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:  // the host is a single NUMA node
-      return managed || at.id == 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+      return managed || location.id == 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_NONE:
       return managed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
-CUresult check(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
+CUresult check_params(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const CUmemPoolProps& props = params.poolProps;
   if (params.bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = check_place(p, props.allocType, props.location);
-      status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = check_pool_location(p, props.allocType, props.location)) return error;
   if (props.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
   if (params.accessDescCount == 0) return CUDA_SUCCESS;
   if (params.accessDescs == nullptr ||
@@ -61,7 +61,7 @@ CUresult check(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS& params
 template <class Make>
 CUresult add_memory_node(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                          size_t count, Make make) {
-  return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
+  return with_graphs_outside_host_functions([&](model::process& p) {
     model::graph* target_graph = nullptr;
     std::vector<model::graph_node*> predecessors;
     CUresult status =
@@ -76,7 +76,7 @@ CUresult add_memory_node(CUgraphNode* node, CUgraph graph, const CUgraphNode* de
 
 template <class Params, class Out, class Write>
 CUresult get_memory_node(CUgraphNode node, Out* out, Write write) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     const model::graph_node* found = find_node(node);
     const Params* params = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
     if (params == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -89,20 +89,19 @@ CUresult get_memory_node(CUgraphNode node, Out* out, Write write) {
 
 CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                 size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  return add_memory_node(node, graph, dependencies, count,
-                         [&](const model::process& p, model::graph& target_graph,
-                             std::span<model::graph_node* const> predecessors,
-                             model::graph_node*& created) -> CUresult {
-                           if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-                           CUresult status = check(p, *params);
-                           if (status == CUDA_SUCCESS)
-                             status = model::graph_memory::add_allocation(target_graph, *params,
-                                                                          predecessors, created);
-                           if (status == CUDA_SUCCESS)
-                             params->dptr =
-                                 std::get<model::alloc_params>(created->params).desc.dptr;
-                           return status;
-                         });
+  return add_memory_node(
+      node, graph, dependencies, count,
+      [&](const model::process& p, model::graph& target_graph,
+          std::span<model::graph_node* const> predecessors, model::graph_node*& created) {
+        if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        CUresult status = check_params(p, *params);
+        if (status == CUDA_SUCCESS)
+          status =
+              model::graph_memory::add_allocation(target_graph, *params, predecessors, created);
+        if (status == CUDA_SUCCESS)
+          params->dptr = std::get<model::alloc_params>(created->params).desc.dptr;
+        return status;
+      });
 }
 
 CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,

@@ -2,7 +2,6 @@
 // embedded/entry/graph/kernel_node.cpp - cuGraphKernelNode*Attribute*: attributes of kernel nodes.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/kernel/launch_attributes.hpp"
-#include "embedded/model/graph/kernel_node_check.hpp"
 #include "embedded/model/kernel/function.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
 
@@ -32,8 +31,8 @@ CUresult check_cluster(const model::kernel_params& source_params, model::launch_
                                 ? source_params.function
                                 : reinterpret_cast<CUfunction>(source_params.kernel);
   model::function* function = nullptr;
-  const CUresult status =
-      model::find_function(handle, model::this_process().contexts.find(source_params.in), function);
+  const CUresult status = model::find_function(
+      handle, model::this_process().contexts.find(source_params.context), function);
   return status != CUDA_SUCCESS ? status : model::check_cluster(*function, shape);
 }
 
@@ -41,7 +40,7 @@ CUresult check_cluster(const model::kernel_params& source_params, model::launch_
 
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        CUkernelNodeAttrValue* value) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     const model::kernel_params* const source_params = find_kernel_node(node);
     if (source_params == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::launch_shape& shape = source_params->desc->shape();
@@ -74,7 +73,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
 
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        const CUkernelNodeAttrValue* value) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     model::kernel_params* const source_params = find_kernel_node(node);
     if (source_params == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::launch_shape shape = source_params->desc->shape();
@@ -85,31 +84,27 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = value->cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         shape.cluster = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
-        if (const CUresult status = check_cluster(*source_params, shape); status != CUDA_SUCCESS)
-          return status;
+        if (const CUresult error = check_cluster(*source_params, shape)) return error;
         break;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         if (value->deviceUpdatableKernelNode.deviceUpdatable != 0) return CUDA_ERROR_NOT_SUPPORTED;
         return CUDA_SUCCESS;
       default:
-        if (const CUresult status = check_inert_attribute(attribute, *value);
-            status != CUDA_SUCCESS)
-          return status;
+        if (const CUresult error = check_inert_attribute(attribute, *value)) return error;
         source_params->inert_attributes[attribute] = *value;
         return CUDA_SUCCESS;
     }
-    if (const CUresult status = model::check_kernel_node_shape(*source_params->desc, shape);
-        status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = model::check_kernel_node_shape(*source_params->desc, shape))
+      return error;
     source_params->desc = source_params->desc->with(shape, source_params->desc->priority());
     return CUDA_SUCCESS;
   });
 }
 
-CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
-  return with_graphs([&](model::process&) -> CUresult {
-    model::kernel_params* const target = find_kernel_node(to);
-    const model::kernel_params* const source = find_kernel_node(from);
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
+  return with_graphs([&](model::process&) {
+    model::kernel_params* const target = find_kernel_node(dst);
+    const model::kernel_params* const source = find_kernel_node(src);
     if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::launch_shape shape = model::shape_with_attributes(*target->desc, *source->desc);
     const CUresult status = model::check_kernel_node_shape(*target->desc, shape);

@@ -3,7 +3,6 @@
 #include "embedded/entry/graph/node_params.hpp"
 #include "embedded/model/memory/address_map.hpp"
 
-#include "embedded/model/graph/node_access.hpp"
 #include "embedded/model/graph/node_work.hpp"
 #include "embedded/model/kernel/function.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
@@ -32,20 +31,20 @@ CUresult resolve_context(CUcontext& context) {
 // Resolves the context of a memset. Null stands for the context of the memory, so none needs to be
 // current. Memory of a pool or a graph belongs to no context; there null stands for the current
 // context.
-CUresult resolve_context_of(CUdeviceptr memory, CUcontext& context) {
+CUresult resolve_memset_context(CUdeviceptr address, CUcontext& context) {
   if (context != nullptr) {
-    context = model::context_for_memset(memory, context);
+    context = model::context_for_memset(address, context);
     return resolve_context(context);
   }
-  const model::allocation* in = model::address_map::find(memory);
-  if (in == nullptr) in = model::address_map::find_graph_memory(memory, 1);
-  if (in == nullptr) return resolve_context(context);
-  if (in->owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  context = in->owner->handle();
+  const model::allocation* found = model::address_map::find(address);
+  if (found == nullptr) found = model::address_map::find_graph_memory(address, 1);
+  if (found == nullptr) return resolve_context(context);
+  if (found->owner_context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  context = found->owner_context->handle();
   return resolve_context(context);
 }
 
-// The number of bytes of the union that a kind of node uses.
+// Returns the number of bytes of the union that a kind of node uses.
 std::size_t used_bytes(CUgraphNodeType type) {
   switch (type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return sizeof(CUDA_KERNEL_NODE_PARAMS_v3);
@@ -75,23 +74,20 @@ CUresult read_params(const CUDA_HOST_NODE_PARAMS* input, model::node_params& out
 CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
                      model::node_params& out) {
   if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = resolve_context_of(input->dst, context); status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = resolve_memset_context(input->dst, context)) return error;
   model::memset_work unused;
-  const model::memory_user user = model::memory_user_of_node(context, false);
-  if (const CUresult status = model::to_work(*input, unused, user); status != CUDA_SUCCESS)
-    return status;
+  const model::memory_user user = model::memory_user_of_node(context);
+  if (const CUresult error = model::to_work(*input, unused, user)) return error;
   out = model::memset_params{*input, context};
   return CUDA_SUCCESS;
 }
 
 CUresult read_params(const CUDA_MEMCPY3D* input, CUcontext context, model::node_params& out) {
   if (input == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = resolve_context(context); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = resolve_context(context)) return error;
   model::pitched_copy_work unused;
-  const model::memory_user user = model::memory_user_of_node(context, true);
-  if (const CUresult status = model::to_work(*input, unused, user); status != CUDA_SUCCESS)
-    return status;
+  const model::memory_user user = model::memory_user_of_copy_node(context);
+  if (const CUresult error = model::to_work(*input, unused, user)) return error;
   out = model::copy_params{*input, context};
   return CUDA_SUCCESS;
 }
@@ -102,8 +98,7 @@ CUresult read_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* input, model::node_par
   if (model::this_process().contexts.find(input->ctx) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (input->count != 0 && input->paramArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::span operations{input->paramArray, input->count};
-  if (const CUresult status = model::check_operations(operations); status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = model::check_operations(operations)) return error;
   out = model::value_params{input->ctx, {operations.begin(), operations.end()}};
   return CUDA_SUCCESS;
 }
@@ -117,11 +112,11 @@ CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& o
   const CUfunction function =
       input->func != nullptr ? input->func : reinterpret_cast<CUfunction>(input->kern);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  model::context* const in = input->ctx == nullptr ? nullptr : p.contexts.find(input->ctx);
+  model::context* const node_context =
+      input->ctx == nullptr ? nullptr : p.contexts.find(input->ctx);
   model::function* kernel_function = nullptr;
-  if (const CUresult status = model::find_function(function, in, kernel_function);
-      status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = model::find_function(function, node_context, kernel_function))
+    return error;
   const std::shared_ptr<const model::module_image> image = kernel_function->image();
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
   model::launch_shape shape{{input->gridDimX, input->gridDimY, input->gridDimZ},
@@ -129,12 +124,11 @@ CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& o
                             {0, 0, 0},
                             input->sharedMemBytes,
                             false};
-  if (const CUresult status = model::check_shape(*kernel_function, shape); status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = model::check_shape(*kernel_function, shape)) return error;
   model::kernel_arguments arguments;
-  const CUresult status = model::kernel_arguments::read(
-      kernel_function->kernel(), input->kernelParams, input->extra, arguments);
-  if (status != CUDA_SUCCESS) return status;
+  if (const CUresult error = model::kernel_arguments::read(
+          kernel_function->kernel(), input->kernelParams, input->extra, arguments))
+    return error;
   out = model::kernel_params{
       std::make_shared<const model::kernel_work>(
           kernel_function->owner(), kernel_function->kernel(), image, shape, arguments),
@@ -145,15 +139,15 @@ CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& o
   return CUDA_SUCCESS;
 }
 
-CUresult read_record_params(CUevent event, model::node_params& out) {
-  if (model::this_process().events.find(event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  out = model::record_params{event};
+CUresult read_params(const model::record_params& input, model::node_params& out) {
+  if (model::this_process().events.find(input.event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = input;
   return CUDA_SUCCESS;
 }
 
-CUresult read_wait_params(CUevent event, model::node_params& out) {
-  if (model::this_process().events.find(event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  out = model::wait_params{event};
+CUresult read_params(const model::wait_params& input, model::node_params& out) {
+  if (model::this_process().events.find(input.event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = input;
   return CUDA_SUCCESS;
 }
 
@@ -164,16 +158,19 @@ CUresult read_params(const CUgraphNodeParams* input, model::node_params& out) {
     case CU_GRAPH_NODE_TYPE_HOST: return read_params(&input->host, out);
     case CU_GRAPH_NODE_TYPE_MEMSET: {
       const CUDA_MEMSET_NODE_PARAMS_v2& p = input->memset;
-      const CUDA_MEMSET_NODE_PARAMS what{p.dst, p.pitch, p.value, p.elementSize, p.width, p.height};
-      return read_params(&what, p.ctx, out);
+      const CUDA_MEMSET_NODE_PARAMS params{p.dst,         p.pitch, p.value,
+                                           p.elementSize, p.width, p.height};
+      return read_params(&params, p.ctx, out);
     }
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       if (input->memcpy.flags != 0) return CUDA_ERROR_INVALID_VALUE;
       return read_params(&input->memcpy.copyParams, input->memcpy.copyCtx, out);
     case CU_GRAPH_NODE_TYPE_KERNEL: return read_params(&input->kernel, out);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return read_params(&input->memOp, out);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return read_record_params(input->eventRecord.event, out);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return read_wait_params(input->eventWait.event, out);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+      return read_params(model::record_params{input->eventRecord.event}, out);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+      return read_params(model::wait_params{input->eventWait.event}, out);
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:

@@ -16,8 +16,12 @@ CUresult read_params(const CUDA_MEMSET_NODE_PARAMS* input, CUcontext context,
 CUresult read_params(const CUDA_MEMCPY3D* input, CUcontext context, model::node_params& out);
 CUresult read_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* input, model::node_params& out);
 CUresult read_params(const CUDA_KERNEL_NODE_PARAMS* input, model::node_params& out);
-CUresult read_record_params(CUevent event, model::node_params& out);
-CUresult read_wait_params(CUevent event, model::node_params& out);
+inline CUresult read_params(const model::empty_params& input, model::node_params& out) {
+  out = input;
+  return CUDA_SUCCESS;
+}
+CUresult read_params(const model::record_params& input, model::node_params& out);
+CUresult read_params(const model::wait_params& input, model::node_params& out);
 
 // Parameters of any kind except a child graph. Returns CUDA_ERROR_NOT_SUPPORTED for conditional
 // nodes, for memory nodes, whose parameters cannot change, and for kinds that the embedded driver

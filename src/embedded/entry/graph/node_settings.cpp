@@ -3,7 +3,6 @@
 // existing nodes.
 #include "embedded/entry/graph/graph_handle.hpp"
 #include "embedded/entry/graph/node_params.hpp"
-#include "embedded/model/graph/kernel_node_check.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
 #include "embedded/model/memory/address_map.hpp"
 
@@ -16,7 +15,7 @@ namespace {
 // Calls `write` with a node's parameters if they are of this kind.
 template <class Params, class Out, class Write>
 CUresult get(CUgraphNode node, Out* out, Write write) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     model::graph_node* found = find_node(node);
     Params* params = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
     if (params == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -29,58 +28,66 @@ CUresult get(CUgraphNode node, Out* out, Write write) {
 // kind.
 template <class Params, class ReadParams>
 CUresult set(CUgraphNode node, ReadParams read_params) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     model::graph_node* found = find_node(node);
     const Params* old = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
     if (old == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::node_params params;
-    if (const CUresult status = read_params(*old, params); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = read_params(*old, params)) return error;
     found->params = std::move(params);
     return CUDA_SUCCESS;
   });
 }
 
+// Like set(), with the parameters from read_params(input, new).
+template <class Params, class Input>
+CUresult replace(CUgraphNode node, const Input& input) {
+  return set<Params>(node, [&](const Params&, model::node_params& new_params) {
+    return read_params(input, new_params);
+  });
+}
+
 // Setting a kernel node passes no attributes. The node keeps its old ones if they fit the new
 // function.
-CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& taken) {
-  const model::launch_shape shape = model::shape_with_attributes(*taken.desc, *old.desc);
-  const CUresult status = model::check_kernel_node_shape(*taken.desc, shape);
-  if (status == CUDA_SUCCESS) taken.copy_attributes_from(old);
+CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& new_params) {
+  const model::launch_shape shape = model::shape_with_attributes(*new_params.desc, *old.desc);
+  const CUresult status = model::check_kernel_node_shape(*new_params.desc, shape);
+  if (status == CUDA_SUCCESS) new_params.copy_attributes_from(old);
   return status;
 }
 
 // Replaces and destroys a node's child graph, with the checks of an added child graph. A copy of
 // the graph that contains the node is allowed.
-CUresult set_child(model::graph_node& of, const CUgraphNodeParams& params) {
+CUresult set_child(model::graph_node& node, const CUgraphNodeParams& params) {
   if (!unused_bytes_are_zero(params)) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphChildGraphNodeOwnership ownership = params.graph.ownership;
   model::graph* const child = find_graph(params.graph.graph);
-  if (child == of.in && ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
+  if (child == node.owner && ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
     if (child->is_noncopyable()) return CUDA_ERROR_NOT_SUPPORTED;
-  } else if (const CUresult status = check_child(child, *of.in, ownership);
-             status != CUDA_SUCCESS) {
-    return status;
-  }
-  const model::graph& old = *of.subgraphs().front();
+  } else if (const CUresult error = check_child(child, *node.owner, ownership))
+    return error;
+  const model::graph& old = *node.subgraphs().front();
   if (old.has_capture_inside()) return CUDA_ERROR_ILLEGAL_STATE;
   if (old.has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
-  of.set_child_graph(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *child : child->clone());
+  node.set_child_graph(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *child : child->clone());
   return CUDA_SUCCESS;
 }
 
 // Returns true if a copy or memset has no context: these functions take none, pool memory belongs
 // to none, and none is current.
-bool has_no_context(CUdeviceptr memory) {
+bool has_no_context(CUdeviceptr address) {
   if (model::this_thread().current() != nullptr) return false;
-  const model::allocation* in = model::address_map::find(memory);
-  return in != nullptr && in->pool != nullptr;
+  const model::allocation* found = model::address_map::find(address);
+  return found != nullptr && found->pool != nullptr;
 }
 
 bool has_no_context(const CUDA_MEMCPY3D& copy) {
-  const auto side = [](CUmemorytype type, CUdeviceptr at) {
-    return (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED) && has_no_context(at);
+  const auto side_has_none = [](CUmemorytype type, CUdeviceptr address) {
+    return (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED) &&
+           has_no_context(address);
   };
-  return side(copy.srcMemoryType, copy.srcDevice) || side(copy.dstMemoryType, copy.dstDevice);
+  return side_has_none(copy.srcMemoryType, copy.srcDevice) ||
+         side_has_none(copy.dstMemoryType, copy.dstDevice);
 }
 
 }  // namespace
@@ -91,10 +98,7 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* param
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  return set<CUDA_HOST_NODE_PARAMS>(node,
-                                    [&](const CUDA_HOST_NODE_PARAMS&, model::node_params& out) {
-                                      return read_params(params, out);
-                                    });
+  return replace<CUDA_HOST_NODE_PARAMS>(node, params);
 }
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
@@ -103,11 +107,11 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* p
 }
 
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  return set<model::memset_params>(
-      node, [&](const model::memset_params& old, model::node_params& out) {
-        return params != nullptr && has_no_context(params->dst) ? CUDA_ERROR_INVALID_VALUE
-                                                                : read_params(params, old.in, out);
-      });
+  return set<model::memset_params>(node, [&](const model::memset_params& old,
+                                             model::node_params& out) {
+    return params != nullptr && has_no_context(params->dst) ? CUDA_ERROR_INVALID_VALUE
+                                                            : read_params(params, old.context, out);
+  });
 }
 
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
@@ -117,7 +121,7 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
 
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
   return set<model::copy_params>(node, [&](const model::copy_params& old, model::node_params& out) {
-    const CUresult status = read_params(params, old.in, out);
+    const CUresult status = read_params(params, old.context, out);
     if (status == CUDA_SUCCESS) std::get<model::copy_params>(out).fixed = has_no_context(*params);
     return status;
   });
@@ -130,14 +134,14 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
     *params = {p.function,    shape.grid.x,  shape.grid.y,
                shape.grid.z,  shape.block.x, shape.block.y,
                shape.block.z, shape.shared,  const_cast<void**>(p.desc->arguments()),
-               nullptr,       p.kernel,      p.in};
+               nullptr,       p.kernel,      p.context};
   });
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
   return set<model::kernel_params>(
       node, [&](const model::kernel_params& old, model::node_params& out) {
-        if (const CUresult status = read_params(params, out); status != CUDA_SUCCESS) return status;
+        if (const CUresult error = read_params(params, out)) return error;
         return keep_attributes(old, std::get<model::kernel_params>(out));
       });
 }
@@ -145,15 +149,13 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
 // The driver keeps ownership of the array.
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   return get<model::value_params>(node, params, [&](model::value_params& p) {
-    *params = {p.in, static_cast<unsigned>(p.operations.size()), p.operations.data(), 0};
+    *params = {p.context, static_cast<unsigned>(p.operations.size()), p.operations.data(), 0};
   });
 }
 
 CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
                                         const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return set<model::value_params>(node, [&](const model::value_params&, model::node_params& out) {
-    return read_params(params, out);
-  });
+  return replace<model::value_params>(node, params);
 }
 
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
@@ -162,9 +164,7 @@ CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set<model::record_params>(node, [&](const model::record_params&, model::node_params& out) {
-    return read_record_params(event, out);
-  });
+  return replace<model::record_params>(node, model::record_params{event});
 }
 
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
@@ -173,9 +173,7 @@ CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set<model::wait_params>(node, [&](const model::wait_params&, model::node_params& out) {
-    return read_wait_params(event, out);
-  });
+  return replace<model::wait_params>(node, model::wait_params{event});
 }
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
@@ -184,19 +182,19 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     model::graph_node* found = find_node(node);
     if (found == nullptr || params == nullptr || params->type != found->type())
       return CUDA_ERROR_INVALID_VALUE;
     if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) return set_child(*found, *params);
-    model::node_params taken;
-    if (const CUresult status = read_params(params, taken); status != CUDA_SUCCESS) return status;
-    if (auto* const kernel = std::get_if<model::kernel_params>(&taken)) {
+    model::node_params new_params;
+    if (const CUresult error = read_params(params, new_params)) return error;
+    if (auto* const kernel = std::get_if<model::kernel_params>(&new_params)) {
       const CUresult status =
           keep_attributes(std::get<model::kernel_params>(found->params), *kernel);
       if (status != CUDA_SUCCESS) return status;
     }
-    found->params = std::move(taken);
+    found->params = std::move(new_params);
     return CUDA_SUCCESS;
   });
 }

@@ -45,7 +45,7 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
 
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references,
                                  unsigned flags) {
-  return with_graphs([&](model::process& p) -> CUresult {
+  return with_graphs([&](model::process& p) {
     model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr || p.user_objects.find(object) == nullptr || !countable(references))
       return CUDA_ERROR_INVALID_VALUE;
@@ -60,7 +60,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned re
 // A call may release more references than the graph holds. The caller's references are then
 // released.
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned references) {
-  return with_graphs([&](model::process&) -> CUresult {
+  return with_graphs([&](model::process&) {
     model::graph* target_graph = find_graph(graph);
     if (target_graph == nullptr || !model::is_user_object_handle(object) || !countable(references))
       return CUDA_ERROR_INVALID_VALUE;

@@ -17,10 +17,10 @@ namespace {
 // Runs body(function) for a loaded function; its image cannot be unloaded during the call.
 template <class Body>
 CUresult with_function(CUfunction handle, Body&& body) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::function* const found = p.functions.find(handle);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult status = found->owner().status(); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = found->owner().status()) return error;
     const std::shared_ptr<const model::module_image> image = found->image();
     return image ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
   });
@@ -46,15 +46,15 @@ CUresult cuFuncGetName(const char** name, CUfunction function) {
 }
 
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
-  return with_function_not_null(function, [&](const model::function& found) -> CUresult {
+  return with_function_not_null(function, [&](const model::function& found) {
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *module = found.in().handle();
+    *module = found.module().handle();
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
-  return with_function(function, [&](const model::function& found) -> CUresult {
+  return with_function(function, [&](const model::function& found) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     int result = 0;
     const CUresult status = found.attribute(attribute, result);
@@ -75,7 +75,7 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, s
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
-  return with_function(function, [&](const model::function& found) -> CUresult {
+  return with_function(function, [&](const model::function& found) {
     if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *state = found.loaded() ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
     return CUDA_SUCCESS;
@@ -90,7 +90,7 @@ CUresult cuFuncLoad(CUfunction function) {
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
-  return with_function(function, [&](model::function& found) -> CUresult {
+  return with_function(function, [&](model::function& found) {
     if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
     found.set_cache_config(config);
     return CUDA_SUCCESS;

@@ -43,14 +43,14 @@ void** jit_options::value_of(CUjit_option option) const noexcept {
 // text without the terminating zero, or the capacity if the text was cut off.
 void jit_options::write_log(CUjit_option buffer, CUjit_option size,
                             std::string_view text) const noexcept {
-  void** const room = value_of(size);
+  void** const capacity = value_of(size);
   void** const destination = value_of(buffer);
-  if (room == nullptr || destination == nullptr || *destination == nullptr) return;
-  const auto bytes = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(*room));
+  if (capacity == nullptr || destination == nullptr || *destination == nullptr) return;
+  const auto bytes = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(*capacity));
   if (bytes != 0)
     *std::copy_n(text.begin(), std::min<std::size_t>(text.size(), bytes - 1),
                  static_cast<char*>(*destination)) = '\0';
-  *room = reinterpret_cast<void*>(std::min<std::size_t>(text.size(), bytes));
+  *capacity = reinterpret_cast<void*>(std::min<std::size_t>(text.size(), bytes));
 }
 
 }  // namespace weir::embedded::entry

@@ -12,7 +12,7 @@ namespace {
 // Looks up a kernel and calls body(view).
 template <class Body>
 CUresult with_kernel(CUkernel kernel, Body&& body) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     model::libraries::kernel_view view;
     const CUresult status = model::libraries::get_kernel_view(kernel, view);
     return status == CUDA_SUCCESS ? body(view) : status;
@@ -22,10 +22,10 @@ CUresult with_kernel(CUkernel kernel, Body&& body) {
 }  // namespace
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     return model::libraries::get_function(kernel, context->base(), function);
   });
 }
@@ -41,9 +41,9 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
 }
 
 CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
-  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
     if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *library = view.in;
+    *library = view.library;
     return CUDA_SUCCESS;
   });
 }
@@ -51,7 +51,7 @@ CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
   if (kernel == nullptr)
     return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
-  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
     model::context* context = nullptr;
     const CUresult status = current_context(context);
     return status == CUDA_SUCCESS ? get_parameter_info(*view.image_kernel, index, offset, size)
@@ -61,7 +61,7 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, siz
 
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel,
                               CUdevice device) {
-  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     const model::function_settings& set = view.kernel->settings[static_cast<std::size_t>(device)];
@@ -77,7 +77,7 @@ CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkern
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
                               CUdevice device) {
-  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
     if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     return model::set_attribute(*view.image_kernel,
                                 view.kernel->settings[static_cast<std::size_t>(device)], attribute,
@@ -86,7 +86,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
 }
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
-  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
     if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
     if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     view.kernel->settings[static_cast<std::size_t>(device)].set_cache_config(config);

@@ -15,19 +15,6 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Submits the kernel to a stream of the function's context. The image is kept alive until the
-// operation is submitted; afterwards unloading its module waits for the operation. A concurrent
-// unload may miss the operation, so this call then waits for it.
-CUresult submit(model::stream& target_stream, const model::function& kernel_function,
-                const std::shared_ptr<const model::module_image>& image,
-                const model::launch_shape& shape, const model::kernel_arguments& arguments) {
-  const engine::point end =
-      model::submit_kernel(target_stream, kernel_function.kernel(), image, shape, arguments);
-  if (!kernel_function.is_open()) [[unlikely]]
-    engine::wait(end);
-  return CUDA_SUCCESS;
-}
-
 // The arguments of a launch, not yet validated.
 struct launch_request {
   CUfunction function;
@@ -38,73 +25,100 @@ struct launch_request {
   void* const* extra;
 };
 
+// A launch whose arguments are valid. Keeps the function's image alive.
+struct validated_launch {
+  const model::function* function = nullptr;
+  std::shared_ptr<const model::module_image> image;
+  launch_attributes attributes;
+  model::kernel_arguments arguments;
+};
+
 // Returns true if there is no preferred cluster, or it is a multiple of the required cluster size.
 bool is_possible(const weir_extent& preferred, const weir_extent& cluster) noexcept {
   const bool is_none = preferred.x == 0 && preferred.y == 0 && preferred.z == 0;
   return is_none || model::is_multiple(preferred, cluster);
 }
 
-CUresult launch_into(model::process& p, model::stream& target_stream,
-                     const launch_request& request) {
-  if (request.function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  model::function* kernel_function = nullptr;
-  if (const CUresult status =
-          model::find_function(request.function, &target_stream.owner().base(), kernel_function);
-      status != CUDA_SUCCESS)
-    return status;
-  if (&kernel_function->owner() != &target_stream.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
-  const std::shared_ptr<const model::module_image> image = kernel_function->image();
-  if (!image) return CUDA_ERROR_INVALID_HANDLE;
+// Finds the function and image of a launch. The function must belong to the stream's context.
+CUresult find_kernel(CUfunction handle, const model::stream& target_stream, validated_launch& out) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  model::context& stream_context = target_stream.owner().base();
+  model::function* found = nullptr;
+  if (const CUresult error = model::find_function(handle, &stream_context, found)) return error;
+  if (&found->owner() != &stream_context) return CUDA_ERROR_INVALID_HANDLE;
+  out.function = found;
+  out.image = found->image();
+  return out.image ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
 
-  class model::capture* const active_capture = target_stream.capture();
-  launch_attributes how;
-  how.shape = request.shape;
-  if (const CUresult status =
-          read_attributes(p, request.attributes, active_capture != nullptr, how);
-      status != CUDA_SUCCESS)
-    return status;
-  const weir_extent own = kernel_function->cluster();
-  if (!is_possible(how.preferred_cluster, how.shape.cluster.x != 0 ? how.shape.cluster : own))
-      [[unlikely]]
+// Among the errors of a launch, only an invalid shape invalidates a capture.
+CUresult check_launch_shape(validated_launch& launch, model::stream& target_stream) {
+  model::launch_shape& shape = launch.attributes.shape;
+  const weir_extent cluster = shape.cluster.x != 0 ? shape.cluster : launch.function->cluster();
+  if (!is_possible(launch.attributes.preferred_cluster, cluster)) [[unlikely]]
     return model::invalidate_capture(target_stream, CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  // Among the errors of a launch, only an invalid shape invalidates a capture.
-  if (const CUresult status = model::check_shape(*kernel_function, how.shape);
-      status != CUDA_SUCCESS)
-    return model::invalidate_capture(target_stream, status);
-  model::kernel_arguments arguments;
-  const CUresult status = model::kernel_arguments::read(kernel_function->kernel(), request.params,
-                                                        request.extra, arguments);
-  if (status != CUDA_SUCCESS) return status;
+  const CUresult status = model::check_shape(*launch.function, shape);
+  return status == CUDA_SUCCESS ? status : model::invalidate_capture(target_stream, status);
+}
 
-  if (active_capture != nullptr) {
-    const int priority = how.priority.value_or(target_stream.priority());
-    return active_capture->add_kernel(
-        target_stream,
-        {std::make_shared<const model::kernel_work>(kernel_function->owner(),
-                                                    kernel_function->kernel(), image, how.shape,
-                                                    arguments, priority),
-         request.function, nullptr, kernel_function->owner().handle(), how.inert_attributes},
-        how.programmatic);
-  }
-  for (const model::event* const each : {how.started_event, how.done_event}) {
-    if (each != nullptr && &each->owner() != &kernel_function->owner())
+CUresult validate_launch(model::process& p, const launch_request& request,
+                         model::stream& target_stream, validated_launch& out) {
+  if (const CUresult error = find_kernel(request.function, target_stream, out)) return error;
+  out.attributes.shape = request.shape;
+  if (const CUresult error =
+          read_attributes(p, request.attributes, target_stream.capture(), out.attributes))
+    return error;
+  if (const CUresult error = check_launch_shape(out, target_stream)) return error;
+  return model::kernel_arguments::read(out.function->kernel(), request.params, request.extra,
+                                       out.arguments);
+}
+
+// Adds the launch to the graph that the stream captures into.
+CUresult capture_launch(CUfunction handle, const validated_launch& launch,
+                        model::stream& target_stream) {
+  const launch_attributes& attributes = launch.attributes;
+  const model::context& owner_context = launch.function->owner();
+  const int priority = attributes.priority.value_or(target_stream.priority());
+  return target_stream.capture()->add_kernel(
+      target_stream,
+      {std::make_shared<const model::kernel_work>(owner_context, launch.function->kernel(),
+                                                  launch.image, attributes.shape, launch.arguments,
+                                                  priority),
+       handle, nullptr, owner_context.handle(), attributes.inert_attributes},
+      attributes.programmatic ? model::launch_dependency::programmatic
+                              : model::launch_dependency::full);
+}
+
+// Submits the kernel to its stream, between the records of the launch's events. Unloading the
+// module waits for submitted operations. A concurrent unload may miss this operation, so this call
+// then waits for it.
+CUresult submit_launch(const validated_launch& launch, model::stream& target_stream) {
+  model::event* const started_event = launch.attributes.started_event;
+  model::event* const done_event = launch.attributes.done_event;
+  for (const model::event* const event : {started_event, done_event}) {
+    if (event != nullptr && &event->owner() != &launch.function->owner())
       return CUDA_ERROR_INVALID_HANDLE;
   }
-  const auto record = [&](model::event* each) {
-    return each == nullptr ? CUDA_SUCCESS : model::record_event(*each, target_stream, 0);
+  const auto record = [&](model::event* event) {
+    return event == nullptr ? CUDA_SUCCESS : model::record_event(*event, target_stream, 0);
   };
-  if (const CUresult recorded = record(how.started_event); recorded != CUDA_SUCCESS)
-    return recorded;
-  if (const CUresult done = submit(target_stream, *kernel_function, image, how.shape, arguments);
-      done != CUDA_SUCCESS)
-    return done;
-  return record(how.done_event);
+  if (const CUresult error = record(started_event)) return error;
+  const engine::point end =
+      model::submit_kernel(target_stream, launch.function->kernel(), launch.image,
+                           launch.attributes.shape, launch.arguments);
+  if (!launch.function->is_open()) [[unlikely]]
+    engine::wait(end);
+  return record(done_event);
 }
 
 CUresult launch(model::process& p, const launch_request& request) {
   model::stream* target_stream = nullptr;
-  const CUresult status = find_stream_for_work(p, request.stream, target_stream);
-  return status != CUDA_SUCCESS ? status : launch_into(p, *target_stream, request);
+  if (const CUresult error = find_stream_for_work(p, request.stream, target_stream)) return error;
+  validated_launch validated;
+  if (const CUresult error = validate_launch(p, request, *target_stream, validated)) return error;
+  return target_stream->capture() != nullptr
+             ? capture_launch(request.function, validated, *target_stream)
+             : submit_launch(validated, *target_stream);
 }
 
 }  // namespace
@@ -112,7 +126,7 @@ CUresult launch(model::process& p, const launch_request& request) {
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                         CUstream stream, void** params, void** extra) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     const model::launch_shape shape{
         {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, false};
     return launch(p, {function, stream, shape, {}, params, extra});
@@ -121,7 +135,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
                           void** extra) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (config->numAttrs != 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::launch_shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
@@ -138,7 +152,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
                                    unsigned grid_z, unsigned block_x, unsigned block_y,
                                    unsigned block_z, unsigned shared, CUstream stream,
                                    void** params) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     const model::launch_shape shape{
         {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, true};
     return launch(p, {function, stream, shape, {}, params, nullptr});

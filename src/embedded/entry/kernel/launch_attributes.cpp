@@ -13,19 +13,19 @@ using namespace abi;
 namespace {
 
 // The event of a launch has no timing, and cannot be recorded as a graph's event node.
-CUresult find_launch_event(model::process& p, CUevent handle, int flags, bool captures,
-                           model::event*& out) {
+CUresult find_launch_event(model::process& p, CUevent handle, int flags,
+                           const model::capture* active_capture, model::event*& out) {
   if ((flags & ~static_cast<int>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = find_event(p, handle, out); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = find_event(p, handle, out)) return error;
   if (out->timed()) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags == 0) return CUDA_SUCCESS;
-  return captures ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_ILLEGAL_STATE;
+  return active_capture != nullptr ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_ILLEGAL_STATE;
 }
 
-CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool captures,
-                        launch_attributes& out) {
-  const CUlaunchAttributeValue& value = one.value;
-  switch (one.id) {
+CUresult read_attribute(model::process& p, const CUlaunchAttribute& attribute,
+                        const model::capture* active_capture, launch_attributes& out) {
+  const CUlaunchAttributeValue& value = attribute.value;
+  switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       out.shape.cooperative = value.cooperative != 0;
       return CUDA_SUCCESS;
@@ -38,13 +38,15 @@ CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool ca
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
       return find_launch_event(p, value.programmaticEvent.event, value.programmaticEvent.flags,
-                               captures, out.done_event);
+                               active_capture, out.done_event);
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
       return find_launch_event(p, value.launchCompletionEvent.event,
-                               value.launchCompletionEvent.flags, captures, out.started_event);
+                               value.launchCompletionEvent.flags, active_capture,
+                               out.started_event);
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-      return captures ? CUDA_SUCCESS
-                      : CUDA_ERROR_NOT_SUPPORTED;  // kernels cannot update nodes here
+      return active_capture != nullptr
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_NOT_SUPPORTED;  // kernels cannot update nodes here
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       out.priority = priority_in_range(value.priority);
       return CUDA_SUCCESS;
@@ -54,9 +56,8 @@ CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool ca
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return CUDA_SUCCESS;
     default:
-      if (const CUresult status = check_inert_attribute(one.id, value); status != CUDA_SUCCESS)
-        return status;
-      out.inert_attributes[one.id] = value;
+      if (const CUresult error = check_inert_attribute(attribute.id, value)) return error;
+      out.inert_attributes[attribute.id] = value;
       return CUDA_SUCCESS;
   }
 }
@@ -87,11 +88,10 @@ int priority_in_range(int requested) noexcept {
   return std::clamp(requested, model::highest_priority, model::lowest_priority);
 }
 
-CUresult read_attributes(model::process& p, std::span<const CUlaunchAttribute> all, bool captures,
-                         launch_attributes& out) {
-  for (const CUlaunchAttribute& one : all) {
-    if (const CUresult status = read_attribute(p, one, captures, out); status != CUDA_SUCCESS)
-      return status;
+CUresult read_attributes(model::process& p, std::span<const CUlaunchAttribute> attributes,
+                         const model::capture* active_capture, launch_attributes& out) {
+  for (const CUlaunchAttribute& attribute : attributes) {
+    if (const CUresult error = read_attribute(p, attribute, active_capture, out)) return error;
   }
   return CUDA_SUCCESS;
 }

@@ -25,11 +25,11 @@ struct launch_attributes {
   model::event* done_event = nullptr;  // recorded when the kernel is complete, never earlier
 };
 
-// Reads the attributes for a launch into a stream that captures or not. Returns
+// Reads the attributes for a launch into a stream with this capture, or null. Returns
 // CUDA_ERROR_INVALID_VALUE for an unknown attribute or value, CUDA_ERROR_INVALID_HANDLE for an
 // invalid event, and CUDA_ERROR_NOT_SUPPORTED for an event with timing. Throws std::bad_alloc.
-abi::CUresult read_attributes(model::process& p, std::span<const abi::CUlaunchAttribute> all,
-                              bool captures, launch_attributes& out);
+abi::CUresult read_attributes(model::process& p, std::span<const abi::CUlaunchAttribute> attributes,
+                              const model::capture* active_capture, launch_attributes& out);
 
 // Validates the value of an attribute that a node only reports. Returns CUDA_ERROR_INVALID_VALUE
 // for an invalid value and for any other attribute.

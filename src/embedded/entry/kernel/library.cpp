@@ -13,6 +13,12 @@ namespace weir::embedded::entry {
 
 namespace {
 
+struct jit_arguments {
+  const CUjit_option* options;
+  void** values;
+  unsigned count;
+};
+
 struct load_options {
   const CUlibraryOption* options;
   void** values;
@@ -40,12 +46,17 @@ bool is_code_error(CUresult load_error) {
          load_error == CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-// Loads the image that read_image(bytes, complaint) provides.
+// Loads the image that read_image(bytes, diagnostic) provides. A null source is an error.
 template <class ReadImage>
-CUresult load(CUlibrary* library, bool has_source, const jit_options& options,
-              const load_options& more, ReadImage&& read_image) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (library == nullptr || !has_source || !are_known(more)) return CUDA_ERROR_INVALID_VALUE;
+CUresult load(CUlibrary* library, const void* source, const jit_arguments& jit,
+              const load_options& options, ReadImage&& read_image) {
+  jit_options jit_settings;
+  const CUresult read_status = guarded(
+      [&](model::process&) { return jit_settings.read(jit.count, jit.options, jit.values); });
+  if (read_status != CUDA_SUCCESS) return read_status;
+  return guarded_outside_host_functions([&](model::process&) {
+    if (library == nullptr || source == nullptr || !are_known(options))
+      return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
     std::string diagnostic;
     const CUresult load_error = read_image(bytes, diagnostic);
@@ -53,7 +64,7 @@ CUresult load(CUlibrary* library, bool has_source, const jit_options& options,
     const CUresult status =
         is_library ? model::libraries::load(std::move(bytes), load_error, library, diagnostic)
                    : load_error;
-    options.write(diagnostic, load_error);
+    jit_settings.write(diagnostic, load_error);
     return status;
   });
 }
@@ -63,28 +74,20 @@ CUresult load(CUlibrary* library, bool has_source, const jit_options& options,
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit,
                            void** jit_values, unsigned jit_count, CUlibraryOption* options,
                            void** values, unsigned count) {
-  jit_options requested;
-  const CUresult status =
-      guarded([&](model::process&) { return requested.read(jit_count, jit, jit_values); });
-  if (status != CUDA_SUCCESS) return status;
   const auto read_image = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
     return kernel::image_bytes::copy_of(code, bytes, diagnostic);
   };
-  return load(library, code != nullptr, requested, {options, values, count}, read_image);
+  return load(library, code, {jit, jit_values, jit_count}, {options, values, count}, read_image);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit,
                                void** jit_values, unsigned jit_count, CUlibraryOption* options,
                                void** values, unsigned count) {
-  jit_options requested;
-  const CUresult status =
-      guarded([&](model::process&) { return requested.read(jit_count, jit, jit_values); });
-  if (status != CUDA_SUCCESS) return status;
   const auto read_image = [&](kernel::image_bytes& bytes, std::string& diagnostic) {
     return kernel::image_bytes::of_file(path, bytes, diagnostic);
   };
-  return load(library, path != nullptr && *path != '\0', requested, {options, values, count},
-              read_image);
+  return load(library, path != nullptr && *path != '\0' ? path : nullptr,
+              {jit, jit_values, jit_count}, {options, values, count}, read_image);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
@@ -93,49 +96,49 @@ CUresult cuLibraryUnload(CUlibrary library) {
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (kernel == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::libraries::get_kernel(library, name, kernel);
   });
 }
 
 CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     return count != nullptr ? model::libraries::count_kernels(library, count)
                             : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (kernels == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::libraries::list_kernels(library, {kernels, count});
   });
 }
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     return model::libraries::get_module(library, context->base(), module);
   });
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library,
                             const char* name) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if ((address == nullptr && bytes == nullptr) || name == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     return model::libraries::get_variable(library, context->base(), name, address, bytes);
   });
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library,
                              const char* name) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if ((address == nullptr && bytes == nullptr) || name == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
     model::context* const current = model::this_thread().current();
@@ -146,7 +149,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary libr
 
 // Always fails: images have no functions with one address for host and device.
 CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     unsigned kernels = 0;
     const CUresult status = model::libraries::count_kernels(library, &kernels);

@@ -12,29 +12,27 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Loads the image that read_image(bytes, diagnostic) provides into the current context.
+// Loads the image that read_image(bytes, diagnostic) provides into the current context. A null
+// source is an error.
 template <class ReadImage>
-CUresult load(CUmodule* module, bool has_source, const jit_options& options,
+CUresult load(CUmodule* module, const void* source, const jit_options& options,
               ReadImage&& read_image) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    if (module == nullptr || !has_source) return CUDA_ERROR_INVALID_VALUE;
+  return guarded_outside_host_functions(with_current_context([&](model::context& context) {
+    if (module == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
     std::string diagnostic;
     CUresult status = read_image(bytes, diagnostic);
     if (status == CUDA_SUCCESS)
-      status = model::modules::load(context->base(), bytes, module, diagnostic);
+      status = model::modules::load(context.base(), bytes, module, diagnostic);
     options.write(diagnostic, status);
     return status;
-  });
+  }));
 }
 
 CUresult load_data(CUmodule* module, const void* image, const jit_options& options) {
-  return load(module, image != nullptr, options,
-              [&](kernel::image_bytes& bytes, std::string& diagnostic) {
-                return kernel::image_bytes::copy_of(image, bytes, diagnostic);
-              });
+  return load(module, image, options, [&](kernel::image_bytes& bytes, std::string& diagnostic) {
+    return kernel::image_bytes::copy_of(image, bytes, diagnostic);
+  });
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
-  return load(module, path != nullptr && *path != '\0', {},
+  return load(module, path != nullptr && *path != '\0' ? path : nullptr, {},
               [&](kernel::image_bytes& bytes, std::string& diagnostic) {
                 return kernel::image_bytes::of_file(path, bytes, diagnostic);
               });
@@ -72,14 +70,14 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     return count != nullptr ? model::modules::count_functions(module, count)
                             : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::modules::list_functions(module, {functions, count});
   });
@@ -92,7 +90,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule modu
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *mode = model::modules::loading_mode();
     return CUDA_SUCCESS;

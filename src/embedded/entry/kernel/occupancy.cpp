@@ -20,29 +20,27 @@ namespace {
 template <class Body>
 CUresult with_block_resources(CUfunction handle, model::context* owner_context, Body&& body) {
   if (owner_context == nullptr) {
-    if (const CUresult status = current_context(owner_context); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = current_context(owner_context)) return error;
   }
   model::function* found = nullptr;
-  if (const CUresult status = model::find_function(handle, owner_context, found);
-      status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = model::find_function(handle, owner_context, found)) return error;
   const std::shared_ptr<const model::module_image> image = found->image();
   return image ? body(*found, model::block_resources_of(*found)) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-bool are_flags(unsigned flags) {
+bool are_valid_flags(unsigned flags) {
   return (flags & ~static_cast<unsigned>(CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) == 0;
 }
 
 unsigned blocks_of(const weir_extent& cluster) { return cluster.x * cluster.y * cluster.z; }
 
-// The cluster size attribute of a launch, if there is one.
-std::optional<weir_extent> cluster_in(const CUlaunchConfig& config) {
-  for (const CUlaunchAttribute& each :
+// Returns the cluster size attribute of a launch, if there is one.
+std::optional<weir_extent> cluster_attribute_of(const CUlaunchConfig& config) {
+  for (const CUlaunchAttribute& attribute :
        std::span{config.attrs, config.attrs != nullptr ? config.numAttrs : 0}) {
-    if (each.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    return weir_extent{each.value.clusterDim.x, each.value.clusterDim.y, each.value.clusterDim.z};
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    return weir_extent{attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                       attribute.value.clusterDim.z};
   }
   return std::nullopt;
 }
@@ -61,23 +59,22 @@ unsigned largest_cluster(const model::function& kernel_function) {
              : model::limits::portable_cluster;
 }
 
-// Runs body(function, blocks per multiprocessor) for the launch that the program describes.
+// Runs body(function, blocks per multiprocessor) for the launch that the program describes. A null
+// `out` is an error.
 template <class Body>
-CUresult with_launch(CUfunction function, const CUlaunchConfig* config, bool has_room,
+CUresult with_launch(CUfunction function, const CUlaunchConfig* config, const int* out,
                      Body&& body) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (!has_room || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return guarded_outside_host_functions([&](model::process& p) {
+    if (out == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* owner_context = nullptr;
     if (config->hStream != nullptr) {
       model::stream* s = nullptr;
-      if (const CUresult status = find_stream_for_query(p, config->hStream, s);
-          status != CUDA_SUCCESS)
-        return status;
+      if (const CUresult error = find_stream_for_query(p, config->hStream, s)) return error;
       owner_context = &s->owner();
     }
     return with_block_resources(
         function, owner_context,
-        [&](const model::function& found, const model::block_resources& resources) -> CUresult {
+        [&](const model::function& found, const model::block_resources& resources) {
           const unsigned threads =
               blocks_of({config->blockDimX, config->blockDimY, config->blockDimZ});
           if (threads == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -98,8 +95,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction fun
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction function,
                                                               int block, size_t shared,
                                                               unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (blocks == nullptr || block <= 0 || !are_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
+  return guarded_outside_host_functions([&](model::process&) {
+    if (blocks == nullptr || block <= 0 || !are_valid_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
     return with_block_resources(
         function, nullptr, [&](const model::function&, const model::block_resources& resources) {
           *blocks = static_cast<int>(
@@ -118,8 +115,8 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction func
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction function,
                                                    CUoccupancyB2DSize shared_of, size_t shared,
                                                    int limit, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (grid == nullptr || block == nullptr || limit < 0 || !are_flags(flags))
+  return guarded_outside_host_functions([&](model::process&) {
+    if (grid == nullptr || block == nullptr || limit < 0 || !are_valid_flags(flags))
       return CUDA_ERROR_INVALID_VALUE;
     return with_block_resources(
         function, nullptr,
@@ -138,7 +135,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunc
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, CUfunction function, int blocks,
                                                  int block) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (shared == nullptr || blocks <= 0 || block <= 0) return CUDA_ERROR_INVALID_VALUE;
     return with_block_resources(
         function, nullptr, [&](const model::function&, const model::block_resources& resources) {
@@ -151,7 +148,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, CUfunction func
 
 CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function,
                                             const CUlaunchConfig* config) {
-  return with_launch(function, config, blocks != nullptr,
+  return with_launch(function, config, blocks,
                      [&](const model::function& found, unsigned resident) {
                        *blocks = static_cast<int>(resident == 0 ? 0 : largest_cluster(found));
                        return CUDA_SUCCESS;
@@ -161,10 +158,10 @@ CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function,
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function,
                                       const CUlaunchConfig* config) {
   return with_launch(
-      function, config, clusters != nullptr, [&](const model::function& found, unsigned resident) {
+      function, config, clusters, [&](const model::function& found, unsigned resident) {
         const weir_extent required = found.cluster();
         const bool is_required = blocks_of(required) != 0;
-        const std::optional<weir_extent> requested = cluster_in(*config);
+        const std::optional<weir_extent> requested = cluster_attribute_of(*config);
         if (!requested && !is_required) {
           *clusters = 0;
           return CUDA_SUCCESS;

@@ -5,16 +5,16 @@
 #include <cstddef>
 
 #include "driver/abi.hpp"
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::embedded::entry {
 
 // Stores the offset of a parameter in the argument buffer, and its size unless `size` is null.
-inline abi::CUresult get_parameter_info(const weir_kernel& of, std::size_t index,
+inline abi::CUresult get_parameter_info(const weir_kernel& kernel, std::size_t index,
                                         std::size_t* offset, std::size_t* size) noexcept {
-  if (offset == nullptr || index >= of.parameter_count) return abi::CUDA_ERROR_INVALID_VALUE;
-  *offset = of.parameters[index].offset;
-  if (size != nullptr) *size = of.parameters[index].size;
+  if (offset == nullptr || index >= kernel.parameter_count) return abi::CUDA_ERROR_INVALID_VALUE;
+  *offset = kernel.parameters[index].offset;
+  if (size != nullptr) *size = kernel.parameters[index].size;
   return abi::CUDA_SUCCESS;
 }
 

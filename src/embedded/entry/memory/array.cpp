@@ -10,22 +10,20 @@ namespace weir::embedded::entry {
 namespace {
 
 CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* requested) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_captures(with_current_context([&](model::context& context) {
     if (handle == nullptr || requested == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::arrays::create(context->base(), *requested, handle);
-  });
+    return model::arrays::create(context.base(), *requested, handle);
+  }));
 }
 
-// Calls write(descriptor) for an array. Needs no current context.
+// Calls write(descriptor) for an array. A null `out` is an error. Needs no current context.
 template <class Write>
-CUresult describe(CUarray array, bool has_room, Write&& write) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (!has_room) return CUDA_ERROR_INVALID_VALUE;
+CUresult describe(CUarray array, const void* out, Write&& write) {
+  return guarded_outside_host_functions([&](model::process&) {
+    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::array* const found = model::arrays::find(array);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    write(found->array_descriptor);
+    write(found->descriptor);
     return CUDA_SUCCESS;
   });
 }
@@ -48,17 +46,16 @@ CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* desc
 }
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray array) {
-  return describe(array, descriptor != nullptr,
-                  [&](const CUDA_ARRAY3D_DESCRIPTOR& array_descriptor) {
-                    *descriptor = {array_descriptor.Width, array_descriptor.Height,
-                                   array_descriptor.Format, array_descriptor.NumChannels};
-                  });
+  return describe(array, descriptor, [&](const CUDA_ARRAY3D_DESCRIPTOR& array_descriptor) {
+    *descriptor = {array_descriptor.Width, array_descriptor.Height, array_descriptor.Format,
+                   array_descriptor.NumChannels};
+  });
 }
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array) {
-  return describe(
-      array, descriptor != nullptr,
-      [&](const CUDA_ARRAY3D_DESCRIPTOR& array_descriptor) { *descriptor = array_descriptor; });
+  return describe(array, descriptor, [&](const CUDA_ARRAY3D_DESCRIPTOR& array_descriptor) {
+    *descriptor = array_descriptor;
+  });
 }
 
 CUresult cuArrayDestroy(CUarray array) {

@@ -7,26 +7,22 @@
 namespace weir::embedded::entry {
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    if (free != nullptr) *free = context->owner().free_memory();
-    if (total != nullptr) *total = context->owner().total_memory();
+  return guarded_outside_host_functions(with_current_context([&](model::context& context) {
+    if (free != nullptr) *free = context.owner().free_memory();
+    if (total != nullptr) *total = context.owner().total_memory();
     return CUDA_SUCCESS;
-  });
+  }));
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_captures(with_current_context([&](model::context& context) {
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (bytes == 0) {
       *address = 0;
       return CUDA_ERROR_INVALID_VALUE;
     }
-    return model::memory::allocate_device(context->base(), bytes, address);
-  });
+    return model::memory::allocate_device(context.base(), bytes, address);
+  }));
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
@@ -55,10 +51,10 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (base == nullptr && size == nullptr) return CUDA_SUCCESS;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     const model::allocation* found = model::address_map::find(address);
     if (found == nullptr || !is_accessible(p, *context, *found, address))
       return CUDA_ERROR_NOT_FOUND;

@@ -25,9 +25,7 @@ bool reserved_words_are_zero(const Descriptor& descriptor) {
 
 CUresult cuImportExternalMemory(CUexternalMemory* memory,
                                 const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* descriptor) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_captures(with_current_context([&](model::context&) {
     if (memory == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (descriptor->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD)
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -37,20 +35,18 @@ CUresult cuImportExternalMemory(CUexternalMemory* memory,
       return CUDA_ERROR_INVALID_VALUE;
     }
     return external::import(descriptor->handle.fd, descriptor->size, memory);
-  });
+  }));
 }
 
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory memory,
                                          const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* descriptor) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_host_functions(with_current_context([&](model::context& context) {
     if (address == nullptr || descriptor == nullptr || descriptor->flags != 0 ||
         !reserved_words_are_zero(*descriptor)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    return external::map(context->base(), memory, descriptor->offset, descriptor->size, address);
-  });
+    return external::map(context.base(), memory, descriptor->offset, descriptor->size, address);
+  }));
 }
 
 CUresult cuDestroyExternalMemory(CUexternalMemory memory) {

@@ -24,14 +24,13 @@ struct ranges {
 
 // The locations of a batch. Each applies from its index up to the index of the next one.
 struct prefetch_targets {
-  const CUmemLocation* where;
-  const std::size_t* first;
+  const CUmemLocation* locations;
+  const std::size_t* first_indices;
   std::size_t count;
 };
 
-CUresult check(model::stream& target_stream, const ranges& batch) {
-  if (const CUresult status = model::check_not_capturing(target_stream); status != CUDA_SUCCESS)
-    return status;
+CUresult check_ranges(model::stream& target_stream, const ranges& batch) {
+  if (const CUresult error = model::check_not_capturing(target_stream)) return error;
   if (target_stream.role() == model::stream_role::legacy || batch.count == 0 ||
       batch.addresses == nullptr || batch.sizes == nullptr || batch.flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -44,15 +43,17 @@ CUresult check(model::stream& target_stream, const ranges& batch) {
   return CUDA_SUCCESS;
 }
 
-CUresult check(const model::process& p, const prefetch_targets& targets, std::size_t count) {
-  if (targets.where == nullptr || targets.first == nullptr || targets.count == 0 ||
-      targets.count > count || targets.first[0] != 0) {
+CUresult check_targets(const model::process& p, const prefetch_targets& targets,
+                       std::size_t count) {
+  if (targets.locations == nullptr || targets.first_indices == nullptr || targets.count == 0 ||
+      targets.count > count || targets.first_indices[0] != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (std::size_t i = 0; i < targets.count; ++i) {
-    if (targets.first[i] >= count || (i > 0 && targets.first[i] < targets.first[i - 1]))
+    if (targets.first_indices[i] >= count ||
+        (i > 0 && targets.first_indices[i] < targets.first_indices[i - 1]))
       return CUDA_ERROR_INVALID_VALUE;
-    if (check_place(p, targets.where[i]) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
+    if (check_location(p, targets.locations[i]) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
@@ -60,24 +61,21 @@ CUresult check(const model::process& p, const prefetch_targets& targets, std::si
 // Implements both prefetching and discarding with a prefetch: discarded memory may keep its
 // contents.
 CUresult prefetch(CUstream stream, const ranges& batch, const prefetch_targets& targets) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = check(*target_stream, batch); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = check(p, targets, batch.count); status != CUDA_SUCCESS)
-      return status;
+  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
+    model::process& p = model::this_process();
+    if (const CUresult error = check_ranges(target_stream, batch)) return error;
+    if (const CUresult error = check_targets(p, targets, batch.count)) return error;
     std::size_t location_index = 0;
     for (std::size_t i = 0; i < batch.count; ++i) {
-      while (location_index + 1 < targets.count && targets.first[location_index + 1] <= i)
+      while (location_index + 1 < targets.count && targets.first_indices[location_index + 1] <= i)
         ++location_index;
       const model::allocation* memory = find_managed(batch.addresses[i], batch.sizes[i]);
       if (memory == nullptr) continue;  // freed by another thread during this call
       model::managed_advice::record_prefetch(*memory, batch.addresses[i], batch.sizes[i],
-                                             targets.where[location_index]);
+                                             targets.locations[location_index]);
     }
     return CUDA_SUCCESS;
-  });
+  }));
 }
 
 }  // namespace
@@ -97,12 +95,9 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes
 
 CUresult cuMemDiscardBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t count,
                                 unsigned long long flags, CUstream stream) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
-    return check(*target_stream, {addresses, sizes, count, flags});
-  });
+  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
+    return check_ranges(target_stream, {addresses, sizes, count, flags});
+  }));
 }
 
 }  // namespace weir::embedded::entry

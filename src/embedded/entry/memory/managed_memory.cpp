@@ -27,24 +27,25 @@ bool needs_location(CUmem_advise advice) {
 
 // Checks the location of an advice. If the advice needs no location, only the type of the location
 // is checked. Memory is accessed by a device or the host, not by a NUMA node.
-bool is_location_for(const model::process& p, CUmem_advise advice, const CUmemLocation& where) {
+bool is_location_for(const model::process& p, CUmem_advise advice, const CUmemLocation& location) {
   switch (advice) {
     case CU_MEM_ADVISE_SET_ACCESSED_BY:
     case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-      if (where.type >= CU_MEM_LOCATION_TYPE_HOST_NUMA) return false;
+      if (location.type >= CU_MEM_LOCATION_TYPE_HOST_NUMA) return false;
       [[fallthrough]];
-    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: return check_place(p, where) == CUDA_SUCCESS;
+    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: return check_location(p, location) == CUDA_SUCCESS;
     case CU_MEM_ADVISE_SET_READ_MOSTLY:
     case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
     case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: break;
   }
-  return check_place(p, {where.type, 0}) == CUDA_SUCCESS;
+  return check_location(p, {location.type, 0}) == CUDA_SUCCESS;
 }
 
 // Returns the location as queries report it. The host is CU_DEVICE_CPU; batches report locations
 // unchanged.
-CUmemLocation reported_location(const CUmemLocation& where) {
-  return where.type == CU_MEM_LOCATION_TYPE_HOST ? CUmemLocation{where.type, CU_DEVICE_CPU} : where;
+CUmemLocation reported_location(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_HOST ? CUmemLocation{location.type, CU_DEVICE_CPU}
+                                                    : location;
 }
 
 // Returns true if `bytes` is a valid size for the attribute. All attributes are 32-bit words,
@@ -61,13 +62,13 @@ bool is_size_of(CUmem_range_attribute attribute, std::size_t bytes) {
 }  // namespace
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) {
     if (address == nullptr || bytes == 0 ||
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     return model::memory::allocate_managed(context->base(), bytes, flags, address);
   });
 }
@@ -76,13 +77,9 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
 // so this has no effect.
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t length,
                                 unsigned flags) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_not_capturing(*target_stream); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
+    if (const CUresult error = model::check_not_capturing(target_stream)) return error;
+    if (const CUresult error = model::check_unsafe_call()) return error;
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
         flags != CU_MEM_ATTACH_SINGLE) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -92,21 +89,19 @@ CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t len
     const bool whole = found != nullptr && found->start() == address &&
                        (length == 0 || length == found->bytes.load(std::memory_order_relaxed));
     return whole ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  });
+  }));
 }
 
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location,
                                unsigned flags, CUstream stream) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (flags != 0 || check_place(p, location) == CUDA_ERROR_INVALID_VALUE)
+  return guarded_outside_host_functions([&](model::process& p) {
+    if (flags != 0 || check_location(p, location) == CUDA_ERROR_INVALID_VALUE)
       return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_not_capturing(*target_stream); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_stream(p, stream, target_stream)) return error;
+    if (const CUresult error = model::check_not_capturing(*target_stream)) return error;
     if (count == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = check_location(p, location)) return error;
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::managed_advice::record_prefetch(*memory, address, count, reported_location(location));
@@ -120,13 +115,13 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice dst, CUs
 
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice,
                         CUmemLocation location) {
-  return guarded_outside_captures([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) {
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (!is_location_for(p, advice, location)) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     const model::allocation* memory = count != 0 ? find_managed(address, count) : nullptr;
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (memory->pool != nullptr)
@@ -138,10 +133,9 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice,
 
 // This form reports an unknown device with its own error.
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
-  const CUresult status = guarded_outside_captures([&](model::process& p) -> CUresult {
+  const CUresult status = guarded_outside_captures([&](model::process& p) {
     model::context* context = nullptr;
-    if (const CUresult unusable = current_context(context); unusable != CUDA_SUCCESS)
-      return unusable;
+    if (const CUresult error = current_context(context)) return error;
     const bool is_valid = device == CU_DEVICE_CPU || p.find_device(device) != nullptr;
     return is_valid || !needs_location(advice) || count == 0 ? CUDA_SUCCESS
                                                              : CUDA_ERROR_INVALID_DEVICE;
@@ -158,7 +152,7 @@ CUresult cuMemRangeGetAttribute(void* data, size_t data_size, CUmem_range_attrib
 // Stores all attributes or none.
 CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, CUmem_range_attribute* attributes,
                                  size_t attribute_count, CUdeviceptr address, size_t count) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (data == nullptr || data_sizes == nullptr || attributes == nullptr || attribute_count == 0 ||
         count == 0) {
       return CUDA_ERROR_INVALID_VALUE;

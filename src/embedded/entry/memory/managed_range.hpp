@@ -16,7 +16,7 @@ inline const model::allocation* find_managed(abi::CUdeviceptr address, std::size
 }
 
 // Checks a location for managed memory. The host is a single NUMA node.
-inline abi::CUresult check_place(const model::process& p, const abi::CUmemLocation& location) {
+inline abi::CUresult check_location(const model::process& p, const abi::CUmemLocation& location) {
   switch (location.type) {
     case abi::CU_MEM_LOCATION_TYPE_DEVICE:
       return p.find_device(location.id) != nullptr ? abi::CUDA_SUCCESS

@@ -11,53 +11,45 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Validates a copy, finds its stream with find(process, stream) and calls submit(stream, users, to,
-// from, work). A null copy is an error. An empty box accepts any addresses.
-template <class FindStream, class Submit>
-CUresult submit_box(const model::box_copy* copy, const copy_contexts* between, FindStream&& find,
+// Validates a copy, finds its stream and calls submit(stream, users, dst, src, work). A null copy
+// is an error. An empty box accepts any addresses.
+template <class Submit>
+CUresult submit_box(const model::box_copy* copy, CUstream stream, const copy_contexts* contexts,
                     Submit&& submit) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
-    if (const CUresult status = find(p, target_stream); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = find_stream(p, stream, target_stream)) return error;
     if (copy->size.empty()) return CUDA_SUCCESS;
-    model::memory_operand destination;
-    model::memory_operand source;
+    model::memory_operand dst;
+    model::memory_operand src;
     model::pitched_copy_work work;
-    const model::copy_users users = users_of_copy(p, *target_stream, between);
+    const model::copy_users users = users_of_copy(p, *target_stream, contexts);
     const CUresult status =
-        model::resolve_box(*copy, destination, source, work, access_time_of(*target_stream), users);
-    return status == CUDA_SUCCESS ? submit(*target_stream, users, destination, source, work)
-                                  : status;
+        model::resolve_box(*copy, dst, src, work, access_time_of(*target_stream), users);
+    return status == CUDA_SUCCESS ? submit(*target_stream, users, dst, src, work) : status;
   });
 }
 
-// Copies synchronously.
-CUresult copy_box_sync(const model::box_copy* copy, const copy_contexts* between = nullptr) {
-  return submit_box(copy, between, find_null_stream,
+CUresult copy_box_sync(const model::box_copy* copy, const copy_contexts* contexts = nullptr) {
+  return submit_box(copy, nullptr, contexts,
                     [](model::stream& target_stream, const model::copy_users& users,
-                       const model::memory_operand& destination,
-                       const model::memory_operand& source, const model::pitched_copy_work& work) {
+                       const model::memory_operand& dst, const model::memory_operand& src,
+                       const model::pitched_copy_work& work) {
                       wait_for_peer_streams(target_stream, users);
-                      const CUresult status =
-                          model::copy_sync(target_stream, destination, source, work);
+                      const CUresult status = model::copy_sync(target_stream, dst, src, work);
                       make_peer_streams_wait(target_stream, users);
                       return status;
                     });
 }
 
-// Copies in stream order.
 CUresult copy_box_async(const model::box_copy* copy, CUstream stream,
-                        const copy_contexts* between = nullptr) {
+                        const copy_contexts* contexts = nullptr) {
   return submit_box(
-      copy, between,
-      [&](model::process& p, model::stream*& target_stream) {
-        return find_stream(p, stream, target_stream);
-      },
-      [](model::stream& target_stream, const model::copy_users&,
-         const model::memory_operand& destination, const model::memory_operand& source,
-         const model::pitched_copy_work& work) {
-        return model::copy_async(target_stream, destination, source, work);
+      copy, stream, contexts,
+      [](model::stream& target_stream, const model::copy_users&, const model::memory_operand& dst,
+         const model::memory_operand& src, const model::pitched_copy_work& work) {
+        return model::copy_async(target_stream, dst, src, work);
       });
 }
 
@@ -85,14 +77,14 @@ box_operand device_box(CUdeviceptr address) {
 }
 box_operand host_box(const void* pointer) { return {.type = CU_MEMORYTYPE_HOST, .host = pointer}; }
 
-CUresult copy_sync(const box_operand& destination, const box_operand& source, std::size_t bytes) {
-  const model::box_copy copy{destination, source, {bytes, 1, 1}};
+CUresult copy_sync(const box_operand& dst, const box_operand& src, std::size_t bytes) {
+  const model::box_copy copy{dst, src, {bytes, 1, 1}};
   return copy_box_sync(&copy);
 }
 
-CUresult copy_async(const box_operand& destination, const box_operand& source, std::size_t bytes,
+CUresult copy_async(const box_operand& dst, const box_operand& src, std::size_t bytes,
                     CUstream stream) {
-  const model::box_copy copy{destination, source, {bytes, 1, 1}};
+  const model::box_copy copy{dst, src, {bytes, 1, 1}};
   return copy_box_async(&copy, stream);
 }
 
@@ -111,15 +103,15 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
   if (copy == nullptr) return copy_sync(copy);
   const model::box_copy box = model::describe(*copy);
-  const copy_contexts between{copy->dstContext, copy->srcContext};
-  return copy_box_sync(&box, &between);
+  const copy_contexts contexts{copy->dstContext, copy->srcContext};
+  return copy_box_sync(&box, &contexts);
 }
 
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   if (copy == nullptr) return copy_async(copy, stream);
   const model::box_copy box = model::describe(*copy);
-  const copy_contexts between{copy->dstContext, copy->srcContext};
-  return copy_box_async(&box, stream, &between);
+  const copy_contexts contexts{copy->dstContext, copy->srcContext};
+  return copy_box_async(&box, stream, &contexts);
 }
 
 CUresult cuMemcpyHtoA_v2(CUarray dst_array, size_t dst_offset, const void* src, size_t bytes) {

@@ -25,7 +25,7 @@ constexpr std::size_t addresses = (std::size_t{1} << 46) - 1;
 // Looks up a pool and calls the body with it.
 template <class Body>
 CUresult with_pool(CUmemoryPool handle, Body&& body) {
-  return guarded_outside_captures([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) {
     memory_pool* pool = registry::find(handle);
     return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : body(p, *pool);
   });
@@ -34,7 +34,7 @@ CUresult with_pool(CUmemoryPool handle, Body&& body) {
 // Like with_pool(), for a pool that owns its memory. A pool imported from another process does not.
 template <class Body>
 CUresult with_own_pool(CUmemoryPool handle, Body&& body) {
-  return with_pool(handle, [&](model::process& p, memory_pool& found) -> CUresult {
+  return with_pool(handle, [&](model::process& p, memory_pool& found) {
     return found.sharing.imported() ? CUDA_ERROR_INVALID_VALUE : body(p, found);
   });
 }
@@ -79,11 +79,11 @@ bool are_possible(const CUmemPoolProps& props, const pool_location& target) {
 // Stores a pool of a device; returns `bad_device` for an unknown device.
 CUresult get_device_pool(CUmemoryPool* out, CUdevice ordinal, CUresult bad_device,
                          memory_pool& (*pool_of_device)(model::device&)) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     model::device* device = p.find_device(ordinal);
     if (device == nullptr) return bad_device;
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *out = registry::handle_of(pool_of_device(*device));
+    *out = pool_of_device(*device).handle();
     return CUDA_SUCCESS;
   });
 }
@@ -91,7 +91,7 @@ CUresult get_device_pool(CUmemoryPool* out, CUdevice ordinal, CUresult bad_devic
 // Stores a pool of a location.
 CUresult get_device_pool(CUmemoryPool* out, const CUmemLocation* location, CUmemAllocationType type,
                          memory_pool* (*find_pool)(model::device&, const pool_location&)) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (out == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA) return CUDA_ERROR_NOT_SUPPORTED;
     pool_location target;
@@ -99,7 +99,7 @@ CUresult get_device_pool(CUmemoryPool* out, const CUmemLocation* location, CUmem
     const memory_pool* found =
         target_device != nullptr ? find_pool(*target_device, target) : nullptr;
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *out = registry::handle_of(*found);
+    *out = found->handle();
     return CUDA_SUCCESS;
   });
 }
@@ -111,9 +111,9 @@ bool find_user(const model::process& p, const CUmemLocation& cuda_location, int&
     case CU_MEM_LOCATION_TYPE_DEVICE:
       user = cuda_location.id;
       return p.find_device(cuda_location.id) != nullptr;
-    case CU_MEM_LOCATION_TYPE_HOST: user = memory_pool::host; return true;
+    case CU_MEM_LOCATION_TYPE_HOST: user = model::pool_access::host; return true;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      user = memory_pool::host_node;
+      user = model::pool_access::host_node;
       return cuda_location.id == 0;
     default: return false;
   }
@@ -139,7 +139,7 @@ CUresult check_access_change(const model::process& p, const memory_pool& pool,
 }  // namespace
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  return guarded_outside_captures([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) {
     if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
     pool_location target;
     model::device* target_device = find_location(p, props->location, props->allocType, target);
@@ -152,7 +152,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
       memory_pool& found = *registry::find(created);
       if (const CUresult status =
-              found.sharing.make(target_device->ordinal(), target.cuda_location);
+              found.sharing.make_shareable(target_device->ordinal(), target.cuda_location);
           status != CUDA_SUCCESS) {
         (void)registry::destroy(created);
         return status;
@@ -192,7 +192,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
-  return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
+  return with_pool(pool, [&](model::process& p, memory_pool& found) {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     // A device's pool does not check the number of the host's NUMA node.
     if (found.location().is_device() && (location->type == CU_MEM_LOCATION_TYPE_HOST ||
@@ -208,16 +208,15 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLo
 }
 
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
-  return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
+  return with_pool(pool, [&](model::process& p, memory_pool& found) {
     if (map == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (const CUmemAccessDesc* requested = map; requested != map + count; ++requested) {
-      if (const CUresult status = check_access_change(p, found, *requested); status != CUDA_SUCCESS)
-        return status;
+      if (const CUresult error = check_access_change(p, found, *requested)) return error;
     }
     // The pool's own device always keeps its access. That is checked after all other errors.
     for (const CUmemAccessDesc* requested = map; requested != map + count; ++requested) {
       const bool own =
-          found.location().is_device() && requested->location.id == found.owner().ordinal();
+          found.location().is_device() && requested->location.id == found.owner_device().ordinal();
       if (own && requested->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
         return CUDA_ERROR_INVALID_DEVICE;
     }
@@ -238,11 +237,11 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
-  return guarded_outside_captures([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) {
     model::device* owner_device = p.find_device(device);
     memory_pool* requested = registry::find(pool);
-    if (owner_device == nullptr || requested == nullptr || &requested->owner() != owner_device ||
-        !requested->location().is_device()) {
+    if (owner_device == nullptr || requested == nullptr ||
+        &requested->owner_device() != owner_device || !requested->location().is_device()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (requested->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
@@ -262,7 +261,7 @@ CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAlloc
 }
 
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
-  return guarded_outside_captures([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) {
     if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     pool_location target;
     model::device* target_device = find_location(p, *location, type, target);

@@ -15,9 +15,9 @@ struct rows {
 
 // Validates a memset. Leaves `work` empty if there is nothing to set, whatever the address is.
 template <class Element>
-CUresult prepare(CUdeviceptr address, Element value, const rows& shape, const model::process& p,
-                 const model::stream& target_stream, model::memory_operand& to,
-                 model::memset_work& work) {
+CUresult prepare_memset(CUdeviceptr address, Element value, const rows& shape,
+                        const model::stream& target_stream, model::memory_operand& dst,
+                        model::memset_work& work) {
   if (shape.width == 0 || shape.height == 0) return CUDA_SUCCESS;
   std::size_t row = 0;
   std::size_t bytes = 0;
@@ -29,44 +29,35 @@ CUresult prepare(CUdeviceptr address, Element value, const rows& shape, const mo
   }
   if (address % sizeof(Element) != 0 || __builtin_add_overflow(bytes, row, &bytes))
     return CUDA_ERROR_INVALID_VALUE;
-  const CUresult status =
-      model::resolve_operand(address, bytes, model::operand_kind::known, model::write_access, to,
-                             access_time_of(target_stream), memory_user_for(p, target_stream));
+  const CUresult status = model::resolve_operand(
+      address, bytes, model::operand_kind::known, model::write_access, dst,
+      access_time_of(target_stream), memory_user_for(model::this_process(), target_stream));
   if (status != CUDA_SUCCESS) return status;
-  work = {to.at, shape.pitch, shape.width, shape.height, value, sizeof(Element)};
+  work = {dst.data, shape.pitch, shape.width, shape.height, value, sizeof(Element)};
   return CUDA_SUCCESS;
 }
 
 // Sets memory in stream order. A host function may call it with a stream that the program created.
 template <class Element>
 CUresult memset_async(CUdeviceptr address, Element value, const rows& shape, CUstream stream) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, target_stream);
-        status != CUDA_SUCCESS)
-      return status;
-    model::memory_operand to;
+  return guarded(with_stream_for_work(stream, [&](model::stream& target_stream) {
+    model::memory_operand dst;
     model::memset_work work;
-    if (const CUresult status = prepare(address, value, shape, p, *target_stream, to, work);
-        status != CUDA_SUCCESS)
-      return status;
-    return work.to == nullptr ? CUDA_SUCCESS : target_stream->submit(work);
-  });
+    if (const CUresult error = prepare_memset(address, value, shape, target_stream, dst, work))
+      return error;
+    return work.dst == nullptr ? CUDA_SUCCESS : target_stream.submit(work);
+  }));
 }
 
 template <class Element>
 CUresult memset_sync(CUdeviceptr address, Element value, const rows& shape) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_null_stream(p, target_stream); status != CUDA_SUCCESS)
-      return status;
-    model::memory_operand to;
+  return guarded_outside_host_functions(with_stream(nullptr, [&](model::stream& target_stream) {
+    model::memory_operand dst;
     model::memset_work work;
-    if (const CUresult status = prepare(address, value, shape, p, *target_stream, to, work);
-        status != CUDA_SUCCESS)
-      return status;
-    return work.to == nullptr ? CUDA_SUCCESS : model::memset_sync(*target_stream, to, work);
-  });
+    if (const CUresult error = prepare_memset(address, value, shape, target_stream, dst, work))
+      return error;
+    return work.dst == nullptr ? CUDA_SUCCESS : model::memset_sync(target_stream, dst, work);
+  }));
 }
 
 }  // namespace

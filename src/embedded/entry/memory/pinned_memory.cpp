@@ -22,12 +22,10 @@ const model::allocation* find_host_memory(const void* pointer) {
 }  // namespace
 
 CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_captures(with_current_context([&](model::context& context) {
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::memory::allocate_pinned(context->base(), bytes, flags, pointer);
-  });
+    return model::memory::allocate_pinned(context.base(), bytes, flags, pointer);
+  }));
 }
 
 CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
@@ -40,22 +38,20 @@ CUresult cuMemFreeHost(void* pointer) {
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_host_functions(with_current_context([&](model::context&) {
     const model::allocation* const found = find_host_memory(pointer);
     if (address == nullptr || flags != 0 || found == nullptr || !found->on_host)
       return CUDA_ERROR_INVALID_VALUE;
     *address = reinterpret_cast<CUdeviceptr>(pointer);
     return CUDA_SUCCESS;
-  });
+  }));
 }
 
 CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     const model::allocation* found = find_host_memory(pointer);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *flags = found->flags;
@@ -64,11 +60,9 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
 }
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    return model::memory::register_host(context->base(), pointer, bytes, flags);
-  });
+  return guarded_outside_captures(with_current_context([&](model::context& context) {
+    return model::memory::register_host(context.base(), pointer, bytes, flags);
+  }));
 }
 
 CUresult cuMemHostUnregister(void* pointer) {

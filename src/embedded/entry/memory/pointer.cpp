@@ -7,7 +7,6 @@
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/address_space.hpp"
 #include "embedded/model/memory/pool/memory_pool.hpp"
-#include "embedded/model/memory/pool/pool_registry.hpp"
 
 namespace weir::embedded::entry {
 
@@ -96,24 +95,31 @@ extent mapping_of(const allocation& memory) {
   return {memory.start(), bytes};
 }
 
+// Returns the context that the memory belongs to, or null.
+CUcontext context_of(const allocation& record) {
+  return record.owner_context != nullptr && record.kind != memory_kind::managed_variable
+             ? record.owner_context->handle()
+             : nullptr;
+}
+
+// Whether a device can use the address depends on the current context.
+CUresult write_device_pointer(const allocation& record, CUdeviceptr pointer, void* destination) {
+  model::context* context = nullptr;
+  if (const CUresult error = current_context(context)) return error;
+  return is_accessible(model::this_process(), *context, record, pointer)
+             ? write(destination, pointer)
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult write_attribute(const allocation& record, CUdeviceptr pointer,
                          CUpointer_attribute attribute, void* destination) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      const bool has_one = record.owner != nullptr && record.kind != memory_kind::managed_variable;
-      return write(destination, has_one ? record.owner->handle() : CUcontext{nullptr});
-    }
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return write(destination, context_of(record));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write<unsigned>(destination,
                              record.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
-      // Whether a device can use the address depends on the current context.
-      model::context* context = nullptr;
-      if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-      return is_accessible(model::this_process(), *context, record, pointer)
-                 ? write(destination, pointer)
-                 : CUDA_ERROR_INVALID_VALUE;
-    }
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return write_device_pointer(record, pointer, destination);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       return record.on_host || model::is_managed(record) ? write(destination, pointer)
                                                          : CUDA_ERROR_INVALID_VALUE;
@@ -143,17 +149,16 @@ CUresult write_attribute(const allocation& record, CUdeviceptr pointer,
       return write(destination, record.pool != nullptr ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                                        : access_to(record, pointer));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return write(destination, record.pool != nullptr
-                                    ? model::pool_registry::handle_of(*record.pool)
-                                    : CUmemoryPool{nullptr});
+      return write(destination,
+                   record.pool != nullptr ? record.pool->handle() : CUmemoryPool{nullptr});
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
 // Writes the value that cuPointerGetAttributes reports for an attribute that the address does not
-// have. Returns false for an unknown attribute.
-bool write_default(CUdeviceptr pointer, bool has_allocation, CUpointer_attribute attribute,
+// have. `record` is null for unknown memory. Returns false for an unknown attribute.
+bool write_default(CUdeviceptr pointer, const allocation* record, CUpointer_attribute attribute,
                    void* destination) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
@@ -166,7 +171,7 @@ bool write_default(CUdeviceptr pointer, bool has_allocation, CUpointer_attribute
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: write(destination, 0u); return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: write(destination, CU_DEVICE_INVALID); return true;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      write(destination, has_allocation ? CUdeviceptr{0} : pointer);
+      write(destination, record != nullptr ? CUdeviceptr{0} : pointer);
       return true;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return true;  // left unchanged
@@ -183,7 +188,7 @@ bool is_known(CUpointer_attribute attribute) {
 }  // namespace
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     allocation* found = model::address_map::find(pointer);
     if (data == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS) return write_p2p_tokens(*found, data);
@@ -193,7 +198,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data,
                                 CUdeviceptr pointer) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const allocation* found = model::address_map::find(pointer);
     for (unsigned i = 0; i < count; ++i) {
@@ -201,8 +206,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
       if (found != nullptr &&
           write_attribute(*found, pointer, attributes[i], data[i]) == CUDA_SUCCESS)
         continue;
-      if (!write_default(pointer, found != nullptr, attributes[i], data[i]))
-        return CUDA_ERROR_INVALID_VALUE;
+      if (!write_default(pointer, found, attributes[i], data[i])) return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
   });
@@ -210,7 +214,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) {
     allocation* found = model::address_map::find(pointer);
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;

@@ -15,13 +15,12 @@ namespace weir::embedded::entry {
 CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool,
                                           CUmemAllocationHandleType type,
                                           unsigned long long flags) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) {
     model::memory_pool* found = model::pool_registry::find(pool);
     const bool known_way = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && flags == 0;
     if (found == nullptr || handle == nullptr || !known_way) return CUDA_ERROR_INVALID_VALUE;
     int fd = -1;
-    if (const CUresult status = found->sharing.export_descriptor(fd); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = found->sharing.export_descriptor(fd)) return error;
     std::memcpy(handle, &fd, sizeof fd);
     return CUDA_SUCCESS;
   });
@@ -30,7 +29,7 @@ CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool,
 CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
                                             CUmemAllocationHandleType type,
                                             unsigned long long flags) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) {
     if (pool == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     switch (type) {
       case CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR:
@@ -43,14 +42,14 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
 }
 
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) {
     return data == nullptr ? CUDA_ERROR_INVALID_VALUE : model::ipc_pool::describe(address, *data);
   });
 }
 
 CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool,
                                 CUmemPoolPtrExportData* data) {
-  return guarded_outside_captures([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) {
     model::memory_pool* found = model::pool_registry::find(pool);
     if (address == nullptr || found == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return found->sharing.open(*data, *found, *address);

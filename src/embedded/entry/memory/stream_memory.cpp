@@ -18,19 +18,19 @@ using model::pool_registry::pool_generation;
 
 // In a capturing stream an allocation becomes a graph node. Its memory comes from the pool's
 // device.
-CUresult capture_allocation(model::capture& active_capture, const model::memory_pool& from,
+CUresult capture_allocation(model::capture& active_capture, const model::memory_pool& pool,
                             std::size_t bytes, model::stream& requesting_stream,
                             CUdeviceptr* address) {
-  if (!from.location().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!pool.location().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<CUmemAccessDesc> access;
   for (int user = 0; user < model::this_process().device_count(); ++user) {
-    const CUmemAccess_flags flags = from.access_of(user);
-    if (user == from.owner().ordinal() || flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) continue;
+    const CUmemAccess_flags flags = pool.access_of(user);
+    if (user == pool.owner_device().ordinal() || flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) continue;
     access.push_back({{CU_MEM_LOCATION_TYPE_DEVICE, user}, flags});
   }
   CUDA_MEM_ALLOC_NODE_PARAMS params{};
   params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, from.owner().ordinal()};
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, pool.owner_device().ordinal()};
   params.accessDescs = access.data();
   params.accessDescCount = access.size();
   params.bytesize = bytes;
@@ -38,60 +38,51 @@ CUresult capture_allocation(model::capture& active_capture, const model::memory_
 }
 
 // In a stream that does not capture, an allocation is an unsafe call for captures of other streams.
-CUresult allocate(const pool_generation& from, std::size_t bytes, model::stream& requesting_stream,
-                  CUdeviceptr* address) {
+CUresult allocate(const pool_generation& source, std::size_t bytes,
+                  model::stream& requesting_stream, CUdeviceptr* address) {
   if (model::capture* active_capture = requesting_stream.capture();
       active_capture != nullptr && bytes != 0) {
-    return capture_allocation(*active_capture, *from.pool, bytes, requesting_stream, address);
+    return capture_allocation(*active_capture, *source.pool, bytes, requesting_stream, address);
   }
   if (requesting_stream.capture() == nullptr) {
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = model::check_unsafe_call()) return error;
   }
-  return from.pool->allocate(bytes, requesting_stream, from.generation, address);
+  return source.pool->allocate(bytes, requesting_stream, source.generation, address);
 }
 
 }  // namespace
 
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* requesting_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, requesting_stream); status != CUDA_SUCCESS)
-      return status;
+  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& requesting_stream) {
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (;;) {
       const pool_generation current =
-          model::pool_registry::current_pool_with_generation(requesting_stream->owner().owner());
-      const CUresult status = allocate(current, bytes, *requesting_stream, address);
+          model::pool_registry::current_pool_with_generation(requesting_stream.owner().owner());
+      const CUresult status = allocate(current, bytes, requesting_stream, address);
       // If another thread has destroyed the pool, tries again with the new current pool.
       if (status != CUDA_ERROR_INVALID_VALUE || current.pool->generation() == current.generation)
         return status;
     }
-  });
+  }));
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
                                  CUstream stream) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* requesting_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, requesting_stream); status != CUDA_SUCCESS)
-      return status;
-    const pool_generation from = model::pool_registry::find_with_generation(pool);
-    if (address == nullptr || from.pool == nullptr || from.pool->sharing.imported())
+  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& requesting_stream) {
+    const pool_generation source = model::pool_registry::find_with_generation(pool);
+    if (address == nullptr || source.pool == nullptr || source.pool->sharing.imported())
       return CUDA_ERROR_INVALID_VALUE;
-    return allocate(from, bytes, *requesting_stream, address);
-  });
+    return allocate(source, bytes, requesting_stream, address);
+  }));
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
-    if (model::capture* active_capture = target_stream->capture())
-      return active_capture->free(*target_stream, address);
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
-    return model::memory::free_async(address, *target_stream);
-  });
+  return guarded_outside_host_functions(with_stream(stream, [&](model::stream& target_stream) {
+    if (model::capture* active_capture = target_stream.capture())
+      return active_capture->free(target_stream, address);
+    if (const CUresult error = model::check_unsafe_call()) return error;
+    return model::memory::free_async(address, target_stream);
+  }));
 }
 
 }  // namespace weir::embedded::entry

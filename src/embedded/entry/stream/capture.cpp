@@ -16,21 +16,19 @@ constexpr bool is_valid_mode(CUstreamCaptureMode mode) {
          mode == CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
-// Calls question(stream, answer) if the stream captures, stores the status and passes the answer to
-// `write`. Querying the legacy stream invalidates no capture, unlike using it.
+// Calls get_answer(stream, answer) if the stream captures, stores the status and passes the answer
+// to `write`. Querying the legacy stream invalidates no capture, unlike using it.
 template <class Query, class Write>
-CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query question,
+CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query get_answer,
                        Write write) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* target_stream = nullptr;
-    if (const CUresult found = find_stream_for_query(p, stream, target_stream);
-        found != CUDA_SUCCESS)
-      return found;
+    if (const CUresult error = find_stream_for_query(p, stream, target_stream)) return error;
     model::capture::capture_info answer;
     if (target_stream->capture() != nullptr) {
       const std::lock_guard lock{p.graphs_mutex};
-      question(*target_stream, answer);
+      get_answer(*target_stream, answer);
     }
     *status = answer.status;
     write(answer);
@@ -41,7 +39,7 @@ CUresult query_capture(CUstream stream, CUstreamCaptureStatus* status, Query que
 }  // namespace
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     model::stream* target_stream = nullptr;
     // Refused before a use of the legacy stream can invalidate captures of blocking streams.
     if (!is_valid_mode(mode)) {
@@ -50,8 +48,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
                  ? CUDA_ERROR_INVALID_VALUE
                  : status;
     }
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_stream(p, stream, target_stream)) return error;
     const std::lock_guard lock{p.graphs_mutex};
     return model::capture::begin(*target_stream, mode);
   });
@@ -60,36 +57,31 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                      const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
                                      size_t count, CUstreamCaptureMode mode) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream(stream, [&](model::stream& target_stream) {
+    model::process& p = model::this_process();
     const std::lock_guard lock{p.graphs_mutex};
-    model::graph* into = find_graph(graph);
-    if (into == nullptr || !is_valid_mode(mode)) return CUDA_ERROR_INVALID_VALUE;
+    model::graph* target_graph = find_graph(graph);
+    if (target_graph == nullptr || !is_valid_mode(mode)) return CUDA_ERROR_INVALID_VALUE;
     // This error takes precedence over errors in the nodes.
-    if (const CUresult status = model::capture::check_begin(*target_stream); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = model::capture::check_begin(target_stream)) return error;
     std::vector<model::graph_node*> predecessors;
-    if (const CUresult status = find_nodes(dependencies, count, *into, predecessors);
-        status != CUDA_SUCCESS)
-      return status;
-    if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-    return model::capture::begin_to(*target_stream, *into, std::move(predecessors), mode);
-  });
+    if (const CUresult error = find_nodes(dependencies, count, *target_graph, predecessors))
+      return error;
+    if (!have_no_data(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+    return model::capture::begin(target_stream, mode, target_graph, predecessors);
+  }));
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream(stream, [&](model::stream& target_stream) {
+    model::process& p = model::this_process();
     const std::lock_guard lock{p.graphs_mutex};
     model::graph* created = nullptr;
-    const CUresult status = model::capture::end(*target_stream, graph != nullptr, created);
+    const CUresult status =
+        model::capture::end(target_stream, graph != nullptr ? &created : nullptr);
     if (graph != nullptr) *graph = created == nullptr ? nullptr : created->handle();
     return status;
-  });
+  }));
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
@@ -109,12 +101,12 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* statu
   if (edges != nullptr && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
   // Another thread may be reading the frontier that an earlier call returned. It is therefore
   // updated only if this call requests it.
-  const auto question = dependencies != nullptr || count != nullptr ? model::capture::get_info
-                                                                    : model::capture::get_status;
-  return query_capture(stream, status, question, [&](const model::capture::capture_info& answer) {
+  const auto get_answer = dependencies != nullptr || count != nullptr ? model::capture::get_info
+                                                                      : model::capture::get_status;
+  return query_capture(stream, status, get_answer, [&](const model::capture::capture_info& answer) {
     if (answer.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
     if (id != nullptr) *id = answer.id;
-    if (graph != nullptr) *graph = answer.into->handle();
+    if (graph != nullptr) *graph = answer.captured_graph->handle();
     if (dependencies != nullptr) *dependencies = answer.frontier.data();
     if (edges != nullptr) *edges = answer.edges.data();
     if (count != nullptr) *count = answer.frontier.size();
@@ -124,27 +116,26 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* statu
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* dependencies,
                                               const CUgraphEdgeData* edges, size_t count,
                                               unsigned flags) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, stream, target_stream); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream(stream, [&](model::stream& target_stream) {
+    model::process& p = model::this_process();
     const std::lock_guard lock{p.graphs_mutex};
-    model::capture::capture_info now;
-    model::capture::get_status(*target_stream, now);
-    if (now.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
-    if (now.into == nullptr) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    model::capture::capture_info info;
+    model::capture::get_status(target_stream, info);
+    if (info.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
+    if (info.captured_graph == nullptr) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (flags != CU_STREAM_ADD_CAPTURE_DEPENDENCIES &&
         flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     std::vector<model::graph_node*> nodes;
-    if (const CUresult status = find_nodes(dependencies, count, *now.into, nodes);
-        status != CUDA_SUCCESS)
-      return status;
-    if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-    return model::capture::update_frontier(*target_stream, nodes,
-                                           flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
-  });
+    if (const CUresult error = find_nodes(dependencies, count, *info.captured_graph, nodes))
+      return error;
+    if (!have_no_data(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+    return model::capture::update_frontier(target_stream, nodes,
+                                           flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES
+                                               ? model::frontier_change::replace
+                                               : model::frontier_change::add);
+  }));
 }
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* dependencies, size_t count,
@@ -154,7 +145,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* depende
 
 // Accepts any value. Only the three known modes have an effect.
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return guarded([&](model::process&) -> CUresult {
+  return guarded([&](model::process&) {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::swap(model::this_thread().capture_mode, *mode);
     return CUDA_SUCCESS;

@@ -9,22 +9,22 @@
 namespace weir::embedded::entry {
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     constexpr unsigned valid_flags =
         CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     const bool timed_between_processes =
         (flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = current_context(context)) return error;
     if (event == nullptr || (flags & ~valid_flags) != 0 || timed_between_processes)
       return CUDA_ERROR_INVALID_VALUE;
-    return open_event(p, event,
-                      [&](model::event& created) { return created.open(context->base(), flags); });
+    return open_object(p.events, event,
+                       [&](model::event& created) { return created.open(context->base(), flags); });
   });
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     model::event* found = p.events.find(event);
     if (found != nullptr && !found->owner().alive()) return found->owner().status();
     return found != nullptr ? device_failure_or(model::event::destroy(*found, event))
@@ -37,57 +37,57 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, target_stream);
-        status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream_for_work(stream, [&](model::stream& target_stream) {
+    model::process& p = model::this_process();
     model::event* recorded = nullptr;
-    if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_event(p, event, recorded)) return error;
     if ((flags & ~static_cast<unsigned>(CU_EVENT_RECORD_EXTERNAL)) != 0)
       return CUDA_ERROR_INVALID_VALUE;
-    return model::record_event(*recorded, *target_stream, flags);
-  });
+    return model::record_event(*recorded, target_stream, flags);
+  }));
 }
 
+namespace {
+
+// Finds an event that a call queries or waits for.
+CUresult find_awaited_event(model::process& p, CUevent handle, model::event*& out) {
+  if (const CUresult error = find_event(p, handle, out)) return error;
+  if (const CUresult error = model::check_event_not_captured(*out)) return error;
+  return model::check_unsafe_call();
+}
+
+}  // namespace
+
 CUresult cuEventQuery(CUevent event) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     model::event* found = nullptr;
-    if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::check_event_not_captured(*found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
-    return found->query();
+    const CUresult status = find_awaited_event(p, event, found);
+    return status == CUDA_SUCCESS ? found->query() : status;
   });
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     model::event* found = nullptr;
-    if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::check_event_not_captured(*found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
-    return found->synchronize();
+    const CUresult status = find_awaited_event(p, event, found);
+    return status == CUDA_SUCCESS ? found->synchronize() : status;
   });
 }
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // the result code of an H200
-    model::event* source_event = nullptr;
-    model::event* target_event = nullptr;
+    model::event* start_event = nullptr;
+    model::event* end_event = nullptr;
     for (const auto& [handle, found] :
-         {std::pair{start, &source_event}, std::pair{end, &target_event}}) {
-      if (const CUresult status = find_event(p, handle, *found); status != CUDA_SUCCESS)
-        return status;
-      if (const CUresult status = model::check_event_not_captured(**found, false);
-          status != CUDA_SUCCESS)
-        return status;
+         {std::pair{start, &start_event}, std::pair{end, &end_event}}) {
+      if (const CUresult error = find_event(p, handle, *found)) return error;
+      if (const CUresult error =
+              model::check_event_not_captured(**found, model::capture_effect::keep))
+        return error;
       if (!(*found)->recorded() || !(*found)->timed()) return CUDA_ERROR_INVALID_HANDLE;
     }
-    return model::event::elapsed(*source_event, *target_event, *milliseconds);
+    return model::event::elapsed(*start_event, *end_event, *milliseconds);
   });
 }
 

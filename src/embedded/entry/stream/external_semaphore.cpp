@@ -13,14 +13,14 @@
 
 namespace weir::embedded::entry {
 
-using weir::detail::semaphore_page;
+using weir::os::semaphore_page;
 
 namespace {
 
 // Collects the semaphores of a call and their values. Checks all of them before any is used.
 template <class Params>
-CUresult collect(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
-                 std::vector<model::semaphore_use>& out) {
+CUresult collect_uses(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
+                      std::vector<model::semaphore_use>& out) {
   if (count == 0 || semaphores == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out.reserve(count);
   for (unsigned i = 0; i < count; ++i) {
@@ -37,19 +37,15 @@ CUresult collect(const CUexternalSemaphore* semaphores, const Params* params, un
 // Submits signals or waits. Returns CUDA_ERROR_NOT_SUPPORTED in a capture, because graphs have no
 // semaphore nodes here; the capture stays valid.
 template <class Params, class Submit>
-CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
-             CUstream stream, Submit submit) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+CUresult submit_uses(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
+                     CUstream stream, Submit submit) {
+  return guarded(with_stream(stream, [&](model::stream& found) {
     std::vector<model::semaphore_use> uses;
-    if (const CUresult status = collect(semaphores, params, count, uses); status != CUDA_SUCCESS)
-      return status;
-    if (found->capture() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-    submit(*found, std::move(uses));
+    if (const CUresult error = collect_uses(semaphores, params, count, uses)) return error;
+    if (found.capture() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    submit(found, std::move(uses));
     return CUDA_SUCCESS;
-  });
+  }));
 }
 
 }  // namespace
@@ -58,9 +54,8 @@ CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsign
 // of the descriptor.
 CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
                                    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
-  return guarded_outside_captures([&](model::process& p) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  return guarded_outside_captures(with_current_context([&](model::context&) {
+    model::process& p = model::this_process();
     if (semaphore == nullptr || desc == nullptr || desc->flags != 0)
       return CUDA_ERROR_INVALID_VALUE;
     if (std::ranges::any_of(desc->reserved, [](unsigned word) { return word != 0; }))
@@ -69,20 +64,16 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore* semaphore,
     if (!timeline && desc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
       return CUDA_ERROR_INVALID_VALUE;
     if (timeline && desc->handle.fd < 0) return CUDA_ERROR_INVALID_VALUE;
-    model::external_semaphore* const created = p.external_semaphores.acquire();
-    if (!created->open(desc->handle.fd,
-                       timeline ? semaphore_page::timeline : semaphore_page::binary)) {
-      p.external_semaphores.recycle(created);
-      return CUDA_ERROR_UNKNOWN;
-    }
-    *semaphore = static_cast<CUexternalSemaphore>(p.external_semaphores.publish(created));
-    return CUDA_SUCCESS;
-  });
+    const std::uint32_t kind = timeline ? semaphore_page::timeline : semaphore_page::binary;
+    return open_object(p.external_semaphores, semaphore, [&](model::external_semaphore& created) {
+      return created.open(desc->handle.fd, kind) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    });
+  }));
 }
 
 // Signals and waits that were submitted before still run.
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) {
     if (semaphore == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::external_semaphore* const found = p.external_semaphores.find(semaphore);
     if (found == nullptr || !p.external_semaphores.retire(found, semaphore))
@@ -95,17 +86,19 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                          const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params,
                                          unsigned count, CUstream stream) {
-  return use(semaphores, params, count, stream, [](model::stream& target_stream, auto uses) {
-    submit_signals(target_stream, std::move(uses));
-  });
+  return submit_uses(semaphores, params, count, stream,
+                     [](model::stream& target_stream, auto uses) {
+                       submit_signals(target_stream, std::move(uses));
+                     });
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                        const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params,
                                        unsigned count, CUstream stream) {
-  return use(semaphores, params, count, stream, [](model::stream& target_stream, auto uses) {
-    submit_waits(target_stream, std::move(uses));
-  });
+  return submit_uses(semaphores, params, count, stream,
+                     [](model::stream& target_stream, auto uses) {
+                       submit_waits(target_stream, std::move(uses));
+                     });
 }
 
 }  // namespace weir::embedded::entry

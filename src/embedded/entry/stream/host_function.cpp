@@ -8,26 +8,23 @@
 namespace weir::embedded::entry {
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult error = find_stream(p, stream, found)) return error;
     return found->submit(model::host_work{function, user_data});
   });
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* user_data,
                              unsigned flags) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_not_capturing(*found); status != CUDA_SUCCESS)
-      return status;
-    found->submit(engine::make_operation(model::callback_work{callback, stream, user_data},
-                                         engine::operation_kind::host, true));
+    if (const CUresult error = find_stream(p, stream, found)) return error;
+    if (const CUresult error = model::check_not_capturing(*found)) return error;
+    found->submit(engine::make_unconditional_operation(
+        model::callback_work{callback, stream, user_data}, engine::operation_kind::host));
     return CUDA_SUCCESS;
   });
 }

@@ -10,13 +10,12 @@ namespace weir::embedded::entry {
 namespace {
 
 CUresult create_stream(CUstream* out, unsigned flags, int priority) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_host_functions([&](model::process&) {
     if (out == nullptr || (flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) != 0)
       return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    *out = open_stream(p, *context, flags, priority);
-    return CUDA_SUCCESS;
+    if (const CUresult error = current_context(context)) return error;
+    return open_stream(*context, flags, priority, out);
   });
 }
 
@@ -24,20 +23,24 @@ CUresult create_stream(CUstream* out, unsigned flags, int priority) {
 enum class in_capture { answered, refused };
 
 // Looks up a stream and stores the answer of `question` about it.
-template <in_capture Then, class Answer, class Query>
+template <in_capture Reaction, class Answer, class Query>
 CUresult query_stream(CUstream handle, Answer* out, Query question) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* stream = nullptr;
-    if (const CUresult status = find_stream(p, handle, stream); status != CUDA_SUCCESS)
-      return status;
-    if (Then == in_capture::refused) {
-      if (const CUresult status = model::check_not_capturing(*stream); status != CUDA_SUCCESS)
-        return status;
+    if (const CUresult error = find_stream(p, handle, stream)) return error;
+    if (Reaction == in_capture::refused) {
+      if (const CUresult error = model::check_not_capturing(*stream)) return error;
     }
     *out = question(*stream);
     return CUDA_SUCCESS;
   });
+}
+
+// Checks whether the host may query or wait for the stream's work.
+CUresult check_host_wait(model::stream& target_stream) {
+  const CUresult status = model::check_not_capturing(target_stream);
+  return status != CUDA_SUCCESS ? status : model::check_unsafe_call();
 }
 
 }  // namespace
@@ -51,13 +54,13 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
-  return guarded([&](model::process& p) -> CUresult {
+  return guarded([&](model::process& p) {
     model::stream* found = p.streams.find(stream);
     if (found != nullptr && !found->owner().alive()) return found->owner().status();
     if (found == nullptr && (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)) {
       // The current context is checked before the handle is refused.
       model::context* context = nullptr;
-      if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+      if (const CUresult error = current_context(context)) return error;
     }
     return found != nullptr ? device_failure_or(model::stream::destroy(*found, stream))
                             : CUDA_ERROR_INVALID_HANDLE;
@@ -90,45 +93,33 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 }
 
 CUresult cuStreamQuery(CUstream stream) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_not_capturing(*found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
-    return found->idle() ? engine::device_failure() : CUDA_ERROR_NOT_READY;
-  });
+  return guarded(with_stream(stream, [&](model::stream& found) {
+    if (const CUresult error = check_host_wait(found)) return error;
+    return found.idle() ? engine::device_failure() : CUDA_ERROR_NOT_READY;
+  }));
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_not_capturing(*found); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = model::check_unsafe_call(); status != CUDA_SUCCESS) return status;
-    found->synchronize();
+  return guarded(with_stream(stream, [&](model::stream& found) {
+    if (const CUresult error = check_host_wait(found)) return error;
+    found.synchronize();
     return engine::device_failure();
-  });
+  }));
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* waiting = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, waiting); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream_for_work(stream, [&](model::stream& waiting) {
+    model::process& p = model::this_process();
     if ((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) != 0)
       return CUDA_ERROR_INVALID_VALUE;
     model::event* awaited = nullptr;
     if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) {
       // An invalid event is the only bad argument that invalidates a capture.
-      model::check_not_capturing(*waiting);
+      model::check_not_capturing(waiting);
       return status;
     }
-    return model::wait_for_event(*waiting, *awaited, flags);
-  });
+    return model::wait_for_event(waiting, *awaited, flags);
+  }));
 }
 
 }  // namespace weir::embedded::entry

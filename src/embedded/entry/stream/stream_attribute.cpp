@@ -8,36 +8,27 @@
 namespace weir::embedded::entry {
 
 CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream(stream, [&](model::stream& found) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE
-                            : model::get_attribute(*found, attribute, *value);
-  });
+                            : model::get_attribute(found, attribute, *value);
+  }));
 }
 
 CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute,
                               const CUstreamAttrValue* value) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream(stream, [&](model::stream& found) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE
-                            : model::set_attribute(*found, attribute, *value);
-  });
+                            : model::set_attribute(found, attribute, *value);
+  }));
 }
 
 CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* target_stream = nullptr;
-    if (const CUresult status = find_stream(p, dst, target_stream); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream(dst, [&](model::stream& target_stream) {
+    model::process& p = model::this_process();
     model::stream* source_stream = nullptr;
-    if (const CUresult status = find_stream(p, src, source_stream); status != CUDA_SUCCESS)
-      return status;
-    return model::copy_attributes(*target_stream, *source_stream);
-  });
+    if (const CUresult error = find_stream(p, src, source_stream)) return error;
+    return model::copy_attributes(target_stream, *source_stream);
+  }));
 }
 
 }  // namespace weir::embedded::entry

@@ -22,15 +22,12 @@ model::value_access use_in(const model::process& p, const model::stream& s) {
 
 template <class Work, class Make>
 CUresult submit_one(CUstream stream, Make make) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream_for_work(stream, [&](model::stream& found) {
+    model::process& p = model::this_process();
     Work work;
-    if (const CUresult status = make(work, use_in(p, *found)); status != CUDA_SUCCESS)
-      return status;
-    return found->submit(work);
-  });
+    if (const CUresult error = make(work, use_in(p, found))) return error;
+    return found.submit(work);
+  }));
 }
 
 CUresult wait_for(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size,
@@ -74,23 +71,19 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_
 // Checks the whole batch before it submits any operation.
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams* ops,
                                unsigned flags) {
-  return guarded([&](model::process& p) -> CUresult {
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS)
-      return status;
+  return guarded(with_stream_for_work(stream, [&](model::stream& found) {
+    model::process& p = model::this_process();
     if (flags != 0 || count > model::max_batch_operations || (count != 0 && ops == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::value_work> works(count);
     for (unsigned i = 0; i < count; ++i) {
-      if (const CUresult status = model::make_work(ops[i], works[i], use_in(p, *found));
-          status != CUDA_SUCCESS)
-        return status;
+      if (const CUresult error = model::make_work(ops[i], works[i], use_in(p, found))) return error;
     }
-    if (class model::capture* capture = found->capture())
-      return capture->add_batch(*found, {ops, count});
-    model::submit_value_batch(*found, std::move(works));
+    if (class model::capture* capture = found.capture())
+      return capture->add_batch(found, {ops, count});
+    model::submit_value_batch(found, std::move(works));
     return CUDA_SUCCESS;
-  });
+  }));
 }
 
 }  // namespace weir::embedded::entry

@@ -240,24 +240,24 @@ void cooperative_grid::check_turn(std::uint32_t& seen) noexcept {
 void cooperative_grid::let_go(unsigned number) noexcept {
   auto& wake_word = members_[number].wake_word;
   if (wake_word.exchange(opened, std::memory_order_acq_rel) == asleep)
-    weir::detail::futex_wake(wake_word, 1);
+    weir::os::futex_wake(wake_word, 1);
 }
 
 void cooperative_grid::wait_for_wake(unsigned number) noexcept {
   auto& wake_word = members_[number].wake_word;
   for (int spins = spins_of(size_); spins > 0; --spins) {
     if (wake_word.load(std::memory_order_acquire) == opened) return;
-    weir::detail::pause();
+    weir::os::pause();
   }
   std::uint32_t is = closed;
   wake_word.compare_exchange_strong(is, asleep, std::memory_order_acq_rel);
   std::uint32_t seen = turns_.load(std::memory_order_relaxed);
   while (wake_word.load(std::memory_order_acquire) != opened) {
     if (in_turns_) {
-      weir::detail::futex_wait_for(wake_word, asleep, turn_timeout);
+      weir::os::futex_wait_for(wake_word, asleep, turn_timeout);
       if (wake_word.load(std::memory_order_acquire) != opened) check_turn(seen);
     } else {
-      weir::detail::futex_wait(wake_word, asleep);
+      weir::os::futex_wait(wake_word, asleep);
     }
   }
 }

@@ -62,19 +62,19 @@ pool_thread* take_idle() noexcept {
 void call(pool_thread& one, task* work) noexcept {
   one.work = work;
   one.called.store(1, std::memory_order_release);
-  weir::detail::futex_wake(one.called, 1);
+  weir::os::futex_wake(one.called, 1);
 }
 
 void* thread_main(void* argument) {
   pool_thread& me = *static_cast<pool_thread*>(argument);
   do {
-    while (me.called.load(std::memory_order_acquire) == 0) weir::detail::futex_wait(me.called, 0);
+    while (me.called.load(std::memory_order_acquire) == 0) weir::os::futex_wait(me.called, 0);
     me.called.store(0, std::memory_order_relaxed);
     task* const work = me.work;
     if (work == nullptr) break;
     work->body(work->argument, me.number);
     if (work->left.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      weir::detail::futex_wake(work->left, 1);
+      weir::os::futex_wake(work->left, 1);
   } while (park(me));
   delete &me;
   return nullptr;
@@ -131,7 +131,7 @@ bool run_on_thread_pool(unsigned count, pool_body body, void* argument) noexcept
   body(argument, count - 1);
   for (std::uint32_t left = work.left.load(std::memory_order_acquire); left != 0;
        left = work.left.load(std::memory_order_acquire)) {
-    weir::detail::futex_wait(work.left, left);
+    weir::os::futex_wait(work.left, left);
   }
   return true;
 }

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <new>
 
-#include "embedded/model/memory/poison.hpp"
+#include "os/poison.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -72,7 +72,7 @@ void fiber_stacks::release() noexcept {
   for (std::byte* group : groups_) {
     // Fibers that were left in the middle have frames there, and the addresses may be an image's
     // next.
-    model::unpoison(group, together * stride());
+    os::unpoison(group, together * stride());
     ::munmap(group, together * stride());
   }
   guards.fetch_sub(groups_.size() * together, std::memory_order_relaxed);

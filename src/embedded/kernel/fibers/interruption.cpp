@@ -16,7 +16,6 @@
 #include <thread>
 
 #include "embedded/engine/driver_thread.hpp"
-#include "embedded/engine/failure_hook.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/kernel/blocks/block_runner.hpp"
 #include "embedded/kernel/fibers/forced_yield.hpp"
@@ -167,7 +166,7 @@ class interrupter {
     interruptible::asleep.store(true, std::memory_order_relaxed);
     barrier_in_all_threads();
     if (look_at_all()) wake();
-    while (looks.load(std::memory_order_acquire) == 0) weir::detail::futex_wait(looks, 0);
+    while (looks.load(std::memory_order_acquire) == 0) weir::os::futex_wait(looks, 0);
   }
 
   static void pass_on(int signal, siginfo_t* info, void* context) noexcept {
@@ -192,7 +191,7 @@ class interrupter {
       ::sigaction(our_signal, &ours, nullptr);
       engine::start_driver_thread("weir-interrupt", &interrupter::look);
     });
-    weir::detail::futex_wake(looks, 1);
+    weir::os::futex_wake(looks, 1);
   }
 };
 

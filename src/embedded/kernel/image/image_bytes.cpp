@@ -55,7 +55,7 @@ bool read_all(int from, std::byte* to, std::size_t bytes, std::size_t offset = 0
 
 // Reads bytes that may not be there, by way of a file.
 bool peek(const std::byte* from, std::span<std::byte> to) noexcept {
-  const model::shared_memory by = model::shared_memory::create(to.size(), label);
+  const os::shared_memory by = os::shared_memory::create(to.size(), label);
   return by && write_all(by.fd(), from, to.size()) && read_all(by.fd(), to.data(), to.size());
 }
 
@@ -104,7 +104,7 @@ CUresult image_bytes::copy_of(const void* image, image_bytes& out, std::string& 
     diagnostic = not_there;
     return CUDA_ERROR_INVALID_IMAGE;
   }
-  made.file_ = model::shared_memory::create(made.bytes_, label);
+  made.file_ = os::shared_memory::create(made.bytes_, label);
   if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
   if (!write_all(made.fd(), from, made.bytes_)) {
     diagnostic = not_there;
@@ -117,8 +117,8 @@ CUresult image_bytes::copy_of(const void* image, image_bytes& out, std::string& 
 
 CUresult image_bytes::of_file(const char* path, image_bytes& out, std::string& diagnostic) {
   // Without O_NONBLOCK a pipe would be waited for.
-  const model::shared_memory file =
-      model::shared_memory::adopt(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const os::shared_memory file =
+      os::shared_memory::adopt(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
   if (!file || fstat(file.fd(), &found) != 0) {
     diagnostic = std::string{path} + " cannot be read";
@@ -144,7 +144,7 @@ CUresult image_bytes::of_file(const char* path, image_bytes& out, std::string& d
   }
   image_bytes made;
   made.bytes_ = content.size() - 1;
-  made.file_ = model::shared_memory::create(made.bytes_, label);
+  made.file_ = os::shared_memory::create(made.bytes_, label);
   if (!made || !write_all(made.fd(), content.data(), made.bytes_)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult status = made.check(diagnostic);
   if (status == CUDA_SUCCESS) out = std::move(made);
@@ -164,7 +164,7 @@ CUresult image_bytes::check(std::string& diagnostic) const {
 
 image_bytes image_bytes::duplicate() const noexcept {
   image_bytes made;
-  made.file_ = model::shared_memory::create(bytes_, label);
+  made.file_ = os::shared_memory::create(bytes_, label);
   made.bytes_ = bytes_;
   void* const from = made ? mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd(), 0) : MAP_FAILED;
   if (from == MAP_FAILED) return {};

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "driver/abi.hpp"
-#include "embedded/model/ipc/shared_memory.hpp"
+#include "os/shared_memory.hpp"
 
 namespace weir::embedded::kernel {
 
@@ -40,7 +40,7 @@ class image_bytes {
  private:
   abi::CUresult check(std::string& diagnostic) const;
 
-  model::shared_memory file_;
+  os::shared_memory file_;
   std::size_t bytes_ = 0;
 };
 

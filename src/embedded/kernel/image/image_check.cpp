@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::embedded::kernel {
 

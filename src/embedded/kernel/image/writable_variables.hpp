@@ -3,7 +3,7 @@
 // may write to.
 #pragma once
 
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::embedded::kernel {
 

@@ -28,16 +28,16 @@ capture& capture_list::acquire() {
     free_.reserve(all_.size() + 1);
     free_.push_back(&all_.emplace_back());
   }
-  capture* c = free_.back();
+  capture* acquired = free_.back();
   free_.pop_back();
-  active_.push_back(c);
+  active_.push_back(acquired);
   detail::active_captures.fetch_add(1, std::memory_order_release);
-  return *c;
+  return *acquired;
 }
 
-void capture_list::recycle(capture& c) noexcept {
-  std::erase(active_, &c);
-  free_.push_back(&c);  // capacity was reserved when the object was made
+void capture_list::recycle(capture& ended) noexcept {
+  std::erase(active_, &ended);
+  free_.push_back(&ended);  // capacity was reserved when the object was made
   detail::active_captures.fetch_sub(1, std::memory_order_release);
 }
 
@@ -46,30 +46,21 @@ capture* capture_list::find(unsigned long long id) const noexcept {
   return found == active_.end() ? nullptr : *found;
 }
 
-bool capture_list::prohibits_unsafe_calls(const capture& c,
-                                          CUstreamCaptureMode of_thread) noexcept {
-  if (of_thread == CU_STREAM_CAPTURE_MODE_RELAXED || c.mode_ == CU_STREAM_CAPTURE_MODE_RELAXED)
+bool capture_list::prohibits_unsafe_calls(const capture& active,
+                                          CUstreamCaptureMode thread_mode) noexcept {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+      active.mode_ == CU_STREAM_CAPTURE_MODE_RELAXED)
     return false;
-  if (c.thread_ == this_thread_number()) return true;
-  return of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL && c.mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL;
+  if (active.thread_ == this_thread_number()) return true;
+  return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+         active.mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-// An invalidated capture still prohibits unsafe calls until it ends.
-bool capture_list::prohibits_unsafe_calls_of(CUstreamCaptureMode thread) noexcept {
-  bool any = false;
-  for (capture* c : active_) {
-    if (!prohibits_unsafe_calls(*c, thread)) continue;
-    c->valid_ = false;
-    any = true;
-  }
-  return any;
-}
-
-CUresult capture_list::check_event_of(unsigned long long id, bool invalidates) noexcept {
+CUresult capture_list::check_event_of(unsigned long long id, capture_effect effect) noexcept {
   if (id == 0) return CUDA_SUCCESS;
-  capture* const c = find(id);
-  if (c == nullptr || !c->valid_) return CUDA_ERROR_INVALID_VALUE;
-  if (invalidates) c->valid_ = false;
+  capture* const event_capture = find(id);
+  if (event_capture == nullptr || !event_capture->valid_) return CUDA_ERROR_INVALID_VALUE;
+  if (effect == capture_effect::invalidate) event_capture->valid_ = false;
   return CUDA_ERROR_CAPTURED_EVENT;
 }
 
@@ -85,43 +76,50 @@ unsigned long long capture_list::next_id() noexcept {
   return captures.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-CUresult detail::invalidate_capture_of(stream& s, CUresult why) noexcept {
+CUresult detail::invalidate_capture_of(stream& target_stream, CUresult error) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  const capture* const of = s.capture();
-  capture_list::instance().invalidate_if([&](const capture& c) { return &c == of; });
-  return of == nullptr ? CUDA_SUCCESS : why;
+  const capture* const active = target_stream.capture();
+  capture_list::instance().invalidate_if([&](const capture& c) { return &c == active; });
+  return active == nullptr ? CUDA_SUCCESS : error;
 }
 
-CUresult detail::check_capture_valid(const stream& s) noexcept {
+CUresult detail::check_capture_valid(const stream& target_stream) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  const capture* const of = s.capture();
-  return of == nullptr || of->valid() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  const capture* const active = target_stream.capture();
+  return active == nullptr || active->valid() ? CUDA_SUCCESS
+                                              : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
 CUresult detail::check_unsafe_call() {
-  const CUstreamCaptureMode mode = this_thread().capture_mode;
+  const CUstreamCaptureMode thread_mode = this_thread().capture_mode;
   const std::lock_guard lock{this_process().graphs_mutex};
-  const bool any = capture_list::instance().prohibits_unsafe_calls_of(mode);
-  return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+  // An invalidated capture still prohibits unsafe calls until it ends.
+  const bool is_prohibited = capture_list::instance().invalidate_if(
+      [&](const capture& c) { return capture_list::prohibits_unsafe_calls(c, thread_mode); });
+  return is_prohibited ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-CUresult detail::check_context_not_capturing(const context& whole) noexcept {
+CUresult detail::check_context_not_capturing(const context& owner_context) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  const bool any = capture_list::instance().invalidate_if([&](const capture& c) {
-    return capture_list::has_stream(c, [&](const stream& s) { return &s.owner() == &whole; });
+  const bool is_capturing = capture_list::instance().invalidate_if([&](const capture& c) {
+    return capture_list::has_stream(c,
+                                    [&](const stream& s) { return &s.owner() == &owner_context; });
   });
-  return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+  return is_capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-CUresult detail::check_legacy_stream_usable(const context& of, bool invalidates) noexcept {
+CUresult detail::check_legacy_stream_usable(const context& owner_context,
+                                            capture_effect effect) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
   const auto captures_blocking_stream = [&](const capture& c) {
-    return capture_list::has_stream(
-        c, [&](const stream& s) { return &s.owner() == &of && s.role() == stream_role::blocking; });
+    return capture_list::has_stream(c, [&](const stream& s) {
+      return &s.owner() == &owner_context && s.role() == stream_role::blocking;
+    });
   };
   // An invalidated capture still forbids the use of the legacy stream.
-  if (!capture_list::instance().is_any(captures_blocking_stream)) return CUDA_SUCCESS;
-  if (invalidates) capture_list::instance().invalidate_if(captures_blocking_stream);
+  if (!capture_list::instance().contains_if(captures_blocking_stream)) return CUDA_SUCCESS;
+  if (effect == capture_effect::invalidate)
+    capture_list::instance().invalidate_if(captures_blocking_stream);
   return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 

@@ -18,7 +18,7 @@ class capture_list {
 
   // Returns an empty capture. Throws std::bad_alloc.
   [[nodiscard]] capture& acquire();
-  void recycle(capture& c) noexcept;
+  void recycle(capture& ended) noexcept;
 
   // Returns the capture with this ID while it is in progress, valid or not; null after its end.
   [[nodiscard]] capture* find(unsigned long long id) const noexcept;
@@ -27,39 +27,35 @@ class capture_list {
   // already invalid.
   template <class Condition>
   bool invalidate_if(Condition&& condition) noexcept {
-    bool any = false;
-    for (capture* c : active_) {
-      if (!condition(*c)) continue;
-      c->valid_ = false;
-      any = true;
+    bool found = false;
+    for (capture* active : active_) {
+      if (!condition(*active)) continue;
+      active->valid_ = false;
+      found = true;
     }
-    return any;
+    return found;
   }
 
   // Returns true if a capture in progress, valid or not, matches a condition.
   template <class Condition>
-  [[nodiscard]] bool is_any(Condition&& condition) const noexcept {
+  [[nodiscard]] bool contains_if(Condition&& condition) const noexcept {
     return std::any_of(active_.begin(), active_.end(),
-                       [&](const capture* c) { return condition(*c); });
+                       [&](const capture* active) { return condition(*active); });
   }
 
   // Returns the result for a host call that reads an event of this capture; see
   // check_event_not_captured().
-  abi::CUresult check_event_of(unsigned long long id, bool invalidates) noexcept;
+  abi::CUresult check_event_of(unsigned long long id, capture_effect effect) noexcept;
 
-  // Returns true if the capture prohibits unsafe calls of the calling thread in mode `of_thread`.
-  [[nodiscard]] static bool prohibits_unsafe_calls(const capture& c,
-                                                   abi::CUstreamCaptureMode of_thread) noexcept;
-
-  // Invalidates all captures that prohibit unsafe calls of the calling thread. Returns true if
-  // there is one.
-  [[nodiscard]] bool prohibits_unsafe_calls_of(abi::CUstreamCaptureMode thread) noexcept;
+  // Returns true if the capture prohibits unsafe calls of the calling thread in its mode.
+  [[nodiscard]] static bool prohibits_unsafe_calls(const capture& active,
+                                                   abi::CUstreamCaptureMode thread_mode) noexcept;
 
   // Returns true if a stream of the capture matches a condition.
   template <class Condition>
-  [[nodiscard]] static bool has_stream(const capture& c, Condition&& condition) noexcept {
-    for (const capture::participant& p : c.participants_) {
-      if (p.in != nullptr && condition(*p.in)) return true;
+  [[nodiscard]] static bool has_stream(const capture& active, Condition&& condition) noexcept {
+    for (const capture::participant& entry : active.participants_) {
+      if (entry.captured_stream != nullptr && condition(*entry.captured_stream)) return true;
     }
     return false;
   }

@@ -21,55 +21,49 @@ std::atomic<unsigned long long> next_context_id{1};
 
 }  // namespace
 
-abi::CUresult context::open(device& target_device, bool primary, unsigned with_flags) {
-  if (const abi::CUresult failure = engine::device_failure(); failure != abi::CUDA_SUCCESS)
-    return failure;
-  if (device_ != &target_device) {  // other threads may read these while a later lifetime begins
-    device_ = &target_device;
-    primary_ = primary;
-  }
-  if (primary_ && closed_stand_in_ == nullptr) {
+abi::CUresult context::open(device& owner_device, unsigned initial_flags,
+                            std::vector<engine::point> initial_waits) {
+  if (const abi::CUresult error = engine::device_failure()) return error;
+  // Other threads may read it while a later lifetime begins.
+  if (device_ != &owner_device) device_ = &owner_device;
+  if (primary() && closed_stand_in_ == nullptr) {
     closed_stand_in_ = new context;
-    closed_stand_in_->device_ = &target_device;
+    closed_stand_in_->device_ = &owner_device;
     closed_stand_in_->reopened_as_ = this;
   }
-  legacy_.store(&make_stream(true), std::memory_order_release);
+  {
+    const std::lock_guard lock{streams_mutex_};
+    waits_ = std::move(initial_waits);
+  }
+  legacy_.store(&make_stream(stream_role::legacy), std::memory_order_release);
   id_.store(next_context_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   limits.reset();
   cache_config.store(abi::CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
-  flags.store(with_flags, std::memory_order_relaxed);
+  flags.store(initial_flags, std::memory_order_relaxed);
   closing_.store(false, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   alive_.store(true, std::memory_order_release);
   return abi::CUDA_SUCCESS;
 }
 
-abi::CUresult context::open_green(context& primary, const device_resource& part) {
-  // Resets the members if opening fails, because the object is then reused for another context.
-  struct open_guard {
-    context* of;
-    ~open_guard() {
-      if (of == nullptr) return;
-      of->base_ = nullptr;
-      of->part_ = {};
-      of->waits_.clear();
-    }
-  } begun{this};
-  base_ = &primary;
-  part_ = part;
+abi::CUresult context::open_green(context& primary, const device_resource& resources) {
+  std::vector<engine::point> waits;
   {
     const std::lock_guard lock{primary.streams_mutex_};
-    waits_ = primary.waits_;
+    waits = primary.waits_;
   }
   const std::lock_guard lock{primary.peers_mutex_};
   primary.green_contexts_.reserve(primary.green_contexts_.size() + 1);
   const abi::CUresult status =
-      open(primary.owner(), false, primary.flags.load(std::memory_order_relaxed));
+      open(primary.owner(), primary.flags.load(std::memory_order_relaxed), std::move(waits));
   if (status != abi::CUDA_SUCCESS) return status;
+  base_ = &primary;
+  part_ = resources;
   primary.green_contexts_.push_back(this);
-  begun.of = nullptr;
   return status;
 }
+
+bool context::primary() const noexcept { return device_ != nullptr && &device_->primary() == this; }
 
 abi::CUresult context::status() const noexcept {
   if (alive()) return engine::device_failure();
@@ -82,12 +76,11 @@ abi::CUcontext context::handle() const noexcept {
 }
 
 // Creates a stream whose handle is not returned to the program.
-stream& context::make_stream(bool legacy) {
+stream& context::make_stream(stream_role role) {
   handle_table<stream, handle_kind::stream>& table = this_process().streams;
   stream* const created = table.acquire();
   try {
-    created->open(*this, legacy ? stream_role::legacy : stream_role::non_blocking,
-                  abi::CU_STREAM_DEFAULT, 0);
+    created->open(*this, role, abi::CU_STREAM_DEFAULT, 0);
   } catch (...) {
     table.recycle(created);
     throw;
@@ -95,19 +88,21 @@ stream& context::make_stream(bool legacy) {
   return *created;
 }
 
+// Returns the green contexts of this primary context that are alive or have unfinished work.
 std::vector<context*> context::green_contexts() {
   const std::lock_guard lock{peers_mutex_};
   std::erase_if(green_contexts_, [](context* green) {
-    bool over = !green->alive();
-    green->for_each_stream([&](const stream& s) { over = over && s.line().drained(); });
-    return over;
+    bool is_over = !green->alive();
+    green->for_each_stream([&](const stream& s) { is_over = is_over && s.timeline().drained(); });
+    return is_over;
   });
   return green_contexts_;
 }
 
+// Returns the last submitted points of all streams, including those of green contexts.
 std::vector<engine::point> context::submitted_points() {
   std::vector<engine::point> points;
-  const auto add = [&](stream& s) { points.push_back(s.line().submitted_point()); };
+  const auto add = [&](stream& s) { points.push_back(s.timeline().submitted_point()); };
   for_each_stream(add);
   for (context* green : green_contexts()) green->for_each_stream(add);
   return points;
@@ -116,83 +111,84 @@ std::vector<engine::point> context::submitted_points() {
 // Returns the last submitted point of a stream with unfinished work, or a point with a null line if
 // there is none.
 engine::point context::first_pending() noexcept {
-  engine::point found;
-  const auto look_at = [&](stream& s) {
-    if (found.line == nullptr && !s.line().drained()) found = s.line().submitted_point();
+  engine::point pending;
+  const auto check = [&](stream& s) {
+    if (pending.line == nullptr && !s.timeline().drained())
+      pending = s.timeline().submitted_point();
   };
-  for_each_stream(look_at);
+  for_each_stream(check);
   const std::lock_guard lock{peers_mutex_};
-  for (context* green : green_contexts_) green->for_each_stream(look_at);
-  return found;
+  for (context* green : green_contexts_) green->for_each_stream(check);
+  return pending;
 }
 
 void context::synchronize_to_end() noexcept {
   try {
     synchronize();
   } catch (const std::bad_alloc&) {
-    for (engine::point until = first_pending(); until.line != nullptr; until = first_pending()) {
-      engine::wait_for_host(until);
+    for (engine::point target = first_pending(); target.line != nullptr; target = first_pending()) {
+      engine::wait_for_host(target);
     }
     pool_registry::after_synchronize();
   }
 }
 
 void context::synchronize() {
-  for (const engine::point until : submitted_points()) engine::wait_for_host(until);
+  for (const engine::point target : submitted_points()) engine::wait_for_host(target);
   pool_registry::after_synchronize();
 }
 
 void context::wait_for_work() {
-  for (const engine::point until : submitted_points()) engine::wait(until);
+  for (const engine::point target : submitted_points()) engine::wait(target);
   pool_registry::after_synchronize();
 }
 
-stream& context::all_streams() {
+stream& context::joining_stream() {
   const std::lock_guard lock{peers_mutex_};
-  if (all_streams_ == nullptr) all_streams_ = &make_stream(false);
-  return *all_streams_;
+  if (joining_stream_ == nullptr) joining_stream_ = &make_stream(stream_role::non_blocking);
+  return *joining_stream_;
 }
 
-abi::CUresult context::record(event& at_end) {
-  stream& joined = all_streams();
-  for (const engine::point until : submitted_points()) {
-    if (until.line != &joined.line()) joined.wait(until);
+abi::CUresult context::record(event& recorded_event) {
+  stream& joining = joining_stream();
+  for (const engine::point target : submitted_points()) {
+    if (target.line != &joining.timeline()) joining.wait(target);
   }
-  return at_end.record(joined);
+  return recorded_event.record(joining);
 }
 
 // If another thread destroys a stream during this call, that stream may or may not wait; both are
 // valid.
-void context::wait(engine::point until) {
+void context::wait(engine::point target) {
   std::vector<stream*> present;
   {
     const std::lock_guard lock{streams_mutex_};
-    std::erase_if(waits_, [](engine::point p) { return p.reached(); });
+    std::erase_if(waits_, [](engine::point awaited) { return awaited.reached(); });
     present = streams_;
-    waits_.push_back(until);
+    waits_.push_back(target);
   }
-  for (stream* s : present) s->wait(until);
-  for (context* green : green_contexts()) green->wait(until);
+  for (stream* s : present) s->wait(target);
+  for (context* green : green_contexts()) green->wait(target);
 }
 
-void context::add(stream& s) {
+void context::add(stream& new_stream) {
   std::vector<engine::point> waits;
   {
     const std::lock_guard lock{streams_mutex_};
     if (!waits_.empty()) waits = waits_;
-    streams_.push_back(&s);
+    streams_.push_back(&new_stream);
   }
   try {
-    for (const engine::point until : waits) s.wait(until);
+    for (const engine::point target : waits) new_stream.wait(target);
   } catch (...) {
-    remove(s);
+    remove(new_stream);
     throw;
   }
 }
 
-void context::remove(stream& s) noexcept {
+void context::remove(stream& closed_stream) noexcept {
   const std::lock_guard lock{streams_mutex_};
-  const auto found = std::find(streams_.begin(), streams_.end(), &s);
+  const auto found = std::find(streams_.begin(), streams_.end(), &closed_stream);
   if (found == streams_.end()) return;
   *found = streams_.back();
   streams_.pop_back();
@@ -225,7 +221,6 @@ bool context::close() noexcept {
   alive_.store(false, std::memory_order_release);
   flags.store(0, std::memory_order_relaxed);
   synchronize_to_end();
-
   // A thread that found a stream before the close may still look up the legacy stream of its
   // context.
   if (closed_stand_in_ != nullptr)
@@ -238,10 +233,9 @@ bool context::close() noexcept {
   }
   {
     const std::lock_guard lock{peers_mutex_};
-    if (stream* const s = std::exchange(all_streams_, nullptr)) s->close();
     peers_.clear();
   }
-  legacy().close();
+  close_own_streams();
   modules::release_context(*this);
   memory::release_context(*this);
   return true;
@@ -252,38 +246,47 @@ bool context::close() noexcept {
 bool context::close_green() noexcept {
   if (!alive() || closing_.exchange(true)) return false;
   alive_.store(false, std::memory_order_release);
-  {
-    const std::lock_guard lock{peers_mutex_};
-    if (stream* const s = std::exchange(all_streams_, nullptr)) s->close();
-  }
-  legacy().close();
+  close_own_streams();
   return true;
 }
 
-// Retires the handles first: a thread that ends may close its default stream concurrently, and the
-// object may be reused. The thread that retires a handle owns the object exclusively.
+// Closes the streams that the context has created for itself.
+void context::close_own_streams() noexcept {
+  {
+    const std::lock_guard lock{peers_mutex_};
+    if (stream* const joining = std::exchange(joining_stream_, nullptr)) joining->close();
+  }
+  legacy().close();
+}
+
+// Ends the handles of this context's objects with end_object(object), which returns true if the
+// object stays. Retires each handle first: a thread that ends may close its default stream
+// concurrently, and the object may be reused. The thread that retires a handle owns the object.
+template <class Table, class End>
+void context::end_handles(Table& table, End end_object) noexcept {
+  table.for_each([&](auto& object) {
+    void* const handle = table.handle_of(&object);
+    if (handle == nullptr || &object.owner() != this || !table.retire(&object, handle)) return;
+    if (end_object(object)) table.restore(&object, handle);
+  });
+}
+
 void context::end_streams() noexcept {
-  handle_table<stream, handle_kind::stream>& streams = this_process().streams;
-  streams.for_each([&](stream& s) {
-    void* const handle = streams.handle_of(&s);
-    if (handle == nullptr || &s.owner() != this || !streams.retire(&s, handle)) return;
+  end_handles(this_process().streams, [&](stream& s) {
     leave_capture(s);
     if (s.is_thread_default()) {
       s.close();
-    } else {
-      s.end(closed_stand_in_ != nullptr ? *closed_stand_in_ : *this);
-      streams.restore(&s, handle);
+      return false;
     }
+    s.end(closed_stand_in_ != nullptr ? *closed_stand_in_ : *this);
+    return true;
   });
 }
 
 void context::end_events() noexcept {
-  handle_table<event, handle_kind::event>& events = this_process().events;
-  events.for_each([&](event& e) {
-    void* const handle = events.handle_of(&e);
-    if (handle == nullptr || &e.owner() != this || !events.retire(&e, handle)) return;
+  end_handles(this_process().events, [&](event& e) {
     e.end(closed_stand_in_ != nullptr ? *closed_stand_in_ : *this);
-    events.restore(&e, handle);
+    return true;
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace weir::embedded::model {
 class device;
 class event;
 class stream;
+enum class stream_role : std::uint8_t;
 
 // A context of a device. Contexts are never freed: threads may still have a destroyed context
 // current, and a primary context can become alive again under its old handle.
@@ -24,14 +26,16 @@ class stream;
 // concurrently.
 class context {
  public:
-  // Makes a new context alive, or the primary context again after its release. Returns
-  // CUDA_SUCCESS, or the error that the device failed with. Throws std::bad_alloc.
-  abi::CUresult open(device& target_device, bool primary, unsigned flags);
+  // Makes a new context alive, or the primary context again after its release. All its work waits
+  // for `initial_waits`. Returns CUDA_SUCCESS, or the error that the device failed with. Throws
+  // std::bad_alloc.
+  abi::CUresult open(device& owner_device, unsigned initial_flags,
+                     std::vector<engine::point> initial_waits = {});
 
   // Makes a green context alive. It has a part of the device and its own streams, including a
   // default stream. Memory, events and settings belong to the primary context, which must stay
   // alive.
-  abi::CUresult open_green(context& primary, const device_resource& part);
+  abi::CUresult open_green(context& primary, const device_resource& resources);
 
   // Waits for all work of the context, then destroys its streams and events and frees its memory.
   // Their handles then report a destroyed context. Returns false if another thread closed it first.
@@ -55,7 +59,7 @@ class context {
   }
 
   [[nodiscard]] device& owner() const noexcept { return *device_; }
-  [[nodiscard]] bool primary() const noexcept { return primary_; }
+  [[nodiscard]] bool primary() const noexcept;
 
   // part() is the part of the device that a green context has; it is empty for other contexts.
   // base() is the context that owns memory, events and settings.
@@ -86,11 +90,11 @@ class context {
 
   // Records an event after all work in all streams of the context. Returns
   // CUDA_ERROR_INVALID_HANDLE for an event of another context.
-  abi::CUresult record(event& at_end);
+  abi::CUresult record(event& recorded_event);
 
   // Makes all later work of the context wait for the point, including work in streams created
   // later.
-  void wait(engine::point until);
+  void wait(engine::point target);
 
   // Returns the legacy default stream, shared by all threads.
   [[nodiscard]] stream& legacy() const noexcept { return *legacy_.load(std::memory_order_acquire); }
@@ -98,8 +102,8 @@ class context {
   // The list of streams, used for ordering with the legacy stream and by synchronize(). add() also
   // makes the stream wait for the points that the context waits for. Throws std::bad_alloc without
   // changing anything.
-  void add(stream& s);
-  void remove(stream& s) noexcept;
+  void add(stream& new_stream);
+  void remove(stream& closed_stream) noexcept;
   template <class Visitor>
   void for_each_stream(Visitor&& visit) {
     const std::lock_guard lock{streams_mutex_};
@@ -118,17 +122,19 @@ class context {
   context_limits limits;
 
  private:
-  stream& make_stream(bool legacy);
+  stream& make_stream(stream_role role);
   std::vector<engine::point> submitted_points();
   std::vector<context*> green_contexts();
   engine::point first_pending() noexcept;
+  void close_own_streams() noexcept;
+  template <class Table, class End>
+  void end_handles(Table& table, End end_object) noexcept;
   void end_streams() noexcept;
   void end_events() noexcept;
-  stream& all_streams();
+  stream& joining_stream();
 
-  device* device_ = nullptr;  // device_ and primary_ are equal in all lifetimes
-  bool primary_ = false;
-  context* base_ = nullptr;  // base_ and part_: green contexts only; set once
+  device* device_ = nullptr;  // equal in all lifetimes
+  context* base_ = nullptr;   // base_ and part_: green contexts only; set once
   device_resource part_;
   // Primary contexts only: a context that is never alive. It owns the streams and events of earlier
   // lifetimes.
@@ -149,10 +155,9 @@ class context {
   std::mutex peers_mutex_;  // guards the members below
   // Created by the first record(): a stream that waits for all others and in which events are
   // recorded.
-  stream* all_streams_ = nullptr;
+  stream* joining_stream_ = nullptr;
   std::vector<const context*> peers_;
-  // The green contexts of this primary context that are alive or have unfinished work.
-  std::vector<context*> green_contexts_;
+  std::vector<context*> green_contexts_;  // of this primary context
 };
 
 }  // namespace weir::embedded::model

@@ -73,14 +73,15 @@ void device::release_memory(std::size_t bytes) noexcept {
 }
 
 std::size_t device::free_memory() const noexcept {
-  const std::size_t rest = total_memory_ - used_memory_.load(std::memory_order_relaxed);
-  return rest - std::min(rest, managed_memory_.load(std::memory_order_relaxed));
+  const std::size_t unreserved = total_memory_ - used_memory_.load(std::memory_order_relaxed);
+  return unreserved - std::min(unreserved, managed_memory_.load(std::memory_order_relaxed));
 }
 
+// Makes the primary context alive if it is not. Requires the lock.
 abi::CUresult device::open_primary() {
-  outlives_greens_ = false;
+  outlives_green_contexts_ = false;
   return primary_->alive() ? abi::CUDA_SUCCESS
-                           : primary_->open(*this, true, primary_flags() | abi::CU_CTX_MAP_HOST);
+                           : primary_->open(*this, primary_flags() | abi::CU_CTX_MAP_HOST);
 }
 
 abi::CUresult device::retain_primary() {
@@ -94,7 +95,7 @@ abi::CUresult device::release_primary() noexcept {
   primary_lock lock{primary_mutex_};
   if (primary_users_ == 0) {
     if (green_context_count_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
-    outlives_greens_ = true;
+    outlives_green_contexts_ = true;
     return abi::CUDA_ERROR_NOT_PERMITTED;
   }
   --primary_users_;
@@ -124,7 +125,7 @@ abi::CUresult device::retain_primary_for_green() {
 void device::release_primary_for_green() noexcept {
   primary_lock lock{primary_mutex_};
   --green_context_count_;
-  if (!outlives_greens_) end_unused_primary(lock);
+  if (!outlives_green_contexts_) end_unused_primary(lock);
 }
 
 // Waits without the lock, because the awaited work may need a thread that calls the primary
@@ -138,6 +139,7 @@ bool device::wait_for_primary(primary_lock& lock) noexcept {
   return true;
 }
 
+// Ends the primary context once it is idle, unless a user or green context keeps it alive.
 void device::end_unused_primary(primary_lock& lock) noexcept {
   do {
     if (primary_users_ != 0 || green_context_count_ != 0 || !primary_->alive()) return;
@@ -147,8 +149,8 @@ void device::end_unused_primary(primary_lock& lock) noexcept {
 
 void device::update_primary_flags(unsigned flags) noexcept {
   const std::lock_guard lock{primary_mutex_};
-  constexpr unsigned noted = abi::CU_CTX_SYNC_MEMOPS;
-  primary_flags_.store((primary_flags() & ~noted) | (flags & noted), std::memory_order_relaxed);
+  constexpr unsigned kept = abi::CU_CTX_SYNC_MEMOPS;
+  primary_flags_.store((primary_flags() & ~kept) | (flags & kept), std::memory_order_relaxed);
 }
 
 void device::set_primary_flags(unsigned flags) {

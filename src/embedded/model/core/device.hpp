@@ -113,7 +113,7 @@ class device {
   std::mutex primary_mutex_;  // serialises retain, release and reset; guards their counters
   unsigned primary_users_ = 0;
   unsigned green_context_count_ = 0;
-  bool outlives_greens_ = false;
+  bool outlives_green_contexts_ = false;
   std::atomic<unsigned> primary_flags_{0};
 };
 

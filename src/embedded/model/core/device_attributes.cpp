@@ -22,7 +22,7 @@ namespace weir::embedded::model {
 namespace {
 
 constexpr int kibi = 1024;
-constexpr int any = std::numeric_limits<int>::max();
+constexpr int unlimited = std::numeric_limits<int>::max();
 
 // The value of an H200, on every machine, so that programs that divide devices and size grids by it
 // behave as they do there. The number of engine threads is independent of it.
@@ -43,7 +43,7 @@ int clock_rate() noexcept {
 int cache_size() noexcept {
   for (const int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
     if (const long bytes = sysconf(level); bytes > 0)
-      return static_cast<int>(std::min(bytes, long{any}));
+      return static_cast<int>(std::min(bytes, long{unlimited}));
   }
   return 1024 * kibi;
 }
@@ -54,7 +54,7 @@ device_attributes describe_attributes(int ordinal) noexcept {
   using namespace abi;
   device_attributes attributes{};
   const struct {
-    CUdevice_attribute which;
+    CUdevice_attribute attribute;
     int value;
   } lines[] = {
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors},
@@ -93,7 +93,7 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0},
       {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
       {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
-      {CU_DEVICE_ATTRIBUTE_MAX_PITCH, any},
+      {CU_DEVICE_ATTRIBUTE_MAX_PITCH, unlimited},
 
       // Pools, virtual memory, sharing between processes.
       {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
@@ -144,7 +144,7 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
       {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
       {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-      {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, any},
+      {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, unlimited},
       {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
       {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
@@ -167,7 +167,7 @@ device_attributes describe_attributes(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
       {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
   };
-  for (const auto& line : lines) attributes[line.which] = line.value;
+  for (const auto& line : lines) attributes[line.attribute] = line.value;
   return attributes;
 }
 

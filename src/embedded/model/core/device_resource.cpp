@@ -48,10 +48,10 @@ std::uint64_t next_split_id() noexcept {
 
 }  // namespace
 
-device_resource device_resource::whole(device& of) {
+device_resource device_resource::whole(device& owner) {
   int count = 0;
-  static_cast<void>(of.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, count));
-  return {&of, static_cast<unsigned>(count), true, 0};
+  static_cast<void>(owner.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, count));
+  return {.owner = &owner, .count = static_cast<unsigned>(count), .coscheduled = true};
 }
 
 // A part that can be divided stores its step. A part without multiprocessors has no type.
@@ -61,7 +61,7 @@ void device_resource::write(CUdevResource& out) const noexcept {
   out.type = CU_DEV_RESOURCE_TYPE_SM;
   const unsigned step = split != 0 ? 0 : coscheduled ? group_step : pair_step;
   out.sm = {count, step, step};
-  const encoded_resource encoded{magic, split, of->ordinal(), count, coscheduled};
+  const encoded_resource encoded{magic, split, owner->ordinal(), count, coscheduled};
   static_assert(sizeof encoded <= sizeof out._internal_padding);
   std::memcpy(out._internal_padding, &encoded, sizeof encoded);
 }
@@ -69,45 +69,50 @@ void device_resource::write(CUdevResource& out) const noexcept {
 std::optional<device_resource> device_resource::read(const CUdevResource& resource) noexcept {
   encoded_resource encoded;
   std::memcpy(&encoded, resource._internal_padding, sizeof encoded);
-  device* const of = this_process().find_device(encoded.ordinal);
-  if (encoded.mark != magic || of == nullptr || encoded.count != resource.sm.smCount)
+  device* const owner = this_process().find_device(encoded.ordinal);
+  if (encoded.mark != magic || owner == nullptr || encoded.count != resource.sm.smCount)
     return std::nullopt;
-  if (encoded.count == 0 || encoded.count > whole(*of).count || encoded.coscheduled > 1)
+  if (encoded.count == 0 || encoded.count > whole(*owner).count || encoded.coscheduled > 1)
     return std::nullopt;
-  return device_resource{of, encoded.count, encoded.coscheduled != 0, encoded.split};
+  return device_resource{owner, encoded.count, encoded.coscheduled != 0, encoded.split};
 }
 
 CUresult split_by_count(const device_resource& whole, unsigned requested, unsigned flags,
                         sm_split& out) noexcept {
-  const bool apart = (flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING) != 0;
+  const bool ignores_coscheduling = (flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING) != 0;
   const bool for_clusters = (flags & CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE) != 0;
   // Other bits have no meaning and are ignored.
-  if (apart && for_clusters) return CUDA_ERROR_INVALID_VALUE;
+  if (ignores_coscheduling && for_clusters) return CUDA_ERROR_INVALID_VALUE;
   if (requested > whole.count || whole.split != 0) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
-  const unsigned step = apart ? pair_step : group_step;
-  const unsigned each = std::min((std::max(requested, 1U) + step - 1) / step * step, whole.count);
-  out.groups = whole.count / each;
-  if (each == group_step && !apart) out.groups = std::min(out.groups, groups_in_clusters());
-  out.group = {whole.of, each, !apart, next_split_id()};
+  const unsigned step = ignores_coscheduling ? pair_step : group_step;
+  const unsigned group_size =
+      std::min((std::max(requested, 1U) + step - 1) / step * step, whole.count);
+  out.groups = whole.count / group_size;
+  if (group_size == group_step && !ignores_coscheduling)
+    out.groups = std::min(out.groups, groups_in_clusters());
+  out.group = {whole.owner, group_size, !ignores_coscheduling, next_split_id()};
   return CUDA_SUCCESS;
 }
 
-device_resource remaining_after(const device_resource& whole, const sm_split& by,
+device_resource remaining_after(const device_resource& whole, const sm_split& taken,
                                 unsigned used_groups) noexcept {
-  return {whole.of, whole.count - used_groups * by.group.count, false, by.group.split};
+  return {.owner = whole.owner,
+          .count = whole.count - used_groups * taken.group.count,
+          .coscheduled = false,
+          .split = taken.group.split};
 }
 
 CUresult merge_parts(std::span<const device_resource> parts, device_resource& out) noexcept {
-  const device_resource all = device_resource::whole(*parts.front().of);
+  const device_resource whole = device_resource::whole(*parts.front().owner);
   unsigned count = 0;
   bool coscheduled = true;
   for (const device_resource& part : parts) {
-    if (part.of != all.of) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+    if (part.owner != whole.owner) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
     // Overlapping parts count twice, limited to the multiprocessors of the device.
-    count += std::min(part.count, all.count - count);
+    count += std::min(part.count, whole.count - count);
     coscheduled = coscheduled && part.coscheduled;
   }
-  out = {all.of, count, coscheduled, 0};
+  out = {whole.owner, count, coscheduled, 0};
   return CUDA_SUCCESS;
 }
 

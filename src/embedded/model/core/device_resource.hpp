@@ -15,13 +15,13 @@ class device;
 // A number of a device's multiprocessors. They are counted, not numbered: no work is bound to a
 // multiprocessor (docs/guide/green-contexts.md).
 struct device_resource {
-  device* of = nullptr;
+  device* owner = nullptr;
   unsigned count = 0;
   bool coscheduled = true;  // consists of groups that can run a cluster of blocks
   // The ID of the split that made it; 0 if it was not split off and may be divided.
   std::uint64_t split = 0;
 
-  [[nodiscard]] static device_resource whole(device& of);
+  [[nodiscard]] static device_resource whole(device& owner);
 
   // Write to and read from the CUdevResource that a program holds. read() returns nothing for bytes
   // that write() did not produce.
@@ -42,7 +42,7 @@ abi::CUresult split_by_count(const device_resource& whole, unsigned requested, u
                              sm_split& out) noexcept;
 
 // Returns the part that remains after `used_groups` groups of the split are taken.
-[[nodiscard]] device_resource remaining_after(const device_resource& whole, const sm_split& by,
+[[nodiscard]] device_resource remaining_after(const device_resource& whole, const sm_split& taken,
                                               unsigned used_groups) noexcept;
 
 // Merges parts for a green context. Returns CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION if they

@@ -23,23 +23,23 @@ abi::CUresult process::initialise() {
   if (initialised()) return abi::CUDA_SUCCESS;
 
   std::string diagnostic;
-  const std::optional<settings> requested =
+  const std::optional<settings> requested_settings =
       read_settings([](const char* name) -> const char* { return std::getenv(name); }, diagnostic);
-  if (!requested) {
+  if (!requested_settings) {
     std::fprintf(stderr, "weir: %s\n", diagnostic.c_str());
     return abi::CUDA_ERROR_INVALID_VALUE;
   }
 
   // Built in a local variable, so that a failure leaves the process unchanged.
-  std::vector<std::unique_ptr<device>> created;
-  created.reserve(static_cast<std::size_t>(requested->devices));
-  for (int ordinal = 0; ordinal < requested->devices; ++ordinal) {
-    created.push_back(std::make_unique<device>(ordinal, requested->memory_per_device));
+  std::vector<std::unique_ptr<device>> devices;
+  devices.reserve(static_cast<std::size_t>(requested_settings->devices));
+  for (int ordinal = 0; ordinal < requested_settings->devices; ++ordinal) {
+    devices.push_back(std::make_unique<device>(ordinal, requested_settings->memory_per_device));
   }
   if (pthread_atfork(nullptr, nullptr, disable_in_child) != 0) throw std::bad_alloc{};
-  engine::scheduler::instance().configure(requested->schedule);
-  kernel::configure(requested->threads);
-  devices_ = std::move(created);
+  engine::scheduler::instance().configure(requested_settings->schedule);
+  kernel::configure(requested_settings->threads);
+  devices_ = std::move(devices);
   has_several_devices_ = devices_.size() > 1;
   initialised_.store(true, std::memory_order_release);
   return abi::CUDA_SUCCESS;

@@ -76,9 +76,9 @@ std::optional<kernel::thread_order> parse_threads(std::string_view text) noexcep
 // Stores the parsed value of a variable if it is set. Returns false and sets `diagnostic` if the
 // value is invalid.
 template <class Value>
-bool read(environment look_up, const char* name,
-          std::optional<Value> (*parse)(std::string_view) noexcept, const char* accepted,
-          Value& into, std::string& diagnostic) {
+bool read_variable(environment look_up, const char* name,
+                   std::optional<Value> (*parse)(std::string_view) noexcept, const char* accepted,
+                   Value& result, std::string& diagnostic) {
   const char* const text = look_up(name);
   if (text == nullptr) return true;
   const std::optional<Value> value = parse(text);
@@ -86,32 +86,33 @@ bool read(environment look_up, const char* name,
     diagnostic = std::string{name} + " is '" + text + "'; accepted is " + accepted;
     return false;
   }
-  into = *value;
+  result = *value;
   return true;
 }
 
 }  // namespace
 
 std::optional<settings> read_settings(environment look_up, std::string& diagnostic) {
-  settings s;
-  if (!read(look_up, "WEIR_EMBEDDED_DEVICES", parse_devices, "a number from 1 to 64", s.devices,
-            diagnostic) ||
-      !read(look_up, "WEIR_EMBEDDED_MEMORY", parse_memory,
-            "a number of bytes for each device, from 1M to 65536G, with K, M or G for 2^10, 2^20 "
-            "or 2^30 of them",
-            s.memory_per_device, diagnostic) ||
-      !read(look_up, "WEIR_EMBEDDED_SCHEDULE", parse_schedule,
-            "parallel, serial, random:SEED or late:SEED, with a number as SEED", s.schedule,
-            diagnostic) ||
-      !read(look_up, "WEIR_EMBEDDED_THREADS", parse_threads,
-            "ordered or random:SEED, with a number as SEED", s.threads, diagnostic)) {
+  settings result;
+  if (!read_variable(look_up, "WEIR_EMBEDDED_DEVICES", parse_devices, "a number from 1 to 64",
+                     result.devices, diagnostic) ||
+      !read_variable(
+          look_up, "WEIR_EMBEDDED_MEMORY", parse_memory,
+          "a number of bytes for each device, from 1M to 65536G, with K, M or G for 2^10, 2^20 "
+          "or 2^30 of them",
+          result.memory_per_device, diagnostic) ||
+      !read_variable(look_up, "WEIR_EMBEDDED_SCHEDULE", parse_schedule,
+                     "parallel, serial, random:SEED or late:SEED, with a number as SEED",
+                     result.schedule, diagnostic) ||
+      !read_variable(look_up, "WEIR_EMBEDDED_THREADS", parse_threads,
+                     "ordered or random:SEED, with a number as SEED", result.threads, diagnostic)) {
     return std::nullopt;
   }
   // The default is half of the machine's memory for all devices together, because the program
   // shares the machine.
-  if (s.memory_per_device == 0)
-    s.memory_per_device = host_memory() / 2 / static_cast<std::size_t>(s.devices);
-  return s;
+  if (result.memory_per_device == 0)
+    result.memory_per_device = host_memory() / 2 / static_cast<std::size_t>(result.devices);
+  return result;
 }
 
 std::size_t host_memory() noexcept {

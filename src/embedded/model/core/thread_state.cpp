@@ -42,26 +42,26 @@ thread_state& detail::make_thread_state() {
   return *created.release();
 }
 
-stream& thread_state::default_stream(context& in) {
-  const unsigned long long generation = in.generation();
+stream& thread_state::default_stream(context& owner) {
+  const unsigned long long generation = owner.generation();
   for (const default_entry& entry : default_streams_) {
-    if (entry.in == &in && entry.generation == generation) return *entry.stream_object;
+    if (entry.owner == &owner && entry.generation == generation) return *entry.stream_object;
   }
   // Drops the entries of destroyed contexts, so that the list of a long-lived thread does not grow.
   std::erase_if(default_streams_, [](const default_entry& entry) {
-    return !entry.in->alive() || entry.in->generation() != entry.generation;
+    return !entry.owner->alive() || entry.owner->generation() != entry.generation;
   });
   default_streams_.reserve(default_streams_.size() + 1);
   process& p = this_process();
   stream* const created = p.streams.acquire();
   try {
-    created->open(in, stream_role::blocking, abi::CU_STREAM_DEFAULT, 0);
+    created->open(owner, stream_role::blocking, abi::CU_STREAM_DEFAULT, 0);
   } catch (...) {
     p.streams.recycle(created);
     throw;
   }
   created->set_thread_default();
-  default_streams_.push_back({&in, generation, created, p.streams.publish(created)});
+  default_streams_.push_back({&owner, generation, created, p.streams.publish(created)});
   return *created;
 }
 

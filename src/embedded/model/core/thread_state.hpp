@@ -21,7 +21,7 @@ class thread_state {
 
   // Returns the thread's default stream in a context, creating it at the first use. Throws
   // std::bad_alloc.
-  stream& default_stream(context& in);
+  stream& default_stream(context& owner);
 
   std::vector<context*> stack;
   abi::CUstreamCaptureMode capture_mode = abi::CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -36,7 +36,7 @@ class thread_state {
 
  private:
   struct default_entry {
-    context* in;
+    context* owner;
     // The context's generation when the stream was created; a reset of the context closes the
     // stream.
     unsigned long long generation;

@@ -17,28 +17,29 @@ using namespace abi;
 
 namespace {
 
-weir::detail::spin_lock counting;
-user_object* waiting = nullptr;  // unreferenced objects that wait for memory; guarded by `counting`
+weir::os::spin_lock references_lock;
+user_object* pending_objects =
+    nullptr;  // unreferenced objects that wait for memory; guarded by `references_lock`
 
 // Queues a destructor in a timeline that belongs to no stream, so that it waits for no other work.
 void run_destructor(const host_work& destructor) {
   static engine::timeline& destructors = engine::timeline::acquire();
-  engine::timeline::submission pending_submission{destructors};
-  pending_submission.add(engine::make_operation(destructor, engine::operation_kind::host, true));
+  engine::timeline::submission pending{destructors};
+  pending.add(engine::make_unconditional_operation(destructor, engine::operation_kind::host));
 }
 
 // Queues the destructors of `unreferenced` and of all objects that wait for memory.
 void run_destructors(user_object* unreferenced) noexcept {
   {
-    const std::lock_guard lock{counting};
+    const std::lock_guard lock{references_lock};
     user_object** last = &unreferenced;
     while (*last != nullptr) last = &(*last)->next;
-    *last = std::exchange(waiting, nullptr);
+    *last = std::exchange(pending_objects, nullptr);
   }
   while (unreferenced != nullptr) {
     user_object* const next = unreferenced->next;
     try {
-      run_destructor({unreferenced->destroy, unreferenced->data});
+      run_destructor({unreferenced->destructor, unreferenced->data});
     } catch (const std::bad_alloc&) {
       break;
     }
@@ -48,13 +49,13 @@ void run_destructors(user_object* unreferenced) noexcept {
   if (unreferenced == nullptr) return;
   user_object* last = unreferenced;
   while (last->next != nullptr) last = last->next;
-  const std::lock_guard lock{counting};
-  last->next = std::exchange(waiting, unreferenced);
+  const std::lock_guard lock{references_lock};
+  last->next = std::exchange(pending_objects, unreferenced);
 }
 
 [[nodiscard]] bool has_pending_destructors() noexcept {
-  const std::lock_guard lock{counting};
-  return waiting != nullptr;
+  const std::lock_guard lock{references_lock};
+  return pending_objects != nullptr;
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ bool is_user_object_handle(CUuserObject handle) noexcept {
 }
 
 void retain(CUuserObject object, std::size_t references) noexcept {
-  const std::lock_guard lock{counting};
+  const std::lock_guard lock{references_lock};
   if (user_object* found = this_process().user_objects.find(object))
     found->references += references;
 }
@@ -79,7 +80,7 @@ void retain(CUuserObject object, std::size_t references) noexcept {
 void release(CUuserObject object, std::size_t references) noexcept {
   user_object* found = nullptr;
   {
-    const std::lock_guard lock{counting};
+    const std::lock_guard lock{references_lock};
     found = this_process().user_objects.find(object);
     if (found == nullptr) return;
     if (found->references > references) {
@@ -92,9 +93,10 @@ void release(CUuserObject object, std::size_t references) noexcept {
   run_destructors(found);
 }
 
-user_object_references& user_object_references::operator=(user_object_references&& other) noexcept {
-  const user_object_references before{std::move(*this)};
-  held_.swap(other.held_);
+user_object_references& user_object_references::operator=(
+    user_object_references&& source) noexcept {
+  const user_object_references released{std::move(*this)};
+  held_.swap(source.held_);
   return *this;
 }
 
@@ -108,8 +110,8 @@ void user_object_references::forget(CUuserObject object, std::size_t references)
   }
 }
 
-void user_object_references::share(const user_object_references& other) {
-  for (const auto& [object, references] : other.held_) {
+void user_object_references::share(const user_object_references& source) {
+  for (const auto& [object, references] : source.held_) {
     adopt(object, references);
     retain(object, references);
   }

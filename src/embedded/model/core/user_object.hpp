@@ -18,14 +18,14 @@ namespace weir::embedded::model {
 // initialised.
 struct user_object {
   void* data = nullptr;
-  abi::CUhostFn destroy = nullptr;
+  abi::CUhostFn destructor = nullptr;
   std::size_t references = 0;  // guarded by the lock of the user objects
   // Links unreferenced objects whose destructors could not be queued because memory ran out.
   user_object* next = nullptr;
 };
 
 // Creates an object and returns its handle. Throws std::bad_alloc.
-abi::CUuserObject make_user_object(void* data, abi::CUhostFn destroy, std::size_t references);
+abi::CUuserObject make_user_object(void* data, abi::CUhostFn destructor, std::size_t references);
 
 // Returns true if the handle belongs to a live or destroyed object. A program may release more
 // references than exist; operations on a destroyed object do nothing.
@@ -41,10 +41,11 @@ void release(abi::CUuserObject object, std::size_t references) noexcept;
 class user_object_references {
  public:
   user_object_references() = default;
-  user_object_references(user_object_references&& other) noexcept : held_{std::move(other.held_)} {
-    other.held_.clear();
+  user_object_references(user_object_references&& source) noexcept
+      : held_{std::move(source.held_)} {
+    source.held_.clear();
   }
-  user_object_references& operator=(user_object_references&& other) noexcept;
+  user_object_references& operator=(user_object_references&& source) noexcept;
   ~user_object_references() { drop(); }
 
   // Takes over references from the caller. Throws std::bad_alloc; the caller then keeps them.
@@ -53,8 +54,9 @@ class user_object_references {
   // Forgets up to `references` references, which the caller has released.
   void forget(abi::CUuserObject object, std::size_t references) noexcept;
 
-  // Adds own references to all objects that `other` holds. Throws std::bad_alloc after adding some.
-  void share(const user_object_references& other);
+  // Adds own references to all objects that `source` holds. Throws std::bad_alloc after adding
+  // some.
+  void share(const user_object_references& source);
 
   // Releases all references.
   void drop() noexcept;

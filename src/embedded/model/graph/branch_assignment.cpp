@@ -17,17 +17,18 @@ std::vector<std::uint32_t> random_order(const flat_graph& flat, std::uint64_t se
   // The successors of all nodes; those of node i end at ends[i + 1].
   std::vector<std::uint32_t> ends(count + 1);
   for (std::uint32_t i = 0; i < count; ++i) {
-    for (const std::uint32_t before : flat.dependencies_of(i)) ++ends[before + 1];
+    for (const std::uint32_t dependency : flat.dependencies_of(i)) ++ends[dependency + 1];
   }
   for (std::uint32_t i = 0; i < count; ++i) ends[i + 1] += ends[i];
   std::vector<std::uint32_t> successors(ends[count]);
   std::vector<std::uint32_t> next{ends};
-  std::vector<std::uint32_t> missing(count);
+  std::vector<std::uint32_t> missing_dependencies(count);
   std::vector<std::uint32_t> ready;
   for (std::uint32_t i = 0; i < count; ++i) {
-    for (const std::uint32_t before : flat.dependencies_of(i)) successors[next[before]++] = i;
-    missing[i] = static_cast<std::uint32_t>(flat.dependencies_of(i).size());
-    if (missing[i] == 0) ready.push_back(i);
+    for (const std::uint32_t dependency : flat.dependencies_of(i))
+      successors[next[dependency]++] = i;
+    missing_dependencies[i] = static_cast<std::uint32_t>(flat.dependencies_of(i).size());
+    if (missing_dependencies[i] == 0) ready.push_back(i);
   }
 
   std::mt19937_64 random{seed};
@@ -39,7 +40,7 @@ std::vector<std::uint32_t> random_order(const flat_graph& flat, std::uint64_t se
     ready.pop_back();
     order.push_back(chosen);
     for (std::uint32_t i = ends[chosen]; i < ends[chosen + 1]; ++i) {
-      if (--missing[successors[i]] == 0) ready.push_back(successors[i]);
+      if (--missing_dependencies[successors[i]] == 0) ready.push_back(successors[i]);
     }
   }
   return order;
@@ -64,8 +65,9 @@ struct branch_state {
 
 class branch_assigner {
  public:
-  branch_assigner(const flat_graph& flat, const branch_options& by, branch_assignment& into)
-      : flat_{flat}, options_{by}, assignment_{into} {}
+  branch_assigner(const flat_graph& flat, const branch_options& options,
+                  branch_assignment& assignment)
+      : flat_{flat}, options_{options}, assignment_{assignment} {}
 
   void run();
 
@@ -88,6 +90,7 @@ class branch_assigner {
   std::uint32_t host_branch_ = none;
 };
 
+// Assigns all nodes, first those that cannot block.
 void branch_assigner::run() {
   assignment_.branch_of.assign(flat_.outer_node_count(), 0);
   assignment_.sequence.reserve(flat_.outer_node_count());
@@ -107,12 +110,14 @@ void branch_assigner::run() {
   assignment_.branches = static_cast<std::uint32_t>(branches_.size());
 }
 
+// Appends the node to a branch.
 void branch_assigner::append(std::uint32_t node, std::uint32_t branch) {
   const flat_node& node_info = flat_.nodes()[node];
-  branch_state& to = branches_[branch];
-  to.only_host = node_info.host && !node_info.waits && (to.only_host || to.last == none);
-  to.last = node;
-  to.waits = to.waits || node_info.waits;
+  branch_state& extended = branches_[branch];
+  extended.only_host =
+      node_info.host && !node_info.waits && (extended.only_host || extended.last == none);
+  extended.last = node;
+  extended.waits = extended.waits || node_info.waits;
   assignment_.branch_of[node] = branch;
   assignment_.sequence.push_back(node);
 }
@@ -122,10 +127,11 @@ std::uint32_t branch_assigner::new_branch() {
   return static_cast<std::uint32_t>(branches_.size() - 1);
 }
 
+// Returns a branch whose last node is a dependency of this node, or `none`.
 std::uint32_t branch_assigner::branch_that_ends_at(std::uint32_t node) const {
-  for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    if (branches_[assignment_.branch_of[before]].last == before)
-      return assignment_.branch_of[before];
+  for (const std::uint32_t dependency : flat_.dependencies_of(node)) {
+    if (branches_[assignment_.branch_of[dependency]].last == dependency)
+      return assignment_.branch_of[dependency];
   }
   return none;
 }
@@ -139,6 +145,7 @@ void branch_assigner::assign_unblocked_nodes() {
   }
 }
 
+// Selects a branch for a node that cannot block, if the engine chooses the order of nodes.
 std::uint32_t branch_assigner::branch_for_unblocked(std::uint32_t node) {
   if (branches_[0].last == none) return 0;
   if (const std::uint32_t branch = branch_that_ends_at(node); branch != none) return branch;
@@ -149,39 +156,41 @@ std::uint32_t branch_assigner::branch_for_unblocked(std::uint32_t node) {
 // Assigns each node to the branch where it can start first. A dependency in another branch is
 // available handoff_ns later.
 void branch_assigner::distribute_unblocked_nodes() {
-  std::vector<std::uint64_t> free_at(options_.workers, handoff_ns);
-  free_at[0] = 0;
+  std::vector<std::uint64_t> branch_free(options_.workers, handoff_ns);
+  branch_free[0] = 0;
   std::vector<std::uint64_t> ends(flat_.outer_node_count());
   for (std::uint32_t node = 0; node < flat_.outer_node_count(); ++node) {
     if (flat_.nodes()[node].may_block) continue;
     // The end of the last dependency, and the end of the last one in another branch.
-    std::uint64_t last = 0;
-    std::uint64_t last_on_other_branch = 0;
-    std::uint32_t branch_of_last = 0;
-    for (const std::uint32_t before : flat_.dependencies_of(node)) {
-      const std::uint32_t branch = assignment_.branch_of[before];
-      if (ends[before] > last) {
-        if (branch != branch_of_last) last_on_other_branch = last;
-        last = ends[before];
-        branch_of_last = branch;
-      } else if (branch != branch_of_last) {
-        last_on_other_branch = std::max(last_on_other_branch, ends[before]);
+    std::uint64_t last_end = 0;
+    std::uint64_t other_branch_end = 0;
+    std::uint32_t last_branch = 0;
+    for (const std::uint32_t dependency : flat_.dependencies_of(node)) {
+      const std::uint32_t branch = assignment_.branch_of[dependency];
+      if (ends[dependency] > last_end) {
+        if (branch != last_branch) other_branch_end = last_end;
+        last_end = ends[dependency];
+        last_branch = branch;
+      } else if (branch != last_branch) {
+        other_branch_end = std::max(other_branch_end, ends[dependency]);
       }
     }
-    std::uint32_t best = branch_of_last;
-    std::uint64_t begin = std::numeric_limits<std::uint64_t>::max();
+    std::uint32_t best_branch = last_branch;
+    std::uint64_t best_start = std::numeric_limits<std::uint64_t>::max();
     for (std::uint32_t i = 0; i < options_.workers; ++i) {
-      const std::uint32_t branch = (branch_of_last + i) % options_.workers;
-      const std::uint64_t foreign = branch == branch_of_last ? last_on_other_branch : last;
-      const std::uint64_t can = std::max(free_at[branch], foreign == 0 ? 0 : foreign + handoff_ns);
-      if (can < begin) {
-        begin = can;
-        best = branch;
+      const std::uint32_t branch = (last_branch + i) % options_.workers;
+      const std::uint64_t other_end = branch == last_branch ? other_branch_end : last_end;
+      const std::uint64_t start =
+          std::max(branch_free[branch], other_end == 0 ? 0 : other_end + handoff_ns);
+      if (start < best_start) {
+        best_start = start;
+        best_branch = branch;
       }
     }
-    if (best >= branches_.size()) best = new_branch();  // branches without nodes are equivalent
-    free_at[best] = ends[node] = begin + flat_.nodes()[node].cost;
-    append(node, best);
+    if (best_branch >= branches_.size())
+      best_branch = new_branch();  // branches without nodes are equivalent
+    branch_free[best_branch] = ends[node] = best_start + flat_.nodes()[node].cost;
+    append(node, best_branch);
   }
 }
 
@@ -211,18 +220,18 @@ std::uint32_t branch_assigner::branch_for_blockable(std::uint32_t node) {
 branch_options branch_options::from_schedule() {
   static std::atomic<std::uint64_t> graphs_so_far{0};
   const engine::scheduler& scheduler = engine::scheduler::instance();
-  const engine::schedule how = scheduler.current_schedule();
+  const engine::schedule current_schedule = scheduler.current_schedule();
   branch_options options;
   options.workers = scheduler.max_workers();
-  options.node_by_node = how.kind != engine::schedule_kind::parallel;
-  if (scheduler.is_deterministic())
-    options.seed = how.seed + graphs_so_far.fetch_add(1, std::memory_order_relaxed);
+  options.node_by_node = current_schedule.kind != engine::schedule_kind::parallel;
+  if (scheduler.deterministic() != nullptr)
+    options.seed = current_schedule.seed + graphs_so_far.fetch_add(1, std::memory_order_relaxed);
   return options;
 }
 
-branch_assignment assign_branches(const flat_graph& flat, const branch_options& by) {
+branch_assignment assign_branches(const flat_graph& flat, const branch_options& options) {
   branch_assignment created;
-  branch_assigner{flat, by, created}.run();
+  branch_assigner{flat, options, created}.run();
   return created;
 }
 

@@ -39,7 +39,8 @@ struct branch_assignment {
 };
 
 // Throws std::bad_alloc.
-[[nodiscard]] branch_assignment assign_branches(const flat_graph& flat, const branch_options& by);
+[[nodiscard]] branch_assignment assign_branches(const flat_graph& flat,
+                                                const branch_options& options);
 
 // Returns the nodes outside of bodies in a topological order that the seed selects. Throws
 // std::bad_alloc.

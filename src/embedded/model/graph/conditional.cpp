@@ -23,40 +23,41 @@ condition* condition::find(CUgraphConditionalHandle handle) noexcept {
 
 namespace {
 
-void end(condition& one) noexcept {
-  this_process().conditions.retire(&one, this_process().conditions.handle_of(&one));
-  one.value.reset();
-  this_process().conditions.recycle(&one);
+void destroy_condition(condition& ended) noexcept {
+  this_process().conditions.retire(&ended, this_process().conditions.handle_of(&ended));
+  ended.value.reset();
+  this_process().conditions.recycle(&ended);
 }
 
 }  // namespace
 
-condition& make_condition(graph& of, const context& in, std::uint32_t default_launch_value,
-                          bool assign_default) {
-  of.conditions.push_back(nullptr);
+condition& make_condition(graph& owner, const context& owner_context,
+                          std::uint32_t default_launch_value, unsigned flags) {
+  owner.conditions.push_back(nullptr);
   condition* created = nullptr;
   try {
     created = this_process().conditions.acquire();
   } catch (...) {
-    of.conditions.pop_back();
+    owner.conditions.pop_back();
     throw;
   }
-  *created = {&of, nullptr, &in, default_launch_value, assign_default, {}};
+  const bool assign_default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
+  *created = {&owner, nullptr, &owner_context, default_launch_value, assign_default, {}};
   this_process().conditions.publish(created);
-  of.conditions.back() = created;
+  owner.conditions.back() = created;
   try {
     created->value = kernel::condition_value::make(created->handle());
   } catch (...) {
-    end(*created);
-    of.conditions.pop_back();
+    destroy_condition(*created);
+    owner.conditions.pop_back();
     throw;
   }
   return *created;
 }
 
-void destroy_conditions(graph& of) noexcept {
-  for (condition* removed_condition : of.conditions) end(*removed_condition);
-  of.conditions.clear();
+void destroy_conditions(graph& owner) noexcept {
+  for (condition* removed_condition : owner.conditions) destroy_condition(*removed_condition);
+  owner.conditions.clear();
 }
 
 bool may_have_bodies(CUgraphConditionalNodeType type, unsigned count) noexcept {
@@ -68,10 +69,10 @@ bool may_have_bodies(CUgraphConditionalNodeType type, unsigned count) noexcept {
   return false;
 }
 
-graph_node& add_conditional(graph& to, condition& controlling_condition,
+graph_node& add_conditional(graph& owner, condition& controlling_condition,
                             CUgraphConditionalNodeType type, unsigned bodies,
                             std::span<graph_node* const> predecessors) {
-  graph_node& node = to.add(empty_params{}, predecessors);
+  graph_node& node = owner.add(empty_params{}, predecessors);
   try {
     auto& created = node.params.emplace<conditional_params>(
         conditional_params{controlling_condition.handle(), type, {}, {}});
@@ -83,34 +84,36 @@ graph_node& add_conditional(graph& to, condition& controlling_condition,
         created.bodies.pop_back();
         throw;
       }
-      created.bodies.back()->become_subgraph_of(to, true);
+      created.bodies.back()->become_subgraph_of(owner, subgraph_kind::body);
       created.handles.push_back(created.bodies.back()->handle());
     }
   } catch (...) {
-    to.remove(node);
+    owner.remove(node);
     throw;
   }
   controlling_condition.used_by = &node;
   return node;
 }
 
-void release_condition(const conditional_params& of) noexcept {
-  if (condition* controlling_condition = condition::find(of.condition))
+void release_condition(const conditional_params& params) noexcept {
+  if (condition* controlling_condition = condition::find(params.condition))
     controlling_condition->used_by = nullptr;
 }
 
-bool has_conditional_nodes(const graph& in) noexcept {
-  for (const graph* part = in.first_subgraph(); part != nullptr; part = part->next_subgraph()) {
-    if (part->is_body() || has_conditional_nodes(*part)) return true;
+bool has_conditional_nodes(const graph& source_graph) noexcept {
+  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
+       subgraph = subgraph->next_subgraph()) {
+    if (subgraph->is_body() || has_conditional_nodes(*subgraph)) return true;
   }
   return false;
 }
 
-bool has_unused_condition(const graph& in) noexcept {
+bool has_unused_condition(const graph& source_graph) noexcept {
   const auto unused = [](const condition* c) { return c->used_by == nullptr; };
-  if (std::ranges::any_of(in.conditions, unused)) return true;
-  for (const graph* part = in.first_subgraph(); part != nullptr; part = part->next_subgraph()) {
-    if (has_unused_condition(*part)) return true;
+  if (std::ranges::any_of(source_graph.conditions, unused)) return true;
+  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
+       subgraph = subgraph->next_subgraph()) {
+    if (has_unused_condition(*subgraph)) return true;
   }
   return false;
 }
@@ -126,29 +129,34 @@ bool may_be_in_body(const graph_node* node) noexcept {
          std::holds_alternative<kernel_params>(node->params);
 }
 
-graph_node* find_unsupported_node(const graph& in, bool in_body) noexcept {
-  if (in_body) {
-    const auto found = std::ranges::find_if_not(in.nodes(), may_be_in_body);
-    if (found != in.nodes().end()) return *found;
-  }
-  for (const graph* part = in.first_subgraph(); part != nullptr; part = part->next_subgraph()) {
-    if (graph_node* found = find_unsupported_node(*part, in_body || part->is_body())) return found;
+graph_node* find_unsupported_in_body(const graph& source_graph) noexcept {
+  const auto found = std::ranges::find_if_not(source_graph.nodes(), may_be_in_body);
+  if (found != source_graph.nodes().end()) return *found;
+  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
+       subgraph = subgraph->next_subgraph()) {
+    if (graph_node* node = find_unsupported_in_body(*subgraph)) return node;
   }
   return nullptr;
 }
 
 }  // namespace
 
-graph_node* find_unsupported_node(const graph& in) noexcept {
-  return find_unsupported_node(in, false);
+graph_node* find_unsupported_node(const graph& source_graph) noexcept {
+  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
+       subgraph = subgraph->next_subgraph()) {
+    graph_node* const node = subgraph->is_body() ? find_unsupported_in_body(*subgraph)
+                                                 : find_unsupported_node(*subgraph);
+    if (node != nullptr) return node;
+  }
+  return nullptr;
 }
 
-void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept {
-  const condition* const controlling_condition = condition::find(to);
+void set_condition(plan_conditional& node, abi::CUgraphConditionalHandle handle) noexcept {
+  const condition* const controlling_condition = condition::find(handle);
   if (controlling_condition == nullptr) return;
-  of.value = controlling_condition->value;
-  of.assign_default = controlling_condition->assign_default;
-  of.default_launch_value = controlling_condition->default_launch_value;
+  node.value = controlling_condition->value;
+  node.assign_default = controlling_condition->assign_default;
+  node.default_launch_value = controlling_condition->default_launch_value;
 }
 
 plan_conditional make_plan_conditional(const conditional_params& params) {
@@ -165,12 +173,13 @@ void conditional_work::run() const noexcept {
   const plan_conditional& node = plan->conditionals[number];
   const kernel::condition_value* const condition = node.value.get();
   if (condition == nullptr) return;
-  const auto run_body = [&](std::size_t which) {
-    if (which >= node.bodies.size()) return;
-    const plan_conditional::body& body = node.bodies[which];
-    engine::operation* next = plan->operations.data() + body.first_operation;
-    for (engine::operation* const end = next + body.operations; next != end && next->body(*next);)
-      ++next;
+  const auto run_body = [&](std::size_t index) {
+    if (index >= node.bodies.size()) return;
+    const plan_conditional::body& body = node.bodies[index];
+    engine::operation* operation = plan->operations.data() + body.first_operation;
+    for (engine::operation* const end = operation + body.operations;
+         operation != end && operation->body(*operation);)
+      ++operation;
   };
   const std::uint32_t value = condition->get();
   switch (node.type) {

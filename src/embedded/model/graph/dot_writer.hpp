@@ -8,8 +8,9 @@ namespace weir::embedded::model {
 
 class graph;
 
-// Returns a digraph with a box for each node and a cluster for each child graph. `flags`
-// (CU_GRAPH_DEBUG_DOT_FLAGS_*) select what the boxes show besides the kind. Requires the lock of
+// Returns a digraph in the form of a GPU's driver: a cluster for the graph, then a cluster for each
+// child graph and body. The label of a node names the clusters of its parts. `flags`
+// (CU_GRAPH_DEBUG_DOT_FLAGS_*) select what the labels show besides the kind. Requires the lock of
 // the graphs. Throws std::bad_alloc.
 [[nodiscard]] std::string dot(const graph& source_graph, unsigned flags);
 

@@ -40,8 +40,8 @@ exec_topology::exec_topology(const graph& source_graph,
     const graph_node& node = *nodes[i];
     nodes_[i].first_dependency = static_cast<std::uint32_t>(dependencies_.size());
     nodes_[i].dependencies = static_cast<std::uint32_t>(node.dependencies.size());
-    for (const graph_node* before : node.dependencies)
-      dependencies_.push_back(static_cast<std::uint32_t>(before->mark));
+    for (const graph_node* dependency : node.dependencies)
+      dependencies_.push_back(static_cast<std::uint32_t>(dependency->mark));
     if (node.dependents.empty()) last_nodes_.push_back(i);
   }
 }
@@ -66,6 +66,7 @@ const exec_node* exec_topology::find_with_bodies(CUgraphNode origin) {
   return nullptr;
 }
 
+// Pairs the nodes of this topology, without those of children, from the last nodes backwards.
 exec_topology::difference exec_topology::match_nodes(const graph& replacement_graph,
                                                      pairs& out) const {
   constexpr CUgraphExecUpdateResult topology = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
@@ -127,25 +128,26 @@ bool exec_topology::is_same_node(const graph& replacement_graph,
 }
 
 exec_topology::difference exec_topology::match(const graph& replacement_graph, pairs& out) const {
-  pairs own;
-  if (const difference found = match_nodes(replacement_graph, own);
-      found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+  pairs own_pairs;
+  if (const difference found = match_nodes(replacement_graph, own_pairs);
+      found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
     return found;
-  for (const auto& [current, replacement] : own) {
+  for (const auto& [current, replacement] : own_pairs) {
     if (current->kind != replacement->params.index())
       return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, replacement->handle()};
   }
-  for (const auto& [current, replacement] : own) {
+  for (const auto& [current, replacement] : own_pairs) {
     if (!std::holds_alternative<child_params>(replacement->params))
       out.emplace_back(current, replacement);
     if (replacement->subgraphs().empty()) continue;
     if (const difference found = match_children(*current, *replacement, out);
-        found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
       return found;
   }
   return {};
 }
 
+// Pairs the nodes of a child graph or of the bodies of a conditional node.
 exec_topology::difference exec_topology::match_children(const exec_node& current,
                                                         const graph_node& replacement,
                                                         pairs& out) const {
@@ -156,7 +158,7 @@ exec_topology::difference exec_topology::match_children(const exec_node& current
     return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, replacement.handle()};
   for (std::size_t i = 0; i < subgraph.children_.size(); ++i) {
     const difference found = subgraph.children_[i].match(*replacement.subgraphs()[i], out);
-    if (found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
+    if (found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
   }
   return {};
 }

@@ -53,8 +53,8 @@ class exec_topology {
   // differ, returns the reason, and the node at fault if there is one. Throws std::bad_alloc.
   using pairs = std::vector<std::pair<const exec_node*, const graph_node*>>;
   struct difference {
-    abi::CUgraphExecUpdateResult why = abi::CU_GRAPH_EXEC_UPDATE_SUCCESS;
-    abi::CUgraphNode at = nullptr;
+    abi::CUgraphExecUpdateResult result = abi::CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    abi::CUgraphNode error_node = nullptr;
   };
   [[nodiscard]] difference match(const graph& replacement_graph, pairs& out) const;
 

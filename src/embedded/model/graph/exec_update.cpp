@@ -2,8 +2,8 @@
 // model/graph/exec_update.cpp - changes the nodes of an executable in place.
 #include "embedded/model/graph/graph.hpp"
 #include "embedded/model/graph/graph_exec.hpp"
-#include "embedded/model/graph/kernel_node_check.hpp"
 #include "embedded/model/graph/node_operations.hpp"
+#include "embedded/model/kernel/kernel_work.hpp"
 #include "embedded/model/memory/address_map.hpp"
 
 namespace weir::embedded::model {
@@ -22,6 +22,7 @@ std::span<engine::operation> graph_exec::operations_of(const exec_node& node) no
                                               node.location.operations);
 }
 
+// Returns true if the node may get these parameters, even if it is disabled.
 bool graph_exec::may_become(const exec_node& node, const node_params& params,
                             launch_plan& scratch) {
   if (node.kind != params.index()) return false;
@@ -56,12 +57,14 @@ bool graph_exec::has_other_attributes(const exec_node& node, const node_params& 
   const auto* const replacement = std::get_if<kernel_params>(&params);
   const kernel_work* const current = kernel_of(node);
   if (current == nullptr || replacement == nullptr) return false;
-  const bool by_priority = (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0;
+  const bool uses_priority = (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0;
   return current->shape().cooperative != replacement->desc->shape().cooperative ||
-         (by_priority && current->priority() != replacement->desc->priority());
+         (uses_priority && current->priority() != replacement->desc->priority());
 }
 
-void graph_exec::change(const exec_node& node, const node_params& params, launch_plan& scratch) {
+// Gives the node new parameters, after may_become(), in a plan that no launch uses.
+void graph_exec::change_node(const exec_node& node, const node_params& params,
+                             launch_plan& scratch) {
   plan_step& step = plan_->steps[node.location.step];
   if (const auto* record = std::get_if<record_params>(&params)) {
     step.event = record->event;
@@ -71,46 +74,45 @@ void graph_exec::change(const exec_node& node, const node_params& params, launch
     replace_operations(*plan_.get(), {&disabled->second, 1}, params, scratch);
   } else {
     replace_operations(*plan_.get(), operations_of(node), params, scratch);
-    for (const engine::operation& now : operations_of(node)) {
-      step.is_long = step.is_long || now.kind == engine::operation_kind::long_work;
+    for (const engine::operation& operation : operations_of(node)) {
+      step.is_long = step.is_long || operation.kind == engine::operation_kind::long_work;
     }
   }
 }
 
 CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   const std::lock_guard lock{mutex_};
-  const exec_node* node = shape_.find_with_bodies(origin);
+  const exec_node* node = topology_.find_with_bodies(origin);
   launch_plan scratch;
   if (node == nullptr || !may_become(*node, params, scratch)) return CUDA_ERROR_INVALID_VALUE;
   if (const auto* const kernel = std::get_if<kernel_params>(&params)) {
     // The call names no attributes, so they are kept.
-    const kernel_work& now = *kernel_of(*node);
-    const launch_shape shape = shape_with_attributes(*kernel->desc, now);
-    if (const CUresult status = check_kernel_node_shape(*kernel->desc, shape);
-        status != CUDA_SUCCESS)
-      return status;
+    const kernel_work& current = *kernel_of(*node);
+    const launch_shape shape = shape_with_attributes(*kernel->desc, current);
+    if (const CUresult error = check_kernel_node_shape(*kernel->desc, shape)) return error;
     kernel_params retained = *kernel;
-    retained.desc = kernel->desc->with(shape, now.priority());
+    retained.desc = kernel->desc->with(shape, current.priority());
     detach_plan();
-    change(*node, retained, scratch);
+    change_node(*node, retained, scratch);
     return CUDA_SUCCESS;
   }
   detach_plan();
-  change(*node, params, scratch);
+  change_node(*node, params, scratch);
   return CUDA_SUCCESS;
 }
 
 // Returns false if the graph was not built in an equal way, or has a change that is not allowed.
 // The caller then compares in detail.
-bool graph_exec::match_by_index(const exec_topology& topology, const graph& target_graph,
+bool graph_exec::match_by_index(const exec_topology& topology, const graph& replacement_graph,
                                 exec_topology::pairs& out, launch_plan& scratch) {
-  const std::vector<graph_node*>& nodes = target_graph.nodes();
+  const std::vector<graph_node*>& nodes = replacement_graph.nodes();
   if (topology.has_children() || topology.nodes().size() != nodes.size()) return false;
   out.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     prefetch_node(nodes, i);
     const exec_node& current = topology.nodes()[i];
-    if (!topology.is_same_node(target_graph, i) || !may_become(current, nodes[i]->params, scratch))
+    if (!topology.is_same_node(replacement_graph, i) ||
+        !may_become(current, nodes[i]->params, scratch))
       return false;
     if (moves_graph_memory(current, nodes[i]->params) ||
         has_other_attributes(current, nodes[i]->params))
@@ -120,12 +122,14 @@ bool graph_exec::match_by_index(const exec_topology& topology, const graph& targ
   return true;
 }
 
-exec_topology::difference graph_exec::pair(const exec_topology& topology, const graph& target_graph,
-                                           exec_topology::pairs& out, launch_plan& scratch) {
-  if (match_by_index(topology, target_graph, out, scratch)) return {};
+// Pairs all nodes with those of the other graph. Returns the first change that is not allowed.
+exec_topology::difference graph_exec::pair_nodes(const exec_topology& topology,
+                                                 const graph& replacement_graph,
+                                                 exec_topology::pairs& out, launch_plan& scratch) {
+  if (match_by_index(topology, replacement_graph, out, scratch)) return {};
   out.clear();
-  if (const auto found = topology.match(target_graph, out);
-      found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+  if (const auto found = topology.match(replacement_graph, out);
+      found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
     return found;
   for (const auto& [current, replacement] : out) {
     if (may_become(*current, replacement->params, scratch)) {
@@ -143,25 +147,27 @@ exec_topology::difference graph_exec::pair(const exec_topology& topology, const 
   return {};
 }
 
-exec_topology::difference graph_exec::change_all(const exec_topology& topology,
-                                                 const graph& target_graph, const graph* keep) {
+// Changes all nodes or none. With `source_graph`, also takes over its user objects and memory.
+exec_topology::difference graph_exec::change_nodes(const exec_topology& topology,
+                                                   const graph& replacement_graph,
+                                                   const graph* source_graph) {
   exec_topology::pairs pairs;
   launch_plan scratch;
-  if (const auto found = pair(topology, target_graph, pairs, scratch);
-      found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+  if (const auto found = pair_nodes(topology, replacement_graph, pairs, scratch);
+      found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
     return found;
   user_object_references retained;
   graph_memory_usage memory;
-  if (keep != nullptr) {
-    keep->share_retained_objects(retained);
-    memory = graph_memory::use_of(target_graph);
+  if (source_graph != nullptr) {
+    source_graph->share_retained_objects(retained);
+    memory = graph_memory::usage_of(replacement_graph);
   }
   detach_plan();
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (i + prefetch_distance < pairs.size()) prefetch_node(pairs[i + prefetch_distance].second);
-    change(*pairs[i].first, pairs[i].second->params, scratch);
+    change_node(*pairs[i].first, pairs[i].second->params, scratch);
   }
-  if (keep != nullptr) {
+  if (source_graph != nullptr) {
     plan_->retained_objects = std::move(retained);
     plan_->retained_by_children.clear();
     plan_->memory = std::move(memory);
@@ -171,7 +177,7 @@ exec_topology::difference graph_exec::change_all(const exec_topology& topology,
 
 CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
   const std::lock_guard lock{mutex_};
-  const exec_node* node = shape_.find(origin);
+  const exec_node* node = topology_.find(origin);
   if (node == nullptr || node->kind != node_params{child_params{}}.index())
     return CUDA_ERROR_INVALID_VALUE;
   // Memory nodes cannot be copied.
@@ -180,45 +186,45 @@ CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
   child.share_retained_objects(retained);
   // Allocated here, so that nothing after the change can fail.
   plan_->retained_by_children.try_emplace(node->child);
-  const exec_topology::difference found = change_all(shape_.child_of(*node), child, nullptr);
-  if (found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  const exec_topology::difference found = change_nodes(topology_.child_of(*node), child, nullptr);
+  if (found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   plan_->retained_by_children.at(node->child) = std::move(retained);
   return CUDA_SUCCESS;
 }
 
-CUresult graph_exec::update(const graph& target_graph, exec_topology::difference& reason) {
+CUresult graph_exec::update(const graph& replacement_graph, exec_topology::difference& reason) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<void> claim =
-      target_graph.has_memory_nodes() ? target_graph.claim_executable(claim_) : nullptr;
-  if (target_graph.has_memory_nodes() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  reason = change_all(shape_, target_graph, &target_graph);
-  if (reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS && claim != nullptr) claim_ = std::move(claim);
-  return reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
-                                                    : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+      replacement_graph.has_memory_nodes() ? replacement_graph.claim_executable(claim_) : nullptr;
+  if (replacement_graph.has_memory_nodes() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  reason = change_nodes(topology_, replacement_graph, &replacement_graph);
+  if (reason.result == CU_GRAPH_EXEC_UPDATE_SUCCESS && claim != nullptr) claim_ = std::move(claim);
+  return reason.result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
+                                                       : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 CUresult graph_exec::set_enabled(CUgraphNode origin, bool enabled) {
   const std::lock_guard lock{mutex_};
-  const exec_node* node = shape_.find_with_bodies(origin);
+  const exec_node* node = topology_.find_with_bodies(origin);
   if (node == nullptr || !may_be_disabled(*node)) return CUDA_ERROR_INVALID_VALUE;
   const auto disabled = disabled_.find(node);
   if (enabled == (disabled == disabled_.end())) return CUDA_SUCCESS;
   detach_plan();
-  engine::operation& now = operations_of(*node).front();
+  engine::operation& operation = operations_of(*node).front();
   if (enabled) {
-    now = disabled->second;
+    operation = disabled->second;
     disabled_.erase(disabled);
   } else {
-    disabled_.emplace(node, now);
-    now = make_no_op();
+    disabled_.emplace(node, operation);
+    operation = make_no_op();
   }
   return CUDA_SUCCESS;
 }
 
 CUresult graph_exec::get_enabled(CUgraphNode origin, bool& enabled) {
   const std::lock_guard lock{mutex_};
-  const exec_node* node = shape_.find_with_bodies(origin);
+  const exec_node* node = topology_.find_with_bodies(origin);
   if (node == nullptr || !may_be_disabled(*node)) return CUDA_ERROR_INVALID_VALUE;
   enabled = !disabled_.contains(node);
   return CUDA_SUCCESS;

@@ -24,20 +24,20 @@ bool may_wait(const graph_node& node) {
 // Estimates the node's run time: memory moves at about 16 bytes per nanosecond. Bodies count as
 // constant.
 std::uint64_t cost_of(const node_params& params) {
-  constexpr std::uint64_t any = 4;
+  constexpr std::uint64_t overhead = 4;
   if (const auto* set = std::get_if<memset_params>(&params)) {
-    return any + set->desc.width * set->desc.height * set->desc.elementSize / 16;
+    return overhead + set->desc.width * set->desc.height * set->desc.elementSize / 16;
   }
   if (const auto* copy = std::get_if<copy_params>(&params)) {
-    return any + copy->desc.WidthInBytes * copy->desc.Height * copy->desc.Depth / 16;
+    return overhead + copy->desc.WidthInBytes * copy->desc.Height * copy->desc.Depth / 16;
   }
   if (const auto* kernel = std::get_if<kernel_params>(&params)) {
     const launch_shape& shape = kernel->desc->shape();
     const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
     // Estimates one nanosecond per thread.
-    return any + blocks * (shape.block.x * shape.block.y * shape.block.z);
+    return overhead + blocks * (shape.block.x * shape.block.y * shape.block.z);
   }
-  return std::holds_alternative<empty_params>(params) ? 0 : any;
+  return std::holds_alternative<empty_params>(params) ? 0 : overhead;
 }
 
 }  // namespace
@@ -50,6 +50,7 @@ flat_graph::flat_graph(const std::vector<graph_node*>& order) {
   propagate_may_block();
 }
 
+// Adds a node, or null for one without work, and returns its number.
 std::uint32_t flat_graph::add(const graph_node* node) {
   flat_node added{node, static_cast<std::uint32_t>(dependencies_.size())};
   if (node != nullptr) {
@@ -67,6 +68,8 @@ void flat_graph::depend_on(std::uint32_t dependency) {
   ++nodes_.back().dependencies;
 }
 
+// Appends nodes and, in place of child graphs, their nodes. Nodes without dependencies depend on
+// `predecessor`, unless it is `none`.
 void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t predecessor) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     prefetch_node(order, i);
@@ -74,8 +77,8 @@ void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t pre
     const auto* child = std::get_if<child_params>(&node->params);
     const std::uint32_t begin = add(child == nullptr ? node : nullptr);
     if (predecessor != none && node->dependencies.empty()) depend_on(predecessor);
-    for (const graph_node* before : node->dependencies)
-      depend_on(static_cast<std::uint32_t>(before->mark));
+    for (const graph_node* dependency : node->dependencies)
+      depend_on(static_cast<std::uint32_t>(dependency->mark));
     node->mark = begin;
     if (std::holds_alternative<conditional_params>(node->params)) conditionals_.push_back(begin);
     if (child == nullptr) continue;
@@ -94,12 +97,12 @@ void flat_graph::append_bodies() {
   for (std::size_t next = 0; next < conditionals_.size();
        ++next) {  // NOLINT(modernize-loop-convert): it grows
     const std::uint32_t conditional = conditionals_[next];
-    std::uint32_t which = 0;
+    std::uint32_t index = 0;
     for (const graph* subgraph :
          std::get<conditional_params>(nodes_[conditional].node->params).bodies) {
       const std::uint32_t first = size();
       append(subgraph->topological_order(), none);
-      bodies_.push_back({conditional, which++, first, size() - first});
+      bodies_.push_back({conditional, index++, first, size() - first});
     }
   }
 }
@@ -108,9 +111,9 @@ void flat_graph::append_bodies() {
 void flat_graph::propagate_may_block() noexcept {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     flat_node& node = nodes_[i];
-    for (const std::uint32_t before : dependencies_of(i)) {
-      node.may_block = node.may_block || nodes_[before].may_block;
-      node.waits = node.waits || nodes_[before].waits;
+    for (const std::uint32_t dependency : dependencies_of(i)) {
+      node.may_block = node.may_block || nodes_[dependency].may_block;
+      node.waits = node.waits || nodes_[dependency].waits;
     }
   }
 }

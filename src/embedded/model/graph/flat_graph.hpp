@@ -34,7 +34,7 @@ class flat_graph {
   // A body of a conditional node: a part of the list that no other node depends on.
   struct body {
     std::uint32_t conditional;  // the node's number
-    std::uint32_t which;        // index among the node's bodies
+    std::uint32_t index;        // index among the node's bodies
     std::uint32_t first;
     std::uint32_t size;
   };

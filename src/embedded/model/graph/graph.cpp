@@ -28,9 +28,9 @@ graph& graph::make() {
   return *created;
 }
 
-void graph::become_subgraph_of(graph& parent, bool as_body) noexcept {
+void graph::become_subgraph_of(graph& parent, subgraph_kind kind) noexcept {
   parent_ = &parent;
-  is_body_ = as_body;
+  kind_ = kind;
   previous_subgraph_ = nullptr;
   next_subgraph_ = std::exchange(parent.first_subgraph_, this);
   if (next_subgraph_ != nullptr) next_subgraph_->previous_subgraph_ = this;
@@ -38,12 +38,13 @@ void graph::become_subgraph_of(graph& parent, bool as_body) noexcept {
 
 void graph::leave_parent() noexcept {
   if (parent_ == nullptr) return;
-  for (graph* g = parent_; g != nullptr; g = g->parent_) g->captures_inside_ -= captures_inside_;
+  for (graph* enclosing = parent_; enclosing != nullptr; enclosing = enclosing->parent_)
+    enclosing->captures_inside_ -= captures_inside_;
   (previous_subgraph_ == nullptr ? parent_->first_subgraph_ : previous_subgraph_->next_subgraph_) =
       next_subgraph_;
   if (next_subgraph_ != nullptr) next_subgraph_->previous_subgraph_ = previous_subgraph_;
   parent_ = next_subgraph_ = previous_subgraph_ = nullptr;
-  is_body_ = false;
+  kind_ = subgraph_kind::child;
 }
 
 void graph::on_node_destroyed() noexcept {
@@ -53,34 +54,36 @@ void graph::on_node_destroyed() noexcept {
 }
 
 graph* graph::orphaned_root() noexcept {
-  graph* outermost = this;
-  while (outermost->parent_ != nullptr) outermost = outermost->parent_;
-  return outermost->node_destroyed_ ? outermost : nullptr;
+  graph& outermost = const_cast<graph&>(root());
+  return outermost.node_destroyed_ ? &outermost : nullptr;
 }
 
 bool graph::is_noncopyable() const noexcept {
   if (has_memory_nodes_) return true;
-  for (const graph* part = first_subgraph_; part != nullptr; part = part->next_subgraph_) {
-    if (part->is_body_ || part->is_noncopyable()) return true;
+  for (const graph* subgraph = first_subgraph_; subgraph != nullptr;
+       subgraph = subgraph->next_subgraph_) {
+    if (subgraph->is_body() || subgraph->is_noncopyable()) return true;
   }
   return false;
 }
 
-void graph::set_capturing(bool now) noexcept {
-  capturing_ = now;
-  for (graph* g = this; g != nullptr; g = g->parent_) {
-    if (now) {
-      ++g->captures_inside_;
-    } else {
-      --g->captures_inside_;
-    }
-  }
+void graph::begin_capture() noexcept {
+  capturing_ = true;
+  for (graph* enclosing = this; enclosing != nullptr; enclosing = enclosing->parent_)
+    ++enclosing->captures_inside_;
 }
 
-void graph::share_retained_objects(user_object_references& with) const {
-  with.share(retained_objects);
-  for (const graph* part = first_subgraph_; part != nullptr; part = part->next_subgraph_)
-    part->share_retained_objects(with);
+void graph::end_capture() noexcept {
+  capturing_ = false;
+  for (graph* enclosing = this; enclosing != nullptr; enclosing = enclosing->parent_)
+    --enclosing->captures_inside_;
+}
+
+void graph::share_retained_objects(user_object_references& receiver) const {
+  receiver.share(retained_objects);
+  for (const graph* subgraph = first_subgraph_; subgraph != nullptr;
+       subgraph = subgraph->next_subgraph_)
+    subgraph->share_retained_objects(receiver);
 }
 
 const graph& graph::root() const noexcept {
@@ -89,19 +92,21 @@ const graph& graph::root() const noexcept {
   return *outermost;
 }
 
-bool graph::is_within(const graph& other) const noexcept {
-  for (const graph* g = this; g != nullptr; g = g->parent_) {
-    if (g == &other) return true;
+bool graph::is_within(const graph& outer_graph) const noexcept {
+  for (const graph* enclosing = this; enclosing != nullptr; enclosing = enclosing->parent_) {
+    if (enclosing == &outer_graph) return true;
   }
   return false;
 }
 
 void graph::set_has_memory_nodes() noexcept {
-  for (graph* g = this; g != nullptr; g = g->parent_) g->has_memory_nodes_ = true;
+  for (graph* enclosing = this; enclosing != nullptr; enclosing = enclosing->parent_)
+    enclosing->has_memory_nodes_ = true;
 }
 
-std::shared_ptr<void> graph::claim_executable(const std::shared_ptr<void>& own) const {
-  if (const auto now = executable_.lock()) return now == own ? now : nullptr;
+std::shared_ptr<void> graph::claim_executable(const std::shared_ptr<void>& own_claim) const {
+  if (const auto current_claim = executable_.lock())
+    return current_claim == own_claim ? current_claim : nullptr;
   std::shared_ptr<void> claimed = std::make_shared<char>();
   executable_ = claimed;
   return claimed;
@@ -124,21 +129,21 @@ void graph::destroy() noexcept {
 
 graph_node& graph::add(node_params params, std::span<graph_node* const> dependencies) {
   nodes_.make_room();
-  for (graph_node* before : dependencies) before->dependents.make_room();
-  graph_node* node = this_process().graph_nodes.acquire();
+  for (graph_node* dependency : dependencies) dependency->dependents.make_room();
+  graph_node* added = this_process().graph_nodes.acquire();
   try {
-    node->dependencies.assign(dependencies);
+    added->dependencies.assign(dependencies);
   } catch (...) {
-    this_process().graph_nodes.recycle(node);
+    this_process().graph_nodes.recycle(added);
     throw;
   }
-  node->in = this;
-  node->params = std::move(params);
-  node->cloned_from = nullptr;
-  for (graph_node* before : dependencies) before->dependents.push_back(node);
-  nodes_.push_back(node);
-  this_process().graph_nodes.publish(node);
-  return *node;
+  added->owner = this;
+  added->params = std::move(params);
+  added->cloned_from = nullptr;
+  for (graph_node* dependency : dependencies) dependency->dependents.push_back(added);
+  nodes_.push_back(added);
+  this_process().graph_nodes.publish(added);
+  return *added;
 }
 
 namespace {
@@ -152,38 +157,39 @@ bool is_ordinary(const CUgraphEdgeData& data) noexcept {
   return data.from_port == 0 && data.to_port == 0 && data.type == 0 && reserved_is_zero(data);
 }
 
-void erase_edge_data(const graph_node& from, graph_node& to) noexcept {
-  std::erase_if(to.programmatic_edges,
-                [&](const programmatic_edge& edge) { return edge.from == &from; });
+void erase_edge_data(const graph_node& dependency, graph_node& dependent) noexcept {
+  std::erase_if(dependent.programmatic_edges,
+                [&](const programmatic_edge& edge) { return edge.dependency == &dependency; });
 }
 
 }  // namespace
 
 void graph::remove(graph_node& node) noexcept {
-  for (graph_node* before : node.dependencies) before->dependents.erase(&node);
-  for (graph_node* after : node.dependents) {
-    after->dependencies.erase(&node);
-    if (!after->programmatic_edges.empty()) erase_edge_data(node, *after);
+  for (graph_node* dependency : node.dependencies) dependency->dependents.erase(&node);
+  for (graph_node* dependent : node.dependents) {
+    dependent->dependencies.erase(&node);
+    if (!dependent->programmatic_edges.empty()) erase_edge_data(node, *dependent);
   }
   nodes_.erase(&node);
   destroy_node(node);
 }
 
-void graph::connect(graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
-  from.dependents.make_room();
-  to.dependencies.make_room();
-  set_edge_data(from, to, data);
-  to.dependencies.push_back(&from);
-  from.dependents.push_back(&to);
+void graph::connect(graph_node& dependency, graph_node& dependent, const CUgraphEdgeData& data) {
+  dependency.dependents.make_room();
+  dependent.dependencies.make_room();
+  set_edge_data(dependency, dependent, data);
+  dependent.dependencies.push_back(&dependency);
+  dependency.dependents.push_back(&dependent);
 }
 
-void graph::disconnect(graph_node& from, graph_node& to) noexcept {
-  from.dependents.erase(&to);
-  to.dependencies.erase(&from);
-  erase_edge_data(from, to);
+void graph::disconnect(graph_node& dependency, graph_node& dependent) noexcept {
+  dependency.dependents.erase(&dependent);
+  dependent.dependencies.erase(&dependency);
+  erase_edge_data(dependency, dependent);
 }
 
-bool graph::allows_edge(const graph_node& from, const graph_node& to, const CUgraphEdgeData& data) {
+bool graph::allows_edge(const graph_node& dependency, const graph_node& dependent,
+                        const CUgraphEdgeData& data) {
   if (is_ordinary(data)) return true;
   const auto is_kernel = [](const graph_node& node) {
     return std::holds_alternative<kernel_params>(node.params);
@@ -192,23 +198,26 @@ bool graph::allows_edge(const graph_node& from, const graph_node& to, const CUgr
                             data.to_port == 0 &&
                             (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
                              data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
-  return programmatic && reserved_is_zero(data) && is_kernel(from) && is_kernel(to);
+  return programmatic && reserved_is_zero(data) && is_kernel(dependency) && is_kernel(dependent);
 }
 
-CUgraphEdgeData graph::edge_data_of(const graph_node& from, const graph_node& to) noexcept {
-  const auto found = std::ranges::find(to.programmatic_edges, &from, &programmatic_edge::from);
-  return found == to.programmatic_edges.end() ? CUgraphEdgeData{} : found->data;
+CUgraphEdgeData graph::edge_data_of(const graph_node& dependency,
+                                    const graph_node& dependent) noexcept {
+  const auto found =
+      std::ranges::find(dependent.programmatic_edges, &dependency, &programmatic_edge::dependency);
+  return found == dependent.programmatic_edges.end() ? CUgraphEdgeData{} : found->data;
 }
 
-void graph::set_edge_data(const graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
-  if (!is_ordinary(data)) to.programmatic_edges.push_back({&from, data});
+void graph::set_edge_data(const graph_node& dependency, graph_node& dependent,
+                          const CUgraphEdgeData& data) {
+  if (!is_ordinary(data)) dependent.programmatic_edges.push_back({&dependency, data});
 }
 
-bool graph::connected(const graph_node& from, const graph_node& to) noexcept {
+bool graph::connected(const graph_node& dependency, const graph_node& dependent) noexcept {
   // Searches the shorter list; usually a node has many edges on one side at most.
-  if (from.dependents.size() < to.dependencies.size())
-    return std::ranges::find(from.dependents, &to) != from.dependents.end();
-  return std::ranges::find(to.dependencies, &from) != to.dependencies.end();
+  if (dependency.dependents.size() < dependent.dependencies.size())
+    return std::ranges::find(dependency.dependents, &dependent) != dependency.dependents.end();
+  return std::ranges::find(dependent.dependencies, &dependency) != dependent.dependencies.end();
 }
 
 std::size_t graph::edge_count() const noexcept {
@@ -228,8 +237,8 @@ std::vector<graph_node*> graph::topological_order() const {
     if (node->mark == 0) order.push_back(node);
   }
   for (std::size_t next = 0; next < order.size(); ++next) {
-    for (graph_node* after : order[next]->dependents) {
-      if (--after->mark == 0) order.push_back(after);
+    for (graph_node* dependent : order[next]->dependents) {
+      if (--dependent->mark == 0) order.push_back(dependent);
     }
   }
   return order;
@@ -241,8 +250,9 @@ graph_node* graph::find_cycle(const std::vector<graph_node*>& order) const {
   if (order.size() != nodes_.size()) {
     return *std::ranges::find_if(nodes_, [](const graph_node* node) { return node->mark != 0; });
   }
-  for (const graph* part = first_subgraph_; part != nullptr; part = part->next_subgraph_) {
-    if (graph_node* found = part->find_cycle()) return found;
+  for (const graph* subgraph = first_subgraph_; subgraph != nullptr;
+       subgraph = subgraph->next_subgraph_) {
+    if (graph_node* found = subgraph->find_cycle()) return found;
   }
   return nullptr;
 }
@@ -270,7 +280,8 @@ graph& graph::clone() const {
       same_of(nodes_[i]->dependencies, copy.nodes_[i]->dependencies);
       same_of(nodes_[i]->dependents, copy.nodes_[i]->dependents);
       for (const programmatic_edge& edge : nodes_[i]->programmatic_edges)
-        copy.nodes_[i]->programmatic_edges.push_back({copy.nodes_[edge.from->mark], edge.data});
+        copy.nodes_[i]->programmatic_edges.push_back(
+            {copy.nodes_[edge.dependency->mark], edge.data});
     }
     copy.retained_objects.share(retained_objects);
   } catch (...) {

@@ -17,6 +17,8 @@ namespace weir::embedded::model {
 
 struct condition;
 
+enum class subgraph_kind : std::uint8_t { child, body };
+
 // A graph that the program builds explicitly or by capture. It may have cycles; only an executable
 // must not. Objects are reused (handle_table.hpp): make() begins a lifetime, destroy() ends it.
 //
@@ -44,18 +46,20 @@ class graph {
   void remove(graph_node& node) noexcept;
 
   // Throws std::bad_alloc without adding anything.
-  static void connect(graph_node& from, graph_node& to, const abi::CUgraphEdgeData& data = {});
-  static void disconnect(graph_node& from, graph_node& to) noexcept;
-  [[nodiscard]] static bool connected(const graph_node& from, const graph_node& to) noexcept;
+  static void connect(graph_node& dependency, graph_node& dependent,
+                      const abi::CUgraphEdgeData& data = {});
+  static void disconnect(graph_node& dependency, graph_node& dependent) noexcept;
+  [[nodiscard]] static bool connected(const graph_node& dependency,
+                                      const graph_node& dependent) noexcept;
 
   // The data of edges; all zero for ordinary edges. A programmatic edge between two kernels lets
   // the second begin before the first has ended; here it begins afterwards. set_edge_data() may be
   // called after connecting the nodes. Throws std::bad_alloc without changing the edge.
-  [[nodiscard]] static bool allows_edge(const graph_node& from, const graph_node& to,
+  [[nodiscard]] static bool allows_edge(const graph_node& dependency, const graph_node& dependent,
                                         const abi::CUgraphEdgeData& data);
-  [[nodiscard]] static abi::CUgraphEdgeData edge_data_of(const graph_node& from,
-                                                         const graph_node& to) noexcept;
-  static void set_edge_data(const graph_node& from, graph_node& to,
+  [[nodiscard]] static abi::CUgraphEdgeData edge_data_of(const graph_node& dependency,
+                                                         const graph_node& dependent) noexcept;
+  static void set_edge_data(const graph_node& dependency, graph_node& dependent,
                             const abi::CUgraphEdgeData& data);
 
   // Returns this clone's copy of a node of the original graph, or null.
@@ -79,8 +83,8 @@ class graph {
   // Subgraphs belong to a node of another graph, and are destroyed with it: a child graph, or a
   // body of a conditional node.
   [[nodiscard]] bool is_subgraph() const noexcept { return parent_ != nullptr; }
-  [[nodiscard]] bool is_body() const noexcept { return is_body_; }
-  void become_subgraph_of(graph& parent, bool as_body) noexcept;
+  [[nodiscard]] bool is_body() const noexcept { return kind_ == subgraph_kind::body; }
+  void become_subgraph_of(graph& parent, subgraph_kind kind) noexcept;
 
   // on_node_destroyed() is called when the owning node is destroyed. It destroys the graph at once,
   // or when the last capture into it or its subgraphs ends. Until then orphaned_root() returns the
@@ -94,8 +98,8 @@ class graph {
 
   // Returns the outermost graph that contains it; itself if it is not a subgraph.
   [[nodiscard]] const graph& root() const noexcept;
-  // Returns true if it is `other` or a subgraph of it, at any depth.
-  [[nodiscard]] bool is_within(const graph& other) const noexcept;
+  // Returns true if it is `outer_graph` or a subgraph of it, at any depth.
+  [[nodiscard]] bool is_within(const graph& outer_graph) const noexcept;
 
   // Returns true if it or a subgraph has nodes that cannot be copied. Such a graph cannot be cloned
   // and can have one executable at a time.
@@ -106,7 +110,8 @@ class graph {
   [[nodiscard]] bool capturing() const noexcept { return capturing_; }
   // Returns true while a capture adds nodes to this graph or a subgraph.
   [[nodiscard]] bool has_capture_inside() const noexcept { return captures_inside_ != 0; }
-  void set_capturing(bool now) noexcept;
+  void begin_capture() noexcept;
+  void end_capture() noexcept;
 
   // Returns true if this graph or a child graph has nodes that allocate or free memory. The graph
   // is then is_noncopyable(), and its nodes and edges cannot be removed.
@@ -114,14 +119,14 @@ class graph {
   void set_has_memory_nodes() noexcept;
 
   // For is_noncopyable() graphs: returns the claim that its executable holds while it exists.
-  // `own`: the claim that the caller holds. Returns null while another executable holds the claim.
-  // Throws std::bad_alloc.
+  // `own_claim`: the claim that the caller holds. Returns null while another executable holds the
+  // claim. Throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<void> claim_executable(
-      const std::shared_ptr<void>& own = nullptr) const;
+      const std::shared_ptr<void>& own_claim = nullptr) const;
 
   user_object_references retained_objects;
   // Includes the objects of subgraphs. Throws std::bad_alloc.
-  void share_retained_objects(user_object_references& with) const;
+  void share_retained_objects(user_object_references& receiver) const;
 
   // The conditions that belong to it, used or not; they are destroyed with it.
   std::vector<condition*> conditions;
@@ -134,7 +139,7 @@ class graph {
   graph* first_subgraph_ = nullptr;
   graph* next_subgraph_ = nullptr;
   graph* previous_subgraph_ = nullptr;
-  bool is_body_ = false;
+  subgraph_kind kind_ = subgraph_kind::child;
   bool node_destroyed_ = false;
   bool capturing_ = false;
   std::uint32_t captures_inside_ = 0;

@@ -5,8 +5,8 @@
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/graph/graph.hpp"
-#include "embedded/model/graph/node_access.hpp"
 #include "embedded/model/graph/node_operations.hpp"
+#include "embedded/model/graph/node_work.hpp"
 #include "embedded/model/stream/event.hpp"
 #include "embedded/model/stream/stream.hpp"
 
@@ -16,6 +16,7 @@ namespace weir::embedded::model {
 
 using namespace abi;
 using engine::make_operation;
+using engine::make_unconditional_operation;
 using engine::operation;
 using engine::operation_kind;
 using engine::point;
@@ -79,9 +80,12 @@ class partial_launch_guard {
 
 }  // namespace
 
-CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long flags,
-                                 instantiate_error& reason) {
-  const std::vector<graph_node*> order = source_graph.topological_order();
+namespace {
+
+// Returns an error and sets `reason` for a graph that cannot be instantiated. `order` is its
+// topological_order().
+CUresult check_instantiable(const graph& source_graph, const std::vector<graph_node*>& order,
+                            graph_exec::instantiate_error& reason) {
   if (graph_node* const in_cycle = source_graph.find_cycle(order)) {
     reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
@@ -94,35 +98,49 @@ CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long f
     reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, unsupported};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (this_process().has_several_devices() && find_inaccessible_memset(source_graph) != nullptr)
-    return CUDA_ERROR_INVALID_VALUE;
+  const bool is_inaccessible =
+      this_process().has_several_devices() && find_inaccessible_memset(source_graph) != nullptr;
+  return is_inaccessible ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+std::vector<engine::timeline*> acquire_timelines(std::size_t count) {
+  std::vector<engine::timeline*> timelines;
+  timelines.reserve(count);
+  try {
+    while (timelines.size() < count) timelines.push_back(&engine::timeline::acquire());
+  } catch (...) {
+    for (engine::timeline* acquired : timelines) acquired->release_when_drained();
+    throw;
+  }
+  return timelines;
+}
+
+}  // namespace
+
+CUresult graph_exec::instantiate(const graph& source_graph, unsigned long long flags,
+                                 instantiate_error& reason) {
+  const std::vector<graph_node*> order = source_graph.topological_order();
+  if (const CUresult error = check_instantiable(source_graph, order, reason)) return error;
   std::shared_ptr<void> claim =
       source_graph.is_noncopyable() ? source_graph.claim_executable() : nullptr;
   if (source_graph.is_noncopyable() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<plan_location> locations;
   plan_reference plan = compile(source_graph, order, locations);
-  exec_topology shape{source_graph, locations};
-  std::vector<std::optional<submission>> open(plan->branches - 1);
-  std::vector<engine::point> reached(plan->awaited_steps);
-  std::vector<engine::timeline*> branches;
-  branches.reserve(plan->branches - 1);
-  try {
-    while (branches.size() < plan->branches - 1) branches.push_back(&engine::timeline::acquire());
-  } catch (...) {
-    for (engine::timeline* branch : branches) branch->release_when_drained();
-    throw;
-  }
+  exec_topology topology{source_graph, locations};
+  std::vector<std::optional<submission>> submissions(plan->branches - 1);
+  std::vector<point> step_points(plan->awaited_steps);
+  std::vector<engine::timeline*> timelines = acquire_timelines(plan->branches - 1);
 
   const std::lock_guard lock{mutex_};
   plan_ = std::move(plan);
-  shape_ = std::move(shape);
+  topology_ = std::move(topology);
   disabled_.clear();
   flags_ = flags;
   claim_ = std::move(claim);
   last_launch_ = {};
-  branch_timelines_ = std::move(branches);
-  submissions_ = std::move(open);
-  step_points_ = std::move(reached);
+  branch_timelines_ = std::move(timelines);
+  submissions_ = std::move(submissions);
+  step_points_ = std::move(step_points);
   return CUDA_SUCCESS;
 }
 
@@ -130,7 +148,7 @@ void graph_exec::close() noexcept {
   const std::lock_guard lock{mutex_};
   plan_ = {};
   claim_ = {};
-  shape_ = {};
+  topology_ = {};
   disabled_.clear();
   for (engine::timeline* branch : branch_timelines_) branch->release_when_drained();
   branch_timelines_.clear();
@@ -147,25 +165,28 @@ CUresult graph_exec::launch(stream& target_stream) {
   }
   graph_memory::launch memory{plan_->memory, target_stream};
   const CUresult status =
-      memory.begin((flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+      memory.begin((flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0
+                       ? graph_memory::leftover_policy::free_on_launch
+                       : graph_memory::leftover_policy::refuse);
   if (status != CUDA_SUCCESS) return status;
   submit(target_stream, &memory);
   memory.end(last_launch_);
   return CUDA_SUCCESS;
 }
 
+// Submits a launch after the last one; `memory` may be null.
 void graph_exec::submit(stream& target_stream, graph_memory::launch* memory) {
   // Publishes the branches after the stream's own part, which they wait for, also if memory runs
   // out.
-  const struct lanes_closing {
-    std::vector<std::optional<submission>>& open;
-    ~lanes_closing() {
-      for (std::optional<submission>& branch : open) branch.reset();
+  const struct branch_publisher {
+    std::vector<std::optional<submission>>& submissions;
+    ~branch_publisher() {
+      for (std::optional<submission>& branch : submissions) branch.reset();
     }
-  } closing{submissions_};
+  } publisher{submissions_};
   last_launch_ = target_stream.submit_many([&](submission& main) {
     main.add_wait(last_launch_);
-    if (memory != nullptr) memory->order(main);
+    if (memory != nullptr) memory->add_waits(main);
     submit_plan(main);
   });
 }
@@ -182,12 +203,12 @@ bool graph_exec::has_work() const noexcept {
 // their streams. The plan and its user objects exist until the stream reaches the launch.
 void graph_exec::submit_nothing(stream& target_stream) {
   plan_reference user{plan_.get()};
-  static_cast<void>(target_stream.submit_many([&](submission& main) {
-    main.add(make_operation(release_plan{user.get()}, operation_kind::work, true));
-  }));
+  static_cast<void>(target_stream.submit_many(
+      [&](submission& main) { main.add(make_unconditional_operation(release_plan{user.get()})); }));
   static_cast<void>(user.release());
 }
 
+// Submits the steps to the stream and to the timelines of the other branches.
 void graph_exec::submit_plan(submission& main) {
   launch_plan& plan = *plan_.get();
   const release_plan last{plan_reference{&plan}.release()};  // a reference for release_plan
@@ -199,47 +220,44 @@ void graph_exec::submit_plan(submission& main) {
       // The first step of a branch waits for the launch's start; its own waits come after it.
       submissions_[step.branch - 1].emplace(*branch_timelines_[step.branch - 1]).add_wait(start);
     }
-    submission& pending_submission = step.branch == 0 ? main : *submissions_[step.branch - 1];
+    submission& pending = step.branch == 0 ? main : *submissions_[step.branch - 1];
     for (std::uint32_t i = 0; i < step.waits; ++i)
-      pending_submission.add_wait(step_points_[plan.waits[step.first_wait + i]]);
-    submit_step(step, pending_submission);
-    if (step.awaited_index != plan_step::no_index)
-      step_points_[step.awaited_index] = pending_submission.end();
+      pending.add_wait(step_points_[plan.waits[step.first_wait + i]]);
+    submit_step(step, pending);
+    if (step.awaited_index != plan_step::no_index) step_points_[step.awaited_index] = pending.end();
   }
   for (std::optional<submission>& branch : submissions_) main.add_wait(branch->end());
-  main.add(make_operation(last, operation_kind::work, true));
+  main.add(make_unconditional_operation(last));
   unfinished.dismiss();
 }
 
-void graph_exec::submit_step(const plan_step& step, submission& pending_submission) {
+void graph_exec::submit_step(const plan_step& step, submission& pending) {
   operation* const first = plan_->operations.data() + step.first_operation;
   switch (step.kind) {
     case step_kind::run:
       if (step.operations == 1) {
-        pending_submission.add(*first);
+        pending.add(*first);
       } else {
         const bool is_long = step.is_long || step.operations >= long_sequence_length;
-        pending_submission.add(
-            make_operation(operation_sequence{first, step.operations},
-                           is_long ? operation_kind::long_work : operation_kind::work));
+        pending.add(make_operation(operation_sequence{first, step.operations},
+                                   is_long ? operation_kind::long_work : operation_kind::work));
       }
       return;
     case step_kind::host_run:
       if (step.operations == 1) {
-        pending_submission.add(*first);
+        pending.add(*first);
       } else {
-        pending_submission.add(
+        pending.add(
             make_operation(host_function_sequence{first, step.operations}, operation_kind::host));
       }
       return;
-    case step_kind::alone: pending_submission.add(*first); return;
+    case step_kind::alone: pending.add(*first); return;
     case step_kind::record_event:
-      if (event* recorded = this_process().events.find(step.event))
-        recorded->record_in(pending_submission);
+      if (event* recorded = this_process().events.find(step.event)) recorded->record_in(pending);
       return;
     case step_kind::wait_event:
       if (const event* awaited = this_process().events.find(step.event))
-        pending_submission.add_wait(awaited->recorded_point());
+        pending.add_wait(awaited->recorded_point());
       return;
     case step_kind::join: return;
   }

@@ -29,7 +29,7 @@ class graph_exec {
  public:
   // Why a graph could not be instantiated.
   struct instantiate_error {
-    abi::CUgraphInstantiateResult why = abi::CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    abi::CUgraphInstantiateResult result = abi::CUDA_GRAPH_INSTANTIATE_SUCCESS;
     graph_node* error_node = nullptr;
   };
 
@@ -60,7 +60,7 @@ class graph_exec {
   // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE and sets `reason` for a different topology or a change
   // that is not allowed. Returns CUDA_ERROR_NOT_SUPPORTED, without a reason, if the graph has
   // memory nodes and another executable.
-  abi::CUresult update(const graph& to, exec_topology::difference& reason);
+  abi::CUresult update(const graph& replacement_graph, exec_topology::difference& reason);
 
   // Enable or disable a memset, copy or kernel node. A disabled node does nothing, but keeps its
   // dependencies. Return CUDA_ERROR_INVALID_VALUE for other nodes.
@@ -79,7 +79,7 @@ class graph_exec {
   void submit(stream& target_stream, graph_memory::launch* memory);
   void submit_nothing(stream& target_stream);
   void submit_plan(submission& main);
-  void submit_step(const plan_step& step, submission& to);
+  void submit_step(const plan_step& step, submission& pending);
 
   void detach_plan();
   [[nodiscard]] bool may_become(const exec_node& node, const node_params& params,
@@ -87,19 +87,20 @@ class graph_exec {
   [[nodiscard]] bool moves_graph_memory(const exec_node& node, const node_params& params);
   [[nodiscard]] const kernel_work* kernel_of(const exec_node& node) noexcept;
   [[nodiscard]] bool has_other_attributes(const exec_node& node, const node_params& params);
-  void change(const exec_node& node, const node_params& params, launch_plan& scratch);
-  [[nodiscard]] bool match_by_index(const exec_topology& topology, const graph& to,
+  void change_node(const exec_node& node, const node_params& params, launch_plan& scratch);
+  [[nodiscard]] bool match_by_index(const exec_topology& topology, const graph& replacement_graph,
                                     exec_topology::pairs& out, launch_plan& scratch);
-  exec_topology::difference pair(const exec_topology& topology, const graph& to,
-                                 exec_topology::pairs& out, launch_plan& scratch);
-  exec_topology::difference change_all(const exec_topology& topology, const graph& to,
-                                       const graph* keep);
+  exec_topology::difference pair_nodes(const exec_topology& topology,
+                                       const graph& replacement_graph, exec_topology::pairs& out,
+                                       launch_plan& scratch);
+  exec_topology::difference change_nodes(const exec_topology& topology,
+                                         const graph& replacement_graph, const graph* source_graph);
   [[nodiscard]] std::span<engine::operation> operations_of(const exec_node& node) noexcept;
   [[nodiscard]] static bool may_be_disabled(const exec_node& node) noexcept;
 
   std::mutex mutex_;  // orders the launches of the executable
   plan_reference plan_;
-  exec_topology shape_;
+  exec_topology topology_;
   // Disabled nodes, with their operations for when they are enabled.
   std::unordered_map<const exec_node*, engine::operation> disabled_;
   unsigned long long flags_ = 0;

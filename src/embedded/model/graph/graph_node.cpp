@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/graph_node.cpp - node parameters, and the
-// destruction of nodes.
+// model/graph/graph_node.cpp - node parameters, and the destruction of nodes.
 #include "embedded/model/graph/graph_node.hpp"
 
 #include <iterator>
@@ -9,7 +8,6 @@
 #include "embedded/model/core/process.hpp"
 #include "embedded/model/graph/conditional.hpp"
 #include "embedded/model/graph/graph.hpp"
-#include "embedded/model/graph/kernel_node_check.hpp"
 #include "embedded/model/graph/memory/graph_block.hpp"
 #include "embedded/model/kernel/kernel_work.hpp"
 
@@ -40,12 +38,12 @@ CUgraphNode graph_node::handle() const noexcept {
 }
 
 void graph_node::set_child_graph(graph& child) noexcept {
-  child.become_subgraph_of(*in, false);
-  if (child.has_memory_nodes()) in->set_has_memory_nodes();
+  child.become_subgraph_of(*owner, subgraph_kind::child);
+  if (child.has_memory_nodes()) owner->set_has_memory_nodes();
   const auto* const old_child = std::get_if<child_params>(&params);
-  graph* const old = old_child == nullptr ? nullptr : old_child->subgraph;
+  graph* const replaced = old_child == nullptr ? nullptr : old_child->subgraph;
   params = child_params{&child};
-  if (old != nullptr) old->destroy();
+  if (replaced != nullptr) replaced->destroy();
 }
 
 std::span<graph* const> graph_node::subgraphs() const noexcept {
@@ -60,7 +58,7 @@ void destroy_node(graph_node& node) noexcept {
     release_condition(*conditional);
   for (graph* subgraph : node.subgraphs()) subgraph->on_node_destroyed();
   if (const auto* freed = std::get_if<free_params>(&node.params))
-    std::erase(freed->block->freed_in, node.in->handle());
+    std::erase(freed->block->freed_in, node.owner->handle());
   node.params = empty_params{};
   node.dependencies.clear();
   node.programmatic_edges.clear();

@@ -24,18 +24,18 @@ struct empty_params {};
 
 struct memset_params {
   abi::CUDA_MEMSET_NODE_PARAMS desc;
-  abi::CUcontext in;
+  abi::CUcontext context;
   bool captured = false;
 };
 
 struct copy_params {
   abi::CUDA_MEMCPY3D desc;
-  abi::CUcontext in;
+  abi::CUcontext context;
   bool fixed = false;  // executables accept no other copy for it
 };
 
 struct value_params {
-  abi::CUcontext in;
+  abi::CUcontext context;
   std::vector<abi::CUstreamBatchMemOpParams> operations;
 };
 
@@ -71,9 +71,9 @@ struct free_params {
 
 struct kernel_params {
   std::shared_ptr<const kernel_work> desc;  // with the attributes that have an effect
-  abi::CUfunction function;                 // function, kernel and in: as the program gave them
+  abi::CUfunction function;  // function, kernel and context: as the program gave them
   abi::CUkernel kernel;
-  abi::CUcontext in;
+  abi::CUcontext context;
   // Attributes without an effect.
   std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> inert_attributes;
 
@@ -89,14 +89,14 @@ using node_params =
 // The source and data of an edge that is not ordinary: it starts at a kernel, before the kernel has
 // ended.
 struct programmatic_edge {
-  const graph_node* from;
+  const graph_node* dependency;
   abi::CUgraphEdgeData data;
 };
 
 // A node. Objects are reused (handle_table.hpp). Guarded by the lock of the graphs
 // (process::graphs_mutex).
 struct graph_node {
-  graph* in = nullptr;
+  graph* owner = nullptr;
   node_params params;
   node_list dependencies;  // in the order in which the edges were added; without duplicates
   node_list dependents;
@@ -122,8 +122,8 @@ inline void prefetch_node(const graph_node* upcoming) noexcept {
   __builtin_prefetch(&upcoming->params);
   __builtin_prefetch(&upcoming->dependencies);  // and with it the kind of the node
 }
-inline void prefetch_node(const std::vector<graph_node*>& list, std::size_t at) noexcept {
-  if (at + prefetch_distance < list.size()) prefetch_node(list[at + prefetch_distance]);
+inline void prefetch_node(const std::vector<graph_node*>& list, std::size_t index) noexcept {
+  if (index + prefetch_distance < list.size()) prefetch_node(list[index + prefetch_distance]);
 }
 
 // Releases what a node owns, and returns the object for reuse.

@@ -25,12 +25,12 @@ constexpr std::uint32_t max_host_functions_per_step = 64;
 
 class compiler {
  public:
-  compiler(const flat_graph& of, const branch_options& by, launch_plan& into,
+  compiler(const flat_graph& flat, const branch_options& options, launch_plan& plan,
            std::vector<plan_location>& locations)
-      : flat_{of},
-        options_{by},
-        assignment_{assign_branches(of, by)},
-        plan_{into},
+      : flat_{flat},
+        options_{options},
+        assignment_{assign_branches(flat, options)},
+        plan_{plan},
         locations_{locations} {}
 
   void make_steps();
@@ -40,7 +40,7 @@ class compiler {
   void make_step(std::uint32_t node);
   void add_waits(std::uint32_t node, plan_step& step);
   std::uint32_t awaited_index_of(plan_step& awaited);
-  std::uint32_t add_operation(std::uint32_t number, plan_step& step, bool may_join);
+  std::uint32_t add_operation(std::uint32_t number, plan_step& step, const plan_location& location);
   std::uint32_t add_step(const plan_step& step);
   [[nodiscard]] bool can_join(const operation& next_operation, const plan_step& step,
                               const plan_step& previous) const;
@@ -97,6 +97,7 @@ void compiler::add_waits(std::uint32_t node, plan_step& step) {
   step.waits = static_cast<std::uint32_t>(plan_.waits.size()) - step.first_wait;
 }
 
+// Compiles a node to operations of its branch, after waits for other branches.
 void compiler::make_step(std::uint32_t node) {
   plan_step step;
   step.branch = assignment_.branch_of[node];
@@ -104,30 +105,26 @@ void compiler::make_step(std::uint32_t node) {
 
   plan_location& location = locations_[node];
   location.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
-  if (const graph_node* of = flat_.nodes()[node].node; of != nullptr) {
-    if (const auto* record = std::get_if<record_params>(&of->params)) {
+  if (const graph_node* graph_node_work = flat_.nodes()[node].node; graph_node_work != nullptr) {
+    if (const auto* record = std::get_if<record_params>(&graph_node_work->params)) {
       step.kind = step_kind::record_event;
       step.event = record->event;
-    } else if (const auto* wait = std::get_if<wait_params>(&of->params)) {
+    } else if (const auto* wait = std::get_if<wait_params>(&graph_node_work->params)) {
       step.kind = step_kind::wait_event;
       step.event = wait->event;
     } else {
-      append_operations(of->params, plan_);
+      append_operations(graph_node_work->params, plan_);
     }
   }
   location.operations =
       static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
-
-  // The operations of a node stay consecutive: if there are several, the first joins no earlier
-  // step.
-  for (std::uint32_t i = 0; i < location.operations; ++i) {
-    location.step = add_operation(location.first_operation + i, step, location.operations == 1);
-  }
+  for (std::uint32_t i = 0; i < location.operations; ++i)
+    location.step = add_operation(location.first_operation + i, step, location);
   if (location.operations != 0) return;
   // Without work and waits, it is complete at the last step of its branch.
-  const bool nothing =
+  const bool needs_no_step =
       step.kind == step_kind::join && step.waits == 0 && last_step_[step.branch] != no_node;
-  location.step = nothing ? last_step_[step.branch] : add_step(step);
+  location.step = needs_no_step ? last_step_[step.branch] : add_step(step);
 }
 
 std::uint32_t compiler::add_step(const plan_step& step) {
@@ -146,27 +143,31 @@ bool compiler::can_join(const operation& next_operation, const plan_step& step,
          previous.operations < max_host_functions_per_step;
 }
 
-// The waits of the step belong to its first operation.
-std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step, bool may_join) {
-  const operation& next_operation = plan_.operations[number];
-  const bool is_long = next_operation.kind == operation_kind::long_work;
-  std::uint32_t in = last_step_[step.branch];
-  if (next_operation.kind != operation_kind::wait_value && may_join && in != no_node &&
-      can_join(next_operation, step, plan_.steps[in])) {
-    ++plan_.steps[in].operations;
-    plan_.steps[in].is_long = plan_.steps[in].is_long || is_long;
+// Adds an operation to the last step of its branch, or as a new step like `step`, whose waits
+// belong to the node's first operation. Returns the step. The operations of a node stay
+// consecutive: if there are several, none joins an earlier step.
+std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step,
+                                      const plan_location& location) {
+  const operation& added = plan_.operations[number];
+  const bool is_wait = added.kind == operation_kind::wait_value;
+  const bool is_long = added.kind == operation_kind::long_work;
+  std::uint32_t index = last_step_[step.branch];
+  if (!is_wait && location.operations == 1 && index != no_node &&
+      can_join(added, step, plan_.steps[index])) {
+    ++plan_.steps[index].operations;
+    plan_.steps[index].is_long = plan_.steps[index].is_long || is_long;
   } else {
-    step.kind = next_operation.kind == operation_kind::wait_value ? step_kind::alone
-                : next_operation.kind == operation_kind::host     ? step_kind::host_run
-                                                                  : step_kind::run;
+    step.kind = is_wait                              ? step_kind::alone
+                : added.kind == operation_kind::host ? step_kind::host_run
+                                                     : step_kind::run;
     step.first_operation = number;
     step.operations = 1;
     step.is_long = is_long;
-    in = add_step(step);
+    index = add_step(step);
     step.waits = 0;
   }
-  if (plan_.branches != 1) step_of_.push_back(in);
-  return in;
+  if (plan_.branches != 1) step_of_.push_back(index);
+  return index;
 }
 
 // Branches were filled alternately. Moves the operations of each step next to each other.
@@ -178,17 +179,17 @@ void compiler::group_by_step() {
   }
   if (std::ranges::is_sorted(step_of_)) return;
   std::vector<std::uint32_t> filled(plan_.steps.size());
-  std::vector<std::uint32_t> now_at(step_of_.size());
+  std::vector<std::uint32_t> moved_index(step_of_.size());
   std::vector<operation> moved(plan_.operations.size());
   for (std::uint32_t i = 0; i < step_of_.size(); ++i) {
     const std::uint32_t step = step_of_[i];
-    now_at[i] = plan_.steps[step].first_operation + filled[step]++;
-    moved[now_at[i]] = plan_.operations[i];
+    moved_index[i] = plan_.steps[step].first_operation + filled[step]++;
+    moved[moved_index[i]] = plan_.operations[i];
   }
   plan_.operations = std::move(moved);
   for (std::uint32_t node = 0; node < flat_.outer_node_count(); ++node) {
     plan_location& location = locations_[node];
-    if (location.operations != 0) location.first_operation = now_at[location.first_operation];
+    if (location.operations != 0) location.first_operation = moved_index[location.first_operation];
   }
 }
 
@@ -199,37 +200,37 @@ void compiler::make_bodies() {
     for (std::uint32_t node = body.first; node < body.first + body.size; ++node) {
       plan_location& location = locations_[node];
       location.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
-      if (const graph_node* of = flat_.nodes()[node].node; of != nullptr)
-        append_operations(of->params, plan_);
+      if (const graph_node* body_node = flat_.nodes()[node].node; body_node != nullptr)
+        append_operations(body_node->params, plan_);
       location.operations =
           static_cast<std::uint32_t>(plan_.operations.size()) - location.first_operation;
       location.step = locations_[body.conditional].step;
     }
     const auto count = static_cast<std::uint32_t>(plan_.operations.size()) - first;
     operation& conditional = plan_.operations[locations_[body.conditional].first_operation];
-    plan_.conditionals[conditional.as<conditional_work>().number].bodies[body.which] = {first,
+    plan_.conditionals[conditional.as<conditional_work>().number].bodies[body.index] = {first,
                                                                                         count};
   }
 }
 
 }  // namespace
 
-launch_plan::launch_plan(const launch_plan& other)
-    : steps{other.steps},
-      waits{other.waits},
-      operations{other.operations},
-      kernels{other.kernels},
-      conditionals{other.conditionals},
-      branches{other.branches},
-      awaited_steps{other.awaited_steps},
-      uses_words{other.uses_words},
-      memory{other.memory} {
-  pitched_copies.reserve(other.pitched_copies.size());
-  for (const auto& copy : other.pitched_copies)
+launch_plan::launch_plan(const launch_plan& source)
+    : steps{source.steps},
+      waits{source.waits},
+      operations{source.operations},
+      kernels{source.kernels},
+      conditionals{source.conditionals},
+      branches{source.branches},
+      awaited_steps{source.awaited_steps},
+      uses_words{source.uses_words},
+      memory{source.memory} {
+  pitched_copies.reserve(source.pitched_copies.size());
+  for (const auto& copy : source.pitched_copies)
     pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));
   for (engine::operation& operation : operations) rebind_to_plan(*this, operation);
-  retained_objects.share(other.retained_objects);
-  for (const auto& [child, retained] : other.retained_by_children)
+  retained_objects.share(source.retained_objects);
+  for (const auto& [child, retained] : source.retained_by_children)
     retained_by_children[child].share(retained);
 }
 
@@ -243,7 +244,7 @@ plan_reference compile(const graph& source_graph, const std::vector<graph_node*>
   work.make_steps();
   work.make_bodies();
   source_graph.share_retained_objects(plan->retained_objects);
-  plan->memory = graph_memory::use_of(source_graph);
+  plan->memory = graph_memory::usage_of(source_graph);
   return created;
 }
 

@@ -60,7 +60,7 @@ struct plan_location {
 class launch_plan {
  public:
   launch_plan() = default;
-  launch_plan(const launch_plan& other);
+  launch_plan(const launch_plan& source);
 
   std::vector<plan_step> steps;      // each comes after those that it waits for
   std::vector<std::uint32_t> waits;  // numbers of awaited steps
@@ -92,9 +92,9 @@ class plan_reference {
   explicit plan_reference(launch_plan* plan) noexcept : plan_{plan} {
     if (plan_ != nullptr) plan_->users.fetch_add(1, std::memory_order_relaxed);
   }
-  plan_reference(plan_reference&& other) noexcept : plan_{std::exchange(other.plan_, nullptr)} {}
-  plan_reference& operator=(plan_reference&& other) noexcept {
-    std::swap(plan_, other.plan_);
+  plan_reference(plan_reference&& source) noexcept : plan_{std::exchange(source.plan_, nullptr)} {}
+  plan_reference& operator=(plan_reference&& source) noexcept {
+    std::swap(plan_, source.plan_);
     return *this;
   }
   ~plan_reference() {

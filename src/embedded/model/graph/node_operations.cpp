@@ -41,7 +41,7 @@ struct nothing {
 };
 
 template <class Work>
-bool does(const engine::operation& operation) noexcept {
+bool runs(const engine::operation& operation) noexcept {
   return operation.body == make_operation(Work{}).body;
 }
 
@@ -50,15 +50,15 @@ Work work_of(const engine::operation& operation) noexcept {
   return engine::operation{operation}.as<Work>();
 }
 
-const plan_conditional& node_of(const engine::operation& conditional) noexcept {
-  const auto work = work_of<conditional_work>(conditional);
+const plan_conditional& node_of(const engine::operation& operation) noexcept {
+  const auto work = work_of<conditional_work>(operation);
   return work.plan->conditionals[work.number];
 }
 
 // Returns the word that the operation waits for or writes, or null.
 const void* word_of(const engine::operation& operation) noexcept {
-  if (does<value_wait>(operation)) return work_of<value_wait>(operation).word;
-  return does<value_write>(operation) ? work_of<value_write>(operation).word : nullptr;
+  if (runs<value_wait>(operation)) return work_of<value_wait>(operation).word;
+  return runs<value_write>(operation) ? work_of<value_write>(operation).word : nullptr;
 }
 
 bool is_linear(const pitched_copy_work& copy) noexcept {
@@ -67,72 +67,85 @@ bool is_linear(const pitched_copy_work& copy) noexcept {
 
 }  // namespace
 
+namespace {
+
+void append_copy(const copy_params& copy, launch_plan& plan) {
+  pitched_copy_work work;
+  if (to_work(copy.desc, work) != CUDA_SUCCESS) {
+    plan.operations.push_back(make_no_op());  // the memory was freed since
+  } else if (is_linear(work)) {
+    plan.operations.push_back(
+        make_operation(copy_work{work.dst, work.src, work.width}, kind_of(work.width)));
+  } else {
+    plan.pitched_copies.push_back(std::make_unique<pitched_copy_work>(work));
+    const indexed_copy indexed{plan.pitched_copies.back().get(), plan.pitched_copies.size() - 1};
+    plan.operations.push_back(make_operation(indexed, kind_of(work.bytes())));
+  }
+}
+
+void append_value_operation(const CUstreamBatchMemOpParams& params, launch_plan& plan) {
+  plan.uses_words = true;
+  value_work work;
+  if (make_work(params, work, {value_address_check::node, {}}) != CUDA_SUCCESS)
+    work = std::monostate{};  // the memory was freed since
+  if (const auto* wait = std::get_if<value_wait>(&work)) {
+    plan.operations.push_back(make_operation(*wait, operation_kind::wait_value));
+  } else if (const auto* write = std::get_if<value_write>(&work)) {
+    plan.operations.push_back(make_operation(*write));
+  } else {
+    plan.operations.push_back(make_no_op());
+  }
+}
+
+}  // namespace
+
 // The parameters were checked when they were set.
-void append_operations(const node_params& params, launch_plan& to) {
+void append_operations(const node_params& params, launch_plan& plan) {
   if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&params)) {
-    to.operations.push_back(
+    plan.operations.push_back(
         make_operation(host_work{host->fn, host->userData}, operation_kind::host));
-  } else if (const auto* set = std::get_if<memset_params>(&params)) {
-    const CUDA_MEMSET_NODE_PARAMS& p = set->desc;
-    const memset_work work{
-        reinterpret_cast<std::byte*>(p.dst), p.pitch, p.width, p.height, p.value, p.elementSize};
-    to.operations.push_back(make_operation(work, kind_of(p.width * p.height * p.elementSize)));
+  } else if (const auto* memset = std::get_if<memset_params>(&params)) {
+    const CUDA_MEMSET_NODE_PARAMS& desc = memset->desc;
+    const memset_work work{reinterpret_cast<std::byte*>(desc.dst),
+                           desc.pitch,
+                           desc.width,
+                           desc.height,
+                           desc.value,
+                           desc.elementSize};
+    plan.operations.push_back(
+        make_operation(work, kind_of(desc.width * desc.height * desc.elementSize)));
   } else if (const auto* copy = std::get_if<copy_params>(&params)) {
-    pitched_copy_work work;
-    if (to_work(copy->desc, work) != CUDA_SUCCESS) {
-      to.operations.push_back(make_no_op());  // the memory was freed since
-    } else if (is_linear(work)) {
-      to.operations.push_back(
-          make_operation(copy_work{work.to, work.from, work.width}, kind_of(work.width)));
-    } else {
-      const std::size_t bytes = work.width * work.height * work.depth;
-      to.pitched_copies.push_back(std::make_unique<pitched_copy_work>(work));
-      to.operations.push_back(
-          make_operation(indexed_copy{to.pitched_copies.back().get(), to.pitched_copies.size() - 1},
-                         kind_of(bytes)));
-    }
+    append_copy(*copy, plan);
   } else if (const auto* values = std::get_if<value_params>(&params)) {
-    for (const CUstreamBatchMemOpParams& operation : values->operations) {
-      to.uses_words = true;
-      value_work work;
-      const bool has_address =
-          make_work(operation, work, {value_address_check::node, {}}) == CUDA_SUCCESS;
-      if (const auto* wait = std::get_if<value_wait>(&work); has_address && wait != nullptr) {
-        to.operations.push_back(make_operation(*wait, operation_kind::wait_value));
-      } else if (const auto* write = std::get_if<value_write>(&work);
-                 has_address && write != nullptr) {
-        to.operations.push_back(make_operation(*write));
-      } else {
-        to.operations.push_back(make_no_op());  // a barrier, or the memory was freed since
-      }
-    }
+    for (const CUstreamBatchMemOpParams& value_operation : values->operations)
+      append_value_operation(value_operation, plan);
   } else if (const auto* kernel = std::get_if<kernel_params>(&params)) {
-    to.kernels.push_back(kernel->desc);
-    to.operations.push_back(make_operation(
-        indexed_kernel{kernel->desc.get(), to.kernels.size() - 1}, operation_kind::long_work));
+    plan.kernels.push_back(kernel->desc);
+    const indexed_kernel indexed{kernel->desc.get(), plan.kernels.size() - 1};
+    plan.operations.push_back(make_operation(indexed, operation_kind::long_work));
   } else if (const auto* conditional = std::get_if<conditional_params>(&params)) {
-    const conditional_work work{&to, static_cast<std::uint32_t>(to.conditionals.size())};
-    to.conditionals.push_back(make_plan_conditional(*conditional));
-    to.operations.push_back(make_operation(work, operation_kind::long_work));
+    const conditional_work work{&plan, static_cast<std::uint32_t>(plan.conditionals.size())};
+    plan.conditionals.push_back(make_plan_conditional(*conditional));
+    plan.operations.push_back(make_operation(work, operation_kind::long_work));
   }
 }
 
 namespace {
 
 // The operations of new parameters, in the scratch plan, valid during the lifetime of this object.
-class wanted_operations {
+class scratch_operations {
  public:
-  wanted_operations(const node_params& params, launch_plan& scratch) : scratch_{scratch} {
+  scratch_operations(const node_params& params, launch_plan& scratch) : scratch_{scratch} {
     append_operations(params, scratch);
   }
-  ~wanted_operations() {
+  ~scratch_operations() {
     scratch_.operations.clear();
     scratch_.pitched_copies.clear();
     scratch_.kernels.clear();
     scratch_.conditionals.clear();
   }
-  wanted_operations(const wanted_operations&) = delete;
-  wanted_operations& operator=(const wanted_operations&) = delete;
+  scratch_operations(const scratch_operations&) = delete;
+  scratch_operations& operator=(const scratch_operations&) = delete;
 
   [[nodiscard]] std::span<const engine::operation> all() const noexcept {
     return scratch_.operations;
@@ -144,89 +157,107 @@ class wanted_operations {
 
 }  // namespace
 
-bool may_become(std::span<const engine::operation> now, node_operands operands,
-                const node_params& params, launch_plan& scratch) {
-  const wanted_operations requested{params, scratch};
-  if (now.size() != requested.all().size()) return false;
-  const node_operands after_sides = operands_of(params);
-  const bool is_fixed = operands.fixed || after_sides.fixed;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    const engine::operation& before = now[i];
-    const engine::operation& after = requested.all()[i];
-    if (before.body != after.body) return false;
-    if (does<memset_work>(before)) {
-      const auto a = work_of<memset_work>(before);
-      const auto b = work_of<memset_work>(after);
-      const bool same_rows =
-          a.width == b.width && a.pitch == b.pitch && a.element_size == b.element_size;
-      if (a.height != b.height || (a.height > 1 && !same_rows)) return false;
-    } else if (does<indexed_copy>(before)) {
-      if (*work_of<indexed_copy>(before).desc != *work_of<indexed_copy>(after).desc) return false;
-    } else if (does<copy_work>(before)) {
-      if (is_fixed && work_of<copy_work>(before) != work_of<copy_work>(after)) return false;
-    } else if (does<value_wait>(before)) {
-      if (work_of<value_wait>(before).size != work_of<value_wait>(after).size) return false;
-    } else if (does<value_write>(before)) {
-      if (work_of<value_write>(before).size != work_of<value_write>(after).size) return false;
-    } else if (does<indexed_kernel>(before)) {
-      if (work_of<indexed_kernel>(before).desc->owner() !=
-          work_of<indexed_kernel>(after).desc->owner())
-        return false;
-    } else if (does<conditional_work>(before)) {
-      const plan_conditional& a = node_of(before);
-      const plan_conditional& b = node_of(after);
-      if (a.type != b.type || a.bodies.size() != b.bodies.size()) return false;
-    }
+namespace {
+
+// Returns true if one operation of a node may replace another; both have the same body.
+bool may_replace(const engine::operation& old_operation,
+                 const engine::operation& new_operation) noexcept {
+  if (runs<memset_work>(old_operation)) {
+    const auto old_work = work_of<memset_work>(old_operation);
+    const auto new_work = work_of<memset_work>(new_operation);
+    return old_work.height == new_work.height &&
+           (old_work.height == 1 ||
+            (old_work.width == new_work.width && old_work.pitch == new_work.pitch &&
+             old_work.element_size == new_work.element_size));
   }
-  return operands.may_become(after_sides);
+  if (runs<indexed_copy>(old_operation))
+    return *work_of<indexed_copy>(old_operation).desc == *work_of<indexed_copy>(new_operation).desc;
+
+  if (runs<value_wait>(old_operation))
+    return work_of<value_wait>(old_operation).size == work_of<value_wait>(new_operation).size;
+  if (runs<value_write>(old_operation))
+    return work_of<value_write>(old_operation).size == work_of<value_write>(new_operation).size;
+  if (runs<indexed_kernel>(old_operation))
+    return kernel_of(old_operation)->owner() == kernel_of(new_operation)->owner();
+  if (runs<conditional_work>(old_operation)) {
+    const plan_conditional& old_node = node_of(old_operation);
+    const plan_conditional& new_node = node_of(new_operation);
+    return old_node.type == new_node.type && old_node.bodies.size() == new_node.bodies.size();
+  }
+  return true;
 }
 
-void replace_operations(launch_plan& in, std::span<engine::operation> now,
+bool is_other_copy(const engine::operation& old_operation,
+                   const engine::operation& new_operation) noexcept {
+  return runs<copy_work>(old_operation) &&
+         work_of<copy_work>(old_operation) != work_of<copy_work>(new_operation);
+}
+
+}  // namespace
+
+bool may_become(std::span<const engine::operation> current, node_operands operands,
+                const node_params& params, launch_plan& scratch) {
+  const scratch_operations requested{params, scratch};
+  if (current.size() != requested.all().size()) return false;
+  const node_operands new_operands = operands_of(params);
+  const bool is_fixed = operands.fixed || new_operands.fixed;
+  for (std::size_t i = 0; i < current.size(); ++i) {
+    const engine::operation& new_operation = requested.all()[i];
+    if (current[i].body != new_operation.body || !may_replace(current[i], new_operation))
+      return false;
+    if (is_fixed && is_other_copy(current[i], new_operation)) return false;
+  }
+  return operands.may_become(new_operands);
+}
+
+void replace_operations(launch_plan& plan, std::span<engine::operation> current,
                         const node_params& params, launch_plan& scratch) {
   // Data that an operation refers to is changed in place, and may_become() has checked that the
   // rest fits. Nothing here allocates, because other nodes may have been changed already.
   // can only be replaced by an equal copy
-  if (now.size() == 1 && does<indexed_copy>(now.front())) return;
+  if (current.size() == 1 && runs<indexed_copy>(current.front())) return;
   if (const auto* const kernel = std::get_if<kernel_params>(&params);
-      kernel != nullptr && now.size() == 1) {
-    auto& work = now.front().as<indexed_kernel>();
+      kernel != nullptr && current.size() == 1) {
+    auto& work = current.front().as<indexed_kernel>();
     work.desc = kernel->desc.get();
-    in.kernels[work.number] = kernel->desc;
+    plan.kernels[work.number] = kernel->desc;
     return;
   }
-  if (now.size() == 1 && does<conditional_work>(now.front())) {
+  if (current.size() == 1 && runs<conditional_work>(current.front())) {
     const auto* const conditional = std::get_if<conditional_params>(&params);
-    plan_conditional& node = in.conditionals[now.front().as<conditional_work>().number];
+    plan_conditional& node = plan.conditionals[current.front().as<conditional_work>().number];
     // The nodes of bodies are changed separately.
     if (conditional != nullptr) set_condition(node, conditional->condition);
     return;
   }
-  const wanted_operations requested{params, scratch};
-  std::ranges::copy(requested.all(), now.begin());
+  const scratch_operations requested{params, scratch};
+  std::ranges::copy(requested.all(), current.begin());
 }
 
 const kernel_work* kernel_of(const engine::operation& operation) noexcept {
-  return does<indexed_kernel>(operation) ? work_of<indexed_kernel>(operation).desc : nullptr;
+  return runs<indexed_kernel>(operation) ? work_of<indexed_kernel>(operation).desc : nullptr;
 }
 
-bool targets_other_memory(const engine::operation& set, const memset_params& than) noexcept {
-  return work_of<memset_work>(set).to != reinterpret_cast<std::byte*>(than.desc.dst);
+bool targets_other_memory(const engine::operation& memset_operation,
+                          const memset_params& params) noexcept {
+  return work_of<memset_work>(memset_operation).dst !=
+         reinterpret_cast<std::byte*>(params.desc.dst);
 }
 
-bool allows_value_memory(const launch_plan& in) noexcept {
-  return std::ranges::none_of(in.operations, [](const engine::operation& candidate) {
+bool allows_value_memory(const launch_plan& plan) noexcept {
+  return std::ranges::none_of(plan.operations, [](const engine::operation& candidate) {
     const void* const word = word_of(candidate);
-    const allocation* const at =
+    const allocation* const record =
         word == nullptr ? nullptr : address_map::find(reinterpret_cast<std::uintptr_t>(word));
-    return at != nullptr && !supports_value_operations(*at);
+    return record != nullptr && !supports_value_operations(*record);
   });
 }
 
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept {
-  if (does<indexed_copy>(copied)) {
-    auto& refers = copied.as<indexed_copy>();
-    refers.desc = plan.pitched_copies[refers.number].get();
-  } else if (does<conditional_work>(copied)) {
+  if (runs<indexed_copy>(copied)) {
+    auto& work = copied.as<indexed_copy>();
+    work.desc = plan.pitched_copies[work.number].get();
+  } else if (runs<conditional_work>(copied)) {
     copied.as<conditional_work>().plan = &plan;
   }
 }

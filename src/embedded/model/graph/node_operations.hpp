@@ -14,27 +14,28 @@ class launch_plan;
 
 // Appends a node's work to the operations of a plan; nothing for kinds that the plan handles
 // itself. Throws std::bad_alloc.
-void append_operations(const node_params& params, launch_plan& to);
+void append_operations(const node_params& params, launch_plan& plan);
 
 // Returns true if a node with these operations may get the new parameters; few changes are allowed.
 // `scratch` is an empty plan, and is empty again afterwards. Throws std::bad_alloc.
-[[nodiscard]] bool may_become(std::span<const engine::operation> now, node_operands operands,
+[[nodiscard]] bool may_become(std::span<const engine::operation> current, node_operands operands,
                               const node_params& params, launch_plan& scratch);
 
 // Replaces a node's operations, after may_become() returned true for the parameters. Throws
 // std::bad_alloc without changing anything.
-void replace_operations(launch_plan& in, std::span<engine::operation> now,
+void replace_operations(launch_plan& plan, std::span<engine::operation> current,
                         const node_params& params, launch_plan& scratch);
 
 // Returns the kernel that an operation runs, or null.
 [[nodiscard]] const kernel_work* kernel_of(const engine::operation& operation) noexcept;
 
-// Returns true if a memset's parameters and its operation `set` refer to different memory.
-[[nodiscard]] bool targets_other_memory(const engine::operation& set,
-                                        const memset_params& than) noexcept;
+// Returns true if a memset's parameters and its operation `memset_operation` refer to different
+// memory.
+[[nodiscard]] bool targets_other_memory(const engine::operation& memset_operation,
+                                        const memset_params& params) noexcept;
 
 // Returns true if all words that a plan waits for or writes may be used by a launch.
-[[nodiscard]] bool allows_value_memory(const launch_plan& in) noexcept;
+[[nodiscard]] bool allows_value_memory(const launch_plan& plan) noexcept;
 
 // Makes an operation that was copied with its plan refer to the copied plan.
 void rebind_to_plan(launch_plan& plan, engine::operation& copied) noexcept;

@@ -3,7 +3,10 @@
 #include "embedded/model/graph/node_work.hpp"
 
 #include "embedded/model/core/context.hpp"
+#include "embedded/model/core/device.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/graph/graph.hpp"
+#include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/array.hpp"
 #include "embedded/model/stream/box_copy.hpp"
 #include "embedded/model/stream/operations.hpp"
@@ -14,80 +17,72 @@ using namespace abi;
 
 namespace {
 
-// One side of a copy, as in a node's parameters.
-struct node_operand {
-  CUmemorytype type;
-  void* host = nullptr;
-  CUdeviceptr device = 0;
-  CUarray array = nullptr;
-  std::size_t x = 0, y = 0, z = 0;
-  std::size_t pitch = 0, rows = 0;
-};
-
 // Describes a box in an array by its offset.
-node_operand operand_of(const array& in, std::size_t offset) noexcept {
+box_operand operand_of(const array& source_array, std::size_t offset) noexcept {
   return {.type = CU_MEMORYTYPE_ARRAY,
-          .array = in.handle(),
-          .x = offset % in.row,
-          .y = offset / in.row % in.rows,
-          .z = offset / in.slice()};
+          .array = source_array.handle(),
+          .x = offset % source_array.row_bytes,
+          .y = offset / source_array.row_bytes % source_array.rows,
+          .z = offset / source_array.slice_bytes()};
 }
 
-node_operand operand_of(const std::byte* at, std::size_t pitch, std::size_t slice) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(at);
-  const allocation* in = address_map::find(address);
-  if (in == nullptr) in = address_map::find_graph_memory(address, 1);
-  if (in != nullptr && in->kind == memory_kind::array)
-    return operand_of(*in->elements, address - in->start());
-  node_operand operand{
+// Returns the allocation that holds the address, or null. Includes memory of graphs that are not
+// running.
+const allocation* find_memory(const std::byte* data) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const allocation* const record = address_map::find(address);
+  return record != nullptr ? record : address_map::find_graph_memory(address, 1);
+}
+
+box_operand operand_of(const std::byte* data, std::size_t pitch, std::size_t slice) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const allocation* const record = find_memory(data);
+  if (record != nullptr && record->kind == memory_kind::array)
+    return operand_of(*record->owning_array, address - record->start());
+  box_operand operand{
       .type = CU_MEMORYTYPE_DEVICE, .pitch = pitch, .rows = pitch == 0 ? 0 : slice / pitch};
-  if (in != nullptr && !in->on_host) {
+  if (record != nullptr && !record->on_host) {
     operand.device = address;
   } else {
     operand.type = CU_MEMORYTYPE_HOST;
-    operand.host = const_cast<std::byte*>(at);
+    operand.host = data;
   }
   return operand;
 }
 
-node_operand operand_from_parameters(bool unified, const std::byte* at, std::size_t pitch,
-                                     std::size_t slice) noexcept {
-  node_operand operand = operand_of(at, pitch, slice);
-  if (unified) {
-    operand.type = CU_MEMORYTYPE_UNIFIED;
-    operand.device = reinterpret_cast<CUdeviceptr>(at);
-    operand.host = nullptr;
-  }
-  return operand;
+// Replaces the kind of memory by the one that the program has named.
+void make_unified(box_operand& operand, const std::byte* data) noexcept {
+  operand.type = CU_MEMORYTYPE_UNIFIED;
+  operand.device = reinterpret_cast<CUdeviceptr>(data);
+  operand.host = nullptr;
 }
 
-memory_ownership ownership_of(std::uintptr_t address) noexcept {
-  const allocation* in = address_map::find(address);
-  if (in != nullptr)
-    return in->owner == nullptr && !in->on_host ? memory_ownership::unowned
-                                                : memory_ownership::context_owned;
+memory_ownership ownership_of(const std::byte* data) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  if (const allocation* const record = address_map::find(address)) {
+    return record->owner_context == nullptr && !record->on_host ? memory_ownership::unowned
+                                                                : memory_ownership::context_owned;
+  }
   return address_map::find_graph_memory(address, 1) != nullptr ? memory_ownership::graph_owned
                                                                : memory_ownership::context_owned;
 }
 
-operand_info operand_info_of(bool unified, const std::byte* at) noexcept {
-  return {unified ? CU_MEMORYTYPE_UNIFIED : operand_of(at, 0, 0).type,
-          ownership_of(reinterpret_cast<std::uintptr_t>(at))};
+operand_info info_of(const std::byte* data) noexcept {
+  return {operand_of(data, 0, 0).type, ownership_of(data)};
 }
 
 // Returns the ordinal of the memory's device; -1 for host memory, which belongs to no device.
-std::int8_t device_of(const std::byte* at) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(at);
-  const allocation* in = address_map::find(address);
-  if (in == nullptr) in = address_map::find_graph_memory(address, 1);
-  return in == nullptr || in->on_host ? std::int8_t{-1}
-                                      : static_cast<std::int8_t>(in->memory_device->ordinal());
+std::int8_t device_of(const std::byte* data) noexcept {
+  const allocation* const record = find_memory(data);
+  return record == nullptr || record->on_host
+             ? std::int8_t{-1}
+             : static_cast<std::int8_t>(record->memory_device->ordinal());
 }
 
 }  // namespace
 
 CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, memset_work& out,
-                 const memory_user& by) noexcept {
+                 const memory_user& user) noexcept {
   const std::size_t element = params.elementSize;
   if (element != 1 && element != 2 && element != 4) return CUDA_ERROR_INVALID_VALUE;
   if (params.width == 0 || params.height == 0 || params.dst % element != 0)
@@ -101,23 +96,21 @@ CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, memset_work& out,
       return CUDA_ERROR_INVALID_VALUE;
   }
   if (__builtin_add_overflow(bytes, row, &bytes)) return CUDA_ERROR_INVALID_VALUE;
-  memory_operand to;
-  if (const CUresult status = resolve_operand(params.dst, bytes, operand_kind::known, write_access,
-                                              to, access_time::in_graph, by);
-      status != CUDA_SUCCESS) {
-    return status;
-  }
-  out = {to.at, params.pitch, params.width, params.height, params.value, params.elementSize};
+  memory_operand dst;
+  if (const CUresult error = resolve_operand(params.dst, bytes, operand_kind::known, write_access,
+                                             dst, access_time::in_graph, user))
+    return error;
+  out = {dst.data, params.pitch, params.width, params.height, params.value, params.elementSize};
   return CUDA_SUCCESS;
 }
 
 CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out,
-                 const memory_user& by) noexcept {
+                 const memory_user& user) noexcept {
   const box_copy copy = describe(params);
   if (copy.size.empty()) return CUDA_ERROR_INVALID_VALUE;
-  memory_operand to;
-  memory_operand from;
-  return resolve_box(copy, to, from, out, access_time::in_graph, {by, by});
+  memory_operand dst;
+  memory_operand src;
+  return resolve_box(copy, dst, src, out, access_time::in_graph, {user, user});
 }
 
 CUresult check_operations(std::span<const CUstreamBatchMemOpParams> operations) {
@@ -130,69 +123,70 @@ CUresult check_operations(std::span<const CUstreamBatchMemOpParams> operations) 
   return CUDA_SUCCESS;
 }
 
-memset_params params_of(const memset_work& work, const context& in) noexcept {
-  return {{.dst = reinterpret_cast<CUdeviceptr>(work.to),
+memset_params params_of(const memset_work& work, const context& owner_context) noexcept {
+  return {{.dst = reinterpret_cast<CUdeviceptr>(work.dst),
            .pitch = work.pitch,
            .value = work.value,
            .elementSize = work.element_size,
            .width = work.width,
            .height = work.height},
-          in.handle(),
+          owner_context.handle(),
           true};
 }
 
-copy_params params_of(const copy_work& work, const context& in) noexcept {
-  return params_of(pitched_copy_work{.to = work.to, .from = work.from, .width = work.bytes}, in);
+copy_params params_of(const copy_work& work, const context& owner_context) noexcept {
+  return params_of(pitched_copy_work{.dst = work.dst, .src = work.src, .width = work.bytes},
+                   owner_context);
 }
 
-copy_params params_of(const pitched_copy_work& work, const context& in) noexcept {
-  const node_operand to =
-      operand_from_parameters(work.to_unified, work.to, work.to_pitch, work.to_slice);
-  const node_operand from =
-      operand_from_parameters(work.from_unified, work.from, work.from_pitch, work.from_slice);
-  CUDA_MEMCPY3D what{};
-  what.srcXInBytes = from.x;
-  what.srcY = from.y;
-  what.srcZ = from.z;
-  what.srcMemoryType = from.type;
-  what.srcHost = from.host;
-  what.srcDevice = from.device;
-  what.srcArray = from.array;
-  what.srcPitch = from.pitch;
-  what.srcHeight = from.rows;
-  what.dstXInBytes = to.x;
-  what.dstY = to.y;
-  what.dstZ = to.z;
-  what.dstMemoryType = to.type;
-  what.dstHost = to.host;
-  what.dstDevice = to.device;
-  what.dstArray = to.array;
-  what.dstPitch = to.pitch;
-  what.dstHeight = to.rows;
-  what.WidthInBytes = work.width;
-  what.Height = work.height;
-  what.Depth = work.depth;
-  return {what, in.handle()};
+copy_params params_of(const pitched_copy_work& work, const context& owner_context) noexcept {
+  box_operand dst = operand_of(work.dst, work.dst_pitch, work.dst_slice);
+  box_operand src = operand_of(work.src, work.src_pitch, work.src_slice);
+  if (work.dst_unified) make_unified(dst, work.dst);
+  if (work.src_unified) make_unified(src, work.src);
+  CUDA_MEMCPY3D desc{};
+  desc.srcXInBytes = src.x;
+  desc.srcY = src.y;
+  desc.srcZ = src.z;
+  desc.srcMemoryType = src.type;
+  desc.srcHost = src.host;
+  desc.srcDevice = src.device;
+  desc.srcArray = src.array;
+  desc.srcPitch = src.pitch;
+  desc.srcHeight = src.rows;
+  desc.dstXInBytes = dst.x;
+  desc.dstY = dst.y;
+  desc.dstZ = dst.z;
+  desc.dstMemoryType = dst.type;
+  desc.dstHost = const_cast<void*>(dst.host);
+  desc.dstDevice = dst.device;
+  desc.dstArray = dst.array;
+  desc.dstPitch = dst.pitch;
+  desc.dstHeight = dst.rows;
+  desc.WidthInBytes = work.width;
+  desc.Height = work.height;
+  desc.Depth = work.depth;
+  return {desc, owner_context.handle()};
 }
 
-value_params params_of(const value_wait& work, const context& in) {
+value_params params_of(const value_wait& work, const context& owner_context) {
   CUstreamBatchMemOpParams operation{};
   operation.waitValue.operation =
       work.size == 4 ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64;
   operation.waitValue.address = reinterpret_cast<CUdeviceptr>(work.word);
   operation.waitValue.value64 = work.value;
   operation.waitValue.flags = work.comparison;
-  return {in.handle(), {operation}};
+  return {owner_context.handle(), {operation}};
 }
 
-value_params params_of(const value_write& work, const context& in) {
+value_params params_of(const value_write& work, const context& owner_context) {
   CUstreamBatchMemOpParams operation{};
   operation.writeValue.operation =
       work.size == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
   operation.writeValue.address = reinterpret_cast<CUdeviceptr>(work.word);
   operation.writeValue.value64 = work.value;
   operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return {in.handle(), {operation}};
+  return {owner_context.handle(), {operation}};
 }
 
 bool is_wait(const CUstreamBatchMemOpParams& operation) noexcept {
@@ -201,26 +195,68 @@ bool is_wait(const CUstreamBatchMemOpParams& operation) noexcept {
 }
 
 node_operands operands_of(const node_params& params) noexcept {
-  const bool several = this_process().has_several_devices();
+  const bool has_several_devices = this_process().has_several_devices();
   if (const auto* const copy = std::get_if<copy_params>(&params)) {
     pitched_copy_work work;
     if (to_work(copy->desc, work) != CUDA_SUCCESS) return {};
-    node_operands operands{.from = operand_info_of(work.from_unified, work.from),
-                           .to = operand_info_of(work.to_unified, work.to),
-                           .fixed = copy->fixed};
-    if (several) operands.from_device = device_of(work.from);
-    if (several) operands.to_device = device_of(work.to);
+    node_operands operands{
+        .src = info_of(work.src), .dst = info_of(work.dst), .fixed = copy->fixed};
+    if (work.src_unified) operands.src.declared_type = CU_MEMORYTYPE_UNIFIED;
+    if (work.dst_unified) operands.dst.declared_type = CU_MEMORYTYPE_UNIFIED;
+    if (has_several_devices) operands.src_device = device_of(work.src);
+    if (has_several_devices) operands.dst_device = device_of(work.dst);
     return operands;
   }
-  if (!several) return {};
-  if (const auto* const set = std::get_if<memset_params>(&params)) {
-    return {.to_device = device_of(reinterpret_cast<const std::byte*>(set->desc.dst))};
+  if (!has_several_devices) return {};
+  if (const auto* const memset = std::get_if<memset_params>(&params)) {
+    return {.dst_device = device_of(reinterpret_cast<const std::byte*>(memset->desc.dst))};
   }
   if (const auto* const values = std::get_if<value_params>(&params)) {
-    const context* const in = this_process().contexts.find(values->in);
-    if (in != nullptr) return {.to_device = static_cast<std::int8_t>(in->owner().ordinal())};
+    const context* const user = this_process().contexts.find(values->context);
+    if (user != nullptr) return {.dst_device = static_cast<std::int8_t>(user->owner().ordinal())};
   }
   return {};
+}
+
+memory_user memory_user_of_node(CUcontext context) noexcept {
+  const process& p = this_process();
+  return {p.has_several_devices() ? p.contexts.find(context) : nullptr};
+}
+
+memory_user memory_user_of_copy_node(CUcontext context) noexcept {
+  memory_user user = memory_user_of_node(context);
+  user.copies = user.user_context != nullptr;
+  return user;
+}
+
+CUcontext context_for_memset(CUdeviceptr memory, CUcontext requested) noexcept {
+  const process& p = this_process();
+  if (!p.has_several_devices()) return requested;
+  const allocation* const record = address_map::find(memory);
+  const context* const requested_context = p.contexts.find(requested);
+  const bool owned = record != nullptr && record->kind == memory_kind::device;
+  return owned && requested_context != nullptr &&
+                 record->memory_device != &requested_context->owner()
+             ? record->owner_context->handle()
+             : requested;
+}
+
+// Nodes whose memory was freed do not count.
+const graph_node* find_inaccessible_memset(const graph& source_graph) noexcept {
+  for (const graph* subgraph = source_graph.first_subgraph(); subgraph != nullptr;
+       subgraph = subgraph->next_subgraph()) {
+    if (const graph_node* const inaccessible = find_inaccessible_memset(*subgraph))
+      return inaccessible;
+  }
+  for (const graph_node* node : source_graph.nodes()) {
+    const auto* const memset = std::get_if<memset_params>(&node->params);
+    memset_work unused;
+    if (memset != nullptr && to_work(memset->desc, unused) == CUDA_SUCCESS &&
+        to_work(memset->desc, unused, memory_user_of_node(memset->context)) != CUDA_SUCCESS) {
+      return node;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace weir::embedded::model

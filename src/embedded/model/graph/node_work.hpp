@@ -30,18 +30,18 @@ struct operand_info {
 // both sides. With several devices also the devices of a copy's or memset's memory, and of the
 // context of value operations. A memset may change to host memory, which is on no device (-1).
 struct node_operands {
-  operand_info from{};
-  operand_info to{};
-  std::int8_t from_device = -1;
-  std::int8_t to_device = -1;
+  operand_info src{};
+  operand_info dst{};
+  std::int8_t src_device = -1;
+  std::int8_t dst_device = -1;
   bool fixed = false;  // no change is allowed
 
-  [[nodiscard]] bool may_become(const node_operands& other) const noexcept {
-    const auto agree = [](int one, int another) {
-      return one == another || one < 0 || another < 0;
+  [[nodiscard]] bool may_become(const node_operands& replacement) const noexcept {
+    const auto agree = [](int current, int requested) {
+      return current == requested || current < 0 || requested < 0;
     };
-    return from == other.from && to == other.to && agree(from_device, other.from_device) &&
-           agree(to_device, other.to_device);
+    return src == replacement.src && dst == replacement.dst &&
+           agree(src_device, replacement.src_device) && agree(dst_device, replacement.dst_device);
   }
 };
 [[nodiscard]] node_operands operands_of(const node_params& params) noexcept;
@@ -49,25 +49,40 @@ struct node_operands {
 // Convert parameters to work. Return CUDA_ERROR_INVALID_VALUE for parameters that no node may have:
 // unknown memory, memory that the user cannot access, ranges past its end, or sizes of 0.
 abi::CUresult to_work(const abi::CUDA_MEMSET_NODE_PARAMS& params, memset_work& out,
-                      const memory_user& by = {}) noexcept;
+                      const memory_user& user = {}) noexcept;
 abi::CUresult to_work(const abi::CUDA_MEMCPY3D& params, pitched_copy_work& out,
-                      const memory_user& by = {}) noexcept;
+                      const memory_user& user = {}) noexcept;
 
 // Returns an error if a node may not have these operations.
 abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> operations);
 
 // Convert captured work to the parameters of its node.
-[[nodiscard]] memset_params params_of(const memset_work& work, const context& in) noexcept;
-[[nodiscard]] copy_params params_of(const copy_work& work, const context& in) noexcept;
-[[nodiscard]] copy_params params_of(const pitched_copy_work& work, const context& in) noexcept;
+[[nodiscard]] memset_params params_of(const memset_work& work,
+                                      const context& owner_context) noexcept;
+[[nodiscard]] copy_params params_of(const copy_work& work, const context& owner_context) noexcept;
+[[nodiscard]] copy_params params_of(const pitched_copy_work& work,
+                                    const context& owner_context) noexcept;
 [[nodiscard]] inline abi::CUDA_HOST_NODE_PARAMS params_of(const host_work& work,
                                                           const context&) noexcept {
   return {work.function, work.data};
 }
-[[nodiscard]] value_params params_of(const value_wait& work, const context& in);
-[[nodiscard]] value_params params_of(const value_write& work, const context& in);
+[[nodiscard]] value_params params_of(const value_wait& work, const context& owner_context);
+[[nodiscard]] value_params params_of(const value_write& work, const context& owner_context);
 
 // Returns true if the operation waits for a value.
 [[nodiscard]] bool is_wait(const abi::CUstreamBatchMemOpParams& operation) noexcept;
+
+// Return the user whose access is checked for a node of a context, and for a copy node.
+[[nodiscard]] memory_user memory_user_of_node(abi::CUcontext context) noexcept;
+[[nodiscard]] memory_user memory_user_of_copy_node(abi::CUcontext context) noexcept;
+
+// Returns the context of a memset node for which `requested` was given. For memory that a context
+// owns on another device it is that context.
+[[nodiscard]] abi::CUcontext context_for_memset(abi::CUdeviceptr memory,
+                                                abi::CUcontext requested) noexcept;
+
+// Returns a memset node, in the graph or a subgraph, whose context cannot access its memory, or
+// null. Captures can create them, and access can be revoked later.
+[[nodiscard]] const graph_node* find_inaccessible_memset(const graph& source_graph) noexcept;
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/external_memory.cpp - imports descriptors, and maps parts of them as device memory.
+// embedded/model/ipc/external_memory.cpp - imports descriptors, and maps parts of them as device
+// memory.
 #include "embedded/model/ipc/external_memory.hpp"
 
 #include <sys/mman.h>
@@ -32,7 +33,7 @@ pages pages_around(std::size_t offset, std::size_t bytes) noexcept {
 
 CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  shared_memory segment = shared_memory::duplicate_of(descriptor);
+  os::shared_memory segment = os::shared_memory::duplicate_of(descriptor);
   if (!segment || segment.bytes() == 0) return CUDA_ERROR_UNKNOWN;
   // Without the seal its owner could shrink it while work uses it, which would end the process.
   if (!segment.seal()) return CUDA_ERROR_NOT_SUPPORTED;
@@ -42,20 +43,20 @@ CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
   created.bytes = bytes;
   *out = static_cast<CUexternalMemory>(table.publish(&created));
   // Closes the caller's descriptor. The duplicate stays; no other thread can close it.
-  (void)shared_memory::adopt(descriptor);
+  (void)os::shared_memory::adopt(descriptor);
   return CUDA_SUCCESS;
 }
 
 CUresult map(context& owner_context, CUexternalMemory memory, std::size_t offset, std::size_t bytes,
              CUdeviceptr* out) {
-  const external_memory* const from = this_process().external_memories.find(memory);
-  if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes == 0 || offset > from->bytes || bytes > from->bytes - offset)
+  const external_memory* const imported = this_process().external_memories.find(memory);
+  if (imported == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || offset > imported->bytes || bytes > imported->bytes - offset)
     return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t whole = from->segment.bytes();
+  const std::size_t whole = imported->segment.bytes();
   if (offset > whole || bytes > whole - offset) return CUDA_ERROR_INVALID_VALUE;
   const pages page_span = pages_around(offset, bytes);
-  void* const mapped_address = from->segment.map(page_span.offset, page_span.bytes);
+  void* const mapped_address = imported->segment.map(page_span.offset, page_span.bytes);
   if (mapped_address == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::uintptr_t start =
       reinterpret_cast<std::uintptr_t>(mapped_address) + (offset - page_span.offset);
@@ -67,7 +68,7 @@ CUresult map(context& owner_context, CUexternalMemory memory, std::size_t offset
     throw;
   }
   record->kind = memory_kind::imported;
-  record->owner = &owner_context;
+  record->owner_context = &owner_context;
   record->memory_device = &owner_context.owner();
   *out = start;
   record->open(bytes);

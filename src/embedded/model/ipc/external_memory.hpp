@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/external_memory.hpp - memory of another API or process, imported by file descriptor.
+// embedded/model/ipc/external_memory.hpp - memory of another API or process, imported by file
+// descriptor.
 #pragma once
 
 #include <cstddef>
 
 #include "driver/abi.hpp"
-#include "embedded/model/ipc/shared_memory.hpp"
 #include "embedded/model/memory/allocation.hpp"
+#include "os/shared_memory.hpp"
 
 namespace weir::embedded::model {
 
@@ -15,7 +16,7 @@ class context;
 // Imported memory. Objects are reused (handle_table.hpp). The members do not change during a
 // lifetime.
 struct external_memory {
-  shared_memory segment;
+  os::shared_memory segment;
   std::size_t bytes = 0;  // as given by the importer; not verified
 };
 

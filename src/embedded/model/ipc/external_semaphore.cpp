@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/external_semaphore.cpp - maps semaphores, and signals and waits in stream order.
+// embedded/model/ipc/external_semaphore.cpp - maps semaphores, and signals and waits in stream
+// order.
 #include "embedded/model/ipc/external_semaphore.hpp"
 
 #include <sys/mman.h>
@@ -14,14 +15,15 @@
 #include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/core/process.hpp"
-#include "embedded/model/ipc/shared_memory.hpp"
 #include "embedded/model/stream/stream.hpp"
+#include "os/shared_memory.hpp"
 
 namespace weir::embedded::model {
 
 using engine::make_operation;
+using engine::make_unconditional_operation;
 using engine::operation_kind;
-using weir::detail::semaphore_page;
+using weir::os::semaphore_page;
 
 namespace {
 
@@ -41,7 +43,7 @@ class semaphore_references {
 
   // Acquires the semaphores one after the other. Returns true once it has acquired all; acquired
   // ones are not checked again.
-  [[nodiscard]] bool take() noexcept {
+  [[nodiscard]] bool acquire_all() noexcept {
     while (acquired_count_ < uses_.size() &&
            uses_[acquired_count_].semaphore.page().try_acquire(uses_[acquired_count_].value))
       ++acquired_count_;
@@ -49,7 +51,7 @@ class semaphore_references {
   }
 
   // Returns the word of the next semaphore to acquire.
-  [[nodiscard]] const void* word() const noexcept {
+  [[nodiscard]] const void* next_word() const noexcept {
     return &uses_[std::min(acquired_count_, uses_.size() - 1)].semaphore.page().value;
   }
 
@@ -65,39 +67,39 @@ class semaphore_references {
 
 // Runs also after a device failure, to release the pages, but then signals nothing.
 struct signal_work {
-  semaphore_references* all;
+  semaphore_references* references;
 
   void run() const noexcept {
-    if (engine::device_failure() == abi::CUDA_SUCCESS) all->signal();
-    delete all;
+    if (engine::device_failure() == abi::CUDA_SUCCESS) references->signal();
+    delete references;
   }
 };
 
 struct wait_work {
   const void* word;  // read by the engine to find the awaited word
-  semaphore_references* all;
+  semaphore_references* references;
 
   bool run() noexcept {
-    if (all->cancelled()) {
-      delete all;
+    if (references->cancelled()) {
+      delete references;
       return true;
     }
-    if (all->take()) return true;
-    word = all->word();
+    if (references->acquire_all()) return true;
+    word = references->next_word();
     return false;
   }
 };
 
 struct release_work {
-  semaphore_references* all;
+  semaphore_references* references;
 
-  void run() const noexcept { delete all; }
+  void run() const noexcept { delete references; }
 };
 
 }  // namespace
 
 bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
-  shared_memory segment = shared_memory::adopt(fd);
+  os::shared_memory segment = os::shared_memory::adopt(fd);
   // Sealed before its size is used, because reading a removed page would end the process.
   const bool large_enough = segment.bytes() >= semaphore_page::bytes && segment.seal();
   void* const mapped = large_enough && segment.bytes() >= semaphore_page::bytes
@@ -119,11 +121,11 @@ bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
 void external_semaphore::close() noexcept { release_reference(); }
 
 bool external_semaphore::add_reference() noexcept {
-  std::uint32_t holders = references_.load(std::memory_order_relaxed);
-  while (holders != 0 &&
-         !references_.compare_exchange_weak(holders, holders + 1, std::memory_order_acquire)) {
+  std::uint32_t count = references_.load(std::memory_order_relaxed);
+  while (count != 0 &&
+         !references_.compare_exchange_weak(count, count + 1, std::memory_order_acquire)) {
   }
-  return holders != 0;
+  return count != 0;
 }
 
 void external_semaphore::release_reference() noexcept {
@@ -146,20 +148,20 @@ semaphore_reference::semaphore_reference(abi::CUexternalSemaphore handle) noexce
 }
 
 void submit_signals(stream& target_stream, std::vector<semaphore_use> uses) {
-  auto all = std::make_unique<semaphore_references>(std::move(uses));
-  target_stream.submit(make_operation(signal_work{all.get()}, operation_kind::work, true));
-  all.release();
+  auto references = std::make_unique<semaphore_references>(std::move(uses));
+  target_stream.submit(make_unconditional_operation(signal_work{references.get()}));
+  references.release();
 }
 
 // The references are released in a separate operation, which also runs after a device failure.
 void submit_waits(stream& target_stream, std::vector<semaphore_use> uses) {
-  auto all = std::make_unique<semaphore_references>(std::move(uses));
+  auto references = std::make_unique<semaphore_references>(std::move(uses));
   target_stream.submit_many([&](engine::timeline::submission& pending_submission) {
-    pending_submission.add(
-        make_operation(wait_work{all->word(), all.get()}, operation_kind::wait_value));
-    semaphore_references* const waited_for = all.release();
+    pending_submission.add(make_operation(wait_work{references->next_word(), references.get()},
+                                          operation_kind::wait_value));
+    semaphore_references* const waited_for = references.release();
     try {
-      pending_submission.add(make_operation(release_work{waited_for}, operation_kind::work, true));
+      pending_submission.add(make_unconditional_operation(release_work{waited_for}));
     } catch (...) {
       waited_for->cancel();  // operations that were added cannot be removed
       throw;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/external_semaphore.hpp - semaphores of other processes, in shared memory.
+// embedded/model/ipc/external_semaphore.hpp - semaphores of other processes, in shared memory.
 #pragma once
 
 #include <atomic>
@@ -27,14 +27,14 @@ class external_semaphore {
   [[nodiscard]] bool open(int fd, std::uint32_t kind) noexcept;
   void close() noexcept;
 
-  [[nodiscard]] weir::detail::semaphore_page& page() const noexcept { return *page_; }
+  [[nodiscard]] weir::os::semaphore_page& page() const noexcept { return *page_; }
 
  private:
   friend class semaphore_reference;
   [[nodiscard]] bool add_reference() noexcept;
   void release_reference() noexcept;
 
-  weir::detail::semaphore_page* page_ = nullptr;
+  weir::os::semaphore_page* page_ = nullptr;
   // Counts unfinished operations, and the handle from open() to close().
   std::atomic<std::uint32_t> references_{0};
 };
@@ -55,7 +55,7 @@ class semaphore_reference {
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return semaphore_ != nullptr; }
-  [[nodiscard]] weir::detail::semaphore_page& page() const noexcept { return semaphore_->page(); }
+  [[nodiscard]] weir::os::semaphore_page& page() const noexcept { return semaphore_->page(); }
 
  private:
   external_semaphore* semaphore_ = nullptr;

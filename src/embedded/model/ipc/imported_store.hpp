@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/imported_store.hpp - a store of device memory that another process made.
+// embedded/model/ipc/imported_store.hpp - a store of device memory that another process made.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@ namespace weir::embedded::model {
 class imported_mapping {
  public:
   imported_mapping() noexcept = default;
-  imported_mapping(void* address, std::size_t bytes) noexcept : at_{address}, bytes_{bytes} {}
+  imported_mapping(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
   imported_mapping(imported_mapping&& other) noexcept
-      : at_{std::exchange(other.at_, nullptr)}, bytes_{std::exchange(other.bytes_, 0)} {}
+      : address_{std::exchange(other.address_, nullptr)}, bytes_{std::exchange(other.bytes_, 0)} {}
   imported_mapping& operator=(imported_mapping&& other) noexcept {
-    std::swap(at_, other.at_);
+    std::swap(address_, other.address_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
   ~imported_mapping();
 
-  [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
-  [[nodiscard]] std::byte* get() const noexcept { return static_cast<std::byte*>(at_); }
+  [[nodiscard]] explicit operator bool() const noexcept { return address_ != nullptr; }
+  [[nodiscard]] std::byte* get() const noexcept { return static_cast<std::byte*>(address_); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  void* release() noexcept { return std::exchange(at_, nullptr); }
+  void* release() noexcept { return std::exchange(address_, nullptr); }
 
  private:
-  void* at_ = nullptr;
+  void* address_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
@@ -50,7 +50,7 @@ class imported_store {
   imported_store() noexcept = default;
 
   // Takes over a segment. Returns an empty object if it is not a store.
-  [[nodiscard]] static imported_store open(shared_memory segment) noexcept;
+  [[nodiscard]] static imported_store open(os::shared_memory segment) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(header_); }
   [[nodiscard]] std::uint64_t identity() const noexcept { return header().identity; }
@@ -64,15 +64,19 @@ class imported_store {
     imported_mapping pages;
     std::size_t skip = 0;
     std::size_t bytes = 0;
+
+    [[nodiscard]] std::uintptr_t start() const noexcept {
+      return reinterpret_cast<std::uintptr_t>(pages.get()) + skip;
+    }
   };
-  [[nodiscard]] piece map(const piece_id& name) const noexcept;
+  [[nodiscard]] piece map(const piece_id& id) const noexcept;
 
  private:
   [[nodiscard]] const store_header& header() const noexcept {
     return *reinterpret_cast<const store_header*>(header_.get());
   }
 
-  shared_memory segment_;
+  os::shared_memory segment_;
   imported_mapping header_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/ipc_handle.hpp - the contents of the 64-byte IPC handles.
+// embedded/model/ipc/ipc_handle.hpp - the contents of the 64-byte IPC handles.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "embedded/model/ipc/shared_memory.hpp"
+#include "os/shared_memory.hpp"
 
 namespace weir::embedded::model {
 
@@ -30,20 +30,21 @@ struct ipc_identity {
   std::uint64_t reserved[3]{};  // so that every byte of a handle is defined
 
   // Opens the segment. Returns an empty object if the process has ended.
-  [[nodiscard]] shared_memory segment() const noexcept {
-    return shared_memory::of_process(static_cast<pid_t>(process), fd);
+  [[nodiscard]] os::shared_memory segment() const noexcept {
+    return os::shared_memory::duplicate_from(static_cast<pid_t>(process), fd);
   }
 
+  // Copies the identity into a handle of the driver API.
   template <class Handle>
-  void write(Handle& to) const noexcept {
+  void write(Handle& handle) const noexcept {
     static_assert(sizeof(Handle) == sizeof(ipc_identity) && std::is_trivially_copyable_v<Handle>);
-    std::memcpy(&to, this, sizeof to);
+    std::memcpy(&handle, this, sizeof handle);
   }
 
-  // Returns false if the bytes are not a handle of the expected kind.
+  // Reads a handle. Returns false if the bytes are not a handle of the expected kind.
   template <class Handle>
-  [[nodiscard]] bool read(const Handle& from, ipc_kind expected) noexcept {
-    std::memcpy(this, &from, sizeof from);
+  [[nodiscard]] bool read(const Handle& handle, ipc_kind expected) noexcept {
+    std::memcpy(this, &handle, sizeof handle);
     return magic == expected_magic && kind == expected;
   }
 };

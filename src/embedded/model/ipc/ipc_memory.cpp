@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/ipc_memory.cpp - handles of device memory, and memory opened by them.
+// embedded/model/ipc/ipc_memory.cpp - handles of device memory, and memory opened by them.
 #include "embedded/model/ipc/ipc_memory.hpp"
 
 #include <unistd.h>
@@ -24,11 +24,11 @@ namespace {
 
 // An allocation of another process, opened in a context.
 struct opened_memory {
-  piece_id name;
-  context* in;
+  piece_id id;
+  context* owner_context;
   allocation* record;
   imported_mapping pages;
-  unsigned times;
+  unsigned open_count;
 
   // Returns false while the last close() waits for work. Opening the memory during that wait maps
   // it at another address.
@@ -39,7 +39,7 @@ struct opened_memory {
 
 struct opened_list {
   std::mutex mutex;
-  std::vector<opened_memory> all;
+  std::vector<opened_memory> entries;
 };
 
 opened_list& opened() noexcept {
@@ -50,8 +50,8 @@ opened_list& opened() noexcept {
 
 // Publishes the allocation in its store, at most once.
 CUresult publish(allocation& record) noexcept {
-  static constinit std::mutex once;
-  const std::lock_guard lock{once};
+  static constinit std::mutex publish_mutex;
+  const std::lock_guard lock{publish_mutex};
   if (record.piece.load(std::memory_order_relaxed) >= 0) return CUDA_SUCCESS;
   const std::size_t bytes = record.bytes.load(std::memory_order_relaxed);
   const int piece = record.store->publish(record.id, record.start(), bytes);
@@ -66,19 +66,18 @@ CUresult handle_of(CUdeviceptr address, CUipcMemHandle& out) {
   allocation* found = address_map::find(address);
   if (found == nullptr || found->kind != memory_kind::device) return CUDA_ERROR_INVALID_VALUE;
   if (found->store == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  if (const CUresult status = publish(*found); status != CUDA_SUCCESS) return status;
-  ipc_identity name;
-  name.kind = ipc_kind::memory;
-  name.process = getpid();
-  name.fd = found->store->segment().fd();
-  name.identity = found->store->identity();
-  name.id = found->id;
-  name.number = found->piece.load(std::memory_order_relaxed);
-  name.write(out);
+  if (const CUresult error = publish(*found)) return error;
+  const ipc_identity identity{.kind = ipc_kind::memory,
+                              .process = getpid(),
+                              .fd = found->store->segment().fd(),
+                              .identity = found->store->identity(),
+                              .id = found->id,
+                              .number = found->piece.load(std::memory_order_relaxed)};
+  identity.write(out);
   return CUDA_SUCCESS;
 }
 
-CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
+CUresult open(context& owner_context, const CUipcMemHandle& handle, CUdeviceptr& out) {
   ipc_identity remote;
   if (!remote.read(handle, ipc_kind::memory)) return CUDA_ERROR_INVALID_VALUE;
   if (remote.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
@@ -87,55 +86,56 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
   device* target_device = this_process().find_device(store.device());
   if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
 
-  const piece_id name{remote.identity, remote.id, remote.number};
+  const piece_id id{remote.identity, remote.id, remote.number};
   const std::lock_guard lock{opened().mutex};
-  std::vector<opened_memory>& all = opened().all;
-  const auto opened_entry = std::find_if(all.begin(), all.end(), [&](const opened_memory& m) {
-    return m.usable() && m.name.store == name.store && m.name.id == name.id;
-  });
-  if (opened_entry != all.end()) {
-    if (opened_entry->in != &in) return CUDA_ERROR_INVALID_HANDLE;
-    ++opened_entry->times;
+  std::vector<opened_memory>& entries = opened().entries;
+  const auto opened_entry =
+      std::find_if(entries.begin(), entries.end(), [&](const opened_memory& m) {
+        return m.usable() && m.id.store == id.store && m.id.id == id.id;
+      });
+  if (opened_entry != entries.end()) {
+    if (opened_entry->owner_context != &owner_context) return CUDA_ERROR_INVALID_HANDLE;
+    ++opened_entry->open_count;
     out = opened_entry->record->start();
     return CUDA_SUCCESS;
   }
-  imported_store::piece piece = store.map(name);
+  imported_store::piece piece = store.map(id);
   if (!piece.pages) return CUDA_ERROR_INVALID_VALUE;
-  all.reserve(all.size() + 1);
-  const auto start = reinterpret_cast<std::uintptr_t>(piece.pages.get()) + piece.skip;
+  entries.reserve(entries.size() + 1);
+  const std::uintptr_t start = piece.start();
   allocation& record = address_map::instance().add(start, piece.bytes);
   record.kind = memory_kind::opened;
-  record.owner = &in;
+  record.owner_context = &owner_context;
   record.memory_device = target_device;
-  all.push_back({name, &in, &record, std::move(piece.pages), 1});
+  entries.push_back({id, &owner_context, &record, std::move(piece.pages), 1});
   out = start;
   record.open(piece.bytes);
   return CUDA_SUCCESS;
 }
 
 CUresult close(CUdeviceptr address) {
-  std::optional<allocation_removal> last;
+  std::optional<allocation_removal> removal;
   {
     const std::lock_guard lock{opened().mutex};
     const auto opened_entry =
-        std::find_if(opened().all.begin(), opened().all.end(),
+        std::find_if(opened().entries.begin(), opened().entries.end(),
                      [&](const opened_memory& m) { return m.record->start() == address; });
-    if (opened_entry == opened().all.end()) return CUDA_ERROR_INVALID_VALUE;
-    if (opened_entry->times > 1) {
-      --opened_entry->times;
+    if (opened_entry == opened().entries.end()) return CUDA_ERROR_INVALID_VALUE;
+    if (opened_entry->open_count > 1) {
+      --opened_entry->open_count;
       return CUDA_SUCCESS;
     }
     // Another thread may have closed it.
-    if (!last.emplace(address, memory_kind::opened)) return CUDA_ERROR_INVALID_VALUE;
+    if (!removal.emplace(address, memory_kind::opened)) return CUDA_ERROR_INVALID_VALUE;
   }
-  last->owner().synchronize();
-  forget(last->commit());
+  removal->owner_context().synchronize();
+  forget(removal->commit());
   return CUDA_SUCCESS;
 }
 
 void forget(allocation& record) noexcept {
   const std::lock_guard lock{opened().mutex};
-  std::erase_if(opened().all, [&](opened_memory& m) {
+  std::erase_if(opened().entries, [&](opened_memory& m) {
     if (m.record != &record) return false;
     // Must precede the unmapping of the pages, because other mappings may then get the addresses.
     address_map::instance().remove(record);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/ipc_memory.hpp - device memory that several processes share.
+// embedded/model/ipc/ipc_memory.hpp - device memory that several processes share.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -23,7 +23,8 @@ abi::CUresult handle_of(abi::CUdeviceptr address, abi::CUipcMemHandle& out);
 // cuIpcOpenMemHandle: returns the start of the allocation in this process. Opening it again in a
 // context returns that address and increments its open count; another context of the process cannot
 // open it.
-abi::CUresult open(context& in, const abi::CUipcMemHandle& handle, abi::CUdeviceptr& out);
+abi::CUresult open(context& owner_context, const abi::CUipcMemHandle& handle,
+                   abi::CUdeviceptr& out);
 
 // cuIpcCloseMemHandle: undoes one open(). The last one waits for the work of the context, then
 // unmaps the memory.

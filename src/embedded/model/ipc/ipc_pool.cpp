@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/ipc_pool.cpp - the imported memory pools of this process.
+// embedded/model/ipc/ipc_pool.cpp - the imported memory pools of this process.
 #include "embedded/model/ipc/ipc_pool.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct imported_pool {
 
 struct imported_list {
   std::mutex mutex;
-  std::vector<imported_pool> all;
+  std::vector<imported_pool> entries;
 };
 
 imported_list& imported() noexcept {
@@ -53,26 +53,26 @@ bool find_location(const imported_store& store, pool_location& out) {
 }  // namespace
 
 CUresult import(int fd, CUmemoryPool& out) {
-  imported_store store = imported_store::open(shared_memory::duplicate_of(fd));
+  imported_store store = imported_store::open(os::shared_memory::duplicate_of(fd));
   pool_location location;
   if (!store || !find_location(store, location)) return CUDA_ERROR_UNKNOWN;
   device* target_device = this_process().find_device(store.device());
   if (target_device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock{imported().mutex};
-  std::vector<imported_pool>& all = imported().all;
-  const auto imported_entry = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) {
-    return p.pool->sharing.identity() == store.identity();
-  });
-  if (imported_entry != all.end()) {
+  std::vector<imported_pool>& entries = imported().entries;
+  const auto imported_entry = std::find_if(
+      entries.begin(), entries.end(),
+      [&](const imported_pool& p) { return p.pool->sharing.identity() == store.identity(); });
+  if (imported_entry != entries.end()) {
     ++imported_entry->imports;
-    out = pool_registry::handle_of(*imported_entry->pool);
+    out = imported_entry->pool->handle();
     return CUDA_SUCCESS;
   }
-  all.reserve(all.size() + 1);
+  entries.reserve(entries.size() + 1);
   const CUmemoryPool created = pool_registry::create(*target_device, location, 0);
   memory_pool& pool = *pool_registry::find(created);
   pool.sharing.import(std::move(store));
-  all.push_back({&pool, 1});
+  entries.push_back({&pool, 1});
   out = created;
   return CUDA_SUCCESS;
 }
@@ -81,16 +81,17 @@ CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   const std::lock_guard lock{imported().mutex};
   // Another thread may have destroyed it.
   if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;
-  std::vector<imported_pool>& all = imported().all;
-  const auto imported_entry =
-      std::find_if(all.begin(), all.end(), [&](const imported_pool& p) { return p.pool == &pool; });
-  if (imported_entry == all.end() || pool.sharing.has_mappings()) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<imported_pool>& entries = imported().entries;
+  const auto imported_entry = std::find_if(entries.begin(), entries.end(),
+                                           [&](const imported_pool& p) { return p.pool == &pool; });
+  if (imported_entry == entries.end() || pool.sharing.has_mappings())
+    return CUDA_ERROR_INVALID_VALUE;
   if (imported_entry->imports > 1) {
     --imported_entry->imports;
     return CUDA_SUCCESS;
   }
   if (!pool.sharing.end_import()) return CUDA_ERROR_INVALID_VALUE;
-  all.erase(imported_entry);
+  entries.erase(imported_entry);
   return pool_registry::destroy(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/ipc_pool.hpp - memory pools of other processes, imported by file descriptor.
+// embedded/model/ipc/ipc_pool.hpp - memory pools of other processes, imported by file descriptor.
 #pragma once
 
 #include "driver/abi.hpp"

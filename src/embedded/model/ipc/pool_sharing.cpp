@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/pool_sharing.cpp - exports pools, and maps allocations of imported pools.
+// embedded/model/ipc/pool_sharing.cpp - exports pools, and maps allocations of imported pools.
 #include "embedded/model/ipc/pool_sharing.hpp"
 
 #include <unistd.h>
@@ -27,7 +27,7 @@ void pool_sharing::clear() noexcept {
   imported_store_ = {};
 }
 
-CUresult pool_sharing::make(int device, const CUmemLocation& location) noexcept {
+CUresult pool_sharing::make_shareable(int device, const CUmemLocation& location) noexcept {
   store_ = shared_store::create(device, location);
   return store_ != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -35,7 +35,7 @@ CUresult pool_sharing::make(int device, const CUmemLocation& location) noexcept 
 CUresult pool_sharing::export_descriptor(int& fd) noexcept {
   const std::lock_guard lock{mutex_};
   if (store_ == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  shared_memory duplicate = shared_memory::duplicate_of(store_->segment().fd());
+  os::shared_memory duplicate = os::shared_memory::duplicate_of(store_->segment().fd());
   if (!duplicate) return CUDA_ERROR_OPERATING_SYSTEM;
   exported_.store(true, std::memory_order_release);
   fd = duplicate.release();
@@ -51,13 +51,12 @@ CUresult pool_sharing::describe(allocation& block, CUmemPoolPtrExportData& out) 
   if (piece < 0) piece = store_->publish(block.id, block.start(), bytes);
   if (piece < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   block.piece.store(piece, std::memory_order_relaxed);
-  ipc_identity name;
-  name.kind = ipc_kind::pooled;
-  name.process = getpid();
-  name.identity = store_->identity();
-  name.id = block.id;
-  name.number = piece;
-  name.write(out);
+  const ipc_identity block_identity{.kind = ipc_kind::pooled,
+                                    .process = getpid(),
+                                    .identity = store_->identity(),
+                                    .id = block.id,
+                                    .number = piece};
+  block_identity.write(out);
   return CUDA_SUCCESS;
 }
 
@@ -75,29 +74,29 @@ void pool_sharing::import(imported_store store) noexcept {
   imported_.store(true, std::memory_order_release);
 }
 
-CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as, CUdeviceptr& out) {
-  ipc_identity identity_of_block;
-  if (!imported() || !identity_of_block.read(data, ipc_kind::pooled))
-    return CUDA_ERROR_INVALID_VALUE;
-  const piece_id name{identity_of_block.identity, identity_of_block.id, identity_of_block.number};
+CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& owner_pool,
+                            CUdeviceptr& out) {
+  ipc_identity block_identity;
+  if (!imported() || !block_identity.read(data, ipc_kind::pooled)) return CUDA_ERROR_INVALID_VALUE;
+  const piece_id id{block_identity.identity, block_identity.id, block_identity.number};
   const std::lock_guard lock{mutex_};
   if (!has_published_) return CUDA_ERROR_INVALID_VALUE;  // another thread is ending the pool
-  const auto opened_block = std::find_if(open_.begin(), open_.end(),
-                                         [&](const opened& o) { return o.name.id == name.id; });
-  if (opened_block != open_.end() && name.store == identity()) {
+  const auto opened_block = std::find_if(open_allocations_.begin(), open_allocations_.end(),
+                                         [&](const opened& o) { return o.id.id == id.id; });
+  if (opened_block != open_allocations_.end() && id.store == identity()) {
     out = opened_block->record->start();
     return CUDA_SUCCESS;
   }
-  imported_store::piece piece = imported_store_.map(name);
+  imported_store::piece piece = imported_store_.map(id);
   if (!piece.pages) return CUDA_ERROR_INVALID_VALUE;
-  open_.reserve(open_.size() + 1);
-  const auto start = reinterpret_cast<std::uintptr_t>(piece.pages.get()) + piece.skip;
+  open_allocations_.reserve(open_allocations_.size() + 1);
+  const std::uintptr_t start = piece.start();
   allocation& record = address_map::instance().add(start, piece.bytes);
   record.kind = memory_kind::pooled;
-  record.on_host = as.location().is_host();
-  record.memory_device = &as.owner();
-  record.pool = &as;
-  open_.push_back({name, &record, std::move(piece.pages)});
+  record.on_host = owner_pool.location().is_host();
+  record.memory_device = &owner_pool.owner_device();
+  record.pool = &owner_pool;
+  open_allocations_.push_back({id, &record, std::move(piece.pages)});
   out = start;
   record.open(piece.bytes);
   return CUDA_SUCCESS;
@@ -105,30 +104,30 @@ CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as,
 
 bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point until) {
   const std::lock_guard lock{mutex_};
-  const auto opened_block =
-      std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.record == &block; });
-  if (opened_block == open_.end() || block.start() != address) return false;
-  std::optional<deferred_unmap> later;
+  const auto opened_block = std::find_if(open_allocations_.begin(), open_allocations_.end(),
+                                         [&](const opened& o) { return o.record == &block; });
+  if (opened_block == open_allocations_.end() || block.start() != address) return false;
+  std::optional<deferred_unmap> deferred;
   if (!until.reached()) {
-    later.emplace(std::span{&until, 1}, opened_block->pages.get(), opened_block->pages.bytes());
+    deferred.emplace(std::span{&until, 1}, opened_block->pages.get(), opened_block->pages.bytes());
     (void)opened_block->pages.release();
   }
-  // Must precede the unmapping, now or in the destructor of `later`, because other mappings may
+  // Must precede the unmapping, now or in the destructor of `deferred`, because other mappings may
   // then get the addresses.
   (void)block.close();
   address_map::instance().remove(block);
-  open_.erase(opened_block);
+  open_allocations_.erase(opened_block);
   return true;
 }
 
 bool pool_sharing::has_mappings() const noexcept {
   const std::lock_guard lock{mutex_};
-  return !open_.empty();
+  return !open_allocations_.empty();
 }
 
 bool pool_sharing::end_import() noexcept {
   const std::lock_guard lock{mutex_};
-  if (!open_.empty()) return false;
+  if (!open_allocations_.empty()) return false;
   has_published_ = false;
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/pool_sharing.hpp - the part of a pool that is shared with other processes.
+// embedded/model/ipc/pool_sharing.hpp - the part of a pool that is shared with other processes.
 #pragma once
 
 #include <atomic>
@@ -26,11 +26,12 @@ class memory_pool;
 // may be called from any thread.
 class pool_sharing {
  public:
+  // Releases the store, for the next lifetime of the pool object.
   void clear() noexcept;
 
   // Makes later allocations of this process's pool shareable. Returns CUDA_ERROR_OUT_OF_MEMORY if
   // the system cannot create a store.
-  abi::CUresult make(int device, const abi::CUmemLocation& location) noexcept;
+  abi::CUresult make_shareable(int device, const abi::CUmemLocation& location) noexcept;
 
   // Returns the store that holds the pool's memory; null if the pool is not shared.
   [[nodiscard]] shared_store* store() const noexcept { return store_; }
@@ -52,9 +53,9 @@ class pool_sharing {
   [[nodiscard]] bool imported() const noexcept { return imported_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t identity() const noexcept { return imported_store_.identity(); }
 
-  // Maps an allocation of the imported pool `as`; an allocation that is already mapped keeps its
-  // address. Throws std::bad_alloc.
-  abi::CUresult open(const abi::CUmemPoolPtrExportData& data, memory_pool& as,
+  // Maps an allocation of the imported pool `owner_pool`; an allocation that is already mapped
+  // keeps its address. Throws std::bad_alloc.
+  abi::CUresult open(const abi::CUmemPoolPtrExportData& data, memory_pool& owner_pool,
                      abi::CUdeviceptr& out);
 
   // Unmaps an allocation once the point is reached. Returns false if another thread was faster.
@@ -69,7 +70,7 @@ class pool_sharing {
 
  private:
   struct opened {
-    piece_id name;
+    piece_id id;
     allocation* record;
     imported_mapping pages;
   };
@@ -79,7 +80,7 @@ class pool_sharing {
   std::atomic<bool> imported_{false};
   imported_store imported_store_;
   mutable std::mutex mutex_;  // guards the members below, and which allocations are published
-  std::vector<opened> open_;
+  std::vector<opened> open_allocations_;
   bool has_published_ = false;
 };
 

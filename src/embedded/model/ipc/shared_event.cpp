@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/shared_event.cpp - acquires and completes tickets,
-// and waits for tickets of other processes.
+// embedded/model/ipc/shared_event.cpp - takes and completes tickets, and waits for those of other
+// processes.
 #include "embedded/model/ipc/shared_event.hpp"
 
 #include <unistd.h>
@@ -15,6 +15,7 @@ using engine::timeline;
 
 namespace {
 
+// Completes a ticket, once the work before it is complete.
 struct complete_ticket {
   shared_event_slot* slot;
   std::uint32_t ticket;
@@ -23,7 +24,7 @@ struct complete_ticket {
 };
 
 // Returns true once the ticket is complete. Now and then also checks whether the process that took
-// it has ended, because the slot may name another process after a later record.
+// it has ended, because the slot may identity another process after a later record.
 struct wait_for_ticket {
   shared_event_slot* slot;
   event_ticket ticket;
@@ -40,12 +41,11 @@ struct wait_for_ticket {
 
 }  // namespace
 
-void shared_event::begin(shared_event_slot& slot, const ipc_identity& name,
-                         bool is_local) noexcept {
+void shared_event::begin(shared_event_slot& slot, const ipc_identity& identity) noexcept {
   const std::lock_guard lock{mutex_};
   slot_ = &slot;
-  name_ = name;
-  is_local_ = is_local;
+  identity_ = identity;
+  is_local_ = identity.process == getpid();
   has_known_point_ = false;
   ticket_timeline_ = nullptr;
 }
@@ -54,28 +54,30 @@ CUresult shared_event::make() {
   shared_event_table* table = shared_event_table::local_table();
   shared_event_slot* slot = table != nullptr ? table->claim() : nullptr;
   if (slot == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  ipc_identity name;
-  name.kind = ipc_kind::event;
-  name.process = getpid();
-  name.fd = shared_event_table::local_descriptor();
-  name.identity = table->identity;
-  name.id = slot->id.load(std::memory_order_relaxed);
-  name.number = table->index_of(*slot);
-  begin(*slot, name, true);
+  const ipc_identity identity{.kind = ipc_kind::event,
+                              .process = getpid(),
+                              .fd = shared_event_table::local_descriptor(),
+                              .identity = table->identity,
+                              .id = slot->id.load(std::memory_order_relaxed),
+                              .number = table->index_of(*slot)};
+  begin(*slot, identity);
   return CUDA_SUCCESS;
 }
 
 CUresult shared_event::open(const CUipcEventHandle& handle) {
-  ipc_identity name;
-  if (!name.read(handle, ipc_kind::event)) return CUDA_ERROR_MAP_FAILED;
-  if (name.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
-  shared_event_table* table = shared_event_table::open(name.process, name.fd, name.identity);
-  const auto number = static_cast<std::size_t>(name.number);
+  ipc_identity identity;
+  if (!identity.read(handle, ipc_kind::event)) return CUDA_ERROR_MAP_FAILED;
+  if (identity.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
+  shared_event_table* table =
+      shared_event_table::open(identity.process, identity.fd, identity.identity);
+  const auto number = static_cast<std::size_t>(identity.number);
   if (number >= shared_event_table::capacity) return CUDA_ERROR_MAP_FAILED;
-  if (table == nullptr) return has_ended(name.process) ? open_after_exit() : CUDA_ERROR_MAP_FAILED;
-  shared_event_slot* const slot = name.id != 0 ? table->open_slot(number, name.id) : nullptr;
+  if (table == nullptr)
+    return has_ended(identity.process) ? open_after_exit() : CUDA_ERROR_MAP_FAILED;
+  shared_event_slot* const slot =
+      identity.id != 0 ? table->open_slot(number, identity.id) : nullptr;
   if (slot == nullptr) return CUDA_ERROR_MAP_FAILED;
-  begin(*slot, name, false);
+  begin(*slot, identity);
   return CUDA_SUCCESS;
 }
 
@@ -94,24 +96,23 @@ point shared_event::record_in(timeline::submission& pending_submission) {
   const std::lock_guard lock{mutex_};
   const event_ticket before = slot_->take_ticket(getpid());
   const std::uint32_t ticket = before.number + 1;
-  if (has_known_point_ && known_ == before.number) {
+  if (has_known_point_ && known_ticket_ == before.number) {
     pending_submission.add_wait(known_point_);
   } else if (!slot_->complete(before.number)) {
-    pending_submission.add(engine::make_operation(wait_for_ticket{slot_, before, 0},
-                                                  engine::operation_kind::wait_value, true));
+    pending_submission.add(engine::make_unconditional_operation(
+        wait_for_ticket{slot_, before, 0}, engine::operation_kind::wait_value));
   }
   if (pending_submission.end().reached()) {
     slot_->complete_up_to(ticket);
   } else {
-    pending_submission.add(
-        engine::make_operation(complete_ticket{slot_, ticket}, engine::operation_kind::work, true));
+    pending_submission.add(engine::make_unconditional_operation(complete_ticket{slot_, ticket}));
   }
-  set_known(ticket, pending_submission.end());
+  set_known_point(ticket, pending_submission.end());
   return pending_submission.end();
 }
 
-void shared_event::set_known(std::uint32_t ticket, point end_point) noexcept {
-  known_ = ticket;
+void shared_event::set_known_point(std::uint32_t ticket, point end_point) noexcept {
+  known_ticket_ = ticket;
   known_point_ = end_point;
   has_known_point_ = true;
 }
@@ -131,13 +132,13 @@ bool shared_event::complete() const noexcept {
 point shared_event::latest() {
   const std::lock_guard lock{mutex_};
   const event_ticket last = slot_->last.load(std::memory_order_acquire);
-  if (has_known_point_ && known_ == last.number) return known_point_;
+  if (has_known_point_ && known_ticket_ == last.number) return known_point_;
   if (slot_->complete(last.number)) return {};
   if (ticket_timeline_ == nullptr) ticket_timeline_ = &timeline::acquire();
   timeline::submission pending_submission{*ticket_timeline_};
-  pending_submission.add(engine::make_operation(wait_for_ticket{slot_, last, 0},
-                                                engine::operation_kind::wait_value, true));
-  set_known(last.number, pending_submission.end());
+  pending_submission.add(engine::make_unconditional_operation(wait_for_ticket{slot_, last, 0},
+                                                              engine::operation_kind::wait_value));
+  set_known_point(last.number, pending_submission.end());
   return known_point_;
 }
 

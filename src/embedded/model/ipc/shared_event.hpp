@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/shared_event.hpp - the state of an event that is shared between processes.
+// embedded/model/ipc/shared_event.hpp - the state of an event that is shared between processes.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class shared_event {
   void end() noexcept;
 
   // Writes the handle by which another process opens it.
-  void get_ipc_handle(abi::CUipcEventHandle& out) const noexcept { name_.write(out); }
+  void get_ipc_handle(abi::CUipcEventHandle& out) const noexcept { identity_.write(out); }
   [[nodiscard]] bool is_local() const noexcept { return is_local_; }
 
   // Records the event after everything in the submission. The record takes the next ticket when its
@@ -54,14 +54,14 @@ class shared_event {
 
  private:
   abi::CUresult open_after_exit();
-  void begin(shared_event_slot& slot, const ipc_identity& name, bool is_local) noexcept;
-  void set_known(std::uint32_t ticket, engine::point end_point) noexcept;  // requires mutex_
+  void begin(shared_event_slot& slot, const ipc_identity& identity) noexcept;
+  void set_known_point(std::uint32_t ticket, engine::point end_point) noexcept;  // requires mutex_
 
   shared_event_slot* slot_ = nullptr;
-  ipc_identity name_;
+  ipc_identity identity_;
   bool is_local_ = false;
-  std::mutex mutex_;         // guards the members below
-  std::uint32_t known_ = 0;  // the last ticket whose point is known here
+  std::mutex mutex_;                // guards the members below
+  std::uint32_t known_ticket_ = 0;  // the last ticket whose point is known here
   engine::point known_point_;
   bool has_known_point_ = false;
   // Waits for tickets whose points are not known, in their order.

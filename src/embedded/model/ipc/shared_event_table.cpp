@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/shared_event_table.cpp - the event tables of this
-// process and of other processes.
+// embedded/model/ipc/shared_event_table.cpp - the event tables of this process and of other
+// processes.
 #include "embedded/model/ipc/shared_event_table.hpp"
 
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "embedded/model/ipc/shared_memory.hpp"
 #include "embedded/model/memory/address_map.hpp"
+#include "os/shared_memory.hpp"
 
 namespace weir::embedded::model {
 
@@ -27,7 +27,7 @@ namespace {
 struct mapped_table {
   shared_event_table* table = nullptr;
   // Empty once the other process has ended, when slot locks no longer matter.
-  shared_memory segment;
+  os::shared_memory segment;
   // The number of event objects of this process, by slot.
   std::unordered_map<int, std::size_t> users;
 };
@@ -36,7 +36,7 @@ struct mapped_table {
 // static objects.
 struct mapped_tables {
   std::mutex mutex;  // guards the members below
-  std::deque<mapped_table> all;
+  std::deque<mapped_table> mappings;
   mapped_table* local_table = nullptr;
   std::size_t next = 0;  // the slot of this process's table that has been free for longest
 };
@@ -47,18 +47,19 @@ mapped_tables& tables() {
 }
 
 // Locks or unlocks a slot's byte. Returns false if another process holds it. The lock belongs to
-// the open file description, and each process opens its own.
-bool lock_slot(const mapped_table& of, int number, short how) noexcept {
+// the open file description, and mapping process opens its own.
+bool lock_slot(const mapped_table& table, int number, short lock_type) noexcept {
   struct flock byte {};
-  byte.l_type = how;
+  byte.l_type = lock_type;
   byte.l_whence = SEEK_SET;
   byte.l_start = number;
   byte.l_len = 1;
-  return fcntl(of.segment.fd(), F_OFD_SETLK, &byte) == 0;
+  return fcntl(table.segment.fd(), F_OFD_SETLK, &byte) == 0;
 }
 
+// Creates the table of this process. Leaves the mapping empty if the system cannot.
 void create_local(mapped_table& out) noexcept {
-  shared_memory segment = shared_memory::create(sizeof(shared_event_table), "weir-events");
+  os::shared_memory segment = os::shared_memory::create(sizeof(shared_event_table), "weir-events");
   if (!segment) return;
   auto* table = static_cast<shared_event_table*>(segment.map(0, sizeof(shared_event_table)));
   if (table == nullptr) return;
@@ -76,7 +77,7 @@ mapped_table& local_mapping() {
   mapped_tables& process_tables = tables();
   const std::lock_guard lock{process_tables.mutex};
   if (process_tables.local_table == nullptr)
-    process_tables.local_table = &process_tables.all.emplace_back();
+    process_tables.local_table = &process_tables.mappings.emplace_back();
   // An earlier attempt may have failed because no descriptor was available.
   if (process_tables.local_table->table == nullptr) create_local(*process_tables.local_table);
   return *process_tables.local_table;
@@ -84,8 +85,8 @@ mapped_table& local_mapping() {
 
 // Requires the lock.
 mapped_table* find(const shared_event_table& table) noexcept {
-  for (mapped_table& each : tables().all) {
-    if (each.table == &table) return &each;
+  for (mapped_table& mapping : tables().mappings) {
+    if (mapping.table == &table) return &mapping;
   }
   return nullptr;
 }
@@ -108,10 +109,10 @@ int shared_event_table::local_descriptor() { return local_mapping().segment.fd()
 shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_t identity) {
   mapped_tables& process_tables = tables();
   const std::lock_guard lock{process_tables.mutex};
-  shared_memory segment = shared_memory::of_process(process, fd);
+  os::shared_memory segment = os::shared_memory::duplicate_from(process, fd);
   if (!segment.is_sealed() || segment.bytes() != sizeof(shared_event_table)) return nullptr;
-  for (const mapped_table& each : process_tables.all) {
-    if (each.table != nullptr && each.table->identity == identity) return each.table;
+  for (const mapped_table& mapping : process_tables.mappings) {
+    if (mapping.table != nullptr && mapping.table->identity == identity) return mapping.table;
   }
   auto* table = static_cast<shared_event_table*>(segment.map(0, sizeof(shared_event_table)));
   if (table == nullptr) return nullptr;
@@ -119,11 +120,11 @@ shared_event_table* shared_event_table::open(pid_t process, int fd, std::uint64_
     munmap(table, sizeof(shared_event_table));
     return nullptr;
   }
-  for (mapped_table& each : process_tables.all) {
-    if (each.table != nullptr && has_ended(each.table->process)) each.segment = {};
+  for (mapped_table& mapping : process_tables.mappings) {
+    if (mapping.table != nullptr && has_ended(mapping.table->process)) mapping.segment = {};
   }
   try {
-    mapped_table& created = process_tables.all.emplace_back();
+    mapped_table& created = process_tables.mappings.emplace_back();
     created.table = table;
     created.segment = std::move(segment);
   } catch (...) {
@@ -139,7 +140,7 @@ shared_event_slot* shared_event_table::claim() {
   mapped_tables& process_tables = tables();
   const std::lock_guard lock{process_tables.mutex};
   mapped_table& local_table = *process_tables.local_table;
-  for (std::size_t looks = 0; looks < capacity; ++looks) {
+  for (std::size_t probes = 0; probes < capacity; ++probes) {
     const auto number = static_cast<int>(process_tables.next);
     shared_event_slot& slot = slots[process_tables.next];
     process_tables.next = (process_tables.next + 1) % capacity;
@@ -166,18 +167,18 @@ shared_event_slot* shared_event_table::claim() {
 
 shared_event_slot* shared_event_table::open_slot(std::size_t number, unsigned long long id) {
   const std::lock_guard lock{tables().mutex};
-  mapped_table* const in = find(*this);
-  if (in == nullptr || number >= capacity) return nullptr;
+  mapped_table* const mapping = find(*this);
+  if (mapping == nullptr || number >= capacity) return nullptr;
   const auto key = static_cast<int>(number);
-  const auto [entry, first] = in->users.try_emplace(key, 0);
-  const bool is_locked = !first || lock_slot(*in, key, F_RDLCK);
+  const auto [entry, first] = mapping->users.try_emplace(key, 0);
+  const bool is_locked = !first || lock_slot(*mapping, key, F_RDLCK);
   if (is_locked && slots[number].id.load(std::memory_order_acquire) == id) {
     ++entry->second;
     return &slots[number];
   }
   if (first) {
-    in->users.erase(entry);
-    if (is_locked) lock_slot(*in, key, F_UNLCK);
+    mapping->users.erase(entry);
+    if (is_locked) lock_slot(*mapping, key, F_UNLCK);
   }
   return nullptr;
 }
@@ -185,15 +186,15 @@ shared_event_slot* shared_event_table::open_slot(std::size_t number, unsigned lo
 void shared_event_table::release_slot(shared_event_slot& slot) noexcept {
   mapped_tables& process_tables = tables();
   const std::lock_guard lock{process_tables.mutex};
-  for (mapped_table& in : process_tables.all) {
-    if (in.table == nullptr || &slot < in.table->slots.data() ||
-        &slot >= in.table->slots.data() + capacity)
+  for (mapped_table& mapping : process_tables.mappings) {
+    if (mapping.table == nullptr || &slot < mapping.table->slots.data() ||
+        &slot >= mapping.table->slots.data() + capacity)
       continue;
-    const int number = in.table->index_of(slot);
-    const auto entry = in.users.find(number);
-    if (entry == in.users.end() || --entry->second != 0) return;
-    in.users.erase(entry);
-    if (&in != process_tables.local_table) lock_slot(in, number, F_UNLCK);
+    const int number = mapping.table->index_of(slot);
+    const auto entry = mapping.users.find(number);
+    if (entry == mapping.users.end() || --entry->second != 0) return;
+    mapping.users.erase(entry);
+    if (&mapping != process_tables.local_table) lock_slot(mapping, number, F_UNLCK);
     return;
   }
 }

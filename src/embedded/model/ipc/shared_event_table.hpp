@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/shared_event_table.hpp - a table of the events that processes share.
+// embedded/model/ipc/shared_event_table.hpp - a table of the events that processes share.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/shared_store.cpp - stores of device memory, and the list of published pieces.
+// embedded/model/ipc/shared_store.cpp - stores of device memory, and the list of published pieces.
 #include "embedded/model/ipc/shared_store.hpp"
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ constexpr int max_devices = 64;
 }  // namespace
 
 shared_store* shared_store::create(int device, const abi::CUmemLocation& location) noexcept {
-  shared_memory segment = shared_memory::create(all_addresses, "weir-device");
+  os::shared_memory segment = os::shared_memory::create(all_addresses, "weir-device");
   if (!segment) return nullptr;
   auto* header = static_cast<store_header*>(segment.map(0, header_bytes));
   if (header == nullptr) return nullptr;
@@ -41,13 +41,13 @@ shared_store* shared_store::create(int device, const abi::CUmemLocation& locatio
   return created;
 }
 
-shared_store* shared_store::of_device(int device) noexcept {
+shared_store* shared_store::for_device(int device) noexcept {
   static constinit std::array<std::atomic<shared_store*>, max_devices> stores{};
-  static constinit std::mutex making;
+  static constinit std::mutex creation_mutex;
   if (device < 0 || device >= max_devices) return nullptr;
   std::atomic<shared_store*>& device_store = stores[static_cast<std::size_t>(device)];
   if (shared_store* store = device_store.load(std::memory_order_acquire)) return store;
-  const std::lock_guard lock{making};
+  const std::lock_guard lock{creation_mutex};
   shared_store* store = device_store.load(std::memory_order_acquire);
   if (store == nullptr) {
     store = create(device, {abi::CU_MEM_LOCATION_TYPE_DEVICE, device});
@@ -70,7 +70,7 @@ bool shared_store::map_pages(void* start_address, std::size_t bytes) noexcept {
   return true;
 }
 
-void shared_store::remove(void* start_address, std::size_t bytes) noexcept {
+void shared_store::remove_pages(void* start_address, std::size_t bytes) noexcept {
   madvise(start_address, bytes, MADV_REMOVE);
   munmap(start_address, bytes);
   release();

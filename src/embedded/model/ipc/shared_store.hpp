@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/ipc/shared_store.hpp - device memory that other processes may open.
+// embedded/model/ipc/shared_store.hpp - device memory that other processes may open.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "driver/abi.hpp"
-#include "embedded/model/ipc/shared_memory.hpp"
+#include "os/shared_memory.hpp"
 
 namespace weir::embedded::model {
 
@@ -52,7 +52,7 @@ class shared_store {
 
   // Returns the store for cuMemAlloc on a device, which is never destroyed. Returns null if the
   // system cannot create it.
-  [[nodiscard]] static shared_store* of_device(int device) noexcept;
+  [[nodiscard]] static shared_store* for_device(int device) noexcept;
 
   void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
@@ -61,9 +61,9 @@ class shared_store {
   [[nodiscard]] bool map_pages(void* start_address, std::size_t bytes) noexcept;
 
   // Unmaps pages from map_pages() and frees them for all processes that have them open.
-  void remove(void* start_address, std::size_t bytes) noexcept;
+  void remove_pages(void* start_address, std::size_t bytes) noexcept;
 
-  // Like remove(), but keeps the addresses reserved by private pages.
+  // Like remove_pages(), but keeps the addresses reserved by private pages.
   void replace_with_private(void* start_address, std::size_t bytes) noexcept;
 
   // Publishes a piece of the store. Returns its number, or -1 if the store has too many.
@@ -71,15 +71,15 @@ class shared_store {
                             std::size_t bytes) noexcept;
   void withdraw(int piece) noexcept;
 
-  [[nodiscard]] const shared_memory& segment() const noexcept { return segment_; }
+  [[nodiscard]] const os::shared_memory& segment() const noexcept { return segment_; }
   [[nodiscard]] std::uint64_t identity() const noexcept { return header_->identity; }
 
  private:
-  shared_store(shared_memory segment, store_header* header) noexcept
+  shared_store(os::shared_memory segment, store_header* header) noexcept
       : segment_{std::move(segment)}, header_{header} {}
   ~shared_store();
 
-  shared_memory segment_;
+  os::shared_memory segment_;
   store_header* header_;
   std::atomic<int> users_{1};
   std::mutex mutex_;  // guards which pieces are in use

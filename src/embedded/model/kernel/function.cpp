@@ -2,7 +2,9 @@
 // model/kernel/function.cpp - functions and their attributes.
 #include "embedded/model/kernel/function.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "embedded/model/core/device.hpp"
@@ -29,70 +31,58 @@ unsigned compiled_cluster(const weir_kernel& kernel_description,
 
 int number(std::size_t value) noexcept { return static_cast<int>(value); }
 
-// Gets an attribute as compiled. Returns false for an unknown attribute.
-bool get_compiled_attribute(const weir_kernel& kernel_description, std::size_t constant_bytes,
-                            CUfunction_attribute attribute_id, int& out) noexcept {
+// Returns an attribute as compiled; nothing for an unknown attribute.
+std::optional<int> compiled_attribute(const weir_kernel& kernel, std::size_t constant_bytes,
+                                      CUfunction_attribute attribute_id) noexcept {
   switch (attribute_id) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      out = number(kernel_description.max_threads);
-      return true;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-      out = number(kernel_description.static_shared);
-      return true;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: out = number(constant_bytes); return true;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-      out = number(kernel_description.local_bytes);
-      return true;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: out = number(limits::registers_per_thread); return true;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return number(kernel.max_threads);
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return number(kernel.static_shared);
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: return number(constant_bytes);
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: return number(kernel.local_bytes);
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: return number(limits::registers_per_thread);
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: out = limits::architecture; return true;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: out = 0; return true;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return limits::architecture;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: return 0;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      out = kernel_description.static_shared < limits::shared_per_block
-                ? number(limits::shared_per_block - kernel_description.static_shared)
-                : 0;
-      return true;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      out = CU_SHAREDMEM_CARVEOUT_DEFAULT;
-      return true;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: out = 0; return true;
+      return number(limits::shared_per_block -
+                    std::min<std::size_t>(kernel.static_shared, limits::shared_per_block));
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return CU_SHAREDMEM_CARVEOUT_DEFAULT;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-      out = number(compiled_cluster(kernel_description, attribute_id));
-      return true;
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: out = 0; return true;
+      return number(compiled_cluster(kernel, attribute_id));
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      out = CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
-      return true;
+      return CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace
 
-bool get_attribute(const weir_kernel& kernel_description, const function_settings& set,
+bool get_attribute(const weir_kernel& kernel_description, const function_settings& settings,
                    const function_settings* fallback, std::size_t constant_bytes,
                    CUfunction_attribute attribute_id, int& out) noexcept {
-  int compiled = 0;
-  if (!get_compiled_attribute(kernel_description, constant_bytes, attribute_id, compiled))
-    return false;
-  out = set.get(attribute_id);
+  const std::optional<int> compiled =
+      compiled_attribute(kernel_description, constant_bytes, attribute_id);
+  if (!compiled) return false;
+  out = settings.get(attribute_id);
   if (out == function_settings::unset && fallback != nullptr) out = fallback->get(attribute_id);
-  if (out == function_settings::unset) out = compiled;
+  if (out == function_settings::unset) out = *compiled;
   return true;
 }
 
-CUresult set_attribute(const weir_kernel& kernel_description, function_settings& in,
+CUresult set_attribute(const weir_kernel& kernel_description, function_settings& settings,
                        CUfunction_attribute attribute_id, int value) noexcept {
-  int least = 0;
+  int minimum = 0;
   int maximum = INT_MAX;
   switch (attribute_id) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       maximum = number(limits::shared_per_block_opt_in) - number(kernel_description.static_shared);
       break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      least = CU_SHAREDMEM_CARVEOUT_DEFAULT;
+      minimum = CU_SHAREDMEM_CARVEOUT_DEFAULT;
       maximum = CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
       break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
@@ -106,23 +96,23 @@ CUresult set_attribute(const weir_kernel& kernel_description, function_settings&
       break;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
-  if (value < least || value > maximum) return CUDA_ERROR_INVALID_VALUE;
-  in.set(attribute_id, value);
+  if (value < minimum || value > maximum) return CUDA_ERROR_INVALID_VALUE;
+  settings.set(attribute_id, value);
   return CUDA_SUCCESS;
 }
 
-void function::open(loaded_module& in, const weir_kernel& kernel,
+void function::open(loaded_module& owner_module, const weir_kernel& kernel,
                     const function_settings* kernel_settings) noexcept {
-  owner_ = in.owner;
-  in_ = &in;
+  owner_ = owner_module.owner;
+  module_ = &owner_module;
   kernel_.store(&kernel, std::memory_order_relaxed);
-  constant_bytes_.store(in.image->constant_bytes(), std::memory_order_relaxed);
+  constant_bytes_.store(owner_module.image->constant_bytes(), std::memory_order_relaxed);
   loaded_.store(false, std::memory_order_relaxed);
   settings_.clear();
   kernel_settings_ = kernel_settings;
   open_.store(true);
   const std::lock_guard lock{lock_};
-  image_ = in.image;
+  image_ = owner_module.image;
 }
 
 // Releases the image without the lock, because unloading it takes long.
@@ -174,25 +164,25 @@ CUfunc_cache function::cache_config() const noexcept {
 }
 
 weir_extent function::cluster() const noexcept {
-  const auto in = [&](CUfunction_attribute attribute_id) {
+  const auto size_in = [&](CUfunction_attribute attribute_id) {
     return static_cast<unsigned>(value_of(attribute_id));
   };
-  return {in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
-          in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
-          in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
+  return {size_in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
+          size_in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+          size_in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
 }
 
-CUresult find_function(CUfunction handle, context* in, function*& out) {
+CUresult find_function(CUfunction handle, context* requested_context, function*& out) {
   process& p = this_process();
   function* found = p.functions.find(handle);
   if (found == nullptr && p.library_kernels.find(handle) != nullptr) {
-    if (in == nullptr) in = this_thread().current();
-    if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    CUfunction its = nullptr;
-    const CUresult status =
-        libraries::get_function(reinterpret_cast<CUkernel>(handle), in->base(), &its);
+    if (requested_context == nullptr) requested_context = this_thread().current();
+    if (requested_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    CUfunction kernel_function = nullptr;
+    const CUresult status = libraries::get_function(reinterpret_cast<CUkernel>(handle),
+                                                    requested_context->base(), &kernel_function);
     if (status != CUDA_SUCCESS) return status;
-    found = p.functions.find(its);
+    found = p.functions.find(kernel_function);
   }
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   out = found;

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "driver/abi.hpp"
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 #include "embedded/model/kernel/module_image.hpp"
 #include "os/spin_lock.hpp"
 
@@ -56,13 +56,13 @@ class function_settings {
 // Gets an attribute of a kernel, as set or as compiled. `constant_bytes`: the constant memory of
 // its module. Returns false for an unknown attribute.
 [[nodiscard]] bool get_attribute(const weir_kernel& kernel_description,
-                                 const function_settings& set, const function_settings* fallback,
-                                 std::size_t constant_bytes, abi::CUfunction_attribute attribute_id,
-                                 int& out) noexcept;
+                                 const function_settings& settings,
+                                 const function_settings* fallback, std::size_t constant_bytes,
+                                 abi::CUfunction_attribute attribute_id, int& out) noexcept;
 
 // Sets an attribute. Returns CUDA_ERROR_INVALID_VALUE if it is read-only, if the value is out of
 // range, or if the kernel was compiled for another cluster size.
-abi::CUresult set_attribute(const weir_kernel& kernel_description, function_settings& in,
+abi::CUresult set_attribute(const weir_kernel& kernel_description, function_settings& settings,
                             abi::CUfunction_attribute attribute_id, int value) noexcept;
 
 // A function. Objects are reused (handle_table.hpp).
@@ -73,13 +73,13 @@ class function {
  public:
   // `kernel_settings`: the settings of the library's kernel, which must outlive the function; null
   // for a function of a module.
-  void open(loaded_module& in, const weir_kernel& kernel,
+  void open(loaded_module& owner_module, const weir_kernel& kernel,
             const function_settings* kernel_settings) noexcept;
   void close() noexcept;
 
   // Returns the context that the function belongs to.
   [[nodiscard]] context& owner() const noexcept { return *owner_; }
-  [[nodiscard]] loaded_module& in() const noexcept { return *in_; }
+  [[nodiscard]] loaded_module& module() const noexcept { return *module_; }
 
   // Returns the image with the kernel's code and variables; null once the module is unloaded. A
   // caller that runs or reads the kernel must hold it.
@@ -123,21 +123,21 @@ class function {
 
  private:
   context* owner_ = nullptr;
-  loaded_module* in_ = nullptr;
+  loaded_module* module_ = nullptr;
   std::atomic<const weir_kernel*> kernel_{nullptr};
   std::atomic<std::size_t> constant_bytes_{0};
   std::atomic<bool> loaded_{false};
   std::atomic<bool> open_{false};
   function_settings settings_;
   const function_settings* kernel_settings_ = nullptr;
-  mutable weir::detail::spin_lock lock_;  // guards the image
+  mutable weir::os::spin_lock lock_;  // guards the image
   std::shared_ptr<const module_image> image_;
 };
 
 // Resolves a function, or a library's kernel passed as one, which stands for its function in
-// context `in` or, if null, in the current context. Returns CUDA_ERROR_INVALID_HANDLE for another
-// handle, or the context's error. Throws std::bad_alloc, because the first use loads a library into
-// the context.
-abi::CUresult find_function(abi::CUfunction handle, context* in, function*& out);
+// context `requested_context` or, if null, in the current context. Returns
+// CUDA_ERROR_INVALID_HANDLE for another handle, or the context's error. Throws std::bad_alloc,
+// because the first use loads a library into the context.
+abi::CUresult find_function(abi::CUfunction handle, context* requested_context, function*& out);
 
 }  // namespace weir::embedded::model

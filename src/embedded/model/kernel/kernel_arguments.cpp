@@ -53,9 +53,9 @@ std::size_t kernel_arguments::alignment(const weir_kernel& kernel) noexcept {
 
 void kernel_arguments::copy_to(const weir_kernel& kernel, std::byte* destination) const noexcept {
   if (each_ == nullptr) {
-    if (const std::size_t all = bytes(kernel); all != 0) {
+    if (const std::size_t total_bytes = bytes(kernel); total_bytes != 0) {
       std::memcpy(destination, buffer_, buffer_bytes_);
-      std::memset(destination + buffer_bytes_, 0, all - buffer_bytes_);
+      std::memset(destination + buffer_bytes_, 0, total_bytes - buffer_bytes_);
     }
     return;
   }

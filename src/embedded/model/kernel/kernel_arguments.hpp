@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "driver/abi.hpp"
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::embedded::model {
 

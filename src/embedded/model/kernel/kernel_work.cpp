@@ -2,6 +2,7 @@
 // model/kernel/kernel_work.cpp - packs launches into operations, and runs them.
 #include "embedded/model/kernel/kernel_work.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -9,6 +10,9 @@
 #include "embedded/engine/notify_written.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/kernel/run.hpp"
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/core/device.hpp"
+#include "embedded/model/kernel/occupancy.hpp"
 #include "embedded/model/stream/stream.hpp"
 
 namespace weir::embedded::model {
@@ -118,10 +122,43 @@ engine::point submit_kernel(stream& target_stream, const weir_kernel& kernel,
     return target_stream.submit(engine::make_operation(small, engine::operation_kind::long_work));
   }
   auto box = std::make_unique<kernel_work>(target_stream.owner(), kernel, image, shape, arguments);
-  const engine::point end = target_stream.submit(
-      engine::make_operation(heap_kernel{box.get()}, engine::operation_kind::long_work, true));
+  const engine::point end = target_stream.submit(engine::make_unconditional_operation(
+      heap_kernel{box.get()}, engine::operation_kind::long_work));
   (void)box.release();
   return end;
+}
+
+namespace {
+
+bool has_compiled_cluster(const weir_kernel& kernel) noexcept { return kernel.cluster.x != 0; }
+
+// Returns what blocks of the kernel need, with the largest settable function attributes.
+block_resources largest_resources(const weir_kernel& kernel) noexcept {
+  constexpr std::size_t shared = limits::shared_per_block_opt_in;
+  return {.max_threads = kernel.max_threads,
+          .static_shared = kernel.static_shared,
+          .max_dynamic_shared = shared - std::min<std::size_t>(kernel.static_shared, shared),
+          .shared_memory = limits::shared_per_multiprocessor,
+          .registers = limits::registers_per_thread};
+}
+
+}  // namespace
+
+CUresult check_kernel_node_shape(const kernel_work& work, const launch_shape& shape) noexcept {
+  if (!has_valid_cluster(shape, work.kernel().cluster, limits::non_portable_cluster))
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  const bool fits = !shape.cooperative ||
+                    can_be_resident(shape, largest_resources(work.kernel()), work.owner()->owner());
+  return fits ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+launch_shape shape_with_attributes(const kernel_work& work,
+                                   const kernel_work& attributes) noexcept {
+  launch_shape shape = work.shape();
+  shape.cooperative = attributes.shape().cooperative;
+  if (!has_compiled_cluster(work.kernel()) && !has_compiled_cluster(attributes.kernel()))
+    shape.cluster = attributes.shape().cluster;
+  return shape;
 }
 
 }  // namespace weir::embedded::model

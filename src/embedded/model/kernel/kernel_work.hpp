@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "driver/abi.hpp"
+#include "driver/abi/module_abi.h"
 #include "embedded/engine/operation.hpp"
-#include "embedded/kernel/image/module_abi.h"
 #include "embedded/model/kernel/kernel_arguments.hpp"
 #include "embedded/model/kernel/launch_shape.hpp"
 
@@ -58,5 +58,19 @@ class kernel_work {
 engine::point submit_kernel(stream& target_stream, const weir_kernel& kernel,
                             const std::shared_ptr<const module_image>& image,
                             const launch_shape& shape, const kernel_arguments& arguments);
+
+// Checks a kernel, already checked in its own shape, in another shape. Returns
+// CUDA_ERROR_INVALID_CLUSTER_SIZE for a cluster that is too large, does not divide the grid, or
+// differs from the compiled one. Returns CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE if the blocks of a
+// cooperative launch cannot all be resident.
+//
+// Function attributes may have changed since, so their largest settable values apply.
+[[nodiscard]] abi::CUresult check_kernel_node_shape(const kernel_work& work,
+                                                    const launch_shape& shape) noexcept;
+
+// Returns the shape of a node with new parameters and old attributes: cooperation and, unless one
+// of the kernels has a compiled cluster, the cluster.
+[[nodiscard]] launch_shape shape_with_attributes(const kernel_work& work,
+                                                 const kernel_work& attributes) noexcept;
 
 }  // namespace weir::embedded::model

@@ -34,37 +34,48 @@ bool is_same(const weir_extent& a, const weir_extent& b) noexcept {
 
 }  // namespace
 
-CUresult check_cluster(const function& of, launch_shape& shape) noexcept {
-  const weir_extent compiled_cluster = of.cluster();
+CUresult check_cluster(const function& launched, launch_shape& shape) noexcept {
+  const weir_extent compiled_cluster = launched.cluster();
   if (is_zero(shape.cluster))
     shape.cluster = is_zero(compiled_cluster) ? weir_extent{1, 1, 1} : compiled_cluster;
-  const weir_extent& size = shape.cluster;
-  const bool large = of.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0;
+  const bool large = launched.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0;
   const unsigned maximum = large ? limits::non_portable_cluster : limits::portable_cluster;
-  const bool fits = is_multiple(shape.grid, size) && volume(size) <= maximum &&
-                    (is_zero(compiled_cluster) || is_same(compiled_cluster, size));
-  return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  return has_valid_cluster(shape, compiled_cluster, maximum) ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
-bool is_multiple(const weir_extent& of, const weir_extent& size) noexcept {
-  return volume(size) != 0 && of.x % size.x == 0 && of.y % size.y == 0 && of.z % size.z == 0;
+bool has_valid_cluster(const launch_shape& shape, const weir_extent& compiled_cluster,
+                       unsigned max_blocks) noexcept {
+  const weir_extent& size = shape.cluster;
+  return is_multiple(shape.grid, size) && volume(size) <= max_blocks &&
+         (is_zero(compiled_cluster) || is_same(compiled_cluster, size));
 }
 
-CUresult check_shape(const function& of, launch_shape& shape) noexcept {
-  const weir_kernel& kernel = of.kernel();
+bool is_multiple(const weir_extent& multiple, const weir_extent& size) noexcept {
+  return volume(size) != 0 && multiple.x % size.x == 0 && multiple.y % size.y == 0 &&
+         multiple.z % size.z == 0;
+}
+
+bool can_be_resident(const launch_shape& shape, const block_resources& resources,
+                     const device& target_device) noexcept {
+  int multiprocessors = 0;
+  (void)target_device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
+  const std::uint64_t blocks =
+      resident_blocks(resources, static_cast<unsigned>(volume(shape.block)), shape.shared);
+  return volume(shape.grid) <= blocks * static_cast<unsigned>(multiprocessors);
+}
+
+CUresult check_shape(const function& launched, launch_shape& shape) noexcept {
   if (!is_within(shape.grid, max_grid) || !is_within(shape.block, max_block))
     return CUDA_ERROR_INVALID_VALUE;
   const std::uint64_t threads = volume(shape.block);
-  if (threads > limits::threads_per_block || threads > kernel.max_threads)
+  if (threads > limits::threads_per_block || threads > launched.kernel().max_threads)
     return CUDA_ERROR_INVALID_VALUE;
-  if (shape.shared != 0 && shape.shared > of.max_dynamic_shared()) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = check_cluster(of, shape); status != CUDA_SUCCESS) return status;
-  if (!shape.cooperative) return CUDA_SUCCESS;
-  int multiprocessors = 0;
-  (void)of.owner().owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
-  const std::uint64_t resident =
-      resident_blocks(block_resources_of(of), static_cast<unsigned>(threads), shape.shared);
-  const bool fits = volume(shape.grid) <= resident * static_cast<unsigned>(multiprocessors);
+  if (shape.shared != 0 && shape.shared > launched.max_dynamic_shared())
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = check_cluster(launched, shape)) return error;
+  const bool fits = !shape.cooperative ||
+                    can_be_resident(shape, block_resources_of(launched), launched.owner().owner());
   return fits ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 

@@ -5,11 +5,13 @@
 #include <cstddef>
 
 #include "driver/abi.hpp"
-#include "embedded/kernel/image/module_abi.h"
+#include "driver/abi/module_abi.h"
 
 namespace weir::embedded::model {
 
+class device;
 class function;
+struct block_resources;
 
 // The limits of a block and a multiprocessor of an H200, compute capability 9.0.
 namespace limits {
@@ -65,13 +67,22 @@ struct launch_shape {
 // Returns CUDA_ERROR_INVALID_VALUE for a size of 0 or beyond a limit of grid, block or function.
 // Returns CUDA_ERROR_INVALID_CLUSTER_SIZE as check_cluster(). Returns
 // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE for more blocks than an H200 runs at a time.
-abi::CUresult check_shape(const function& of, launch_shape& shape) noexcept;
+abi::CUresult check_shape(const function& launched, launch_shape& shape) noexcept;
 
 // Checks the cluster only. Returns CUDA_ERROR_INVALID_CLUSTER_SIZE if it is 0 or too large, if it
 // does not divide the grid, or if the function was compiled for another size.
-abi::CUresult check_cluster(const function& of, launch_shape& shape) noexcept;
+abi::CUresult check_cluster(const function& launched, launch_shape& shape) noexcept;
 
-// Returns true if `of` is a multiple of `size` in each dimension.
-bool is_multiple(const weir_extent& of, const weir_extent& size) noexcept;
+// Returns true if the cluster has at most `max_blocks` blocks, divides the grid, and is the
+// compiled one unless that is {0, 0, 0}.
+bool has_valid_cluster(const launch_shape& shape, const weir_extent& compiled_cluster,
+                       unsigned max_blocks) noexcept;
+
+// Returns true if all blocks of the launch can be resident on the device at a time.
+bool can_be_resident(const launch_shape& shape, const block_resources& resources,
+                     const device& target_device) noexcept;
+
+// Returns true if `multiple` is a multiple of `size` in each dimension.
+bool is_multiple(const weir_extent& multiple, const weir_extent& size) noexcept;
 
 }  // namespace weir::embedded::model

@@ -15,10 +15,11 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-const function_settings* library::settings_of(const loaded_module& part,
+const function_settings* library::settings_of(const loaded_module& context_module,
                                               const weir_kernel& kernel) const noexcept {
-  const auto index = static_cast<std::size_t>(&kernel - part.image->kernels().data());
-  return &kernels[index]->settings[static_cast<std::size_t>(part.owner->owner().ordinal())];
+  const auto index = static_cast<std::size_t>(&kernel - context_module.image->kernels().data());
+  return &kernels[index]
+              ->settings[static_cast<std::size_t>(context_module.owner->owner().ordinal())];
 }
 
 namespace libraries {
@@ -41,33 +42,35 @@ CUresult with_code(CUlibrary handle, Body&& body) {
                       [&](library& found) { return found.image ? body(found) : found.load_error; });
 }
 
-CUkernel handle_of(const library_kernel& of) noexcept {
-  return static_cast<CUkernel>(this_process().library_kernels.handle_of(&of));
+CUkernel handle_of(const library_kernel& published) noexcept {
+  return static_cast<CUkernel>(this_process().library_kernels.handle_of(&published));
 }
 
 // Requires the lock. Also removes kernels without a handle.
-void remove_kernels(library& of) noexcept {
+void remove_kernels(library& owner) noexcept {
   auto& table = this_process().library_kernels;
-  for (library_kernel* each : std::exchange(of.kernels, {})) {
-    if (void* const handle = table.handle_of(each); handle != nullptr) table.retire(each, handle);
-    table.recycle(each);
+  for (library_kernel* removed : std::exchange(owner.kernels, {})) {
+    if (void* const handle = table.handle_of(removed); handle != nullptr)
+      table.retire(removed, handle);
+    table.recycle(removed);
   }
 }
 
-void add_kernels(library& to) {
+// Makes an object with default settings for each kernel of the image. Requires the lock.
+void add_kernels(library& owner) {
   process& p = this_process();
-  const std::size_t count = to.image->kernels().size();
+  const std::size_t count = owner.image->kernels().size();
   const auto devices = static_cast<std::size_t>(p.device_count());
-  to.kernels.reserve(count);
+  owner.kernels.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     library_kernel* const created = p.library_kernels.acquire();
-    to.kernels.push_back(created);
-    created->in = &to;
+    owner.kernels.push_back(created);
+    created->owner = &owner;
     created->index = i;
     if (!created->settings) created->settings = std::make_unique<function_settings[]>(devices);
-    for (std::size_t d = 0; d < devices; ++d) created->settings[d].clear();
+    for (std::size_t device = 0; device < devices; ++device) created->settings[device].clear();
   }
-  for (library_kernel* each : to.kernels) p.library_kernels.publish(each);
+  for (library_kernel* created : owner.kernels) p.library_kernels.publish(created);
 }
 
 // Loads a library into a context: with its own image if that is unused, else with an image loaded
@@ -77,15 +80,14 @@ class context_load {
  public:
   // Runs body(library, module) with the lock held, after loading the library into the context.
   template <class Body>
-  CUresult run(CUlibrary handle, context& in, Body&& body) {
+  CUresult run(CUlibrary handle, context& target_context, Body&& body) {
     for (;;) {
       bool lacks_image = false;
       const CUresult status = with_code(handle, [&](library& found) -> CUresult {
-        loaded_module* part = nullptr;
-        if (const CUresult load_status = load_into(found, in, part, lacks_image);
-            load_status != CUDA_SUCCESS)
-          return load_status;
-        return body(found, *part);
+        loaded_module* context_module = nullptr;
+        if (const CUresult error = load_into(found, target_context, context_module, lacks_image))
+          return error;
+        return body(found, *context_module);
       });
       if (!lacks_image) return status;
       std::string diagnostic;
@@ -95,29 +97,32 @@ class context_load {
   }
 
  private:
-  CUresult load_into(library& of, context& in, loaded_module*& part, bool& lacks_image) {
-    if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
-    if (const auto existing = of.modules_by_context.find(&in);
-        existing != of.modules_by_context.end()) {
-      part = existing->second;
+  // Finds or makes the library's module in the context. Sets `lacks_image` if the caller has to
+  // load an image from `copy_` first.
+  CUresult load_into(library& loaded, context& target_context, loaded_module*& context_module,
+                     bool& lacks_image) {
+    if (const CUresult error = target_context.status()) return error;
+    if (const auto existing = loaded.modules_by_context.find(&target_context);
+        existing != loaded.modules_by_context.end()) {
+      context_module = existing->second;
       return CUDA_SUCCESS;
     }
-    if (!of.image_in_use) {
-      image_ = of.image;
+    if (!loaded.image_in_use) {
+      image_ = loaded.image;
     } else if (!image_) {
-      copy_ = of.bytes.duplicate();
+      copy_ = loaded.bytes.duplicate();
       lacks_image = static_cast<bool>(copy_);
       return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    const auto at = of.modules_by_context.emplace(&in, nullptr).first;
+    const auto entry = loaded.modules_by_context.emplace(&target_context, nullptr).first;
     try {
-      at->second = modules::add_library_module(in, image_, of);
+      entry->second = modules::add_library_module(target_context, image_, loaded);
     } catch (...) {
-      of.modules_by_context.erase(at);
+      loaded.modules_by_context.erase(entry);
       throw;
     }
-    of.image_in_use = true;
-    part = at->second;
+    loaded.image_in_use = true;
+    context_module = entry->second;
     return CUDA_SUCCESS;
   }
 
@@ -125,6 +130,7 @@ class context_load {
   std::shared_ptr<const module_image> image_;
 };
 
+// Stores the address and size of a variable; either result may be null.
 CUresult copy_variable_address(const weir_variable* found, CUdeviceptr* address,
                                std::size_t* bytes) noexcept {
   if (found == nullptr) return CUDA_ERROR_NOT_FOUND;
@@ -163,31 +169,33 @@ CUresult load(kernel::image_bytes bytes, CUresult load_error, CUlibrary* out,
 }
 
 CUresult unload(CUlibrary handle) {
-  std::vector<context*> in_use;
+  std::vector<context*> contexts;
   const CUresult status = with_library(handle, [&](library& found) {
-    for (const auto& [in, part] : found.modules_by_context) in_use.push_back(in);
+    for (const auto& [owner_context, context_module] : found.modules_by_context)
+      contexts.push_back(owner_context);
     return CUDA_SUCCESS;
   });
   if (status != CUDA_SUCCESS) return status;
-  for (context* each : in_use) each->wait_for_work();
+  for (context* owner_context : contexts) owner_context->wait_for_work();
   process& p = this_process();
   std::vector<std::shared_ptr<const module_image>> removed_images;
   {
     const std::lock_guard lock{p.modules_mutex};
     library* const found = p.libraries.find(handle);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    in_use.clear();
-    for (const auto& [in, part] : found->modules_by_context) in_use.push_back(in);
+    contexts.clear();
+    for (const auto& [owner_context, context_module] : found->modules_by_context)
+      contexts.push_back(owner_context);
     removed_images.reserve(found->modules_by_context.size() + 1);  // the last call that may throw
     p.libraries.retire(found, handle);
-    for (const auto& [in, part] : std::exchange(found->modules_by_context, {}))
-      removed_images.push_back(modules::remove(*part));
+    for (const auto& [owner_context, context_module] : std::exchange(found->modules_by_context, {}))
+      removed_images.push_back(modules::remove(*context_module));
     removed_images.push_back(std::move(found->image));
     remove_kernels(*found);
     found->bytes = {};
     p.libraries.recycle(found);
   }
-  for (context* each : in_use) each->wait_for_work();  // see modules::unload()
+  for (context* owner_context : contexts) owner_context->wait_for_work();  // see modules::unload()
   return CUDA_SUCCESS;
 }
 
@@ -217,45 +225,47 @@ CUresult list_kernels(CUlibrary handle, std::span<CUkernel> out) {
   });
 }
 
-CUresult get_module(CUlibrary handle, context& in, CUmodule* out) {
-  return context_load{}.run(handle, in, [&](library&, loaded_module& part) {
-    *out = part.handle();
+CUresult get_module(CUlibrary handle, context& target_context, CUmodule* out) {
+  return context_load{}.run(handle, target_context, [&](library&, loaded_module& context_module) {
+    *out = context_module.handle();
     return CUDA_SUCCESS;
   });
 }
 
-CUresult get_variable(CUlibrary handle, context& in, const char* name, CUdeviceptr* address,
-                      std::size_t* bytes) {
-  return context_load{}.run(handle, in, [&](library&, loaded_module& part) {
-    return copy_variable_address(part.image->find_variable(name), address, bytes);
+CUresult get_variable(CUlibrary handle, context& target_context, const char* name,
+                      CUdeviceptr* address, std::size_t* bytes) {
+  return context_load{}.run(handle, target_context, [&](library&, loaded_module& context_module) {
+    return copy_variable_address(context_module.image->find_variable(name), address, bytes);
   });
 }
 
-CUresult get_function(CUkernel handle, context& in, CUfunction* out) {
+CUresult get_function(CUkernel handle, context& target_context, CUfunction* out) {
   kernel_view view;
-  if (const CUresult status = get_kernel_view(handle, view); status != CUDA_SUCCESS) return status;
-  return context_load{}.run(view.in, in, [&](library&, loaded_module& part) -> CUresult {
-    if (this_process().library_kernels.find(handle) != view.kernel)
-      return CUDA_ERROR_INVALID_HANDLE;
-    const weir_kernel& kernel = part.image->kernels()[view.kernel->index];
-    *out = modules::function_of(part, kernel);
-    part.functions.find(&kernel)->second->load();
-    return CUDA_SUCCESS;
-  });
+  if (const CUresult error = get_kernel_view(handle, view)) return error;
+  return context_load{}.run(
+      view.library, target_context, [&](library&, loaded_module& context_module) -> CUresult {
+        if (this_process().library_kernels.find(handle) != view.kernel)
+          return CUDA_ERROR_INVALID_HANDLE;
+        const weir_kernel& kernel = context_module.image->kernels()[view.kernel->index];
+        *out = modules::function_of(context_module, kernel);
+        context_module.functions.find(&kernel)->second->load();
+        return CUDA_SUCCESS;
+      });
 }
 
-CUresult get_managed(CUlibrary handle, context* in, const char* name, CUdeviceptr* address,
-                     std::size_t* bytes) {
-  bool is_anywhere = false;
+CUresult get_managed(CUlibrary handle, context* target_context, const char* name,
+                     CUdeviceptr* address, std::size_t* bytes) {
+  bool is_loaded = false;
   const CUresult status = with_code(handle, [&](library& found) {
-    is_anywhere = found.image_in_use;
+    is_loaded = found.image_in_use;
     const weir_variable* const variable = found.image->find_variable(name);
     return copy_variable_address(
         variable != nullptr && variable->memory == weir_memory_managed ? variable : nullptr,
         address, bytes);
   });
-  if (status != CUDA_SUCCESS || is_anywhere || in == nullptr) return status;
-  return context_load{}.run(handle, *in, [](library&, loaded_module&) { return CUDA_SUCCESS; });
+  if (status != CUDA_SUCCESS || is_loaded || target_context == nullptr) return status;
+  return context_load{}.run(handle, *target_context,
+                            [](library&, loaded_module&) { return CUDA_SUCCESS; });
 }
 
 CUresult get_kernel_view(CUkernel handle, kernel_view& out) {
@@ -263,10 +273,10 @@ CUresult get_kernel_view(CUkernel handle, kernel_view& out) {
   const std::lock_guard lock{p.modules_mutex};
   library_kernel* const found = p.library_kernels.find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  out.image = found->in->image;
+  out.image = found->owner->image;
   out.kernel = found;
   out.image_kernel = &out.image->kernels()[found->index];
-  out.in = static_cast<CUlibrary>(p.libraries.handle_of(found->in));
+  out.library = static_cast<CUlibrary>(p.libraries.handle_of(found->owner));
   return CUDA_SUCCESS;
 }
 

@@ -23,7 +23,7 @@ struct library;
 // A kernel of a library, independent of contexts. Objects are reused together with their settings
 // (handle_table.hpp).
 struct library_kernel {
-  library* in = nullptr;
+  library* owner = nullptr;
   std::size_t index = 0;                          // in the image's kernels
   std::unique_ptr<function_settings[]> settings;  // an element per device
 };
@@ -40,7 +40,7 @@ struct library {
   std::unordered_map<context*, loaded_module*> modules_by_context;
 
   // Returns the settings of a kernel on the device of one of the library's modules.
-  [[nodiscard]] const function_settings* settings_of(const loaded_module& part,
+  [[nodiscard]] const function_settings* settings_of(const loaded_module& context_module,
                                                      const weir_kernel& kernel) const noexcept;
 };
 
@@ -66,14 +66,14 @@ abi::CUresult list_kernels(abi::CUlibrary library, std::span<abi::CUkernel> out)
 
 // Get an object of the library in a context. The first of these calls loads the library into the
 // context.
-abi::CUresult get_module(abi::CUlibrary library, context& in, abi::CUmodule* out);
-abi::CUresult get_variable(abi::CUlibrary library, context& in, const char* name,
+abi::CUresult get_module(abi::CUlibrary library, context& target_context, abi::CUmodule* out);
+abi::CUresult get_variable(abi::CUlibrary library, context& target_context, const char* name,
                            abi::CUdeviceptr* address, std::size_t* bytes);
-abi::CUresult get_function(abi::CUkernel kernel, context& in, abi::CUfunction* out);
+abi::CUresult get_function(abi::CUkernel kernel, context& target_context, abi::CUfunction* out);
 
 // cuLibraryGetManaged: the variable lies in the first context into which the library was loaded, or
-// in `in` if there is none. Without any context the library is not loaded.
-abi::CUresult get_managed(abi::CUlibrary library, context* in, const char* name,
+// in `target_context` if there is none. Without any context the library is not loaded.
+abi::CUresult get_managed(abi::CUlibrary library, context* target_context, const char* name,
                           abi::CUdeviceptr* address, std::size_t* bytes);
 
 // A kernel and its data. Valid while the caller holds the image and the library is not unloaded.
@@ -81,7 +81,7 @@ struct kernel_view {
   std::shared_ptr<const module_image> image;
   library_kernel* kernel = nullptr;
   const weir_kernel* image_kernel = nullptr;
-  abi::CUlibrary in = nullptr;
+  abi::CUlibrary library = nullptr;
 };
 abi::CUresult get_kernel_view(abi::CUkernel kernel, kernel_view& out);
 

@@ -27,26 +27,26 @@ namespace modules {
 namespace {
 
 // Adds a variable to the address map, so that copies, sets and queries find its address.
-void add_variable(loaded_module& in, const weir_variable& variable) {
+void add_variable(loaded_module& owner_module, const weir_variable& variable) {
   if (variable.bytes == 0) return;
-  in.variables.reserve(in.variables.size() + 1);
+  owner_module.variables.reserve(owner_module.variables.size() + 1);
   allocation& record = address_map::instance().add(
       reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes);
   const bool managed = variable.memory == weir_memory_managed;
   record.kind = managed ? memory_kind::managed_variable : memory_kind::variable;
   if (managed) record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
   record.sync_memops.store(managed, std::memory_order_relaxed);
-  record.owner = in.owner;
-  record.memory_device = &in.owner->owner();
+  record.owner_context = owner_module.owner;
+  record.memory_device = &owner_module.owner->owner();
   record.open(variable.bytes);
-  in.variables.push_back(&record);
+  owner_module.variables.push_back(&record);
 }
 
-void remove_variables(loaded_module& of) noexcept {
-  for (allocation* each : std::exchange(of.variables, {})) {
-    (void)each->close();
-    if (each->kind == memory_kind::managed_variable) managed_advice::forget(*each);
-    address_map::instance().remove(*each);
+void remove_variables(loaded_module& removed_module) noexcept {
+  for (allocation* variable : std::exchange(removed_module.variables, {})) {
+    (void)variable->close();
+    if (variable->kind == memory_kind::managed_variable) managed_advice::forget(*variable);
+    address_map::instance().remove(*variable);
   }
 }
 
@@ -61,19 +61,20 @@ std::shared_ptr<const module_image> clear(loaded_module& removed_module) noexcep
     p.functions.recycle(created);
   }
   remove_variables(removed_module);
-  removed_module.from = nullptr;
+  removed_module.owner_library = nullptr;
   return std::move(removed_module.image);
 }
 
 // Requires the lock.
-loaded_module* add(context& in, const std::shared_ptr<const module_image>& image, library* from) {
+loaded_module* add(context& owner_context, const std::shared_ptr<const module_image>& image,
+                   library* owner_library) {
   process& p = this_process();
   loaded_module* const created = p.modules.acquire();
-  created->owner = &in;
-  created->from = from;
+  created->owner = &owner_context;
+  created->owner_library = owner_library;
   created->image = image;
   try {
-    for (const weir_variable& each : image->variables()) add_variable(*created, each);
+    for (const weir_variable& variable : image->variables()) add_variable(*created, variable);
   } catch (...) {
     (void)clear(*created);  // the caller holds the last reference
     p.modules.recycle(created);
@@ -90,7 +91,7 @@ CUresult with_module(CUmodule handle, Body&& body) {
   const std::lock_guard lock{p.modules_mutex};
   loaded_module* const found = p.modules.find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (const CUresult status = found->owner->status(); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = found->owner->status()) return error;
   return body(*found);
 }
 
@@ -105,40 +106,42 @@ CUmoduleLoadingMode loading_mode() noexcept {
   return mode;
 }
 
-CUresult load(context& in, const kernel::image_bytes& bytes, CUmodule* out,
+CUresult load(context& owner_context, const kernel::image_bytes& bytes, CUmodule* out,
               std::string& diagnostic) {
   std::shared_ptr<const module_image> image;
-  if (const CUresult status = module_image::load(bytes, image, diagnostic); status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = module_image::load(bytes, image, diagnostic)) return error;
   const std::lock_guard lock{this_process().modules_mutex};
-  if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
-  *out = add(in, image, nullptr)->handle();
+  if (const CUresult error = owner_context.status()) return error;
+  *out = add(owner_context, image, nullptr)->handle();
   return CUDA_SUCCESS;
 }
 
-loaded_module* add_library_module(context& in, const std::shared_ptr<const module_image>& image,
-                                  library& of) {
-  return add(in, image, &of);
+loaded_module* add_library_module(context& owner_context,
+                                  const std::shared_ptr<const module_image>& image,
+                                  library& owner_library) {
+  return add(owner_context, image, &owner_library);
 }
 
-CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
+CUfunction function_of(loaded_module& owner_module, const weir_kernel& kernel) {
   process& p = this_process();
-  const auto [at, is_new] = in.functions.try_emplace(&kernel, nullptr);
+  const auto [entry, is_new] = owner_module.functions.try_emplace(&kernel, nullptr);
   if (is_new) {
     try {
       function* const created = p.functions.acquire();
       const function_settings* const kernel_settings =
-          in.from != nullptr ? in.from->settings_of(in, kernel) : nullptr;
-      created->open(in, kernel, kernel_settings);
+          owner_module.owner_library != nullptr
+              ? owner_module.owner_library->settings_of(owner_module, kernel)
+              : nullptr;
+      created->open(owner_module, kernel, kernel_settings);
       if (loading_mode() == CU_MODULE_EAGER_LOADING) created->load();
       p.functions.publish(created);
-      at->second = created;
+      entry->second = created;
     } catch (...) {
-      in.functions.erase(at);
+      owner_module.functions.erase(entry);
       throw;
     }
   }
-  return static_cast<CUfunction>(p.functions.handle_of(at->second));
+  return static_cast<CUfunction>(p.functions.handle_of(entry->second));
 }
 
 std::shared_ptr<const module_image> remove(loaded_module& removed_module) noexcept {
@@ -155,7 +158,7 @@ CUresult unload(CUmodule module) {
   context* owner = nullptr;
   const CUresult status = with_module(module, [&](loaded_module& found) {
     owner = found.owner;
-    return found.from != nullptr ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+    return found.owner_library != nullptr ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
   });
   if (status != CUDA_SUCCESS) return status;
   owner->wait_for_work();
@@ -205,9 +208,9 @@ CUresult count_functions(CUmodule module, unsigned* out) {
 
 CUresult list_functions(CUmodule module, std::span<CUfunction> out) {
   return with_module(module, [&](loaded_module& found) {
-    const std::span<const weir_kernel> all = found.image->kernels();
-    const std::size_t count = std::min(all.size(), out.size());
-    for (std::size_t i = 0; i < count; ++i) out[i] = function_of(found, all[i]);
+    const std::span<const weir_kernel> kernels = found.image->kernels();
+    const std::size_t count = std::min(kernels.size(), out.size());
+    for (std::size_t i = 0; i < count; ++i) out[i] = function_of(found, kernels[i]);
     return CUDA_SUCCESS;
   });
 }
@@ -215,12 +218,13 @@ CUresult list_functions(CUmodule module, std::span<CUfunction> out) {
 void release_context(context& closed) noexcept {
   process& p = this_process();
   { const std::lock_guard calls_in_flight{p.modules_mutex}; }
-  p.modules.for_each([&](loaded_module& each) {
+  p.modules.for_each([&](loaded_module& candidate) {
     std::shared_ptr<const module_image> image;
     const std::lock_guard lock{p.modules_mutex};
-    if (p.modules.handle_of(&each) == nullptr || each.owner != &closed) return;
-    if (each.from != nullptr) each.from->modules_by_context.erase(&closed);
-    image = remove(each);
+    if (p.modules.handle_of(&candidate) == nullptr || candidate.owner != &closed) return;
+    if (candidate.owner_library != nullptr)
+      candidate.owner_library->modules_by_context.erase(&closed);
+    image = remove(candidate);
   });
 }
 

@@ -21,11 +21,12 @@ class function;
 struct library;
 
 // A module. Objects are reused (handle_table.hpp). The members are guarded by
-// process::modules_mutex, except owner, image and from, which do not change during a lifetime.
+// process::modules_mutex, except owner, image and owner_library, which do not change during a
+// lifetime.
 struct loaded_module {
   context* owner = nullptr;
   std::shared_ptr<const module_image> image;
-  library* from = nullptr;  // its library, which unloads it; null for cuModuleLoad*
+  library* owner_library = nullptr;  // its library, which unloads it; null for cuModuleLoad*
   std::unordered_map<const weir_kernel*, function*> functions;  // the functions that were requested
   std::vector<allocation*> variables;                           // its records in the address map
 
@@ -42,7 +43,7 @@ namespace modules {
 
 // Loads a copy of an image into a context. Its variables become device memory. `diagnostic`
 // receives the reason if the image is rejected.
-abi::CUresult load(context& in, const kernel::image_bytes& bytes, abi::CUmodule* out,
+abi::CUresult load(context& owner_context, const kernel::image_bytes& bytes, abi::CUmodule* out,
                    std::string& diagnostic);
 
 // cuModuleUnload: waits for the work of its context, then invalidates the handles of its functions
@@ -68,9 +69,10 @@ abi::CUresult list_functions(abi::CUmodule module, std::span<abi::CUfunction> ou
 // module from an image; its handle is not returned to the program. function_of() returns the handle
 // of one of its functions. remove() removes an unloaded module, and returns its image, which the
 // caller must release without the lock.
-loaded_module* add_library_module(context& in, const std::shared_ptr<const module_image>& image,
-                                  library& of);
-abi::CUfunction function_of(loaded_module& in, const weir_kernel& kernel);
+loaded_module* add_library_module(context& owner_context,
+                                  const std::shared_ptr<const module_image>& image,
+                                  library& owner_library);
+abi::CUfunction function_of(loaded_module& owner_module, const weir_kernel& kernel);
 [[nodiscard]] std::shared_ptr<const module_image> remove(loaded_module& removed_module) noexcept;
 
 // Unloads all modules of a context whose work is complete.

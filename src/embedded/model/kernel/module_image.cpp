@@ -50,10 +50,10 @@ CUresult load_error(std::string& diagnostic) {
 }
 
 template <class Entry>
-const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& all,
+const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& entries,
                      std::string_view name) noexcept {
-  const auto found = all.find(name);
-  return found != all.end() ? found->second : nullptr;
+  const auto found = entries.find(name);
+  return found != entries.end() ? found->second : nullptr;
 }
 
 // Annotations for the thread sanitizer, which cannot see the host loader's own lock: an image may
@@ -61,11 +61,11 @@ const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& a
 // may hold the loader's lock in a library's constructor.
 #if defined(WEIR_TELL_TSAN)
 char loader;
-void unloads() noexcept { __tsan_release(&loader); }
-void has_loaded() noexcept { __tsan_acquire(&loader); }
+void note_unload() noexcept { __tsan_release(&loader); }
+void note_load() noexcept { __tsan_acquire(&loader); }
 #else
-void unloads() noexcept {}
-void has_loaded() noexcept {}
+void note_unload() noexcept {}
+void note_load() noexcept {}
 #endif
 
 }  // namespace
@@ -73,7 +73,7 @@ void has_loaded() noexcept {}
 CUresult module_image::load(const kernel::image_bytes& bytes,
                             std::shared_ptr<const module_image>& out, std::string& diagnostic) {
   const loaded_object::pointer opened = dlopen(path_of(bytes.fd()).c_str(), RTLD_NOW | RTLD_LOCAL);
-  has_loaded();
+  note_load();
   loaded_object object{opened};
   if (!object) return load_error(diagnostic);
   const auto* const table =
@@ -86,7 +86,7 @@ CUresult module_image::load(const kernel::image_bytes& bytes,
 }
 
 void module_image::unloader::operator()(void* object) const noexcept {
-  unloads();
+  note_unload();
   dlclose(object);
 }
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "driver/abi.hpp"
+#include "driver/abi/module_abi.h"
 #include "embedded/kernel/image/image_bytes.hpp"
-#include "embedded/kernel/image/module_abi.h"
 
 namespace weir::embedded::model {
 

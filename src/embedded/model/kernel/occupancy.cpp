@@ -21,19 +21,19 @@ constexpr Number round_to_unit(Number value, Number unit) noexcept {
 
 // Returns the smallest configurable shared memory size of at least `bytes` bytes.
 std::size_t shared_size_for(std::size_t bytes) noexcept {
-  for (const std::size_t each : limits::shared_sizes) {
-    if (each >= bytes) return each;
+  for (const std::size_t size : limits::shared_sizes) {
+    if (size >= bytes) return size;
   }
   return limits::shared_per_multiprocessor;
 }
 
 // Returns the percentage of shared memory that a function prefers.
-int preferred_carveout(const function& of) noexcept {
-  const int set = of.value_of(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
-  if (set != CU_SHAREDMEM_CARVEOUT_DEFAULT) return set;
-  CUfunc_cache config = of.cache_config();
+int preferred_carveout(const function& launched) noexcept {
+  const int carveout = launched.value_of(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  if (carveout != CU_SHAREDMEM_CARVEOUT_DEFAULT) return carveout;
+  CUfunc_cache config = launched.cache_config();
   if (config == CU_FUNC_CACHE_PREFER_NONE)
-    config = of.owner().cache_config.load(std::memory_order_relaxed);
+    config = launched.owner().cache_config.load(std::memory_order_relaxed);
   switch (config) {
     case CU_FUNC_CACHE_PREFER_L1: return CU_SHAREDMEM_CARVEOUT_MAX_L1;
     case CU_FUNC_CACHE_PREFER_EQUAL: return 50;
@@ -44,15 +44,16 @@ int preferred_carveout(const function& of) noexcept {
 }
 
 // Returns the shared memory of a block, including what the driver reserves.
-std::size_t shared_of_block(const block_resources& of, std::size_t dynamic) noexcept {
-  return round_to_unit(of.static_shared + dynamic + limits::shared_reserved_per_block,
+std::size_t shared_of_block(const block_resources& resources, std::size_t dynamic) noexcept {
+  return round_to_unit(resources.static_shared + dynamic + limits::shared_reserved_per_block,
                        limits::shared_granularity);
 }
 
 // Returns the largest shared memory of a block, including what the driver reserves. A function must
 // opt in to more than the default.
-std::size_t largest_shared(const block_resources& of) noexcept {
-  const bool opted_in = of.static_shared + of.max_dynamic_shared > limits::shared_per_block;
+std::size_t largest_shared(const block_resources& resources) noexcept {
+  const bool opted_in =
+      resources.static_shared + resources.max_dynamic_shared > limits::shared_per_block;
   return (opted_in ? limits::shared_per_block_opt_in : limits::shared_per_block) +
          limits::shared_reserved_per_block;
 }
@@ -61,72 +62,81 @@ unsigned warps_of(unsigned threads) noexcept {
   return (threads + limits::warp_size - 1) / limits::warp_size;
 }
 
-unsigned blocks_by_registers(const block_resources& of, unsigned warps) noexcept {
+// Returns how many blocks the registers allow.
+unsigned blocks_by_registers(const block_resources& resources, unsigned warps) noexcept {
   constexpr unsigned granularity = 256;
   constexpr unsigned partitions = 4;  // each with its own warps and registers
-  const unsigned of_warp = round_to_unit(of.registers * limits::warp_size, granularity);
-  if (of_warp == 0) return limits::blocks_per_multiprocessor;
-  if (of_warp * round_to_unit(warps, partitions) > limits::registers_per_multiprocessor) return 0;
-  const unsigned in_partition = limits::registers_per_multiprocessor / partitions / of_warp;
-  return in_partition * partitions / warps;
+  const unsigned registers_of_warp =
+      round_to_unit(resources.registers * limits::warp_size, granularity);
+  if (registers_of_warp == 0) return limits::blocks_per_multiprocessor;
+  if (registers_of_warp * round_to_unit(warps, partitions) > limits::registers_per_multiprocessor)
+    return 0;
+  const unsigned warps_of_partition =
+      limits::registers_per_multiprocessor / partitions / registers_of_warp;
+  return warps_of_partition * partitions / warps;
 }
 
-unsigned blocks_by_shared(const block_resources& of, std::size_t dynamic) noexcept {
-  const std::size_t each = shared_of_block(of, dynamic);
-  if (dynamic > of.max_dynamic_shared || each > largest_shared(of)) return 0;
-  const std::size_t available = of.shared_memory >= each ? of.shared_memory : shared_size_for(each);
-  return static_cast<unsigned>(available / each);
+// Returns how many blocks the shared memory allows.
+unsigned blocks_by_shared(const block_resources& resources, std::size_t dynamic) noexcept {
+  const std::size_t block_bytes = shared_of_block(resources, dynamic);
+  if (dynamic > resources.max_dynamic_shared || block_bytes > largest_shared(resources)) return 0;
+  const std::size_t available = resources.shared_memory >= block_bytes
+                                    ? resources.shared_memory
+                                    : shared_size_for(block_bytes);
+  return static_cast<unsigned>(available / block_bytes);
 }
 
 }  // namespace
 
-block_resources block_resources_of(const function& of) noexcept {
-  const auto percent = static_cast<std::size_t>(preferred_carveout(of));
-  return {.max_threads = of.kernel().max_threads,
-          .static_shared = of.kernel().static_shared,
-          .max_dynamic_shared = of.max_dynamic_shared(),
+block_resources block_resources_of(const function& launched) noexcept {
+  const auto percent = static_cast<std::size_t>(preferred_carveout(launched));
+  return {.max_threads = launched.kernel().max_threads,
+          .static_shared = launched.kernel().static_shared,
+          .max_dynamic_shared = launched.max_dynamic_shared(),
           .shared_memory = shared_size_for(limits::shared_per_multiprocessor * percent / 100),
           .registers = limits::registers_per_thread};
 }
 
-unsigned resident_blocks(const block_resources& of, unsigned threads,
+unsigned resident_blocks(const block_resources& resources, unsigned threads,
                          std::size_t dynamic_shared) noexcept {
   if (threads == 0 || threads > limits::threads_per_block) return 0;
   const unsigned warps = warps_of(threads);
   return std::min({limits::blocks_per_multiprocessor, limits::warps_per_multiprocessor / warps,
-                   blocks_by_registers(of, warps), blocks_by_shared(of, dynamic_shared)});
+                   blocks_by_registers(resources, warps),
+                   blocks_by_shared(resources, dynamic_shared)});
 }
 
-unsigned resident_clustered_blocks(block_resources of, unsigned threads,
+unsigned resident_clustered_blocks(block_resources resources, unsigned threads,
                                    std::size_t dynamic_shared) noexcept {
-  of.shared_memory = shared_size_for(shared_of_block(of, dynamic_shared));
-  return resident_blocks(of, threads, dynamic_shared);
+  resources.shared_memory = shared_size_for(shared_of_block(resources, dynamic_shared));
+  return resident_blocks(resources, threads, dynamic_shared);
 }
 
-bool find_dynamic_shared(const block_resources& of, unsigned blocks, unsigned threads,
+bool find_dynamic_shared(const block_resources& resources, unsigned blocks, unsigned threads,
                          std::size_t& out) noexcept {
-  if (blocks == 0 || resident_blocks(of, threads, 0) < blocks) return false;
-  const std::size_t maximum = largest_shared(of);
+  if (blocks == 0 || resident_blocks(resources, threads, 0) < blocks) return false;
+  const std::size_t maximum = largest_shared(resources);
   const std::size_t available =
-      blocks == 1 ? maximum : std::max(of.shared_memory, limits::shared_sizes[1]);
-  const std::size_t each = std::min(
+      blocks == 1 ? maximum : std::max(resources.shared_memory, limits::shared_sizes[1]);
+  const std::size_t block_bytes = std::min(
       available / blocks / limits::shared_granularity * limits::shared_granularity, maximum);
-  out = std::min(each > of.static_shared ? each - of.static_shared : 0, of.max_dynamic_shared);
+  out = std::min(block_bytes > resources.static_shared ? block_bytes - resources.static_shared : 0,
+                 resources.max_dynamic_shared);
   return true;
 }
 
-block_choice choose_block(const block_resources& of, CUoccupancyB2DSize shared_of,
+block_choice choose_block(const block_resources& resources, CUoccupancyB2DSize shared_of,
                           std::size_t shared, unsigned largest) {
   constexpr unsigned full = limits::warps_per_multiprocessor * limits::warp_size;
   const unsigned maximum = std::min({largest != 0 ? largest : limits::threads_per_block,
-                                     limits::threads_per_block, of.max_threads});
+                                     limits::threads_per_block, resources.max_threads});
   block_choice best;
-  for (unsigned whole = round_to_unit(maximum, limits::warp_size); whole > 0;
-       whole -= limits::warp_size) {
-    const unsigned threads = std::min(whole, maximum);
+  for (unsigned rounded = round_to_unit(maximum, limits::warp_size); rounded > 0;
+       rounded -= limits::warp_size) {
+    const unsigned threads = std::min(rounded, maximum);
     const std::size_t dynamic =
         shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared;
-    const unsigned blocks = resident_blocks(of, threads, dynamic);
+    const unsigned blocks = resident_blocks(resources, threads, dynamic);
     if (blocks * threads > best.blocks * best.threads) best = {threads, blocks};
     if (best.blocks * best.threads == full) break;
   }

@@ -22,22 +22,22 @@ struct block_resources {
 };
 
 // Call only while holding the function's image.
-[[nodiscard]] block_resources block_resources_of(const function& of) noexcept;
+[[nodiscard]] block_resources block_resources_of(const function& launched) noexcept;
 
 // Returns how many blocks of `threads` threads are resident at a time, or 0. Also counts blocks
 // with more threads than the kernel was compiled for, although they cannot be launched.
-[[nodiscard]] unsigned resident_blocks(const block_resources& of, unsigned threads,
+[[nodiscard]] unsigned resident_blocks(const block_resources& resources, unsigned threads,
                                        std::size_t dynamic_shared) noexcept;
 
 // Like resident_blocks(), for blocks of clusters. Their multiprocessor has only as much shared
 // memory as one block needs.
-[[nodiscard]] unsigned resident_clustered_blocks(block_resources of, unsigned threads,
+[[nodiscard]] unsigned resident_clustered_blocks(block_resources resources, unsigned threads,
                                                  std::size_t dynamic_shared) noexcept;
 
 // Stores the dynamic shared memory that each of `blocks` resident blocks may have, without what the
 // driver reserves. Returns false if they cannot be resident together.
-[[nodiscard]] bool find_dynamic_shared(const block_resources& of, unsigned blocks, unsigned threads,
-                                       std::size_t& out) noexcept;
+[[nodiscard]] bool find_dynamic_shared(const block_resources& resources, unsigned blocks,
+                                       unsigned threads, std::size_t& out) noexcept;
 
 // Chooses the block size with the most resident threads, preferring the larger of equal ones.
 // `shared_of` returns a block's dynamic shared memory by its size; if null, `shared` is used.
@@ -46,7 +46,7 @@ struct block_choice {
   unsigned threads = 0;
   unsigned blocks = 0;
 };
-[[nodiscard]] block_choice choose_block(const block_resources& of,
+[[nodiscard]] block_choice choose_block(const block_resources& resources,
                                         abi::CUoccupancyB2DSize shared_of, std::size_t shared,
                                         unsigned largest);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/address_access.cpp - the access of devices and the host to mapped memory.
+// embedded/model/memory/address_access.cpp - the access of devices and the host to mapped memory.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -17,35 +17,31 @@ using namespace abi;
 
 namespace {
 
-bool is_same(const CUmemLocation& one, const CUmemLocation& other) {
-  return one.type == other.type && one.id == other.id;
-}
-
 CUmemAccess_flags access_of(const mapping& target_mapping, const CUmemLocation& accessor) {
   // As on an H200, the host's access is reported as that of the device.
   if (accessor.type == CU_MEM_LOCATION_TYPE_HOST)
     return target_mapping.record->access.load(std::memory_order_relaxed);
-  for (const CUmemAccessDesc& each : target_mapping.access) {
-    if (is_same(each.location, accessor)) return each.flags;
+  for (const CUmemAccessDesc& desc : target_mapping.access) {
+    if (same_location(desc.location, accessor)) return desc.flags;
   }
   return CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
 // Sets the access of a location. Streams get the highest access of any device.
 void grant(mapping& target_mapping, const CUmemAccessDesc& requested) {
-  std::erase_if(target_mapping.access, [&](const CUmemAccessDesc& each) {
-    return is_same(each.location, requested.location);
+  std::erase_if(target_mapping.access, [&](const CUmemAccessDesc& desc) {
+    return same_location(desc.location, requested.location);
   });
   target_mapping.access.push_back(requested);
   CUmemAccess_flags maximum = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  for (const CUmemAccessDesc& each : target_mapping.access) {
-    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) maximum = std::max(maximum, each.flags);
+  for (const CUmemAccessDesc& desc : target_mapping.access) {
+    if (desc.location.type == CU_MEM_LOCATION_TYPE_DEVICE) maximum = std::max(maximum, desc.flags);
   }
   target_mapping.record->access.store(maximum, std::memory_order_relaxed);
 }
 
-// Returns an error if a location cannot get this access to memory at location `memory`.
-CUresult check(const CUmemAccessDesc& requested, const CUmemLocation& memory) {
+// Returns an error if a location cannot get this access to memory at a location.
+CUresult check_access(const CUmemAccessDesc& requested, const CUmemLocation& memory_location) {
   switch (requested.flags) {
     case CU_MEM_ACCESS_FLAGS_PROT_NONE:
     case CU_MEM_ACCESS_FLAGS_PROT_READ:
@@ -59,7 +55,8 @@ CUresult check(const CUmemAccessDesc& requested, const CUmemLocation& memory) {
                  : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return memory.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+      return memory_location.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_NOT_SUPPORTED
+                                                                 : CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
     case CU_MEM_LOCATION_TYPE_INVALID: break;
   }
@@ -81,32 +78,32 @@ bool is_queryable(const CUmemLocation& accessor) {
 
 CUresult set_access(std::uintptr_t address, std::size_t bytes,
                     std::span<const CUmemAccessDesc> requested) {
-  reservations& everything = all();
-  const std::lock_guard lock{everything.mutex};
-  const auto containing_range = find_containing(everything.ranges, address);
-  if (!is_valid_range(address, bytes) || containing_range == everything.ranges.end())
+  reservations& reserved = all_reservations();
+  const std::lock_guard lock{reserved.mutex};
+  const auto containing_range = find_containing(reserved.ranges, address);
+  if (!is_valid_range(address, bytes) || containing_range == reserved.ranges.end())
     return CUDA_ERROR_INVALID_VALUE;
   const mappings covered = mappings_in(containing_range->second, address, bytes);
   if (!covered.whole || !covered.gapless) return CUDA_ERROR_INVALID_VALUE;
-  for (const auto& [start, each] : covered) {
+  for (const auto& [start, mapping] : covered) {
     for (const CUmemAccessDesc& desc : requested) {
-      const CUresult status = check(desc, each.memory->properties.location);
+      const CUresult status = check_access(desc, mapping.memory->properties.location);
       if (status != CUDA_SUCCESS) return status;
     }
   }
-  for (auto& [start, each] : covered) {
+  for (auto& [start, mapping] : covered) {
     // The last call that may throw for this mapping.
-    each.access.reserve(each.access.size() + requested.size());
-    for (const CUmemAccessDesc& desc : requested) grant(each, desc);
+    mapping.access.reserve(mapping.access.size() + requested.size());
+    for (const CUmemAccessDesc& desc : requested) grant(mapping, desc);
   }
   return CUDA_SUCCESS;
 }
 
 CUresult get_access(std::uintptr_t address, const CUmemLocation& accessor, CUmemAccess_flags& out) {
   if (!is_queryable(accessor)) return CUDA_ERROR_INVALID_DEVICE;
-  reservations& everything = all();
-  const std::shared_lock lock{everything.mutex};
-  if (const mapping* const found = mapping_at(everything.ranges, address)) {
+  reservations& reserved = all_reservations();
+  const std::shared_lock lock{reserved.mutex};
+  if (const mapping* const found = mapping_at(reserved.ranges, address)) {
     out = access_of(*found, accessor);
     return CUDA_SUCCESS;
   }
@@ -118,14 +115,14 @@ CUresult get_access(std::uintptr_t address, const CUmemLocation& accessor, CUmem
 
 bool allows(int device, std::uintptr_t address, std::size_t bytes, CUmemAccess_flags requested) {
   const CUmemLocation accessor{CU_MEM_LOCATION_TYPE_DEVICE, device};
-  reservations& everything = all();
-  const std::shared_lock lock{everything.mutex};
-  const auto containing_range = find_containing(everything.ranges, address);
-  if (containing_range == everything.ranges.end()) return false;
+  reservations& reserved = all_reservations();
+  const std::shared_lock lock{reserved.mutex};
+  const auto containing_range = find_containing(reserved.ranges, address);
+  if (containing_range == reserved.ranges.end()) return false;
   const auto& mapped = containing_range->second.mapped;
-  for (auto each = find_containing(mapped, address);
-       each != mapped.end() && each->first < address + bytes; ++each) {
-    if ((access_of(each->second, accessor) & requested) != requested) return false;
+  for (auto entry = find_containing(mapped, address);
+       entry != mapped.end() && entry->first < address + bytes; ++entry) {
+    if ((access_of(entry->second, accessor) & requested) != requested) return false;
   }
   return true;
 }

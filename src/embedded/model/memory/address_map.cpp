@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/address_map.cpp - the ordered map; the threads' caches are in the header.
+// embedded/model/memory/address_map.cpp - the ordered map; the threads' caches are in the header.
 #include "embedded/model/memory/address_map.hpp"
 
 #include <atomic>
@@ -23,7 +23,7 @@ allocation& address_map::add(std::uintptr_t base, std::size_t extent) {
 
 allocation& address_map::add_for_graph(graph_block& block) {
   const std::lock_guard lock{mutex_};
-  allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.at), block.extent);
+  allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.start), block.extent);
   record.kind = memory_kind::graph;
   record.memory_device = &block.memory_device;
   record.graph_bytes = block.bytes;
@@ -35,15 +35,15 @@ allocation& address_map::add_for_graph(graph_block& block) {
 allocation* address_map::find_graph_memory(std::uintptr_t address, std::size_t bytes) noexcept {
   const address_map& map = instance();
   const std::shared_lock lock{map.mutex_};
-  auto next = map.by_base_.upper_bound(address);
-  if (next == map.by_base_.begin()) return nullptr;
+  auto next = map.records_by_base_.upper_bound(address);
+  if (next == map.records_by_base_.begin()) return nullptr;
   allocation* const before = std::prev(next)->second;
   const std::size_t offset = address - before->start();
   return offset <= before->graph_bytes && bytes <= before->graph_bytes - offset ? before : nullptr;
 }
 
 allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
-  while (allocation* stale = overlapping(base, extent)) {
+  while (allocation* stale = find_overlapping(base, extent)) {
     (void)stale->close();
     erase(*stale);
   }
@@ -53,7 +53,7 @@ allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
 allocation* address_map::add_registration(std::uintptr_t base, std::size_t extent,
                                           memory_kind& conflict) {
   const std::lock_guard lock{mutex_};
-  if (const allocation* overlap = overlapping(base, extent)) {
+  if (const allocation* overlap = find_overlapping(base, extent)) {
     conflict = overlap->kind;
     return nullptr;
   }
@@ -63,8 +63,8 @@ allocation* address_map::add_registration(std::uintptr_t base, std::size_t exten
 allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned long long id,
                                std::size_t* bytes) noexcept {
   const std::lock_guard lock{mutex_};
-  const auto found = by_base_.find(start);
-  if (found == by_base_.end() || found->second->kind != kind) return nullptr;
+  const auto found = records_by_base_.find(start);
+  if (found == records_by_base_.end() || found->second->kind != kind) return nullptr;
   if (id != 0 && found->second->id != id) return nullptr;
   const std::size_t closed_bytes = found->second->close();
   if (bytes != nullptr) *bytes = closed_bytes;
@@ -74,28 +74,28 @@ allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned 
 void address_map::remove(allocation& record) noexcept {
   const std::lock_guard lock{mutex_};
   // add() may already have removed a closed registration, when the driver got its memory.
-  const auto found = by_base_.find(record.start());
-  if (found != by_base_.end() && found->second == &record) erase(record);
+  const auto found = records_by_base_.find(record.start());
+  if (found != records_by_base_.end() && found->second == &record) erase(record);
 }
 
-allocation* address_map::overlapping(std::uintptr_t first_address,
-                                     std::size_t bytes) const noexcept {
-  auto next = by_base_.lower_bound(first_address);
-  if (next != by_base_.end() && next->first - first_address < bytes) return next->second;
-  if (next == by_base_.begin()) return nullptr;
+allocation* address_map::find_overlapping(std::uintptr_t address,
+                                          std::size_t bytes) const noexcept {
+  auto next = records_by_base_.lower_bound(address);
+  if (next != records_by_base_.end() && next->first - address < bytes) return next->second;
+  if (next == records_by_base_.begin()) return nullptr;
   allocation* before = std::prev(next)->second;
-  return first_address - before->start() < before->extent ? before : nullptr;
+  return address - before->start() < before->extent ? before : nullptr;
 }
 
 allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
-  if (free_.empty()) {
+  if (free_records_.empty()) {
     allocation* created = &records_.emplace_back();
-    if (free_.capacity() < records_.size()) free_.reserve(2 * records_.size());
-    free_.push_back(created);
+    if (free_records_.capacity() < records_.size()) free_records_.reserve(2 * records_.size());
+    free_records_.push_back(created);
   }
-  allocation& record = *free_.back();
-  by_base_.emplace(base, &record);  // the last call that may throw
-  free_.pop_back();
+  allocation& record = *free_records_.back();
+  records_by_base_.emplace(base, &record);  // the last call that may throw
+  free_records_.pop_back();
   record.move_to(base);
   record.extent = extent;
   record.id = next_id();
@@ -104,11 +104,11 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.flags = 0;
   record.on_host = false;
   record.handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
-  record.owner = nullptr;
+  record.owner_context = nullptr;
   record.memory_device = nullptr;
   record.pool = nullptr;
   record.block = nullptr;
-  record.elements = nullptr;
+  record.owning_array = nullptr;
   record.graph_bytes = 0;
   record.backing_block.store(nullptr, std::memory_order_relaxed);
   record.store = nullptr;
@@ -117,18 +117,17 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
 }
 
 void address_map::erase(allocation& record) noexcept {
-  by_base_.erase(record.start());
-  free_.push_back(&record);  // capacity was reserved when the record was made
+  records_by_base_.erase(record.start());
+  free_records_.push_back(&record);  // capacity was reserved when the record was made
 }
 
 bool address_map::is_fully_mapped(std::uintptr_t address, std::size_t bytes,
                                   abi::CUmemAccess_flags requested) noexcept {
   for (;;) {
-    const allocation* found_allocation = find(address);
-    if (found_allocation == nullptr || found_allocation->kind != memory_kind::mapped ||
-        !found_allocation->allows(requested))
+    const allocation* found = find(address);
+    if (found == nullptr || found->kind != memory_kind::mapped || !found->allows(requested))
       return false;
-    const std::size_t rest = found_allocation->start() + found_allocation->extent - address;
+    const std::size_t rest = found->start() + found->extent - address;
     if (bytes <= rest) return true;
     address += rest;
     bytes -= rest;
@@ -142,20 +141,20 @@ unsigned long long address_map::next_id() noexcept {
 
 allocation* address_map::look_up(std::uintptr_t address) const noexcept {
   const std::shared_lock lock{mutex_};
-  auto next = by_base_.upper_bound(address);
-  if (next == by_base_.begin()) return nullptr;
+  auto next = records_by_base_.upper_bound(address);
+  if (next == records_by_base_.begin()) return nullptr;
   allocation* before = std::prev(next)->second;
   return before->holds(address) ? before : nullptr;
 }
 
-std::size_t address_map::owned_by(const context& owner, std::uintptr_t& first_address,
-                                  std::span<allocation*> out) const noexcept {
+std::size_t address_map::list_owned_by(const context& owner, std::uintptr_t& first_address,
+                                       std::span<allocation*> out) const noexcept {
   const std::shared_lock lock{mutex_};
   std::size_t count = 0;
-  for (auto next = by_base_.lower_bound(first_address);
-       next != by_base_.end() && count < out.size(); ++next) {
+  for (auto next = records_by_base_.lower_bound(first_address);
+       next != records_by_base_.end() && count < out.size(); ++next) {
     const auto [base, record] = *next;
-    if (record->owner == &owner && record->holds(base)) out[count++] = record;
+    if (record->owner_context == &owner && record->holds(base)) out[count++] = record;
     first_address = base + 1;
   }
   return count;

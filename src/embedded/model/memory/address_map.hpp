@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/address_map.hpp - finds the allocation that contains an address.
+// embedded/model/memory/address_map.hpp - finds the allocation that contains an address.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class address_map {
       return instance().look_up(address);
     allocation_cache& recent = thread->recent_allocations;
     if (recent.last != nullptr && recent.last->holds(address)) return recent.last;
-    allocation*& cached = recent.at(address);
+    allocation*& cached = recent.slot_for(address);
     if (cached == nullptr || !cached->holds(address)) {
       allocation* found = instance().look_up(address);
       if (found == nullptr) return nullptr;
@@ -43,6 +43,7 @@ class address_map {
     return recent.last = cached;
   }
 
+  // Returns the map of the process.
   static address_map& instance() noexcept;
 
   // Adds a record with a new ID for `extent` bytes of driver memory at `base`. The record is not
@@ -82,23 +83,24 @@ class address_map {
 
   // Stores the next live allocations of a context from address `first_address` on, and moves
   // `first_address` past them. Returns their number, which is less than out.size() only at the end.
-  [[nodiscard]] std::size_t owned_by(const context& owner, std::uintptr_t& first_address,
-                                     std::span<allocation*> out) const noexcept;
+  [[nodiscard]] std::size_t list_owned_by(const context& owner, std::uintptr_t& first_address,
+                                          std::span<allocation*> out) const noexcept;
 
  private:
   [[nodiscard]] allocation* look_up(std::uintptr_t address) const noexcept;
 
   // Require the lock.
-  [[nodiscard]] allocation* overlapping(std::uintptr_t first_address,
-                                        std::size_t bytes) const noexcept;
+  [[nodiscard]] allocation* find_overlapping(std::uintptr_t address,
+                                             std::size_t bytes) const noexcept;
+  // Removes overlapping records, then adds one.
   allocation& replace(std::uintptr_t base, std::size_t extent);
   allocation& insert(std::uintptr_t base, std::size_t extent);
   void erase(allocation& record) noexcept;
 
   mutable std::shared_mutex mutex_;
-  std::map<std::uintptr_t, allocation*> by_base_;
+  std::map<std::uintptr_t, allocation*> records_by_base_;
   std::deque<allocation> records_;  // a deque, so that records do not move
-  std::vector<allocation*> free_;
+  std::vector<allocation*> free_records_;
 };
 
 }  // namespace weir::embedded::model

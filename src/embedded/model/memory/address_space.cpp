@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/address_space.cpp - reserves inaccessible ranges, and maps memory over them.
+// embedded/model/memory/address_space.cpp - reserves inaccessible ranges, and maps memory over
+// them.
 #include "embedded/model/memory/address_space.hpp"
 
 #include <sys/mman.h>
@@ -30,9 +31,9 @@ bool is_aligned(std::uintptr_t value) { return value % granularity == 0; }
 // Allocates a map node in advance, before steps that would have to be undone.
 template <class Map>
 typename Map::node_type make_node(std::uintptr_t key, typename Map::mapped_type value) {
-  Map one;
-  one.emplace(key, std::move(value));
-  return one.extract(one.begin());
+  Map map;
+  map.emplace(key, std::move(value));
+  return map.extract(map.begin());
 }
 
 // Gets addresses from the system without access to them. Returns null if there are none.
@@ -70,20 +71,21 @@ std::uintptr_t reserve_aligned(std::size_t bytes, std::size_t alignment) noexcep
 }
 
 // Adds a mapping to the address map, without access for streams.
-void add_record(const range& containing_range, std::uintptr_t around_start, mapping& target_mapping,
+void add_record(const range& containing_range, std::uintptr_t range_start, mapping& target_mapping,
                 std::uintptr_t start) {
   process& p = this_process();
-  const CUmemLocation& where = target_mapping.memory->properties.location;
-  const bool on_host = where.type != CU_MEM_LOCATION_TYPE_DEVICE;
-  target_mapping.record = &address_map::instance().add(start, target_mapping.bytes);
-  target_mapping.record->kind = memory_kind::mapped;
-  target_mapping.record->on_host = on_host;
-  target_mapping.record->memory_device = p.find_device(on_host ? 0 : where.id);
-  target_mapping.record->handle_types = target_mapping.memory->properties.requestedHandleTypes;
-  target_mapping.record->range_start = around_start;
-  target_mapping.record->range_bytes = containing_range.bytes;
-  target_mapping.record->access.store(CU_MEM_ACCESS_FLAGS_PROT_NONE, std::memory_order_relaxed);
-  target_mapping.record->open(target_mapping.bytes);
+  const CUmemLocation& location = target_mapping.memory->properties.location;
+  const bool on_host = location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+  allocation& record = address_map::instance().add(start, target_mapping.bytes);
+  record.kind = memory_kind::mapped;
+  record.on_host = on_host;
+  record.memory_device = p.find_device(on_host ? 0 : location.id);
+  record.handle_types = target_mapping.memory->properties.requestedHandleTypes;
+  record.range_start = range_start;
+  record.range_bytes = containing_range.bytes;
+  record.access.store(CU_MEM_ACCESS_FLAGS_PROT_NONE, std::memory_order_relaxed);
+  target_mapping.record = &record;
+  record.open(target_mapping.bytes);
 }
 
 void remove_record(mapping& target_mapping) noexcept {
@@ -105,10 +107,10 @@ CUresult map_whole(ranges_by_start& ranges, std::uintptr_t start_address, std::s
   if (covered.first != covered.last || !covered.whole) return CUDA_ERROR_INVALID_VALUE;
   add_record(containing_range->second, containing_range->first, node.mapped(),
              start_address);  // the last call that may throw
-  auto* const there_now = reinterpret_cast<void*>(start_address);
-  if (!memory.pages.map_at(there_now)) {
+  auto* const mapped_address = reinterpret_cast<void*>(start_address);
+  if (!memory.pages.map_at(mapped_address)) {
     remove_record(node.mapped());
-    reserve_pages(bytes, there_now, MAP_FIXED);  // keeps the addresses reserved
+    reserve_pages(bytes, mapped_address, MAP_FIXED);  // keeps the addresses reserved
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   containing_range->second.mapped.insert(std::move(node));
@@ -123,51 +125,51 @@ CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t hint,
   if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
   alignment = std::max(alignment, granularity);
   if (hint % alignment != 0) return CUDA_ERROR_INVALID_VALUE;
-  reservations& everything = all();
-  const std::lock_guard lock{everything.mutex};
+  reservations& reserved = all_reservations();
+  const std::lock_guard lock{reserved.mutex};
   auto node = make_node<ranges_by_start>(0, {bytes, {}});
   std::uintptr_t start = hint != 0 ? reserve_at_hint(bytes, hint) : 0;
   if (start == 0) start = reserve_aligned(bytes, alignment);
   if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   node.key() = start;
-  everything.ranges.insert(std::move(node));
+  reserved.ranges.insert(std::move(node));
   out = start;
   return CUDA_SUCCESS;
 }
 
 CUresult free(std::uintptr_t start, std::size_t bytes) {
-  reservations& everything = all();
+  reservations& reserved = all_reservations();
   {
-    const std::lock_guard lock{everything.mutex};
-    const auto found = everything.ranges.find(start);
-    if (found == everything.ranges.end() || found->second.bytes != bytes ||
+    const std::lock_guard lock{reserved.mutex};
+    const auto found = reserved.ranges.find(start);
+    if (found == reserved.ranges.end() || found->second.bytes != bytes ||
         !found->second.mapped.empty()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    everything.ranges.erase(found);
+    reserved.ranges.erase(found);
   }
   unmap_when_idle(reinterpret_cast<void*>(start), bytes);
   return CUDA_SUCCESS;
 }
 
 bool is_reserved(std::uintptr_t address) {
-  reservations& everything = all();
-  const std::shared_lock lock{everything.mutex};
-  return find_containing(everything.ranges, address) != everything.ranges.end();
+  reservations& reserved = all_reservations();
+  const std::shared_lock lock{reserved.mutex};
+  return find_containing(reserved.ranges, address) != reserved.ranges.end();
 }
 
 CUresult map(std::uintptr_t start_address, std::size_t bytes, std::size_t offset,
              CUmemGenericAllocationHandle memory) {
   if (start_address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  reservations& everything = all();
-  const std::lock_guard lock{everything.mutex};
+  reservations& reserved = all_reservations();
+  const std::lock_guard lock{reserved.mutex};
   auto node = make_node<decltype(range::mapped)>(start_address, {.bytes = bytes});
   physical_memory* const used = physical::acquire_mapping(memory);
   if (used == nullptr) return CUDA_ERROR_INVALID_VALUE;
   node.mapped().memory = used;
   CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
   try {
-    status = map_whole(everything.ranges, start_address, bytes, offset, node);
+    status = map_whole(reserved.ranges, start_address, bytes, offset, node);
   } catch (const std::bad_alloc&) {
     // No memory for the records; nothing is mapped.
   }
@@ -177,26 +179,26 @@ CUresult map(std::uintptr_t start_address, std::size_t bytes, std::size_t offset
 
 CUresult unmap(std::uintptr_t start_address, std::size_t bytes) {
   if (!is_valid_range(start_address, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  reservations& everything = all();
-  const std::lock_guard lock{everything.mutex};
-  const auto containing_range = find_containing(everything.ranges, start_address);
-  if (containing_range == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
+  reservations& reserved = all_reservations();
+  const std::lock_guard lock{reserved.mutex};
+  const auto containing_range = find_containing(reserved.ranges, start_address);
+  if (containing_range == reserved.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
   auto& mapped = containing_range->second.mapped;
   const mappings covered = mappings_in(containing_range->second, start_address, bytes);
   if (!covered.whole) return CUDA_ERROR_INVALID_VALUE;
-  for (auto& [start, each] : covered) {
-    remove_record(each);
-    unmap_pages(start, each.bytes);
-    physical::release_mapping(*each.memory);
+  for (auto& [start, unmapped] : covered) {
+    remove_record(unmapped);
+    unmap_pages(start, unmapped.bytes);
+    physical::release_mapping(*unmapped.memory);
   }
   mapped.erase(covered.first, covered.last);
   return CUDA_SUCCESS;
 }
 
 CUresult retain(std::uintptr_t start_address, CUmemGenericAllocationHandle* out) {
-  reservations& everything = all();
-  const std::shared_lock lock{everything.mutex};
-  const mapping* const found = mapping_at(everything.ranges, start_address);
+  reservations& reserved = all_reservations();
+  const std::shared_lock lock{reserved.mutex};
+  const mapping* const found = mapping_at(reserved.ranges, start_address);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = physical::retain(*found->memory);
   return CUDA_SUCCESS;

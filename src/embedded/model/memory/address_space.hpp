@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/address_space.hpp - address ranges reserved by the program, and mappings in them.
+// embedded/model/memory/address_space.hpp - address ranges reserved by the program, and mappings in
+// them.
 #pragma once
 
 #include <cstddef>

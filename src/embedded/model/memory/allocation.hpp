@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/allocation.hpp - a piece of memory known to the driver: address, kind and owner.
+// embedded/model/memory/allocation.hpp - a piece of memory known to the driver: address, kind and
+// owner.
 #pragma once
 
 #include <atomic>
@@ -59,13 +60,13 @@ struct allocation {
   // How it may be exported.
   abi::CUmemAllocationHandleType handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
   // Null for pooled memory, which belongs to its pool, and for mapped memory.
-  context* owner = nullptr;
+  context* owner_context = nullptr;
   device* memory_device = nullptr;  // the device whose memory it is
   memory_pool* pool = nullptr;      // pooled memory only
   pool_block* block = nullptr;      // pooled memory only; guarded by the pool's lock
   std::uintptr_t range_start = 0;   // mapped memory only: the reserved range that contains it
   std::size_t range_bytes = 0;
-  array* elements = nullptr;  // array memory only
+  array* owning_array = nullptr;  // array memory only
   // Graph memory only: its size, live or not; guarded by the map's lock.
   std::size_t graph_bytes = 0;
   std::atomic<graph_block*> backing_block{nullptr};  // graph memory only
@@ -78,10 +79,10 @@ struct allocation {
   // was reused. The values belong to one lifetime: open() stores the bytes after the generation and
   // base, and a later base follows a later generation.
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
-    const std::uint32_t now = generation.load(std::memory_order_acquire);
+    const std::uint32_t first_generation = generation.load(std::memory_order_acquire);
     const std::size_t live = bytes.load(std::memory_order_acquire);
     const std::uintptr_t start = base.load(std::memory_order_acquire);
-    return address - start < live && generation.load(std::memory_order_relaxed) == now;
+    return address - start < live && generation.load(std::memory_order_relaxed) == first_generation;
   }
 
   // Returns true if the allocation contains `count` bytes from an address, which it must contain.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/allocation_cache.hpp - a thread's cache of recently found allocations.
+// embedded/model/memory/allocation_cache.hpp - a thread's cache of recently found allocations.
 #pragma once
 
 #include <array>
@@ -8,14 +8,14 @@
 
 namespace weir::embedded::model {
 
-class allocation;
+struct allocation;
 
 // Records are never freed, but may be reused for other allocations. A caller must check that a
 // cached record holds the address.
 struct allocation_cache {
   // Blocks are at least 512 bytes apart; the multiplication spreads regular distances over the
   // entries.
-  [[nodiscard]] allocation*& at(std::uintptr_t address) noexcept {
+  [[nodiscard]] allocation*& slot_for(std::uintptr_t address) noexcept {
     return by_address[static_cast<std::size_t>((address >> 9) * 0x9e37'79b9'7f4a'7c15u >> 58)];
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/allocation_removal.hpp - hides an allocation while work that uses it is awaited.
+// embedded/model/memory/allocation_removal.hpp - hides an allocation while work that uses it is
+// awaited.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ class allocation_removal {
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
-  [[nodiscard]] context& owner() const noexcept { return *record_->owner; }
+  [[nodiscard]] context& owner_context() const noexcept { return *record_->owner_context; }
 
   // Ends it permanently. The caller removes the record from the map.
   [[nodiscard]] allocation& commit() noexcept { return *std::exchange(record_, nullptr); }

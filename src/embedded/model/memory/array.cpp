@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/array.cpp - creates and destroys arrays.
+// embedded/model/memory/array.cpp - creates and destroys arrays.
 #include "embedded/model/memory/array.hpp"
 
 #include "embedded/model/core/context.hpp"
@@ -25,21 +25,14 @@ namespace {
 
 // Computes the array's layout in bytes. Returns false on overflow.
 bool lay_out(const CUDA_ARRAY3D_DESCRIPTOR& requested, array& out) noexcept {
-  out.array_descriptor = requested;
-  out.element = traits_of(requested.Format).channel_bytes * requested.NumChannels;
+  out.descriptor = requested;
+  out.element_bytes = traits_of(requested.Format).channel_bytes * requested.NumChannels;
   out.rows = requested.Height != 0 ? requested.Height : 1;
   out.slices = requested.Depth != 0 ? requested.Depth : 1;
   std::size_t bytes = 0;
-  return !__builtin_mul_overflow(requested.Width, out.element, &out.row) &&
-         !__builtin_mul_overflow(out.row, out.rows, &bytes) &&
+  return !__builtin_mul_overflow(requested.Width, out.element_bytes, &out.row_bytes) &&
+         !__builtin_mul_overflow(out.row_bytes, out.rows, &bytes) &&
          !__builtin_mul_overflow(bytes, out.slices, &bytes);
-}
-
-backing allocate(std::size_t extent, device& source_device) noexcept {
-  backing block = backing::allocate(extent, &source_device);
-  if (block) return block;
-  pool_registry::release_all_idle(source_device, nullptr);
-  return backing::allocate(extent, &source_device);
 }
 
 }  // namespace
@@ -47,12 +40,11 @@ backing allocate(std::size_t extent, device& source_device) noexcept {
 array* find(CUarray handle) noexcept { return this_process().arrays.find(handle); }
 
 CUresult create(context& owner_context, const CUDA_ARRAY3D_DESCRIPTOR& requested, CUarray* out) {
-  if (const CUresult status = check_array(owner_context.owner(), requested); status != CUDA_SUCCESS)
-    return status;
+  if (const CUresult error = check_array(owner_context.owner(), requested)) return error;
   array shape;
   if (!lay_out(requested, shape)) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t extent = backing::extent_of(shape.bytes());
-  backing block = allocate(extent, owner_context.owner());
+  backing block = pool_registry::allocate_backing(extent, owner_context.owner());
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
 
   auto& table = this_process().arrays;
@@ -66,9 +58,9 @@ CUresult create(context& owner_context, const CUDA_ARRAY3D_DESCRIPTOR& requested
   }
   *created = shape;
   shape.memory->kind = memory_kind::array;
-  shape.memory->owner = &owner_context;
+  shape.memory->owner_context = &owner_context;
   shape.memory->memory_device = &owner_context.owner();
-  shape.memory->elements = created;
+  shape.memory->owning_array = created;
   block.release();
   *out = static_cast<CUarray>(table.publish(created));
   shape.memory->open(shape.bytes());
@@ -80,21 +72,21 @@ CUresult destroy(CUarray handle) {
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   allocation_removal removed{found->memory->start(), memory_kind::array};
   if (!removed) return CUDA_ERROR_INVALID_HANDLE;
-  removed.owner().synchronize();
+  removed.owner_context().synchronize();
   release(removed.commit());
   return CUDA_SUCCESS;
 }
 
 void release(allocation& record) noexcept {
-  array* const removed = record.elements;
-  auto* const at = reinterpret_cast<void*>(record.start());
+  array* const removed = record.owning_array;
+  auto* const address = reinterpret_cast<void*>(record.start());
   const std::size_t extent = record.extent;
   device* const source_device = record.memory_device;
   auto& table = this_process().arrays;
   table.retire(removed,
                table.handle_of(removed));  // the thread that closed the record owns the array
   address_map::instance().remove(record);
-  backing::deallocate(at, extent, source_device);
+  backing::deallocate(address, extent, source_device);
   table.recycle(removed);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/array.hpp - arrays: memory of a device that is addressed by element, row and slice.
+// embedded/model/memory/array.hpp - arrays: memory of a device that is addressed by element, row
+// and slice.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +19,14 @@ class context;
 // Objects are reused (handle_table.hpp). The members do not change during the lifetime of the
 // array.
 struct array {
-  abi::CUDA_ARRAY3D_DESCRIPTOR array_descriptor{};  // as the program gave it; a missing extent is 0
-  std::size_t element = 0;                          // bytes: the format's size times the channels
-  std::size_t row = 0;                              // bytes
-  std::size_t rows = 0, slices = 0;                 // at least 1
+  abi::CUDA_ARRAY3D_DESCRIPTOR descriptor{};  // as the program gave it; a missing extent is 0
+  std::size_t element_bytes = 0;              // the format's size times the channels
+  std::size_t row_bytes = 0;
+  std::size_t rows = 0, slices = 0;  // at least 1
   allocation* memory = nullptr;
 
-  [[nodiscard]] std::size_t slice() const noexcept { return row * rows; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return slice() * slices; }
+  [[nodiscard]] std::size_t slice_bytes() const noexcept { return row_bytes * rows; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return slice_bytes() * slices; }
   [[nodiscard]] abi::CUarray handle() const noexcept;
 };
 

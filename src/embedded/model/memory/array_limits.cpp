@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/array_limits.cpp - checks formats, flags and extents of arrays.
+// embedded/model/memory/array_limits.cpp - checks formats, flags and extents of arrays.
 #include "embedded/model/memory/array_limits.hpp"
 
 #include "embedded/model/core/device.hpp"

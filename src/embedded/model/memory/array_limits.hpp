@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/array_limits.hpp - the formats and extents of the arrays that a device supports.
+// embedded/model/memory/array_limits.hpp - the formats and extents of the arrays that a device
+// supports.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/backing.cpp - heap blocks for small sizes, cached mappings for large or shared ones.
+// embedded/model/memory/backing.cpp - heap blocks for small sizes, cached mappings for large or
+// shared ones.
 #include "embedded/model/memory/backing.hpp"
 
 #include <sys/mman.h>
@@ -20,47 +21,48 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 // Smaller blocks come from the heap, because a mapping costs system calls and whole pages.
 constexpr std::size_t smallest_mapping = std::size_t{64} << 10;
 
-constexpr std::size_t round_to_page(std::size_t bytes, std::size_t unit) noexcept {
+constexpr std::size_t round_up_to(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
 }
 
 // Returns the mapping's length for a block: whole pages, or whole huge pages if it has that size.
 // An address sanitizer build always adds at least a byte, to detect overruns.
 constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
-  if (asan_build) return round_to_page(bytes + 1, 4096);
-  return round_to_page(bytes, bytes >= huge_page ? huge_page : 4096);
+  if (os::asan_build) return round_up_to(bytes + 1, 4096);
+  return round_up_to(bytes, bytes >= huge_page ? huge_page : 4096);
 }
 
 // Larger blocks are not reported to the sanitizer, because its shadow would take an eighth of their
 // size.
 constexpr std::size_t largest_watched = std::size_t{64} << 30;
 
-bool is_mapped(std::size_t bytes, const shared_store* in) noexcept {
-  return in != nullptr || bytes >= (asan_build ? largest_watched : smallest_mapping);
+bool is_mapped(std::size_t bytes, const shared_store* store) noexcept {
+  return store != nullptr || bytes >= (os::asan_build ? largest_watched : smallest_mapping);
 }
 
-void unmap(void* at, std::size_t length, shared_store* in) noexcept {
-  if (in != nullptr) {
-    in->remove(at, length);
+void unmap(void* address, std::size_t length, shared_store* store) noexcept {
+  if (store != nullptr) {
+    store->remove_pages(address, length);
   } else {
-    munmap(at, length);
+    munmap(address, length);
   }
 }
 
-void* map_pages(std::size_t length, shared_store* in) noexcept {
+// Maps new zeroed pages, in the store if there is one. Returns null if the system has none.
+void* map_pages(std::size_t length, shared_store* store) noexcept {
   const std::size_t slack = length >= huge_page ? huge_page : 0;
   void* mapped_address = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped_address == MAP_FAILED) return nullptr;
   // Huge pages need an aligned start; the pages before and after the aligned part are unmapped.
   const auto start = reinterpret_cast<std::uintptr_t>(mapped_address);
-  const std::uintptr_t aligned = slack != 0 ? round_to_page(start, huge_page) : start;
+  const std::uintptr_t aligned = slack != 0 ? round_up_to(start, huge_page) : start;
   if (aligned != start) munmap(mapped_address, aligned - start);
   if (const std::size_t rest = start + slack - aligned; rest != 0) {
     munmap(reinterpret_cast<void*>(aligned + length), rest);
   }
   auto* pages = reinterpret_cast<void*>(aligned);
-  if (in != nullptr && !in->map_pages(pages, length)) {
+  if (store != nullptr && !store->map_pages(pages, length)) {
     munmap(pages, length);
     return nullptr;
   }
@@ -72,81 +74,83 @@ void* map_pages(std::size_t length, shared_store* in) noexcept {
 // pages and avoids their page faults.
 class mapping_cache {
  public:
-  void* take(std::size_t length, const shared_store* in) noexcept {
+  // Removes and returns a mapping of this length and store; null if there is none.
+  void* take(std::size_t length, const shared_store* store) noexcept {
     const std::lock_guard lock{mutex_};
     for (std::size_t i = count_; i-- > 0;) {
-      if (kept_[i].length == length && kept_[i].in == in) return remove(i).at;
+      if (mappings_[i].length == length && mappings_[i].store == store) return remove(i).address;
     }
     return nullptr;
   }
 
-  void keep(void* at, std::size_t length, shared_store* in) noexcept {
+  // Adds a mapping, and unmaps the oldest ones beyond the limits.
+  void insert(void* address, std::size_t length, shared_store* store) noexcept {
     if (length > max_bytes) {
-      unmap(at, length, in);
+      unmap(address, length, store);
       return;
     }
     const std::lock_guard lock{mutex_};
-    while (count_ == kept_.size() || bytes_ + length > max_bytes) {
+    while (count_ == mappings_.size() || bytes_ + length > max_bytes) {
       const mapping oldest = remove(0);
-      unmap(oldest.at, oldest.length, oldest.in);
+      unmap(oldest.address, oldest.length, oldest.store);
     }
-    kept_[count_++] = {at, length, in};
+    mappings_[count_++] = {address, length, store};
     bytes_ += length;
   }
 
   // Returns all cached mappings to the system.
-  void drop() noexcept {
+  void clear() noexcept {
     const std::lock_guard lock{mutex_};
     while (count_ != 0) {
       const mapping last = remove(count_ - 1);
-      unmap(last.at, last.length, last.in);
+      unmap(last.address, last.length, last.store);
     }
   }
 
  private:
   struct mapping {
-    void* at;
+    void* address;
     std::size_t length;
-    shared_store* in;
+    shared_store* store;
   };
   static constexpr std::size_t max_bytes = std::size_t{256} << 20;
 
   mapping remove(std::size_t index) noexcept {
-    const mapping taken = kept_[index];
-    for (std::size_t i = index + 1; i < count_; ++i) kept_[i - 1] = kept_[i];
+    const mapping taken = mappings_[index];
+    for (std::size_t i = index + 1; i < count_; ++i) mappings_[i - 1] = mappings_[i];
     --count_;
     bytes_ -= taken.length;
     return taken;
   }
 
   std::mutex mutex_;
-  std::array<mapping, 64> kept_{};  // oldest first
+  std::array<mapping, 64> mappings_{};  // oldest first
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
 };
 
-constinit mapping_cache warm;
+constinit mapping_cache freed_mappings;
 
-void* allocate_mapping(std::size_t bytes, shared_store* in) noexcept {
+void* allocate_mapping(std::size_t bytes, shared_store* store) noexcept {
   const std::size_t length = mapping_length(bytes);
-  if constexpr (asan_build) {
-    auto* fresh = static_cast<std::byte*>(map_pages(length, in));
-    if (fresh != nullptr && bytes < largest_watched) poison(fresh + bytes, length - bytes);
+  if constexpr (os::asan_build) {
+    auto* fresh = static_cast<std::byte*>(map_pages(length, store));
+    if (fresh != nullptr && bytes < largest_watched) os::poison(fresh + bytes, length - bytes);
     return fresh;
   }
-  if (void* cached = warm.take(length, in)) return cached;
-  if (void* fresh = map_pages(length, in)) return fresh;
-  warm.drop();
-  return map_pages(length, in);
+  if (void* cached = freed_mappings.take(length, store)) return cached;
+  if (void* fresh = map_pages(length, store)) return fresh;
+  freed_mappings.clear();
+  return map_pages(length, store);
 }
 
-void free_mapping(void* at, std::size_t bytes, shared_store* in) noexcept {
+void free_mapping(void* address, std::size_t bytes, shared_store* store) noexcept {
   const std::size_t length = mapping_length(bytes);
-  if constexpr (asan_build) {
-    if (bytes < largest_watched) unpoison(at, length);
-    unmap(at, length, in);
+  if constexpr (os::asan_build) {
+    if (bytes < largest_watched) os::unpoison(address, length);
+    unmap(address, length, store);
   } else {
-    warm.keep(at, length, in);
+    freed_mappings.insert(address, length, store);
   }
 }
 
@@ -157,29 +161,31 @@ void* allocate_heap_block(std::size_t bytes) noexcept {
 
 }  // namespace
 
-backing backing::allocate(std::size_t bytes, device* from, shared_store* in) noexcept {
+backing backing::allocate(std::size_t bytes, device* charged_device, shared_store* store) noexcept {
   constexpr std::size_t largest = std::size_t{1} << 47;  // the address space of today's processors
   if (bytes > largest) return {};
-  if (from != nullptr && !from->reserve_memory(bytes)) return {};
-  void* at = is_mapped(bytes, in) ? allocate_mapping(bytes, in) : allocate_heap_block(bytes);
-  if (at == nullptr) {
-    if (from != nullptr) from->release_memory(bytes);
+  if (charged_device != nullptr && !charged_device->reserve_memory(bytes)) return {};
+  void* address =
+      is_mapped(bytes, store) ? allocate_mapping(bytes, store) : allocate_heap_block(bytes);
+  if (address == nullptr) {
+    if (charged_device != nullptr) charged_device->release_memory(bytes);
     return {};
   }
-  return backing{at, bytes, from, in};
+  return backing{address, bytes, charged_device, store};
 }
 
-void backing::drop_pages(void* at, std::size_t bytes) noexcept {
-  if (is_mapped(bytes, nullptr)) madvise(at, mapping_length(bytes), MADV_DONTNEED);
+void backing::drop_pages(void* address, std::size_t bytes) noexcept {
+  if (is_mapped(bytes, nullptr)) madvise(address, mapping_length(bytes), MADV_DONTNEED);
 }
 
-void backing::deallocate(void* at, std::size_t bytes, device* from, shared_store* in) noexcept {
-  if (is_mapped(bytes, in)) {
-    free_mapping(at, bytes, in);
+void backing::deallocate(void* address, std::size_t bytes, device* charged_device,
+                         shared_store* store) noexcept {
+  if (is_mapped(bytes, store)) {
+    free_mapping(address, bytes, store);
   } else {
-    std::free(at);
+    std::free(address);
   }
-  if (from != nullptr) from->release_memory(bytes);
+  if (charged_device != nullptr) charged_device->release_memory(bytes);
 }
 
 }  // namespace weir::embedded::model

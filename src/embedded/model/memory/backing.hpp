@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/backing.hpp - the host memory that backs device memory.
+// embedded/model/memory/backing.hpp - the host memory that backs device memory.
 #pragma once
 
 #include <cstddef>
 #include <utility>
 
-#include "embedded/model/memory/poison.hpp"
+#include "os/poison.hpp"
 
 namespace weir::embedded::model {
 
@@ -21,62 +21,62 @@ class backing {
 
   // Returns the bytes that an allocation of `bytes` bytes occupies.
   static constexpr std::size_t extent_of(std::size_t bytes) noexcept {
-    return asan_build ? bytes : (bytes + alignment - 1) / alignment * alignment;
+    return os::asan_build ? bytes : (bytes + alignment - 1) / alignment * alignment;
   }
 
   backing() noexcept = default;
   backing(backing&& other) noexcept
-      : at_{std::exchange(other.at_, nullptr)},
+      : address_{std::exchange(other.address_, nullptr)},
         bytes_{other.bytes_},
-        from_{other.from_},
-        in_{other.in_} {}
+        charged_device_{other.charged_device_},
+        store_{other.store_} {}
   backing& operator=(backing&& other) noexcept {
-    std::swap(at_, other.at_);
+    std::swap(address_, other.address_);
     std::swap(bytes_, other.bytes_);
-    std::swap(from_, other.from_);
-    std::swap(in_, other.in_);
+    std::swap(charged_device_, other.charged_device_);
+    std::swap(store_, other.store_);
     return *this;
   }
   ~backing() {
-    if (at_ != nullptr) deallocate(at_, bytes_, from_, in_);
+    if (address_ != nullptr) deallocate(address_, bytes_, charged_device_, store_);
   }
 
-  // Allocates a block. `from`: the device whose memory it counts against, or null. `in`: the store
-  // that shares it with other processes, or null for private memory. Returns an empty object if the
-  // device or the host has too little memory.
-  [[nodiscard]] static backing allocate(std::size_t bytes, device* from,
-                                        shared_store* in = nullptr) noexcept;
+  // Allocates a block. `charged_device`: the device whose memory it counts against, or null.
+  // `store`: the store that shares it with other processes, or null for private memory. Returns an
+  // empty object if the device or the host has too little memory.
+  [[nodiscard]] static backing allocate(std::size_t bytes, device* charged_device,
+                                        shared_store* store = nullptr) noexcept;
 
   // Frees a block that release() returned. The arguments are those of allocate().
-  static void deallocate(void* at, std::size_t bytes, device* from,
-                         shared_store* in = nullptr) noexcept;
+  static void deallocate(void* address, std::size_t bytes, device* charged_device,
+                         shared_store* store = nullptr) noexcept;
 
   // Returns the pages of an unused block to the system and loses their contents. Small blocks keep
   // theirs.
-  static void drop_pages(void* at, std::size_t bytes) noexcept;
+  static void drop_pages(void* address, std::size_t bytes) noexcept;
 
-  [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
-  [[nodiscard]] void* get() const noexcept { return at_; }
-  void* release() noexcept { return std::exchange(at_, nullptr); }
+  [[nodiscard]] explicit operator bool() const noexcept { return address_ != nullptr; }
+  [[nodiscard]] void* get() const noexcept { return address_; }
+  void* release() noexcept { return std::exchange(address_, nullptr); }
 
  private:
-  backing(void* at, std::size_t bytes, device* from, shared_store* in) noexcept
-      : at_{at}, bytes_{bytes}, from_{from}, in_{in} {}
+  backing(void* address, std::size_t bytes, device* charged_device, shared_store* store) noexcept
+      : address_{address}, bytes_{bytes}, charged_device_{charged_device}, store_{store} {}
 
-  void* at_ = nullptr;
+  void* address_ = nullptr;
   std::size_t bytes_ = 0;
-  device* from_ = nullptr;
-  shared_store* in_ = nullptr;
+  device* charged_device_ = nullptr;
+  shared_store* store_ = nullptr;
 };
 
 // Frees a released block as an operation of a stream, when the work before it is complete.
 struct backing_release {
-  void* at;
+  void* address;
   std::size_t bytes;
-  device* from;
-  shared_store* in = nullptr;
+  device* charged_device;
+  shared_store* store = nullptr;
 
-  void run() const noexcept { backing::deallocate(at, bytes, from, in); }
+  void run() const noexcept { backing::deallocate(address, bytes, charged_device, store); }
 };
 
 }  // namespace weir::embedded::model

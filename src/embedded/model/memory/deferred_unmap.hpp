@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/deferred_unmap.hpp - frees addresses once running work can no longer touch them.
+// embedded/model/memory/deferred_unmap.hpp - frees addresses once running work can no longer touch
+// them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace weir::embedded::model {
 class deferred_unmap {
  public:
   // Throws std::bad_alloc; the pages then stay mapped.
-  deferred_unmap(std::span<const engine::point> after, void* address, std::size_t bytes);
+  deferred_unmap(std::span<const engine::point> points, void* address, std::size_t bytes);
 
  private:
   struct drained_timeline {
@@ -27,8 +28,8 @@ class deferred_unmap {
     ~drained_timeline() { line.release_when_drained(); }
   };
 
-  drained_timeline own_;
-  engine::timeline::submission to_{own_.line};
+  drained_timeline timeline_;
+  engine::timeline::submission submission_{timeline_.line};
 };
 
 // Unmaps whole pages once all work submitted to any stream so far is complete. Does so immediately
@@ -38,6 +39,6 @@ void unmap_when_idle(void* address, std::size_t bytes) noexcept;
 
 // Like unmap_when_idle(), for an operation that also runs after a device failure. If memory runs
 // out, the operation never runs.
-void run_when_idle(const engine::operation& last) noexcept;
+void run_when_idle(const engine::operation& cleanup) noexcept;
 
 }  // namespace weir::embedded::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/managed_advice.cpp - stores advice as intervals of pages with equal advice.
+// embedded/model/memory/managed_advice.cpp - stores advice as intervals of pages with equal advice.
 #include "embedded/model/memory/managed_advice.hpp"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/core/process.hpp"
+#include "embedded/model/memory/physical_memory.hpp"
 
 namespace weir::embedded::model::managed_advice {
 
@@ -25,11 +26,11 @@ struct page_advice {
   bool read_mostly = false;
   CUmemLocation preferred = no_location;
   CUmemLocation prefetched_to = no_location;
-  device* counted_on = nullptr;       // the device whose memory it counts against since a prefetch
+  device* charged_device = nullptr;   // the device whose memory it counts against since a prefetch
   std::vector<CUdevice> accessed_by;  // CU_DEVICE_CPU for the host
 };
 
-// Intervals by their first page, from 0 on; each extends to the next.
+// Intervals by their first page, from 0 on; interval extends to the next.
 using intervals = std::map<std::size_t, page_advice>;
 
 // Intervals by allocation ID; allocations without advice have no entry. Never destroyed, because
@@ -39,7 +40,7 @@ struct advice_registry {
   std::unordered_map<unsigned long long, intervals> advice_by_allocation;
 };
 
-advice_registry& all() {
+advice_registry& registry() {
   static advice_registry& created = *new advice_registry;
   return created;
 }
@@ -48,31 +49,32 @@ struct page_range {
   std::size_t first, last;  // past the last page
 };
 
+// Returns the pages of the allocation that the bytes touch.
 page_range pages_of(const allocation& memory, std::uintptr_t address, std::size_t bytes) {
   const std::size_t offset = address - memory.start();
   return {offset / page_size, (offset + bytes + page_size - 1) / page_size};
 }
 
 // Makes an interval begin at a page.
-intervals::iterator split(intervals& advice_by_page, std::size_t at) {
-  const auto next = advice_by_page.upper_bound(at);
+intervals::iterator split(intervals& advice_by_page, std::size_t page) {
+  const auto next = advice_by_page.upper_bound(page);
   const auto holder = std::prev(next);
-  return holder->first == at ? holder : advice_by_page.emplace_hint(next, at, holder->second);
+  return holder->first == page ? holder : advice_by_page.emplace_hint(next, page, holder->second);
 }
 
 // Returns the bytes of an interval. Not for the last one, which lies after the memory.
-std::size_t bytes_of(intervals::const_iterator of) {
-  return (std::next(of)->first - of->first) * page_size;
+std::size_t bytes_of(intervals::const_iterator interval) {
+  return (std::next(interval)->first - interval->first) * page_size;
 }
 
-// For all intervals of the pages, first calls prepare_one(advice), which may throw and makes no
-// visible change. Then calls change_one(advice, bytes), which must not throw. Either all pages
+// For all intervals of the pages, first calls prepare(advice), which may throw and makes no
+// visible change. Then calls apply(advice, bytes), which must not throw. Either all pages
 // change or none.
 template <class Prepare, class Change>
-void change(const allocation& memory, std::uintptr_t address, std::size_t bytes,
-            Prepare&& prepare_one, Change&& change_one) {
+void change_pages(const allocation& memory, std::uintptr_t address, std::size_t bytes,
+                  Prepare&& prepare, Change&& apply) {
   const page_range touched = pages_of(memory, address, bytes);
-  advice_registry& advised_memory = all();
+  advice_registry& advised_memory = registry();
   const std::lock_guard lock{advised_memory.mutex};
   auto found = advised_memory.advice_by_allocation.find(memory.id);
   if (found == advised_memory.advice_by_allocation.end())
@@ -82,55 +84,55 @@ void change(const allocation& memory, std::uintptr_t address, std::size_t bytes,
   split(advice_by_page, touched.first);
   const auto end = split(advice_by_page, touched.last);
   const auto begin = advice_by_page.find(touched.first);
-  for (auto each = begin; each != end; ++each) prepare_one(each->second);
-  for (auto each = begin; each != end; ++each) change_one(each->second, bytes_of(each));
+  for (auto interval = begin; interval != end; ++interval) prepare(interval->second);
+  for (auto interval = begin; interval != end; ++interval)
+    apply(interval->second, bytes_of(interval));
 }
 
-CUdevice number_of(const CUmemLocation& location) {
+// Returns the ordinal of a device, or CU_DEVICE_CPU.
+CUdevice ordinal_of(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-}
-
-bool is_same(const CUmemLocation& one, const CUmemLocation& other) {
-  return one.type == other.type && one.id == other.id;
 }
 
 // Orders devices by ordinal, with the host last.
 std::vector<CUdevice>::const_iterator insert_position(const std::vector<CUdevice>& devices,
                                                       CUdevice added) {
-  return std::ranges::find_if(devices, [&](CUdevice each) {
-    return each == CU_DEVICE_CPU || (added != CU_DEVICE_CPU && each > added);
+  return std::ranges::find_if(devices, [&](CUdevice device) {
+    return device == CU_DEVICE_CPU || (added != CU_DEVICE_CPU && device > added);
   });
 }
 
-void merge(page_advice& common, const page_advice& other) {
-  common.read_mostly = common.read_mostly && other.read_mostly;
-  if (!is_same(common.preferred, other.preferred)) common.preferred = no_location;
-  if (!is_same(common.prefetched_to, other.prefetched_to)) common.prefetched_to = no_location;
-  std::erase_if(common.accessed_by, [&](CUdevice one) {
-    return std::ranges::find(other.accessed_by, one) == other.accessed_by.end();
+// Keeps in `common` only the advice that `added` has, too.
+void merge(page_advice& common, const page_advice& added) {
+  common.read_mostly = common.read_mostly && added.read_mostly;
+  if (!same_location(common.preferred, added.preferred)) common.preferred = no_location;
+  if (!same_location(common.prefetched_to, added.prefetched_to)) common.prefetched_to = no_location;
+  std::erase_if(common.accessed_by, [&](CUdevice device) {
+    return std::ranges::find(added.accessed_by, device) == added.accessed_by.end();
   });
 }
 
+// Returns the advice that all pages have in common.
 page_advice common_advice(const allocation& memory, const page_range& requested) {
-  advice_registry& advised_memory = all();
+  advice_registry& advised_memory = registry();
   const std::lock_guard lock{advised_memory.mutex};
   const auto found = advised_memory.advice_by_allocation.find(memory.id);
   if (found == advised_memory.advice_by_allocation.end()) return {};
   const intervals& advice_by_page = found->second;
-  auto each = std::prev(advice_by_page.upper_bound(requested.first));
-  page_advice common = each->second;
-  while (++each != advice_by_page.end() && each->first < requested.last)
-    merge(common, each->second);
+  auto interval = std::prev(advice_by_page.upper_bound(requested.first));
+  page_advice common = interval->second;
+  while (++interval != advice_by_page.end() && interval->first < requested.last)
+    merge(common, interval->second);
   return common;
 }
 
 // Returns a location as one number: a device, the host, or CU_DEVICE_INVALID.
-int as_device(const CUmemLocation& location) {
-  return location.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : number_of(location);
+int device_number_of(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : ordinal_of(location);
 }
 
 // An H200 accepts a host node as preferred location, but keeps the previous location.
-bool is_remembered(const CUmemLocation& preferred) {
+bool is_stored(const CUmemLocation& preferred) {
   return preferred.type == CU_MEM_LOCATION_TYPE_DEVICE ||
          preferred.type == CU_MEM_LOCATION_TYPE_HOST;
 }
@@ -139,23 +141,26 @@ bool is_remembered(const CUmemLocation& preferred) {
 
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
             CUmem_advise advice, const CUmemLocation& location) {
-  const auto make_room = [&](page_advice& of) {
-    if (advice == CU_MEM_ADVISE_SET_ACCESSED_BY) of.accessed_by.reserve(of.accessed_by.size() + 1);
+  const auto make_room = [&](page_advice& page) {
+    if (advice == CU_MEM_ADVISE_SET_ACCESSED_BY)
+      page.accessed_by.reserve(page.accessed_by.size() + 1);
   };
-  change(memory, address, bytes, make_room, [&](page_advice& of, std::size_t) {
+  change_pages(memory, address, bytes, make_room, [&](page_advice& page, std::size_t) {
     switch (advice) {
-      case CU_MEM_ADVISE_SET_READ_MOSTLY: of.read_mostly = true; break;
-      case CU_MEM_ADVISE_UNSET_READ_MOSTLY: of.read_mostly = false; break;
+      case CU_MEM_ADVISE_SET_READ_MOSTLY: page.read_mostly = true; break;
+      case CU_MEM_ADVISE_UNSET_READ_MOSTLY: page.read_mostly = false; break;
       case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
-        if (is_remembered(location)) of.preferred = location;
+        if (is_stored(location)) page.preferred = location;
         break;
-      case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: of.preferred = no_location; break;
+      case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: page.preferred = no_location; break;
       case CU_MEM_ADVISE_SET_ACCESSED_BY:
-        std::erase(of.accessed_by, number_of(location));
-        of.accessed_by.insert(insert_position(of.accessed_by, number_of(location)),
-                              number_of(location));
+        std::erase(page.accessed_by, ordinal_of(location));
+        page.accessed_by.insert(insert_position(page.accessed_by, ordinal_of(location)),
+                                ordinal_of(location));
         break;
-      case CU_MEM_ADVISE_UNSET_ACCESSED_BY: std::erase(of.accessed_by, number_of(location)); break;
+      case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+        std::erase(page.accessed_by, ordinal_of(location));
+        break;
     }
   });
 }
@@ -165,12 +170,12 @@ void record_prefetch(const allocation& memory, std::uintptr_t address, std::size
   device* const destination_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE
                                          ? this_process().find_device(location.id)
                                          : nullptr;
-  const auto nothing = [](page_advice&) {};
-  change(memory, address, bytes, nothing, [&](page_advice& of, std::size_t count) {
-    of.prefetched_to = location;
-    if (destination_device == nullptr || destination_device == of.counted_on) return;
-    if (of.counted_on != nullptr) of.counted_on->subtract_managed_bytes(count);
-    of.counted_on = destination_device;
+  const auto no_preparation = [](page_advice&) {};
+  change_pages(memory, address, bytes, no_preparation, [&](page_advice& page, std::size_t count) {
+    page.prefetched_to = location;
+    if (destination_device == nullptr || destination_device == page.charged_device) return;
+    if (page.charged_device != nullptr) page.charged_device->subtract_managed_bytes(count);
+    page.charged_device = destination_device;
     destination_device->add_managed_bytes(count);
   });
 }
@@ -180,7 +185,9 @@ void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
   const page_advice common = common_advice(memory, pages_of(memory, address, bytes));
   switch (attribute) {
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: out[0] = common.read_mostly ? 1 : 0; break;
-    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: out[0] = as_device(common.preferred); break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+      out[0] = device_number_of(common.preferred);
+      break;
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
       std::ranges::fill(out, CU_DEVICE_INVALID);
       const std::size_t count = std::min(out.size(), common.accessed_by.size());
@@ -188,7 +195,7 @@ void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
       break;
     }
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
-      out[0] = as_device(common.prefetched_to);
+      out[0] = device_number_of(common.prefetched_to);
       break;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
       out[0] = static_cast<int>(common.preferred.type);
@@ -202,13 +209,13 @@ void query(const allocation& memory, std::uintptr_t address, std::size_t bytes,
 }
 
 void forget(const allocation& memory) noexcept {
-  advice_registry& advised_memory = all();
+  advice_registry& advised_memory = registry();
   const std::lock_guard lock{advised_memory.mutex};
   const auto found = advised_memory.advice_by_allocation.find(memory.id);
   if (found == advised_memory.advice_by_allocation.end()) return;
-  for (auto each = found->second.cbegin(); each != found->second.cend(); ++each) {
-    if (device* const target_device = each->second.counted_on; target_device != nullptr)
-      target_device->subtract_managed_bytes(bytes_of(each));
+  for (auto interval = found->second.cbegin(); interval != found->second.cend(); ++interval) {
+    if (device* const target_device = interval->second.charged_device; target_device != nullptr)
+      target_device->subtract_managed_bytes(bytes_of(interval));
   }
   advised_memory.advice_by_allocation.erase(found);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/managed_advice.hpp - advice on managed memory, and its last prefetch locations.
+// embedded/model/memory/managed_advice.hpp - advice on managed memory, and its last prefetch
+// locations.
 #pragma once
 
 #include <cstddef>

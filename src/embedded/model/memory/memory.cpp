@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/memory.cpp - allocates, registers and frees device, managed and pinned memory.
+// embedded/model/memory/memory.cpp - allocates, registers and frees device, managed and pinned
+// memory.
 #include "embedded/model/memory/memory.hpp"
 
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ using namespace abi;
 
 namespace {
 
-// Returns the device whose memory it counts against, or null.
+// Returns the device whose memory the allocation counts against, or null.
 device* charged_device(const allocation& record) noexcept {
   return record.kind == memory_kind::device ? record.memory_device : nullptr;
 }
@@ -47,6 +48,8 @@ backing_release remove_record(allocation& record) noexcept {
   return release;
 }
 
+// Frees memory whose record is closed. Registered memory belongs to the program, so only its record
+// is removed.
 void free_record(allocation& record) noexcept {
   const memory_kind kind = record.kind;
   if (kind == memory_kind::array) return arrays::release(record);
@@ -55,6 +58,15 @@ void free_record(allocation& record) noexcept {
   if (kind == memory_kind::managed) managed_advice::forget(record);
   const backing_release release = remove_record(record);
   if (kind != memory_kind::registered) release.run();
+}
+
+// Waits for the work of the context that owns the memory, then frees it.
+CUresult free_after_work(std::uintptr_t address, memory_kind kind) {
+  allocation_removal removal{address, kind};
+  if (!removal) return CUDA_ERROR_INVALID_VALUE;
+  removal.owner_context().wait_for_work();
+  free_record(removal.commit());
+  return CUDA_SUCCESS;
 }
 
 // Returns the device or managed memory that starts at an address, or null if the driver returned no
@@ -99,42 +111,52 @@ struct deferred_free {
   }
 };
 
-}  // namespace
+// Returns true if every page of the range is mapped.
+bool is_mapped(std::uintptr_t address, std::size_t bytes) noexcept {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = address & ~(page - 1);
+  const std::uintptr_t length = address + bytes - first;
+  return msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;
+}
 
-CUresult allocate_device(context& in, std::size_t bytes, CUdeviceptr* out) {
-  device& target_device = in.owner();
-  if (bytes > target_device.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
-  const std::size_t extent = backing::extent_of(bytes);
-  shared_store* in_store = shared_store::of_device(target_device.ordinal());
-  backing block = backing::allocate(extent, &target_device, in_store);
-  if (!block) {
-    pool_registry::release_all_idle(target_device, nullptr);
-    block = backing::allocate(extent, &target_device, in_store);
-    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-  }
+// Adds the record of a new allocation in a context, which is not live yet, and releases the block
+// to it.
+allocation& add_record(backing& block, std::size_t extent, memory_kind kind,
+                       context& owner_context) {
   allocation& record =
       address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent);
-  record.kind = memory_kind::device;
-  record.owner = &in;
-  record.memory_device = &target_device;
-  record.store = in_store;
-  *out = reinterpret_cast<CUdeviceptr>(block.release());
+  record.kind = kind;
+  record.owner_context = &owner_context;
+  record.memory_device = &owner_context.owner();
+  block.release();
+  return record;
+}
+
+}  // namespace
+
+CUresult allocate_device(context& owner_context, std::size_t bytes, CUdeviceptr* out) {
+  device& target_device = owner_context.owner();
+  if (bytes > target_device.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::size_t extent = backing::extent_of(bytes);
+  shared_store* store = shared_store::for_device(target_device.ordinal());
+  backing block = pool_registry::allocate_backing(extent, target_device, store);
+  if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+  allocation& record = add_record(block, extent, memory_kind::device, owner_context);
+  record.store = store;
+  *out = record.start();
   record.open(bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags, CUdeviceptr* out) {
+CUresult allocate_managed(context& owner_context, std::size_t bytes, unsigned flags,
+                          CUdeviceptr* out) {
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
   backing block = backing::allocate(bytes, nullptr);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocation& record =
-      address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
-  record.kind = memory_kind::managed;
+  allocation& record = add_record(block, bytes, memory_kind::managed, owner_context);
   record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
   record.sync_memops.store(true, std::memory_order_relaxed);
-  record.owner = &in;
-  record.memory_device = &in.owner();
-  *out = reinterpret_cast<CUdeviceptr>(block.release());
+  *out = record.start();
   record.open(bytes);
   return CUDA_SUCCESS;
 }
@@ -149,38 +171,22 @@ CUresult free_device(CUdeviceptr address) {
     return status;
   }
   if (found->kind == memory_kind::graph) return graph_memory::free(*found, address, nullptr);
-  allocation_removal removal{address, found->kind};
-  if (!removal) return CUDA_ERROR_INVALID_VALUE;
-  removal.owner().wait_for_work();
-  free_record(removal.commit());
-  return CUDA_SUCCESS;
+  return free_after_work(address, found->kind);
 }
 
-CUresult free_async(CUdeviceptr address, stream& in) {
+CUresult free_async(CUdeviceptr address, stream& target_stream) {
   if (address == 0) return CUDA_SUCCESS;
   allocation* found = find_device_memory(address);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.end_of_use());
-  if (found->kind == memory_kind::graph) return graph_memory::free(*found, address, &in);
+  if (found->kind == memory_kind::pooled)
+    return free_pooled(*found, address, target_stream.end_of_use());
+  if (found->kind == memory_kind::graph) return graph_memory::free(*found, address, &target_stream);
   if (found->kind != memory_kind::device) return CUDA_ERROR_NOT_SUPPORTED;
-  in.submit(
-      engine::make_operation(deferred_free{found, found->id}, engine::operation_kind::work, true));
+  target_stream.submit(engine::make_unconditional_operation(deferred_free{found, found->id}));
   return CUDA_SUCCESS;
 }
 
-namespace {
-
-// Returns true if every page of the range is mapped.
-bool is_mapped(std::uintptr_t first_address, std::size_t bytes) noexcept {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t first = first_address & ~(page - 1);
-  const std::uintptr_t length = first_address + bytes - first;
-  return msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;
-}
-
-}  // namespace
-
-CUresult allocate_pinned(context& in, std::size_t bytes, unsigned flags, void** out) {
+CUresult allocate_pinned(context& owner_context, std::size_t bytes, unsigned flags, void** out) {
   constexpr unsigned valid_flags =
       CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
   if ((flags & ~valid_flags) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -192,34 +198,22 @@ CUresult allocate_pinned(context& in, std::size_t bytes, unsigned flags, void** 
   if (bytes > host_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   backing block = backing::allocate(bytes, nullptr);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocation& record =
-      address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
-  record.kind = memory_kind::pinned;
+  allocation& record = add_record(block, bytes, memory_kind::pinned, owner_context);
   record.on_host = true;
-  record.owner = &in;
-  record.memory_device = &in.owner();
   // With a unified address space memory is always mapped, and portable unless it is write-combined.
   record.flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
   if ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0) record.flags |= CU_MEMHOSTALLOC_PORTABLE;
-  *out = block.release();
+  *out = reinterpret_cast<void*>(record.start());
   record.open(bytes);
   return CUDA_SUCCESS;
 }
 
 CUresult free_pinned(void* pointer) {
   if (pointer == nullptr) return CUDA_SUCCESS;
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  allocation_removal removal{address, memory_kind::pinned};
-  if (!removal) return CUDA_ERROR_INVALID_VALUE;
-  removal.owner().wait_for_work();
-  allocation& record = removal.commit();
-  const std::size_t extent = record.extent;
-  address_map::instance().remove(record);
-  backing::deallocate(pointer, extent, nullptr);
-  return CUDA_SUCCESS;
+  return free_after_work(reinterpret_cast<std::uintptr_t>(pointer), memory_kind::pinned);
 }
 
-CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned flags) {
+CUresult register_host(context& owner_context, void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned valid_flags =
       CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -237,8 +231,8 @@ CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned f
   }
   record->kind = memory_kind::registered;
   record->on_host = true;
-  record->owner = &in;
-  record->memory_device = &in.owner();
+  record->owner_context = &owner_context;
+  record->memory_device = &owner_context.owner();
   if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0) {
     record->access.store(CU_MEM_ACCESS_FLAGS_PROT_READ, std::memory_order_relaxed);
   }
@@ -251,24 +245,20 @@ CUresult unregister_host(void* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (address_map::find(address) == nullptr) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  allocation_removal removal{address, memory_kind::registered};
-  if (!removal) return CUDA_ERROR_INVALID_VALUE;
-  removal.owner().wait_for_work();
-  address_map::instance().remove(removal.commit());
-  return CUDA_SUCCESS;
+  return free_after_work(address, memory_kind::registered);
 }
 
 // Frees the memory of a closed context, 64 allocations at a time: a list of all would have to be
 // allocated.
 void release_context(context& closed) noexcept {
-  std::array<allocation*, 64> some;
+  std::array<allocation*, 64> batch;
   std::uintptr_t first_address = 0;
   for (;;) {
-    const std::size_t count = address_map::instance().owned_by(closed, first_address, some);
-    for (allocation* record : std::span{some}.first(count)) {
+    const std::size_t count = address_map::instance().list_owned_by(closed, first_address, batch);
+    for (allocation* record : std::span{batch}.first(count)) {
       if (record->close() != 0) free_record(*record);
     }
-    if (count < some.size()) return;
+    if (count < batch.size()) return;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/memory.hpp - allocates and frees device, managed, pinned and registered memory.
+// embedded/model/memory/memory.hpp - allocates and frees device, managed, pinned and registered
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +23,11 @@ class stream;
 namespace memory {
 
 // cuMemAlloc: allocates memory of the context's device. Does not block.
-abi::CUresult allocate_device(context& in, std::size_t bytes, abi::CUdeviceptr* out);
+abi::CUresult allocate_device(context& owner_context, std::size_t bytes, abi::CUdeviceptr* out);
 
 // cuMemAllocManaged: allocates memory shared by host and device. It counts against no device,
 // because it may be larger than a device's memory.
-abi::CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags,
+abi::CUresult allocate_managed(context& owner_context, std::size_t bytes, unsigned flags,
                                abi::CUdeviceptr* out);
 
 // cuMemFree: frees device, managed, pooled, imported or graph memory by its start; ignores null.
@@ -35,18 +36,20 @@ abi::CUresult free_device(abi::CUdeviceptr address);
 
 // cuMemFreeAsync: like free_device(), in stream order. Work submitted to the stream before may
 // still use the memory.
-abi::CUresult free_async(abi::CUdeviceptr address, stream& in);
+abi::CUresult free_async(abi::CUdeviceptr address, stream& target_stream);
 
 // cuMemHostAlloc: allocates host memory that copies need not stage. 0 bytes give null and
 // CUDA_SUCCESS.
-abi::CUresult allocate_pinned(context& in, std::size_t bytes, unsigned flags, void** out);
+abi::CUresult allocate_pinned(context& owner_context, std::size_t bytes, unsigned flags,
+                              void** out);
 
 // cuMemFreeHost: waits for the work of the owning context, then frees. Ignores null.
 abi::CUresult free_pinned(void* pointer);
 
 // cuMemHostRegister and cuMemHostUnregister: make the program's own memory pinned, and pageable
 // again.
-abi::CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned flags);
+abi::CUresult register_host(context& owner_context, void* pointer, std::size_t bytes,
+                            unsigned flags);
 abi::CUresult unregister_host(void* pointer);
 
 // Frees all memory that belongs to a context whose work is complete.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/memory_access.cpp - checks access by kind of memory.
+// embedded/model/memory/memory_access.cpp - checks access by kind of memory.
 #include "embedded/model/memory/memory_access.hpp"
 
 #include "embedded/model/core/context.hpp"
@@ -14,19 +14,19 @@ using namespace abi;
 
 namespace {
 
-bool is_let_by_pool(const device& by, const allocation& record,
-                    CUmemAccess_flags requested) noexcept {
+bool pool_allows(const device& user_device, const allocation& record,
+                 CUmemAccess_flags requested) noexcept {
   const memory_pool* const pool = record.pool;
   if (pool == nullptr || pool->location().is_managed()) return true;
-  return (pool->access_of(by.ordinal()) & requested) == requested;
+  return (pool->access_of(user_device.ordinal()) & requested) == requested;
 }
 
 }  // namespace
 
-bool can_access(const memory_user& by, const allocation& record, std::uintptr_t address,
+bool can_access(const memory_user& user, const allocation& record, std::uintptr_t address,
                 std::size_t bytes, CUmemAccess_flags requested) noexcept {
-  if (by.user_context == nullptr) return true;
-  const device& user_device = by.user_context->owner();
+  if (user.user_context == nullptr) return true;
+  const device& user_device = user.user_context->owner();
   switch (record.kind) {
     case memory_kind::pinned:
     case memory_kind::registered:
@@ -37,10 +37,11 @@ bool can_access(const memory_user& by, const allocation& record, std::uintptr_t 
     case memory_kind::opened:
     case memory_kind::variable:
     case memory_kind::array:
-      if (by.copies || record.memory_device == &user_device || record.owner == nullptr) return true;
-      return record.owner == &by.user_context->base() ||
-             by.user_context->base().has_peer_access_from(*record.owner);
-    case memory_kind::pooled: return is_let_by_pool(user_device, record, requested);
+      if (user.copies || record.memory_device == &user_device || record.owner_context == nullptr)
+        return true;
+      return record.owner_context == &user.user_context->base() ||
+             user.user_context->base().has_peer_access_from(*record.owner_context);
+    case memory_kind::pooled: return pool_allows(user_device, record, requested);
     case memory_kind::mapped:
       return address_space::allows(user_device.ordinal(), address, bytes, requested);
     case memory_kind::graph:

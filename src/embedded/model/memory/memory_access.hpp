@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/memory_access.hpp - which device may access which memory, with several devices.
+// embedded/model/memory/memory_access.hpp - which device may access which memory, with several
+// devices.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ struct memory_user {
 
 // The users of both sides of a copy. They differ only if the call names a context for each side.
 struct copy_users {
-  memory_user to, from;
+  memory_user dst, src;
 };
 
 // Returns true if the user's device has this access to bytes of an allocation, or of mappings that
@@ -30,7 +31,7 @@ struct copy_users {
 // A device may access its own memory and host memory. It may access memory of pools and graphs, and
 // mappings, if access was granted. Memory owned by another device's context can always be copied;
 // other use needs peer access to that context.
-[[nodiscard]] bool can_access(const memory_user& by, const allocation& record,
+[[nodiscard]] bool can_access(const memory_user& user, const allocation& record,
                               std::uintptr_t address, std::size_t bytes,
                               abi::CUmemAccess_flags requested) noexcept;
 

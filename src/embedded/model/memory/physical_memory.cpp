@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/physical_memory.cpp - creates, exports, imports and releases physical memory.
+// embedded/model/memory/physical_memory.cpp - creates, exports, imports and releases physical
+// memory.
 #include "embedded/model/memory/physical_memory.hpp"
 
 #include <sys/mman.h>
@@ -38,7 +39,7 @@ CUmemGenericAllocationHandle publish(physical_memory& created) noexcept {
       this_process().physical_memories.publish(&created));
 }
 
-bool write_label(const shared_memory& segment, std::size_t bytes,
+bool write_label(const os::shared_memory& segment, std::size_t bytes,
                  const CUmemAllocationProp& properties) noexcept {
   void* const page = segment.map(bytes, label_page);
   if (page == nullptr) return false;
@@ -50,7 +51,7 @@ bool write_label(const shared_memory& segment, std::size_t bytes,
 }
 
 // Returns false for a segment that does not hold an allocation.
-bool read_label(const shared_memory& segment, label& out) noexcept {
+bool read_label(const os::shared_memory& segment, label& out) noexcept {
   const std::size_t whole = segment.bytes();
   if (!segment.is_sealed() || whole <= label_page || (whole - label_page) % granularity != 0)
     return false;
@@ -70,19 +71,14 @@ void end_if_unused(physical_memory& memory) noexcept {
   this_process().physical_memories.recycle(&memory);
 }
 
-bool reserve_memory(device& source_device, std::size_t bytes) noexcept {
-  if (source_device.reserve_memory(bytes)) return true;
-  pool_registry::release_all_idle(source_device, nullptr);
-  return source_device.reserve_memory(bytes);
-}
-
 bool may_be_exported(const CUmemAllocationProp& properties) noexcept {
   return (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
 }
 
 // Creates an object with one handle from pages and their segment.
-CUmemGenericAllocationHandle adopt(shared_pages pages, shared_memory segment, std::size_t bytes,
-                                   const CUmemAllocationProp& properties, device* target_device) {
+CUmemGenericAllocationHandle adopt(os::shared_pages pages, os::shared_memory segment,
+                                   std::size_t bytes, const CUmemAllocationProp& properties,
+                                   device* target_device) {
   physical_memory& created = *this_process().physical_memories.acquire();
   created.pages = std::move(pages);
   created.segment = std::move(segment);
@@ -95,14 +91,14 @@ CUmemGenericAllocationHandle adopt(shared_pages pages, shared_memory segment, st
 }
 
 // The host has one NUMA node, 0.
-CUresult check_place(const CUmemLocation& where) {
-  switch (where.type) {
+CUresult check_location(const CUmemLocation& location) {
+  switch (location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(where.id) != nullptr ? CUDA_SUCCESS
-                                                             : CUDA_ERROR_INVALID_DEVICE;
+      return this_process().find_device(location.id) != nullptr ? CUDA_SUCCESS
+                                                                : CUDA_ERROR_INVALID_DEVICE;
     case CU_MEM_LOCATION_TYPE_HOST: return CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return where.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      return location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
     case CU_MEM_LOCATION_TYPE_INVALID: break;
   }
@@ -110,15 +106,15 @@ CUresult check_place(const CUmemLocation& where) {
 }
 
 // Returns an error if there is no memory with these properties.
-CUresult check(const CUmemAllocationProp& requested) {
-  constexpr unsigned of_windows = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
+CUresult check_properties(const CUmemAllocationProp& requested) {
+  constexpr unsigned windows_types = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
   if (requested.type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      (requested.requestedHandleTypes & of_windows) != 0 ||
+      (requested.requestedHandleTypes & windows_types) != 0 ||
       requested.win32HandleMetaData != nullptr ||
       requested.allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return check_place(requested.location);
+  return check_location(requested.location);
 }
 
 }  // namespace
@@ -126,19 +122,20 @@ CUresult check(const CUmemAllocationProp& requested) {
 CUresult create(std::size_t bytes, const CUmemAllocationProp& requested,
                 CUmemGenericAllocationHandle* out) {
   if (bytes == 0 || bytes % granularity != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = check(requested); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = check_properties(requested)) return error;
   const bool on_device = requested.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   device* const target_device =
       on_device ? this_process().find_device(requested.location.id) : nullptr;
-  if (target_device != nullptr && !reserve_memory(*target_device, bytes))
+  if (target_device != nullptr && !pool_registry::reserve_memory(*target_device, bytes))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  shared_memory segment;
-  shared_pages pages;
+  os::shared_memory segment;
+  os::shared_pages pages;
   if (!may_be_exported(requested)) {
-    pages = shared_pages::create(bytes);
+    pages = os::shared_pages::create(bytes);
   } else {
-    segment = shared_memory::create(bytes + label_page, "weir-allocation");
-    if (segment && write_label(segment, bytes, requested)) pages = shared_pages::of(segment, bytes);
+    segment = os::shared_memory::create(bytes + label_page, "weir-allocation");
+    if (segment && write_label(segment, bytes, requested))
+      pages = os::shared_pages::map_segment(segment, bytes);
   }
   if (!pages) {
     if (target_device != nullptr) target_device->release_memory(bytes);
@@ -177,21 +174,21 @@ CUresult export_descriptor(CUmemGenericAllocationHandle handle, int* out) {
   const physical_memory* const found = find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (!may_be_exported(found->properties)) return CUDA_ERROR_INVALID_VALUE;
-  shared_memory duplicate = shared_memory::duplicate_of(found->segment.fd());
+  os::shared_memory duplicate = os::shared_memory::duplicate_of(found->segment.fd());
   if (!duplicate) return CUDA_ERROR_OPERATING_SYSTEM;
   *out = duplicate.release();
   return CUDA_SUCCESS;
 }
 
 CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
-  shared_memory segment = shared_memory::duplicate_of(descriptor);
+  os::shared_memory segment = os::shared_memory::duplicate_of(descriptor);
   label stored_label{};
   if (!segment || !read_label(segment, stored_label)) return CUDA_ERROR_UNKNOWN;
   // The label may name a device that this process does not have, or be invalid.
-  if (const CUresult status = check(stored_label.properties); status != CUDA_SUCCESS) return status;
+  if (const CUresult error = check_properties(stored_label.properties)) return error;
   // Imported memory cannot be exported.
   stored_label.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
-  shared_pages pages = shared_pages::of(segment, stored_label.bytes);
+  os::shared_pages pages = os::shared_pages::map_segment(segment, stored_label.bytes);
   if (!pages) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = adopt(std::move(pages), {}, stored_label.bytes, stored_label.properties, nullptr);
   return CUDA_SUCCESS;

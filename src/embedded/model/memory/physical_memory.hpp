@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/physical_memory.hpp - memory without addresses, made by cuMemCreate.
+// embedded/model/memory/physical_memory.hpp - memory without addresses, made by cuMemCreate.
 #pragma once
 
 #include <cstddef>
 
 #include "driver/abi.hpp"
-#include "embedded/model/ipc/shared_memory.hpp"
+#include "os/shared_memory.hpp"
 
 namespace weir::embedded::model {
 
 class device;
+
+[[nodiscard]] inline bool same_location(const abi::CUmemLocation& a,
+                                        const abi::CUmemLocation& b) noexcept {
+  return a.type == b.type && a.id == b.id;
+}
 
 // Memory that can be mapped into reserved ranges (address_space.hpp) any number of times, also by
 // other processes that received its descriptor. It exists while a handle or mapping exists. Only
@@ -18,8 +23,8 @@ class device;
 // Objects are reused (handle_table.hpp). The lock of the physical memory guards the counts; the
 // other members do not change.
 struct physical_memory {
-  shared_pages pages;
-  shared_memory segment;  // exportable memory only: the segment that begins with `pages`
+  os::shared_pages pages;
+  os::shared_memory segment;  // exportable memory only: the segment that begins with `pages`
   std::size_t bytes = 0;
   abi::CUmemAllocationProp properties{};
   // The device whose memory it counts against; null for host memory and for memory imported from

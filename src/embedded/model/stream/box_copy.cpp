@@ -21,36 +21,37 @@ std::optional<std::size_t> multiply_add(std::size_t a, std::size_t b, std::size_
 }
 
 // The address and layout of one side.
-struct layout {
-  memory_operand at;
+struct side_layout {
+  memory_operand operand;
   std::size_t pitch = 0, slice = 0;
 };
 
-// Returns true if [from, from + count) lies in [0, end).
-bool lies_in(std::size_t from, std::size_t count, std::size_t end) {
-  return count <= end && from <= end - count;
+// Returns true if [begin, begin + count) lies in [0, end).
+bool lies_in(std::size_t begin, std::size_t count, std::size_t end) {
+  return count <= end && begin <= end - count;
 }
 
 // Lays out a box in an array. The box may begin and end within an element.
-CUresult lay_out_in_array(const box_operand& operand, const box_extent& size, layout& out) {
+CUresult lay_out_in_array(const box_operand& operand, const box_extent& size, side_layout& out) {
   const array* const source_array = arrays::find(operand.array);
   if (source_array == nullptr || operand.level != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (!lies_in(operand.x, size.width, source_array->row) ||
+  if (!lies_in(operand.x, size.width, source_array->row_bytes) ||
       !lies_in(operand.y, size.height, source_array->rows) ||
       !lies_in(operand.z, size.depth, source_array->slices)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  out.pitch = source_array->row;
-  out.slice = source_array->slice();
+  out.pitch = source_array->row_bytes;
+  out.slice = source_array->slice_bytes();
   const std::uintptr_t offset = operand.z * out.slice + operand.y * out.pitch + operand.x;
-  out.at = {reinterpret_cast<std::byte*>(source_array->memory->start() + offset),
-            source_array->memory};
+  out.operand = {reinterpret_cast<std::byte*>(source_array->memory->start() + offset),
+                 source_array->memory};
   return CUDA_SUCCESS;
 }
 
+// Resolves one side: checks its sizes, and finds the memory that the box spans.
 CUresult resolve_box(const box_operand& operand, const box_extent& size,
-                     CUmemAccess_flags requested, access_time access, const memory_user& by,
-                     layout& out) {
+                     CUmemAccess_flags requested, access_time access, const memory_user& user,
+                     side_layout& out) {
   if (operand.type == CU_MEMORYTYPE_ARRAY) return lay_out_in_array(operand, size, out);
   constexpr std::size_t max_pitch = 0x7fff'ffff;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
   const bool on_host = operand.type == CU_MEMORYTYPE_HOST;
@@ -79,28 +80,27 @@ CUresult resolve_box(const box_operand& operand, const box_extent& size,
   if (!offset || !span) return CUDA_ERROR_INVALID_VALUE;
   const operand_kind kind =
       operand.type == CU_MEMORYTYPE_DEVICE ? operand_kind::known : operand_kind::any;
-  return resolve_operand(base + *offset, *span, kind, requested, out.at, access, by);
+  return resolve_operand(base + *offset, *span, kind, requested, out.operand, access, user);
 }
 
 }  // namespace
 
-CUresult resolve_box(const box_copy& copy, memory_operand& to, memory_operand& from,
-                     pitched_copy_work& work, access_time access, const copy_users& by) {
-  layout target;
-  layout source;
-  if (const CUresult status =
-          resolve_box(copy.from, copy.size, read_access, access, by.from, source);
-      status != CUDA_SUCCESS)
-    return status;
-  if (const CUresult status = resolve_box(copy.to, copy.size, write_access, access, by.to, target);
-      status != CUDA_SUCCESS)
-    return status;
-  to = target.at;
-  from = source.at;
-  work = {to.at,        from.at,      copy.size.width, copy.size.height, copy.size.depth,
-          target.pitch, source.pitch, target.slice,    source.slice};
-  work.to_unified = copy.to.type == CU_MEMORYTYPE_UNIFIED;
-  work.from_unified = copy.from.type == CU_MEMORYTYPE_UNIFIED;
+CUresult resolve_box(const box_copy& copy, memory_operand& dst, memory_operand& src,
+                     pitched_copy_work& work, access_time access, const copy_users& users) {
+  side_layout dst_layout;
+  side_layout src_layout;
+  if (const CUresult error =
+          resolve_box(copy.src, copy.size, read_access, access, users.src, src_layout))
+    return error;
+  if (const CUresult error =
+          resolve_box(copy.dst, copy.size, write_access, access, users.dst, dst_layout))
+    return error;
+  dst = dst_layout.operand;
+  src = src_layout.operand;
+  work = {dst.data,         src.data,         copy.size.width,  copy.size.height, copy.size.depth,
+          dst_layout.pitch, src_layout.pitch, dst_layout.slice, src_layout.slice};
+  work.dst_unified = copy.dst.type == CU_MEMORYTYPE_UNIFIED;
+  work.src_unified = copy.src.type == CU_MEMORYTYPE_UNIFIED;
   return CUDA_SUCCESS;
 }
 

@@ -30,7 +30,7 @@ struct box_operand {
 
 // A copy in the common form of all calls.
 struct box_copy {
-  box_operand to, from;
+  box_operand dst, src;
   box_extent size;
 };
 
@@ -54,8 +54,8 @@ box_copy describe(const Copy3D& c) {
 
 // Resolves both sides of a box that is not empty, the source first. Returns CUDA_SUCCESS and the
 // work, or an error.
-abi::CUresult resolve_box(const box_copy& copy, memory_operand& to, memory_operand& from,
+abi::CUresult resolve_box(const box_copy& copy, memory_operand& dst, memory_operand& src,
                           pitched_copy_work& work, access_time access = access_time::now,
-                          const copy_users& by = {});
+                          const copy_users& users = {});
 
 }  // namespace weir::embedded::model

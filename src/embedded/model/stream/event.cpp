@@ -15,6 +15,7 @@ namespace weir::embedded::model {
 
 using namespace abi;
 using engine::biased_lock;
+using engine::seqlock;
 using engine::timeline;
 
 namespace {
@@ -29,23 +30,24 @@ std::int64_t now_ns() noexcept {
 
 // Stores the time, unless a later record stored one already.
 struct event::write_timestamp {
-  event* of;
-  std::uint64_t number;
+  event* recorded_event;
+  std::uint64_t record_number;
 
   void run() const noexcept {
     const std::int64_t now = now_ns();
-    const std::lock_guard lock{of->completion_time_lock_};
-    if (of->completion_time_.load().number < number) of->completion_time_.store({number, now});
+    const std::lock_guard lock{recorded_event->completion_time_lock_};
+    seqlock<completion_time>& stored = recorded_event->completion_time_;
+    if (stored.load().number < record_number) stored.store({record_number, now});
   }
 };
 
-void event::begin(context& owner_context, unsigned flags) noexcept {
+void event::begin_lifetime(context& owner_context, unsigned flags) noexcept {
   record_lock_.reset_bias();
   context_.store(&owner_context, std::memory_order_relaxed);
   flags_ = flags;
   ended_ = false;
   capture_id_.store(0, std::memory_order_relaxed);
-  const biased_lock::section alone{record_lock_};
+  const biased_lock::section lock{record_lock_};
   latest_record none{};
   none.number = ++last_number_;
   latest_.store(none);
@@ -54,34 +56,34 @@ void event::begin(context& owner_context, unsigned flags) noexcept {
 CUresult event::open(context& owner_context, unsigned flags) {
   if ((flags & CU_EVENT_INTERPROCESS) != 0) {
     if (!shared_) shared_ = std::make_unique<shared_event>();
-    if (const CUresult status = shared_->make(); status != CUDA_SUCCESS) return status;
+    if (const CUresult error = shared_->make()) return error;
   }
-  begin(owner_context, flags);
+  begin_lifetime(owner_context, flags);
   return CUDA_SUCCESS;
 }
 
 CUresult event::open(context& owner_context, const CUipcEventHandle& handle) {
   if (!shared_) shared_ = std::make_unique<shared_event>();
-  if (const CUresult status = shared_->open(handle); status != CUDA_SUCCESS) return status;
-  begin(owner_context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+  if (const CUresult error = shared_->open(handle)) return error;
+  begin_lifetime(owner_context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
   return CUDA_SUCCESS;
 }
 
 void event::close() noexcept {
   if (shared()) shared_->end();
-  const biased_lock::section alone{record_lock_};
+  const biased_lock::section lock{record_lock_};
   ++last_number_;  // so that a record still in progress is ignored
 }
 
-void event::end(context& of) noexcept {
+void event::end(context& dead_context) noexcept {
   ended_ = true;
   if (shared()) shared_->end();
-  const biased_lock::section alone{record_lock_};
+  const biased_lock::section lock{record_lock_};
   latest_record last = latest_.load();
-  last.at = {};
+  last.end_point = {};
   last.number = ++last_number_;
   latest_.store(last);
-  context_.store(&of, std::memory_order_relaxed);
+  context_.store(&dead_context, std::memory_order_relaxed);
 }
 
 // See stream::destroy().
@@ -106,12 +108,12 @@ CUresult event::get_ipc_handle(CUipcEventHandle& out) const noexcept {
 CUresult event::record(stream& target_stream) {
   if (&target_stream.owner().base() != &owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (shared() || timed()) {
-    target_stream.submit_many([&](timeline::submission& to) {
-      record_in(to);
-      to.mark_recorded();
+    target_stream.submit_many([&](timeline::submission& pending) {
+      record_in(pending);
+      pending.mark_recorded();
     });
   } else {
-    set_latest_with_next_number(target_stream.record());
+    store_latest_with_next_number(target_stream.record());
   }
   return CUDA_SUCCESS;
 }
@@ -119,30 +121,30 @@ CUresult event::record(stream& target_stream) {
 // The submission excludes other records in this stream, so numbers follow the stream's order. If
 // two streams record concurrently, the event uses the record with the higher number. If all earlier
 // work of the stream is done, the host records the time.
-void event::record_in(timeline::submission& to) {
+void event::record_in(timeline::submission& pending) {
   if (shared()) {
-    set_latest_with_next_number(shared_->record_in(to));
+    store_latest_with_next_number(shared_->record_in(pending));
   } else if (timed()) {
-    to.make_room();
-    const biased_lock::section alone{record_lock_};
+    pending.make_room();
+    const biased_lock::section lock{record_lock_};
     const std::uint64_t number = ++last_number_;
-    const bool is_reached = to.end().reached();
+    const bool is_reached = pending.end().reached();
     if (!is_reached)
-      to.add(engine::make_operation(write_timestamp{this, number}, engine::operation_kind::work,
-                                    true));
-    set_latest(to.end(), number, is_reached ? now_ns() : 0);
+      pending.add(engine::make_unconditional_operation(write_timestamp{this, number}));
+    store_latest(pending.end(), number, is_reached ? now_ns() : 0);
   } else {
-    set_latest_with_next_number(to.end());
+    store_latest_with_next_number(pending.end());
   }
 }
 
-void event::set_latest_with_next_number(engine::point at) noexcept {
-  const biased_lock::section alone{record_lock_};
-  set_latest(at, ++last_number_, 0);
+void event::store_latest_with_next_number(engine::point recorded) noexcept {
+  const biased_lock::section lock{record_lock_};
+  store_latest(recorded, ++last_number_, 0);
 }
 
-void event::set_latest(engine::point at, std::uint64_t number, std::int64_t host_ns) noexcept {
-  latest_.store({at, number, true, host_ns != 0, host_ns});
+void event::store_latest(engine::point recorded, std::uint64_t number,
+                         std::int64_t host_ns) noexcept {
+  latest_.store({recorded, number, true, host_ns});
   if (capture_id() != 0) set_capture_id(0);
 }
 
@@ -151,7 +153,7 @@ bool event::recorded() const noexcept {
 }
 
 engine::point event::recorded_point() const {
-  return shared() ? shared_->latest() : latest_.load().at;
+  return shared() ? shared_->latest() : latest_.load().end_point;
 }
 
 CUresult event::query() const {
@@ -165,17 +167,17 @@ CUresult event::synchronize() const {
   return engine::device_failure();
 }
 
-CUresult event::elapsed(const event& source_event, const event& to, float& milliseconds) noexcept {
-  const latest_record first = source_event.latest_.load();
-  const latest_record second = to.latest_.load();
-  const bool usable = first.recorded && second.recorded && source_event.timed() && to.timed();
-  if (!usable || &source_event.owner() != &to.owner()) return CUDA_ERROR_INVALID_HANDLE;
-  if (!first.at.reached() || !second.at.reached()) return CUDA_ERROR_NOT_READY;
-  const auto ns = [](const event& e, const latest_record& last) {
-    return last.timed_on_host ? last.ns : e.completion_time_.load().ns;
+CUresult event::elapsed(const event& start, const event& end, float& milliseconds) noexcept {
+  const latest_record first = start.latest_.load();
+  const latest_record second = end.latest_.load();
+  const bool usable = first.recorded && second.recorded && start.timed() && end.timed();
+  if (!usable || &start.owner() != &end.owner()) return CUDA_ERROR_INVALID_HANDLE;
+  if (!first.end_point.reached() || !second.end_point.reached()) return CUDA_ERROR_NOT_READY;
+  const auto time_ns = [](const event& timed_event, const latest_record& latest) {
+    return latest.host_ns != 0 ? latest.host_ns : timed_event.completion_time_.load().ns;
   };
-  milliseconds =
-      static_cast<float>(static_cast<double>(ns(to, second) - ns(source_event, first)) / 1e6);
+  const std::int64_t elapsed_ns = time_ns(end, second) - time_ns(start, first);
+  milliseconds = static_cast<float>(static_cast<double>(elapsed_ns) / 1e6);
   return CUDA_SUCCESS;
 }
 

@@ -35,9 +35,8 @@ class event {
   abi::CUresult open(context& owner_context, const abi::CUipcEventHandle& handle);
   void close() noexcept;
 
-  // Ends the event together with its context. The object stays, as an event of `of`, which is not
-  // alive.
-  void end(context& of) noexcept;
+  // Ends the event together with its context. The object stays, as an event of `dead_context`.
+  void end(context& dead_context) noexcept;
 
   // cuEventDestroy, for an event that was found by `handle`.
   static abi::CUresult destroy(event& found, const void* handle) noexcept;
@@ -51,7 +50,7 @@ class event {
 
   // Like record(), but as part of a larger submission, such as a graph launch. Throws
   // std::bad_alloc.
-  void record_in(engine::timeline::submission& to);
+  void record_in(engine::timeline::submission& pending);
 
   // Returns CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or the error that the device failed with. An event
   // that was never recorded is complete.
@@ -73,9 +72,8 @@ class event {
     capture_id_.store(id, std::memory_order_release);
   }
 
-  // Gets the milliseconds from `source_event` to `to`. Checks in the order of cuEventElapsedTime.
-  static abi::CUresult elapsed(const event& source_event, const event& to,
-                               float& milliseconds) noexcept;
+  // Gets the milliseconds from `start` to `end`. Checks in the order of cuEventElapsedTime.
+  static abi::CUresult elapsed(const event& start, const event& end, float& milliseconds) noexcept;
 
   [[nodiscard]] context& owner() const noexcept {
     return *context_.load(std::memory_order_relaxed);
@@ -87,11 +85,10 @@ class event {
  private:
   // The last record. Without a record, its point counts as reached.
   struct latest_record {
-    engine::point at;
+    engine::point end_point;
     std::uint64_t number;
     bool recorded;
-    bool timed_on_host;  // true if the stream was idle, so the host recorded the time
-    std::int64_t ns;     // that time
+    std::int64_t host_ns;  // the time if the stream was idle, so that the host recorded it, else 0
   };
   // Written by the stream when it reaches the record. Times are those of the steady clock.
   struct completion_time {
@@ -99,12 +96,11 @@ class event {
     std::int64_t ns;
   };
   struct write_timestamp;
-  void begin(context& owner_context, unsigned flags) noexcept;
-  // Stores the last record. A `host_ns` other than 0 is its time, taken by the host. Requires
-  // record_lock_.
-  void set_latest(engine::point at, std::uint64_t number, std::int64_t host_ns) noexcept;
+  void begin_lifetime(context& owner_context, unsigned flags) noexcept;
+  // Stores the last record. Requires record_lock_.
+  void store_latest(engine::point recorded, std::uint64_t number, std::int64_t host_ns) noexcept;
   // Gives the record the next number and stores it. Locks record_lock_.
-  void set_latest_with_next_number(engine::point at) noexcept;
+  void store_latest_with_next_number(engine::point recorded) noexcept;
 
   std::atomic<context*> context_{nullptr};
   unsigned flags_ = 0;
@@ -115,7 +111,7 @@ class event {
   engine::seqlock<latest_record> latest_;
   std::uint64_t last_number_ = 0;  // counts the records that began in all lifetimes
   // Guards changes of completion_time_. Taken by the threads that run operations.
-  weir::detail::spin_lock completion_time_lock_;
+  weir::os::spin_lock completion_time_lock_;
   engine::seqlock<completion_time> completion_time_;
 };
 

@@ -16,7 +16,7 @@ struct allocation;
 // Writes `value` as elements of 1, 2 or 4 bytes to `height` rows of `width` elements, `pitch` bytes
 // apart.
 struct memset_work {
-  std::byte* to = nullptr;
+  std::byte* dst = nullptr;
   std::size_t pitch = 0;  // unused if height is 1
   std::size_t width = 0;
   std::size_t height = 1;
@@ -28,10 +28,10 @@ struct memset_work {
 
 // Copies contiguous bytes.
 struct copy_work {
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
+  std::byte* dst = nullptr;
+  const std::byte* src = nullptr;
   std::size_t bytes = 0;
-  // The driver's copy of pageable memory that `from` points to; passed to std::free() afterwards.
+  // The driver's copy of pageable memory that `src` points to; passed to std::free() afterwards.
   void* staging = nullptr;
 
   friend bool operator==(const copy_work&, const copy_work&) noexcept = default;
@@ -40,19 +40,19 @@ struct copy_work {
 
 // Copies a box of `width` bytes, `height` rows and `depth` slices.
 struct pitched_copy_work {
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
+  std::byte* dst = nullptr;
+  const std::byte* src = nullptr;
   std::size_t width = 0;
   std::size_t height = 1;
   std::size_t depth = 1;
-  std::size_t to_pitch = 0;
-  std::size_t from_pitch = 0;
-  std::size_t to_slice = 0;  // bytes from one slice to the next
-  std::size_t from_slice = 0;
+  std::size_t dst_pitch = 0;
+  std::size_t src_pitch = 0;
+  std::size_t dst_slice = 0;  // bytes from one slice to the next
+  std::size_t src_slice = 0;
   void* staging = nullptr;  // as in copy_work
   // CU_MEMORYTYPE_UNIFIED was given instead of a kind of memory; graph nodes report it.
-  bool to_unified = false;
-  bool from_unified = false;
+  bool dst_unified = false;
+  bool src_unified = false;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return width * height * depth; }
   friend bool operator==(const pitched_copy_work&, const pitched_copy_work&) noexcept = default;
@@ -123,13 +123,13 @@ struct value_access {
 // They accept a write to read-only memory, and any access in a graph node. The device fails if
 // access is still missing when the operation runs.
 abi::CUresult make_wait(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size,
-                        unsigned flags, value_wait& out, const value_access& use = {});
+                        unsigned flags, value_wait& out, const value_access& access = {});
 abi::CUresult make_write(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size,
-                         unsigned flags, value_write& out, const value_access& use = {});
+                         unsigned flags, value_write& out, const value_access& access = {});
 
 // One operation of a batch. A barrier is std::monostate, because every operation here acts as one.
 using value_work = std::variant<std::monostate, value_wait, value_write>;
 abi::CUresult make_work(const abi::CUstreamBatchMemOpParams& operation, value_work& out,
-                        const value_access& use = {});
+                        const value_access& access = {});
 
 }  // namespace weir::embedded::model

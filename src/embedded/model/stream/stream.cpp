@@ -17,6 +17,7 @@ namespace weir::embedded::model {
 using namespace abi;
 using engine::kind_of;
 using engine::make_operation;
+using engine::make_unconditional_operation;
 using engine::operation;
 using engine::operation_kind;
 using engine::point;
@@ -31,7 +32,7 @@ struct reclaim {
   stream* closed;
 
   void run() const noexcept {
-    closed->line().mark_known_to_host(closed->line().completed());
+    closed->timeline().mark_known_to_host(closed->timeline().completed());
     closed->owner().remove(*closed);
     this_process().streams.recycle(closed);
   }
@@ -54,7 +55,7 @@ struct boxed_copy {
 }  // namespace
 
 void stream::open(context& owner_context, stream_role role, unsigned flags, int priority) {
-  line_ = &timeline::acquire();
+  timeline_ = &timeline::acquire();
   ended_ = false;
   context_.store(&owner_context, std::memory_order_relaxed);
   role_ = role;
@@ -70,25 +71,24 @@ void stream::open(context& owner_context, stream_role role, unsigned flags, int 
   try {
     owner_context.add(*this);
   } catch (...) {
-    line_->release_when_drained();
+    timeline_->release_when_drained();
     throw;
   }
 }
 
 void stream::close() noexcept {
-  timeline& line = *line_;
   // Lets every stream reuse the memory that this stream freed.
-  if (line.drained()) line.mark_known_to_host(line.submitted());
-  end_of_work_.store(line.submitted(), std::memory_order_release);
+  if (timeline_->drained()) timeline_->mark_known_to_host(timeline_->submitted());
+  end_of_work_.store(timeline_->submitted(), std::memory_order_release);
+  engine::timeline& closed = *timeline_;  // the object may be reused from the last operation on
   try {
-    timeline::submission last{line};
-    last.add(make_operation(reclaim{this}, operation_kind::work, true));
+    timeline::submission{closed}.add(make_unconditional_operation(reclaim{this}));
   } catch (const std::bad_alloc&) {
     // Without memory for the last operation, a busy stream leaks; an idle stream is recycled here.
-    if (!line.drained()) return;
+    if (!closed.drained()) return;
     reclaim{this}.run();
   }
-  line.release_when_drained();
+  closed.release_when_drained();
 }
 
 // The thread that retires the handle owns the stream exclusively, but its context may already have
@@ -108,59 +108,55 @@ CUresult stream::destroy(stream& found, const void* handle) noexcept {
 void stream::end(context& owner_context) noexcept {
   ended_ = true;
   owner().remove(*this);
-  line_->release_when_drained();
+  timeline_->release_when_drained();
   context_.store(&owner_context, std::memory_order_relaxed);
+}
+
+template <class Visitor>
+void stream::for_each_blocking_stream(Visitor&& visit) {
+  owner().for_each_stream([&](stream& candidate) {
+    if (candidate.role_ == stream_role::blocking) visit(candidate);
+  });
 }
 
 // The legacy stream and the blocking streams of a context wait for each other. Each side reads the
 // other's submitted count before it publishes its own work, so two concurrent submissions cannot
 // wait for each other.
-void stream::order_with_default_stream(timeline::submission& to) {
+void stream::order_with_default_stream(timeline::submission& pending) {
+  const auto wait_beyond = [&](engine::timeline& line, std::uint64_t& count_waited) {
+    const std::uint64_t submitted = line.submitted();
+    if (submitted <= count_waited) return;
+    pending.add_wait({&line, submitted});
+    count_waited = submitted;
+  };
   if (role_ == stream_role::blocking) {
-    timeline& legacy = owner().legacy().line();
-    const std::uint64_t submitted = legacy.submitted();
-    if (submitted <= legacy_count_waited_) return;
-    to.add_wait({&legacy, submitted});
-    legacy_count_waited_ = submitted;
+    wait_beyond(owner().legacy().timeline(), legacy_count_waited_);
   } else if (role_ == stream_role::legacy) {
-    owner().for_each_stream([&](stream& other) {
-      if (other.role_ != stream_role::blocking) return;
-      const std::uint64_t submitted = other.line_->submitted();
-      if (submitted <= other.count_legacy_waited_) return;
-      to.add_wait({other.line_, submitted});
-      other.count_legacy_waited_ = submitted;
+    for_each_blocking_stream([&](stream& blocking_stream) {
+      wait_beyond(*blocking_stream.timeline_, blocking_stream.count_legacy_waited_);
     });
   }
 }
 
 point stream::submit(const operation& op) {
-  timeline::submission to{*line_};
-  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-  to.add(op);
-  return to.end();
+  return submit_many([&](timeline::submission& pending) { pending.add(op); });
 }
 
 point stream::record() {
-  timeline::submission to{*line_};
-  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-  to.mark_recorded();
-  return to.end();
+  return submit_many([](timeline::submission& pending) { pending.mark_recorded(); });
 }
 
+// Work that waits for an event recorded here, or a host that has waited for this point, is not
+// ordered after the last use of the memory. An empty operation adds a later point, which is.
 point stream::end_of_use() {
-  timeline::submission to{*line_};
-  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-  // Work that waits for an event recorded here, or a host that has waited for this point, is not
-  // ordered after the last use of the memory. An empty operation adds a later point, which is.
-  if (to.is_recorded() || line_->is_known_to_host(to.end().count))
-    to.add(make_operation(empty_operation{}));
-  return to.end();
+  return submit_many([&](timeline::submission& pending) {
+    if (pending.is_recorded() || timeline_->is_known_to_host(pending.end().count))
+      pending.add(make_operation(empty_operation{}));
+  });
 }
 
-void stream::wait(point until) {
-  timeline::submission to{*line_};
-  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-  to.add_wait(until);
+void stream::wait(point target) {
+  submit_many([&](timeline::submission& pending) { pending.add_wait(target); });
 }
 
 CUresult stream::submit(const memset_work& work) {
@@ -172,14 +168,15 @@ CUresult stream::submit(const memset_work& work) {
 CUresult stream::submit(const copy_work& work) {
   if (class capture* c = capture()) return c->add(*this, work);
   // Runs also after a device failure if it has staging memory to free.
-  submit(make_operation(work, kind_of(work.bytes), work.staging != nullptr));
+  submit(work.staging == nullptr ? make_operation(work, kind_of(work.bytes))
+                                 : make_unconditional_operation(work, kind_of(work.bytes)));
   return CUDA_SUCCESS;
 }
 
 CUresult stream::submit(const pitched_copy_work& work) {
   if (class capture* c = capture()) return c->add(*this, work);
   auto box = std::make_unique<pitched_copy_work>(work);
-  submit(make_operation(boxed_copy{box.get()}, kind_of(work.bytes()), true));
+  submit(make_unconditional_operation(boxed_copy{box.get()}, kind_of(work.bytes())));
   box.release();
   return CUDA_SUCCESS;
 }
@@ -203,31 +200,30 @@ CUresult stream::submit(const value_write& work) {
 }
 
 bool stream::work_done() const noexcept {
-  const std::uint64_t submitted = line_->submitted();
-  return line_->completed() >= std::min(submitted, end_of_work_.load(std::memory_order_acquire));
+  const std::uint64_t submitted = timeline_->submitted();
+  return timeline_->completed() >=
+         std::min(submitted, end_of_work_.load(std::memory_order_acquire));
 }
 
 bool stream::idle() {
-  bool all = work_done();
+  bool is_idle = work_done();
   if (role_ == stream_role::legacy) {
-    owner().for_each_stream([&](const stream& other) {
-      if (other.role_ == stream_role::blocking) all = all && other.work_done();
-    });
+    for_each_blocking_stream(
+        [&](const stream& blocking_stream) { is_idle = is_idle && blocking_stream.work_done(); });
   }
-  return all;
+  return is_idle;
 }
 
 void stream::synchronize() {
-  if (role_ != stream_role::legacy) {
-    engine::wait_for_host(line_->submitted_point());
-    pool_registry::after_synchronize();
-    return;
+  const point own_end = timeline_->submitted_point();
+  std::vector<point> blocking_ends;
+  if (role_ == stream_role::legacy) {
+    for_each_blocking_stream([&](const stream& blocking_stream) {
+      blocking_ends.push_back(blocking_stream.timeline_->submitted_point());
+    });
   }
-  std::vector<point> points{line_->submitted_point()};
-  owner().for_each_stream([&](const stream& other) {
-    if (other.role_ == stream_role::blocking) points.push_back(other.line_->submitted_point());
-  });
-  for (const point p : points) engine::wait_for_host(p);
+  engine::wait_for_host(own_end);
+  for (const point target : blocking_ends) engine::wait_for_host(target);
   pool_registry::after_synchronize();
 }
 

@@ -69,10 +69,10 @@ class stream {
   // added before stay submitted. Returns the point at which they are complete.
   template <class Fill>
   engine::point submit_many(Fill&& fill) {
-    engine::timeline::submission to{*line_};
-    if (role_ != stream_role::non_blocking) order_with_default_stream(to);
-    fill(to);
-    return to.end();
+    engine::timeline::submission pending{*timeline_};
+    if (role_ != stream_role::non_blocking) order_with_default_stream(pending);
+    fill(pending);
+    return pending.end();
   }
 
   // Returns the point that is reached when all work submitted so far is complete. On the legacy
@@ -85,7 +85,7 @@ class stream {
   engine::point end_of_use();
 
   // Makes later work wait until the point is reached.
-  void wait(engine::point until);
+  void wait(engine::point target);
 
   // Returns true if all work submitted so far is complete; on the legacy stream also that of the
   // blocking streams.
@@ -102,7 +102,7 @@ class stream {
   [[nodiscard]] int priority() const noexcept { return priority_.load(std::memory_order_relaxed); }
   void set_priority(int priority) noexcept { priority_.store(priority, std::memory_order_relaxed); }
   [[nodiscard]] unsigned long long id() const noexcept { return id_; }
-  [[nodiscard]] engine::timeline& line() const noexcept { return *line_; }
+  [[nodiscard]] engine::timeline& timeline() const noexcept { return *timeline_; }
 
   stream_attributes attributes;  // guarded by the functions of stream_attributes.hpp
 
@@ -111,16 +111,20 @@ class stream {
   [[nodiscard]] class capture* capture() const noexcept {
     return capture_.load(std::memory_order_acquire);
   }
-  void set_capture(class capture* c) noexcept { capture_.store(c, std::memory_order_release); }
+  void set_capture(class capture* new_capture) noexcept {
+    capture_.store(new_capture, std::memory_order_release);
+  }
 
  private:
   static constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 
-  void order_with_default_stream(engine::timeline::submission& to);
+  template <class Visitor>
+  void for_each_blocking_stream(Visitor&& visit);
+  void order_with_default_stream(engine::timeline::submission& pending);
   [[nodiscard]] bool work_done() const noexcept;
 
   std::atomic<context*> context_{nullptr};
-  engine::timeline* line_ = nullptr;
+  engine::timeline* timeline_ = nullptr;
   stream_role role_ = stream_role::non_blocking;
   std::atomic<int> priority_{0};
   unsigned flags_ = 0;

@@ -55,18 +55,20 @@ CUresult store_if(bool acceptable, Value& attribute, const Value& value) noexcep
 
 CUresult get_attribute(stream& target_stream, CUstreamAttrID attribute_id, CUstreamAttrValue& out) {
   const std::lock_guard lock{attributes_mutex};
-  const stream_attributes& have = target_stream.attributes;
+  const stream_attributes& attributes = target_stream.attributes;
   switch (attribute_id) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      out.accessPolicyWindow = have.window;
+      out.accessPolicyWindow = attributes.window;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      out.syncPolicy = std::bit_cast<CUsynchronizationPolicy>(have.sync_policy);
+      out.syncPolicy = std::bit_cast<CUsynchronizationPolicy>(attributes.sync_policy);
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = target_stream.priority(); return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: out.memSyncDomain = have.domain; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      out.memSyncDomain = attributes.domain;
+      return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      out.memSyncDomainMap = have.domain_map;
+      out.memSyncDomainMap = attributes.domain_map;
       return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }

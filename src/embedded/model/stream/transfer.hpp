@@ -20,13 +20,13 @@ enum class operand_kind : std::uint8_t { known, any };
 
 // One side of a set or copy.
 struct memory_operand {
-  std::byte* at = nullptr;
-  const allocation* in = nullptr;  // null for the program's pageable memory
+  std::byte* data = nullptr;
+  const allocation* record = nullptr;  // null for the program's pageable memory
 
-  [[nodiscard]] bool pageable() const noexcept { return in == nullptr; }
-  [[nodiscard]] bool on_host() const noexcept { return in == nullptr || in->on_host; }
+  [[nodiscard]] bool pageable() const noexcept { return record == nullptr; }
+  [[nodiscard]] bool on_host() const noexcept { return record == nullptr || record->on_host; }
   [[nodiscard]] bool sync_memops() const noexcept {
-    return in != nullptr && in->sync_memops.load(std::memory_order_relaxed);
+    return record != nullptr && record->sync_memops.load(std::memory_order_relaxed);
   }
 };
 
@@ -36,15 +36,15 @@ inline constexpr auto write_access = abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
 // Returns true if a call treats the memory as host memory, whatever devices may access: memory of a
 // host pool, in a call that accepts any memory.
-inline bool is_treated_as_host_memory(const allocation& in, operand_kind kind) noexcept {
-  return kind == operand_kind::any && in.on_host && in.kind == memory_kind::pooled;
+inline bool is_treated_as_host_memory(const allocation& record, operand_kind kind) noexcept {
+  return kind == operand_kind::any && record.on_host && record.kind == memory_kind::pooled;
 }
 
 // Returns true if the user's device may access the whole operand.
-inline bool can_access(const memory_user& by, const memory_operand& operand, operand_kind kind,
+inline bool can_access(const memory_user& user, const memory_operand& operand, operand_kind kind,
                        std::size_t bytes, abi::CUmemAccess_flags requested) noexcept {
-  if (operand.in == nullptr || is_treated_as_host_memory(*operand.in, kind)) return true;
-  return can_access(by, *operand.in, reinterpret_cast<std::uintptr_t>(operand.at), bytes,
+  if (operand.record == nullptr || is_treated_as_host_memory(*operand.record, kind)) return true;
+  return can_access(user, *operand.record, reinterpret_cast<std::uintptr_t>(operand.data), bytes,
                     requested);
 }
 
@@ -58,28 +58,28 @@ enum class access_time : std::uint8_t { now, in_graph };
 // past the end of an allocation, and for missing access.
 inline abi::CUresult resolve_operand(std::uintptr_t address, std::size_t bytes, operand_kind kind,
                                      abi::CUmemAccess_flags requested, memory_operand& out,
-                                     access_time when = access_time::now,
-                                     const memory_user& by = {}) noexcept {
-  const allocation* in = address_map::find(address);
-  if (in == nullptr && when == access_time::in_graph) {
-    in = address_map::find_graph_memory(address, bytes);
-    if (in != nullptr) {
-      out = {reinterpret_cast<std::byte*>(address), in};
-      return can_access(by, *in, address, bytes, requested) ? abi::CUDA_SUCCESS
-                                                            : abi::CUDA_ERROR_INVALID_VALUE;
+                                     access_time time = access_time::now,
+                                     const memory_user& user = {}) noexcept {
+  const allocation* record = address_map::find(address);
+  if (record == nullptr && time == access_time::in_graph) {
+    record = address_map::find_graph_memory(address, bytes);
+    if (record != nullptr) {
+      out = {reinterpret_cast<std::byte*>(address), record};
+      return can_access(user, *record, address, bytes, requested) ? abi::CUDA_SUCCESS
+                                                                  : abi::CUDA_ERROR_INVALID_VALUE;
     }
   }
-  if (in == nullptr) {
+  if (record == nullptr) {
     constexpr std::uintptr_t lowest_mapping = 65536;  // no program has memory below it
     if (kind == operand_kind::known || address < lowest_mapping)
       return abi::CUDA_ERROR_INVALID_VALUE;
-  } else if (!in->holds_range(address, bytes) ||
-             !(in->allows(requested) || is_treated_as_host_memory(*in, kind))) {
+  } else if (!record->holds_range(address, bytes) ||
+             !(record->allows(requested) || is_treated_as_host_memory(*record, kind))) {
     if (!address_map::is_fully_mapped(address, bytes, requested))
       return abi::CUDA_ERROR_INVALID_VALUE;
   }
-  out = {reinterpret_cast<std::byte*>(address), in};
-  if (by.user_context != nullptr && !can_access(by, out, kind, bytes, requested)) [[unlikely]]
+  out = {reinterpret_cast<std::byte*>(address), record};
+  if (user.user_context != nullptr && !can_access(user, out, kind, bytes, requested)) [[unlikely]]
     return abi::CUDA_ERROR_INVALID_VALUE;
   return abi::CUDA_SUCCESS;
 }
@@ -98,22 +98,23 @@ enum class source_access_order : std::uint8_t {
 // Copies in stream order. Blocks only if it writes pageable memory, or reads more of it than is
 // staged. In a capture it neither stages nor blocks: the captured copy reads its source when it
 // runs.
-abi::CUresult copy_async(stream& in, const memory_operand& to, const memory_operand& from,
-                         std::size_t bytes,
-                         source_access_order reading = source_access_order::any_order);
-abi::CUresult copy_async(stream& in, const memory_operand& to, const memory_operand& from,
-                         const pitched_copy_work& work,
-                         source_access_order reading = source_access_order::any_order);
+abi::CUresult copy_async(stream& target_stream, const memory_operand& dst,
+                         const memory_operand& src, std::size_t bytes,
+                         source_access_order source_order = source_access_order::any_order);
+abi::CUresult copy_async(stream& target_stream, const memory_operand& dst,
+                         const memory_operand& src, const pitched_copy_work& work,
+                         source_access_order source_order = source_access_order::any_order);
 
 // Copies for a synchronous call. Blocks until the copy is done if host memory, or memory with
 // synchronous operations, takes part. Other copies between device memory are only ordered in the
 // stream.
-abi::CUresult copy_sync(stream& in, const memory_operand& to, const memory_operand& from,
+abi::CUresult copy_sync(stream& target_stream, const memory_operand& dst, const memory_operand& src,
                         std::size_t bytes);
-abi::CUresult copy_sync(stream& in, const memory_operand& to, const memory_operand& from,
+abi::CUresult copy_sync(stream& target_stream, const memory_operand& dst, const memory_operand& src,
                         const pitched_copy_work& work);
 
 // Like copy_sync(), for sets.
-abi::CUresult memset_sync(stream& in, const memory_operand& to, const memset_work& work);
+abi::CUresult memset_sync(stream& target_stream, const memory_operand& dst,
+                          const memset_work& work);
 
 }  // namespace weir::embedded::model

@@ -15,6 +15,7 @@
 namespace weir::embedded::model {
 
 using engine::make_operation;
+using engine::make_unconditional_operation;
 using engine::operation_kind;
 using engine::timeline;
 
@@ -27,8 +28,8 @@ struct value_batch {
   bool cancelled = false;
 };
 
-void end_after(value_batch* of, std::size_t number) noexcept {
-  if (number == of->last) delete of;
+void delete_after_last(value_batch* batch, std::size_t number) noexcept {
+  if (number == batch->last) delete batch;
 }
 
 // A cancelled wait is satisfied at once. If another thread finds the value first, the running
@@ -36,43 +37,42 @@ void end_after(value_batch* of, std::size_t number) noexcept {
 // operation after it does.
 struct batched_wait {
   const void* word;  // read by the engine to find the awaited word
-  value_batch* of;
+  value_batch* batch;
   std::size_t number;
 
   bool run() const noexcept {
-    if (!of->cancelled) return std::get<value_wait>(of->works[number]).run();
-    end_after(of, number);
+    if (!batch->cancelled) return std::get<value_wait>(batch->works[number]).run();
+    delete_after_last(batch, number);
     return true;
   }
 };
 
 // Runs also after a device failure, so that the batch is deleted.
 struct batched_write {
-  value_batch* of;
+  value_batch* batch;
   std::size_t number;
 
   void run() const noexcept {
-    if (!of->cancelled && engine::device_failure() == abi::CUDA_SUCCESS) {
-      static_cast<void>(std::get<value_write>(of->works[number]).run());
+    if (!batch->cancelled && engine::device_failure() == abi::CUDA_SUCCESS) {
+      static_cast<void>(std::get<value_write>(batch->works[number]).run());
     }
-    end_after(of, number);
+    delete_after_last(batch, number);
   }
 };
 
 struct batch_end {
-  value_batch* of;
+  value_batch* batch;
 
-  void run() const noexcept { delete of; }
+  void run() const noexcept { delete batch; }
 };
 
-void add(timeline::submission& pending_submission, value_batch& batch, std::size_t number) {
+void add(timeline::submission& pending, value_batch& batch, std::size_t number) {
   const value_work& work = batch.works[number];
   if (const auto* wait = std::get_if<value_wait>(&work)) {
-    pending_submission.add(
+    pending.add(
         make_operation(batched_wait{wait->word, &batch, number}, operation_kind::wait_value));
   } else {
-    pending_submission.add(
-        make_operation(batched_write{&batch, number}, operation_kind::work, true));
+    pending.add(make_unconditional_operation(batched_write{&batch, number}));
   }
 }
 
@@ -83,20 +83,19 @@ void submit_value_batch(stream& target_stream, std::vector<value_work> works) {
       works, [](const value_work& work) { return std::holds_alternative<std::monostate>(work); });
   auto owned = std::make_unique<value_batch>(value_batch{.works = std::move(works)});
   const std::size_t count = owned->works.size();
-  target_stream.submit_many([&](timeline::submission& pending_submission) {
+  target_stream.submit_many([&](timeline::submission& pending) {
     std::size_t added = 0;
     value_batch* batch = owned.get();
     batch->last = count;  // batch_end
     try {
       for (; added < count; ++added) {
-        add(pending_submission, *batch, added);
+        add(pending, *batch, added);
         if (added == 0) owned.release();
         if (const auto* write = std::get_if<value_write>(&batch->works[added])) {
-          engine::pending_value_writes::record(write->word, pending_submission.end());
+          engine::pending_value_writes::record(write->word, pending.end());
         }
       }
-      if (count != 0)
-        pending_submission.add(make_operation(batch_end{batch}, operation_kind::work, true));
+      if (count != 0) pending.add(make_unconditional_operation(batch_end{batch}));
     } catch (...) {
       // Operations that were added cannot be removed, so they are cancelled.
       batch->cancelled = true;

@@ -66,16 +66,16 @@ TEST_F(CopyNode, ANodeCopiesBetweenAllKindsOfMemory) {
 TEST_F(CopyNode, ANodeReturnsItsParameters) {
   const copy_node node = g.add(copy_parameters{in, x});
   const copy_parameters p = node.parameters();
-  EXPECT_EQ(p.from().kind, copy_side::memory::host);
-  EXPECT_EQ(p.from().address, in.data());
-  EXPECT_EQ(p.to().kind, copy_side::memory::device);
-  EXPECT_EQ(p.to().address, x.data());
+  EXPECT_EQ(p.source().kind, copy_side::memory::host);
+  EXPECT_EQ(p.source().address, in.data());
+  EXPECT_EQ(p.target().kind, copy_side::memory::device);
+  EXPECT_EQ(p.target().address, x.data());
   EXPECT_EQ(p.width_bytes(), 400u);
   EXPECT_EQ(p.height(), 1u);
   EXPECT_EQ(p.depth(), 1u);
   // Returned parameters can be used to add another node.
   const copy_node same = g.add(p);
-  EXPECT_EQ(same.parameters().to().address, p.to().address);
+  EXPECT_EQ(same.parameters().target().address, p.target().address);
   const graph captured = capture(s, [&] { copy(s, x, out); });
   EXPECT_EQ(captured.nodes().at(0).as<copy_node>().parameters().width_bytes(), 400u);
 }
@@ -256,7 +256,7 @@ TEST_F(CopyNode, ReturnedParametersAreSetInTheContextOfTheirMemory) {
   const copy_node a = g.add(copy_parameters{x, out});
   graph_exec exec = g.instantiate();
   const copy_parameters told = a.parameters();
-  EXPECT_EQ(told.from().context, nullptr);
+  EXPECT_EQ(told.source().context, nullptr);
   const fault_table calls;
   exec.set(a, told);
   EXPECT_EQ(calls.count(&driver_table::cuPointerGetAttributes), 1);

@@ -35,7 +35,7 @@ class MemoryNodes : public ::testing::Test {
 };
 
 TEST_F(MemoryNodes, NodesBetweenAllocationAndFreeUseTheMemory) {
-  const allocation_node a = g.add(allocation_parameters::of<int>(gpu, 100));
+  const allocation_node a = g.add(allocation_parameters::for_elements<int>(gpu, 100));
   EXPECT_EQ(a.bytes(), 400u);
   EXPECT_EQ(a.device(), gpu);
   const std::span<int> x = a.memory<int>();

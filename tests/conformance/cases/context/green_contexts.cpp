@@ -5,16 +5,6 @@
 #include <set>
 
 namespace weir::conformance {
-namespace {
-
-CUcontext current() {
-  CUcontext c = nullptr;
-  OK(cuCtxGetCurrent(&c));
-  return c;
-}
-
-}  // namespace
-
 void green_contexts_cases() {
   add("green.create", SLOW, [](Rec& r) {
     const CUdevResourceDesc desc = desc_of(sms());
@@ -24,7 +14,7 @@ void green_contexts_cases() {
       r.k("f" + std::to_string(flags) + ".made", c != nullptr);
       if (c) cuGreenCtxDestroy(c);
     }
-    r.k("still_current", current() == g.ctx);
+    r.k("still_current", current_context() == g.ctx);
     CUgreenCtx c = nullptr;
     r.k("null_out", cuGreenCtxCreate(nullptr, desc, g.dev, kDefaultStream));
     r.k("bad_dev", cuGreenCtxCreate(&c, desc, 99, kDefaultStream));
@@ -56,7 +46,7 @@ void green_contexts_cases() {
     r.k("create", cuGreenCtxCreate(&c, desc_of(sms()), g.dev, kDefaultStream));
     OK(cuDevicePrimaryCtxGetState(g.dev, &f, &active));
     r.k("active", active);
-    r.k("current", which(current(), nullptr));
+    r.k("current", which(current_context(), nullptr));
     r.k("release", cuDevicePrimaryCtxRelease(g.dev));
     OK(cuDevicePrimaryCtxGetState(g.dev, &f, &active));
     r.k("active_after_release", active);
@@ -144,7 +134,7 @@ void green_contexts_cases() {
     r.k("ids", std::string(id == green_id ? "ctx=green" : "ctx!=green") +
                    (id == primary_id ? ",ctx=primary" : ""));
     r.k("set", cuCtxSetCurrent(a));
-    r.k("current", which(current(), a));
+    r.k("current", which(current_context(), a));
     CUcontext popped = nullptr;
     r.k("push", cuCtxPushCurrent(a));
     r.k("pop", cuCtxPopCurrent(&popped));

@@ -6,23 +6,13 @@
 #include <thread>
 
 namespace weir::conformance {
-namespace {
-
-CUcontext current() {
-  CUcontext c = nullptr;
-  OK(cuCtxGetCurrent(&c));
-  return c;
-}
-
-}  // namespace
-
 void green_destroy_cases() {
   add("green.destroy_while_current", ISO | SLOW, [](Rec& r) {
     Green c;
     const CUcontext as = c.context();
     OK(cuCtxSetCurrent(as));
     r.k("destroy", c.destroy());
-    r.k("current", which(current(), as));
+    r.k("current", which(current_context(), as));
     CUdevice d = -1;
     r.k("device", cuCtxGetDevice(&d));
     CUdeviceptr p = 0;

@@ -67,4 +67,10 @@ GreenStream::~GreenStream() {
   cuStreamDestroy(s);
 }
 
+CUcontext current_context() {
+  CUcontext c = nullptr;
+  OK(cuCtxGetCurrent(&c));
+  return c;
+}
+
 }  // namespace weir::conformance

@@ -49,4 +49,7 @@ class GreenStream {
   operator CUstream() const { return s; }
 };
 
+// Returns the context that is current on this thread, or null.
+CUcontext current_context();
+
 }  // namespace weir::conformance

@@ -9,8 +9,6 @@ namespace weir::conformance {
 namespace {
 
 // Returns the address of host memory, for copies that take any address.
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 }  // namespace
 
 void ipc_cases() {
@@ -60,7 +58,7 @@ void ipc_cases() {
     CUdeviceptr q = 0;
     r.k("open", cuIpcOpenMemHandle(&q, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     r.k("open_flags0", cuIpcOpenMemHandle(&q, h, 0));
-    r.k("get_pinned", cuIpcGetMemHandle(&h, hp(g.pin)));
+    r.k("get_pinned", cuIpcGetMemHandle(&h, as_address(g.pin)));
     r.k("get_null", cuIpcGetMemHandle(&h, 0));
     r.k("close_own", cuIpcCloseMemHandle(d));
     Stream s(NB);

@@ -10,10 +10,10 @@ namespace weir::conformance {
 namespace {
 
 // Mapped memory of cuMemCreate, which has no IPC handle.
-class Mapped {
+class MappedWithoutAccess {
  public:
   CUdeviceptr p = 0;
-  Mapped() {
+  MappedWithoutAccess() {
     CUmemAllocationProp prop{};
     prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -22,9 +22,9 @@ class Mapped {
     OK(cuMemAddressReserve(&p, kBytes, 0, 0, 0));
     OK(cuMemMap(p, kBytes, 0, made_, 0));
   }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  ~Mapped() {
+  MappedWithoutAccess(const MappedWithoutAccess&) = delete;
+  MappedWithoutAccess& operator=(const MappedWithoutAccess&) = delete;
+  ~MappedWithoutAccess() {
     if (p) cuMemUnmap(p, kBytes);
     if (p) cuMemAddressFree(p, kBytes);
     if (made_) cuMemRelease(made_);
@@ -67,7 +67,7 @@ void ipc_memory_cases() {
     OK(cuMemHostUnregister(g.page));
   });
   add("ipc.mem_handle_mapped", [](Rec& r) {
-    Mapped m;
+    MappedWithoutAccess m;
     CUipcMemHandle h;
     r.k("get", cuIpcGetMemHandle(&h, m.p));
   });

@@ -35,7 +35,8 @@ CUipcMemHandle made(Exporter& p, const std::string& bytes, const std::string& sl
 
 // Returns an attribute as a number, read as the given type.
 template <class Value>
-void rec_attribute(Rec& r, const std::string& key, CUpointer_attribute attribute, CUdeviceptr p) {
+void rec_attribute_as(Rec& r, const std::string& key, CUpointer_attribute attribute,
+                      CUdeviceptr p) {
   Value v{};
   if (r.k(key, cuPointerGetAttribute(&v, attribute, p)) == CUDA_SUCCESS) {
     r.k(key + "_value", static_cast<unsigned long long>(v));
@@ -46,18 +47,18 @@ void rec_attributes(Rec& r, CUdeviceptr p) {
   CUcontext c = nullptr;
   r.k("context", cuPointerGetAttribute(&c, CU_POINTER_ATTRIBUTE_CONTEXT, p));
   r.k("context_current", c == g.ctx);
-  rec_attribute<unsigned>(r, "type", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p);
-  rec_attribute<CUdeviceptr>(r, "host", CU_POINTER_ATTRIBUTE_HOST_POINTER, p);
-  rec_attribute<unsigned>(r, "managed", CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
-  rec_attribute<int>(r, "ordinal", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p);
-  rec_attribute<unsigned>(r, "ipc_capable", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p);
-  rec_attribute<unsigned>(r, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, p);
-  rec_attribute<unsigned>(r, "sync_memops", CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p);
-  rec_attribute<unsigned long long>(r, "handle_types", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
-                                    p);
-  rec_attribute<unsigned>(r, "access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, p);
-  rec_attribute<unsigned long long>(r, "pool", CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p);
-  rec_attribute<unsigned long long>(r, "size", CU_POINTER_ATTRIBUTE_RANGE_SIZE, p);
+  rec_attribute_as<unsigned>(r, "type", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p);
+  rec_attribute_as<CUdeviceptr>(r, "host", CU_POINTER_ATTRIBUTE_HOST_POINTER, p);
+  rec_attribute_as<unsigned>(r, "managed", CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
+  rec_attribute_as<int>(r, "ordinal", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p);
+  rec_attribute_as<unsigned>(r, "ipc_capable", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p);
+  rec_attribute_as<unsigned>(r, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, p);
+  rec_attribute_as<unsigned>(r, "sync_memops", CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p);
+  rec_attribute_as<unsigned long long>(r, "handle_types", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+                                       p);
+  rec_attribute_as<unsigned>(r, "access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, p);
+  rec_attribute_as<unsigned long long>(r, "pool", CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p);
+  rec_attribute_as<unsigned long long>(r, "size", CU_POINTER_ATTRIBUTE_RANGE_SIZE, p);
   CUdeviceptr start = 0;
   r.k("start", cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p));
   r.k("start_before", static_cast<unsigned long long>(p - start));

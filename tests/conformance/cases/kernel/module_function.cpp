@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kib = 1024;
 
-void rec_set(Rec& r, const std::string& key, CUfunction f, CUfunction_attribute which, int value) {
+void rec_function_set(Rec& r, const std::string& key, CUfunction f, CUfunction_attribute which,
+                      int value) {
   r.k(key, cuFuncSetAttribute(f, which, value));
   int now = -7;
   OK(cuFuncGetAttribute(&now, which, f));
@@ -35,25 +36,26 @@ void module_function_cases() {
     OK(cuModuleGetFunction(&f, m, "bounded"));  // 1024 bytes static
     OK(cuModuleGetFunction(&c, m, "clustered"));
     constexpr auto shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    rec_set(r, "shared_226k", f, shared, 226 * kib);
-    rec_set(r, "shared_too_much", f, shared, 226 * kib + 1);
-    rec_set(r, "shared_negative", f, shared, -1);
-    rec_set(r, "shared_0", f, shared, 0);
+    rec_function_set(r, "shared_226k", f, shared, 226 * kib);
+    rec_function_set(r, "shared_too_much", f, shared, 226 * kib + 1);
+    rec_function_set(r, "shared_negative", f, shared, -1);
+    rec_function_set(r, "shared_0", f, shared, 0);
     constexpr auto carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-    rec_set(r, "carveout_50", f, carveout, 50);
-    rec_set(r, "carveout_101", f, carveout, 101);
-    rec_set(r, "carveout_minus_2", f, carveout, -2);
-    rec_set(r, "carveout_default", f, carveout, -1);
-    rec_set(r, "width_4", f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4);
-    rec_set(r, "width_negative", f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1);
-    rec_set(r, "width_1000", f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 1000);
-    rec_set(r, "width_compiled", c, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4);
-    rec_set(r, "non_portable", f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-    rec_set(r, "non_portable_2", f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2);
-    rec_set(r, "policy_2", f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 2);
-    rec_set(r, "policy_3", f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3);
-    rec_set(r, "must_be_set", f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, 1);
-    rec_set(r, "threads", f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 64);
+    rec_function_set(r, "carveout_50", f, carveout, 50);
+    rec_function_set(r, "carveout_101", f, carveout, 101);
+    rec_function_set(r, "carveout_minus_2", f, carveout, -2);
+    rec_function_set(r, "carveout_default", f, carveout, -1);
+    rec_function_set(r, "width_4", f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4);
+    rec_function_set(r, "width_negative", f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1);
+    rec_function_set(r, "width_1000", f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 1000);
+    rec_function_set(r, "width_compiled", c, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4);
+    rec_function_set(r, "non_portable", f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    rec_function_set(r, "non_portable_2", f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                     2);
+    rec_function_set(r, "policy_2", f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 2);
+    rec_function_set(r, "policy_3", f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3);
+    rec_function_set(r, "must_be_set", f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, 1);
+    rec_function_set(r, "threads", f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 64);
     r.k("unknown", cuFuncSetAttribute(f, static_cast<CUfunction_attribute>(99), 1));
     r.k("cache_4", cuFuncSetCacheConfig(f, static_cast<CUfunc_cache>(4)));
     r.k("cache", cuFuncSetCacheConfig(f, CU_FUNC_CACHE_PREFER_L1));

@@ -6,12 +6,10 @@
 namespace weir::conformance {
 namespace {
 
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 // Two valid copies of 64 bytes from pinned memory to the device, with one set of attributes.
 struct Batch {
   CUdeviceptr dst[2] = {g.dbuf, g.dbuf + 4096};
-  CUdeviceptr src[2] = {hp(g.pin), hp(g.pin + 4096)};
+  CUdeviceptr src[2] = {as_address(g.pin), as_address(g.pin + 4096)};
   size_t size[2] = {64, 64};
   CUmemcpyAttributes attributes[2] = {};
   size_t first[2] = {0, 1};
@@ -96,7 +94,7 @@ void batch_copy_cases() {
     Stream s(NB);
     g.page[0] = 33;
     Batch b;
-    b.src[0] = hp(g.page);
+    b.src[0] = as_address(g.page);
     r.k("pageable_to_device", b.run(s));
     OK(cuStreamSynchronize(s));
     r.k("value", get_byte(g.dbuf));
@@ -106,11 +104,11 @@ void batch_copy_cases() {
     r.k("device_to_device", b.run(s));
     b = Batch();
     b.src[0] = g.dbuf;
-    b.dst[0] = hp(g.pin + 8192);
+    b.dst[0] = as_address(g.pin + 8192);
     r.k("device_to_pinned", b.run(s));
     OK(cuStreamSynchronize(s));
     b = Batch();
-    b.dst[0] = hp(g.pin + 8192);
+    b.dst[0] = as_address(g.pin + 8192);
     r.k("host_to_host", b.run(s));
     OK(cuStreamSynchronize(s));
     Mapped m;

@@ -6,8 +6,6 @@ namespace weir::conformance {
 namespace {
 
 // Returns the address of host memory, for copies that take any address.
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 }  // namespace
 
 void copy_default_stream_cases() {
@@ -51,14 +49,16 @@ void copy_default_stream_cases() {
       v.arm(LEGACY);
       record_blocking(
           r, "unified_htoh",
-          blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.page), hp(g.page + 4096), 64); }));
+          blocking([&] { v.open(); },
+                   [&] { return cuMemcpy(as_address(g.page), as_address(g.page + 4096), 64); }));
     }
     {
       ValueGate v;
       v.arm(LEGACY);
       record_blocking(
           r, "unified_htoh_pinned",
-          blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.pin), hp(g.pin + 4096), 64); }));
+          blocking([&] { v.open(); },
+                   [&] { return cuMemcpy(as_address(g.pin), as_address(g.pin + 4096), 64); }));
     }
     {
       ValueGate v;
@@ -69,8 +69,9 @@ void copy_default_stream_cases() {
     {
       ValueGate v;
       v.arm(LEGACY);
-      record_blocking(r, "memset_pinned",
-                      blocking([&] { v.open(); }, [&] { return cuMemsetD8(hp(g.pin), 1, 64); }));
+      record_blocking(
+          r, "memset_pinned",
+          blocking([&] { v.open(); }, [&] { return cuMemsetD8(as_address(g.pin), 1, 64); }));
     }
     OK(cuCtxSynchronize());
   });

@@ -8,8 +8,6 @@ namespace weir::conformance {
 namespace {
 
 // Returns the address of host memory, for copies that take any address.
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 }  // namespace
 
 void copy_linear_cases() {
@@ -20,11 +18,11 @@ void copy_linear_cases() {
     r.k("dtoh", cuMemcpyDtoH(b, g.dbuf + 4096, 16));
     r.k("equal", memcmp(a, b, 16) == 0);
     memset(b, 0, 16);
-    r.k("unified_htod", cuMemcpy(g.dbuf, hp(a), 16));
-    r.k("unified_dtoh", cuMemcpy(hp(b), g.dbuf, 16));
+    r.k("unified_htod", cuMemcpy(g.dbuf, as_address(a), 16));
+    r.k("unified_dtoh", cuMemcpy(as_address(b), g.dbuf, 16));
     r.k("equal2", memcmp(a, b, 16) == 0);
     memset(b, 0, 16);
-    r.k("unified_htoh", cuMemcpy(hp(b), hp(a), 16));
+    r.k("unified_htoh", cuMemcpy(as_address(b), as_address(a), 16));
     r.k("equal3", memcmp(a, b, 16) == 0);
   });
   add("copy.big_pageable", [](Rec& r) {
@@ -66,11 +64,11 @@ void copy_linear_cases() {
   });
   add("copy.wrong_kind", [](Rec& r) {
     DevMem d(4096);
-    r.k("htod_to_pinned", cuMemcpyHtoD(hp(g.pin + 4096), g.pin, 16));
-    r.k("dtoh_from_pinned", cuMemcpyDtoH(g.pin, hp(g.pin + 4096), 16));
+    r.k("htod_to_pinned", cuMemcpyHtoD(as_address(g.pin + 4096), g.pin, 16));
+    r.k("dtoh_from_pinned", cuMemcpyDtoH(g.pin, as_address(g.pin + 4096), 16));
     r.k("htod_from_device", cuMemcpyHtoD(d, reinterpret_cast<void*>(g.dbuf), 16));
     r.k("dtoh_to_device", cuMemcpyDtoH(reinterpret_cast<void*>(d.p), g.dbuf, 16));
-    r.k("dtod_pageable", cuMemcpyDtoD(d, hp(g.page), 16));
+    r.k("dtod_pageable", cuMemcpyDtoD(d, as_address(g.page), 16));
     r.k("sync", cuCtxSynchronize());
   });
   add("copy.async_pinned_is_async", [](Rec& r) {
@@ -160,9 +158,11 @@ void copy_linear_cases() {
     {
       ValueGate v;
       v.arm(s);
-      record_blocking(r, "~pinned_pinned",
-                      blocking([&] { v.open(); },
-                               [&] { return cuMemcpyAsync(hp(g.pin + 4096), hp(g.pin), 64, s); }));
+      record_blocking(
+          r, "~pinned_pinned",
+          blocking(
+              [&] { v.open(); },
+              [&] { return cuMemcpyAsync(as_address(g.pin + 4096), as_address(g.pin), 64, s); }));
       v.open();
       OK(cuStreamSynchronize(s));
     }
@@ -173,8 +173,9 @@ void copy_linear_cases() {
       g.page[4096] = 0;
       record_blocking(
           r, "~pageable_pageable",
-          blocking([&] { v.open(); },
-                   [&] { return cuMemcpyAsync(hp(g.page + 4096), hp(g.page), 64, s); }));
+          blocking(
+              [&] { v.open(); },
+              [&] { return cuMemcpyAsync(as_address(g.page + 4096), as_address(g.page), 64, s); }));
       r.k("~arrived_at_return", g.page[4096] == 91);
       v.open();
       OK(cuStreamSynchronize(s));

@@ -8,8 +8,6 @@ namespace weir::conformance {
 namespace {
 
 // Returns the address of host memory, for copies that take any address.
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 }  // namespace
 
 void copy_shapes_cases() {
@@ -143,7 +141,7 @@ void copy_shapes_cases() {
     Stream s(NB);
     for (int i = 0; i < 2; i++) g.pin[i * 4096] = static_cast<unsigned char>(101 + i);
     CUdeviceptr d[2] = {g.dbuf, g.dbuf + 4096};
-    CUdeviceptr sr[2] = {hp(g.pin), hp(g.pin + 4096)};
+    CUdeviceptr sr[2] = {as_address(g.pin), as_address(g.pin + 4096)};
     size_t sz[2] = {64, 64};
     CUmemcpyAttributes at[2];
     memset(at, 0, sizeof at);
@@ -177,7 +175,7 @@ void copy_shapes_cases() {
     Stream s(NB);
     auto* w = reinterpret_cast<uint32_t*>(g.page);
     w[0] = 111;
-    CUdeviceptr d = g.dbuf, sr = hp(g.page);
+    CUdeviceptr d = g.dbuf, sr = as_address(g.page);
     size_t sz = 64, ix = 0;
     CUmemcpyAttributes at;
     memset(&at, 0, sizeof at);

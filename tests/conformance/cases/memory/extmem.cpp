@@ -12,12 +12,10 @@
 namespace weir::conformance {
 namespace {
 
-constexpr auto kFd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-
 // Returns a descriptor of a shareable allocation. An import takes ownership of it.
-int exported(CUmemGenericAllocationHandle h) {
+int exported_fd(CUmemGenericAllocationHandle h) {
   int fd = -1;
-  OK(cuMemExportToShareableHandle(&fd, h, kFd, 0));
+  OK(cuMemExportToShareableHandle(&fd, h, FD, 0));
   return fd;
 }
 
@@ -37,16 +35,16 @@ CUDA_EXTERNAL_MEMORY_BUFFER_DESC part(size_t offset, size_t size) {
 }
 
 // An allocation, its mapping, and an import of that memory.
-struct Imported {
-  Mapped own{2 * kGrain, kFd};
-  int fd = exported(own.memory);
+struct ImportedMemory {
+  Mapped own{2 * kGrain, FD};
+  int fd = exported_fd(own.memory);
   CUexternalMemory memory = nullptr;
 
-  Imported() {
+  ImportedMemory() {
     const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(fd, 2 * kGrain);
     OK(cuImportExternalMemory(&memory, &desc));
   }
-  ~Imported() {
+  ~ImportedMemory() {
     if (memory) cuDestroyExternalMemory(memory);
   }
   CUresult destroy() { return cuDestroyExternalMemory(std::exchange(memory, nullptr)); }
@@ -58,14 +56,17 @@ CUresult map(CUdeviceptr* p, CUexternalMemory memory,
 }
 
 // Imports the described memory, records the result, and destroys the import.
-void rec_import(Rec& r, const std::string& key, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& desc) {
+void rec_memory_import(Rec& r, const std::string& key,
+                       const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& desc) {
   CUexternalMemory memory = nullptr;
   if (r.k(key, cuImportExternalMemory(&memory, &desc)) == CUDA_SUCCESS)
     OK(cuDestroyExternalMemory(memory));
 }
 
-// Like rec_import, with a descriptor that has no other owner: it is closed if the import fails.
-void rec_import_only(Rec& r, const std::string& key, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& desc) {
+// Like rec_memory_import, with a descriptor that has no other owner: it is closed if the import
+// fails.
+void rec_memory_import_only(Rec& r, const std::string& key,
+                            const CUDA_EXTERNAL_MEMORY_HANDLE_DESC& desc) {
   Fd fd(desc.handle.fd);
   CUexternalMemory memory = nullptr;
   if (r.k(key, cuImportExternalMemory(&memory, &desc)) != CUDA_SUCCESS) return;
@@ -77,8 +78,8 @@ void rec_import_only(Rec& r, const std::string& key, const CUDA_EXTERNAL_MEMORY_
 
 void extmem_cases() {
   add("extmem.import", [](Rec& r) {
-    Mapped own(kGrain, kFd);
-    Fd fd(exported(own.memory));
+    Mapped own(kGrain, FD);
+    Fd fd(exported_fd(own.memory));
     CUexternalMemory memory = nullptr;
     CUdeviceptr p = 0;
     const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(fd.n);
@@ -92,17 +93,17 @@ void extmem_cases() {
     r.k("destroy", cuDestroyExternalMemory(memory));
   });
   add("extmem.import_errors", [](Rec& r) {
-    Piece own(kGrain, kFd);
+    Piece own(kGrain, FD);
     CUexternalMemory memory = nullptr;
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(-1);
     r.k("null_out", cuImportExternalMemory(nullptr, &desc));
     r.k("null_descriptor", cuImportExternalMemory(&memory, nullptr));
-    rec_import(r, "negative", desc);
-    rec_import(r, "closed", by_fd(9999));
+    rec_memory_import(r, "negative", desc);
+    rec_memory_import(r, "closed", by_fd(9999));
     Fd null_device(open("/dev/null", O_RDWR | O_CLOEXEC)),
         plain(memfd_create("plain", MFD_CLOEXEC));
     if (ftruncate(plain.n, static_cast<off_t>(kGrain)) != 0) return;
-    rec_import(r, "dev_null", by_fd(null_device.n));
+    rec_memory_import(r, "dev_null", by_fd(null_device.n));
     desc = by_fd(plain.n);
     if (r.k("~memfd", cuImportExternalMemory(&memory, &desc)) != CUDA_SUCCESS) return;
     plain.n = -1;
@@ -123,8 +124,8 @@ void extmem_cases() {
     }
   });
   add("extmem.buffer_beyond_object", [](Rec& r) {
-    Piece own(kGrain, kFd);
-    Fd fd(exported(own));
+    Piece own(kGrain, FD);
+    Fd fd(exported_fd(own));
     CUexternalMemory memory = nullptr;
     CUdeviceptr p = 0;
     const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(fd.n, 4 * kGrain);
@@ -136,38 +137,38 @@ void extmem_cases() {
     r.k("destroy", cuDestroyExternalMemory(memory));
   });
   add("extmem.import_sizes", [](Rec& r) {
-    Piece own(kGrain, kFd);
-    rec_import_only(r, "size0", by_fd(exported(own), 0));
-    rec_import_only(r, "smaller", by_fd(exported(own), 4096));
-    rec_import_only(r, "larger", by_fd(exported(own), 2 * kGrain));
-    rec_import_only(r, "odd", by_fd(exported(own), kGrain - 1));
+    Piece own(kGrain, FD);
+    rec_memory_import_only(r, "size0", by_fd(exported_fd(own), 0));
+    rec_memory_import_only(r, "smaller", by_fd(exported_fd(own), 4096));
+    rec_memory_import_only(r, "larger", by_fd(exported_fd(own), 2 * kGrain));
+    rec_memory_import_only(r, "odd", by_fd(exported_fd(own), kGrain - 1));
   });
   add("extmem.import_types", [](Rec& r) {
-    Piece own(kGrain, kFd);
+    Piece own(kGrain, FD);
     for (unsigned type : {0u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u}) {
       CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(-1);
       desc.type = static_cast<CUexternalMemoryHandleType>(type);
       desc.handle.win32 = {};
-      rec_import(r, "t" + std::to_string(type), desc);
+      rec_memory_import(r, "t" + std::to_string(type), desc);
     }
   });
   add("extmem.import_flags", [](Rec& r) {
-    Piece own(kGrain, kFd);
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported(own));
+    Piece own(kGrain, FD);
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported_fd(own));
     desc.flags = CUDA_EXTERNAL_MEMORY_DEDICATED;
-    rec_import_only(r, "dedicated", desc);
-    desc = by_fd(exported(own));
+    rec_memory_import_only(r, "dedicated", desc);
+    desc = by_fd(exported_fd(own));
     desc.flags = 2;
-    rec_import_only(r, "flags2", desc);
-    desc = by_fd(exported(own));
+    rec_memory_import_only(r, "flags2", desc);
+    desc = by_fd(exported_fd(own));
     desc.reserved[15] = 1;
-    rec_import_only(r, "reserved", desc);
+    rec_memory_import_only(r, "reserved", desc);
   });
   add("extmem.import_twice", [](Rec& r) {
-    Piece own(kGrain, kFd);
+    Piece own(kGrain, FD);
     CUexternalMemory one = nullptr, two = nullptr;
-    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC first = by_fd(exported(own)),
-                                           second = by_fd(exported(own));
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC first = by_fd(exported_fd(own)),
+                                           second = by_fd(exported_fd(own));
     r.k("one", cuImportExternalMemory(&one, &first));
     r.k("two", cuImportExternalMemory(&two, &second));
     r.k("differ", one != two);
@@ -175,7 +176,7 @@ void extmem_cases() {
     if (two) r.k("destroy_two", cuDestroyExternalMemory(two));
   });
   add("extmem.buffers", [](Rec& r) {
-    Imported m;
+    ImportedMemory m;
     CUdeviceptr whole = 0, back = 0, again = 0;
     r.k("whole", map(&whole, m.memory, part(0, 2 * kGrain)));
     r.k("back", map(&back, m.memory, part(kGrain, kGrain)));
@@ -189,7 +190,7 @@ void extmem_cases() {
     if (again) r.k("free_again", cuMemFree(again));
   });
   add("extmem.buffer_errors", [](Rec& r) {
-    Imported m;
+    ImportedMemory m;
     CUdeviceptr p = 0;
     auto rec = [&](const std::string& key, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC& desc) {
       p = 0;
@@ -212,7 +213,7 @@ void extmem_cases() {
     rec("reserved", desc);
   });
   add("extmem.buffer_attributes", [](Rec& r) {
-    Imported m;
+    ImportedMemory m;
     CUdeviceptr p = 0, start = 0;
     OK(map(&p, m.memory, part(kGrain, kGrain)));
     unsigned type = 9, managed = 9, mapped = 9, ipc = 9, access = 9;
@@ -243,7 +244,7 @@ void extmem_cases() {
     r.k("free_again", cuMemFree(p));
   });
   add("extmem.free_inner", [](Rec& r) {
-    Imported m;
+    ImportedMemory m;
     CUdeviceptr p = 0;
     OK(map(&p, m.memory, part(0, kGrain)));
     r.k("inner", cuMemFree(p + 256));
@@ -251,7 +252,7 @@ void extmem_cases() {
     OK(cuCtxSynchronize());
   });
   add("extmem.destroy_before_free", ISO, [](Rec& r) {
-    Imported m;
+    ImportedMemory m;
     CUdeviceptr p = 0;
     OK(map(&p, m.memory, part(0, kGrain)));
     r.k("destroy", m.destroy());
@@ -260,7 +261,7 @@ void extmem_cases() {
     r.k("free", cuMemFree(p));
   });
   add("extmem.outlives_exporter", [](Rec& r) {
-    Imported m;
+    ImportedMemory m;
     CUdeviceptr p = 0;
     put_byte(m.own, 93);
     OK(cuMemUnmap(m.own, 2 * kGrain));
@@ -276,7 +277,7 @@ void extmem_cases() {
     r.k("res", map(&p, nullptr, part(0, kGrain)));
   });
   add("extmem.destroy_twice", ISO, [](Rec& r) {
-    Imported m;
+    ImportedMemory m;
     const CUexternalMemory was = m.memory;
     CUdeviceptr p = 0;
     r.k("once", m.destroy());
@@ -284,10 +285,10 @@ void extmem_cases() {
     r.k("twice", cuDestroyExternalMemory(was));
   });
   add("extmem.in_capture", [](Rec& r) {
-    Piece own(kGrain, kFd);
+    Piece own(kGrain, FD);
     CUexternalMemory memory = nullptr;
     CUdeviceptr p = 0;
-    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported(own));
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported_fd(own));
     rec_in_capture(r, "import", [&] { return cuImportExternalMemory(&memory, &desc); });
     if (!memory) OK(cuImportExternalMemory(&memory, &desc));
     rec_in_capture(r, "map", [&] { return map(&p, memory, part(0, kGrain)); });
@@ -296,10 +297,10 @@ void extmem_cases() {
     rec_in_capture(r, "destroy", [&] { return cuDestroyExternalMemory(memory); });
   });
   add("extmem.in_capture_relaxed_thread", ISO, [](Rec& r) {
-    Piece own(kGrain, kFd);
+    Piece own(kGrain, FD);
     CUexternalMemory memory = nullptr;
     CUdeviceptr p = 0;
-    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported(own));
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported_fd(own));
     const auto rec = [&](const std::string& key, const std::function<CUresult()>& call) {
       rec_in_capture(r, key, [&] {
         const ThreadMode relaxed(RELAXED);
@@ -313,9 +314,9 @@ void extmem_cases() {
     rec("destroy", [&] { return cuDestroyExternalMemory(memory); });
   });
   add("extmem.no_context", [](Rec& r) {
-    Piece own(kGrain, kFd);
+    Piece own(kGrain, FD);
     CUexternalMemory memory = nullptr;
-    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported(own));
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported_fd(own));
     on_thread(
         [&] {
           r.k("import", cuImportExternalMemory(&memory, &desc));

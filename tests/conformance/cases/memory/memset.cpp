@@ -6,8 +6,6 @@ namespace weir::conformance {
 namespace {
 
 // Returns the address of host memory, for copies that take any address.
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 }  // namespace
 
 void memset_cases() {
@@ -63,9 +61,9 @@ void memset_cases() {
   });
   add("memset.host_targets", [](Rec& r) {
     g.page[0] = 0;
-    r.k("pinned", cuMemsetD8(hp(g.pin), 3, 16));
+    r.k("pinned", cuMemsetD8(as_address(g.pin), 3, 16));
     r.k("pinned_value", g.pin[15]);
-    r.k("pageable", cuMemsetD8(hp(g.page), 3, 16));
+    r.k("pageable", cuMemsetD8(as_address(g.page), 3, 16));
     cuCtxSynchronize();
     r.k("pageable_value", g.page[0]);
   });

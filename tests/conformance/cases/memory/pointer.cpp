@@ -48,7 +48,7 @@ void rec_attribute(Rec& r, const std::string& key, int a, CUdeviceptr p) {
 }
 
 // Records every attribute, and the numbers just outside their range.
-void rec_all(Rec& r, const std::string& key, CUdeviceptr p) {
+void rec_every_attribute(Rec& r, const std::string& key, CUdeviceptr p) {
   for (int a = 0; a <= 22; a++) rec_attribute(r, key, a, p);
 }
 
@@ -57,8 +57,8 @@ void rec_all(Rec& r, const std::string& key, CUdeviceptr p) {
 void pointer_cases() {
   add("pointer.device", [](Rec& r) {
     DevMem d(5000);
-    rec_all(r, "start", d);
-    rec_all(r, "inner", d.p + 4999);
+    rec_every_attribute(r, "start", d);
+    rec_every_attribute(r, "inner", d.p + 4999);
   });
   add("pointer.device_edges", ISO, [](Rec& r) {
     unsigned ty = 0;
@@ -70,22 +70,23 @@ void pointer_cases() {
     CUdeviceptr p = 0;
     OK(cuMemAlloc(&p, 64 << 20));
     OK(cuMemFree(p));
-    rec_all(r, "freed", p);
+    rec_every_attribute(r, "freed", p);
   });
   add("pointer.pinned", [](Rec& r) {
     for (unsigned f : {0u, 4u, 7u}) {
       void* h = nullptr;
       OK(cuMemHostAlloc(&h, 5000, f));
-      rec_all(r, "f" + std::to_string(f), reinterpret_cast<CUdeviceptr>(h));
-      rec_all(r, "f" + std::to_string(f) + "_inner", reinterpret_cast<CUdeviceptr>(h) + 4999);
+      rec_every_attribute(r, "f" + std::to_string(f), reinterpret_cast<CUdeviceptr>(h));
+      rec_every_attribute(r, "f" + std::to_string(f) + "_inner",
+                          reinterpret_cast<CUdeviceptr>(h) + 4999);
       OK(cuMemFreeHost(h));
     }
   });
   add("pointer.registered", [](Rec& r) {
     alignas(4096) static unsigned char page[3][4096];
     OK(cuMemHostRegister(page[1], 4096, 0));
-    rec_all(r, "start", reinterpret_cast<CUdeviceptr>(page[1]));
-    rec_all(r, "inner", reinterpret_cast<CUdeviceptr>(page[1]) + 100);
+    rec_every_attribute(r, "start", reinterpret_cast<CUdeviceptr>(page[1]));
+    rec_every_attribute(r, "inner", reinterpret_cast<CUdeviceptr>(page[1]) + 100);
     unsigned ty = 0;
     auto type_at = [&](const char* n, unsigned char* at) {
       r.k(n, cuPointerGetAttribute(&ty, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -96,7 +97,7 @@ void pointer_cases() {
     OK(cuMemHostUnregister(page[1]));
     type_at("unregistered", page[1]);
     OK(cuMemHostRegister(page[1] + 1000, 1000, 0));
-    rec_all(r, "part", reinterpret_cast<CUdeviceptr>(page[1]) + 1000);
+    rec_every_attribute(r, "part", reinterpret_cast<CUdeviceptr>(page[1]) + 1000);
     type_at("same_page_before", page[1]);
     type_at("same_page_behind", page[1] + 3000);
     OK(cuMemHostUnregister(page[1] + 1000));
@@ -105,8 +106,8 @@ void pointer_cases() {
     for (unsigned f : {1u, 2u}) {
       CUdeviceptr p = 0;
       OK(cuMemAllocManaged(&p, 5000, f));
-      rec_all(r, "f" + std::to_string(f), p);
-      rec_all(r, "f" + std::to_string(f) + "_inner", p + 4999);
+      rec_every_attribute(r, "f" + std::to_string(f), p);
+      rec_every_attribute(r, "f" + std::to_string(f) + "_inner", p + 4999);
       OK(cuMemFree(p));
     }
   });
@@ -114,17 +115,17 @@ void pointer_cases() {
     Stream s(NB);
     Pool q;
     const CUdeviceptr p = pool_alloc(q, 5000, s);
-    rec_all(r, "start", p);
-    rec_all(r, "inner", p + 4999);
+    rec_every_attribute(r, "start", p);
+    rec_every_attribute(r, "inner", p + 4999);
     OK(cuMemFreeAsync(p, s));
     OK(cuStreamSynchronize(s));
-    rec_all(r, "freed", p);
+    rec_every_attribute(r, "freed", p);
   });
   add("pointer.of_none", [](Rec& r) {
     int on_stack = 0;
-    rec_all(r, "null", 0);
-    rec_all(r, "stack", reinterpret_cast<CUdeviceptr>(&on_stack));
-    rec_all(r, "high", ~0ull);
+    rec_every_attribute(r, "null", 0);
+    rec_every_attribute(r, "stack", reinterpret_cast<CUdeviceptr>(&on_stack));
+    rec_every_attribute(r, "high", ~0ull);
   });
   add("pointer.many_of_all", [](Rec& r) {
     DevMem d(5000);

@@ -12,8 +12,8 @@ void rec_access(Rec& r, const std::string& key, CUdeviceptr p, const CUmemLocati
   if (r.k(key, cuMemGetAccess(&flags, &where, p)) == CUDA_SUCCESS) r.k(key + ".flags", flags);
 }
 
-void rec_set(Rec& r, const std::string& key, CUdeviceptr p, size_t n, CUmemLocation where,
-             unsigned flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+void rec_set_access(Rec& r, const std::string& key, CUdeviceptr p, size_t n, CUmemLocation where,
+                    unsigned flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
   const CUmemAccessDesc desc = access_of(where, static_cast<CUmemAccess_flags>(flags));
   r.k(key, cuMemSetAccess(p, n, &desc, 1));
 }
@@ -37,8 +37,8 @@ void vmm_access_cases() {
     r.k("unaligned", cuMemSetAccess(a + 4096, kGrain, &desc, 1));
     r.k("null", cuMemSetAccess(0, kGrain, &desc, 1));
     r.k("device_memory", cuMemSetAccess(g.dbuf, kGrain, &desc, 1));
-    rec_set(r, "flags2", a, 2 * kGrain, here(), 2);
-    rec_set(r, "flags4", a, 2 * kGrain, here(), 4);
+    rec_set_access(r, "flags2", a, 2 * kGrain, here(), 2);
+    rec_set_access(r, "flags4", a, 2 * kGrain, here(), 4);
     const CUmemAccessDesc twice[2] = {desc, desc};
     r.k("same_device_twice", cuMemSetAccess(a, 2 * kGrain, twice, 2));
   });
@@ -46,23 +46,23 @@ void vmm_access_cases() {
     Range a;
     Piece m;
     OK(cuMemMap(a, kGrain, 0, m, 0));
-    rec_set(r, "nowhere", a, kGrain, place(CU_MEM_LOCATION_TYPE_INVALID));
-    rec_set(r, "d99", a, kGrain, place(CU_MEM_LOCATION_TYPE_DEVICE, 99));
-    rec_set(r, "negative", a, kGrain, place(CU_MEM_LOCATION_TYPE_DEVICE, -1));
-    rec_set(r, "type9", a, kGrain, place(static_cast<CUmemLocationType>(9)));
-    rec_set(r, "numa_current", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT));
-    rec_set(r, "~numa0", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0));
-    rec_set(r, "~host", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST));
+    rec_set_access(r, "nowhere", a, kGrain, place(CU_MEM_LOCATION_TYPE_INVALID));
+    rec_set_access(r, "d99", a, kGrain, place(CU_MEM_LOCATION_TYPE_DEVICE, 99));
+    rec_set_access(r, "negative", a, kGrain, place(CU_MEM_LOCATION_TYPE_DEVICE, -1));
+    rec_set_access(r, "type9", a, kGrain, place(static_cast<CUmemLocationType>(9)));
+    rec_set_access(r, "numa_current", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT));
+    rec_set_access(r, "~numa0", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0));
+    rec_set_access(r, "~host", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST));
   });
   add("vmm.access_part", [](Rec& r) {
     Range a(2 * kGrain);
     Piece m(2 * kGrain);
     OK(cuMemMap(a, 2 * kGrain, 0, m, 0));
-    rec_set(r, "front", a, kGrain, here());
+    rec_set_access(r, "front", a, kGrain, here());
     rec_access(r, "front_has", a, here());
     rec_access(r, "back_has", a + kGrain, here());
-    rec_set(r, "whole", a, 2 * kGrain, here());
-    rec_set(r, "back_none", a + kGrain, kGrain, here(), 0);
+    rec_set_access(r, "whole", a, 2 * kGrain, here());
+    rec_set_access(r, "back_none", a + kGrain, kGrain, here(), 0);
     rec_access(r, "front_then", a, here());
     rec_access(r, "back_then", a + kGrain, here());
   });
@@ -92,7 +92,7 @@ void vmm_access_cases() {
     OK(cuMemMap(a, kGrain, 0, m, 0));
     rec_access(r, "at_first", a, here());
     for (unsigned flags : {1u, 3u, 0u, 3u}) {
-      rec_set(r, "set" + std::to_string(flags), a, kGrain, here(), flags);
+      rec_set_access(r, "set" + std::to_string(flags), a, kGrain, here(), flags);
       rec_access(r, "get" + std::to_string(flags), a, here());
     }
   });
@@ -104,9 +104,9 @@ void vmm_access_cases() {
     rec_access(r, "reserved", b, host);
     OK(cuMemMap(a, kGrain, 0, m, 0));
     rec_access(r, "at_first", a, host);
-    rec_set(r, "set1", a, kGrain, here(), 1);
+    rec_set_access(r, "set1", a, kGrain, here(), 1);
     rec_access(r, "after1", a, host);
-    rec_set(r, "set3", a, kGrain, here(), 3);
+    rec_set_access(r, "set3", a, kGrain, here(), 3);
     rec_access(r, "after3", a, host);
     rec_access(r, "id5", a, other);
     rec_access(r, "numa99", a, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 99));
@@ -168,8 +168,8 @@ void vmm_access_cases() {
     Range a;
     if (r.k("create", cuMemCreate(&h, kGrain, &prop, 0)) != CUDA_SUCCESS) return;
     OK(cuMemMap(a, kGrain, 0, h, 0));
-    rec_set(r, "device", a, kGrain, here());
-    rec_set(r, "host", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0));
+    rec_set_access(r, "device", a, kGrain, here());
+    rec_set_access(r, "host", a, kGrain, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0));
     rec_access(r, "device_has", a, here());
     rec_access(r, "host_has", a, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0));
     auto* bytes = reinterpret_cast<volatile unsigned char*>(a.p);

@@ -77,7 +77,7 @@ void rec_abilities(Rec& r, const std::string& key, CUdeviceptr p) {
     r.k(key + ".decompress_value", decompress & 0xff);
 }
 
-void rec_all(Rec& r, const std::string& key, CUdeviceptr p) {
+void rec_mapping(Rec& r, const std::string& key, CUdeviceptr p) {
   rec_kind(r, key, p);
   rec_extent(r, key, p);
   rec_abilities(r, key, p);
@@ -88,18 +88,18 @@ void rec_all(Rec& r, const std::string& key, CUdeviceptr p) {
 void vmm_pointers_cases() {
   add("vmm.pointer_mapped", [](Rec& r) {
     Mapped a(kGrain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    rec_all(r, "first", a);
-    rec_all(r, "inner", a + 100);
+    rec_mapping(r, "first", a);
+    rec_mapping(r, "inner", a + 100);
   });
   add("vmm.pointer_reserved", [](Rec& r) {
     Range a;
-    rec_all(r, "reserved", a);
+    rec_mapping(r, "reserved", a);
   });
   add("vmm.pointer_without_access", [](Rec& r) {
     Range a;
     Piece m;
     OK(cuMemMap(a, kGrain, 0, m, 0));
-    rec_all(r, "mapped", a);
+    rec_mapping(r, "mapped", a);
     OK(open_access(a, kGrain, CU_MEM_ACCESS_FLAGS_PROT_READ));
     unsigned access = 9;
     r.k("read_only", cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, a));
@@ -137,15 +137,15 @@ void vmm_pointers_cases() {
   add("mem.pointer_managed", [](Rec& r) {
     CUdeviceptr p = 0;
     OK(cuMemAllocManaged(&p, 4096, CU_MEM_ATTACH_GLOBAL));
-    rec_all(r, "managed", p);
+    rec_mapping(r, "managed", p);
     cuMemFree(p);
   });
   add("mem.pointer_registered", [](Rec& r) {
     alignas(4096) static unsigned char page[8192];
     OK(cuMemHostRegister(page + 100, 5000, CU_MEMHOSTREGISTER_PORTABLE));
     const CUdeviceptr p = reinterpret_cast<CUdeviceptr>(page);
-    rec_all(r, "first", p + 100);
-    rec_all(r, "inner", p + 200);
+    rec_mapping(r, "first", p + 100);
+    rec_mapping(r, "inner", p + 200);
     rec_extent(r, "before", p);
     rec_extent(r, "after", p + 5100);
     OK(cuMemHostUnregister(page + 100));

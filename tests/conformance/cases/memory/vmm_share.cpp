@@ -7,20 +7,14 @@
 #include <unistd.h>
 
 namespace weir::conformance {
-namespace {
-
-constexpr auto kFd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-
-}  // namespace
-
 void vmm_share_cases() {
   add("vmm.export_errors", [](Rec& r) {
-    Piece plain, shared(kGrain, kFd);
+    Piece plain, shared(kGrain, FD);
     Fd fd;
-    r.k("not_shareable", cuMemExportToShareableHandle(&fd.n, plain, kFd, 0));
-    r.k("null_out", cuMemExportToShareableHandle(nullptr, shared, kFd, 0));
-    r.k("null_handle", cuMemExportToShareableHandle(&fd.n, 0, kFd, 0));
-    r.k("flags1", cuMemExportToShareableHandle(&fd.n, shared, kFd, 1));
+    r.k("not_shareable", cuMemExportToShareableHandle(&fd.n, plain, FD, 0));
+    r.k("null_out", cuMemExportToShareableHandle(nullptr, shared, FD, 0));
+    r.k("null_handle", cuMemExportToShareableHandle(&fd.n, 0, FD, 0));
+    r.k("flags1", cuMemExportToShareableHandle(&fd.n, shared, FD, 1));
     r.k("type0", cuMemExportToShareableHandle(&fd.n, shared, CU_MEM_HANDLE_TYPE_NONE, 0));
     r.k("win32", cuMemExportToShareableHandle(&fd.n, shared, CU_MEM_HANDLE_TYPE_WIN32, 0));
     r.k("fd_and_win32",
@@ -28,21 +22,21 @@ void vmm_share_cases() {
     r.k("untouched", fd.n == -1);
   });
   add("vmm.export", [](Rec& r) {
-    Piece m(kGrain, kFd);
+    Piece m(kGrain, FD);
     Fd one, two;
-    r.k("export", cuMemExportToShareableHandle(&one.n, m, kFd, 0));
+    r.k("export", cuMemExportToShareableHandle(&one.n, m, FD, 0));
     r.k("is_open", one.is_open());
-    r.k("again", cuMemExportToShareableHandle(&two.n, m, kFd, 0));
+    r.k("again", cuMemExportToShareableHandle(&two.n, m, FD, 0));
     r.k("another_descriptor", one.n != two.n);
     r.k("~close_on_exec", (fcntl(one.n, F_GETFD) & FD_CLOEXEC) != 0);
   });
   add("vmm.import", [](Rec& r) {
-    Mapped a(kGrain, kFd);
+    Mapped a(kGrain, FD);
     Range b;
     Fd fd;
     CUmemGenericAllocationHandle h = 0;
-    OK(cuMemExportToShareableHandle(&fd.n, a.memory, kFd, 0));
-    r.k("import", cuMemImportFromShareableHandle(&h, fd.as_handle(), kFd));
+    OK(cuMemExportToShareableHandle(&fd.n, a.memory, FD, 0));
+    r.k("import", cuMemImportFromShareableHandle(&h, fd.as_handle(), FD));
     if (!h) return;
     r.k("same_handle", h == a.memory.h);
     r.k("still_open", fd.is_open());
@@ -60,31 +54,31 @@ void vmm_share_cases() {
     OK(cuMemUnmap(a, kGrain));
     r.k("seen_after_release", get_byte(b + 9));
     Fd again;
-    r.k("export_imported", cuMemExportToShareableHandle(&again.n, h, kFd, 0));
+    r.k("export_imported", cuMemExportToShareableHandle(&again.n, h, FD, 0));
     r.k("release", cuMemRelease(h));
   });
   add("vmm.import_outlives", [](Rec& r) {
-    Piece m(kGrain, kFd);
+    Piece m(kGrain, FD);
     Fd fd;
     CUmemGenericAllocationHandle h = 0;
-    OK(cuMemExportToShareableHandle(&fd.n, m, kFd, 0));
+    OK(cuMemExportToShareableHandle(&fd.n, m, FD, 0));
     OK(m.release());
-    r.k("import", cuMemImportFromShareableHandle(&h, fd.as_handle(), kFd));
+    r.k("import", cuMemImportFromShareableHandle(&h, fd.as_handle(), FD));
     if (h) r.k("release", cuMemRelease(h));
   });
   add("vmm.import_errors", [](Rec& r) {
-    Piece m(kGrain, kFd);
+    Piece m(kGrain, FD);
     Fd fd, null_device(open("/dev/null", O_RDWR | O_CLOEXEC)),
         plain(memfd_create("plain", MFD_CLOEXEC));
     CUmemGenericAllocationHandle h = 0;
-    OK(cuMemExportToShareableHandle(&fd.n, m, kFd, 0));
-    r.k("null_out", cuMemImportFromShareableHandle(nullptr, fd.as_handle(), kFd));
+    OK(cuMemExportToShareableHandle(&fd.n, m, FD, 0));
+    r.k("null_out", cuMemImportFromShareableHandle(nullptr, fd.as_handle(), FD));
     r.k("type0", cuMemImportFromShareableHandle(&h, fd.as_handle(), CU_MEM_HANDLE_TYPE_NONE));
     r.k("win32", cuMemImportFromShareableHandle(&h, fd.as_handle(), CU_MEM_HANDLE_TYPE_WIN32));
-    r.k("closed", cuMemImportFromShareableHandle(&h, reinterpret_cast<void*>(intptr_t{9999}), kFd));
-    r.k("negative", cuMemImportFromShareableHandle(&h, reinterpret_cast<void*>(intptr_t{-1}), kFd));
-    r.k("dev_null", cuMemImportFromShareableHandle(&h, null_device.as_handle(), kFd));
-    r.k("empty_memfd", cuMemImportFromShareableHandle(&h, plain.as_handle(), kFd));
+    r.k("closed", cuMemImportFromShareableHandle(&h, reinterpret_cast<void*>(intptr_t{9999}), FD));
+    r.k("negative", cuMemImportFromShareableHandle(&h, reinterpret_cast<void*>(intptr_t{-1}), FD));
+    r.k("dev_null", cuMemImportFromShareableHandle(&h, null_device.as_handle(), FD));
+    r.k("empty_memfd", cuMemImportFromShareableHandle(&h, plain.as_handle(), FD));
     r.k("untouched", h == 0);
   });
   add("vmm.retain", [](Rec& r) {

@@ -4,23 +4,6 @@
 #include "probe/probe.hpp"
 
 namespace weir::conformance {
-namespace {
-
-// Closes a gate in `first` and enqueues a memset in `second`. Records whether the memset waits for
-// the gate.
-void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
-  Cell c = new_cell();
-  ValueGate v;
-  v.arm(first);
-  mark(second, c);
-  r.k(key + ".waits", !early(c));
-  v.open();
-  r.k(key + ".done", late(c));
-  OK(cuCtxSynchronize());
-}
-
-}  // namespace
-
 void legacy_barrier_cases() {
   add("legacy.waits_for_blocking", [](Rec& r) {
     Stream s(BL);

@@ -5,23 +5,6 @@
 #include <thread>
 
 namespace weir::conformance {
-namespace {
-
-// Closes a gate in `first` and enqueues a memset in `second`. Records whether the memset waits for
-// the gate.
-void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
-  Cell c = new_cell();
-  ValueGate v;
-  v.arm(first);
-  mark(second, c);
-  r.k(key + ".waits", !early(c));
-  v.open();
-  r.k(key + ".done", late(c));
-  OK(cuCtxSynchronize());
-}
-
-}  // namespace
-
 void legacy_per_thread_cases() {
   add("legacy.per_thread", [](Rec& r) {
     rec_waits(r, "legacy_after_per_thread", PER_THREAD, LEGACY);

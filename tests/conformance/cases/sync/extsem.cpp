@@ -22,7 +22,7 @@ CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc(unsigned type, int fd) {
 }
 
 // Imports a file descriptor that is not a semaphore, and records whether the caller still owns it.
-void rec_import(Rec& r, const std::string& key, unsigned type, int fd) {
+void rec_semaphore_import(Rec& r, const std::string& key, unsigned type, int fd) {
   CUexternalSemaphore out = nullptr;
   const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = desc(type, fd);
   if (r.k(key, cuImportExternalSemaphore(&out, &d)) == CUDA_SUCCESS) {
@@ -68,12 +68,12 @@ void extsem_cases() {
     add("extsem.import_" + name + "_foreign_fd", ISO, [type](Rec& r) {
       const int mem = memfd_create("weir-probe", 0);
       if (ftruncate(mem, 4096) != 0) throw Abort{"ftruncate"};
-      rec_import(r, "memfd", type, mem);
-      rec_import(r, "eventfd", type, eventfd(0, 0));
-      rec_import(r, "file", type, open("/dev/null", O_RDWR));
+      rec_semaphore_import(r, "memfd", type, mem);
+      rec_semaphore_import(r, "eventfd", type, eventfd(0, 0));
+      rec_semaphore_import(r, "file", type, open("/dev/null", O_RDWR));
       int ends[2];
       if (pipe(ends) != 0) throw Abort{"pipe"};
-      rec_import(r, "pipe", type, ends[0]);
+      rec_semaphore_import(r, "pipe", type, ends[0]);
       close(ends[1]);
     });
   }

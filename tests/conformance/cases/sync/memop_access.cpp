@@ -56,31 +56,33 @@ class MappedWith {
 
 // Records a call's result, and its effect on the device. After a failure there, later results mean
 // nothing.
-void rec_call(Rec& r, const std::string& key, CUstream s, const std::function<CUresult()>& call) {
+void rec_memop(Rec& r, const std::string& key, CUstream s, const std::function<CUresult()>& call) {
   if (r.k(key, call()) != CUDA_SUCCESS) return;
   if (r.k(key + ".sync", cuStreamSynchronize(s)) != CUDA_SUCCESS) throw Abort{key};
 }
 
-void rec_waits(Rec& r, CUdeviceptr at) {
+void rec_memop_waits(Rec& r, CUdeviceptr at) {
   Stream s(NB);
-  rec_call(r, "wait32", s, [&] { return cuStreamWaitValue32(s, at, 0, CU_STREAM_WAIT_VALUE_GEQ); });
-  rec_call(r, "wait64", s, [&] { return cuStreamWaitValue64(s, at, 0, CU_STREAM_WAIT_VALUE_GEQ); });
+  rec_memop(r, "wait32", s,
+            [&] { return cuStreamWaitValue32(s, at, 0, CU_STREAM_WAIT_VALUE_GEQ); });
+  rec_memop(r, "wait64", s,
+            [&] { return cuStreamWaitValue64(s, at, 0, CU_STREAM_WAIT_VALUE_GEQ); });
   auto op = op_wait(at, 0);
-  rec_call(r, "batch", s, [&] { return cuStreamBatchMemOp(s, 1, &op, 0); });
+  rec_memop(r, "batch", s, [&] { return cuStreamBatchMemOp(s, 1, &op, 0); });
 }
 
 // The value is different, so that a successful write is visible in the host's page, too.
 void rec_writes(Rec& r, CUdeviceptr at) {
   Stream s(NB);
-  rec_call(r, "write32", s, [&] { return cuStreamWriteValue32(s, at, kWas + 1, 0); });
-  rec_call(r, "write64", s, [&] { return cuStreamWriteValue64(s, at, kWas + 2, 0); });
+  rec_memop(r, "write32", s, [&] { return cuStreamWriteValue32(s, at, kWas + 1, 0); });
+  rec_memop(r, "write64", s, [&] { return cuStreamWriteValue64(s, at, kWas + 2, 0); });
 }
 
 void rec_batch_write(Rec& r, CUdeviceptr at) {
   Stream s(NB);
   Cell first = new_cell();
   CUstreamBatchMemOpParams ops[2] = {op_write(first.d, 1), op_write(at, kWas + 3)};
-  rec_call(r, "batch", s, [&] { return cuStreamBatchMemOp(s, 2, ops, 0); });
+  rec_memop(r, "batch", s, [&] { return cuStreamBatchMemOp(s, 2, ops, 0); });
   OK(cuStreamSynchronize(s));
   r.k("first_of_batch", first.get());
 }
@@ -118,7 +120,7 @@ void memop_access_cases() {
   const struct {
     const char* name;
     void (*body)(Rec&, CUdeviceptr);
-  } uses[] = {{"waits", rec_waits},
+  } uses[] = {{"waits", rec_memop_waits},
               {"writes", rec_writes},
               {"batch_write", rec_batch_write},
               {"nodes", rec_nodes}};

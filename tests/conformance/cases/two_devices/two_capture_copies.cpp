@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cases/two_devices/two_capture_copies.cpp - captured copies, memsets and allocations across
+// cases/two_devices/two_capture_copies.cpp - rec_captured copies, memsets and allocations across
 // devices.
 #include "cases/two_devices/two_reach.hpp"
 
@@ -10,8 +10,8 @@ namespace {
 
 // Makes the call in a capture of the stream; if it succeeds, launches the graph once in a stream of
 // device 0.
-void captured(Rec& r, const std::string& key, CUstream s, CUstream run_in,
-              const std::function<CUresult()>& f, const std::function<bool()>& did) {
+void rec_captured(Rec& r, const std::string& key, CUstream s, CUstream run_in,
+                  const std::function<CUresult()>& f, const std::function<bool()>& did) {
   begin(s);
   r.k(key, f());
   CUgraph made = nullptr;
@@ -41,12 +41,12 @@ void copies(Rec& r, Reached::State state) {
   const auto from = [&](const char* key, CUstream in, const std::function<CUresult()>& call) {
     put_words(reached.owner, f, ++value);
     put_words(g.ctx, n, 0);
-    captured(r, key, in, run_in, call, [&] { return get_word(g.ctx, n) == value; });
+    rec_captured(r, key, in, run_in, call, [&] { return get_word(g.ctx, n) == value; });
   };
   const auto to = [&](const char* key, CUstream in, const std::function<CUresult()>& call) {
     put_words(g.ctx, n, ++value);
     put_words(reached.owner, f, 0);
-    captured(r, key, in, run_in, call, [&] {
+    rec_captured(r, key, in, run_in, call, [&] {
       OK(cuCtxSynchronize_v2(g.device1));
       return get_word(reached.owner, f) == value;
     });
@@ -66,7 +66,7 @@ void copies(Rec& r, Reached::State state) {
   });
 }
 
-void sets(Rec& r, Reached::State state) {
+void rec_captured_sets(Rec& r, Reached::State state) {
   const SecondDevice device1;
   Stream s(NB), run_in(NB);
   const Reached reached(state, device1);
@@ -74,13 +74,13 @@ void sets(Rec& r, Reached::State state) {
     OK(cuCtxSynchronize_v2(g.device1));
     return get_word(reached.owner, reached.p) == v;
   };
-  captured(
+  rec_captured(
       r, "far_stream", device1.s, run_in,
       [&] { return cuMemsetD32Async(reached.p, 1, 16, device1.s); }, [&] { return holds(1); });
-  captured(
+  rec_captured(
       r, "near_stream", s, run_in, [&] { return cuMemsetD32Async(reached.p, 2, 16, s); },
       [&] { return holds(2); });
-  captured(
+  rec_captured(
       r, "near_stream_in_far", s, device1.s, [&] { return cuMemsetD32Async(reached.p, 3, 16, s); },
       [&] { return holds(3); });
 }
@@ -96,7 +96,7 @@ void two_capture_copies_cases() {
     add("two.captured_copies." + std::string(name), SECOND_DEVICE,
         [state = state](Rec& r) { copies(r, state); });
     add("two.captured_sets." + std::string(name), SECOND_DEVICE | ISO,
-        [state = state](Rec& r) { sets(r, state); });
+        [state = state](Rec& r) { rec_captured_sets(r, state); });
   }
   add("two.captured_alloc", SECOND_DEVICE, [](Rec& r) {
     // Begun in a stream of device 0; allocates in a stream of device 1, and in one of device 0 from

@@ -6,8 +6,6 @@
 namespace weir::conformance {
 namespace {
 
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 // Device 0's context is current, whatever the stream. Reads of device 1's memory come first,
 // because a failing write may end all contexts.
 void in_stream(Rec& r, Reached::State state, bool far_stream) {
@@ -17,11 +15,11 @@ void in_stream(Rec& r, Reached::State state, bool far_stream) {
   const Reached reached(state, device1);
   const CUdeviceptr f = reached.p, f2 = f + 4096, n = g.dbuf;
   const Words there{reached.owner, f}, there2{reached.owner, f2}, here{g.ctx, n};
-  const Words pinned{nullptr, hp(g.pin)}, pageable{nullptr, hp(g.page)};
+  const Words pinned{nullptr, as_address(g.pin)}, pageable{nullptr, as_address(g.page)};
   Copied c(r);
   c.copy("address.from", s, here, there, [&] { return cuMemcpyAsync(n, f, kCopied, s); });
   c.copy("address.to_pinned", s, pinned, there,
-         [&] { return cuMemcpyAsync(hp(g.pin), f, kCopied, s); });
+         [&] { return cuMemcpyAsync(as_address(g.pin), f, kCopied, s); });
   c.copy("dtod.from", s, here, there, [&] { return cuMemcpyDtoDAsync(n, f, kCopied, s); });
   c.copy("dtoh", s, pinned, there, [&] { return cuMemcpyDtoHAsync(g.pin, f, kCopied, s); });
   c.copy("dtoh_pageable", s, pageable, there,
@@ -31,7 +29,7 @@ void in_stream(Rec& r, Reached::State state, bool far_stream) {
   c.copy("address.to", s, there, here, [&] { return cuMemcpyAsync(f, n, kCopied, s); });
   c.copy("address.within", s, there2, there, [&] { return cuMemcpyAsync(f2, f, kCopied, s); });
   c.copy("address.of_pinned", s, there, pinned,
-         [&] { return cuMemcpyAsync(f, hp(g.pin), kCopied, s); });
+         [&] { return cuMemcpyAsync(f, as_address(g.pin), kCopied, s); });
   c.copy("dtod.to", s, there, here, [&] { return cuMemcpyDtoDAsync(f, n, kCopied, s); });
   c.copy("dtod.within", s, there2, there, [&] { return cuMemcpyDtoDAsync(f2, f, kCopied, s); });
   c.copy("htod", s, there, pinned, [&] { return cuMemcpyHtoDAsync(f, g.pin, kCopied, s); });
@@ -49,7 +47,7 @@ void at_once(Rec& r, Reached::State state) {
   const Reached reached(state, device1);
   const CUdeviceptr f = reached.p, f2 = f + 4096, n = g.dbuf;
   const Words there{reached.owner, f}, there2{reached.owner, f2}, here{g.ctx, n};
-  const Words pinned{nullptr, hp(g.pin)}, pageable{nullptr, hp(g.page)};
+  const Words pinned{nullptr, as_address(g.pin)}, pageable{nullptr, as_address(g.page)};
   Copied c(r);
   const CUstream s = nullptr;
   c.copy("address.from", s, here, there, [&] { return cuMemcpy(n, f, kCopied); });

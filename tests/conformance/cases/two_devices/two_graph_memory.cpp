@@ -19,13 +19,6 @@ struct Params {
   Params& operator=(const Params&) = delete;
 };
 
-void rec_device(Rec& r, const std::string& key, CUdeviceptr p) {
-  int device = -7;
-  if (r.k(key, cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) ==
-      CUDA_SUCCESS)
-    r.k(key + ".is", device);
-}
-
 cuuint64_t used(CUdevice device) {
   cuuint64_t v = 0;
   OK(cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &v));

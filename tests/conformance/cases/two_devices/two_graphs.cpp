@@ -17,7 +17,7 @@ CUresult add_copy_in(CUcontext c, CUgraph gr, CUdeviceptr to, CUdeviceptr from, 
 }
 
 // Instantiates, launches, waits, and records the word.
-void run(Rec& r, const std::string& key, CUgraph gr, CUstream s, const Words& at) {
+void rec_run(Rec& r, const std::string& key, CUgraph gr, CUstream s, const Words& at) {
   CUgraphExec x = nullptr;
   if (r.k(key + ".instantiate", cuGraphInstantiate(&x, gr, 0)) != CUDA_SUCCESS) return;
   r.k(key + ".launch", cuGraphLaunch(x, s));
@@ -38,7 +38,7 @@ void set_nodes(Rec& r, Reached::State state) {
     Graph gr;
     CUgraphNode n = nullptr;
     if (r.k(key, add_set_in(c, gr, reached.p, ++value, &n)) == CUDA_SUCCESS)
-      run(r, key, gr, run_in, {reached.owner, reached.p});
+      rec_run(r, key, gr, run_in, {reached.owner, reached.p});
   };
   in("far_context", device1.ctx, s);
   in("far_context_far_stream", device1.ctx, device1.s);
@@ -61,7 +61,7 @@ void copy_nodes(Rec& r, Reached::State state) {
     CUgraphNode node = nullptr;
     const std::string k = key + (out ? ".to" : ".from");
     if (r.k(k, add_copy_in(c, gr, to.at, from.at, &node)) == CUDA_SUCCESS)
-      run(r, k, gr, run_in, to);
+      rec_run(r, k, gr, run_in, to);
   };
   for (const bool out : {false, true}) {
     in("far_context", device1.ctx, s, out);

@@ -15,7 +15,7 @@ CUmemAllocationProp there() {
 
 CUmemLocation on(CUdevice device) { return place(CU_MEM_LOCATION_TYPE_DEVICE, device); }
 
-void rec_access(Rec& r, const std::string& key, CUdeviceptr p) {
+void rec_mapped_access(Rec& r, const std::string& key, CUdeviceptr p) {
   for (const auto& [device, name] :
        {std::pair{g.dev, ".near"}, std::pair{SecondDevice::dev, ".far"}}) {
     unsigned long long flags = 99;
@@ -39,24 +39,24 @@ void two_mapped_cases() {
     r.k("create", cuMemCreate(&h, kGrain, &props, 0));
     Range a;
     r.k("map", cuMemMap(a, kGrain, 0, h, 0));
-    rec_access(r, "mapped", a);
+    rec_mapped_access(r, "mapped", a);
     CUmemAccessDesc near = access_from(g.dev), far_too = access_from(SecondDevice::dev);
     r.k("near", cuMemSetAccess(a, kGrain, &near, 1));
-    rec_access(r, "near_let", a);
+    rec_mapped_access(r, "near_let", a);
     r.k("far", cuMemSetAccess(a, kGrain, &far_too, 1));
-    rec_access(r, "far_let", a);
+    rec_mapped_access(r, "far_let", a);
     near.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
     r.k("near_read", cuMemSetAccess(a, kGrain, &near, 1));
-    rec_access(r, "near_read", a);
+    rec_mapped_access(r, "near_read", a);
     near.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     r.k("near_none", cuMemSetAccess(a, kGrain, &near, 1));
-    rec_access(r, "near_none", a);
+    rec_mapped_access(r, "near_none", a);
     far_too.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     r.k("far_none", cuMemSetAccess(a, kGrain, &far_too, 1));
-    rec_access(r, "far_none", a);
+    rec_mapped_access(r, "far_none", a);
     const CUmemAccessDesc both[2] = {access_from(g.dev), access_from(SecondDevice::dev)};
     r.k("both", cuMemSetAccess(a, kGrain, both, 2));
-    rec_access(r, "both", a);
+    rec_mapped_access(r, "both", a);
     r.k("release", cuMemRelease(h));
   });
   add("two.mapped_and_peer_access", SECOND_DEVICE, [](Rec& r) {
@@ -64,7 +64,7 @@ void two_mapped_cases() {
     const SecondDevice device1;
     OK(device1.enable_access_from_first());
     const Reached m(Reached::State::mapped_far, device1);
-    rec_access(r, "peer", m.p);
+    rec_mapped_access(r, "peer", m.p);
   });
   add("two.mapped_twice", SECOND_DEVICE, [](Rec& r) {
     // An allocation of device 1 at two addresses: one for each device.

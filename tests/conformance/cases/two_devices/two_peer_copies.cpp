@@ -6,8 +6,6 @@
 namespace weir::conformance {
 namespace {
 
-CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 void contexts(Rec& r, bool far_stream) {
   const SecondDevice device1;
   const Stream near(NB);
@@ -49,19 +47,20 @@ void two_peer_copies_cases() {
     const SecondDevice device1;
     const Stream s(NB);
     const Words there{device1.ctx, device1.mem};
-    const Words pinned{nullptr, hp(g.pin)}, pageable{nullptr, hp(g.page)};
+    const Words pinned{nullptr, as_address(g.pin)}, pageable{nullptr, as_address(g.page)};
     Copied c(r);
     c.copy("pinned", s, there, pinned, [&] {
-      return cuMemcpyPeerAsync(device1.mem, device1.ctx, hp(g.pin), g.ctx, kCopied, s);
+      return cuMemcpyPeerAsync(device1.mem, device1.ctx, as_address(g.pin), g.ctx, kCopied, s);
     });
     c.copy("pinned_far", s, there, pinned, [&] {
-      return cuMemcpyPeerAsync(device1.mem, device1.ctx, hp(g.pin), device1.ctx, kCopied, s);
+      return cuMemcpyPeerAsync(device1.mem, device1.ctx, as_address(g.pin), device1.ctx, kCopied,
+                               s);
     });
     c.copy("pageable", s, there, pageable, [&] {
-      return cuMemcpyPeerAsync(device1.mem, device1.ctx, hp(g.page), g.ctx, kCopied, s);
+      return cuMemcpyPeerAsync(device1.mem, device1.ctx, as_address(g.page), g.ctx, kCopied, s);
     });
     c.copy("to_pinned", s, pinned, there, [&] {
-      return cuMemcpyPeerAsync(hp(g.pin), g.ctx, device1.mem, device1.ctx, kCopied, s);
+      return cuMemcpyPeerAsync(as_address(g.pin), g.ctx, device1.mem, device1.ctx, kCopied, s);
     });
   });
   add("two.peer_copy_odd", SECOND_DEVICE, [](Rec& r) {

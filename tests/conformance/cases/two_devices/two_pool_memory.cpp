@@ -7,13 +7,6 @@
 namespace weir::conformance {
 namespace {
 
-void rec_device(Rec& r, const std::string& key, CUdeviceptr p) {
-  int device = -7;
-  if (r.k(key, cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p)) ==
-      CUDA_SUCCESS)
-    r.k(key + ".is", device);
-}
-
 class FarPool {
  public:
   CUmemoryPool p = nullptr;

@@ -10,7 +10,7 @@
 namespace weir::conformance {
 namespace {
 
-void rec_access(Rec& r, const std::string& key, CUmemoryPool p) {
+void rec_pool_access(Rec& r, const std::string& key, CUmemoryPool p) {
   for (const auto& [device, name] :
        {std::pair{g.dev, ".near"}, std::pair{SecondDevice::dev, ".far"}}) {
     CUmemAccess_flags flags = static_cast<CUmemAccess_flags>(9);
@@ -34,7 +34,7 @@ CUmemoryPool far_pool() {
 void set(Rec& r, const std::string& key, CUmemoryPool p, CUdevice device, unsigned flags) {
   const CUmemAccessDesc desc = access_from(device, static_cast<CUmemAccess_flags>(flags));
   r.k(key, cuMemPoolSetAccess(p, &desc, 1));
-  rec_access(r, key, p);
+  rec_pool_access(r, key, p);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void two_pools_cases() {
   add("two.pool_access", SECOND_DEVICE, [](Rec& r) {
     const SecondDevice device1;
     const CUmemoryPool p = far_pool();
-    rec_access(r, "made", p);
+    rec_pool_access(r, "made", p);
     set(r, "read", p, g.dev, 1);
     set(r, "readwrite", p, g.dev, 3);
     set(r, "flags2", p, g.dev, 2);
@@ -59,17 +59,17 @@ void two_pools_cases() {
     const CUmemoryPool p = far_pool();
     CUmemAccessDesc both[2] = {access_from(g.dev), access_from(SecondDevice::dev)};
     r.k("both", cuMemPoolSetAccess(p, both, 2));
-    rec_access(r, "both", p);
+    rec_pool_access(r, "both", p);
     both[0].flags = both[1].flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     r.k("both_none", cuMemPoolSetAccess(p, both, 2));
-    rec_access(r, "both_none", p);
+    rec_pool_access(r, "both_none", p);
     both[1] = access_from(99);
     both[0] = access_from(g.dev);
     r.k("second_beyond", cuMemPoolSetAccess(p, both, 2));
-    rec_access(r, "second_beyond", p);
+    rec_pool_access(r, "second_beyond", p);
     both[1] = access_from(g.dev, CU_MEM_ACCESS_FLAGS_PROT_READ);
     r.k("same_twice", cuMemPoolSetAccess(p, both, 2));
-    rec_access(r, "same_twice", p);
+    rec_pool_access(r, "same_twice", p);
     OK(cuMemPoolDestroy(p));
   });
   add("two.default_pool_access", SECOND_DEVICE, [](Rec& r) {
@@ -77,8 +77,8 @@ void two_pools_cases() {
     CUmemoryPool near_pool = nullptr, p = nullptr;
     OK(cuDeviceGetDefaultMemPool(&near_pool, g.dev));
     OK(cuDeviceGetDefaultMemPool(&p, SecondDevice::dev));
-    rec_access(r, "near_pool", near_pool);
-    rec_access(r, "far_pool", p);
+    rec_pool_access(r, "near_pool", near_pool);
+    rec_pool_access(r, "far_pool", p);
     set(r, "far_pool_readwrite", p, g.dev, 3);
     set(r, "near_pool_readwrite", near_pool, SecondDevice::dev, 3);
     set(r, "far_pool_none", p, g.dev, 0);
@@ -90,11 +90,11 @@ void two_pools_cases() {
     CUmemoryPool by_default = nullptr;
     OK(cuDeviceGetDefaultMemPool(&by_default, SecondDevice::dev));
     r.k("enable", device1.enable_access_from_first());
-    rec_access(r, "enabled", p);
-    rec_access(r, "enabled_default", by_default);
+    rec_pool_access(r, "enabled", p);
+    rec_pool_access(r, "enabled_default", by_default);
     set(r, "readwrite", p, g.dev, 3);
     r.k("disable", cuCtxDisablePeerAccess(device1.ctx));
-    rec_access(r, "disabled", p);
+    rec_pool_access(r, "disabled", p);
     OK(cuMemPoolDestroy(p));
   });
   add("two.pool_access_of_memory", SECOND_DEVICE, [](Rec& r) {
@@ -130,7 +130,7 @@ void two_pools_cases() {
     const CUmemAccessDesc near = access_from(g.dev);
     r.k("set", cuMemPoolSetAccess(p, &near, 1));
     r.k("status", capture_status(s));
-    rec_access(r, "get", p);
+    rec_pool_access(r, "get", p);
     rec_end(r, "end", s);
     OK(cuMemPoolDestroy(p));
   });

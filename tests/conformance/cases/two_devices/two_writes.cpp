@@ -20,7 +20,7 @@ struct Target {
   }
 };
 
-void sets(Rec& r, Reached::State state) {
+void rec_sets(Rec& r, Reached::State state) {
   Target t(r, state);
   const CUdeviceptr p = t.reached.p;
   t.tried.call(
@@ -78,7 +78,7 @@ void waits(Rec& r, Reached::State state) {
 }  // namespace
 
 void two_writes_cases() {
-  add_for_each_state("two.sets", ISO, sets);
+  add_for_each_state("two.sets", ISO, rec_sets);
   add_for_each_state("two.value_writes", ISO, writes);
   add_for_each_state("two.value_waits", ISO, waits);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_block.cpp - addresses of graph memory, and their address map record.
+// embedded/model/graph/memory/graph_block.cpp - addresses of graph memory, and their address map
+// record.
 #include "embedded/model/graph/memory/graph_block.hpp"
 
 #include "embedded/engine/wait_log.hpp"
@@ -7,26 +8,26 @@
 #include "embedded/model/graph/memory/graph_memory.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/backing.hpp"
-#include "embedded/model/memory/poison.hpp"
+#include "os/poison.hpp"
 
 namespace weir::embedded::model {
 
 // The block does not count as used memory of the device until a launch claims it.
-std::shared_ptr<graph_block> graph_block::make(device& target_device, std::size_t bytes,
-                                               std::uint64_t users) {
+std::shared_ptr<graph_block> graph_block::create(device& target_device, std::size_t bytes,
+                                                 std::uint64_t users) {
   engine::wait_log::enabled.store(true, std::memory_order_relaxed);
   backing addresses = backing::allocate(backing::extent_of(bytes), nullptr);
   if (!addresses) return nullptr;
   auto created = std::make_shared<graph_block>(target_device, bytes, users, addresses.get());
   addresses.release();
-  if (created->fits()) poison(created->at, created->extent);  // until it is launched
+  if (created->fits()) os::poison(created->start, created->extent);  // until it is launched
   return created;
 }
 
 graph_block::graph_block(device& owner_device, std::size_t count, std::uint64_t user_devices,
-                         void* start)
+                         void* start_address)
     : memory_device{owner_device},
-      at{start},
+      start{start_address},
       bytes{count},
       extent{backing::extent_of(count)},
       users{user_devices},
@@ -35,14 +36,14 @@ graph_block::graph_block(device& owner_device, std::size_t count, std::uint64_t 
 graph_block::~graph_block() {
   graph_memory::forget(*this);
   address_map::instance().remove(record);
-  if (fits()) unpoison(at, extent);
-  backing::deallocate(at, extent, nullptr);
+  if (fits()) os::unpoison(start, extent);
+  backing::deallocate(start, extent, nullptr);
 }
 
 // A block larger than the device's memory is never launched. It is not poisoned, because the
 // sanitizer's shadow would take an eighth of its size.
 bool graph_block::fits() const noexcept { return bytes <= memory_device.total_memory(); }
 
-void graph_block::drop_pages() noexcept { backing::drop_pages(at, extent); }
+void graph_block::drop_pages() noexcept { backing::drop_pages(start, extent); }
 
 }  // namespace weir::embedded::model

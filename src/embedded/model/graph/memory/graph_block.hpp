@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_block.hpp - memory of an allocation node, with fixed addresses.
+// embedded/model/graph/memory/graph_block.hpp - memory of an allocation node, with fixed addresses.
 #pragma once
 
 #include <cstddef>
@@ -33,16 +33,16 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   };
 
   // Returns null if the system has no addresses. Throws std::bad_alloc.
-  static std::shared_ptr<graph_block> make(device& target_device, std::size_t bytes,
-                                           std::uint64_t users);
+  static std::shared_ptr<graph_block> create(device& target_device, std::size_t bytes,
+                                             std::uint64_t users);
 
-  graph_block(device& target_device, std::size_t bytes, std::uint64_t users, void* at);
+  graph_block(device& target_device, std::size_t bytes, std::uint64_t users, void* start);
   ~graph_block();
   graph_block(const graph_block&) = delete;
   graph_block& operator=(const graph_block&) = delete;
 
   [[nodiscard]] abi::CUdeviceptr address() const noexcept {
-    return reinterpret_cast<abi::CUdeviceptr>(at);
+    return reinterpret_cast<abi::CUdeviceptr>(start);
   }
 
   // Returns true if the device's whole memory is large enough for it. Otherwise it is never
@@ -52,7 +52,7 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   void drop_pages() noexcept;
 
   device& memory_device;
-  void* const at;
+  void* const start;
   const std::size_t bytes;    // of the node that it was made for
   const std::size_t extent;   // the bytes that it occupies, and that count against the device
   const std::uint64_t users;  // a bit for the ordinal of each device that may use it
@@ -66,7 +66,7 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   // Guarded by the lock of the graph memory.
   state status = state::unused;
   bool backed = false;                          // counts against the device
-  std::size_t number = 0;                       // if backed: its index among the backed blocks
+  std::size_t backed_index = 0;                 // if backed: its index among the backed blocks
   engine::point free_at{};                      // if unused: the end of its last use
   std::shared_ptr<graph_block> self_reference;  // keeps it alive while it is live
   std::size_t live_bytes = 0;                   // the size of the live allocation

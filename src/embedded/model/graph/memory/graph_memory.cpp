@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_memory.cpp - frees, trims and counts the memory of graphs.
+// embedded/model/graph/memory/graph_memory.cpp - frees, trims and counts the memory of graphs.
 #include "embedded/model/graph/memory/graph_memory.hpp"
 
 #include <mutex>
@@ -8,8 +8,8 @@
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/memory/address_map.hpp"
 #include "embedded/model/memory/deferred_unmap.hpp"
-#include "embedded/model/memory/poison.hpp"
 #include "embedded/model/stream/stream.hpp"
+#include "os/poison.hpp"
 
 namespace weir::embedded::model::graph_memory {
 
@@ -25,11 +25,33 @@ struct release_allocation {
   void run() const noexcept {
     {
       const std::lock_guard lock{graph_memory_account::mutex()};
-      if ((*block)->live_bytes == 0) poison((*block)->at, (*block)->extent);
+      if ((*block)->live_bytes == 0) os::poison((*block)->start, (*block)->extent);
     }
     delete block;
   }
 };
+
+// Closes the live allocation of a block at its address. Returns its size, or 0 if there is none.
+std::size_t close_allocation(allocation& record, std::uintptr_t address,
+                             std::shared_ptr<graph_block>& block) noexcept {
+  const std::lock_guard lock{graph_memory_account::mutex()};
+  graph_block* const found = record.backing_block.load(std::memory_order_relaxed);
+  if (found == nullptr || record.start() != address || found->status != state::live) return 0;
+  block = std::exchange(found->self_reference, nullptr);
+  block->status = state::submitted;
+  (void)record.close();
+  return std::exchange(block->live_bytes, 0);
+}
+
+// Undoes close_allocation().
+void reopen_allocation(allocation& record, const std::shared_ptr<graph_block>& block,
+                       std::size_t bytes) noexcept {
+  const std::lock_guard lock{graph_memory_account::mutex()};
+  block->live_bytes = bytes;
+  record.open(bytes);
+  block->status = state::live;
+  block->self_reference = block;
+}
 
 }  // namespace
 
@@ -37,33 +59,20 @@ struct release_allocation {
 CUresult free(allocation& record, std::uintptr_t address, stream* target_stream) {
   auto block_reference = std::make_unique<std::shared_ptr<graph_block>>();
   std::shared_ptr<graph_block> block;
-  std::size_t bytes = 0;
-  {
-    const std::lock_guard lock{graph_memory_account::mutex()};
-    graph_block* const found = record.backing_block.load(std::memory_order_relaxed);
-    if (found == nullptr || record.start() != address || found->status != state::live)
-      return CUDA_ERROR_INVALID_VALUE;
-    block = std::exchange(found->self_reference, nullptr);
-    block->status = state::submitted;
-    bytes = std::exchange(block->live_bytes, 0);
-    (void)record.close();
-  }
+  const std::size_t bytes = close_allocation(record, address, block);
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   *block_reference = block;
-  const engine::operation last = engine::make_operation(release_allocation{block_reference.get()},
-                                                        engine::operation_kind::work, true);
+  const engine::operation release =
+      engine::make_unconditional_operation(release_allocation{block_reference.get()});
   engine::point until{};
   try {
     if (target_stream != nullptr) {
-      until = target_stream->submit(last);
+      until = target_stream->submit(release);
     } else {
-      run_when_idle(last);
+      run_when_idle(release);
     }
   } catch (...) {
-    const std::lock_guard lock{graph_memory_account::mutex()};
-    block->live_bytes = bytes;
-    record.open(bytes);
-    block->status = state::live;
-    block->self_reference = block;
+    reopen_allocation(record, block, bytes);
     throw;
   }
   block_reference.release();
@@ -103,10 +112,10 @@ bool reset(device& owner_device, CUgraphMem_attribute attribute) noexcept {
   return false;
 }
 
-void forget(graph_block& ending) noexcept {
+void forget(graph_block& block) noexcept {
   const std::lock_guard lock{graph_memory_account::mutex()};
-  ending.record.backing_block.store(nullptr, std::memory_order_relaxed);
-  if (ending.backed) ending.memory_device.graph_memory.remove(ending);
+  block.record.backing_block.store(nullptr, std::memory_order_relaxed);
+  if (block.backed) block.memory_device.graph_memory.remove(block);
 }
 
 }  // namespace weir::embedded::model::graph_memory

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_memory.hpp - memory that graph nodes allocate and free at each launch.
+// embedded/model/graph/memory/graph_memory.hpp - memory that graph nodes allocate and free at each
+// launch.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +58,7 @@ abi::CUresult add_free(graph& target_graph, abi::CUdeviceptr address,
                        std::span<graph_node* const> predecessors, graph_node*& out);
 
 // Returns the net effect of the nodes of a graph and its child graphs.
-[[nodiscard]] graph_memory_usage use_of(const graph& whole);
+[[nodiscard]] graph_memory_usage usage_of(const graph& source_graph);
 
 // cuMemFree and cuMemFreeAsync, for memory that a launch allocated and did not free. Without a
 // stream, frees at once.
@@ -72,40 +73,44 @@ bool get(device& owner_device, abi::CUgraphMem_attribute attribute, std::size_t&
 bool reset(device& owner_device, abi::CUgraphMem_attribute attribute) noexcept;
 
 // Called when a block is destroyed.
-void forget(graph_block& ending) noexcept;
+void forget(graph_block& block) noexcept;
+
+// What a launch does with live memory that its graph allocates but does not free: fail, or free it
+// first (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH).
+enum class leftover_policy : std::uint8_t { refuse, free_on_launch };
 
 // The memory operations around the submission of a launch. The destructor calls end() if the
 // submission failed.
 class launch {
  public:
   launch(const graph_memory_usage& usage, stream& target_stream) noexcept
-      : usage_{usage}, in_{target_stream} {}
+      : usage_{usage}, target_stream_{target_stream} {}
   launch(const launch&) = delete;
   launch& operator=(const launch&) = delete;
   ~launch();
 
   // Claims the memory of the launch. Returns CUDA_ERROR_INVALID_VALUE if memory that it allocates
-  // but does not free is still live, unless `frees_on_launch`, or if memory that it frees is not
+  // but does not free is still live, unless the policy allows it, or if memory that it frees is not
   // live. Returns CUDA_ERROR_OUT_OF_MEMORY if there is too little. Errors change nothing.
-  abi::CUresult begin(bool frees_on_launch);
+  abi::CUresult begin(leftover_policy policy);
 
   // Adds the waits that must precede the launch's work.
-  void order(engine::timeline::submission& main);
+  void add_waits(engine::timeline::submission& submission);
 
-  // Called after the submission: the work is complete at that point.
-  void end(engine::point complete) noexcept;
+  // Called after the submission: the work is complete at `end_point`.
+  void end(engine::point end_point) noexcept;
 
  private:
   // Require the lock.
-  abi::CUresult check(bool frees_on_launch) const noexcept;
-  bool get_memory();
-  bool find_memory(device& target_device, std::size_t bytes) noexcept;
+  abi::CUresult check(leftover_policy policy) const noexcept;
+  bool find_memory();
+  bool find_device_memory(device& target_device, std::size_t bytes) noexcept;
   void claim_memory() noexcept;
 
   const graph_memory_usage& usage_;
-  stream& in_;
+  stream& target_stream_;
   bool begun_ = false;
-  std::vector<engine::point> after_;
+  std::vector<engine::point> prerequisites_;
   // The blocks whose memory the launch has taken.
   std::unique_ptr<std::vector<std::shared_ptr<graph_block>>> displaced_blocks_;
   std::vector<std::shared_ptr<graph_block>> released_;  // scratch: destroyed outside of the lock

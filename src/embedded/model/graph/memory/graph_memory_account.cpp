@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_memory_account.cpp - reserves chunks of a device for graphs.
+// embedded/model/graph/memory/graph_memory_account.cpp - reserves chunks of a device for graphs.
 #include "embedded/model/graph/memory/graph_memory_account.hpp"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ bool is_idle(const graph_block& block) noexcept {
 }  // namespace
 
 std::mutex& graph_memory_account::mutex() noexcept {
-  static constinit std::mutex of_all;
-  return of_all;
+  static constinit std::mutex accounts_mutex;
+  return accounts_mutex;
 }
 
 bool graph_memory_account::reserve(device& source_device, std::size_t bytes) noexcept {
@@ -38,7 +38,7 @@ bool graph_memory_account::reserve(device& source_device, std::size_t bytes) noe
 
 void graph_memory_account::add(graph_block& block) noexcept {
   block.backed = true;
-  block.number = backed_.size();
+  block.backed_index = backed_.size();
   backed_.push_back(&block);
   used_ += block.extent;
   used_high_ = std::max(used_high_, used_);
@@ -47,8 +47,8 @@ void graph_memory_account::add(graph_block& block) noexcept {
 void graph_memory_account::remove(graph_block& block) noexcept {
   block.backed = false;
   graph_block* const last = backed_.back();
-  backed_[block.number] = last;
-  last->number = block.number;
+  backed_[block.backed_index] = last;
+  last->backed_index = block.backed_index;
   backed_.pop_back();
   used_ -= block.extent;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_memory_account.hpp - the memory of a device that graphs use and reserve.
+// embedded/model/graph/memory/graph_memory_account.hpp - the memory of a device that graphs use and
+// reserve.
 #pragma once
 
 #include <cstddef>

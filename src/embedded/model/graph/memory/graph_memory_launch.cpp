@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_memory_launch.cpp - the memory that launches claim, leave and free.
+// embedded/model/graph/memory/graph_memory_launch.cpp - the memory that launches claim, leave and
+// free.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -7,10 +8,10 @@
 #include "embedded/model/core/device.hpp"
 #include "embedded/model/graph/memory/graph_memory.hpp"
 #include "embedded/model/memory/address_map.hpp"
-#include "embedded/model/memory/poison.hpp"
 #include "embedded/model/memory/pool/pool_registry.hpp"
 #include "embedded/model/memory/pool/reuse_policy.hpp"
 #include "embedded/model/stream/stream.hpp"
+#include "os/poison.hpp"
 
 namespace weir::embedded::model::graph_memory {
 
@@ -47,12 +48,13 @@ struct drop_pages {
 }  // namespace
 
 launch::~launch() {
-  if (begun_) end(in_.line().submitted_point());
+  if (begun_) end(target_stream_.timeline().submitted_point());
 }
 
-CUresult launch::check(bool frees_on_launch) const noexcept {
+CUresult launch::check(leftover_policy policy) const noexcept {
   for (const auto& [block, bytes] : usage_.leftovers) {
-    if (block->status != state::unused && !(block->status == state::live && frees_on_launch))
+    if (block->status != state::unused &&
+        !(block->status == state::live && policy == leftover_policy::free_on_launch))
       return CUDA_ERROR_INVALID_VALUE;
   }
   const bool all_live = std::ranges::all_of(
@@ -60,29 +62,29 @@ CUresult launch::check(bool frees_on_launch) const noexcept {
   return all_live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult launch::begin(bool frees_on_launch) {
-  after_.reserve(usage_.internal.size() + usage_.leftovers.size());
+CUresult launch::begin(leftover_policy policy) {
+  prerequisites_.reserve(usage_.internal.size() + usage_.leftovers.size());
   released_.reserve(usage_.freed.size());
-  for (bool again = false;; again = true) {
+  for (bool retried = false;; retried = true) {
     displaced_blocks_ = std::make_unique<blocks>();
     {
       const std::lock_guard lock{graph_memory_account::mutex()};
-      if (const CUresult status = check(frees_on_launch); status != CUDA_SUCCESS) return status;
-      if (get_memory()) {
+      if (const CUresult error = check(policy)) return error;
+      if (find_memory()) {
         claim_memory();
         return CUDA_SUCCESS;
       }
     }
-    if (again) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (retried) return CUDA_ERROR_OUT_OF_MEMORY;
     for_each_allocated(usage_, [&](const graph_block& block) {
-      pool_registry::release_all_idle(block.memory_device, &in_);
+      pool_registry::release_all_idle(block.memory_device, &target_stream_);
     });
   }
 }
 
 // Finds memory for all blocks that have none. Returns false if there is too little. Blocks that
 // lose their memory are in `displaced_blocks_`.
-bool launch::get_memory() {
+bool launch::find_memory() {
   std::vector<std::pair<device*, std::size_t>> requirements;
   for_each_allocated(usage_, [&](graph_block& block) {
     if (block.backed) return;
@@ -102,7 +104,7 @@ bool launch::get_memory() {
     if (block.status == state::unused) block.status = state::submitted;
   });
   const bool enough = std::ranges::all_of(requirements, [&](const auto& requirement) {
-    return find_memory(*requirement.first, requirement.second);
+    return find_device_memory(*requirement.first, requirement.second);
   });
   if (!enough) {
     for_each_allocated(usage_, [](graph_block& block) {
@@ -112,16 +114,17 @@ bool launch::get_memory() {
   return enough;
 }
 
-bool launch::find_memory(device& target_device, std::size_t bytes) noexcept {
+bool launch::find_device_memory(device& target_device, std::size_t bytes) noexcept {
   graph_memory_account& account = target_device.graph_memory;
   if (account.reserve(target_device, account.used() + bytes) ||
       account.reserve_from_idle(target_device, bytes))
     return true;
   // Reuses memory whose last use precedes this launch in the stream.
-  const reuse_policy policy{in_.line(), true, reuse_policy::reuse_level::known};
+  const reuse_policy reuse{target_stream_.timeline(), reuse_policy::event_dependencies::follow,
+                           reuse_policy::reuse_level::known};
   std::size_t requested = account.used() + bytes;
   for (graph_block* block : account.backed()) {
-    if (block->status != state::unused || !policy.may_use(block->free_at)) continue;
+    if (block->status != state::unused || !reuse.may_use(block->free_at)) continue;
     auto block_reference = block->weak_from_this().lock();
     if (block_reference == nullptr) continue;  // it is being destroyed
     displaced_blocks_->push_back(std::move(block_reference));
@@ -136,11 +139,11 @@ void launch::claim_memory() noexcept {
   for_each_allocated(usage_, [&](graph_block& block) {
     if (!block.backed) block.memory_device.graph_memory.add(block);
     block.live_bytes = block.bytes;
-    unpoison(block.at, block.extent);
+    os::unpoison(block.start, block.extent);
     if (block.status == state::live) {
       (void)block.record.close();
     } else if (!block.free_at.reached()) {
-      after_.push_back(block.free_at);
+      prerequisites_.push_back(block.free_at);
     }
     block.status = state::submitted;
   });
@@ -151,21 +154,20 @@ void launch::claim_memory() noexcept {
   begun_ = true;
 }
 
-void launch::order(engine::timeline::submission& main) {
-  for (const engine::point until : after_) main.add_wait(until);
+void launch::add_waits(engine::timeline::submission& submission) {
+  for (const engine::point until : prerequisites_) submission.add_wait(until);
   if (displaced_blocks_->empty()) return;
-  main.add(engine::make_operation(drop_pages{displaced_blocks_.get()}, engine::operation_kind::work,
-                                  true));
+  submission.add(engine::make_unconditional_operation(drop_pages{displaced_blocks_.get()}));
   displaced_blocks_.release();
 }
 
-void launch::end(engine::point complete) noexcept {
+void launch::end(engine::point end_point) noexcept {
   begun_ = false;
   {
     const std::lock_guard lock{graph_memory_account::mutex()};
     for (const auto& block : usage_.internal) {
       block->status = state::unused;
-      block->free_at = complete;
+      block->free_at = end_point;
     }
     for (const auto& [block, bytes] : usage_.leftovers) {
       block->status = state::live;
@@ -177,7 +179,7 @@ void launch::end(engine::point complete) noexcept {
     }
     for (const auto& block : usage_.freed) {
       block->status = state::unused;
-      block->free_at = complete;
+      block->free_at = end_point;
       released_.push_back(std::exchange(block->self_reference, nullptr));
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/graph/memory/graph_memory_nodes.cpp - adds memory nodes, and computes their net effect.
+// embedded/model/graph/memory/graph_memory_nodes.cpp - adds memory nodes, and computes their net
+// effect.
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -36,27 +37,28 @@ std::uint64_t users_of(const device& target_device, const CUDA_MEM_ALLOC_NODE_PA
 
 // Returns a block of at least `bytes` bytes with equal users that is free before the new node, or
 // null.
-std::shared_ptr<graph_block> find_freed(const graph& in, const device& target_device,
+std::shared_ptr<graph_block> find_freed(const graph& target_graph, const device& target_device,
                                         std::size_t bytes, std::uint64_t users,
                                         std::span<graph_node* const> predecessors) {
-  const CUgraph owning_graph = in.handle();
-  std::vector<const graph_node*> before;
-  const auto look_at = [&](std::span<graph_node* const> nodes) {
+  const CUgraph owning_graph = target_graph.handle();
+  std::vector<const graph_node*> candidates;
+  const auto append_nodes = [&](std::span<graph_node* const> nodes) {
     for (const graph_node* node : nodes) {
-      if (before.size() < max_candidates && std::ranges::find(before, node) == before.end())
-        before.push_back(node);
+      if (candidates.size() < max_candidates &&
+          std::ranges::find(candidates, node) == candidates.end())
+        candidates.push_back(node);
     }
   };
-  look_at(predecessors);
-  for (std::size_t i = 0; i < before.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows
-    const auto* const freed = std::get_if<free_params>(&before[i]->params);
+  append_nodes(predecessors);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows
+    const auto* const freed = std::get_if<free_params>(&candidates[i]->params);
     if (freed != nullptr && freed->block->owning_graph == owning_graph &&
-        freed->block->freed_by == before[i]->handle() &&
+        freed->block->freed_by == candidates[i]->handle() &&
         &freed->block->memory_device == &target_device && freed->block->users == users &&
         freed->block->bytes >= bytes) {
       return freed->block;
     }
-    look_at(before[i]->dependencies.all());
+    append_nodes(candidates[i]->dependencies.all());
   }
   return nullptr;
 }
@@ -81,19 +83,19 @@ struct allocation_counts {
 class allocation_counter {
  public:
   allocation_counts& operator[](const std::shared_ptr<graph_block>& block) {
-    const auto [found, is_new] = numbers_.try_emplace(block.get(), all.size());
-    if (is_new) all.push_back({.block = block});
-    return all[found->second];
+    const auto [found, is_new] = indices_.try_emplace(block.get(), counts.size());
+    if (is_new) counts.push_back({.block = block});
+    return counts[found->second];
   }
 
-  std::vector<allocation_counts> all;
+  std::vector<allocation_counts> counts;
 
  private:
-  std::unordered_map<const graph_block*, std::size_t> numbers_;
+  std::unordered_map<const graph_block*, std::size_t> indices_;
 };
 
-void count(const graph& in, allocation_counter& counter) {
-  for (const graph_node* node : in.nodes()) {
+void count(const graph& source_graph, allocation_counter& counter) {
+  for (const graph_node* node : source_graph.nodes()) {
     if (const auto* created = std::get_if<alloc_params>(&node->params)) {
       allocation_counts& counts = counter[created->block];
       counts.bytes = created->desc.bytesize;
@@ -118,7 +120,7 @@ CUresult add_allocation(graph& target_graph, const CUDA_MEM_ALLOC_NODE_PARAMS& p
   const std::uint64_t users = users_of(target_device, params);
   std::shared_ptr<graph_block> block =
       find_freed(target_graph, target_device, params.bytesize, users, predecessors);
-  if (block == nullptr) block = graph_block::make(target_device, params.bytesize, users);
+  if (block == nullptr) block = graph_block::create(target_device, params.bytesize, users);
   if (block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   alloc_params created{
       block, params, {params.accessDescs, params.accessDescs + params.accessDescCount}};
@@ -134,10 +136,10 @@ CUresult add_free(graph& target_graph, CUdeviceptr address,
                   std::span<graph_node* const> predecessors, graph_node*& out) {
   const std::shared_ptr<graph_block> block = find_block(address);
   if (block == nullptr || block->freed_by != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUgraph in = target_graph.handle();
-  const bool in_owning_graph = block->owning_graph == in;
+  const CUgraph graph_handle = target_graph.handle();
+  const bool in_owning_graph = block->owning_graph == graph_handle;
   if (in_owning_graph ? !block->freed_in.empty()
-                      : std::ranges::find(block->freed_in, in) != block->freed_in.end()) {
+                      : std::ranges::find(block->freed_in, graph_handle) != block->freed_in.end()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (target_graph.is_subgraph() && !target_graph.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
@@ -146,27 +148,27 @@ CUresult add_free(graph& target_graph, CUdeviceptr address,
   if (in_owning_graph) {
     block->freed_by = out->handle();
   } else {
-    block->freed_in.push_back(in);
+    block->freed_in.push_back(graph_handle);
   }
   target_graph.set_has_memory_nodes();
   return CUDA_SUCCESS;
 }
 
-graph_memory_usage use_of(const graph& whole) {
-  graph_memory_usage use;
-  if (!whole.has_memory_nodes()) return use;
+graph_memory_usage usage_of(const graph& source_graph) {
+  graph_memory_usage usage;
+  if (!source_graph.has_memory_nodes()) return usage;
   allocation_counter counter;
-  count(whole, counter);
-  for (allocation_counts& counts : counter.all) {
+  count(source_graph, counter);
+  for (allocation_counts& counts : counter.counts) {
     if (counts.allocated == counts.freed) {
-      use.internal.push_back(std::move(counts.block));
+      usage.internal.push_back(std::move(counts.block));
     } else if (counts.allocated > counts.freed) {
-      use.leftovers.push_back({std::move(counts.block), counts.bytes});
+      usage.leftovers.push_back({std::move(counts.block), counts.bytes});
     } else {
-      use.freed.push_back(std::move(counts.block));
+      usage.freed.push_back(std::move(counts.block));
     }
   }
-  return use;
+  return usage;
 }
 
 }  // namespace weir::embedded::model::graph_memory

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/memory_pool.hpp - stream-ordered allocation: reuses blocks without host waits.
+// embedded/model/memory/pool/memory_pool.hpp - stream-ordered allocation: reuses blocks without
+// host waits.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/model/ipc/pool_sharing.hpp"
 #include "embedded/model/memory/allocation.hpp"
+#include "embedded/model/memory/pool/pool_access.hpp"
+#include "embedded/model/memory/pool/pool_attributes.hpp"
 #include "embedded/model/memory/pool/pool_location.hpp"
 #include "embedded/model/memory/pool/pool_range.hpp"
 #include "embedded/model/memory/pool/pool_space.hpp"
@@ -47,10 +48,10 @@ class memory_pool {
   // std::bad_alloc.
   void open(device& target_device, const pool_location& location, std::size_t max_bytes);
 
-  // Destroys the pool for the program and sets its release threshold to 0. finished() returns true
-  // once its last block is free and its memory is returned.
+  // Destroys the pool for the program and sets its release threshold to 0. is_finished() returns
+  // true once its last block is free and its memory is returned.
   void end() noexcept;
-  [[nodiscard]] bool finished() const noexcept;
+  [[nodiscard]] bool is_finished() const noexcept;
 
   // Frees the addresses of a finished pool.
   void close() noexcept;
@@ -68,8 +69,8 @@ class memory_pool {
   // CUDA_ERROR_OUT_OF_MEMORY if the pool's limit or the device's memory is reached. Returns
   // CUDA_ERROR_INVALID_VALUE if the pool of that generation is destroyed before or during the call.
   // Throws std::bad_alloc.
-  abi::CUresult allocate(std::size_t bytes, stream& by, std::uint64_t expected_generation,
-                         abi::CUdeviceptr* out);
+  abi::CUresult allocate(std::size_t bytes, stream& requesting_stream,
+                         std::uint64_t expected_generation, abi::CUdeviceptr* out);
 
   // Frees the block at an address; it stays in use until the point. Returns false if another thread
   // has freed it, or the record now belongs to another block. Throws std::bad_alloc without
@@ -80,18 +81,18 @@ class memory_pool {
   // to be unused stays.
   void trim(std::size_t keep) noexcept;
 
-  // Get and set attributes: the reuse policies as int, all others as 64-bit values.
+  // Get and set attributes (pool_attributes.hpp).
   abi::CUresult get(abi::CUmemPool_attribute attribute, void* value) const noexcept;
   abi::CUresult set(abi::CUmemPool_attribute attribute, const void* value) noexcept;
 
-  // The access of devices, by ordinal, and of the host and its node. The pool's own location always
-  // has full access.
-  static constexpr int host = -1;
-  static constexpr int host_node = -2;
+  // The access of a device, by ordinal, or of pool_access::host and host_node. The pool's own
+  // location always has full access.
   [[nodiscard]] abi::CUmemAccess_flags access_of(int user) const noexcept;
   void set_access(int user, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
 
-  [[nodiscard]] device& owner() const noexcept { return *device_.load(std::memory_order_relaxed); }
+  [[nodiscard]] device& owner_device() const noexcept {
+    return *device_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] const pool_location& location() const noexcept { return location_; }
 
   pool_sharing sharing;  // the pool's state in other processes
@@ -100,37 +101,45 @@ class memory_pool {
   // not complete yet. Also poisons completed blocks in an address sanitizer build.
   bool trim_to_threshold() noexcept;
 
-  // For a device that has run out of memory: returns all idle memory. With `by`, also memory that
-  // is free for that stream's later work; it counts as returned at once.
-  void release_all_idle(stream* by) noexcept;
+  // For a device that has run out of memory: returns all idle memory. With a stream, also
+  // memory that is free for its later work; it counts as returned at once.
+  void release_all_idle(stream* requesting_stream) noexcept;
 
  private:
   // Require the lock.
-  [[nodiscard]] reuse_policy policy_for(const stream& by, bool reuse_all = false) const noexcept;
-  pool_block* find(std::size_t extent, const reuse_policy& by) noexcept;
+  [[nodiscard]] reuse_policy policy_for(const stream& requesting_stream) const noexcept;
+  [[nodiscard]] reuse_policy policy_for(const stream& requesting_stream,
+                                        reuse_policy::reuse_level level) const noexcept;
+  pool_block* find(std::size_t extent, const reuse_policy& policy) noexcept;
   void make_live(pool_block& block, std::size_t bytes) noexcept;
   bool open_space();
 
   // Return nothing if the pool of that generation is destroyed.
-  allocation* allocate_free(std::size_t bytes, const stream& by, std::uint64_t expected_generation,
-                            bool has_grown);
-  allocation* allocate_pending(std::size_t bytes, stream& by, std::uint64_t expected_generation);
-  bool grow(std::size_t extent, stream& by, std::uint64_t expected_generation);
-  bool try_grow(std::size_t extent, const stream& by, std::uint64_t expected_generation);
-  bool would_exceed_limit(std::size_t more, std::uint64_t expected_generation) const noexcept;
+  enum class block_search : std::uint8_t { best_fit, adjoining };
+  allocation* allocate_free(std::size_t bytes, const stream& requesting_stream,
+                            std::uint64_t expected_generation, block_search search);
+  allocation* allocate_pending(std::size_t bytes, stream& requesting_stream,
+                               std::uint64_t expected_generation);
+  bool grow(std::size_t extent, stream& requesting_stream, std::uint64_t expected_generation);
+  bool try_grow(std::size_t extent, const stream& requesting_stream,
+                std::uint64_t expected_generation);
+  void commit_missing(pool_block& first_uncommitted, std::size_t& missing);
+  bool would_exceed_limit(std::size_t additional_bytes,
+                          std::uint64_t expected_generation) const noexcept;
   bool poison_free() const noexcept;
-  [[nodiscard]] abi::CUmemAccess_flags access_of_devices() const noexcept;
+  [[nodiscard]] abi::CUmemAccess_flags access_of_streams() const noexcept;
   [[nodiscard]] device* charged_device() const noexcept {
-    return location_.is_device() ? &owner() : nullptr;
+    return location_.is_device() ? &owner_device() : nullptr;
   }
 
   // Whether at most or at least `bytes` bytes stay reserved.
   enum class trim_bound : std::uint8_t { at_most, at_least };
-  void release_idle(trim_bound bound, std::size_t bytes, bool complete_will_do,
-                    const stream* by) noexcept;
+  using completion = pool_space::completion;
+  void release_idle(trim_bound bound, std::size_t bytes, completion required,
+                    const stream* requesting_stream) noexcept;
 
-  std::atomic<device*> device_{
-      nullptr};  // atomic, because a late caller of allocate() may read it in the next lifetime
+  // Atomic, because a late caller of allocate() may read it in the next lifetime.
+  std::atomic<device*> device_{nullptr};
   pool_location location_;
   std::size_t max_bytes_ = 0;    // 0: limited by the device's memory
   std::size_t chunk_bytes_ = 0;  // the granularity of growth
@@ -138,17 +147,12 @@ class memory_pool {
 
   std::atomic<std::uint64_t> generation_{0};  // changed with the lock held
 
-  mutable weir::detail::spin_lock lock_;  // guards the members below
+  mutable weir::os::spin_lock lock_;  // guards the members below
   pool_range range_;
   pool_space space_;
-  std::size_t threshold_ = 0;
-  std::size_t reserved_ = 0, reserved_high_ = 0;
-  std::size_t used_ = 0, used_high_ = 0;
-  bool follow_events_ = true;
-  bool opportunistic_ = true;
-  bool internal_dependencies_ = true;
+  pool_attributes attributes_;
   bool destroyed_ = false;
-  std::vector<std::pair<int, abi::CUmemAccess_flags>> access_;
+  pool_access access_;
 };
 
 // Returns true for managed memory, of a pool or not.

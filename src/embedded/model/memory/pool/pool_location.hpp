@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/pool_location.hpp - the location and kind of a memory pool's memory.
+// embedded/model/memory/pool/pool_location.hpp - the location and kind of a memory pool's memory.
 #pragma once
 
 #include "driver/abi.hpp"
+#include "embedded/model/memory/physical_memory.hpp"
 
 namespace weir::embedded::model {
 
@@ -23,8 +24,7 @@ struct pool_location {
   [[nodiscard]] bool is_host() const noexcept { return !is_managed() && !is_device(); }
 
   friend bool operator==(const pool_location& a, const pool_location& b) noexcept {
-    return a.type == b.type && a.cuda_location.type == b.cuda_location.type &&
-           a.cuda_location.id == b.cuda_location.id;
+    return a.type == b.type && same_location(a.cuda_location, b.cuda_location);
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/pool_range.cpp - reserves addresses, and keeps pages of unused chunks.
+// embedded/model/memory/pool/pool_range.cpp - reserves addresses, and keeps pages of unused chunks.
 #include "embedded/model/memory/pool/pool_range.hpp"
 
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "embedded/model/ipc/shared_store.hpp"
-#include "embedded/model/memory/poison.hpp"
+#include "os/poison.hpp"
 
 namespace weir::embedded::model {
 
@@ -31,68 +31,68 @@ bool pool_range::reserve(std::size_t bytes, std::size_t chunk_bytes) {
   for (; bytes >= chunk_bytes; bytes = bytes / 2 / chunk_bytes * chunk_bytes) {
     chunks_.assign(bytes / chunk_bytes, state::untouched);
     // Reserves an additional chunk, so that the range can be aligned to chunks.
-    const std::size_t all = bytes + chunk_bytes;
-    void* mapped_address = mmap(nullptr, all, PROT_READ | PROT_WRITE,
+    const std::size_t reserved_bytes = bytes + chunk_bytes;
+    void* mapped_address = mmap(nullptr, reserved_bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped_address == MAP_FAILED) continue;
     const auto start = reinterpret_cast<std::uintptr_t>(mapped_address);
     const std::uintptr_t aligned = (start + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
     if (aligned != start) munmap(mapped_address, aligned - start);
-    if (const std::size_t rest = start + all - aligned - bytes; rest != 0) {
+    if (const std::size_t rest = start + reserved_bytes - aligned - bytes; rest != 0) {
       munmap(reinterpret_cast<void*>(aligned + bytes), rest);
     }
-    at_ = reinterpret_cast<std::byte*>(aligned);
+    address_ = reinterpret_cast<std::byte*>(aligned);
     bytes_ = bytes;
     chunk_bytes_ = chunk_bytes;
-    madvise(at_, bytes_, MADV_HUGEPAGE);
+    madvise(address_, bytes_, MADV_HUGEPAGE);
     return true;
   }
   return false;
 }
 
-void pool_range::drop(shared_store* store) noexcept {
-  if (at_ == nullptr) return;
+void pool_range::unmap(shared_store* store) noexcept {
+  if (address_ == nullptr) return;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     if (chunks_[i] == state::in_store)
-      store->replace_with_private(at_ + i * chunk_bytes_, chunk_bytes_);
-    change(i, state::untouched);
+      store->replace_with_private(address_ + i * chunk_bytes_, chunk_bytes_);
+    set_state(i, state::untouched);
   }
-  unpoison(at_, touched_chunks_ * chunk_bytes_);  // for the next owner of the addresses
-  munmap(at_, bytes_);
-  at_ = nullptr;
+  os::unpoison(address_, touched_chunks_ * chunk_bytes_);  // for the next owner of the addresses
+  munmap(address_, bytes_);
+  address_ = nullptr;
   touched_chunks_ = 0;
 }
 
-void pool_range::change(std::size_t chunk, state to) noexcept {
+void pool_range::set_state(std::size_t chunk, state new_state) noexcept {
   if (chunks_[chunk] == state::unused_with_pages)
     kept_bytes.fetch_sub(chunk_bytes_, std::memory_order_relaxed);
-  chunks_[chunk] = to;
+  chunks_[chunk] = new_state;
 }
 
 bool pool_range::commit(std::byte* address, std::size_t bytes, shared_store* store) noexcept {
-  const auto first = static_cast<std::size_t>(address - at_) / chunk_bytes_;
+  const auto first = static_cast<std::size_t>(address - address_) / chunk_bytes_;
   const std::size_t last = first + bytes / chunk_bytes_;
   touched_chunks_ = std::max(touched_chunks_, last);
   for (std::size_t i = first; i < last; ++i) {
     if (store == nullptr) {
-      change(i, state::untouched);
+      set_state(i, state::untouched);
     } else if (chunks_[i] != state::in_store) {
-      if (!store->map_pages(at_ + i * chunk_bytes_, chunk_bytes_)) return false;
-      change(i, state::in_store);
+      if (!store->map_pages(address_ + i * chunk_bytes_, chunk_bytes_)) return false;
+      set_state(i, state::in_store);
     }
   }
   return true;
 }
 
 void pool_range::decommit(std::byte* address, std::size_t bytes, shared_store* store) noexcept {
-  const auto first = static_cast<std::size_t>(address - at_) / chunk_bytes_;
+  const auto first = static_cast<std::size_t>(address - address_) / chunk_bytes_;
   for (std::size_t i = first; i < first + bytes / chunk_bytes_; ++i) {
-    std::byte* const chunk = at_ + i * chunk_bytes_;
+    std::byte* const chunk = address_ + i * chunk_bytes_;
     if (chunks_[i] == state::in_store) {
       store->replace_with_private(chunk, chunk_bytes_);
-      change(i, state::untouched);
+      set_state(i, state::untouched);
     } else if (try_keep_pages(chunk_bytes_)) {
-      change(i, state::unused_with_pages);
+      set_state(i, state::unused_with_pages);
     } else {
       madvise(chunk, chunk_bytes_, MADV_DONTNEED);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/pool_range.hpp - the addresses of a pool, and the memory behind them.
+// embedded/model/memory/pool/pool_range.hpp - the addresses of a pool, and the memory behind them.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +30,9 @@ class pool_range {
   bool reserve(std::size_t bytes, std::size_t chunk_bytes);
 
   // Frees the addresses.
-  void drop(shared_store* store) noexcept;
+  void unmap(shared_store* store) noexcept;
 
-  [[nodiscard]] std::byte* address() const noexcept { return at_; }
+  [[nodiscard]] std::byte* address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
   // Marks chunks as used. Returns false if the system has no memory for them.
@@ -47,9 +47,9 @@ class pool_range {
     unused_with_pages,  // not in use, with its pages kept
     in_store            // in the store
   };
-  void change(std::size_t chunk, state to) noexcept;
+  void set_state(std::size_t chunk, state new_state) noexcept;
 
-  std::byte* at_ = nullptr;
+  std::byte* address_ = nullptr;
   std::size_t bytes_ = 0;
   std::size_t chunk_bytes_ = 1;
   std::size_t touched_chunks_ = 0;  // counted up to the last chunk that was ever used

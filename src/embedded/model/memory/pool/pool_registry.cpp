@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/pool_registry.cpp - the table of pools, and default and current pools.
+// embedded/model/memory/pool/pool_registry.cpp - the table of pools, and default and current pools.
 #include "embedded/model/memory/pool/pool_registry.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 // The pools of a location other than a device.
 struct location_pools {
   pool_location location;
-  memory_pool* own;
+  memory_pool* default_pool;
   memory_pool* current;
 };
 
@@ -29,7 +29,7 @@ struct registry {
   std::mutex mutex;  // guards the members below, and the creation of default pools
   // The pools that have or may get memory, including destroyed ones until they are empty.
   std::vector<memory_pool*> pools;
-  std::vector<location_pools> places;  // guarded by mutex
+  std::vector<location_pools> locations;  // guarded by mutex
 };
 
 registry& registry_instance() noexcept {
@@ -38,9 +38,9 @@ registry& registry_instance() noexcept {
   return registered_pools;
 }
 
-// Requires the registry's lock.
-memory_pool& make(registry& registered_pools, device& target_device, const pool_location& location,
-                  std::size_t max_bytes) {
+// Creates a pool. Requires the registry's lock.
+memory_pool& make_pool(registry& registered_pools, device& target_device,
+                       const pool_location& location, std::size_t max_bytes) {
   registered_pools.pools.reserve(registered_pools.pools.size() + 1);
   memory_pool* pool = registered_pools.handles.acquire();
   try {
@@ -54,32 +54,34 @@ memory_pool& make(registry& registered_pools, device& target_device, const pool_
   return *pool;
 }
 
-// Requires the registry's lock.
+// Returns the pools of a location, with a new default pool at the first call. Requires the
+// registry's lock.
 location_pools& pools_of(registry& registered_pools, device& target_device,
                          const pool_location& location) {
-  for (location_pools& pools : registered_pools.places) {
+  for (location_pools& pools : registered_pools.locations) {
     if (pools.location == location) return pools;
   }
-  registered_pools.places.reserve(registered_pools.places.size() + 1);
-  memory_pool& own = make(registered_pools, target_device, location, 0);
-  registered_pools.places.push_back({location, &own, &own});
-  return registered_pools.places.back();
+  registered_pools.locations.reserve(registered_pools.locations.size() + 1);
+  memory_pool& created = make_pool(registered_pools, target_device, location, 0);
+  registered_pools.locations.push_back({location, &created, &created});
+  return registered_pools.locations.back();
 }
 
 // Returns true for the default pool of a location, which cannot be destroyed. Requires the
 // registry's lock.
-bool is_registered(const registry& registered_pools, const memory_pool& pool) noexcept {
-  return &pool == pool.owner().default_pool.load(std::memory_order_acquire) ||
-         std::ranges::any_of(registered_pools.places,
-                             [&](const location_pools& pools) { return pools.own == &pool; });
+bool is_default_pool(const registry& registered_pools, const memory_pool& pool) noexcept {
+  return &pool == pool.owner_device().default_pool.load(std::memory_order_acquire) ||
+         std::ranges::any_of(registered_pools.locations, [&](const location_pools& pools) {
+           return pools.default_pool == &pool;
+         });
 }
 
 // Removes the pool as current pool of all locations. Requires the registry's lock.
 void remove_from_locations(registry& registered_pools, memory_pool& pool) noexcept {
-  for (location_pools& pools : registered_pools.places) {
+  for (location_pools& pools : registered_pools.locations) {
     if (pools.current == &pool) pools.current = nullptr;
   }
-  device& target_device = pool.owner();
+  device& target_device = pool.owner_device();
   memory_pool* expected = &pool;
   target_device.current_pool.compare_exchange_strong(
       expected, target_device.default_pool.load(std::memory_order_acquire),
@@ -91,7 +93,7 @@ void remove_from_locations(registry& registered_pools, memory_pool& pool) noexce
 CUmemoryPool create(device& target_device, const pool_location& location, std::size_t max_bytes) {
   registry& registered_pools = registry_instance();
   const std::lock_guard lock{registered_pools.mutex};
-  return handle_of(make(registered_pools, target_device, location, max_bytes));
+  return make_pool(registered_pools, target_device, location, max_bytes).handle();
 }
 
 memory_pool* find(CUmemoryPool handle) noexcept { return registry_instance().handles.find(handle); }
@@ -104,14 +106,12 @@ pool_generation find_with_generation(CUmemoryPool handle) noexcept {
   return find(handle) == found ? pool_generation{found, generation} : pool_generation{};
 }
 
-CUmemoryPool handle_of(const memory_pool& pool) noexcept { return pool.handle(); }
-
 bool destroy(CUmemoryPool handle) noexcept {
   registry& registered_pools = registry_instance();
   {
     const std::lock_guard lock{registered_pools.mutex};
     memory_pool* const pool = find(handle);
-    if (pool == nullptr || is_registered(registered_pools, *pool)) return false;
+    if (pool == nullptr || is_default_pool(registered_pools, *pool)) return false;
     (void)registered_pools.handles.retire(pool, handle);
     remove_from_locations(registered_pools, *pool);
     pool->end();
@@ -126,8 +126,8 @@ memory_pool& default_pool(device& owner_device) {
   const std::lock_guard lock{registered_pools.mutex};
   memory_pool* pool = owner_device.default_pool.load(std::memory_order_acquire);
   if (pool == nullptr) {
-    pool = &make(registered_pools, owner_device,
-                 {.cuda_location = {CU_MEM_LOCATION_TYPE_DEVICE, owner_device.ordinal()}}, 0);
+    pool = &make_pool(registered_pools, owner_device,
+                      {.cuda_location = {CU_MEM_LOCATION_TYPE_DEVICE, owner_device.ordinal()}}, 0);
     owner_device.default_pool.store(pool, std::memory_order_release);
   }
   return *pool;
@@ -152,7 +152,7 @@ memory_pool* default_pool(device& target_device, const pool_location& location) 
   if (location.is_device()) return &default_pool(target_device);
   registry& registered_pools = registry_instance();
   const std::lock_guard lock{registered_pools.mutex};
-  return pools_of(registered_pools, target_device, location).own;
+  return pools_of(registered_pools, target_device, location).default_pool;
 }
 
 memory_pool* current_pool(device& target_device, const pool_location& location) {
@@ -179,28 +179,41 @@ void trim_all_to_threshold() noexcept {
   registry& registered_pools = registry_instance();
   // Cleared before the search, so that later frees set it again.
   idle_memory.store(false, std::memory_order_relaxed);
-  bool more = false;
+  bool has_idle_left = false;
   const std::lock_guard lock{registered_pools.mutex};
   for (std::size_t i = registered_pools.pools.size(); i-- > 0;) {
     memory_pool& pool = *registered_pools.pools[i];
-    more |= pool.trim_to_threshold();
-    if (pool.finished()) {
+    has_idle_left |= pool.trim_to_threshold();
+    if (pool.is_finished()) {
       registered_pools.pools.erase(registered_pools.pools.begin() + static_cast<std::ptrdiff_t>(i));
       pool.close();
       pool.sharing.clear();
       registered_pools.handles.recycle(&pool);
     }
   }
-  if (more) request_trim();
+  if (has_idle_left) request_trim();
 }
 
 void release_all_idle(device& owner_device, stream* requesting_stream) noexcept {
   registry& registered_pools = registry_instance();
   const std::lock_guard lock{registered_pools.mutex};
   for (memory_pool* pool : registered_pools.pools) {
-    if (&pool->owner() == &owner_device) pool->release_all_idle(requesting_stream);
+    if (&pool->owner_device() == &owner_device) pool->release_all_idle(requesting_stream);
   }
   graph_memory::trim(owner_device);
+}
+
+bool reserve_memory(device& target_device, std::size_t bytes) noexcept {
+  if (target_device.reserve_memory(bytes)) return true;
+  release_all_idle(target_device, nullptr);
+  return target_device.reserve_memory(bytes);
+}
+
+backing allocate_backing(std::size_t extent, device& target_device, shared_store* store) noexcept {
+  backing block = backing::allocate(extent, &target_device, store);
+  if (block) return block;
+  release_all_idle(target_device, nullptr);
+  return backing::allocate(extent, &target_device, store);
 }
 
 }  // namespace weir::embedded::model::pool_registry

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/pool_registry.hpp - all memory pools, and returning their idle memory.
+// embedded/model/memory/pool/pool_registry.hpp - all memory pools, and returning their idle memory.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "driver/abi.hpp"
+#include "embedded/model/memory/backing.hpp"
 
 namespace weir::embedded::model {
 
@@ -34,9 +35,6 @@ struct pool_generation {
 
 // Like find(), with the generation that the handle belongs to.
 [[nodiscard]] pool_generation find_with_generation(abi::CUmemoryPool handle) noexcept;
-
-// Returns the handle of a pool, even if it is destroyed.
-[[nodiscard]] abi::CUmemoryPool handle_of(const memory_pool& pool) noexcept;
 
 // Destroys a pool for the program; its allocations stay valid. If it was a device's current pool,
 // the device returns to its default pool. Returns false for a default pool and for an invalid
@@ -74,6 +72,12 @@ inline void request_trim() noexcept {
 // For a device that has run out of memory: calls memory_pool::release_all_idle() for all its pools,
 // and frees memory that graphs do not need.
 void release_all_idle(device& owner_device, stream* requesting_stream) noexcept;
+
+// Like device::reserve_memory() and backing::allocate(). If the device has too little memory, they
+// call release_all_idle() and try again.
+[[nodiscard]] bool reserve_memory(device& target_device, std::size_t bytes) noexcept;
+[[nodiscard]] backing allocate_backing(std::size_t extent, device& target_device,
+                                       shared_store* store = nullptr) noexcept;
 
 }  // namespace pool_registry
 

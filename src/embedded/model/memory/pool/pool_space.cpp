@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/pool_space.cpp - searches, splits,
-// allocates, frees, commits and decommits blocks.
+// embedded/model/memory/pool/pool_space.cpp - searches, splits, joins, commits and decommits
+// blocks.
 #include "embedded/model/memory/pool/pool_space.hpp"
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace weir::embedded::model {
 
-void pool_space::open(std::byte* at, std::size_t bytes, std::size_t chunk_bytes) {
-  pool_block& all = new_block();
-  all = {.extent = bytes};
-  at_ = at;
+void pool_space::open(std::byte* address, std::size_t bytes, std::size_t chunk_bytes) {
+  pool_block& whole_range = new_block();
+  whole_range = {.extent = bytes};
+  address_ = address;
   chunk_bytes_ = chunk_bytes;
-  first_ = &all;
+  first_ = &whole_range;
 }
 
 void pool_space::close() noexcept {
@@ -34,55 +34,56 @@ std::size_t pool_space::bin_of(std::size_t extent) noexcept {
 }
 
 pool_block* pool_space::best_fit_in(const bin& lists, std::size_t extent,
-                                    const reuse_policy& by) noexcept {
+                                    const reuse_policy& policy) noexcept {
   constexpr int max_probes = 64;  // in one list
   pool_block* best = nullptr;
-  const auto look_through = [&](const free_list& list) {
-    int looks = 0;
-    for (pool_block* block = list.oldest; block != nullptr && looks < max_probes;
-         block = block->newer, ++looks) {
+  const auto search_list = [&](const free_list& list) {
+    int probes = 0;
+    for (pool_block* block = list.oldest; block != nullptr && probes < max_probes;
+         block = block->newer, ++probes) {
       // Blocks that were freed later may not be used either.
-      if (!by.may_use(block->free_at)) break;
+      if (!policy.may_use(block->free_at)) break;
       if (block->extent >= extent && (best == nullptr || block->extent < best->extent))
         best = block;
       if (best != nullptr && best->extent == extent) return;
     }
   };
   for (const free_list& list : lists) {
-    if (list.line == &by.line()) look_through(list);
+    if (list.line == &policy.line()) search_list(list);
   }
   for (const free_list& list : lists) {
     if (best != nullptr && best->extent == extent) break;
-    if (list.line != &by.line()) look_through(list);
+    if (list.line != &policy.line()) search_list(list);
   }
   return best;
 }
 
-pool_block* pool_space::find(std::size_t extent, const reuse_policy& by) const noexcept {
+pool_block* pool_space::find(std::size_t extent, const reuse_policy& policy) const noexcept {
   const std::size_t index = bin_of(extent);
   for (std::size_t word = index / 64; word < filled_.size(); ++word) {
     std::uint64_t bits = filled_[word];
     if (word == index / 64) bits &= ~std::uint64_t{0} << index % 64;
     for (; bits != 0; bits &= bits - 1) {
       const std::size_t next = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      if (pool_block* block = best_fit_in(bins_[next], extent, by)) return block;
+      if (pool_block* block = best_fit_in(bins_[next], extent, policy)) return block;
     }
   }
   return nullptr;
 }
 
-pool_block* pool_space::find_adjoining(std::size_t extent, const reuse_policy& by) const noexcept {
+pool_block* pool_space::find_adjoining(std::size_t extent,
+                                       const reuse_policy& policy) const noexcept {
   pool_block* first = nullptr;
-  std::size_t together = 0;
+  std::size_t joined_bytes = 0;
   for (pool_block* block = first_; block != nullptr; block = block->next) {
-    if (block->status != pool_block::state::free || !by.may_use(block->free_at)) {
+    if (block->status != pool_block::state::free || !policy.may_use(block->free_at)) {
       first = nullptr;
-      together = 0;
+      joined_bytes = 0;
       continue;
     }
     if (first == nullptr) first = block;
-    together += block->extent;
-    if (together >= extent) return first;
+    joined_bytes += block->extent;
+    if (joined_bytes >= extent) return first;
   }
   return nullptr;
 }
@@ -94,29 +95,24 @@ void pool_space::take_block(pool_block& first, std::size_t extent) {
     split_front(first, extent);
   }
   first.status = pool_block::state::in_use;
-  count_use(first, true);
+  begin_use(first);
 }
 
+// Gives the first `extent` bytes of adjoining free blocks to the first of them, with a new record.
 void pool_space::split_front(pool_block& first, std::size_t extent) {
   pool_block* last = &first;
-  std::size_t together = first.extent;
+  std::size_t joined_bytes = first.extent;
   forget_record(first);
-  while (together < extent) {
+  while (joined_bytes < extent) {
     last = last->next;
-    together += last->extent;
+    joined_bytes += last->extent;
     forget_record(*last);
   }
-  if (together > extent) split_at(*last, first.offset + extent);
+  if (joined_bytes > extent) split_at(*last, first.offset + extent);
   allocation& record = address_map::instance().add(address_of(first), extent * redzone_factor);
-  pool_block* const after = last->next;
-  for (pool_block* block = &first;; block = block->next) {
-    unlink(*block);
-    if (block != &first) spare_.push_back(block);
-    if (block == last) break;
-  }
+  join(first, *last);
   first.extent = extent;
   first.record = &record;
-  link_neighbours(&first, after);
   update_chunk_heads(first);
 }
 
@@ -149,12 +145,17 @@ void pool_space::release_block(pool_block& block, engine::point until) {
   block.free_at = until;
   link(block);
   block.status = pool_block::state::free;
-  count_use(block, false);
+  end_use(block);
 }
 
+// Reserves room for one more list in the bin of a block's size, so that link() cannot throw.
 void pool_space::make_room(std::size_t extent) {
   bin& lists = bins_[bin_of(extent)];
   if (lists.size() == lists.capacity()) lists.reserve(2 * lists.size() + 1);
+}
+
+pool_space::bin::iterator pool_space::find_list(bin& lists, const engine::timeline* line) noexcept {
+  return std::ranges::find(lists, line, &free_list::line);
 }
 
 // A list is in the order of the frees; the rest of a split block is sorted in. Its bin has room for
@@ -163,8 +164,7 @@ void pool_space::link(pool_block& block) noexcept {
   const std::size_t index = bin_of(block.extent);
   bin& lists = bins_[index];
   engine::timeline* const line = block.free_at.line;
-  auto list =
-      std::find_if(lists.begin(), lists.end(), [&](const free_list& l) { return l.line == line; });
+  auto list = find_list(lists, line);
   if (list == lists.end()) list = lists.insert(lists.end(), {line, nullptr, nullptr});
   filled_[index / 64] |= std::uint64_t{1} << index % 64;
   pool_block* older = list->newest;
@@ -175,12 +175,11 @@ void pool_space::link(pool_block& block) noexcept {
   (block.newer != nullptr ? block.newer->older : list->newest) = &block;
 }
 
+// Takes a free block off its list.
 void pool_space::unlink(pool_block& block) noexcept {
   const std::size_t index = bin_of(block.extent);
   bin& lists = bins_[index];
-  engine::timeline* const line = block.free_at.line;
-  const auto list =
-      std::find_if(lists.begin(), lists.end(), [&](const free_list& l) { return l.line == line; });
+  const auto list = find_list(lists, block.free_at.line);
   (block.older != nullptr ? block.older->newer : list->oldest) = block.newer;
   (block.newer != nullptr ? block.newer->older : list->newest) = block.older;
   if (list->oldest != nullptr) return;
@@ -194,6 +193,7 @@ void pool_space::link_neighbours(pool_block* previous, pool_block* next) noexcep
   if (next != nullptr) next->previous = previous;
 }
 
+// Removes the record of a block from the address map.
 void pool_space::forget_record(pool_block& block) noexcept {
   if (block.record == nullptr) return;
   block.record->pool = nullptr;
@@ -202,17 +202,21 @@ void pool_space::forget_record(pool_block& block) noexcept {
   block.record = nullptr;
 }
 
-void pool_space::count_use(const pool_block& block, bool begins) noexcept {
+void pool_space::begin_use(const pool_block& block) noexcept {
   const std::size_t last = (block.end() - 1) / chunk_bytes_;
   for (std::size_t i = block.offset / chunk_bytes_; i <= last; ++i) {
-    if (begins) {
-      if (chunks_[i].in_use++ == 0) --idle_chunks_;
-    } else if (--chunks_[i].in_use == 0) {
-      ++idle_chunks_;
-    }
+    if (chunks_[i].in_use++ == 0) --idle_chunks_;
   }
 }
 
+void pool_space::end_use(const pool_block& block) noexcept {
+  const std::size_t last = (block.end() - 1) / chunk_bytes_;
+  for (std::size_t i = block.offset / chunk_bytes_; i <= last; ++i) {
+    if (--chunks_[i].in_use == 0) ++idle_chunks_;
+  }
+}
+
+// Makes a block the first block of all chunks that begin in it.
 void pool_space::update_chunk_heads(pool_block& block) noexcept {
   std::size_t i = (block.offset + chunk_bytes_ - 1) / chunk_bytes_;
   for (; i < chunks_.size() && i * chunk_bytes_ < block.end(); ++i) chunks_[i].first = &block;
@@ -230,25 +234,25 @@ pool_block& pool_space::new_block() {
   return *block;
 }
 
-pool_block* pool_space::find_uncommitted(std::size_t extent, const reuse_policy& by,
+pool_block* pool_space::find_uncommitted(std::size_t extent, const reuse_policy& policy,
                                          std::size_t& missing) const noexcept {
   pool_block* uncommitted = nullptr;
-  std::size_t together = 0;
+  std::size_t joined_bytes = 0;
   missing = 0;
   for (pool_block* block = first_; block != nullptr; block = block->next) {
-    if (block->status == pool_block::state::in_use || !by.may_use(block->free_at)) {
+    if (block->status == pool_block::state::in_use || !policy.may_use(block->free_at)) {
       uncommitted = nullptr;
-      together = missing = 0;
+      joined_bytes = missing = 0;
       continue;
     }
     if (block->status == pool_block::state::uncommitted) {
       if (uncommitted == nullptr) uncommitted = block;
       const std::size_t requested =
-          (extent - together + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
+          (extent - joined_bytes + chunk_bytes_ - 1) / chunk_bytes_ * chunk_bytes_;
       missing += std::min(block->extent, requested);
     }
-    together += block->extent;
-    if (together >= extent) return uncommitted;
+    joined_bytes += block->extent;
+    if (joined_bytes >= extent) return uncommitted;
   }
   return nullptr;
 }
@@ -274,54 +278,67 @@ void pool_space::commit_chunks(pool_block& uncommitted, std::size_t bytes) {
   idle_chunks_ += bytes / chunk_bytes_;
 }
 
-pool_space::idle_memory pool_space::decommit_idle(bool complete_will_do,
-                                                  const engine::timeline* by) noexcept {
+// Removes the blocks after `first` up to `last`, and takes all of them off their free lists. The
+// caller sets the new extent of `first`.
+void pool_space::join(pool_block& first, pool_block& last) noexcept {
+  pool_block* const next = last.next;
+  for (pool_block* block = &first;; block = block->next) {
+    unlink(*block);
+    if (block != &first) spare_.push_back(block);
+    if (block == &last) break;
+  }
+  link_neighbours(&first, next);
+}
+
+pool_space::idle_memory pool_space::decommit_idle(completion required,
+                                                  const engine::timeline* line) noexcept {
   if (idle_chunks_ == 0) return {};
   for (std::size_t i = chunks_.size(); i-- > 0;) {
     engine::point until{};
-    if (!may_remove(chunks_[i], complete_will_do, by, until)) continue;
-    const std::size_t begin = i * chunk_bytes_;
-    const std::size_t end = begin + chunk_bytes_;
+    if (!may_decommit(i, required, line, until)) continue;
     try {
-      // The parts of blocks outside of the chunk stay free.
-      pool_block* block = chunks_[i].first;
-      for (pool_block* part = block; part != nullptr && part->offset < end; part = part->next)
-        forget_record(*part);
-      if (block->offset < begin) block = &split_at(*block, begin);
-      pool_block* last = block;
-      while (last->end() < end) last = last->next;
-      if (last->end() > end) split_at(*last, end);
-      pool_block* const after = last->next;
-      for (pool_block* part = block;; part = part->next) {
-        unlink(*part);
-        if (part != block) spare_.push_back(part);
-        if (part == last) break;
-      }
-      block->extent = chunk_bytes_;
-      block->status = pool_block::state::uncommitted;
-      block->free_at = until;
-      link_neighbours(block, after);
-      if (until.line == nullptr) merge_uncommitted(*block);
+      decommit(i, until);
     } catch (const std::bad_alloc&) {
       return {};
     }
-    chunks_[i] = {};
-    --idle_chunks_;
-    return {at_ + begin * redzone_factor, chunk_bytes_, until};
+    return {address_ + i * chunk_bytes_ * redzone_factor, chunk_bytes_, until};
   }
   return {};
 }
 
-bool pool_space::may_remove(const chunk& of, bool complete_will_do, const engine::timeline* by,
-                            engine::point& until) const noexcept {
-  if (!of.committed || of.in_use != 0) return false;
-  const auto end = static_cast<std::size_t>(&of - chunks_.data() + 1) * chunk_bytes_;
-  for (const pool_block* block = of.first; block != nullptr && block->offset < end;
+// Joins the free blocks of a chunk into one uncommitted block. Their parts outside of the chunk
+// stay free.
+void pool_space::decommit(std::size_t index, engine::point until) {
+  const std::size_t begin = index * chunk_bytes_;
+  const std::size_t end = begin + chunk_bytes_;
+  pool_block* first = chunks_[index].first;
+  for (pool_block* part = first; part != nullptr && part->offset < end; part = part->next)
+    forget_record(*part);
+  if (first->offset < begin) first = &split_at(*first, begin);
+  pool_block* last = first;
+  while (last->end() < end) last = last->next;
+  if (last->end() > end) split_at(*last, end);
+  join(*first, *last);
+  first->extent = chunk_bytes_;
+  first->status = pool_block::state::uncommitted;
+  first->free_at = until;
+  if (until.line == nullptr) merge_uncommitted(*first);
+  chunks_[index] = {};
+  --idle_chunks_;
+}
+
+// Stores the point at which the last use in the timeline ends.
+bool pool_space::may_decommit(std::size_t index, completion required, const engine::timeline* line,
+                              engine::point& until) const noexcept {
+  const chunk& candidate = chunks_[index];
+  if (!candidate.committed || candidate.in_use != 0) return false;
+  const std::size_t end = (index + 1) * chunk_bytes_;
+  for (const pool_block* block = candidate.first; block != nullptr && block->offset < end;
        block = block->next) {
     const engine::point free_at = block->free_at;
     if (free_at.line == nullptr || free_at.line->is_known_to_host(free_at.count)) continue;
-    if (complete_will_do && free_at.reached()) continue;
-    if (free_at.line != by) return false;
+    if (required == completion::reached && free_at.reached()) continue;
+    if (free_at.line != line) return false;
     until = {free_at.line, std::max(until.count, free_at.count)};
   }
   return true;
@@ -336,21 +353,21 @@ bool pool_space::has_uncommitted_in_use() const noexcept {
 
 // Merges a block with uncommitted neighbours that may be used at once.
 void pool_space::merge_uncommitted(pool_block& block) noexcept {
-  const auto joins = [](const pool_block* other) {
-    return other != nullptr && other->status == pool_block::state::uncommitted &&
-           other->free_at.line == nullptr;
+  const auto is_mergeable = [](const pool_block* neighbour) {
+    return neighbour != nullptr && neighbour->status == pool_block::state::uncommitted &&
+           neighbour->free_at.line == nullptr;
   };
-  pool_block* all = &block;
-  if (joins(all->previous)) {
-    all = all->previous;
-    all->extent += block.extent;
-    link_neighbours(all, block.next);
+  pool_block* merged = &block;
+  if (is_mergeable(merged->previous)) {
+    merged = merged->previous;
+    merged->extent += block.extent;
+    link_neighbours(merged, block.next);
     spare_.push_back(&block);
   }
-  pool_block* const next = all->next;
-  if (joins(next)) {
-    all->extent += next->extent;
-    link_neighbours(all, next->next);
+  pool_block* const next = merged->next;
+  if (is_mergeable(next)) {
+    merged->extent += next->extent;
+    link_neighbours(merged, next->next);
     spare_.push_back(next);
   }
 }

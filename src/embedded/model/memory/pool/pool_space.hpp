@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/pool_space.hpp - divides a pool's memory into blocks, and finds free blocks.
+// embedded/model/memory/pool/pool_space.hpp - divides a pool's memory into blocks, and finds free
+// blocks.
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@
 #include "embedded/engine/operation.hpp"
 #include "embedded/model/memory/allocation.hpp"
 #include "embedded/model/memory/backing.hpp"
-#include "embedded/model/memory/poison.hpp"
 #include "embedded/model/memory/pool/reuse_policy.hpp"
+#include "os/poison.hpp"
 
 namespace weir::embedded::model {
 
@@ -37,7 +38,7 @@ struct pool_block {
 
 // The distance between blocks in memory, in block sizes. In an address sanitizer build each block
 // is followed by a poisoned gap of its own size.
-inline constexpr std::size_t redzone_factor = asan_build ? 2 : 1;
+inline constexpr std::size_t redzone_factor = os::asan_build ? 2 : 1;
 
 // A range of addresses divided into blocks without gaps. Chunks of one size are committed or not.
 //
@@ -50,19 +51,19 @@ inline constexpr std::size_t redzone_factor = asan_build ? 2 : 1;
 class pool_space {
  public:
   // Begins a lifetime with the whole range uncommitted. Throws std::bad_alloc.
-  void open(std::byte* at, std::size_t bytes, std::size_t chunk_bytes);
+  void open(std::byte* address, std::size_t bytes, std::size_t chunk_bytes);
   [[nodiscard]] bool is_open() const noexcept { return first_ != nullptr; }
   void close() noexcept;
 
   // Returns the smallest free block of at least `extent` bytes that the policy allows, or null.
   // Prefers blocks freed in the caller's own timeline, then those freed first. The block stays
   // free.
-  [[nodiscard]] pool_block* find(std::size_t extent, const reuse_policy& by) const noexcept;
+  [[nodiscard]] pool_block* find(std::size_t extent, const reuse_policy& policy) const noexcept;
 
   // Returns the first of adjoining free blocks that the policy allows and that together have at
   // least `extent` bytes, or null.
   [[nodiscard]] pool_block* find_adjoining(std::size_t extent,
-                                           const reuse_policy& by) const noexcept;
+                                           const reuse_policy& policy) const noexcept;
 
   // Calls visit(record) for all blocks in use.
   template <class Visitor>
@@ -82,25 +83,28 @@ class pool_space {
   // Finds the first place where `extent` bytes are available in free blocks that the policy allows
   // and in uncommitted chunks. Returns its first uncommitted block, and stores the bytes of missing
   // chunks. Returns null if the range has too few addresses.
-  [[nodiscard]] pool_block* find_uncommitted(std::size_t extent, const reuse_policy& by,
+  [[nodiscard]] pool_block* find_uncommitted(std::size_t extent, const reuse_policy& policy,
                                              std::size_t& missing) const noexcept;
 
   // Makes chunks at the start of an uncommitted block free. Throws std::bad_alloc.
   void commit_chunks(pool_block& uncommitted, std::size_t bytes);
 
+  // Which frees count as complete: those that a wait of the host has observed, or also those that
+  // are reached by now.
+  enum class completion : std::uint8_t { known_to_host, reached };
+
   // Decommitted chunks, and the point at which their last use ends; a null address if there are
   // none.
   struct idle_memory {
-    std::byte* at = nullptr;
+    std::byte* address = nullptr;
     std::size_t bytes = 0;
     engine::point until{};
   };
 
-  // Decommits a chunk whose blocks are all free, as known to the host. If `complete_will_do`, a
-  // chunk whose frees are complete qualifies too. If `by` is not null, frees in that timeline
-  // qualify for its later work. Removes their records from the address map.
-  [[nodiscard]] idle_memory decommit_idle(bool complete_will_do,
-                                          const engine::timeline* by) noexcept;
+  // Decommits a chunk whose blocks are all free, with this knowledge. If `line` is not null, frees
+  // in that timeline qualify for its later work. Removes their records from the address map.
+  [[nodiscard]] idle_memory decommit_idle(completion required,
+                                          const engine::timeline* line) noexcept;
 
   // Returns true if a stream still uses memory that was decommitted for its later work.
   [[nodiscard]] bool has_uncommitted_in_use() const noexcept;
@@ -116,9 +120,8 @@ class pool_space {
   // Returns true if there is a chunk without a block in use.
   [[nodiscard]] bool has_idle() const noexcept { return idle_chunks_ != 0; }
 
-  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   [[nodiscard]] std::uintptr_t address_of(const pool_block& block) const noexcept {
-    return reinterpret_cast<std::uintptr_t>(at_) + block.offset * redzone_factor;
+    return reinterpret_cast<std::uintptr_t>(address_) + block.offset * redzone_factor;
   }
 
  private:
@@ -141,8 +144,9 @@ class pool_space {
   static constexpr std::size_t first_power = 12;
   static constexpr std::size_t bin_count = 8 + 8 * (47 - first_power);
   [[nodiscard]] static std::size_t bin_of(std::size_t extent) noexcept;
+  [[nodiscard]] static bin::iterator find_list(bin& lists, const engine::timeline* line) noexcept;
   [[nodiscard]] static pool_block* best_fit_in(const bin& lists, std::size_t extent,
-                                               const reuse_policy& by) noexcept;
+                                               const reuse_policy& policy) noexcept;
 
   void split_front(pool_block& first, std::size_t extent);
   pool_block& split_at(pool_block& block, std::size_t offset);
@@ -152,13 +156,17 @@ class pool_space {
   static void link_neighbours(pool_block* previous, pool_block* next) noexcept;
   void merge_uncommitted(pool_block& block) noexcept;
   static void forget_record(pool_block& block) noexcept;
-  void count_use(const pool_block& block, bool begins) noexcept;
+  void begin_use(const pool_block& block) noexcept;
+  void end_use(const pool_block& block) noexcept;
+  void join(pool_block& first, pool_block& last) noexcept;
+  void decommit(std::size_t index, engine::point until);
   void update_chunk_heads(pool_block& block) noexcept;
-  [[nodiscard]] bool may_remove(const chunk& of, bool complete_will_do, const engine::timeline* by,
-                                engine::point& until) const noexcept;
+  [[nodiscard]] bool may_decommit(std::size_t index, completion required,
+                                  const engine::timeline* line,
+                                  engine::point& until) const noexcept;
   [[nodiscard]] pool_block& new_block();
 
-  std::byte* at_ = nullptr;
+  std::byte* address_ = nullptr;
   std::size_t chunk_bytes_ = 1;
   pool_block* first_ = nullptr;
   std::vector<chunk> chunks_;  // up to the last chunk that ever had memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model/memory/pool/reuse_policy.hpp - which freed blocks a stream's allocation may reuse.
+// embedded/model/memory/pool/reuse_policy.hpp - which freed blocks a stream's allocation may reuse.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,18 @@ namespace weir::embedded::model {
 // The rule for one allocation of a stream, from the policies of a pool. Lives for one search.
 class reuse_policy {
  public:
+  // Whether blocks may be reused that the timeline has waited for by an event.
+  enum class event_dependencies : std::uint8_t { ignore, follow };
+
   enum class reuse_level : std::uint8_t {
     known,     // blocks whose use is known to precede the stream's work
     complete,  // also blocks whose use is complete by now
     all        // also blocks in use, for which the stream will wait
   };
 
-  reuse_policy(const engine::timeline& line, bool follows_waits, reuse_level level) noexcept
-      : line_{line}, follows_waits_{follows_waits}, level_{level} {}
+  reuse_policy(const engine::timeline& line, event_dependencies dependencies,
+               reuse_level level) noexcept
+      : line_{line}, follows_waits_{dependencies == event_dependencies::follow}, level_{level} {}
 
   [[nodiscard]] const engine::timeline& line() const noexcept { return line_; }
 
@@ -28,11 +32,11 @@ class reuse_policy {
       return true;
     if (free_at.line->is_known_to_host(free_at.count)) return true;
     if (level_ == reuse_level::complete && free_at.reached()) return true;
-    return follows_waits_ && follows(free_at);
+    return follows_waits_ && follows_wait(free_at);
   }
 
  private:
-  bool follows(engine::point free_at) const noexcept {
+  bool follows_wait(engine::point free_at) const noexcept {
     if (known_line_ != free_at.line) {
       known_line_ = free_at.line;
       known_count_ = engine::known_to_precede(*free_at.line, line_);

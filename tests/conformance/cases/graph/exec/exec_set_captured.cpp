@@ -6,21 +6,21 @@
 namespace weir::conformance {
 namespace {
 
-constexpr size_t kBytes = 64;
+constexpr size_t kCapturedBytes = 64;
 
-// A copy of kBytes, and another one in that direction with other addresses.
+// A copy of kCapturedBytes, and another one in that direction with other addresses.
 struct CapturedCopy {
   const char* name;
   CUresult (*call)(CUstream);
   CUDA_MEMCPY3D (*other)();
 };
 
-CUDA_MEMCPY3D other_h2d() { return copy_h2d(g.dbuf + 8192, g.pin + 8192, kBytes); }
-CUDA_MEMCPY3D other_d2d() { return copy_d2d(g.dbuf + 12288, g.dbuf + 8192, kBytes); }
-CUDA_MEMCPY3D other_d2h() { return copy_d2h(g.pin + 8192, g.dbuf + 8192, kBytes); }
+CUDA_MEMCPY3D other_h2d() { return copy_h2d(g.dbuf + 8192, g.pin + 8192, kCapturedBytes); }
+CUDA_MEMCPY3D other_d2d() { return copy_d2d(g.dbuf + 12288, g.dbuf + 8192, kCapturedBytes); }
+CUDA_MEMCPY3D other_d2h() { return copy_d2h(g.pin + 8192, g.dbuf + 8192, kCapturedBytes); }
 
 CUDA_MEMCPY3D with_pitches(CUDA_MEMCPY3D p) {
-  p.srcPitch = p.dstPitch = kBytes;
+  p.srcPitch = p.dstPitch = kCapturedBytes;
   p.srcHeight = p.dstHeight = 1;
   return p;
 }
@@ -94,8 +94,9 @@ void set_pool_memory(Rec& r) {
 
 // The ways to describe one copy, and whether an executable with one accepts another.
 void ways_to_say_it(Rec& r) {
-  const CUDA_MEMCPY3D in = copy_h2d(g.dbuf, g.pin, kBytes), out = copy_d2h(g.pin, g.dbuf, kBytes),
-                      across = copy_d2d(g.dbuf + 4096, g.dbuf, kBytes);
+  const CUDA_MEMCPY3D in = copy_h2d(g.dbuf, g.pin, kCapturedBytes),
+                      out = copy_d2h(g.pin, g.dbuf, kCapturedBytes),
+                      across = copy_d2d(g.dbuf + 4096, g.dbuf, kCapturedBytes);
   CUDA_MEMCPY3D half = by_address(in);
   half.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   const struct {
@@ -149,18 +150,19 @@ void kinds_of_captured(Rec& r) {
   rows.srcDevice = as_address(g.pin);
   rows.dstDevice = g.dbuf;
   rows.srcPitch = rows.dstPitch = 256;
-  rows.WidthInBytes = kBytes;
+  rows.WidthInBytes = kCapturedBytes;
   rows.Height = 4;
   of("rows_by_address", [&](CUstream s) { return cuMemcpy2DAsync(&rows, s); });
   rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   of("rows_half", [&](CUstream s) { return cuMemcpy2DAsync(&rows, s); });
-  CUDA_MEMCPY3D box = by_address(copy_h2d(g.dbuf, g.pin, kBytes));
+  CUDA_MEMCPY3D box = by_address(copy_h2d(g.dbuf, g.pin, kCapturedBytes));
   of("box_by_address", [&](CUstream s) { return cuMemcpy3DAsync(&box, s); });
   of("host_to_host", [&](CUstream s) {
-    return cuMemcpyAsync(as_address(g.pin), as_address(g.pin + 4096), kBytes, s);
+    return cuMemcpyAsync(as_address(g.pin), as_address(g.pin + 4096), kCapturedBytes, s);
   });
-  of("host_to_pageable",
-     [&](CUstream s) { return cuMemcpyAsync(as_address(g.page), as_address(g.pin), kBytes, s); });
+  of("host_to_pageable", [&](CUstream s) {
+    return cuMemcpyAsync(as_address(g.page), as_address(g.pin), kCapturedBytes, s);
+  });
 }
 
 }  // namespace
@@ -170,20 +172,26 @@ void exec_set_captured_cases() {
   add("exec.copy_kinds_captured", kinds_of_captured);
   add("exec.set_captured.pool_memory", set_pool_memory);
   static constexpr CapturedCopy copies[] = {
-      {"htod", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.pin, kBytes, s); }, other_h2d},
-      {"dtod", [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf + 4096, g.dbuf, kBytes, s); },
-       other_d2d},
-      {"dtoh", [](CUstream s) { return cuMemcpyDtoHAsync(g.pin, g.dbuf, kBytes, s); }, other_d2h},
-      {"htod_by_address",
-       [](CUstream s) { return cuMemcpyAsync(g.dbuf, as_address(g.pin), kBytes, s); }, other_h2d},
-      {"dtod_by_address",
-       [](CUstream s) { return cuMemcpyAsync(g.dbuf + 4096, g.dbuf, kBytes, s); }, other_d2d},
-      {"dtoh_by_address",
-       [](CUstream s) { return cuMemcpyAsync(as_address(g.pin), g.dbuf, kBytes, s); }, other_d2h},
-      {"htod_pageable", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.page, kBytes, s); },
+      {"htod", [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.pin, kCapturedBytes, s); },
        other_h2d},
-      {"dtoh_pageable", [](CUstream s) { return cuMemcpyDtoHAsync(g.page, g.dbuf, kBytes, s); },
+      {"dtod",
+       [](CUstream s) { return cuMemcpyDtoDAsync(g.dbuf + 4096, g.dbuf, kCapturedBytes, s); },
+       other_d2d},
+      {"dtoh", [](CUstream s) { return cuMemcpyDtoHAsync(g.pin, g.dbuf, kCapturedBytes, s); },
        other_d2h},
+      {"htod_by_address",
+       [](CUstream s) { return cuMemcpyAsync(g.dbuf, as_address(g.pin), kCapturedBytes, s); },
+       other_h2d},
+      {"dtod_by_address",
+       [](CUstream s) { return cuMemcpyAsync(g.dbuf + 4096, g.dbuf, kCapturedBytes, s); },
+       other_d2d},
+      {"dtoh_by_address",
+       [](CUstream s) { return cuMemcpyAsync(as_address(g.pin), g.dbuf, kCapturedBytes, s); },
+       other_d2h},
+      {"htod_pageable",
+       [](CUstream s) { return cuMemcpyHtoDAsync(g.dbuf, g.page, kCapturedBytes, s); }, other_h2d},
+      {"dtoh_pageable",
+       [](CUstream s) { return cuMemcpyDtoHAsync(g.page, g.dbuf, kCapturedBytes, s); }, other_d2h},
   };
   for (const CapturedCopy& copy : copies) {
     add(std::string("exec.set_captured.") + copy.name,

@@ -9,7 +9,7 @@
 namespace weir::conformance {
 namespace {
 
-constexpr size_t kBytes = 64;
+constexpr size_t kCopyBytes = 64;
 
 struct Place {
   const char* name;
@@ -51,7 +51,7 @@ class Memories {
 };
 
 CUDA_MEMCPY3D to_place(CUdeviceptr at, bool addresses_only) {
-  const CUDA_MEMCPY3D p = copy_h2d(at, g.pin, kBytes);
+  const CUDA_MEMCPY3D p = copy_h2d(at, g.pin, kCopyBytes);
   return addresses_only ? by_address(p) : p;
 }
 
@@ -99,9 +99,9 @@ void exec_set_memories_cases() {
   });
   add("exec.set_set_memories", [](Rec& r) {
     each_to_each(r, [](WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to) {
-      const CUgraphNode node = add_memset(in.gr, in.before, from, 1, kBytes);
+      const CUgraphNode node = add_memset(in.gr, in.before, from, 1, kCopyBytes);
       Exec x(in.gr);
-      const CUDA_MEMSET_NODE_PARAMS now = memset_params(to, 2, kBytes);
+      const CUDA_MEMSET_NODE_PARAMS now = memset_params(to, 2, kCopyBytes);
       return cuGraphExecMemsetNodeSetParams(x, node, &now, g.ctx);
     });
   });

@@ -14,8 +14,6 @@
 namespace weir::conformance {
 namespace {
 
-constexpr auto FD = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-
 // A pool that can be exported as a file descriptor.
 class SharedPool {
  public:

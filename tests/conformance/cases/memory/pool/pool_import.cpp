@@ -10,13 +10,11 @@
 namespace weir::conformance {
 namespace {
 
-constexpr auto FD = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-
 // The pool of the other process, imported here.
-class Imported {
+class ImportedPool {
  public:
   CUmemoryPool p = nullptr;
-  explicit Imported(Exporter& from) {
+  explicit ImportedPool(Exporter& from) {
     from.must("make_pool 1");
     from.must("export_pool");
     const int fd = from.descriptor();
@@ -25,9 +23,9 @@ class Imported {
     close(fd);
     OK(e);
   }
-  Imported(const Imported&) = delete;
-  Imported& operator=(const Imported&) = delete;
-  ~Imported() {
+  ImportedPool(const ImportedPool&) = delete;
+  ImportedPool& operator=(const ImportedPool&) = delete;
+  ~ImportedPool() {
     if (p) cuMemPoolDestroy(p);
   }
   operator CUmemoryPool() const { return p; }
@@ -38,7 +36,7 @@ class Imported {
   }
 };
 
-CUmemPoolPtrExportData exported(Exporter& p, const std::string& slot = "0") {
+CUmemPoolPtrExportData exported_pointer(Exporter& p, const std::string& slot = "0") {
   p.must("pool_alloc." + slot + " 4096");
   return p.handle<CUmemPoolPtrExportData>("export_pointer." + slot);
 }
@@ -46,7 +44,7 @@ CUmemPoolPtrExportData exported(Exporter& p, const std::string& slot = "0") {
 void pool_cases() {
   add("poolipc.imported_attributes", SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
+    ImportedPool q(p);
     for (int n = 1; n <= 8; n++) {
       const auto a = static_cast<CUmemPool_attribute>(n);
       cuuint64_t v = 0;
@@ -59,7 +57,7 @@ void pool_cases() {
   });
   add("poolipc.imported_allocations", ISO | SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
+    ImportedPool q(p);
     Stream s(NB);
     CUdeviceptr a = 0;
     r.k("alloc", cuMemAllocFromPoolAsync(&a, 4096, q, s));
@@ -73,7 +71,7 @@ void pool_cases() {
   });
   add("poolipc.imported_access", SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
+    ImportedPool q(p);
     CUmemLocation here{};
     here.type = CU_MEM_LOCATION_TYPE_DEVICE;
     here.id = g.dev;
@@ -89,14 +87,14 @@ void pool_cases() {
   });
   add("poolipc.imported_export", SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
+    ImportedPool q(p);
     int fd = -1;
     r.k("export_again", cuMemPoolExportToShareableHandle(&fd, q, FD, 0));
     if (fd >= 0) close(fd);
   });
   add("poolipc.imported_twice", SLOW, [](Rec& r) {
     Exporter p;
-    Imported a(p);
+    ImportedPool a(p);
     p.must("export_pool");
     const int fd = p.descriptor();
     CUmemoryPool b = nullptr;
@@ -106,7 +104,7 @@ void pool_cases() {
     close(fd);
     if (e != CUDA_SUCCESS) return;
     r.k("same", a.p == b);
-    const auto data = exported(p);
+    const auto data = exported_pointer(p);
     CUdeviceptr x = 0, y = 0;
     auto copy = data;
     r.k("pointer_of_first", cuMemPoolImportPointer(&x, a, &copy));
@@ -118,7 +116,7 @@ void pool_cases() {
   });
   add("poolipc.imported_twice_destroyed_once", ISO | SLOW, [](Rec& r) {
     Exporter p;
-    Imported a(p);
+    ImportedPool a(p);
     p.must("export_pool");
     const int fd = p.descriptor();
     CUmemoryPool b = nullptr;
@@ -127,7 +125,7 @@ void pool_cases() {
     close(fd);
     OK(e);
     r.k("destroy", a.destroy());
-    auto data = exported(p);
+    auto data = exported_pointer(p);
     CUdeviceptr x = 0;
     r.k("import_after", cuMemPoolImportPointer(&x, b, &data));
     if (!x) return;
@@ -137,8 +135,8 @@ void pool_cases() {
   });
   add("poolipc.imported_outlives_process", ISO | SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
-    auto data = exported(p);
+    ImportedPool q(p);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
     p.wait_for_exit();
@@ -151,11 +149,11 @@ void pool_cases() {
   });
 }
 
-void pointer_cases() {
+void import_pointer_cases() {
   add("poolipc.pointer", SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
-    auto data = exported(p);
+    ImportedPool q(p);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0;
     Stream s(NB);
     r.k("import", cuMemPoolImportPointer(&a, q, &data));
@@ -171,8 +169,8 @@ void pointer_cases() {
   });
   add("poolipc.pointer_attributes", SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
-    auto data = exported(p);
+    ImportedPool q(p);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
     CUmemoryPool of = nullptr;
@@ -209,8 +207,8 @@ void pointer_cases() {
   });
   add("poolipc.pointer_twice", SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
-    auto data = exported(p);
+    ImportedPool q(p);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0, b = 0;
     r.k("first", cuMemPoolImportPointer(&a, q, &data));
     r.k("second", cuMemPoolImportPointer(&b, q, &data));
@@ -222,15 +220,15 @@ void pointer_cases() {
   });
   add("poolipc.pointer_of_other_pool", ISO | SLOW, [](Rec& r) {
     Exporter p, other;
-    Imported q(p), q2(other);
-    auto data = exported(p);
+    ImportedPool q(p), q2(other);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0;
     r.k("import_from_other", cuMemPoolImportPointer(&a, q2, &data));
     if (a) cuMemFree(a);
   });
   add("poolipc.pointer_garbage", ISO | SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
+    ImportedPool q(p);
     CUmemPoolPtrExportData data;
     memset(&data, 0, sizeof data);
     CUdeviceptr a = 0;
@@ -241,8 +239,8 @@ void pointer_cases() {
   });
   add("poolipc.pointer_freed_by_exporter_first", ISO | SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
-    auto data = exported(p);
+    ImportedPool q(p);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
     r.k("exporter_frees", p.request("pool_free"));
@@ -254,8 +252,8 @@ void pointer_cases() {
   });
   add("poolipc.destroy_with_live_pointer", ISO | SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
-    auto data = exported(p);
+    ImportedPool q(p);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
     r.k("destroy", q.destroy());
@@ -269,8 +267,8 @@ void pointer_cases() {
   });
   add("poolipc.exporter_destroys_pool", ISO | SLOW, [](Rec& r) {
     Exporter p;
-    Imported q(p);
-    auto data = exported(p);
+    ImportedPool q(p);
+    auto data = exported_pointer(p);
     CUdeviceptr a = 0;
     OK(cuMemPoolImportPointer(&a, q, &data));
     r.k("exporter_destroys", p.request("pool_destroy"));
@@ -284,7 +282,7 @@ void pointer_cases() {
 
 void pool_import_cases() {
   pool_cases();
-  pointer_cases();
+  import_pointer_cases();
 }
 
 }  // namespace weir::conformance

@@ -7,8 +7,6 @@
 namespace weir::conformance {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 void free_all(CUstream s, std::initializer_list<CUdeviceptr> all) {
   for (CUdeviceptr p : all) OK(cuMemFreeAsync(p, s));
   OK(cuStreamSynchronize(s));

@@ -11,16 +11,14 @@
 namespace weir::conformance {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 unsigned long long reserved_mib(CUmemoryPool q) {
   return pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) / kMiB;
 }
 
 // Uses a pool with threshold 0 whose memory is all freed in s; the frees are complete without a
 // waiting call. Records the effect of `call`.
-void rec_call(Rec& r, const std::string& key,
-              const std::function<CUresult(CUstream s, CUevent e, CUmemoryPool q)>& call) {
+void rec_release_by(Rec& r, const std::string& key,
+                    const std::function<CUresult(CUstream s, CUevent e, CUmemoryPool q)>& call) {
   Pool q;
   Stream s(NB);
   Event e;
@@ -41,48 +39,52 @@ void rec_call(Rec& r, const std::string& key,
 
 void pool_release_cases() {
   add("pool.released_by_stream_sync", [](Rec& r) {
-    rec_call(r, "call", [](CUstream s, CUevent, CUmemoryPool) { return cuStreamSynchronize(s); });
+    rec_release_by(r, "call",
+                   [](CUstream s, CUevent, CUmemoryPool) { return cuStreamSynchronize(s); });
   });
   add("pool.released_by_stream_query", [](Rec& r) {
-    rec_call(r, "call", [](CUstream s, CUevent, CUmemoryPool) { return cuStreamQuery(s); });
+    rec_release_by(r, "call", [](CUstream s, CUevent, CUmemoryPool) { return cuStreamQuery(s); });
   });
   add("pool.released_by_event_sync", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent e, CUmemoryPool) { return cuEventSynchronize(e); });
+    rec_release_by(r, "call",
+                   [](CUstream, CUevent e, CUmemoryPool) { return cuEventSynchronize(e); });
   });
   add("pool.released_by_event_query", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent e, CUmemoryPool) { return cuEventQuery(e); });
+    rec_release_by(r, "call", [](CUstream, CUevent e, CUmemoryPool) { return cuEventQuery(e); });
   });
   add("pool.released_by_context_sync", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) { return cuCtxSynchronize(); });
+    rec_release_by(r, "call", [](CUstream, CUevent, CUmemoryPool) { return cuCtxSynchronize(); });
   });
   add("pool.released_by_other_stream_sync", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) {
+    rec_release_by(r, "call", [](CUstream, CUevent, CUmemoryPool) {
       Stream t(NB);
       return cuStreamSynchronize(t);
     });
   });
   add("pool.released_by_copy", [](Rec& r) {
-    rec_call(r, "call",
-             [](CUstream, CUevent, CUmemoryPool) { return cuMemcpyDtoH(g.page, g.dbuf, 64); });
+    rec_release_by(r, "call", [](CUstream, CUevent, CUmemoryPool) {
+      return cuMemcpyDtoH(g.page, g.dbuf, 64);
+    });
   });
   add("pool.released_by_free", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) {
+    rec_release_by(r, "call", [](CUstream, CUevent, CUmemoryPool) {
       CUdeviceptr p = 0;
       OK(cuMemAlloc(&p, 4096));
       return cuMemFree(p);
     });
   });
   add("pool.released_by_trim", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool q) { return cuMemPoolTrimTo(q, 0); });
+    rec_release_by(r, "call",
+                   [](CUstream, CUevent, CUmemoryPool q) { return cuMemPoolTrimTo(q, 0); });
   });
   add("pool.released_by_threshold", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool q) {
+    rec_release_by(r, "call", [](CUstream, CUevent, CUmemoryPool q) {
       cuuint64_t zero = 0;
       return cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &zero);
     });
   });
   add("pool.released_by_stream_destroy", [](Rec& r) {
-    rec_call(r, "call", [](CUstream, CUevent, CUmemoryPool) {
+    rec_release_by(r, "call", [](CUstream, CUevent, CUmemoryPool) {
       Stream t(NB);
       return t.destroy();
     });

@@ -9,8 +9,6 @@
 namespace weir::conformance {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 // Returns "used/its high mark/reserved/its high mark", in bytes.
 std::string counts(CUmemoryPool q) {
   std::string all;

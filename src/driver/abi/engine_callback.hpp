@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// driver/abi/engine_callback.hpp - callbacks of the embedded driver's engine.
+#pragma once
+
+namespace weir::detail {
+
+// A callback that a thread of the engine calls once when a point is reached. `reached` has to
+// return quickly, because the engine's thread waits for it. The object must exist until then, or
+// until it is cancelled.
+struct engine_callback {
+  void (*reached)(engine_callback& self) noexcept = nullptr;
+};
+
+}  // namespace weir::detail

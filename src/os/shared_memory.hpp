@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// os/shared_memory.hpp - memory shared between processes, or between addresses of one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace weir::os {
+
+// A memory segment behind a file descriptor. It has no name in a file system, and is freed with the
+// last descriptor and mapping. It can be mapped any number of times. Move-only; the destructor
+// closes the descriptor, and mappings outlive it.
+//
+// Nothing throws: failures return an empty object or null and leave errno set. Thread safety: const
+// members may be called from any thread.
+class shared_memory {
+ public:
+  shared_memory() noexcept = default;
+  shared_memory(shared_memory&& other) noexcept : fd_{other.release()} {}
+  shared_memory& operator=(shared_memory&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~shared_memory();
+
+  // Creates a zeroed segment of `bytes` bytes, which takes memory when touched. `name` appears in
+  // the process's list of mappings. The size is sealed, so that no process can shrink it.
+  [[nodiscard]] static shared_memory create(std::size_t bytes, const char* name) noexcept;
+
+  // Takes over any descriptor.
+  [[nodiscard]] static shared_memory adopt(int fd) noexcept { return shared_memory{fd}; }
+
+  // Duplicate a descriptor of this process, or of another process of this user. Return an empty
+  // object if it is closed.
+  [[nodiscard]] static shared_memory duplicate_of(int fd) noexcept;
+  [[nodiscard]] static shared_memory duplicate_from(pid_t process, int fd) noexcept;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+  // Releases ownership of the descriptor.
+  int release() noexcept { return std::exchange(fd_, -1); }
+
+  // Returns its size in bytes; 0 if it is not a segment.
+  [[nodiscard]] std::size_t bytes() const noexcept;
+
+  // Returns true if no process can shrink it, as for every segment made by create(). Touching
+  // removed pages would end the process.
+  [[nodiscard]] bool is_sealed() const noexcept;
+
+  // Seals its size for all processes. Returns false if the system refuses: for a memfd that does
+  // not allow sealing, and for other files.
+  [[nodiscard]] bool seal() const noexcept;
+
+  // Maps a part of it for reading and writing, at any address or in place of what is mapped at
+  // `address`. `offset` and `address` must be multiples of the page size. The caller unmaps it with
+  // munmap(). Returns null on failure.
+  [[nodiscard]] void* map(std::size_t offset, std::size_t bytes,
+                          void* address = nullptr) const noexcept;
+
+ private:
+  explicit shared_memory(int fd) noexcept : fd_{fd} {}
+
+  int fd_ = -1;
+};
+
+// Memory that can be mapped at several addresses of the process and needs no descriptor, because
+// this object holds one mapping. Move-only; the other mappings outlive this object.
+//
+// Thread safety: const members may be called from any thread.
+class shared_pages {
+ public:
+  shared_pages() noexcept = default;
+  shared_pages(shared_pages&& other) noexcept
+      : address_{std::exchange(other.address_, nullptr)}, bytes_{std::exchange(other.bytes_, 0)} {}
+  shared_pages& operator=(shared_pages&& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~shared_pages();
+
+  // create() makes zeroed pages of this process; map_segment() uses the first pages of a segment.
+  // Return an empty object if the system has none.
+  [[nodiscard]] static shared_pages create(std::size_t bytes) noexcept;
+  [[nodiscard]] static shared_pages map_segment(const shared_memory& segment,
+                                                std::size_t bytes) noexcept;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return address_ != nullptr; }
+
+  // Maps all pages in place of what is mapped at an address; the caller unmaps them with munmap().
+  // Returns false on failure, which may have unmapped the old contents.
+  [[nodiscard]] bool map_at(void* address) const noexcept;
+
+ private:
+  shared_pages(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
+
+  void* address_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace weir::os

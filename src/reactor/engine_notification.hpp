@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// reactor/engine_notification.hpp - the notification that the embedded engine owes a queue.
+#pragma once
+
+#include "driver/engine_services.hpp"
+#include "os/spin_lock.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace weir::detail {
+
+class completion_queue;
+
+// Lets the engine call the queue when the oldest point that has a waiter is reached. The engine
+// holds one notification of a queue at most.
+//
+// Thread safety: all members may be called from any thread.
+class engine_notification : engine_callback {
+ public:
+  explicit engine_notification(completion_queue& queue) noexcept;
+  engine_notification(const engine_notification&) = delete;
+  engine_notification& operator=(const engine_notification&) = delete;
+
+  // Requests a notification for the oldest point that has a waiter. Points that are already reached
+  // are completed here, and their waiters notified.
+  void arm() noexcept;
+
+  // Returns true while the engine holds or delivers a notification. The queue's generation lasts
+  // until then.
+  [[nodiscard]] bool is_held() const noexcept { return holds_.load() != 0; }
+
+ private:
+  [[nodiscard]] bool try_arm() noexcept;
+  void release() noexcept;
+  static void on_reached(engine_callback& self) noexcept;
+
+  completion_queue& queue_;
+  os::spin_lock lock_;
+  std::atomic<std::uint64_t> ticket_{0};  // the ticket that the engine will report; 0: none
+  timeline_point point_;                  // guarded by lock_
+  std::atomic<int> holds_{0};
+};
+
+}  // namespace weir::detail
